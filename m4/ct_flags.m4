@@ -1,0 +1,25 @@
+# CT_ADD_CFLAG(VARIABLE, FLAG): appends FLAG to VARIABLE if the compiler takes it without a word.
+AC_DEFUN([CT_ADD_CFLAG],
+[AS_VAR_PUSHDEF([ct_cache], [ct_cv_cflag_$2])
+AC_CACHE_CHECK([whether $CC takes $2], [ct_cache],
+  [ct_saved_CFLAGS=$CFLAGS
+  CFLAGS="$CFLAGS -Werror $2"
+  AC_COMPILE_IFELSE([AC_LANG_PROGRAM()], [AS_VAR_SET([ct_cache], [yes])], [AS_VAR_SET([ct_cache], [no])])
+  CFLAGS=$ct_saved_CFLAGS])
+AS_VAR_IF([ct_cache], [yes], [$1="$$1 $2"])
+AS_VAR_POPDEF([ct_cache])])
+
+# CT_FLAGS: WARN_CFLAGS (and --enable-werror); KERNEL_CFLAGS for backends/cpu: sqrtf() and comparisons may become vector
+# instructions because nobody looks at errno or at floating-point traps. Values are not changed by either.
+AC_DEFUN([CT_FLAGS],
+[AC_ARG_ENABLE([werror], [AS_HELP_STRING([--enable-werror], [compiler warnings are errors])], [], [enable_werror=no])
+WARN_CFLAGS=
+m4_foreach_w([ct_flag], [-Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes],
+  [CT_ADD_CFLAG([WARN_CFLAGS], ct_flag)
+])
+AS_IF([test "x$enable_werror" = xyes], [WARN_CFLAGS="$WARN_CFLAGS -Werror"])
+KERNEL_CFLAGS=
+CT_ADD_CFLAG([KERNEL_CFLAGS], [-fno-math-errno])
+CT_ADD_CFLAG([KERNEL_CFLAGS], [-fno-trapping-math])
+AC_SUBST([WARN_CFLAGS])
+AC_SUBST([KERNEL_CFLAGS])])

@@ -1,0 +1,36 @@
+#include "config.h"
+
+#include "base/env.h"
+
+#include <stdlib.h>
+
+static const ct_env_row table[CT_ENV_COUNT] = {
+    [CT_ENV_VERBOSE] = { "CAPTRAIN_VERBOSE",
+                         "Comma-separated topics to print details about: dispatch, plan, loader, all." },
+    [CT_ENV_BACKEND_PATH] = { "CAPTRAIN_BACKEND_PATH",
+                              "Colon-separated directories searched for backend plug-ins before the installed one." },
+    [CT_ENV_CACHE_DIR] = { "CAPTRAIN_CACHE_DIR",
+                           "Directory of packed data caches; default $XDG_CACHE_HOME/captrain or ~/.cache/captrain." },
+    [CT_ENV_XDG_CACHE_HOME] = { "XDG_CACHE_HOME", "The user's cache directory; used if CAPTRAIN_CACHE_DIR is not set." },
+    [CT_ENV_HOME] = { "HOME", "The user's home directory; its .cache is used if no other cache directory is set." },
+    [CT_ENV_SEED] = { "CAPTRAIN_SEED", "Seed of the self-test and of the test harness." },
+    [CT_ENV_FONT_PATH] = { "CAPTRAIN_FONT_PATH",
+                           "Colon-separated directories searched for fonts before the system's." },
+    [CT_ENV_DATA_DIR] = { "CAPTRAIN_DATADIR",
+                          "Directory of the shipped examples; default the installed one, then the source tree." },
+    [CT_ENV_OPENBLAS_CORETYPE] = { "OPENBLAS_CORETYPE",
+                                   "Read by OpenBLAS: its kernel set; a pin below the CPU's best is warned about." },
+    [CT_ENV_NO_COLOR] = { "NO_COLOR", "If set, the progress bar uses no colour." },
+};
+
+const ct_env_row *ct_env_table(void)
+{
+    return table;
+}
+
+const char *ct_env_get(ct_env e)
+{
+    if ((unsigned)e >= (unsigned)CT_ENV_COUNT) return NULL;
+    const char *v = getenv(table[e].name);
+    return v && v[0] ? v : NULL;
+}

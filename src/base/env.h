@@ -1,0 +1,30 @@
+/* The environment variables captrain reads: one table (env.c), the only place that calls getenv().
+ * `captrain doctor` and the man page print the table. */
+#ifndef CT_BASE_ENV_H
+#define CT_BASE_ENV_H
+
+#include <stddef.h>
+
+typedef enum ct_env {
+    CT_ENV_VERBOSE,          /* CAPTRAIN_VERBOSE: topics, see base/log.h */
+    CT_ENV_BACKEND_PATH,     /* CAPTRAIN_BACKEND_PATH: directories searched for backend plug-ins before the installed one */
+    CT_ENV_CACHE_DIR,        /* CAPTRAIN_CACHE_DIR: packed data caches; default $XDG_CACHE_HOME/captrain or ~/.cache/captrain */
+    CT_ENV_XDG_CACHE_HOME,   /* XDG_CACHE_HOME */
+    CT_ENV_HOME,             /* HOME */
+    CT_ENV_SEED,             /* CAPTRAIN_SEED: seed of the self-test and the test harness */
+    CT_ENV_FONT_PATH,        /* CAPTRAIN_FONT_PATH: directories searched for fonts before the system's */
+    CT_ENV_DATA_DIR,         /* CAPTRAIN_DATADIR: where shipped examples lie (default: the installed one, then the source tree) */
+    CT_ENV_OPENBLAS_CORETYPE,/* OPENBLAS_CORETYPE: read by OpenBLAS; a pin below the CPU's best is warned about */
+    CT_ENV_NO_COLOR,         /* NO_COLOR: plain progress bar */
+    CT_ENV_COUNT
+} ct_env;
+
+typedef struct ct_env_row {
+    const char *name; /* variable */
+    const char *doc;  /* one sentence */
+} ct_env_row;
+
+const ct_env_row *ct_env_table(void);   /* CT_ENV_COUNT rows */
+const char *ct_env_get(ct_env e);       /* value, or NULL if unset or empty */
+
+#endif

@@ -1,0 +1,315 @@
+#include "config.h"
+
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include "base/alloc.h"
+
+static ct_status fail_errno(const char *path, const char *what)
+{
+    return ct_fail(CT_EIO, "%s: %s: %s", path, what, strerror(errno));
+}
+
+/* Opens for reading and gets its size; directories are refused here, where the message can say so. */
+static ct_status open_read(const char *path, int *fd, struct stat *st)
+{
+    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (*fd < 0) return fail_errno(path, "cannot open");
+    ct_status s = CT_OK;
+    if (fstat(*fd, st) != 0)
+        s = fail_errno(path, "cannot stat");
+    else if (S_ISDIR(st->st_mode))
+        s = ct_fail(CT_EIO, "%s: is a directory", path);
+    if (s != CT_OK) {
+        close(*fd);
+        *fd = -1;
+    }
+    return s;
+}
+
+static ct_status too_large(const char *path, uintmax_t size, size_t max_bytes)
+{
+    return ct_fail(CT_EIO, "%s: %ju bytes, more than the %zu allowed here", path, size, max_bytes);
+}
+
+ct_status ct_file_read(const char *path, size_t max_bytes, uint8_t **data, size_t *size)
+{
+    ct_status st = CT_OK;
+    int fd = -1;
+    uint8_t *buf = NULL;
+    size_t n = 0, cap;
+    struct stat info;
+
+    *data = NULL;
+    *size = 0;
+    CT_GOTO(st, open_read(path, &fd, &info));
+    if (S_ISREG(info.st_mode) && (uintmax_t)info.st_size > max_bytes) {
+        st = too_large(path, (uintmax_t)info.st_size, max_bytes);
+        goto fail;
+    }
+    /* The size is a hint only (pipes have none, files grow): reading goes on to the end of the file. */
+    cap = (S_ISREG(info.st_mode) ? (size_t)info.st_size : 4096) + 1;
+    buf = ct_malloc(cap, path);
+    if (!buf) {
+        st = CT_ENOMEM;
+        goto fail;
+    }
+    for (;;) {
+        if (n + 1 >= cap) {
+            uint8_t probe;
+            ssize_t more = read(fd, &probe, 1);
+            if (more < 0 && errno == EINTR) continue;
+            if (more < 0) {
+                st = fail_errno(path, "cannot read");
+                goto fail;
+            }
+            if (more == 0) break;
+            CT_GOTO(st, ct_grow(&buf, cap, &cap, 1, path));
+            buf[n++] = probe;
+        }
+        ssize_t got = read(fd, buf + n, cap - 1 - n);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) {
+            st = fail_errno(path, "cannot read");
+            goto fail;
+        }
+        if (got == 0 && n + 1 < cap) break;
+        n += (size_t)got;
+        if (n > max_bytes) {
+            st = too_large(path, (uintmax_t)n, max_bytes);
+            goto fail;
+        }
+    }
+    buf[n] = 0;
+    *data = buf;
+    *size = n;
+    close(fd);
+    return CT_OK;
+fail:
+    if (fd >= 0) close(fd);
+    ct_free(buf);
+    return st;
+}
+
+ct_status ct_mmap_open(const char *path, ct_mmap *m)
+{
+    int fd;
+    struct stat info;
+    m->data = NULL;
+    m->size = 0;
+    CT_TRY(open_read(path, &fd, &info));
+    ct_status st = CT_OK;
+    if (!S_ISREG(info.st_mode)) {
+        st = ct_fail(CT_EIO, "%s: not a regular file", path);
+    } else if (info.st_size > 0) {
+        void *p = (uintmax_t)info.st_size > SIZE_MAX
+                      ? MAP_FAILED
+                      : mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+        if (p == MAP_FAILED) {
+            st = fail_errno(path, "cannot map");
+        } else {
+            m->data = p;
+            m->size = (size_t)info.st_size;
+        }
+    }
+    close(fd);
+    return st;
+}
+
+void ct_mmap_close(ct_mmap *m)
+{
+    /* munmap wants a pointer to non-const; the pages themselves are never written. */
+    union { const uint8_t *in; void *out; } p = { m->data };
+    if (m->data) munmap(p.out, m->size);
+    m->data = NULL;
+    m->size = 0;
+}
+
+struct ct_atomic_file {
+    FILE *f;
+    char *path;
+    char *tmp;     /* path.tmp.<pid> */
+    bool exists;   /* tmp is there and must be removed unless it is renamed */
+    int error;     /* errno of the first failed write; later writes are not tried */
+};
+
+ct_status ct_atomic_open(const char *path, ct_atomic_file **out)
+{
+    ct_status st = CT_ENOMEM;
+    struct stat info;
+    int fd;
+
+    *out = NULL;
+    /* A rename would replace a device or a pipe by a plain file. */
+    if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
+        return ct_fail(CT_EIO, "%s: cannot write: %s", path, S_ISDIR(info.st_mode) ? "is a directory" : "not a regular file");
+    ct_atomic_file *f = ct_calloc(1, sizeof *f, path);
+    if (!f) return CT_ENOMEM;
+    if (!(f->path = ct_strdup(path, "a path"))) goto fail;
+    if (!(f->tmp = ct_asprintf("%s.tmp.%ld", path, (long)getpid()))) goto fail;
+    fd = open(f->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+    if (fd < 0) {
+        st = fail_errno(path, "cannot write");
+        goto fail;
+    }
+    f->exists = true;
+    f->f = fdopen(fd, "wb");
+    if (!f->f) {
+        st = fail_errno(path, "cannot write");
+        close(fd);
+        goto fail;
+    }
+    *out = f;
+    return CT_OK;
+fail:
+    ct_atomic_abort(f);
+    return st;
+}
+
+ct_status ct_atomic_write(ct_atomic_file *f, const void *data, size_t bytes)
+{
+    if (f->error == 0 && bytes > 0 && fwrite(data, 1, bytes, f->f) != bytes) f->error = errno ? errno : EIO;
+    if (f->error == 0) return CT_OK;
+    errno = f->error;
+    return fail_errno(f->path, "cannot write");
+}
+
+void ct_atomic_abort(ct_atomic_file *f)
+{
+    if (!f) return;
+    int saved = errno;
+    if (f->f) fclose(f->f);
+    if (f->exists) unlink(f->tmp);
+    ct_free(f->tmp);
+    ct_free(f->path);
+    ct_free(f);
+    errno = saved;
+}
+
+/* Makes a rename inside path's directory durable. */
+static ct_status sync_directory(const char *path)
+{
+    ct_status st = CT_OK;
+    const char *slash = strrchr(path, '/');
+    char *dir = !slash          ? ct_strdup(".", "a path")
+                : slash == path ? ct_strdup("/", "a path")
+                                : ct_strndup(path, (size_t)(slash - path), "a path");
+    if (!dir) return CT_ENOMEM;
+    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0) {
+        /* A directory that may be written but not read (mode -wx) cannot be opened for fsync; the file itself is safe. */
+        if (errno != EACCES) st = fail_errno(dir, "cannot open directory");
+    } else {
+        /* EINVAL, ENOTSUP: the file system has no such thing as fsync of a directory. */
+        if (fsync(fd) != 0 && errno != EINVAL && errno != ENOTSUP) st = fail_errno(dir, "cannot fsync directory");
+        close(fd);
+    }
+    ct_free(dir);
+    return st;
+}
+
+ct_status ct_atomic_commit(ct_atomic_file *f)
+{
+    ct_status st = CT_OK;
+    CT_GOTO(st, ct_atomic_write(f, NULL, 0)); /* reports an earlier failed write */
+    if (fflush(f->f) != 0) {
+        st = fail_errno(f->path, "cannot write");
+        goto fail;
+    }
+    if (fsync(fileno(f->f)) != 0) {
+        st = fail_errno(f->path, "cannot fsync");
+        goto fail;
+    }
+    int closed = fclose(f->f);
+    f->f = NULL;
+    if (closed != 0) {
+        st = fail_errno(f->path, "cannot close");
+        goto fail;
+    }
+    if (rename(f->tmp, f->path) != 0) {
+        st = fail_errno(f->path, "cannot rename the finished file");
+        goto fail;
+    }
+    f->exists = false;
+    st = sync_directory(f->path);
+fail:
+    ct_atomic_abort(f);
+    return st;
+}
+
+ct_status ct_file_write_atomic(const char *path, const void *data, size_t bytes)
+{
+    ct_atomic_file *f;
+    CT_TRY(ct_atomic_open(path, &f));
+    ct_status st = ct_atomic_write(f, data, bytes);
+    if (st != CT_OK) {
+        ct_atomic_abort(f);
+        return st;
+    }
+    return ct_atomic_commit(f);
+}
+
+ct_status ct_mkdir_p(const char *path)
+{
+    ct_status st = CT_OK;
+    if (!path[0]) return ct_fail(CT_EINVAL, "cannot make a directory with an empty name");
+    char *p = ct_strdup(path, "a path");
+    if (!p) return CT_ENOMEM;
+    for (char *s = p + 1; st == CT_OK; s++) {
+        if (*s != '/' && *s != '\0') continue;
+        char c = *s;
+        *s = '\0';
+        /* Made, or already there; another process may make it at the same time, so mkdir comes first. */
+        if (mkdir(p, 0777) != 0 && !ct_path_is_dir(p)) {
+            if (errno == EEXIST) errno = ENOTDIR;
+            st = fail_errno(p, "cannot make directory");
+        }
+        *s = c;
+        if (c == '\0') break;
+    }
+    ct_free(p);
+    return st;
+}
+
+char *ct_path_join(const char *a, const char *b)
+{
+    size_t n = strlen(a);
+    return ct_asprintf("%s%s%s", a, n == 0 || a[n - 1] == '/' ? "" : "/", b);
+}
+
+bool ct_path_exists(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0;
+}
+
+bool ct_path_is_dir(const char *path)
+{
+    int saved = errno;
+    struct stat info;
+    bool is = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+    errno = saved;
+    return is;
+}
+
+void ct_hash_hex(const void *data, size_t bytes, char out[33])
+{
+    XXH128_hash_t h = XXH3_128bits(data, bytes);
+    snprintf(out, 33, "%016llx%016llx", (unsigned long long)h.high64, (unsigned long long)h.low64);
+}
+
+double ct_now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}

@@ -1,0 +1,40 @@
+/* Whole files, atomically, with messages that name the path. */
+#ifndef CT_BASE_FILE_H
+#define CT_BASE_FILE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+
+/* Reads a whole file into *data (ct_free; one extra NUL byte behind *size bytes). A file larger than
+ * max_bytes is refused with its size in the message. */
+ct_status ct_file_read(const char *path, size_t max_bytes, uint8_t **data, size_t *size);
+
+/* Read-only memory map of a whole file. size 0 gives data NULL. */
+typedef struct ct_mmap { const uint8_t *data; size_t size; } ct_mmap;
+ct_status ct_mmap_open(const char *path, ct_mmap *m);
+void ct_mmap_close(ct_mmap *m);
+
+/* Atomic replacement: writes go to PATH.tmp.<pid>; commit does fflush, fsync, rename over PATH, fsync of the directory.
+ * Any failure removes the temporary file and leaves an old PATH untouched. */
+typedef struct ct_atomic_file ct_atomic_file;
+ct_status ct_atomic_open(const char *path, ct_atomic_file **out);
+ct_status ct_atomic_write(ct_atomic_file *f, const void *data, size_t bytes);
+ct_status ct_atomic_commit(ct_atomic_file *f);   /* frees f, whatever it returns */
+void ct_atomic_abort(ct_atomic_file *f);         /* frees f; NULL is fine */
+ct_status ct_file_write_atomic(const char *path, const void *data, size_t bytes);
+
+ct_status ct_mkdir_p(const char *path);          /* like mkdir -p; existing directory is fine */
+char *ct_path_join(const char *a, const char *b);/* "a/b"; NULL with CT_ENOMEM recorded */
+bool ct_path_exists(const char *path);
+bool ct_path_is_dir(const char *path);
+
+/* XXH3-128 of a block, as 32 hex digits and NUL. */
+void ct_hash_hex(const void *data, size_t bytes, char out[33]);
+
+/* Seconds of a monotonic clock. */
+double ct_now(void);
+
+#endif

@@ -1,0 +1,14 @@
+# Floor 1: what everything else stands on.
+libcaptrain_la_SOURCES += \
+	src/base/alloc.c src/base/alloc.h \
+	src/base/dtype.c src/base/dtype.h \
+	src/base/env.c src/base/env.h \
+	src/base/file.c src/base/file.h \
+	src/base/log.c src/base/log.h \
+	src/base/philox.c src/base/philox.h \
+	src/base/status.c src/base/status.h \
+	src/base/version.c src/base/version.h
+
+check_PROGRAMS += tests/check_base
+tests_check_base_SOURCES = tests/check_base.c
+tests_check_base_LDADD = $(CT_TEST_LIBS)
