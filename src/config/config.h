@@ -1,0 +1,294 @@
+/* The configuration of a run.
+ *
+ * One table (schema.c) has one row per key: name, aliases, type, default, range, unit, who reads it and a sentence
+ * of documentation. The parser, --set, the error messages, the resolved configuration, the help text, the man page
+ * and doc/configuration.md all come from that table.
+ *
+ * Consumers read plain C fields. A field has the name of its key: `train.batch_size` is cfg->train.batch_size
+ * (tests/config_keys.sh relies on that to find keys nobody reads). After a successful load every field is within
+ * the range its row states, strings are never NULL ("" = not given), and lists with n 0 have v NULL.
+ * Paths are as written: relative ones belong to the working directory. */
+#ifndef CT_CONFIG_CONFIG_H
+#define CT_CONFIG_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/status.h"
+
+typedef struct ct_int_list { int64_t *v; size_t n; } ct_int_list;
+typedef struct ct_float_list { double *v; size_t n; } ct_float_list;
+typedef struct ct_str_list { char **v; size_t n; } ct_str_list;
+
+/* Values of the enum keys, in the order of the table's value lists. */
+typedef enum ct_cfg_letter_case { CT_CFG_CASE_KEEP, CT_CFG_CASE_UPPER, CT_CFG_CASE_LOWER } ct_cfg_letter_case;
+typedef enum ct_cfg_label_side { CT_CFG_SIDE_BEFORE, CT_CFG_SIDE_AFTER } ct_cfg_label_side;
+typedef enum ct_cfg_size_rule { CT_CFG_SIZE_RESIZE, CT_CFG_SIZE_REFUSE } ct_cfg_size_rule;
+typedef enum ct_cfg_loss { CT_CFG_LOSS_SOFTMAX, CT_CFG_LOSS_SOFT_MARGIN } ct_cfg_loss;
+typedef enum ct_cfg_optimizer { CT_CFG_OPT_ADAMW, CT_CFG_OPT_ADAM, CT_CFG_OPT_SGD } ct_cfg_optimizer;
+typedef enum ct_cfg_schedule {
+    CT_CFG_SCHED_CONSTANT,
+    CT_CFG_SCHED_COSINE,
+    CT_CFG_SCHED_WARMUP_COSINE,
+    CT_CFG_SCHED_MULTISTEP,
+    CT_CFG_SCHED_WARM_RESTARTS
+} ct_cfg_schedule;
+typedef enum ct_cfg_lr_rule { CT_CFG_LR_NONE, CT_CFG_LR_LINEAR, CT_CFG_LR_SQRT } ct_cfg_lr_rule;
+typedef enum ct_cfg_precision {
+    CT_CFG_PRECISION_FP32,
+    CT_CFG_PRECISION_BF16,
+    CT_CFG_PRECISION_FP16,
+    CT_CFG_PRECISION_TF32,
+    CT_CFG_PRECISION_F64
+} ct_cfg_precision;
+typedef enum ct_cfg_last_batch { CT_CFG_LAST_KEEP, CT_CFG_LAST_DROP } ct_cfg_last_batch;
+typedef enum ct_cfg_recompute { CT_CFG_RECOMPUTE_NONE, CT_CFG_RECOMPUTE_AUTO, CT_CFG_RECOMPUTE_ALL } ct_cfg_recompute;
+typedef enum ct_cfg_nan_policy { CT_CFG_NAN_STOP, CT_CFG_NAN_SKIP } ct_cfg_nan_policy;
+typedef enum ct_cfg_select_by {
+    CT_CFG_SELECT_STRING_ACCURACY,
+    CT_CFG_SELECT_CHAR_ACCURACY,
+    CT_CFG_SELECT_LOSS
+} ct_cfg_select_by;
+
+typedef struct ct_cfg_model {
+    char *name;                /* builder: textcnn, textcnn-small, resnet18, resnet34, resnet50 */
+    double width;              /* multiplier of every channel count */
+    int64_t hidden;            /* units of the hidden linear layer; 0 = the model's own */
+    double dropout;            /* probability in [0,1); -1 = the model's own */
+    int64_t classes;           /* outputs of a classifier (resnet bench); 0 = 1000 */
+} ct_cfg_model;
+
+typedef struct ct_cfg_synth {  /* used by data.train, data.val, data.test = "synth:text" */
+    char *style;               /* name of a generator style */
+    int64_t count;             /* training images, indices [0, count) */
+    int64_t val_count;         /* validation images, indices [count, count + val_count) */
+    int64_t seed;
+    int64_t length;            /* characters per image */
+} ct_cfg_synth;
+
+typedef struct ct_cfg_data {
+    char *train, *val, *test;  /* folder, or "synth:text"; "" = none */
+    double val_fraction;       /* share of data.train held out when data.val is "" */
+    char *charset;             /* UTF-8, the classes in order; "" = from the labels */
+    int64_t length;            /* characters per label; 0 = from the labels */
+    ct_cfg_letter_case letter_case;
+    char *label_separator;     /* "" = the whole stem is the label */
+    ct_cfg_label_side label_side;
+    int64_t height, width;     /* pixels */
+    int64_t channels;          /* 1 (gray) or 3 (RGB) */
+    ct_cfg_size_rule size_rule;
+    uint8_t background[3];     /* RGB 0..255 put behind transparent pixels */
+    int64_t max_bad;           /* unusable samples tolerated (they are listed) */
+    bool cache;                /* keep the decoded images in the cache directory */
+    ct_float_list mean, std;   /* of pixels scaled to [0,1]: x = (px/255 - mean) / std; n is 1 or channels */
+    ct_cfg_synth synth;
+} ct_cfg_data;
+
+typedef struct ct_cfg_augment { /* every number is a half range drawn uniformly; 0 = off */
+    double probability;        /* share of the training samples that are augmented */
+    double shift;              /* pixels, both directions */
+    double scale;              /* factor in [1 - scale, 1 + scale] */
+    double rotate;             /* degrees */
+    double shear;              /* horizontal shear factor, tan of the angle */
+    double noise;              /* largest standard deviation of Gaussian noise, in units of the pixel range [0,1] */
+    double blur;               /* largest standard deviation of a Gaussian blur, pixels */
+    double brightness;         /* added, in units of the pixel range [0,1] */
+    double contrast;           /* factor in [1 - contrast, 1 + contrast] about the mean */
+} ct_cfg_augment;
+
+typedef struct ct_cfg_loss_keys {
+    ct_cfg_loss name;
+    double label_smoothing;    /* in [0,1) */
+} ct_cfg_loss_keys;
+
+typedef struct ct_cfg_optimizer_keys {
+    ct_cfg_optimizer name;
+    double lr;                 /* before schedule.lr_rule */
+    ct_float_list betas;       /* exactly two, each in [0,1) */
+    double eps;
+    double weight_decay;
+    double momentum;           /* sgd */
+    bool nesterov;             /* sgd */
+    bool decay_norm_bias;      /* true: normalisation parameters and biases are decayed, too */
+    double clip_grad_norm;     /* global L2; 0 = off */
+    double ema_decay;          /* per update; 0 = off */
+} ct_cfg_optimizer_keys;
+
+typedef struct ct_cfg_schedule_keys {
+    ct_cfg_schedule name;
+    double warmup_epochs;      /* warmup_cosine */
+    double min_lr;             /* cosine, warmup_cosine, warm_restarts; before lr_rule */
+    ct_int_list milestones;    /* multistep: epochs, strictly rising, at most 8 */
+    double gamma;              /* multistep: factor at each milestone */
+    double t0;                 /* warm_restarts: epochs of the first cycle */
+    double t_mult;             /* warm_restarts: factor of the next cycle's length, a whole number */
+    ct_cfg_lr_rule lr_rule;    /* lr * (effective batch / reference_batch)^(1 or 1/2) */
+    int64_t reference_batch;   /* samples */
+} ct_cfg_schedule_keys;
+
+typedef struct ct_cfg_train {
+    int64_t batch_size;        /* samples per micro-step */
+    int64_t epochs;
+    int64_t steps;             /* stop after this many optimizer steps; 0 = epochs alone decide */
+    int64_t seed;
+    int64_t workers;           /* loader threads; 0 = the training thread loads */
+    ct_cfg_precision precision;
+    int64_t accumulate;        /* micro-steps per optimizer step */
+    ct_cfg_last_batch last_batch;
+    ct_cfg_recompute recompute;
+    bool deterministic;
+    int64_t threads;           /* compute threads; 0 = all cores the process may use */
+    char *backend;             /* auto, cpu, cuda */
+    ct_cfg_nan_policy nan_policy;
+    int64_t nan_limit;         /* skip: this many skipped steps in a row stop the run */
+    double loss_scale;         /* fp16: first value of the dynamic loss scale */
+    int64_t loss_scale_growth; /* fp16: good steps before the scale doubles */
+} ct_cfg_train;
+
+typedef struct ct_cfg_eval {
+    int64_t every_epochs;
+    ct_cfg_select_by select_by;
+    bool ema;                  /* evaluate (and select) the EMA weights when optimizer.ema_decay > 0 */
+} ct_cfg_eval;
+
+typedef struct ct_cfg_early_stopping {
+    bool enabled;
+    int64_t patience;          /* evaluations without improvement */
+    int64_t min_epochs;        /* never stop before */
+    double min_delta;          /* smaller improvements do not count */
+} ct_cfg_early_stopping;
+
+typedef struct ct_cfg_checkpoint {
+    int64_t every_steps;       /* optimizer steps; 0 = off */
+    int64_t every_epochs;      /* 0 = off; the end of the run is always saved */
+    int64_t keep;              /* last K besides last.safetensors and best.safetensors */
+} ct_cfg_checkpoint;
+
+typedef struct ct_cfg_log { int64_t interval_steps; bool tensorboard; } ct_cfg_log;
+typedef struct ct_cfg_report { int64_t gallery; } ct_cfg_report; /* wrong predictions shown in report.html */
+
+typedef struct ct_config_info ct_config_info; /* where each value came from, and the notes */
+
+typedef struct ct_config {
+    char *name;                /* of the run: runs/<date>-<name> */
+    ct_cfg_model model;
+    ct_cfg_data data;
+    ct_cfg_augment augment;
+    ct_cfg_loss_keys loss;
+    ct_cfg_optimizer_keys optimizer;
+    ct_cfg_schedule_keys schedule;
+    ct_cfg_train train;
+    ct_cfg_eval eval;
+    ct_cfg_early_stopping early_stopping;
+    ct_cfg_checkpoint checkpoint;
+    ct_cfg_log log;
+    ct_cfg_report report;
+    ct_config_info *info;      /* private */
+} ct_config;
+
+/* ---- reading ---- */
+
+/* Reads `config` (a YAML or JSON file, or the name of a shipped example such as "quickstart"; NULL = the built-in
+ * quickstart), then applies sets[0..nsets): "key=value" strings of --set, later ones over earlier ones, then checks
+ * keys against each other. All problems (at most 10 listed) are in one CT_ECONFIG message, one a line:
+ *   file.yaml:12:9: optimizer.lr: must be between 0 and 100 (got -1)
+ *   --set train.batch_sise=4: unknown key 'train.batch_sise'; did you mean 'train.batch_size'?
+ * Other errors: CT_EIO (the file cannot be read), CT_ENOMEM. *out is owned by the caller (ct_config_free), NULL on
+ * failure. */
+ct_status ct_config_load(const char *config, const char *const *sets, size_t nsets, ct_config **out);
+
+/* The same for text in memory; `source` names it in messages. size bytes, need not be terminated. */
+ct_status ct_config_parse(const char *text, size_t size, const char *source, const char *const *sets, size_t nsets,
+                          ct_config **out);
+
+/* Every key at its default. */
+ct_status ct_config_defaults(ct_config **out);
+
+/* Changes one key of a loaded configuration (for command line options such as --threads) and checks everything
+ * again. `origin` names the option in messages. On failure cfg is unchanged. */
+ct_status ct_config_set(ct_config *cfg, const char *key, const char *value, const char *origin);
+
+void ct_config_free(ct_config *cfg); /* NULL is fine */
+
+/* Things a person should be told once: keys of other programs that have no meaning here, and keys that have no
+ * effect in this combination. The string belongs to cfg. */
+size_t ct_config_note_count(const ct_config *cfg);
+const char *ct_config_note(const ct_config *cfg, size_t i);
+
+/* True if the key (or an alias of it) was given, as opposed to having its default. False for unknown keys. */
+bool ct_config_is_set(const ct_config *cfg, const char *key);
+
+/* The value of a key as it would be written in YAML, e.g. "64", "[0.9, 0.999]"; ct_free(). NULL (with a message)
+ * for an unknown key or without memory. */
+char *ct_config_value(const ct_config *cfg, const char *key);
+
+/* ---- writing: the resolved configuration; reading it back gives an equal struct ---- */
+
+/* Blocks for ct_free(); NULL with CT_ENOMEM recorded. */
+char *ct_config_yaml(const ct_config *cfg, bool comments); /* every key, in table order */
+char *ct_config_json(const ct_config *cfg);                /* one line, nested objects */
+bool ct_config_equal(const ct_config *a, const ct_config *b); /* all fields; origins and notes do not count */
+
+/* ---- shipped examples ---- */
+
+/* The path of a shipped example: `name` is "quickstart", "examples/quickstart.yaml" or "quickstart.yaml"; looked for
+ * in CAPTRAIN_DATADIR/examples, the installed data directory and the source tree. NULL if there is none.
+ * Returns a block for ct_free(). */
+char *ct_config_find_example(const char *name);
+
+/* The built-in configuration: the text of examples/quickstart.yaml as compiled in, NUL terminated. */
+extern const char ct_config_quickstart[];
+
+/* ---- the table ---- */
+
+typedef enum ct_key_type {
+    CT_KEY_BOOL,       /* bool */
+    CT_KEY_INT,        /* int64_t */
+    CT_KEY_FLOAT,      /* double */
+    CT_KEY_ENUM,       /* an enum above, stored as int: index into values */
+    CT_KEY_CHOICE,     /* char *, one of values */
+    CT_KEY_STRING,     /* char * */
+    CT_KEY_PATH,       /* char * */
+    CT_KEY_COLOR,      /* uint8_t[3] */
+    CT_KEY_INT_LIST,   /* ct_int_list */
+    CT_KEY_FLOAT_LIST, /* ct_float_list */
+    CT_KEY_STR_LIST,   /* ct_str_list */
+    CT_KEY_TYPE_COUNT
+} ct_key_type;
+
+typedef enum ct_key_class {
+    CT_CLASS_KEY,    /* has a field */
+    CT_CLASS_MERGED, /* another way of writing a key (train.amp): translated when read, never written */
+    CT_CLASS_NOTED   /* a key of other programs without meaning here: accepted, and a note says why. May end in ".*" */
+} ct_key_class;
+
+typedef struct ct_config_row {
+    const char *name;      /* "train.batch_size" */
+    const char *aliases;   /* "train.batch train.bs": other names, blank separated; NULL = none */
+    ct_key_class cls;
+    ct_key_type type;
+    size_t offset;         /* of the field in ct_config */
+    const char *def;       /* default, as one would write it */
+    double min, max;       /* of numbers and list elements; equal to -+HUGE_VAL where open */
+    bool min_open, max_open; /* the bound itself is not allowed */
+    int list_min, list_max;/* elements of a list */
+    const char *values;    /* enum and choice: "adamw adam sgd", blank separated; a synonym follows as "cuda=gpu" */
+    const char *unit;      /* "samples", "epochs", "pixels"; "" = none */
+    const char *reader;    /* who reads it: "model", "loader", "trainer", ... */
+    const char *doc;       /* one or two sentences; for noted keys: why it has no meaning */
+} ct_config_row;
+
+const ct_config_row *ct_config_rows(size_t *n);
+const ct_config_row *ct_config_find_row(const char *key);  /* by name or alias, noted keys too; NULL if unknown */
+const char *ct_config_nearest_key(const char *key);        /* whose name or alias has the least edit distance */
+const char *ct_key_type_name(ct_key_type t);               /* "int", "list of floats", ... */
+/* Name i of an enum or choice row ("adamw") into buf; false if i is out of range. */
+bool ct_config_value_name(const ct_config_row *row, int i, char *buf, size_t size);
+
+void ct_config_print_help(FILE *f);      /* for `captrain help config`: plain text, 80+ columns */
+void ct_config_print_markdown(FILE *f);  /* doc/configuration.md */
+void ct_config_print_roff(FILE *f);      /* the man page's section, man(7) macros */
+
+#endif

@@ -1,0 +1,41 @@
+/* The examples that are shipped with the program. */
+#include <config.h> /* the one of configure: in quotes it would be this room's */
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/env.h"
+#include "base/file.h"
+#include "config/config.h"
+
+/* Set by the Makefile: the directory where `make install` puts examples/. */
+#ifndef CT_PKGDATADIR
+#define CT_PKGDATADIR "/usr/local/share/captrain"
+#endif
+
+char *ct_config_find_example(const char *name)
+{
+    static const char prefix[] = "examples/";
+    const char *dirs[3];
+    size_t n = 0, len;
+    if (strncmp(name, prefix, sizeof prefix - 1) == 0) name += sizeof prefix - 1;
+    len = strlen(name);
+    if (len > 5 && strcmp(name + len - 5, ".yaml") == 0) len -= 5;
+    /* Only names: a path is a path. */
+    if (len == 0 || len > 100 || memchr(name, '/', len) || name[0] == '.') return NULL;
+
+    /* CAPTRAIN_DATADIR, if set, is the only place; otherwise the installed one, then the source tree one stands in. */
+    if (ct_env_get(CT_ENV_DATA_DIR)) {
+        dirs[n++] = ct_env_get(CT_ENV_DATA_DIR);
+    } else {
+        dirs[n++] = CT_PKGDATADIR;
+        dirs[n++] = ".";
+    }
+    for (size_t i = 0; i < n; i++) {
+        char *path = ct_asprintf("%s/examples/%.*s.yaml", dirs[i], (int)len, name);
+        if (!path) return NULL;
+        if (ct_path_exists(path)) return path;
+        ct_free(path);
+    }
+    return NULL;
+}

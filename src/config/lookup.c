@@ -1,0 +1,116 @@
+/* Finding rows by name, alias or likeness. */
+#include <config.h> /* the one of configure: in quotes it would be this room's */
+
+#include <string.h>
+
+#include "config/config.h"
+#include "config/internal.h"
+
+const char *ct_key_type_name(ct_key_type t)
+{
+    static const char *const names[CT_KEY_TYPE_COUNT] = {
+        "true or false", "an integer", "a number", "one of its values", "one of its values", "a text", "a path",
+        "a colour", "a list of integers", "a list of numbers", "a list of texts",
+    };
+    return t >= 0 && t < CT_KEY_TYPE_COUNT ? names[t] : "?";
+}
+
+/* Does the blank-separated list `names` contain `key`? */
+static bool list_contains(const char *names, const char *key)
+{
+    size_t len = strlen(key);
+    if (!names || len == 0) return false;
+    for (const char *p = names; *p; p += *p == ' ') {
+        size_t n = strcspn(p, " ");
+        if (n == len && memcmp(p, key, n) == 0) return true;
+        p += n;
+    }
+    return false;
+}
+
+const ct_config_row *ct_config_find_row(const char *key)
+{
+    size_t n;
+    const ct_config_row *rows = ct_config_rows(&n);
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(rows[i].name, key) == 0 || list_contains(rows[i].aliases, key)) return &rows[i];
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strlen(rows[i].name);
+        if (rows[i].cls == CT_CLASS_NOTED && rows[i].name[len - 1] == '*' && strncmp(rows[i].name, key, len - 1) == 0)
+            return &rows[i];
+    }
+    return NULL;
+}
+
+#define MAX_NAME 96 /* longer keys are compared by their beginning */
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+/* Insertions, deletions, substitutions and swaps of neighbours that turn a[0..na) into b[0..nb); case is ignored
+ * (optimal string alignment distance). */
+static int distance(const char *a, size_t na, const char *b, size_t nb)
+{
+    int row[3][MAX_NAME + 1];
+    for (size_t j = 0; j <= nb; j++) row[0][j] = (int)j;
+    for (size_t i = 1; i <= na; i++) {
+        int *cur = row[i % 3], *up = row[(i + 2) % 3], *up2 = row[(i + 1) % 3];
+        cur[0] = (int)i;
+        for (size_t j = 1; j <= nb; j++) {
+            bool same = lower(a[i - 1]) == lower(b[j - 1]);
+            int d = up[j - 1] + !same;
+            if (up[j] + 1 < d) d = up[j] + 1;
+            if (cur[j - 1] + 1 < d) d = cur[j - 1] + 1;
+            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]) &&
+                up2[j - 2] + 1 < d)
+                d = up2[j - 2] + 1;
+            cur[j] = d;
+        }
+    }
+    return row[na % 3][nb];
+}
+
+/* As above if it is less than `best`; otherwise best. The lengths alone say so in most cases. */
+static int nearer(const char *a, size_t na, const char *b, size_t nb, int best)
+{
+    if (na > MAX_NAME) na = MAX_NAME;
+    if (nb > MAX_NAME) nb = MAX_NAME;
+    if (best <= 0 || (na > nb ? na - nb : nb - na) >= (size_t)best) return best;
+    int d = distance(a, na, b, nb);
+    return d < best ? d : best;
+}
+
+/* The distance of a key from a name, where the wrong section counts at most 2; `best` if it is not less than that. */
+static int key_distance(const char *key, const char *name, size_t n, int best)
+{
+    size_t len = strlen(key), k = len, m = n;
+    while (k > 0 && key[k - 1] != '.') k--;
+    while (m > 0 && name[m - 1] != '.') m--;
+    best = nearer(key, len, name, n, best);
+    return best > 2 ? 2 + nearer(key + k, len - k, name + m, n - m, best - 2) : best;
+}
+
+const char *ct_config_nearest_key(const char *key)
+{
+    size_t n;
+    const ct_config_row *rows = ct_config_rows(&n);
+    const char *best = rows[0].name;
+    int best_d = MAX_NAME + 1;
+    for (size_t i = 0; i < n; i++) {
+        size_t len = strlen(rows[i].name);
+        if (rows[i].name[len - 1] == '*') continue;
+        int d = key_distance(key, rows[i].name, len, best_d);
+        for (const char *p = rows[i].aliases ? rows[i].aliases : ""; *p; p += *p == ' ') {
+            size_t m = strcspn(p, " ");
+            d = key_distance(key, p, m, d);
+            p += m;
+        }
+        if (d < best_d) {
+            best_d = d;
+            best = rows[i].name;
+        }
+    }
+    return best;
+}

@@ -1,0 +1,36 @@
+# Floor 2: configuration. The built-in configuration is examples/quickstart.yaml as a C string.
+libcaptrain_la_SOURCES += \
+	src/config/config.c src/config/config.h src/config/internal.h \
+	src/config/doc.c \
+	src/config/example.c \
+	src/config/field.c \
+	src/config/lookup.c \
+	src/config/parse.c \
+	src/config/schema.c \
+	src/config/value.c
+nodist_libcaptrain_la_SOURCES += src/config/quickstart.c
+CLEANFILES += src/config/quickstart.c src/config/quickstart.c.tmp
+
+src/config/quickstart.c: examples/quickstart.yaml src/config/room.mk
+	@$(MKDIR_P) src/config
+	$(AM_V_GEN){ echo '/* Made from examples/quickstart.yaml. */'; \
+		echo '#include "config/config.h"'; \
+		echo 'const char ct_config_quickstart[] ='; \
+		sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$$/\\n"/' $(srcdir)/examples/quickstart.yaml; \
+		echo '    ;'; } > $@.tmp && mv $@.tmp $@
+
+dist_examples_DATA += examples/quickstart.yaml examples/wilhelmy2013.yaml examples/captcha-package.yaml
+dist_doc_DATA += doc/configuration.md
+dist_check_SCRIPTS += tests/config_keys.sh
+
+check_PROGRAMS += tests/check_config
+tests_check_config_SOURCES = tests/check_config.c
+tests_check_config_LDADD = $(CT_TEST_LIBS)
+
+EXTRA_DIST += tests/fuzz/corpus/config
+if CT_FUZZERS
+noinst_PROGRAMS += tests/fuzz/fuzz_config
+tests_fuzz_fuzz_config_SOURCES = tests/fuzz/fuzz_config.c
+tests_fuzz_fuzz_config_LDADD = $(CT_FUZZ_LIBS)
+tests_fuzz_fuzz_config_LDFLAGS = $(CT_FUZZER)
+endif

@@ -1,0 +1,368 @@
+/* The table of keys: the only place that knows their names, defaults and ranges. */
+#include <config.h> /* the one of configure: in quotes it would be this room's */
+
+#include <math.h>
+
+#include "config/config.h"
+#include "config/internal.h"
+
+#define INF HUGE_VAL
+
+/* The name of a row is the path of its field. */
+#define AT(field) .name = #field, .cls = CT_CLASS_KEY, .offset = offsetof(ct_config, field)
+#define BOOL(field, d) AT(field), .type = CT_KEY_BOOL, .def = d
+#define INT(field, d, lo, hi) AT(field), .type = CT_KEY_INT, .def = d, .min = lo, .max = hi
+#define FLOAT(field, d, lo, hi) AT(field), .type = CT_KEY_FLOAT, .def = d, .min = lo, .max = hi
+#define ENUM(field, d, v) AT(field), .type = CT_KEY_ENUM, .def = d, .values = v
+#define CHOICE(field, d, v) AT(field), .type = CT_KEY_CHOICE, .def = d, .values = v
+#define STRING(field, d) AT(field), .type = CT_KEY_STRING, .def = d
+#define PATH(field, d) AT(field), .type = CT_KEY_PATH, .def = d
+#define LIST(field, t, d, nlo, nhi, lo, hi) \
+    AT(field), .type = t, .def = d, .list_min = nlo, .list_max = nhi, .min = lo, .max = hi
+#define ABOVE .min_open = true
+#define BELOW .max_open = true
+
+/* Keys of other programs (PyTorch loaders, the reference systems): accepted and reported. */
+#define NOTED(n, why) \
+    { .name = n, .cls = CT_CLASS_NOTED, .type = CT_KEY_STRING, .unit = "", .reader = "none", .doc = why }
+
+static const char channels_last[] = "activations are always NHWC";
+static const char threads_share[] =
+    "loader threads share memory with the trainer; nothing is pinned or copied between processes";
+static const char no_compile[] = "the plan is built and optimised before every run";
+static const char tf32_key[] = "TF32 is chosen by train.precision: tf32";
+static const char run_dir[] = "everything a run writes is in its run directory (--out)";
+static const char one_label[] =
+    "labels come from file names, or from labels.txt, labels.csv or labels.tsv beside the images";
+static const char not_text[] = "belongs to another kind of model than captrain trains";
+static const char mindspore[] = "a MindSpore setting; captrain plans memory and kernels itself";
+
+static const ct_config_row rows[] = {
+    { STRING(name, "captrain"), .unit = "", .reader = "trainer",
+      .doc = "Name of the run; without --out the run directory is runs/<date>-<name>." },
+
+    /* model */
+    { CHOICE(model.name, "textcnn", "textcnn textcnn-small=textcnn_small resnet18 resnet34 resnet50"),
+      .aliases = "Params.moduleChoice", .unit = "", .reader = "models",
+      .doc = "Which model is built." },
+    { FLOAT(model.width, "1", 0, 16), ABOVE, .unit = "factor", .reader = "models",
+      .doc = "Multiplies the channel count of every layer; counts are rounded to multiples of 8, at least 8." },
+    { INT(model.hidden, "0", 0, 65536), .aliases = "model.hidden_size Params.hiddenSize", .unit = "units",
+      .reader = "models", .doc = "Units of textcnn's hidden linear layer, channels of textcnn-small's last convolution; 0 takes the model's own." },
+    { FLOAT(model.dropout, "-1", -1, 1), BELOW, .unit = "probability", .reader = "models",
+      .doc = "Dropout before the last layer; -1 takes the model's own." },
+    { INT(model.classes, "0", 0, 1048576), .aliases = "model.num_classes", .unit = "classes", .reader = "models",
+      .doc = "Outputs of a classifier (resnet18, resnet34, resnet50); 0 means 1000. Text models take charset and "
+             "length." },
+
+    /* data */
+    { PATH(data.train, "synth:text"),
+      .aliases = "data.processed_dir dataset.train_data_path Path.trainDataPath", .unit = "", .reader = "data",
+      .doc = "Folder with the training images, or synth:text for the built-in generator." },
+    { PATH(data.val, ""), .aliases = "dataset.valid_data_path Path.validDataPath", .unit = "", .reader = "data",
+      .doc = "Folder with the validation images; empty: data.val_fraction of data.train is held out." },
+    { PATH(data.test, ""), .aliases = "dataset.test_data_path Path.testDataPath", .unit = "", .reader = "data",
+      .doc = "Folder with images that are scored once, after training, with the best weights; empty: none." },
+    { FLOAT(data.val_fraction, "0.1", 0, 1), BELOW, .unit = "share", .reader = "data",
+      .doc = "Share of data.train held out for validation when data.val is empty; 0 trains without validation." },
+    { STRING(data.charset, ""), .unit = "", .reader = "data",
+      .doc = "The characters a label may have, in class order (UTF-8); empty: the sorted characters of the training "
+             "labels." },
+    { INT(data.length, "0", 0, 64), .unit = "characters", .reader = "data",
+      .doc = "Characters per label; 0: taken from the training labels, which must all have the same length." },
+    { ENUM(data.letter_case, "keep", "keep upper lower"), .aliases = "data.case", .unit = "", .reader = "data",
+      .doc = "Folds the letters of labels to upper or lower case." },
+    { STRING(data.label_separator, "_"), .unit = "", .reader = "data",
+      .doc = "Separates the label from the rest of a file name (ABCD_123.png); empty: the whole name without its "
+             "suffix." },
+    { ENUM(data.label_side, "before", "before=left=first after=right=last"), .unit = "", .reader = "data",
+      .doc = "The label stands before the first, or after the last, separator." },
+    { INT(data.height, "60", 8, 4096), .unit = "pixels", .reader = "data, models",
+      .doc = "Height of the images the model sees." },
+    { INT(data.width, "160", 8, 4096), .unit = "pixels", .reader = "data, models",
+      .doc = "Width of the images the model sees." },
+    { INT(data.channels, "1", 1, 3), .aliases = "model.input_channels", .unit = "", .reader = "data, models",
+      .doc = "1: gray (0.299 R + 0.587 G + 0.114 B), 3: RGB." },
+    { ENUM(data.size_rule, "resize", "resize refuse"), .unit = "", .reader = "data",
+      .doc = "Images of another size are resized, or refused." },
+    { AT(data.background), .type = CT_KEY_COLOR, .def = "white", .unit = "", .reader = "data",
+      .doc = "Colour behind transparent pixels: white, black, a gray value 0..255, [r, g, b] or \"#rrggbb\"." },
+    { INT(data.max_bad, "0", 0, 1e9), .unit = "samples", .reader = "data",
+      .doc = "Unusable samples (unreadable image, label outside the charset, ...) that are tolerated; they are "
+             "always listed." },
+    { BOOL(data.cache, "true"), .unit = "", .reader = "data",
+      .doc = "Keep decoded images in the cache directory (CAPTRAIN_CACHE_DIR) for the next run." },
+    { LIST(data.mean, CT_KEY_FLOAT_LIST, "[0]", 1, 3, -10, 10), .unit = "", .reader = "models, model file",
+      .doc = "Subtracted from pixels scaled to [0,1]; one number, or one per channel." },
+    { LIST(data.std, CT_KEY_FLOAT_LIST, "[1]", 1, 3, 0, 10), ABOVE, .unit = "", .reader = "models, model file",
+      .doc = "Divides pixels after the mean was subtracted; one number, or one per channel." },
+    { STRING(data.synth.style, "simple"), .unit = "", .reader = "synth",
+      .doc = "Style of the built-in generator; `captrain gen text --help` lists them." },
+    { INT(data.synth.count, "20000", 1, 1e8), .unit = "samples", .reader = "synth",
+      .doc = "Images generated for training." },
+    { INT(data.synth.val_count, "2000", 0, 1e8), .unit = "samples", .reader = "synth",
+      .doc = "Images generated for validation; none of them is a training image." },
+    { INT(data.synth.seed, "1", 0, 9007199254740992.0), .unit = "", .reader = "synth",
+      .doc = "Seed of the generator; image i is a function of (seed, i)." },
+    { INT(data.synth.length, "4", 1, 64), .unit = "characters", .reader = "synth",
+      .doc = "Characters per generated image." },
+
+    /* augment */
+    { FLOAT(augment.probability, "1", 0, 1), .unit = "share", .reader = "plan",
+      .doc = "Share of the training images that are augmented at all." },
+    { FLOAT(augment.shift, "0", 0, 256), .unit = "pixels", .reader = "plan",
+      .doc = "Moves the image by up to this much to every side." },
+    { FLOAT(augment.scale, "0", 0, 1), BELOW, .unit = "factor", .reader = "plan",
+      .doc = "Scales by a factor in [1 - scale, 1 + scale]." },
+    { FLOAT(augment.rotate, "0", 0, 180), .unit = "degrees", .reader = "plan",
+      .doc = "Rotates about the middle by up to this angle either way." },
+    { FLOAT(augment.shear, "0", 0, 2), .unit = "factor", .reader = "plan",
+      .doc = "Shears horizontally by up to this factor (tangent of the angle) either way." },
+    { FLOAT(augment.noise, "0", 0, 1), .unit = "of the pixel range", .reader = "plan",
+      .doc = "Adds Gaussian noise with a standard deviation up to this." },
+    { FLOAT(augment.blur, "0", 0, 16), .unit = "pixels", .reader = "plan",
+      .doc = "Blurs with a Gaussian of a standard deviation up to this." },
+    { FLOAT(augment.brightness, "0", 0, 1), .unit = "of the pixel range", .reader = "plan",
+      .doc = "Adds up to this, either way." },
+    { FLOAT(augment.contrast, "0", 0, 1), .unit = "factor", .reader = "plan",
+      .doc = "Multiplies the distance from the mean by a factor in [1 - contrast, 1 + contrast]." },
+
+    /* loss */
+    { ENUM(loss.name, "softmax", "softmax=cross_entropy soft_margin=multilabel_soft_margin"),
+      .unit = "", .reader = "models",
+      .doc = "softmax: cross-entropy per position. soft_margin: multi-label soft margin, one sigmoid per class." },
+    { FLOAT(loss.label_smoothing, "0", 0, 1), BELOW, .unit = "share", .reader = "models",
+      .doc = "Share of the target spread evenly over all classes (softmax only)." },
+
+    /* optimizer */
+    { ENUM(optimizer.name, "adamw", "adamw adam sgd"), .aliases = "optimizer.type", .unit = "", .reader = "trainer",
+      .doc = "adamw: decoupled weight decay. adam: L2 in the gradient. sgd: with momentum, L2 in the gradient." },
+    { FLOAT(optimizer.lr, "1e-3", 0, 100), ABOVE,
+      .aliases = "optimizer.learning_rate train.lr train.learning_rate training.learning_rate Params.lr lr",
+      .unit = "", .reader = "trainer", .doc = "Learning rate, before schedule.lr_rule." },
+    { LIST(optimizer.betas, CT_KEY_FLOAT_LIST, "[0.9, 0.999]", 2, 2, 0, 1), BELOW, .unit = "", .reader = "trainer",
+      .doc = "Decay of the first and second moment (adamw, adam)." },
+    { FLOAT(optimizer.eps, "1e-8", 0, 1), ABOVE, .unit = "", .reader = "trainer",
+      .doc = "Added to the root of the second moment (adamw, adam)." },
+    { FLOAT(optimizer.weight_decay, "0.01", 0, 10), .aliases = "training.weight_decay weight_decay",
+      .unit = "", .reader = "trainer",
+      .doc = "Weight decay." },
+    { FLOAT(optimizer.momentum, "0.9", 0, 1), BELOW, .unit = "", .reader = "trainer", .doc = "Momentum (sgd)." },
+    { BOOL(optimizer.nesterov, "false"), .unit = "", .reader = "trainer", .doc = "Nesterov momentum (sgd)." },
+    { BOOL(optimizer.decay_norm_bias, "false"), .unit = "", .reader = "trainer",
+      .doc = "Decay normalisation parameters and biases, too (PyTorch's default; false leaves them alone)." },
+    { FLOAT(optimizer.clip_grad_norm, "0", 0, 1e9), .aliases = "training.gradient_clip_norm train.clip_grad_norm",
+      .unit = "",
+      .reader = "trainer", .doc = "Gradients are scaled down to this global L2 norm; 0: off." },
+    { FLOAT(optimizer.ema_decay, "0", 0, 1), BELOW, .aliases = "train.ema_decay", .unit = "", .reader = "trainer",
+      .doc = "Decay, per optimizer step, of the running average of weights and buffers; 0: off." },
+
+    /* schedule */
+    { ENUM(schedule.name, "warmup_cosine",
+           "constant=none cosine=CosineAnnealingLR warmup_cosine multistep=MultiStepLR "
+           "warm_restarts=CosineAnnealingWarmRestarts"),
+      .aliases = "sched.name optimizer.lr_scheduler", .unit = "", .reader = "trainer",
+      .doc = "Learning rate over time. warmup_cosine: rises linearly over warmup_epochs, then half a cosine to "
+             "min_lr." },
+    { FLOAT(schedule.warmup_epochs, "1", 0, 1e6), .aliases = "sched.warmup_epochs",
+      .unit = "epochs", .reader = "trainer",
+      .doc = "Linear rise at the start (warmup_cosine)." },
+    { FLOAT(schedule.min_lr, "0", 0, 100), .aliases = "sched.min_lr sched.cosine_min_lr",
+      .unit = "", .reader = "trainer",
+      .doc = "Lowest learning rate of the cosine schedules, before lr_rule." },
+    { LIST(schedule.milestones, CT_KEY_INT_LIST, "[]", 0, 8, 1, 1e6), .unit = "epochs", .reader = "trainer",
+      .doc = "multistep: the learning rate is multiplied by gamma when each of these epochs is complete; up to 8." },
+    { FLOAT(schedule.gamma, "0.1", 0, 1), ABOVE,
+      .unit = "factor", .reader = "trainer", .doc = "Factor of multistep." },
+    { FLOAT(schedule.t0, "10", 0, 1e6), ABOVE, .aliases = "sched.t0", .unit = "epochs", .reader = "trainer",
+      .doc = "Length of the first cycle of warm_restarts." },
+    { FLOAT(schedule.t_mult, "2", 1, 100), .aliases = "sched.t_mult", .unit = "factor", .reader = "trainer",
+      .doc = "Each cycle of warm_restarts is this many times as long as the one before; a whole number." },
+    { ENUM(schedule.lr_rule, "none", "none linear sqrt"), .unit = "", .reader = "trainer",
+      .doc = "Scales learning rates by (effective batch / reference_batch), or its square root." },
+    { INT(schedule.reference_batch, "256", 1, 1e6), .unit = "samples", .reader = "trainer",
+      .doc = "The batch optimizer.lr was chosen for (lr_rule linear and sqrt)." },
+
+    /* train */
+    { INT(train.batch_size, "64", 1, 65536), .aliases = "training.batch_size Params.batchSize batch_size",
+      .unit = "samples",
+      .reader = "trainer", .doc = "Samples per micro-step; the effective batch is batch_size * accumulate." },
+    { INT(train.epochs, "30", 1, 1e6), .aliases = "sched.epochs train.num_epochs training.num_epochs epochs",
+      .unit = "epochs", .reader = "trainer", .doc = "Passes over the training images." },
+    { INT(train.steps, "0", 0, 1e12), .aliases = "train.max_steps", .unit = "steps", .reader = "trainer",
+      .doc = "Ends training after this many optimizer steps; 0: train.epochs alone decides." },
+    { INT(train.seed, "42", 0, 9007199254740992.0), .aliases = "seed", .unit = "", .reader = "trainer",
+      .doc = "Seed of initialisation, order, augmentation, dropout and the validation split." },
+    { INT(train.workers, "2", 0, 256),
+      .aliases = "train.num_workers training.num_workers Params.numWorkers num_workers",
+      .unit = "threads", .reader = "loader",
+      .doc = "Threads that decode and assemble batches; 0: the training thread does. Results do not depend on it." },
+    { ENUM(train.precision, "fp32", "fp32=float32 bf16=bfloat16 fp16=float16=half tf32 f64=fp64=float64"), .unit = "",
+      .reader = "trainer",
+      .doc = "Arithmetic of the heavy operators; weights, statistics and losses stay fp32 (f64: everything is "
+             "double)." },
+    { .name = "train.amp", .cls = CT_CLASS_MERGED, .type = CT_KEY_ENUM, .def = "false", .aliases = "amp",
+      .values = "false=off=no=fp32 true=on=yes bf16=bfloat16 fp16=float16=half tf32", .unit = "",
+      .reader = "config (becomes train.precision)",
+      .doc = "PyTorch's word for train.precision: false is fp32, true is bf16. Both set and different is an error." },
+    { INT(train.accumulate, "1", 1, 65536), .aliases = "train.gradient_accumulation_steps train.grad_accum",
+      .unit = "micro-steps",
+      .reader = "trainer", .doc = "Micro-steps whose gradients are summed before one optimizer step." },
+    { ENUM(train.last_batch, "keep", "keep drop"), .unit = "", .reader = "loader",
+      .doc = "What happens to the last, smaller batch of an epoch." },
+    { ENUM(train.recompute, "none", "none auto all"), .unit = "", .reader = "plan",
+      .doc = "Gradient checkpointing: activations are computed again in the backward pass to save memory. auto: "
+             "only as far as memory asks for it." },
+    { BOOL(train.deterministic, "true"), .aliases = "hardware.cudnn_deterministic", .unit = "", .reader = "trainer",
+      .doc = "Only algorithms that give the same bits in every run." },
+    { INT(train.threads, "0", 0, 1024), .unit = "threads", .reader = "trainer",
+      .doc = "Compute threads; 0: every core the process may use. --threads is the same." },
+    { CHOICE(train.backend, "auto", "auto cpu cuda=gpu"),
+      .aliases = "hardware.device model.device_target train.device device",
+      .unit = "", .reader = "trainer",
+      .doc = "Backend; asking for one that is not there is an error. --backend is the same." },
+    { ENUM(train.nan_policy, "stop", "stop skip"), .unit = "", .reader = "trainer",
+      .doc = "A loss or gradient that is NaN or infinite stops the run, or the step is skipped, counted and "
+             "reported." },
+    { INT(train.nan_limit, "10", 1, 1e6), .unit = "steps", .reader = "trainer",
+      .doc = "nan_policy skip: this many skipped steps in a row stop the run." },
+    { FLOAT(train.loss_scale, "65536", 1, 4294967296.0), .unit = "", .reader = "trainer",
+      .doc = "First value of the dynamic loss scale (precision fp16)." },
+    { INT(train.loss_scale_growth, "2000", 1, 1e9), .unit = "steps", .reader = "trainer",
+      .doc = "Good steps after which the loss scale doubles (precision fp16)." },
+
+    /* eval */
+    { INT(eval.every_epochs, "1", 1, 1e6), .aliases = "eval.eval_interval training.eval_interval", .unit = "epochs",
+
+      .reader = "trainer",
+      .doc = "Validation on the whole validation set after every so many epochs, and at the end." },
+    { ENUM(eval.select_by, "string_accuracy", "string_accuracy char_accuracy loss"), .unit = "", .reader = "trainer",
+      .doc = "What decides which weights are the best, and early stopping." },
+    { BOOL(eval.ema, "true"), .unit = "", .reader = "trainer",
+      .doc = "Evaluate the averaged weights when optimizer.ema_decay is above 0." },
+
+    /* early_stopping */
+    { BOOL(early_stopping.enabled, "false"), .unit = "", .reader = "trainer",
+      .doc = "End training when validation no longer improves. Giving early_stopping.patience switches it on." },
+    { INT(early_stopping.patience, "10", 1, 1e6),
+      .aliases = "eval.early_stopping.patience sched.patience training.early_stopping_patience",
+      .unit = "evaluations",
+      .reader = "trainer", .doc = "Evaluations in a row without improvement before training ends." },
+    { INT(early_stopping.min_epochs, "0", 0, 1e6), .aliases = "eval.early_stopping.min_epochs sched.min_epochs",
+
+      .unit = "epochs", .reader = "trainer",
+      .doc = "Never ends earlier. The best weights are tracked from the first epoch on." },
+    { FLOAT(early_stopping.min_delta, "0", 0, 1e9), .unit = "", .reader = "trainer",
+      .doc = "Improvements up to this do not count." },
+
+    /* checkpoint */
+    { INT(checkpoint.every_steps, "0", 0, 1e12), .unit = "steps", .reader = "trainer",
+      .doc = "Save after every so many optimizer steps; 0: off." },
+    { INT(checkpoint.every_epochs, "1", 0, 1e6), .aliases = "checkpoints.save_interval training.save_interval",
+
+      .unit = "epochs", .reader = "trainer",
+      .doc = "Save after every so many epochs; 0: off. The end is always saved." },
+    { INT(checkpoint.keep, "3", 1, 1000), .unit = "files", .reader = "trainer",
+      .doc = "Older checkpoints kept besides the last and the best." },
+
+    /* log, report */
+    { INT(log.interval_steps, "10", 1, 1e9), .aliases = "logging.log_interval logging.print_interval",
+      .unit = "steps",
+      .reader = "trainer", .doc = "A line of metrics.jsonl every so many optimizer steps." },
+    { BOOL(log.tensorboard, "true"), .aliases = "logging.tensorboard", .unit = "", .reader = "trainer",
+      .doc = "Write TensorBoard event files into the run directory." },
+    { INT(report.gallery, "24", 0, 1000), .aliases = "eval.vis_fail_k", .unit = "images", .reader = "report",
+      .doc = "Wrong predictions shown with their images in report.html." },
+
+    /* keys of other programs */
+    NOTED("pin_memory", threads_share),
+    NOTED("train.pin_memory", threads_share),
+    NOTED("data.pin_memory", threads_share),
+    NOTED("Params.pinmMemory", threads_share),
+    NOTED("persistent_workers", threads_share),
+    NOTED("train.persistent_workers", threads_share),
+    NOTED("data.persistent_workers", threads_share),
+    NOTED("prefetch_factor", "the loader's ring has a fixed, bounded size"),
+    NOTED("train.prefetch_factor", "the loader's ring has a fixed, bounded size"),
+    NOTED("data.prefetch_factor", "the loader's ring has a fixed, bounded size"),
+    NOTED("training.prefetch_size", "the loader's ring has a fixed, bounded size"),
+    NOTED("non_blocking", threads_share),
+    NOTED("train.non_blocking", threads_share),
+    NOTED("channels_last", channels_last),
+    NOTED("train.channels_last", channels_last),
+    NOTED("compile_model", no_compile),
+    NOTED("train.compile_model", no_compile),
+    NOTED("compile_mode", no_compile),
+    NOTED("train.compile_mode", no_compile),
+    NOTED("cudnn_benchmark", "kernels are chosen by shape and device, the same in every run"),
+    NOTED("train.cudnn_benchmark", "kernels are chosen by shape and device, the same in every run"),
+    NOTED("hardware.cudnn_benchmark", "kernels are chosen by shape and device, the same in every run"),
+    NOTED("hardware.allow_tf32", tf32_key),
+    NOTED("hardware.matmul_allow_tf32", tf32_key),
+    NOTED("hardware.cudnn_allow_tf32", tf32_key),
+    NOTED("model.model_path", "the model is chosen by model.name"),
+    NOTED("eval.metrics", "every metric is computed in every evaluation"),
+    NOTED("eval.visualization.*", "report.html shows wrong predictions; report.gallery says how many"),
+    NOTED("eval.test_visualization.*", "report.html shows wrong predictions; report.gallery says how many"),
+    NOTED("eval.early_stopping.second_guard.*", "early stopping watches one metric, eval.select_by"),
+    NOTED("checkpoints.save_dir", run_dir),
+    NOTED("checkpoints.save_best", "the best weights are always kept, in checkpoints/best.safetensors"),
+    NOTED("checkpoints.save_strategy", "checkpoint names are fixed; checkpoint.keep says how many stay"),
+    NOTED("logging.log_dir", run_dir),
+    NOTED("logging.tensorboard_dir", run_dir),
+    NOTED("logging.auto_launch_tensorboard", "captrain starts no other program; run tensorboard on the run directory"),
+    NOTED("logging.tensorboard_port", "captrain starts no other program; run tensorboard on the run directory"),
+    NOTED("logging.time_tracking.*", "time, speed and ETA are always shown and logged"),
+    NOTED("logging.tb_items", "every scalar is written"),
+    NOTED("logging.level", "--verbose and --quiet choose what is printed"),
+    NOTED("logging.save_logs", "run.log is always written"),
+    NOTED("monitoring.*",
+          "metrics.jsonl and the TensorBoard files hold the measurements; profiling is `captrain bench`"),
+    NOTED("letterbox.*", "images are resized; set data.width and data.height"),
+    NOTED("coordinate.*", not_text),
+    NOTED("heatmap.*", not_text),
+    NOTED("file_naming.*", one_label),
+    NOTED("data_split.*", "the split is data.val, or data.val_fraction with train.seed"),
+    NOTED("paths.*", run_dir),
+    NOTED("dataset.name", "the data set is the folder data.train"),
+    NOTED("Params.dataSetName", "the data set is the folder data.train"),
+    NOTED("dataset.train_label_path", one_label),
+    NOTED("dataset.valid_label_path", one_label),
+    NOTED("dataset.test_label_path", one_label),
+    NOTED("Path.trainLabelPath", one_label),
+    NOTED("Path.validLabelPath", one_label),
+    NOTED("Path.testLabelPath", one_label),
+    NOTED("Path.bestModuleSavePath", run_dir),
+    NOTED("Path.currentModuleSavePath", run_dir),
+    NOTED("Params.device", "the backend is chosen by train.backend or --backend"),
+    NOTED("dataset.crop_size", "images are resized; set data.width and data.height"),
+    NOTED("dataset.max_frames", not_text),
+    NOTED("dataset.batch_size", "preprocessing is not batched; training takes train.batch_size"),
+    NOTED("dataset.num_workers", "decoding takes train.workers threads"),
+    NOTED("dataset.chunk_size", threads_share),
+    NOTED("dataset.maxtasksperchild", threads_share),
+    NOTED("dataset.gc_interval", threads_share),
+    NOTED("model.device_id", "the device is chosen by --backend"),
+    NOTED("model.enable_graph_kernel", mindspore),
+    NOTED("model.enable_reduce_precision", "precision is chosen by train.precision"),
+    NOTED("model.enable_auto_mixed_precision", "precision is chosen by train.precision"),
+    NOTED("model.force_pynative_mode", mindspore),
+    NOTED("training.max_rowsize", mindspore),
+    NOTED("training.enable_data_sink", mindspore),
+    NOTED("gpu_optimization.*", mindspore),
+    NOTED("loss.ctc_blank_id", not_text),
+    NOTED("loss.ctc_reduction", not_text),
+    NOTED("loss.kd_temperature", not_text),
+    NOTED("loss.kd_weight", not_text),
+};
+
+const ct_config_row *ct_config_rows(size_t *n)
+{
+    *n = sizeof rows / sizeof rows[0];
+    return rows;
+}
+
+size_t ct_config_row_index(const ct_config_row *row)
+{
+    return (size_t)(row - rows);
+}

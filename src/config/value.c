@@ -1,0 +1,402 @@
+/* Values of configuration keys: from text to a typed field and back. */
+#include <config.h> /* the one of configure: in quotes it would be this room's */
+
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "config/config.h"
+#include "config/internal.h"
+
+void ct_value_clear(ct_value *v)
+{
+    ct_free(v->text);
+    for (size_t i = 0; i < v->n; i++) ct_free(v->item[i].text);
+    ct_free(v->item);
+    *v = (ct_value){ 0 };
+}
+
+char *ct_config_quote(const char *text, char buf[CT_CONFIG_QUOTE + 4])
+{
+    size_t n = strlen(text), keep = n;
+    if (keep > CT_CONFIG_QUOTE) {
+        keep = CT_CONFIG_QUOTE;
+        while (keep > 0 && ((unsigned char)text[keep] & 0xC0) == 0x80) keep--;
+    }
+    for (size_t i = 0; i < keep; i++) {
+        unsigned char c = (unsigned char)text[i];
+        buf[i] = c < 0x20 || c == 0x7F ? '?' : (char)c;
+    }
+    memcpy(buf + keep, keep < n ? "..." : "", keep < n ? 4 : 1);
+    return buf;
+}
+
+long ct_config_utf8_count(const char *s, long *dup)
+{
+    const unsigned char *p = (const unsigned char *)s;
+    long n = 0;
+    if (dup) *dup = -1;
+    while (*p) {
+        size_t len = *p < 0x80 ? 1 : *p < 0xC2 ? 0 : *p < 0xE0 ? 2 : *p < 0xF0 ? 3 : *p < 0xF5 ? 4 : 0;
+        if (len == 0) return -1;
+        for (size_t i = 1; i < len; i++)
+            if ((p[i] & 0xC0) != 0x80) return -1;
+        if ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F) || (p[0] == 0xF0 && p[1] < 0x90) ||
+            (p[0] == 0xF4 && p[1] > 0x8F))
+            return -1; /* overlong, surrogate, above U+10FFFF */
+        if (dup && *dup < 0) {
+            /* A whole character can only match at a character's start: UTF-8 is self-synchronising. */
+            for (const unsigned char *q = (const unsigned char *)s; q < p; q++)
+                if (memcmp(q, p, len) == 0) {
+                    *dup = (long)(p - (const unsigned char *)s);
+                    break;
+                }
+        }
+        p += len;
+        n++;
+    }
+    return n;
+}
+
+/* Is `s` a number as people write it: [+-] digits [. digits] [e [+-] digits], underscores between digits? Copies it
+ * without underscores to buf. *integer: no point and no exponent. */
+static bool number_text(const char *s, char buf[64], bool *integer)
+{
+    size_t n = 0;
+    bool digits = false;
+    *integer = true;
+    if (*s == '+' || *s == '-') buf[n++] = *s++;
+    for (int part = 0; part < 3; part++) { /* 0 before the point, 1 behind it, 2 the exponent */
+        bool here = false;
+        for (; (*s >= '0' && *s <= '9') || (*s == '_' && here && s[1] >= '0' && s[1] <= '9'); s++) {
+            here = true;
+            if (*s != '_') buf[n++] = *s;
+            if (n >= 60) return false;
+        }
+        if (part == 2) return here && *s == '\0' && ((void)(buf[n] = '\0'), true);
+        digits |= here;
+        if (*s == '\0') break;
+        *integer = false;
+        if (part == 0 && *s == '.') {
+            buf[n++] = *s++;
+        } else if ((*s == 'e' || *s == 'E') && digits) {
+            buf[n++] = *s++;
+            if (*s == '+' || *s == '-') buf[n++] = *s++;
+            part = 1; /* the exponent comes next */
+        } else {
+            return false;
+        }
+        if (n >= 58) return false;
+    }
+    buf[n] = '\0';
+    return digits;
+}
+
+/* strtod reads the decimal point of the current locale; a program that embeds the library may have set one. */
+static double c_strtod(const char *s)
+{
+    locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    if (c == (locale_t)0) return strtod(s, NULL);
+    locale_t old = uselocale(c);
+    double v = strtod(s, NULL);
+    uselocale(old);
+    freelocale(c);
+    return v;
+}
+
+char *ct_format_double(double v, char buf[32])
+{
+    if (v == floor(v) && fabs(v) < 1e16) {
+        snprintf(buf, 32, "%.0f", v);
+        return buf;
+    }
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(buf, 32, "%.*g", digits, v);
+        char *comma = strpbrk(buf, ",");
+        if (comma) *comma = '.';
+        if (digits == 17 || c_strtod(buf) == v) break;
+    }
+    return buf;
+}
+
+const char *ct_config_range_text(const ct_config_row *row, char buf[128])
+{
+    char lo[32], hi[32];
+    ct_format_double(row->min, lo);
+    ct_format_double(row->max, hi);
+    if (row->max >= HUGE_VAL)
+        snprintf(buf, 128, "%s %s", row->min_open ? "above" : "at least", lo);
+    else if (row->min_open && row->max_open)
+        snprintf(buf, 128, "above %s and below %s", lo, hi);
+    else if (row->min_open)
+        snprintf(buf, 128, "above %s and at most %s", lo, hi);
+    else if (row->max_open)
+        snprintf(buf, 128, "at least %s and below %s", lo, hi);
+    else
+        snprintf(buf, 128, "between %s and %s", lo, hi);
+    return buf;
+}
+
+static bool in_range(const ct_config_row *row, double v)
+{
+    return v >= row->min && v <= row->max && !(row->min_open && v == row->min) && !(row->max_open && v == row->max);
+}
+
+static ct_status bad_value(char *err, size_t n, const char *what, const char *text)
+{
+    char q[CT_CONFIG_QUOTE + 4];
+    snprintf(err, n, "must be %s (got '%s')", what, ct_config_quote(text, q));
+    return CT_ECONFIG;
+}
+
+static ct_status parse_double(const ct_config_row *row, const ct_value *v, double *out, char *err, size_t n)
+{
+    char buf[64], range[128], what[160];
+    bool integer;
+    if (v->quoted) return bad_value(err, n, "a number without quotes", v->text);
+    if (!number_text(v->text, buf, &integer)) return bad_value(err, n, "a number", v->text);
+    double d = c_strtod(buf);
+    if (!in_range(row, d)) {
+        snprintf(what, sizeof what, "%s", ct_config_range_text(row, range));
+        return bad_value(err, n, what, v->text);
+    }
+    *out = d == 0 ? 0 : d; /* no negative zero */
+    return CT_OK;
+}
+
+static ct_status parse_int(const ct_config_row *row, const ct_value *v, int64_t *out, char *err, size_t n)
+{
+    char buf[64], range[128], what[200];
+    bool integer;
+    if (v->quoted) return bad_value(err, n, "an integer without quotes", v->text);
+    if (!number_text(v->text, buf, &integer)) return bad_value(err, n, "an integer", v->text);
+    const char *digits = buf + (*buf == '+' || *buf == '-');
+    if (integer && digits[0] == '0' && digits[1] != '\0')
+        return bad_value(err, n, "an integer without leading zeros (octal in YAML 1.1)", v->text);
+    double d = c_strtod(buf); /* exact for every value in a row's range: these end at 2^53 */
+    if (!integer && d != floor(d)) return bad_value(err, n, "an integer", v->text);
+    if (!in_range(row, d)) {
+        snprintf(what, sizeof what, "an integer %s", ct_config_range_text(row, range));
+        return bad_value(err, n, what, v->text);
+    }
+    *out = (int64_t)d;
+    return CT_OK;
+}
+
+static ct_status parse_bool(const ct_value *v, bool *out, char *err, size_t n)
+{
+    static const char *const words[] = { "false", "true", "no", "yes", "off", "on" };
+    if (!v->quoted)
+        for (int i = 0; i < 6; i++)
+            if (strcasecmp(v->text, words[i]) == 0) {
+                *out = i & 1;
+                return CT_OK;
+            }
+    return bad_value(err, n, "true or false", v->text);
+}
+
+bool ct_config_value_name(const ct_config_row *row, int i, char *buf, size_t size)
+{
+    const char *p = row->values ? row->values : "";
+    for (; *p; i--) {
+        size_t word = strcspn(p, " ");
+        if (i == 0) {
+            size_t n = strcspn(p, " =");
+            if (n >= size) n = size - 1;
+            memcpy(buf, p, n);
+            buf[n] = '\0';
+            return true;
+        }
+        p += word;
+        p += strspn(p, " ");
+    }
+    return false;
+}
+
+/* Index of `text` among the values of a row, synonyms included; -1 if it is none. */
+static int find_value(const ct_config_row *row, const char *text)
+{
+    const char *p = row->values;
+    size_t len = strlen(text);
+    for (int i = 0; *p; p += *p == ' ') {
+        size_t n = strcspn(p, " =");
+        if (n == len && len > 0 && strncasecmp(p, text, n) == 0) return i;
+        p += n;
+        if (*p == '=') p++;
+        else i++;
+    }
+    return -1;
+}
+
+static ct_status parse_enum(const ct_config_row *row, const ct_value *v, int *out, char *err, size_t n)
+{
+    int i = find_value(row, v->text);
+    if (i < 0) {
+        char list[256] = "one of ", name[48];
+        for (int k = 0; ct_config_value_name(row, k, name, sizeof name); k++) {
+            size_t used = strlen(list);
+            snprintf(list + used, sizeof list - used, "%s%s", k ? ", " : "", name);
+        }
+        return bad_value(err, n, list, v->text);
+    }
+    *out = i;
+    return CT_OK;
+}
+
+static int hex_digit(char c)
+{
+    if (c >= '0' && c <= '9') return c - '0';
+    if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+static ct_status parse_color(const ct_value *v, uint8_t rgb[3], char *err, size_t n, const ct_value **bad)
+{
+    static const char what[] = "a colour: white, black, a gray value 0..255, [r, g, b] or \"#rrggbb\" in quotes";
+    static const ct_config_row level = { .min = 0, .max = 255 };
+    int64_t part[3];
+    if (v->is_list) {
+        for (size_t i = 0; i < v->n && i < 3; i++)
+            if (parse_int(&level, &v->item[i], &part[i], err, n) != CT_OK) {
+                *bad = &v->item[i];
+                return CT_ECONFIG;
+            }
+        if (v->n != 3 || v->nested) return bad_value(err, n, what, "a list");
+    } else if (strcasecmp(v->text, "white") == 0 || strcasecmp(v->text, "black") == 0) {
+        part[0] = part[1] = part[2] = strcasecmp(v->text, "white") == 0 ? 255 : 0;
+    } else if (v->text[0] == '#') {
+        if (strlen(v->text) != 7) return bad_value(err, n, what, v->text);
+        for (int i = 0; i < 3; i++) {
+            int hi = hex_digit(v->text[1 + 2 * i]), lo = hex_digit(v->text[2 + 2 * i]);
+            if (hi < 0 || lo < 0) return bad_value(err, n, what, v->text);
+            part[i] = hi * 16 + lo;
+        }
+    } else {
+        if (parse_int(&level, v, &part[0], err, n) != CT_OK) return bad_value(err, n, what, v->text);
+        part[1] = part[2] = part[0];
+    }
+    for (int i = 0; i < 3; i++) rgb[i] = (uint8_t)part[i];
+    return CT_OK;
+}
+
+static ct_status store_string(const ct_value *v, char **field)
+{
+    char *s = ct_strdup(v->text, "configuration value");
+    if (!s) return CT_ENOMEM;
+    ct_free(*field);
+    *field = s;
+    return CT_OK;
+}
+
+static ct_status store_list(const ct_config_row *row, const ct_value *v, void *field, char *err, size_t n,
+                            const ct_value **bad)
+{
+    ct_status st = CT_OK;
+    size_t size = row->type == CT_KEY_STR_LIST ? sizeof(char *) : 8;
+    void *elem = NULL;
+    if (v->nested) {
+        snprintf(err, n, "must be %s, without lists or maps inside", ct_key_type_name(row->type));
+        return CT_ECONFIG;
+    }
+    if ((int64_t)v->n < row->list_min || (int64_t)v->n > row->list_max) {
+        if (row->list_min == row->list_max)
+            snprintf(err, n, "must have %d elements (got %zu)", row->list_min, v->n);
+        else
+            snprintf(err, n, "must have %d to %d elements (got %zu)", row->list_min, row->list_max, v->n);
+        return CT_ECONFIG;
+    }
+    if (v->n > 0 && !(elem = ct_calloc(v->n, size, "configuration list"))) return CT_ENOMEM;
+    for (size_t i = 0; i < v->n; i++) {
+        *bad = &v->item[i];
+        if (row->type == CT_KEY_INT_LIST) {
+            CT_GOTO(st, parse_int(row, &v->item[i], (int64_t *)elem + i, err, n));
+        } else if (row->type == CT_KEY_FLOAT_LIST) {
+            CT_GOTO(st, parse_double(row, &v->item[i], (double *)elem + i, err, n));
+        } else {
+            CT_GOTO(st, store_string(&v->item[i], (char **)elem + i));
+        }
+    }
+    ct_value_free_field(row, field);
+    /* The three list types have the same layout but different pointer types: store through the right one. */
+    if (row->type == CT_KEY_INT_LIST) *(ct_int_list *)field = (ct_int_list){ elem, v->n };
+    else if (row->type == CT_KEY_FLOAT_LIST) *(ct_float_list *)field = (ct_float_list){ elem, v->n };
+    else *(ct_str_list *)field = (ct_str_list){ elem, v->n };
+    return CT_OK;
+fail:
+    if (row->type == CT_KEY_STR_LIST)
+        for (size_t i = 0; elem && i < v->n; i++) ct_free(((char **)elem)[i]);
+    ct_free(elem);
+    return st;
+}
+
+ct_status ct_value_store(const ct_config_row *row, const ct_value *v, void *field, char *err, size_t err_size,
+                         const ct_value **bad)
+{
+    bool list_row = row->type == CT_KEY_INT_LIST || row->type == CT_KEY_FLOAT_LIST || row->type == CT_KEY_STR_LIST;
+    *bad = v;
+    if (list_row) {
+        /* One number instead of a list of one is what people write for data.mean. */
+        ct_value alone = { .is_list = true, .item = (ct_value *)(uintptr_t)v, .n = 1 };
+        return store_list(row, v->is_list ? v : &alone, field, err, err_size, bad);
+    }
+    if (v->is_list && row->type != CT_KEY_COLOR) {
+        snprintf(err, err_size, "must be %s (got a list)", ct_key_type_name(row->type));
+        return CT_ECONFIG;
+    }
+    switch (row->type) {
+    case CT_KEY_BOOL: return parse_bool(v, field, err, err_size);
+    case CT_KEY_INT: return parse_int(row, v, field, err, err_size);
+    case CT_KEY_FLOAT: return parse_double(row, v, field, err, err_size);
+    case CT_KEY_ENUM: return parse_enum(row, v, field, err, err_size);
+    case CT_KEY_COLOR: return parse_color(v, field, err, err_size, bad);
+    case CT_KEY_CHOICE: {
+        int i;
+        char name[48];
+        if (parse_enum(row, v, &i, err, err_size) != CT_OK) return CT_ECONFIG;
+        ct_config_value_name(row, i, name, sizeof name);
+        ct_value canonical = { .text = name };
+        return store_string(&canonical, field);
+    }
+    default:
+        if (strlen(v->text) > 65535) {
+            snprintf(err, err_size, "is longer than 65535 bytes");
+            return CT_ECONFIG;
+        }
+        return store_string(v, field);
+    }
+}
+
+void ct_value_free_field(const ct_config_row *row, void *field)
+{
+    switch (row->type) {
+    case CT_KEY_CHOICE:
+    case CT_KEY_STRING:
+    case CT_KEY_PATH:
+        ct_free(*(char **)field);
+        *(char **)field = NULL;
+        break;
+    case CT_KEY_INT_LIST:
+        ct_free(((ct_int_list *)field)->v);
+        *(ct_int_list *)field = (ct_int_list){ 0 };
+        break;
+    case CT_KEY_FLOAT_LIST:
+        ct_free(((ct_float_list *)field)->v);
+        *(ct_float_list *)field = (ct_float_list){ 0 };
+        break;
+    case CT_KEY_STR_LIST: {
+        ct_str_list *l = field;
+        for (size_t i = 0; i < l->n; i++) ct_free(l->v[i]);
+        ct_free(l->v);
+        *l = (ct_str_list){ 0 };
+        break;
+    }
+    default:
+        break;
+    }
+}

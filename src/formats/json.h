@@ -1,0 +1,32 @@
+/* Small helpers over jansson. */
+#ifndef CT_FORMATS_JSON_H
+#define CT_FORMATS_JSON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "base/status.h"
+
+/* A number, or null where JSON has none (NaN, infinity). NULL without memory. */
+json_t *ct_json_number(double v);
+
+/* obj[key] = value; takes over the reference to value, also on failure. value NULL (a constructor that failed) or no
+ * memory: CT_ENOMEM, recorded with the key. */
+ct_status ct_json_set(json_t *obj, const char *key, json_t *value);
+
+/* Text of a value, keys in the order they were set; JSONL wants indent 0. ct_free(); NULL with CT_ENOMEM recorded. */
+char *ct_json_text(const json_t *v, int indent);
+
+/* Did json_loadb() fail for lack of memory? It then says nothing at all in some places. */
+bool ct_json_no_memory(const json_error_t *e);
+
+/* Parses text of `size` bytes; `source` names it in the message, with line and column. Duplicate keys are errors.
+ * *out: json_decref(). CT_EFORMAT, CT_ENOMEM. */
+ct_status ct_json_parse(const char *text, size_t size, const char *source, json_t **out);
+
+ct_status ct_json_read(const char *path, size_t max_bytes, json_t **out);     /* CT_EIO, CT_EFORMAT, CT_ENOMEM */
+ct_status ct_json_write(const char *path, const json_t *v, int indent);       /* atomically, with a final newline */
+
+#endif
