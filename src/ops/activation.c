@@ -1,0 +1,95 @@
+/* Activation functions and dropout. */
+#include "config.h"
+
+#include "ops/family.h"
+
+static const ct_attr_field act_fields[] = { CT_FIELD_INT(act, kind), CT_FIELD_REAL(act, alpha), CT_FIELD_END };
+static const ct_attr_field mask_fields[] = {
+    CT_FIELD_REAL(dropout, p), CT_FIELD_INT(dropout, seed), CT_FIELD_INT(dropout, stream), CT_FIELD_INT(dropout, ndim),
+    CT_FIELD_INT(dropout, d0), CT_FIELD_INT(dropout, d1), CT_FIELD_INT(dropout, d2), CT_FIELD_INT(dropout, d3),
+    CT_FIELD_INT(dropout, d4), CT_FIELD_END
+};
+static const ct_attr_field apply_fields[] = { CT_FIELD_REAL(dropout, p), CT_FIELD_END };
+
+static ct_status check_kind(const ct_call *c)
+{
+    const ct_act_attrs *a = &c->attrs.act;
+    CT_TRY(ct_rule_int(c, "kind", a->kind, 0, CT_ACT_COUNT - 1));
+    /* With a slope of 0 or below, the sign of y would not tell the sign of x, which the gradient needs. */
+    if (a->kind == CT_ACT_LEAKY_RELU && !(a->alpha > 0 && a->alpha <= 1))
+        return ct_rule_fail(c, "attribute alpha is %g, but the slope of leaky_relu must be within (0, 1]", a->alpha);
+    return CT_OK;
+}
+
+static ct_status act_shape(ct_call *c)
+{
+    CT_TRY(ct_rule_float(c, 0, "x"));
+    CT_TRY(check_kind(c));
+    ct_rule_out(c, 0, c->in[0].desc);
+    return CT_OK;
+}
+
+static ct_status act_bwd_shape(ct_call *c)
+{
+    CT_TRY(ct_rule_float(c, 0, "dy"));
+    CT_TRY(ct_rule_same(c, 1, "saved", 0, "dy"));
+    CT_TRY(check_kind(c));
+    ct_rule_out(c, 0, c->in[0].desc);
+    return CT_OK;
+}
+
+static ct_status check_p(const ct_call *c)
+{
+    double p = c->attrs.dropout.p;
+    if (p >= 0 && p < 1) return CT_OK;
+    return ct_rule_fail(c, "attribute p is %g, but must be within [0, 1)", p);
+}
+
+static ct_status mask_shape(ct_call *c)
+{
+    const ct_dropout_attrs *a = &c->attrs.dropout;
+    const int64_t dims[CT_MAX_DIMS] = { a->d0, a->d1, a->d2, a->d3, a->d4 };
+    CT_TRY(ct_rule_state(c, 0));
+    CT_TRY(check_p(c));
+    CT_TRY(ct_rule_int(c, "ndim", a->ndim, 1, CT_MAX_DIMS));
+    ct_rule_out(c, 0, ct_desc_make(CT_U8, (int)a->ndim, dims));
+    return CT_OK;
+}
+
+static ct_status apply_shape(ct_call *c)
+{
+    CT_TRY(ct_rule_float(c, 0, "x"));
+    CT_TRY(ct_rule_dtype(c, 1, "mask", CT_U8));
+    CT_TRY(ct_rule_same_shape(c, 1, "mask", 0, "x"));
+    CT_TRY(check_p(c));
+    ct_rule_out(c, 0, c->in[0].desc);
+    return CT_OK;
+}
+
+static ct_status act_grad(const ct_grad_ctx *g)
+{
+    if (g->dout[0] == CT_NOVAL || !g->need[0]) return CT_OK;
+    int64_t kind = g->attrs->act.kind;
+    bool from_x = kind == CT_ACT_SILU || kind == CT_ACT_SOFTPLUS;
+    ct_val in[2] = { g->dout[0], from_x ? g->in[0] : g->out[0] };
+    return ct_grad_emit1(g, CT_OP_ACTIVATION_BWD, g->attrs, 2, in, &g->din[0]);
+}
+
+static ct_status apply_grad(const ct_grad_ctx *g)
+{
+    if (g->dout[0] == CT_NOVAL || !g->need[0]) return CT_OK;
+    ct_val in[2] = { g->dout[0], g->in[1] };
+    return ct_grad_emit1(g, CT_OP_DROPOUT_APPLY, g->attrs, 2, in, &g->din[0]);
+}
+
+const ct_op_rules ct_activation_rules[] = {
+    { .op = CT_OP_ACTIVATION, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW, .fields = act_fields,
+      .shape = act_shape, .grad = act_grad },
+    { .op = CT_OP_ACTIVATION_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW,
+      .fields = act_fields, .shape = act_bwd_shape },
+    { .op = CT_OP_DROPOUT_MASK, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_FLOW,
+      .fields = mask_fields, .shape = mask_shape },
+    { .op = CT_OP_DROPOUT_APPLY, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW, .fields = apply_fields,
+      .shape = apply_shape, .grad = apply_grad },
+    { .shape = NULL },
+};

@@ -1,0 +1,159 @@
+/* Convolution: cross-correlation of activations x [N,H,W,C] with filters w [K,R,S,C/g], like torch.nn.Conv2d. */
+#include "config.h"
+
+#include <inttypes.h>
+
+#include "ops/family.h"
+
+#define WINDOW_FIELDS                                                                                                 \
+    CT_FIELD_INT(conv, stride_h), CT_FIELD_INT(conv, stride_w), CT_FIELD_INT(conv, pad_h), CT_FIELD_INT(conv, pad_w), \
+        CT_FIELD_INT(conv, dil_h), CT_FIELD_INT(conv, dil_w), CT_FIELD_INT(conv, groups)
+
+static const ct_attr_field conv_fields[] = { WINDOW_FIELDS, CT_FIELD_END };
+static const ct_attr_field dgrad_fields[] = { WINDOW_FIELDS, CT_FIELD_INT(conv, in_h), CT_FIELD_INT(conv, in_w),
+                                              CT_FIELD_END };
+static const ct_attr_field wgrad_fields[] = { WINDOW_FIELDS, CT_FIELD_INT(conv, ker_h), CT_FIELD_INT(conv, ker_w),
+                                              CT_FIELD_END };
+
+/* P and Q of an input of h x w pixels under filters of r x s taps. */
+static ct_status output_size(const ct_call *c, int64_t h, int64_t w, int64_t r, int64_t s, int64_t *p, int64_t *q)
+{
+    const ct_conv_attrs *a = &c->attrs.conv;
+    CT_TRY(ct_rule_window(c, "h", h, r, a->stride_h, a->pad_h, a->dil_h, p));
+    return ct_rule_window(c, "w", w, s, a->stride_w, a->pad_w, a->dil_w, q);
+}
+
+/* g divides C and K. */
+static ct_status check_groups(const ct_call *c, int64_t channels, int64_t filters)
+{
+    int64_t g = c->attrs.conv.groups;
+    CT_TRY(ct_rule_int(c, "groups", g, 1, INT64_MAX));
+    if (channels % g != 0 || filters % g != 0)
+        return ct_rule_fail(c, "groups=%" PRId64 " does not divide C=%" PRId64 " and K=%" PRId64, g, channels, filters);
+    return CT_OK;
+}
+
+static ct_status conv_shape(ct_call *c)
+{
+    const ct_desc *x = &c->in[0].desc, *w = &c->in[1].desc;
+    CT_TRY(ct_rule_ndim(c, 0, "x", 4));
+    CT_TRY(ct_rule_float(c, 0, "x"));
+    CT_TRY(ct_rule_ndim(c, 1, "w", 4));
+    CT_TRY(ct_rule_dtype(c, 1, "w", x->dtype));
+    CT_TRY(check_groups(c, x->dim[3], w->dim[0]));
+    CT_TRY(ct_rule_dim(c, 1, "w", 3, x->dim[3] / c->attrs.conv.groups));
+    if (ct_present(&c->in[2])) CT_TRY(ct_rule_vector(c, 2, "bias", x->dtype, w->dim[0]));
+    int64_t p, q;
+    CT_TRY(output_size(c, x->dim[1], x->dim[2], w->dim[1], w->dim[2], &p, &q));
+    ct_rule_out(c, 0, ct_desc4(x->dtype, x->dim[0], p, q, w->dim[0]));
+    return CT_OK;
+}
+
+static ct_status dgrad_shape(ct_call *c)
+{
+    const ct_conv_attrs *a = &c->attrs.conv;
+    const ct_desc *dy = &c->in[0].desc, *w = &c->in[1].desc;
+    CT_TRY(ct_rule_ndim(c, 0, "dy", 4));
+    CT_TRY(ct_rule_float(c, 0, "dy"));
+    CT_TRY(ct_rule_ndim(c, 1, "w", 4));
+    CT_TRY(ct_rule_dtype(c, 1, "w", dy->dtype));
+    CT_TRY(ct_rule_dim(c, 1, "w", 0, dy->dim[3]));
+    CT_TRY(ct_rule_int(c, "groups", a->groups, 1, dy->dim[3]));
+    if (w->dim[3] > INT64_MAX / a->groups) return ct_rule_fail(c, "C = C/g * groups is too large");
+    CT_TRY(check_groups(c, w->dim[3] * a->groups, dy->dim[3]));
+    int64_t p, q;
+    CT_TRY(output_size(c, a->in_h, a->in_w, w->dim[1], w->dim[2], &p, &q));
+    if (p != dy->dim[1] || q != dy->dim[2])
+        return ct_rule_fail(c, "in_h=%" PRId64 " in_w=%" PRId64 " give P=%" PRId64 " Q=%" PRId64 ", but dy has %" PRId64
+                            " and %" PRId64, a->in_h, a->in_w, p, q, dy->dim[1], dy->dim[2]);
+    ct_rule_out(c, 0, ct_desc4(dy->dtype, dy->dim[0], a->in_h, a->in_w, w->dim[3] * a->groups));
+    return CT_OK;
+}
+
+static ct_status wgrad_shape(ct_call *c)
+{
+    const ct_conv_attrs *a = &c->attrs.conv;
+    const ct_desc *x = &c->in[0].desc, *dy = &c->in[1].desc;
+    CT_TRY(ct_rule_ndim(c, 0, "x", 4));
+    CT_TRY(ct_rule_float(c, 0, "x"));
+    CT_TRY(ct_rule_ndim(c, 1, "dy", 4));
+    CT_TRY(ct_rule_dtype(c, 1, "dy", x->dtype));
+    CT_TRY(ct_rule_dim(c, 1, "dy", 0, x->dim[0]));
+    CT_TRY(check_groups(c, x->dim[3], dy->dim[3]));
+    int64_t p, q;
+    CT_TRY(output_size(c, x->dim[1], x->dim[2], a->ker_h, a->ker_w, &p, &q));
+    if (p != dy->dim[1] || q != dy->dim[2])
+        return ct_rule_fail(c,
+                            "ker_h=%" PRId64 " ker_w=%" PRId64 " give P=%" PRId64 " Q=%" PRId64 ", but dy has %" PRId64
+                            " and %" PRId64,
+                            a->ker_h, a->ker_w, p, q, dy->dim[1], dy->dim[2]);
+    ct_rule_out(c, 0, ct_desc4(x->dtype, dy->dim[3], a->ker_h, a->ker_w, x->dim[3] / a->groups));
+    return CT_OK;
+}
+
+static ct_status conv_grad(const ct_grad_ctx *g)
+{
+    ct_val dy = g->dout[0], x = g->in[0], w = g->in[1];
+    if (dy == CT_NOVAL) return CT_OK;
+    const ct_desc *dx = g->desc(g->self, x), *dw = g->desc(g->self, w);
+    if (g->need[0]) {
+        ct_attrs a = *g->attrs;
+        a.conv.in_h = dx->dim[1];
+        a.conv.in_w = dx->dim[2];
+        CT_TRY(ct_grad_emit1(g, CT_OP_CONV2D_DGRAD, &a, 2, (ct_val[]){ dy, w }, &g->din[0]));
+    }
+    if (g->need[1]) {
+        ct_attrs a = *g->attrs;
+        /* Emitting may move the descriptors, so ask again. */
+        dw = g->desc(g->self, w);
+        a.conv.ker_h = dw->dim[1];
+        a.conv.ker_w = dw->dim[2];
+        CT_TRY(ct_grad_emit1(g, CT_OP_CONV2D_WGRAD, &a, 2, (ct_val[]){ x, dy }, &g->din[1]));
+    }
+    if (g->nin > 2 && g->need[2]) {
+        ct_attrs none = { .conv = { 0 } };
+        CT_TRY(ct_grad_emit1(g, CT_OP_BIAS_GRAD, &none, 1, &dy, &g->din[2]));
+    }
+    return CT_OK;
+}
+
+/* 2 * N*P*Q*K * R*S*C/g, the same for all three; dy [N,P,Q,K] and w [K,R,S,C/g] name all factors. */
+static double conv_flops_of(const ct_desc *dy, const ct_desc *w)
+{
+    return 2.0 * (double)ct_desc_numel(dy) * (double)w->dim[1] * (double)w->dim[2] * (double)w->dim[3];
+}
+
+static double conv_flops(const ct_call *c)
+{
+    double bias = ct_present(&c->in[2]) ? (double)ct_desc_numel(&c->out[0].desc) : 0;
+    return conv_flops_of(&c->out[0].desc, &c->in[1].desc) + bias;
+}
+
+static double dgrad_flops(const ct_call *c) { return conv_flops_of(&c->in[0].desc, &c->in[1].desc); }
+static double wgrad_flops(const ct_call *c) { return conv_flops_of(&c->in[1].desc, &c->out[0].desc); }
+
+static int64_t conv_reduction(const ct_call *c)
+{
+    const ct_desc *w = &c->in[1].desc;
+    return w->dim[1] * w->dim[2] * w->dim[3];
+}
+
+static int64_t dgrad_reduction(const ct_call *c)
+{
+    const ct_desc *w = &c->in[1].desc;
+    return w->dim[1] * w->dim[2] * (w->dim[0] / c->attrs.conv.groups);
+}
+
+static int64_t wgrad_reduction(const ct_call *c) { return ct_rows(&c->in[1].desc); }
+
+const ct_op_rules ct_conv_rules[] = {
+    { .op = CT_OP_CONV2D, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_COMPUTE, .fields = conv_fields,
+      .shape = conv_shape, .grad = conv_grad, .flops = conv_flops, .reduction = conv_reduction },
+    { .op = CT_OP_CONV2D_DGRAD, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1,
+      .precision = CT_PREC_COMPUTE,
+      .fields = dgrad_fields, .shape = dgrad_shape, .flops = dgrad_flops, .reduction = dgrad_reduction },
+    { .op = CT_OP_CONV2D_WGRAD, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1,
+      .precision = CT_PREC_COMPUTE,
+      .fields = wgrad_fields, .shape = wgrad_shape, .flops = wgrad_flops, .reduction = wgrad_reduction },
+    { .shape = NULL },
+};

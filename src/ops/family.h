@@ -1,0 +1,69 @@
+/* Inside src/ops only: the tables the family files give to ops.c, and helpers for shape and gradient rules. */
+#ifndef CT_OPS_FAMILY_H
+#define CT_OPS_FAMILY_H
+
+#include <stddef.h>
+
+#include "ops/ops.h"
+
+/* Tables end with a row whose shape is NULL. */
+extern const ct_op_rules ct_conv_rules[];
+extern const ct_op_rules ct_linear_rules[];
+extern const ct_op_rules ct_norm_rules[];
+extern const ct_op_rules ct_activation_rules[];
+extern const ct_op_rules ct_elementwise_rules[];
+extern const ct_op_rules ct_pool_rules[];
+extern const ct_op_rules ct_loss_rules[];
+extern const ct_op_rules ct_metric_rules[];
+extern const ct_op_rules ct_optim_rules[];
+extern const ct_op_rules ct_image_rules[];
+
+/* ---- attribute fields: `part` is the member of ct_attrs, `field` the member of that struct ---- */
+#define CT_FIELD_INT(part, field) { #field, offsetof(ct_attrs, part.field), false }
+#define CT_FIELD_REAL(part, field) { #field, offsetof(ct_attrs, part.field), true }
+#define CT_FIELD_END { NULL, 0, false }
+
+/* ---- shape rules: checks of input i, called `name` in messages. All give CT_EINVAL with operator, tensor and
+ * dimension ---- */
+
+/* Records "<operator>: <message>" and returns CT_EINVAL. */
+ct_status ct_rule_fail(const ct_call *c, const char *fmt, ...) CT_PRINTF(2, 3);
+
+ct_status ct_rule_ndim(const ct_call *c, int i, const char *name, int ndim);           /* has exactly ndim dimensions */
+ct_status ct_rule_ndim_least(const ct_call *c, int i, const char *name, int ndim); /* has at least ndim dimensions */
+ct_status ct_rule_dim(const ct_call *c, int i, const char *name, int d, int64_t want); /* dim[d] == want */
+ct_status ct_rule_float(const ct_call *c, int i, const char *name);                    /* any floating type */
+ct_status ct_rule_accum(const ct_call *c, int i, const char *name);                    /* f32 or f64 */
+ct_status ct_rule_dtype(const ct_call *c, int i, const char *name, ct_dtype want);
+ct_status ct_rule_same_shape(const ct_call *c, int i, const char *name, int j, const char *other);
+ct_status ct_rule_same(const ct_call *c, int i, const char *name, int j, const char *other); /* type and shape */
+ct_status ct_rule_vector(const ct_call *c, int i, const char *name, ct_dtype dtype, int64_t n); /* dtype[n] */
+ct_status ct_rule_state(const ct_call *c, int i); /* f64[CT_STATE_COUNT] */
+
+/* Attribute `name` with value v must lie in [lo, hi]. */
+ct_status ct_rule_int(const ct_call *c, const char *name, int64_t v, int64_t lo, int64_t hi);
+ct_status ct_rule_real(const ct_call *c, const char *name, double v, double lo, double hi); /* NaN is outside */
+
+/* A floating attribute type (f32, f64, bf16, f16), or with accum only f32 and f64. */
+ct_status ct_rule_attr_float(const ct_call *c, const char *name, int64_t dtype, bool accum);
+
+/* Output size of a window of `ker` taps `dil` apart, moved by `stride` over `in` pixels with `pad` more on each side:
+ * floor((in + 2 pad - dil (ker-1) - 1) / stride) + 1. All arguments must be within [0, CT_RULE_MAX_EXTENT]. `what` is
+ * "h" or "w". */
+#define CT_RULE_MAX_EXTENT ((int64_t)1 << 31)
+ct_status ct_rule_window(const ct_call *c, const char *what, int64_t in, int64_t ker, int64_t stride, int64_t pad,
+                         int64_t dil, int64_t *out);
+
+/* Product of all dimensions but the last. */
+int64_t ct_rows(const ct_desc *d);
+int64_t ct_last_dim(const ct_desc *d);
+
+/* Sets output i. */
+void ct_rule_out(ct_call *c, int i, ct_desc d);
+
+/* ---- gradient rules ---- */
+
+/* Emits an operator with one output into *out. */
+ct_status ct_grad_emit1(const ct_grad_ctx *g, ct_op op, const ct_attrs *attrs, int nin, const ct_val *in, ct_val *out);
+
+#endif

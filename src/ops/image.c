@@ -1,0 +1,102 @@
+/* Preprocessing: gather rows of the packed cache, augment, scale to [0,1], normalise, cast. */
+#include "config.h"
+
+#include <float.h>
+#include <inttypes.h>
+
+#include "ops/family.h"
+
+static const ct_attr_field image_fields[] = { CT_FIELD_INT(image, out_h),
+                                              CT_FIELD_INT(image, out_w),
+                                              CT_FIELD_INT(image, dtype),
+                                              CT_FIELD_INT(image, augment),
+                                              CT_FIELD_INT(image, seed),
+                                              CT_FIELD_REAL(image, prob),
+                                              CT_FIELD_REAL(image, shift_x),
+                                              CT_FIELD_REAL(image, shift_y),
+                                              CT_FIELD_REAL(image, scale),
+                                              CT_FIELD_REAL(image, rotate),
+                                              CT_FIELD_REAL(image, shear),
+                                              CT_FIELD_REAL(image, brightness),
+                                              CT_FIELD_REAL(image, contrast),
+                                              CT_FIELD_REAL(image, noise),
+                                              CT_FIELD_REAL(image, blur),
+                                              CT_FIELD_REAL(image, fill),
+                                              CT_FIELD_REAL(image, mean0),
+                                              CT_FIELD_REAL(image, mean1),
+                                              CT_FIELD_REAL(image, mean2),
+                                              CT_FIELD_REAL(image, std0),
+                                              CT_FIELD_REAL(image, std1),
+                                              CT_FIELD_REAL(image, std2),
+                                              CT_FIELD_END };
+
+/* Mean and deviation of the channels there are. */
+static ct_status check_normalisation(const ct_call *c)
+{
+    static const char *const mean_names[] = { "mean0", "mean1", "mean2" };
+    static const char *const std_names[] = { "std0", "std1", "std2" };
+    const ct_image_attrs *a = &c->attrs.image;
+    const double mean[] = { a->mean0, a->mean1, a->mean2 }, dev[] = { a->std0, a->std1, a->std2 };
+    int64_t channels = c->in[0].desc.dim[3];
+    if (channels > 3) return ct_rule_fail(c, "src has %" PRId64 " channels, but at most 3 can be normalised", channels);
+    for (int64_t i = 0; i < channels; i++) {
+        CT_TRY(ct_rule_real(c, mean_names[i], mean[i], -DBL_MAX, DBL_MAX));
+        CT_TRY(ct_rule_real(c, std_names[i], dev[i], DBL_MIN, DBL_MAX));
+    }
+    return CT_OK;
+}
+
+static ct_status preprocess_shape(ct_call *c)
+{
+    const ct_image_attrs *a = &c->attrs.image;
+    const ct_desc *src = &c->in[0].desc, *index = &c->in[1].desc;
+    CT_TRY(ct_rule_ndim(c, 0, "src", 4));
+    CT_TRY(ct_rule_dtype(c, 0, "src", CT_U8));
+    CT_TRY(ct_rule_ndim(c, 1, "index", 2));
+    CT_TRY(ct_rule_dtype(c, 1, "index", CT_I32));
+    CT_TRY(ct_rule_dim(c, 1, "index", 1, 3));
+    CT_TRY(ct_rule_int(c, "out_h", a->out_h, 1, CT_RULE_MAX_EXTENT));
+    CT_TRY(ct_rule_int(c, "out_w", a->out_w, 1, CT_RULE_MAX_EXTENT));
+    CT_TRY(ct_rule_attr_float(c, "dtype", a->dtype, false));
+    CT_TRY(check_normalisation(c));
+    CT_TRY(ct_rule_real(c, "fill", a->fill, 0, 1));
+    CT_TRY(ct_rule_int(c, "augment", a->augment, 0, 1));
+    if (a->augment) {
+        CT_TRY(ct_rule_real(c, "prob", a->prob, 0, 1));
+        CT_TRY(ct_rule_real(c, "shift_x", a->shift_x, 0, DBL_MAX));
+        CT_TRY(ct_rule_real(c, "shift_y", a->shift_y, 0, DBL_MAX));
+        CT_TRY(ct_rule_real(c, "scale", a->scale, 0, 0.99));
+        CT_TRY(ct_rule_real(c, "rotate", a->rotate, 0, 180));
+        CT_TRY(ct_rule_real(c, "shear", a->shear, 0, 80));
+        CT_TRY(ct_rule_real(c, "brightness", a->brightness, 0, 1));
+        CT_TRY(ct_rule_real(c, "contrast", a->contrast, 0, 1));
+        CT_TRY(ct_rule_real(c, "noise", a->noise, 0, 1));
+        CT_TRY(ct_rule_real(c, "blur", a->blur, 0, DBL_MAX));
+    }
+    ct_rule_out(c, 0, ct_desc4((ct_dtype)a->dtype, index->dim[0], a->out_h, a->out_w, src->dim[3]));
+    return CT_OK;
+}
+
+/* Bilinear sampling takes 4 taps of 2 operations, a blur of 5x5 taps 50, the rest a handful. */
+static double preprocess_flops(const ct_call *c)
+{
+    const ct_image_attrs *a = &c->attrs.image;
+    const ct_desc *src = &c->in[0].desc;
+    bool resampled = a->augment || a->out_h != src->dim[1] || a->out_w != src->dim[2];
+    double per = 3 + (resampled ? 8 : 0) + (a->augment && a->blur > 0 ? 50 : 0) + (a->augment ? 6 : 0);
+    return per * (double)ct_desc_numel(&c->out[0].desc);
+}
+
+static int64_t preprocess_reduction(const ct_call *c)
+{
+    const ct_image_attrs *a = &c->attrs.image;
+    const ct_desc *src = &c->in[0].desc;
+    bool resampled = a->augment || a->out_h != src->dim[1] || a->out_w != src->dim[2];
+    return (resampled ? 4 : 1) * (a->augment && a->blur > 0 ? 25 : 1);
+}
+
+const ct_op_rules ct_image_rules[] = {
+    { .op = CT_OP_PREPROCESS, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_FLOW,
+      .fields = image_fields, .shape = preprocess_shape, .flops = preprocess_flops, .reduction = preprocess_reduction },
+    { .shape = NULL },
+};

@@ -1,0 +1,183 @@
+/* Preprocessing arithmetic shared by every backend: what is drawn for a sample, where a pixel comes from, and what
+ * becomes of its value. All in f64; the result is rounded once, to the type of x.
+ *
+ * Geometry: pixel (row i, column j) covers the square [j,j+1) x [i,i+1), so its centre is (j+0.5, i+0.5). Output pixels
+ * are mapped back: the inverse of the augmentation about the centre of the output image, then the resize
+ * u = x*Ws/W, v = y*Hs/H, then bilinear interpolation between the four nearest source centres.
+ *   Not augmented: beyond the outermost centres the edge value goes on (torch interpolate, align_corners=False); with
+ *   equal sizes the result is exactly the source's value.
+ *   Augmented: pixels outside the source have the value `fill`.
+ * Order: sample, blur, contrast and brightness, noise, clamp to [0,1], (v-mean)/std of the channel.
+ *
+ * Draws: Philox with key `seed` and counter (AUGMENT, epoch, sample id; block). Blocks 0..2 hold the parameters, noise
+ * begins at block 2^32. A draw depends on nothing else, so neither workers nor batches change it. */
+#ifndef CT_OPS_MATH_IMAGE_MATH_H
+#define CT_OPS_MATH_IMAGE_MATH_H
+
+#include <math.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/philox.h"
+#include "ops/ops.h"
+
+#define CT_BLUR_MAX_RADIUS 2   /* pixels: 5x5 taps */
+#define CT_BLUR_WIDE_SIGMA 0.6 /* pixels: up to here 3x3 taps, above 5x5 */
+#define CT_NOISE_FIRST_BLOCK ((uint64_t)1 << 32)
+
+/* What is done to one sample. */
+typedef struct ct_image_draw {
+    uint64_t seed, counter; /* Philox key and counter high word of this sample */
+    bool augmented;
+    double cx, cy;             /* centre of the output image, pixels */
+    double shift_x, shift_y;   /* pixels of the output */
+    double ixx, ixy, iyx, iyy; /* inverse of the linear map: (dx,dy) of the output -> of the unaugmented image */
+    double ratio_x, ratio_y;   /* source pixels per output pixel */
+    double contrast, brightness, noise; /* factor, addend, sigma; values in [0,1] */
+    int radius;                         /* of the blur, pixels; 0 = none */
+    double tap[CT_BLUR_MAX_RADIUS + 1]; /* weight at distance 0..radius along one axis; tap[0] + 2*sum(others) = 1 */
+} ct_image_draw;
+
+/* Where an output pixel's centre lies in the source, as weights of four pixels. */
+typedef struct ct_image_point {
+    int64_t row0, row1, col0, col1; /* inside the source */
+    double wr, wc;                  /* weight of row1, col1 */
+    double cover;                   /* share of the value that comes from the source; the rest is fill */
+} ct_image_point;
+
+/* Uniform in [-range, range). */
+CT_HD static inline double ct_image_symmetric(uint32_t word, double range)
+{
+    return range * (2.0 * (double)ct_u01(word) - 1.0);
+}
+
+/* The draw of one sample for source [hs,ws] and output a->out_h, a->out_w. */
+CT_HD static inline ct_image_draw ct_image_draw_sample(const ct_image_attrs *a, int64_t hs, int64_t ws, int32_t sample,
+                                                       int32_t epoch)
+{
+    const double degree = 0.017453292519943295769;
+    ct_image_draw d;
+    d.seed = (uint64_t)a->seed;
+    d.counter = ((uint64_t)CT_RNG_AUGMENT << 56) ^ ((uint64_t)(uint32_t)epoch << 32) ^ (uint64_t)(uint32_t)sample;
+    d.augmented = false;
+    d.cx = 0.5 * (double)a->out_w;
+    d.cy = 0.5 * (double)a->out_h;
+    d.shift_x = d.shift_y = 0;
+    d.ixx = d.iyy = 1;
+    d.ixy = d.iyx = 0;
+    d.ratio_x = (double)ws / (double)a->out_w;
+    d.ratio_y = (double)hs / (double)a->out_h;
+    d.contrast = 1;
+    d.brightness = d.noise = 0;
+    d.radius = 0;
+    d.tap[0] = 1;
+    for (int i = 1; i <= CT_BLUR_MAX_RADIUS; i++) d.tap[i] = 0;
+    if (!a->augment) return d;
+    ct_philox b0 = ct_philox4x32(d.seed, d.counter, 0);
+    if (!((double)ct_u01(b0.v[0]) < a->prob)) return d;
+    ct_philox b1 = ct_philox4x32(d.seed, d.counter, 1), b2 = ct_philox4x32(d.seed, d.counter, 2);
+    d.augmented = true;
+    d.shift_x = ct_image_symmetric(b0.v[1], a->shift_x);
+    d.shift_y = ct_image_symmetric(b0.v[2], a->shift_y);
+    /* Forward map: scale * rotation * horizontal shear = s [[c, c*k - n], [n, n*k + c]], k = tan(shear), determinant
+     * s^2. */
+    double s = 1 + ct_image_symmetric(b0.v[3], a->scale);
+    double angle = degree * ct_image_symmetric(b1.v[0], a->rotate);
+    double k = tan(degree * ct_image_symmetric(b1.v[1], a->shear));
+    double c = cos(angle), n = sin(angle);
+    d.ixx = (n * k + c) / s;
+    d.ixy = (n - c * k) / s;
+    d.iyx = -n / s;
+    d.iyy = c / s;
+    d.brightness = ct_image_symmetric(b1.v[2], a->brightness);
+    d.contrast = 1 + ct_image_symmetric(b1.v[3], a->contrast);
+    d.noise = a->noise * (double)ct_u01(b2.v[0]);
+    double sigma = a->blur * (double)ct_u01(b2.v[1]);
+    if (sigma > 0) {
+        double sum = 1;
+        d.radius = sigma <= CT_BLUR_WIDE_SIGMA ? 1 : 2;
+        for (int i = 1; i <= d.radius; i++) {
+            d.tap[i] = exp(-0.5 * (double)(i * i) / (sigma * sigma));
+            sum += 2 * d.tap[i];
+        }
+        for (int i = 0; i <= d.radius; i++) d.tap[i] /= sum;
+    }
+    return d;
+}
+
+/* One axis: centre coordinate u (pixels) in a line of n pixels -> the two nearest pixels, held inside, the weight of
+ * the second, and the share of the interpolation that falls on real pixels. */
+CT_HD static inline double ct_image_axis(double u, int64_t n, int64_t *i0, int64_t *i1, double *w1)
+{
+    double f = u - 0.5, last = (double)(n - 1);
+    double cover = 1;
+    if (f < 0) {
+        cover = f > -1 ? 1 + f : 0;
+        f = 0;
+    } else if (f > last) {
+        cover = f < last + 1 ? last + 1 - f : 0;
+        f = last;
+    }
+    *i0 = (int64_t)floor(f);
+    *i1 = *i0 + 1 < n ? *i0 + 1 : *i0;
+    *w1 = f - (double)*i0;
+    return cover;
+}
+
+/* Source point of output pixel (row i, column j) for a source of hs x ws pixels. */
+CT_HD static inline ct_image_point ct_image_locate(const ct_image_draw *d, int64_t hs, int64_t ws, int64_t i, int64_t j)
+{
+    double x = (double)j + 0.5, y = (double)i + 0.5;
+    ct_image_point p;
+    if (d->augmented) {
+        double dx = x - d->cx - d->shift_x, dy = y - d->cy - d->shift_y;
+        x = d->cx + d->ixx * dx + d->ixy * dy;
+        y = d->cy + d->iyx * dx + d->iyy * dy;
+    }
+    double cc = ct_image_axis(x * d->ratio_x, ws, &p.col0, &p.col1, &p.wc);
+    double cr = ct_image_axis(y * d->ratio_y, hs, &p.row0, &p.row1, &p.wr);
+    p.cover = d->augmented ? cc * cr : 1;
+    return p;
+}
+
+/* Channel ch at point p of one source image [hs,ws,channels]; result in [0,255] (fill in [0,1]). */
+CT_HD static inline double ct_image_fetch(const uint8_t *src, int64_t ws, int64_t channels, const ct_image_point *p,
+                                          int64_t ch, double fill)
+{
+    double a = (double)src[(p->row0 * ws + p->col0) * channels + ch],
+           b = (double)src[(p->row0 * ws + p->col1) * channels + ch];
+    double c = (double)src[(p->row1 * ws + p->col0) * channels + ch],
+           e = (double)src[(p->row1 * ws + p->col1) * channels + ch];
+    double top = a + (b - a) * p->wc, bottom = c + (e - c) * p->wc;
+    double v = top + (bottom - top) * p->wr;
+    return p->cover < 1 ? v * p->cover + 255.0 * fill * (1 - p->cover) : v;
+}
+
+/* Standard normal numbers of elements 4*block .. 4*block+3 of a sample's [H,W,C] (Box-Muller). */
+CT_HD static inline void ct_image_noise4(const ct_image_draw *d, uint64_t block, double out[4])
+{
+    ct_philox b = ct_philox4x32(d->seed, d->counter, CT_NOISE_FIRST_BLOCK + block);
+    for (int i = 0; i < 4; i += 2) {
+        double u = ((double)b.v[i] + 1.0) * (1.0 / 4294967296.0); /* (0,1]: its logarithm is finite */
+        double turn = 6.283185307179586476925 * ((double)b.v[i + 1] * (1.0 / 4294967296.0));
+        double r = sqrt(-2.0 * log(u));
+        out[i] = r * cos(turn);
+        out[i + 1] = r * sin(turn);
+    }
+}
+
+/* Value of channel ch after sampling and blur, in [0,255], and the element's normal number -> value of x. */
+CT_HD static inline double ct_image_finish(const ct_image_attrs *a, const ct_image_draw *d, double v, double normal,
+                                           int64_t ch)
+{
+    double mean = ch == 0 ? a->mean0 : ch == 1 ? a->mean1 : a->mean2;
+    double stddev = ch == 0 ? a->std0 : ch == 1 ? a->std1 : a->std2;
+    v /= 255.0;
+    if (d->augmented) {
+        v = (v - 0.5) * d->contrast + 0.5 + d->brightness + d->noise * normal;
+        v = v < 0 ? 0 : v > 1 ? 1 : v;
+    }
+    return (v - mean) / stddev;
+}
+
+#endif

@@ -1,0 +1,54 @@
+/* Learning rate as a function of the step: shared by every backend, by `captrain plan` and by reports. */
+#ifndef CT_OPS_MATH_SCHEDULE_MATH_H
+#define CT_OPS_MATH_SCHEDULE_MATH_H
+
+#include <math.h>
+
+#include "base/philox.h"
+#include "ops/ops.h"
+
+/* Half a cosine from hi (at 0) to lo (at 1 and beyond). */
+CT_HD static inline double ct_cosine_between(double hi, double lo, double x)
+{
+    if (x >= 1) return lo;
+    return lo + 0.5 * (hi - lo) * (1 + cos(3.14159265358979323846 * x));
+}
+
+/* Learning rate of attempted step number `step` (0 = the first).
+ *   warm-up    base*(step+1)/warmup_steps while step < warmup_steps, before any kind
+ *   constant   base
+ *   cosine     half a cosine from base at warmup_steps to min_lr at total_steps, min_lr from there on
+ *   multistep  base*gamma^(number of milestones <= step); milestones count from step 0
+ *   restarts   half cosines from base to min_lr over t0, t0*t_mult, t0*t_mult^2, ... steps, counted from the end of the
+ *              warm-up (Loshchilov & Hutter, "SGDR") */
+CT_HD static inline double ct_schedule_lr(const ct_schedule_attrs *a, double step)
+{
+    double warm = (double)a->warmup_steps, s = step - warm;
+    if (s < 0) return a->base_lr * (step + 1) / warm;
+    switch (a->kind) {
+    case CT_SCHED_COSINE: {
+        double n = (double)a->total_steps - warm;
+        return n > 0 ? ct_cosine_between(a->base_lr, a->min_lr, s / n) : a->min_lr;
+    }
+    case CT_SCHED_MULTISTEP: {
+        const int64_t milestone[CT_MAX_MILESTONES] = { a->m0, a->m1, a->m2, a->m3, a->m4, a->m5, a->m6, a->m7 };
+        double lr = a->base_lr;
+        for (int i = 0; i < CT_MAX_MILESTONES; i++)
+            if (milestone[i] > 0 && step >= (double)milestone[i]) lr *= a->gamma;
+        return lr;
+    }
+    case CT_SCHED_WARM_RESTARTS: {
+        double cycle = (double)a->t0;
+        if (!(cycle >= 1)) return a->base_lr;
+        if (a->t_mult <= 1) return ct_cosine_between(a->base_lr, a->min_lr, fmod(s, cycle) / cycle);
+        while (s >= cycle) {
+            s -= cycle;
+            cycle *= (double)a->t_mult;
+        }
+        return ct_cosine_between(a->base_lr, a->min_lr, s / cycle);
+    }
+    default: return a->base_lr;
+    }
+}
+
+#endif

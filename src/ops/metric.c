@@ -1,0 +1,49 @@
+/* Predictions and the sums behind accuracy. */
+#include "config.h"
+
+#include <inttypes.h>
+
+#include "ops/family.h"
+
+static const ct_attr_field no_fields[] = { CT_FIELD_END };
+static const ct_attr_field argmax_fields[] = { CT_FIELD_INT(loss, positions), CT_FIELD_INT(loss, classes),
+                                               CT_FIELD_END };
+
+static ct_status argmax_shape(ct_call *c)
+{
+    const ct_loss_attrs *a = &c->attrs.loss;
+    const ct_desc *logits = &c->in[0].desc;
+    CT_TRY(ct_rule_ndim(c, 0, "logits", 2));
+    CT_TRY(ct_rule_accum(c, 0, "logits"));
+    CT_TRY(ct_rule_int(c, "positions", a->positions, 1, logits->dim[1]));
+    CT_TRY(ct_rule_int(c, "classes", a->classes, 1, logits->dim[1]));
+    if (logits->dim[1] % a->positions != 0 || logits->dim[1] / a->positions != a->classes)
+        return ct_rule_fail(
+            c, "logits have %" PRId64 " columns, but positions=%" PRId64 " * classes=%" PRId64 " are wanted",
+            logits->dim[1], a->positions, a->classes);
+    ct_rule_out(c, 0, ct_desc2(CT_I32, logits->dim[0], a->positions));
+    ct_rule_out(c, 1, ct_desc2(logits->dtype, logits->dim[0], a->positions));
+    return CT_OK;
+}
+
+static ct_status sums_shape(ct_call *c)
+{
+    CT_TRY(ct_rule_ndim(c, 0, "pred", 2));
+    CT_TRY(ct_rule_dtype(c, 0, "pred", CT_I32));
+    CT_TRY(ct_rule_same(c, 1, "target", 0, "pred"));
+    CT_TRY(ct_rule_accum(c, 2, "loss"));
+    CT_TRY(ct_rule_vector(c, 2, "loss", c->in[2].desc.dtype, 1));
+    return ct_rule_vector(c, 3, "acc", CT_F64, CT_METRIC_COUNT);
+}
+
+static double argmax_flops(const ct_call *c) { return 4.0 * (double)ct_desc_numel(&c->in[0].desc); }
+static double sums_flops(const ct_call *c) { return (double)ct_desc_numel(&c->in[0].desc); }
+static int64_t argmax_reduction(const ct_call *c) { return c->attrs.loss.classes; }
+
+const ct_op_rules ct_metric_rules[] = {
+    { .op = CT_OP_ARGMAX, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_ACCUM,
+      .fields = argmax_fields, .shape = argmax_shape, .flops = argmax_flops, .reduction = argmax_reduction },
+    { .op = CT_OP_METRIC_SUMS, .flags = CT_OPF_NO_GRAD, .mutates = 1u << 3, .inplace_out = -1, .inplace_in = -1,
+      .precision = CT_PREC_ACCUM, .fields = no_fields, .shape = sums_shape, .flops = sums_flops },
+    { .shape = NULL },
+};

@@ -1,0 +1,123 @@
+/* Batch normalisation over all dimensions but the last, like torch.nn.BatchNorm2d on NHWC. */
+#include "config.h"
+
+#include "ops/family.h"
+
+static const ct_attr_field bn_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_REAL(norm, momentum),
+                                           CT_FIELD_INT(norm, act), CT_FIELD_INT(norm, update_stats), CT_FIELD_END };
+static const ct_attr_field infer_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_INT(norm, act), CT_FIELD_END };
+static const ct_attr_field bwd_fields[] = { CT_FIELD_INT(norm, act), CT_FIELD_INT(norm, has_add), CT_FIELD_END };
+
+/* x [...,C], then gamma, beta, run_mean, run_var [C], add? like x: common to training and inference. */
+static ct_status check_forward(const ct_call *c)
+{
+    static const char *const names[] = { "x", "gamma", "beta", "run_mean", "run_var" };
+    const ct_desc *x = &c->in[0].desc;
+    CT_TRY(ct_rule_ndim_least(c, 0, "x", 2));
+    CT_TRY(ct_rule_float(c, 0, "x"));
+    for (int i = 1; i < 5; i++) CT_TRY(ct_rule_vector(c, i, names[i], ct_accum_dtype(x->dtype), ct_last_dim(x)));
+    if (ct_present(&c->in[5])) CT_TRY(ct_rule_same(c, 5, "add", 0, "x"));
+    CT_TRY(ct_rule_real(c, "eps", c->attrs.norm.eps, 0, 1));
+    return ct_rule_int(c, "act", c->attrs.norm.act, 0, 1);
+}
+
+static ct_status bn_shape(ct_call *c)
+{
+    char s[CT_DESC_STR];
+    const ct_desc *x = &c->in[0].desc;
+    CT_TRY(check_forward(c));
+    CT_TRY(ct_rule_real(c, "momentum", c->attrs.norm.momentum, 0, 1));
+    CT_TRY(ct_rule_int(c, "update_stats", c->attrs.norm.update_stats, 0, 1));
+    if (ct_rows(x) < 2)
+        return ct_rule_fail(c, "x is %s: one value per channel has no variance to normalise by", ct_desc_str(x, s));
+    ct_desc stat = ct_desc1(ct_accum_dtype(x->dtype), ct_last_dim(x));
+    ct_rule_out(c, 0, *x);
+    ct_rule_out(c, 1, stat);
+    ct_rule_out(c, 2, stat);
+    return CT_OK;
+}
+
+static ct_status infer_shape(ct_call *c)
+{
+    CT_TRY(check_forward(c));
+    ct_rule_out(c, 0, c->in[0].desc);
+    return CT_OK;
+}
+
+static ct_status bwd_shape(ct_call *c)
+{
+    static const char *const names[] = { "dy", "x", "gamma", "mean", "invstd" };
+    const ct_norm_attrs *a = &c->attrs.norm;
+    const ct_desc *dy = &c->in[0].desc;
+    CT_TRY(ct_rule_ndim_least(c, 0, "dy", 2));
+    CT_TRY(ct_rule_float(c, 0, "dy"));
+    CT_TRY(ct_rule_same(c, 1, "x", 0, "dy"));
+    ct_desc stat = ct_desc1(ct_accum_dtype(dy->dtype), ct_last_dim(dy));
+    for (int i = 2; i < 5; i++) CT_TRY(ct_rule_vector(c, i, names[i], stat.dtype, stat.dim[0]));
+    CT_TRY(ct_rule_int(c, "act", a->act, 0, 1));
+    CT_TRY(ct_rule_int(c, "has_add", a->has_add, 0, 1));
+    if (ct_present(&c->in[5]) != (a->act == 1))
+        return ct_rule_fail(c, "y must be given if and only if act=1 (relu)");
+    if (a->act == 1) CT_TRY(ct_rule_same(c, 5, "y", 0, "dy"));
+    if (a->has_add && c->nout < 4) return ct_rule_fail(c, "has_add=1 gives 4 outputs, but %d are wanted", c->nout);
+    c->nout = a->has_add ? 4 : 3;
+    ct_rule_out(c, 0, *dy);
+    ct_rule_out(c, 1, stat);
+    ct_rule_out(c, 2, stat);
+    if (a->has_add) ct_rule_out(c, 3, *dy);
+    return CT_OK;
+}
+
+static ct_status bn_grad(const ct_grad_ctx *g)
+{
+    ct_val dy = g->dout[0];
+    bool relu = g->attrs->norm.act == 1;
+    bool want_add = g->nin > 5 && g->in[5] != CT_NOVAL && g->need[5];
+    if (g->dout[1] != CT_NOVAL || g->dout[2] != CT_NOVAL)
+        return ct_fail(CT_EUNSUPPORTED, "batchnorm: gradients through the batch's mean or invstd are not defined here");
+    if (dy == CT_NOVAL) return CT_OK;
+    if (want_add && !relu) g->din[5] = dy;
+    if (!g->need[0] && !g->need[1] && !g->need[2] && !(want_add && relu)) return CT_OK;
+    ct_attrs a = { .norm = { .act = g->attrs->norm.act, .has_add = want_add && relu } };
+    ct_val in[6] = { dy, g->in[0], g->in[1], g->out[1], g->out[2], g->out[0] };
+    ct_val out[4] = { CT_NOVAL, CT_NOVAL, CT_NOVAL, CT_NOVAL };
+    int nout = a.norm.has_add ? 4 : 3;
+    CT_TRY(g->emit(g->self, CT_OP_BATCHNORM_BWD, &a, relu ? 6 : 5, in, nout, (1u << nout) - 1, out));
+    for (int i = 0; i < 3; i++)
+        if (g->need[i]) g->din[i] = out[i];
+    if (a.norm.has_add) g->din[5] = out[3];
+    return CT_OK;
+}
+
+static int64_t rows_reduction(const ct_call *c) { return ct_rows(&c->in[0].desc); }
+
+/* Per element: mean 1, variance 3, scale and shift 2, and 1 each for add and relu. */
+static double bn_flops(const ct_call *c)
+{
+    double per = 6 + (ct_present(&c->in[5]) ? 1 : 0) + (c->attrs.norm.act ? 1 : 0);
+    return per * (double)ct_desc_numel(&c->in[0].desc);
+}
+
+static double infer_flops(const ct_call *c)
+{
+    double per = 2 + (ct_present(&c->in[5]) ? 1 : 0) + (c->attrs.norm.act ? 1 : 0);
+    return per * (double)ct_desc_numel(&c->in[0].desc);
+}
+
+/* Per element: mask 1, dbeta 1, dgamma 4, dx 5. */
+static double bwd_flops(const ct_call *c)
+{
+    return (c->attrs.norm.act ? 11.0 : 10.0) * (double)ct_desc_numel(&c->in[0].desc);
+}
+
+const ct_op_rules ct_norm_rules[] = {
+    { .op = CT_OP_BATCHNORM, .mutates = 1u << 3 | 1u << 4, .inplace_out = -1, .inplace_in = -1,
+      .precision = CT_PREC_FLOW,
+      .fields = bn_fields, .shape = bn_shape, .grad = bn_grad, .flops = bn_flops, .reduction = rows_reduction },
+    { .op = CT_OP_BATCHNORM_INFER, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0,
+      .precision = CT_PREC_FLOW,
+      .fields = infer_fields, .shape = infer_shape, .flops = infer_flops },
+    { .op = CT_OP_BATCHNORM_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW,
+      .fields = bwd_fields, .shape = bwd_shape, .flops = bwd_flops, .reduction = rows_reduction },
+    { .shape = NULL },
+};

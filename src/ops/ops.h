@@ -1,0 +1,245 @@
+/* The operator catalogue: identities, attributes, tensors, calls, and the rules every operator has.
+ * Pure: no device, no I/O. Backends include this header; so does the graph. */
+#ifndef CT_OPS_OPS_H
+#define CT_OPS_OPS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+#include "base/status.h"
+
+typedef enum ct_op {
+#define CT_OP(id, name, family, imin, imax, omin, omax) id,
+#include "ops/ops.def"
+#undef CT_OP
+    CT_OP_COUNT
+} ct_op;
+
+#define CT_MAX_IN 8
+#define CT_MAX_OUT 4
+
+/* ---- attributes: plain structs of int64_t and double only, one per family or operator; unused fields are 0 ---- */
+
+typedef struct ct_conv_attrs {
+    int64_t stride_h, stride_w, pad_h, pad_w, dil_h, dil_w, groups;
+    int64_t in_h, in_w;   /* dgrad: size of x, pixels */
+    int64_t ker_h, ker_w; /* wgrad: R, S */
+} ct_conv_attrs;
+
+typedef struct ct_norm_attrs {
+    double eps, momentum;
+    int64_t act;          /* 0 none, 1 relu */
+    int64_t update_stats; /* 0: running statistics are left alone (recomputed forward) */
+    int64_t has_add;      /* bwd: give dadd */
+} ct_norm_attrs;
+
+typedef enum ct_act_kind { CT_ACT_RELU, CT_ACT_LEAKY_RELU, CT_ACT_SIGMOID, CT_ACT_TANH, CT_ACT_SILU, CT_ACT_SOFTPLUS, CT_ACT_COUNT } ct_act_kind;
+typedef struct ct_act_attrs {
+    int64_t kind; /* ct_act_kind */
+    double alpha; /* leaky_relu: slope below 0, must be > 0 */
+} ct_act_attrs;
+
+typedef struct ct_dropout_attrs {
+    double p;                          /* probability of dropping, 0 <= p < 1 */
+    int64_t seed, stream;              /* mask: run seed; number of this dropout within the model */
+    int64_t ndim, d0, d1, d2, d3, d4;  /* mask: shape */
+} ct_dropout_attrs;
+
+typedef struct ct_shape_attrs { int64_t ndim, d0, d1, d2, d3, d4; } ct_shape_attrs;  /* reshape */
+typedef struct ct_cast_attrs { int64_t dtype; } ct_cast_attrs;                       /* ct_dtype */
+typedef struct ct_scale_attrs { double alpha, beta; } ct_scale_attrs;                /* accumulate */
+
+typedef struct ct_pool_attrs {
+    int64_t ker_h, ker_w, stride_h, stride_w, pad_h, pad_w;
+    int64_t in_h, in_w; /* bwd: size of x, pixels */
+} ct_pool_attrs;
+
+typedef struct ct_loss_attrs {
+    int64_t positions, classes;
+    double smoothing;  /* softmax_xent: label smoothing */
+    double alpha;      /* loss_seed: factor beside the loss scale, 1/accumulated micro-steps */
+    int64_t dtype;     /* loss_seed: type of the seed */
+} ct_loss_attrs;
+
+typedef enum ct_schedule_kind { CT_SCHED_CONSTANT, CT_SCHED_COSINE, CT_SCHED_MULTISTEP, CT_SCHED_WARM_RESTARTS, CT_SCHED_COUNT } ct_schedule_kind;
+#define CT_MAX_MILESTONES 8
+typedef struct ct_schedule_attrs {
+    int64_t kind;          /* ct_schedule_kind; a linear warm-up may stand before each */
+    double base_lr, min_lr;
+    int64_t warmup_steps;  /* lr = base_lr*(step+1)/warmup_steps while step < warmup_steps */
+    int64_t total_steps;   /* cosine: reaches min_lr at total_steps */
+    int64_t m0, m1, m2, m3, m4, m5, m6, m7; /* multistep: steps at which lr is multiplied by gamma; 0 = unused */
+    double gamma;
+    int64_t t0;            /* warm restarts: steps of the first cycle */
+    int64_t t_mult;        /* warm restarts: growth of the cycle, >= 1 */
+} ct_schedule_attrs;
+
+typedef struct ct_optim_attrs {
+    double beta1, beta2, eps, weight_decay;
+    int64_t decoupled;        /* adamw: 1 AdamW, 0 Adam with L2 */
+    double momentum;          /* sgd */
+    int64_t nesterov;         /* sgd */
+    double max_norm;          /* grad_norm: 0 = do not clip */
+    double decay;             /* ema */
+    int64_t warmup;           /* ema */
+    int64_t dynamic;          /* step_end: 1 = dynamic loss scale */
+    double growth, backoff;   /* step_end: 2 and 0.5 */
+    int64_t growth_interval;  /* step_end: good steps before the scale grows */
+    double max_scale;         /* step_end */
+} ct_optim_attrs;
+
+typedef struct ct_image_attrs {
+    int64_t out_h, out_w, dtype;  /* x is [N,out_h,out_w,C]; a size other than the source's is a bilinear resize */
+    int64_t augment;              /* 0: none of what follows down to `blur` */
+    int64_t seed;
+    double prob;                  /* share of samples that are augmented at all */
+    double shift_x, shift_y;      /* up to +- this many pixels */
+    double scale;                 /* factor in [1-scale, 1+scale] */
+    double rotate, shear;         /* up to +- degrees */
+    double brightness, contrast;  /* additive up to +-brightness (of 1), factor in [1-contrast, 1+contrast] */
+    double noise;                 /* sigma of Gaussian noise, up to this (of 1) */
+    double blur;                  /* sigma of a 3x3 or 5x5 Gaussian, up to this many pixels */
+    double fill;                  /* value of pixels that come from outside, 0..1 */
+    double mean0, mean1, mean2;   /* per channel: x = (v - mean)/std after /255 */
+    double std0, std1, std2;      /* per channel, > 0 for the channels there are */
+} ct_image_attrs;
+
+typedef union ct_attrs {
+    ct_conv_attrs conv;
+    ct_norm_attrs norm;
+    ct_act_attrs act;
+    ct_dropout_attrs dropout;
+    ct_shape_attrs shape;
+    ct_cast_attrs cast;
+    ct_scale_attrs scale;
+    ct_pool_attrs pool;
+    ct_loss_attrs loss;
+    ct_schedule_attrs schedule;
+    ct_optim_attrs optim;
+    ct_image_attrs image;
+} ct_attrs;
+
+/* One printable field of an attribute struct. */
+typedef struct ct_attr_field {
+    const char *name;
+    size_t offset;  /* within ct_attrs, bytes */
+    bool is_double; /* else int64_t */
+} ct_attr_field;
+
+/* ---- step state: lives on the device, f64[CT_STATE_COUNT] ---- */
+enum ct_state {
+    CT_STATE_STEP,        /* optimizer steps attempted (schedule, dropout) */
+    CT_STATE_APPLIED,     /* optimizer steps applied (Adam's t is this + 1) */
+    CT_STATE_LR,
+    CT_STATE_LOSS_SCALE,  /* 1 unless fp16 */
+    CT_STATE_FOUND_INF,   /* 1: this step's gradients hold NaN or infinity; cleared by step_end */
+    CT_STATE_GOOD_STEPS,  /* steps since the scale last changed */
+    CT_STATE_SKIPPED,     /* steps not applied, in total */
+    CT_STATE_GRAD_NORM,   /* global L2 norm of the unscaled gradient of the last step */
+    CT_STATE_CLIP_COEF,
+    CT_STATE_LAST_INF,    /* FOUND_INF of the step that step_end closed */
+    CT_STATE_COUNT = 16   /* the rest is reserved and zero */
+};
+
+/* ---- metric accumulators: f64[CT_METRIC_COUNT] ---- */
+enum ct_metric {
+    CT_METRIC_SAMPLES,   /* samples scored */
+    CT_METRIC_STRINGS,   /* samples with every position right */
+    CT_METRIC_CHARS,     /* positions scored */
+    CT_METRIC_CHARS_OK,  /* positions right */
+    CT_METRIC_LOSS_SUM,  /* sum of loss * samples of the batch */
+    CT_METRIC_BATCHES,
+    CT_METRIC_COUNT = 8
+};
+
+/* ---- a call: an operator applied to tensors ---- */
+typedef struct ct_tensor {
+    ct_desc desc; /* desc.ndim == -1: absent */
+    void *data;   /* device address; NULL while planning */
+} ct_tensor;
+
+typedef struct ct_call {
+    ct_op op;
+    int nin, nout;          /* including absent optional ones in between */
+    ct_attrs attrs;
+    ct_tensor in[CT_MAX_IN], out[CT_MAX_OUT];
+} ct_call;
+
+static inline bool ct_present(const ct_tensor *t) { return t->desc.ndim >= 0; }
+static inline ct_desc ct_absent_desc(void) { ct_desc d = { CT_F32, -1, { 0 } }; return d; }
+
+/* ---- rules ---- */
+
+typedef int32_t ct_val; /* a value of a graph; CT_NOVAL = absent */
+#define CT_NOVAL (-1)
+
+/* What a gradient rule may ask of the graph it extends (implemented by src/graph/autodiff.c). */
+typedef struct ct_grad_ctx ct_grad_ctx;
+struct ct_grad_ctx {
+    void *self;
+    const ct_attrs *attrs;          /* of the forward node */
+    int nin, nout;
+    const ct_val *in, *out;         /* of the forward node */
+    const ct_val *dout;             /* gradients of its outputs; CT_NOVAL where none flows */
+    const bool *need;               /* need[i]: the gradient of in[i] is wanted */
+    ct_val *din;                    /* [nin] to fill; CT_NOVAL where there is none */
+    const ct_desc *(*desc)(void *self, ct_val v);
+    /* Adds a node; writes its outputs to outs[nout]. out_mask bit i clear = output i absent. */
+    ct_status (*emit)(void *self, ct_op op, const ct_attrs *attrs, int nin, const ct_val *in, int nout, unsigned out_mask, ct_val *outs);
+};
+
+/* How the precision pass treats an operator's floating inputs. */
+typedef enum ct_precision_rule {
+    CT_PREC_COMPUTE, /* all floating inputs in the compute type (bf16/fp16): matrix work */
+    CT_PREC_FLOW,    /* takes the type its first input has; other floating inputs of that shape are cast to it */
+    CT_PREC_ACCUM    /* all floating inputs in A: losses, softmax, statistics, optimizer */
+} ct_precision_rule;
+
+enum ct_op_flags {
+    CT_OPF_VIEW = 1,      /* output is the input's memory under another shape; never runs */
+    CT_OPF_NO_GRAD = 2    /* not differentiable: metrics, optimizer, gradient operators themselves */
+};
+
+typedef struct ct_op_rules {
+    ct_op op;
+    unsigned flags;
+    unsigned mutates;       /* bit i: input i is written too */
+    int inplace_out, inplace_in; /* output that may lie on input (same bytes) when that input dies here; -1 = none */
+    ct_precision_rule precision;
+    const ct_attr_field *fields; /* ends with name NULL */
+    /* Checks attrs and inputs and fills call->out[i].desc (absent ones get ndim -1) and call->nout. On entry call->nout is the number of
+     * outputs wanted. Errors name the operator and the offending dimension. */
+    ct_status (*shape)(ct_call *call);
+    ct_status (*grad)(const ct_grad_ctx *g);  /* NULL with CT_OPF_NO_GRAD */
+    double (*flops)(const ct_call *call);     /* multiply and add count as two; NULL = one per output element */
+    int64_t (*reduction)(const ct_call *call);/* length of the longest sum behind one output element; NULL = 1; tolerance table */
+} ct_op_rules;
+
+typedef struct ct_op_info {
+    const char *name, *family;
+    int in_min, in_max, out_min, out_max;
+    const ct_op_rules *rules;
+} ct_op_info;
+
+const ct_op_info *ct_op_get(ct_op op);
+bool ct_op_find(const char *name, ct_op *out);
+
+/* Runs arity checks and the shape rule. */
+ct_status ct_call_infer(ct_call *call);
+
+/* FLOPs of a call, and bytes it must move at least (inputs + outputs once). */
+double ct_call_flops(const ct_call *call);
+double ct_call_bytes(const ct_call *call);
+
+/* One line that says everything about a call, and its reverse:
+ *   conv2d{stride_h=1 stride_w=1 ...}(f32[2,8,8,3], f32[16,3,3,3], -) -> (f32[2,8,8,16])
+ * Zero-valued attributes are left out. ct_call_format returns bytes that were needed (like snprintf). */
+int ct_call_format(const ct_call *call, char *buf, size_t size);
+ct_status ct_call_parse(const char *text, ct_call *call);
+
+/* max(d, f32) for floating types. */
+static inline ct_dtype ct_accum_dtype(ct_dtype d) { return d == CT_F64 ? CT_F64 : CT_F32; }
+
+#endif

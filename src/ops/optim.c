@@ -1,0 +1,182 @@
+/* The optimizer over flat arenas, and the step state f64[CT_STATE_COUNT] that rules it. */
+#include "config.h"
+
+#include <float.h>
+
+#include "ops/family.h"
+
+static const ct_attr_field schedule_fields[] = {
+    CT_FIELD_INT(schedule, kind), CT_FIELD_REAL(schedule, base_lr), CT_FIELD_REAL(schedule, min_lr),
+    CT_FIELD_INT(schedule, warmup_steps), CT_FIELD_INT(schedule, total_steps), CT_FIELD_INT(schedule, m0),
+    CT_FIELD_INT(schedule, m1), CT_FIELD_INT(schedule, m2), CT_FIELD_INT(schedule, m3), CT_FIELD_INT(schedule, m4),
+    CT_FIELD_INT(schedule, m5), CT_FIELD_INT(schedule, m6), CT_FIELD_INT(schedule, m7), CT_FIELD_REAL(schedule, gamma),
+    CT_FIELD_INT(schedule, t0), CT_FIELD_INT(schedule, t_mult), CT_FIELD_END
+};
+static const ct_attr_field norm_fields[] = { CT_FIELD_REAL(optim, max_norm), CT_FIELD_END };
+static const ct_attr_field adamw_fields[] = {
+    CT_FIELD_REAL(optim, beta1), CT_FIELD_REAL(optim, beta2), CT_FIELD_REAL(optim, eps),
+    CT_FIELD_REAL(optim, weight_decay), CT_FIELD_INT(optim, decoupled), CT_FIELD_END
+};
+static const ct_attr_field sgd_fields[] = {
+    CT_FIELD_REAL(optim, weight_decay), CT_FIELD_REAL(optim, momentum), CT_FIELD_INT(optim, nesterov), CT_FIELD_END
+};
+static const ct_attr_field ema_fields[] = { CT_FIELD_REAL(optim, decay), CT_FIELD_INT(optim, warmup), CT_FIELD_END };
+static const ct_attr_field end_fields[] = {
+    CT_FIELD_INT(optim, dynamic), CT_FIELD_REAL(optim, growth), CT_FIELD_REAL(optim, backoff),
+    CT_FIELD_INT(optim, growth_interval), CT_FIELD_REAL(optim, max_scale), CT_FIELD_END
+};
+
+/* Inputs 0..n-1 are flat ranges of one length and of one type, f32 or f64. */
+static ct_status check_ranges(const ct_call *c, int n, const char *const *names)
+{
+    CT_TRY(ct_rule_ndim(c, 0, names[0], 1));
+    CT_TRY(ct_rule_accum(c, 0, names[0]));
+    for (int i = 1; i < n; i++) CT_TRY(ct_rule_same(c, i, names[i], 0, names[0]));
+    return CT_OK;
+}
+
+static ct_status schedule_shape(ct_call *c)
+{
+    const ct_schedule_attrs *a = &c->attrs.schedule;
+    CT_TRY(ct_rule_state(c, 0));
+    CT_TRY(ct_rule_int(c, "kind", a->kind, 0, CT_SCHED_COUNT - 1));
+    CT_TRY(ct_rule_real(c, "base_lr", a->base_lr, 0, DBL_MAX));
+    CT_TRY(ct_rule_real(c, "min_lr", a->min_lr, 0, DBL_MAX));
+    CT_TRY(ct_rule_int(c, "warmup_steps", a->warmup_steps, 0, INT64_MAX));
+    if (a->kind == CT_SCHED_COSINE) CT_TRY(ct_rule_int(c, "total_steps", a->total_steps, 1, INT64_MAX));
+    if (a->kind == CT_SCHED_MULTISTEP) {
+        const int64_t m[CT_MAX_MILESTONES] = { a->m0, a->m1, a->m2, a->m3, a->m4, a->m5, a->m6, a->m7 };
+        for (int i = 0; i < CT_MAX_MILESTONES; i++)
+            if (m[i] < 0) return ct_rule_fail(c, "attribute m%d is negative", i);
+        CT_TRY(ct_rule_real(c, "gamma", a->gamma, 0, DBL_MAX));
+    }
+    if (a->kind == CT_SCHED_WARM_RESTARTS) {
+        CT_TRY(ct_rule_int(c, "t0", a->t0, 1, INT64_MAX));
+        CT_TRY(ct_rule_int(c, "t_mult", a->t_mult, 1, INT64_MAX));
+    }
+    return CT_OK;
+}
+
+static ct_status norm_shape(ct_call *c)
+{
+    CT_TRY(check_ranges(c, 1, (const char *const[]){ "g" }));
+    CT_TRY(ct_rule_real(c, "max_norm", c->attrs.optim.max_norm, 0, DBL_MAX));
+    return ct_rule_state(c, 1);
+}
+
+static ct_status adamw_shape(ct_call *c)
+{
+    const ct_optim_attrs *a = &c->attrs.optim;
+    CT_TRY(check_ranges(c, 4, (const char *const[]){ "p", "g", "m", "v" }));
+    CT_TRY(ct_rule_state(c, 4));
+    CT_TRY(ct_rule_real(c, "beta1", a->beta1, 0, 1 - DBL_EPSILON / 2));
+    CT_TRY(ct_rule_real(c, "beta2", a->beta2, 0, 1 - DBL_EPSILON / 2));
+    CT_TRY(ct_rule_real(c, "eps", a->eps, 0, DBL_MAX));
+    CT_TRY(ct_rule_real(c, "weight_decay", a->weight_decay, 0, DBL_MAX));
+    return ct_rule_int(c, "decoupled", a->decoupled, 0, 1);
+}
+
+static ct_status sgd_shape(ct_call *c)
+{
+    const ct_optim_attrs *a = &c->attrs.optim;
+    CT_TRY(check_ranges(c, 3, (const char *const[]){ "p", "g", "buf" }));
+    CT_TRY(ct_rule_state(c, 3));
+    CT_TRY(ct_rule_real(c, "momentum", a->momentum, 0, 1));
+    CT_TRY(ct_rule_real(c, "weight_decay", a->weight_decay, 0, DBL_MAX));
+    CT_TRY(ct_rule_int(c, "nesterov", a->nesterov, 0, 1));
+    if (a->nesterov && a->momentum <= 0) return ct_rule_fail(c, "nesterov=1 needs a momentum above 0");
+    return CT_OK;
+}
+
+static ct_status ema_shape(ct_call *c)
+{
+    CT_TRY(check_ranges(c, 2, (const char *const[]){ "shadow", "src" }));
+    CT_TRY(ct_rule_state(c, 2));
+    CT_TRY(ct_rule_real(c, "decay", c->attrs.optim.decay, 0, 1));
+    return ct_rule_int(c, "warmup", c->attrs.optim.warmup, 0, 1);
+}
+
+static ct_status end_shape(ct_call *c)
+{
+    const ct_optim_attrs *a = &c->attrs.optim;
+    CT_TRY(ct_rule_state(c, 0));
+    CT_TRY(ct_rule_int(c, "dynamic", a->dynamic, 0, 1));
+    if (a->dynamic) {
+        CT_TRY(ct_rule_real(c, "growth", a->growth, 1, DBL_MAX));
+        CT_TRY(ct_rule_real(c, "backoff", a->backoff, DBL_MIN, 1));
+        CT_TRY(ct_rule_int(c, "growth_interval", a->growth_interval, 1, INT64_MAX));
+        CT_TRY(ct_rule_real(c, "max_scale", a->max_scale, 0, DBL_MAX)); /* 0: no limit */
+    }
+    return CT_OK;
+}
+
+static double scalar_flops(const ct_call *c)
+{
+    (void)c;
+    return CT_STATE_COUNT;
+}
+
+static double norm_flops(const ct_call *c) { return 2.0 * (double)ct_desc_numel(&c->in[0].desc); }
+static double adamw_flops(const ct_call *c) { return 15.0 * (double)ct_desc_numel(&c->in[0].desc); }
+static double sgd_flops(const ct_call *c) { return 7.0 * (double)ct_desc_numel(&c->in[0].desc); }
+static double ema_flops(const ct_call *c) { return 3.0 * (double)ct_desc_numel(&c->in[0].desc); }
+static int64_t norm_reduction(const ct_call *c) { return ct_desc_numel(&c->in[0].desc); }
+
+const ct_op_rules ct_optim_rules[] = {
+    { .op = CT_OP_LR_SCHEDULE,
+      .flags = CT_OPF_NO_GRAD,
+      .mutates = 1u << 0,
+      .inplace_out = -1,
+      .inplace_in = -1,
+      .precision = CT_PREC_ACCUM,
+      .fields = schedule_fields,
+      .shape = schedule_shape,
+      .flops = scalar_flops },
+    { .op = CT_OP_GRAD_NORM,
+      .flags = CT_OPF_NO_GRAD,
+      .mutates = 1u << 1,
+      .inplace_out = -1,
+      .inplace_in = -1,
+      .precision = CT_PREC_ACCUM,
+      .fields = norm_fields,
+      .shape = norm_shape,
+      .flops = norm_flops,
+      .reduction = norm_reduction },
+    { .op = CT_OP_ADAMW,
+      .flags = CT_OPF_NO_GRAD,
+      .mutates = 1u << 0 | 1u << 2 | 1u << 3,
+      .inplace_out = -1,
+      .inplace_in = -1,
+      .precision = CT_PREC_ACCUM,
+      .fields = adamw_fields,
+      .shape = adamw_shape,
+      .flops = adamw_flops },
+    { .op = CT_OP_SGD,
+      .flags = CT_OPF_NO_GRAD,
+      .mutates = 1u << 0 | 1u << 2,
+      .inplace_out = -1,
+      .inplace_in = -1,
+      .precision = CT_PREC_ACCUM,
+      .fields = sgd_fields,
+      .shape = sgd_shape,
+      .flops = sgd_flops },
+    { .op = CT_OP_EMA,
+      .flags = CT_OPF_NO_GRAD,
+      .mutates = 1u << 0,
+      .inplace_out = -1,
+      .inplace_in = -1,
+      .precision = CT_PREC_ACCUM,
+      .fields = ema_fields,
+      .shape = ema_shape,
+      .flops = ema_flops },
+    { .op = CT_OP_STEP_END,
+      .flags = CT_OPF_NO_GRAD,
+      .mutates = 1u << 0,
+      .inplace_out = -1,
+      .inplace_in = -1,
+      .precision = CT_PREC_ACCUM,
+      .fields = end_fields,
+      .shape = end_shape,
+      .flops = scalar_flops },
+    { .shape = NULL },
+};
