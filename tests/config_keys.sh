@@ -1,8 +1,8 @@
 #!/bin/sh
 # Every key of the configuration is read by something: for each row of the table with a field, such as train.batch_size,
 # some file outside src/config must use that field, as in cfg->train.batch_size or c->data.synth.count. A section may be
-# reached through a pointer to its struct: `const ct_cfg_train *t = &cfg->train; ... t->batch_size` counts when the file
-# takes the address of (or copies) that section.
+# reached through a pointer to its struct: `t->batch_size` counts in a file that takes the address of (or copies) the
+# section, as in `t = &cfg->train`, or that has a `ct_cfg_train *` or `ct_cfg_train_keys *`.
 #   tests/config_keys.sh          checks the tree; CT_SRCDIR is its top, else the current directory
 set -u
 top=${CT_SRCDIR:-.}
@@ -35,7 +35,7 @@ unread()
             found=
             # A pointer to the section: "&cfg->train" or a copy "= cfg->train;", and then "->batch_size" in that file.
             while read -r file; do
-                if grep -Eq "(->|\\.)$place *[;,)]" "$file" && grep -Eq "(->|\\.)$field([^a-z0-9_(]|\$)" "$file"; then
+                if grep -Eq "(->|\\.)$place *[;,)]|ct_cfg_${section##*.}(_keys)? *\\*" "$file" && grep -Eq "(->|\\.)$field([^a-z0-9_(]|\$)" "$file"; then
                     found=1
                     break
                 fi
@@ -66,9 +66,11 @@ cat > "$tmp/table" <<'END'
     { INT(train.batch_size, "64", 1, 65536),
     { INT(train.epochs, "30", 1, 1e6), .aliases = "epochs",
     { FLOAT(data.synth.count, "1", 1, 2) },
+    { INT(early_stopping.patience, "1", 1, 2), .aliases = "patience" },
 END
 cat > "$tmp/user.c" <<'END'
 int f(const ct_config *cfg) { /* train.epochs */ return cfg->train.batch_size + cfg->data.synth.count_of + strlen("cfg->train.epochs"); }
+bool stop(const ct_cfg_early_stopping *rule) { return rule->patience > 0; }
 END
 list_keys "$tmp/table" > "$tmp/keys"
 echo "$tmp/user.c" | strip

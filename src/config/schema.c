@@ -48,7 +48,9 @@ static const ct_config_row rows[] = {
     { FLOAT(model.width, "1", 0, 16), ABOVE, .unit = "factor", .reader = "models",
       .doc = "Multiplies the channel count of every layer; counts are rounded to multiples of 8, at least 8." },
     { INT(model.hidden, "0", 0, 65536), .aliases = "model.hidden_size Params.hiddenSize", .unit = "units",
-      .reader = "models", .doc = "Units of textcnn's hidden linear layer, channels of textcnn-small's last convolution; 0 takes the model's own." },
+      .reader = "models",
+      .doc = "Units of textcnn's hidden linear layer, channels of textcnn-small's last convolution; 0 takes the model's "
+             "own." },
     { FLOAT(model.dropout, "-1", -1, 1), BELOW, .unit = "probability", .reader = "models",
       .doc = "Dropout before the last layer; -1 takes the model's own." },
     { INT(model.classes, "0", 0, 1048576), .aliases = "model.num_classes", .unit = "classes", .reader = "models",
