@@ -9,6 +9,8 @@ libcaptrain_la_SOURCES += \
 	src/base/status.c src/base/status.h \
 	src/base/version.c src/base/version.h
 
-check_PROGRAMS += tests/check_base
+check_PROGRAMS += tests/check_base tests/check_base_numbers
 tests_check_base_SOURCES = tests/check_base.c
 tests_check_base_LDADD = $(CT_TEST_LIBS)
+tests_check_base_numbers_SOURCES = tests/check_base_numbers.c
+tests_check_base_numbers_LDADD = $(CT_TEST_LIBS)
