@@ -385,27 +385,40 @@ ct_status ct_config_defaults(ct_config **out)
     return ct_config_parse("", 0, "defaults", NULL, 0, out);
 }
 
+/* Whether `config` is the built-in configuration under one of its names. */
+static bool is_builtin(const char *config)
+{
+    return strcmp(config, "quickstart") == 0 || strcmp(config, "quickstart.yaml") == 0 || strcmp(config, "examples/quickstart.yaml") == 0;
+}
+
+/* A bare word (no folder, no extension) is an example's name first: in a source tree `quickstart` is also a shell script. *found is the
+ * path to read (ct_free), NULL with CT_OK for the built-in text. */
+static ct_status locate(const char *config, char **found)
+{
+    bool bare = !strpbrk(config, "/.");
+    *found = NULL;
+    if (bare || !ct_path_exists(config)) {
+        *found = ct_config_find_example(config);
+        if (*found || is_builtin(config)) return CT_OK;
+    }
+    if (ct_path_is_dir(config))
+        return ct_fail(CT_ECONFIG, "%s is a folder, not a configuration file (images are given by data.train)", config);
+    if (!ct_path_exists(config)) return ct_fail(CT_ECONFIG, "%s: there is no such file, and no example of that name is installed", config);
+    *found = ct_strdup(config, "a path");
+    return *found ? CT_OK : CT_ENOMEM;
+}
+
 ct_status ct_config_load(const char *config, const char *const *sets, size_t nsets, ct_config **out)
 {
-    static const char *const builtin[] = { "quickstart", "quickstart.yaml", "examples/quickstart.yaml" };
     uint8_t *text = NULL;
     size_t size;
     char *found = NULL;
     ct_status st = CT_OK;
     *out = NULL;
-    if (config && ct_path_is_dir(config))
-        return ct_fail(CT_ECONFIG, "%s is a folder, not a configuration file (images are given by data.train)", config);
-    if (config && !ct_path_exists(config)) {
-        if (!(found = ct_config_find_example(config))) {
-            for (size_t i = 0; i < sizeof builtin / sizeof builtin[0]; i++)
-                if (strcmp(config, builtin[i]) == 0) return ct_config_load(NULL, sets, nsets, out);
-            return ct_fail(CT_ECONFIG, "%s: there is no such file, and no example of that name is installed", config);
-        }
-        config = found;
-    }
-    if (config) {
-        CT_GOTO(st, ct_file_read(config, CT_CONFIG_MAX_BYTES, &text, &size));
-        st = ct_config_parse((const char *)text, size, config, sets, nsets, out);
+    if (config) CT_TRY(locate(config, &found));
+    if (found) {
+        CT_GOTO(st, ct_file_read(found, CT_CONFIG_MAX_BYTES, &text, &size));
+        st = ct_config_parse((const char *)text, size, found, sets, nsets, out);
     } else {
         st = ct_config_parse(ct_config_quickstart, strlen(ct_config_quickstart), "built-in quickstart", sets, nsets,
                              out);

@@ -1,0 +1,8 @@
+# The manual page is printed by the program itself, from the tables its parser reads.
+if !CROSS_COMPILING
+man_MANS += doc/captrain.1
+endif
+CLEANFILES += doc/captrain.1
+doc/captrain.1: captrain$(EXEEXT)
+	@$(MKDIR_P) doc
+	$(AM_V_GEN)./captrain$(EXEEXT) help man > $@.tmp && mv $@.tmp $@

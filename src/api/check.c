@@ -1,0 +1,74 @@
+/* captrain check: what is in a folder of labelled pictures, and whether a training would take it. */
+#include "config.h"
+
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "captrain.h"
+#include "config/config.h"
+#include "data/check.h"
+#include "train/datasets.h"
+#include "train/spec.h"
+
+/* The analysis judges files one by one; what only the whole set shows (labels of several lengths, a model that does not fit
+ * the geometry) is found by doing what a training does first. A failure becomes the verdict. */
+static ct_status try_training(const ct_config *cfg, ct_check_report *r)
+{
+    ct_datasets d;
+    ct_program_spec spec;
+    ct_status st = ct_datasets_open(cfg, &d);
+    if (st == CT_OK) {
+        const ct_dataset *t = d.train.data;
+        st = ct_spec_from_config(cfg, d.positions, d.charset.n, ct_dataset_height(t), ct_dataset_width(t), 1, &spec);
+        ct_datasets_close(&d);
+    }
+    if (st == CT_OK || st == CT_ENOMEM) return st;
+    char *verdict = ct_strdup(ct_error_message(), "verdict");
+    if (!verdict) return CT_ENOMEM;
+    ct_free(r->verdict);
+    r->verdict = verdict;
+    r->ok = false;
+    return CT_OK;
+}
+
+static ct_status judge(const ct_check_opts *o, ct_config *cfg, const ct_charset *charset, int workers, ct_check_report *r)
+{
+    ct_check_spec spec = { .with_config = cfg != NULL, .workers = workers };
+    if (cfg) {
+        ct_datasets_spec(cfg, o->data, charset, (int)cfg->data.length, &spec.data);
+        if (*cfg->data.val && strncmp(cfg->data.val, "synth:", 6) != 0) spec.val_path = cfg->data.val;
+    } else {
+        ct_dataset_spec_init(&spec.data);
+        spec.data.path = o->data;
+    }
+    CT_TRY(ct_check_run(&spec, r));
+    return cfg && r->ok ? try_training(cfg, r) : CT_OK;
+}
+
+ct_status ct_run_check(const ct_check_opts *o, FILE *to)
+{
+    ct_status st = CT_OK;
+    ct_config *cfg = NULL;
+    ct_charset charset;
+    ct_check_report r;
+    memset(&charset, 0, sizeof charset);
+    memset(&r, 0, sizeof r);
+    if (!o->config && o->nsets) return ct_fail(CT_ECONFIG, "check: --set needs --config");
+    if (o->config) {
+        CT_GOTO(st, ct_config_load(o->config, o->sets, o->nsets, &cfg));
+        CT_GOTO(st, ct_config_set(cfg, "data.train", o->data, "check"));
+        if (*cfg->data.charset) CT_GOTO(st, ct_charset_parse(cfg->data.charset, &charset));
+    }
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int workers = o->threads > 0 ? o->threads : cores > 0 ? (int)cores : 1;
+    CT_GOTO(st, judge(o, cfg, charset.n ? &charset : NULL, workers, &r));
+    if (o->json) CT_GOTO(st, ct_check_write_json(&r, to));
+    else ct_check_print(&r, to);
+    if (!r.ok) st = ct_fail(CT_EDATA, "%s: %s", o->data, r.verdict ? r.verdict : "cannot be used");
+fail:
+    ct_check_free(&r);
+    ct_charset_free(&charset);
+    ct_config_free(cfg);
+    return st;
+}

@@ -1,0 +1,131 @@
+/* captrain doctor: what this machine and build offer. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/env.h"
+#include "captrain.h"
+#include "data/dataset.h"
+#include "exec/exec.h"
+#include "synth/text.h"
+
+/* One finding: a name, a text, and whether it is trouble. */
+typedef struct finding {
+    char name[48];
+    char text[768];
+    bool warning;
+} finding;
+
+typedef struct findings {
+    finding row[64];
+    size_t n;
+} findings;
+
+static void add(findings *f, bool warning, const char *name, const char *fmt, ...) CT_PRINTF(4, 5);
+static void add(findings *f, bool warning, const char *name, const char *fmt, ...)
+{
+    if (f->n == sizeof f->row / sizeof *f->row) return;
+    finding *r = &f->row[f->n++];
+    va_list ap;
+    snprintf(r->name, sizeof r->name, "%s", name);
+    va_start(ap, fmt);
+    vsnprintf(r->text, sizeof r->text, fmt, ap);
+    va_end(ap);
+    r->warning = warning;
+}
+
+static void look_at_backend(findings *f, const char *name)
+{
+    char label[48];
+    const ct_backend *b;
+    ct_device *dev = NULL;
+    ct_device_info info;
+    ct_device_opts opts = { 0 };
+    snprintf(label, sizeof label, "backend %s", name);
+    if (ct_backend_load(name, &b) != CT_OK) {
+        add(f, false, label, "not available: %s", ct_error_message());
+        return;
+    }
+    if (b->open(&opts, &dev) != CT_OK || b->info(dev, &info) != CT_OK) {
+        add(f, true, label, "cannot be opened: %s", ct_error_message());
+    } else {
+        add(f, false, label, "%s, %d thread%s, %.1f of %.1f GiB free", info.name, info.threads, info.threads == 1 ? "" : "s",
+            (double)info.memory_free / 0x1p30, (double)info.memory_total / 0x1p30);
+        snprintf(label, sizeof label, "%s detail", name);
+        add(f, false, label, "%s", info.detail);
+    }
+    b->close(dev);
+}
+
+static void look_at_fonts(findings *f)
+{
+    char *path = NULL;
+    ct_text_params p;
+    if (ct_text_params_init(&p, "simple") != CT_OK) {
+        add(f, true, "fonts", "%s", ct_error_message());
+        return;
+    }
+    for (int i = 0; i < p.n_fonts; i++) {
+        if (ct_font_find(p.fonts[i], &path) == CT_OK) add(f, false, "font", "%s", path);
+        else add(f, true, "font", "%s", ct_error_message());
+        ct_free(path);
+        path = NULL;
+    }
+}
+
+static void look_at_environment(findings *f)
+{
+    const ct_env_row *row = ct_env_table();
+    for (int i = 0; i < CT_ENV_COUNT; i++) {
+        const char *v = ct_env_get((ct_env)i);
+        if (v && i != CT_ENV_HOME) add(f, false, "environment", "%s=%s", row[i].name, v);
+    }
+}
+
+static ct_status print_json(const findings *f, FILE *to)
+{
+    json_t *all = json_array();
+    bool ok = all != NULL;
+    for (size_t i = 0; ok && i < f->n; i++)
+        ok = json_array_append_new(all, json_pack("{s:s, s:s, s:b}", "name", f->row[i].name, "text", f->row[i].text, "warning",
+                                                  f->row[i].warning)) == 0;
+    json_t *top = ok ? json_pack("{s:s, s:O}", "version", ct_version(), "findings", all) : NULL;
+    ok = top && json_dumpf(top, to, JSON_INDENT(2)) == 0 && fputc('\n', to) != EOF;
+    json_decref(top);
+    json_decref(all);
+    return ok ? CT_OK : ct_fail(CT_EIO, "doctor: the JSON could not be written");
+}
+
+ct_status ct_run_doctor(bool json, FILE *to)
+{
+    findings *f = ct_calloc(1, sizeof *f, "doctor");
+    if (!f) return CT_ENOMEM;
+    add(f, false, "captrain", "%s", ct_version());
+#ifdef __VERSION__
+    add(f, false, "compiler", "%s", __VERSION__);
+#endif
+#ifdef _OPENMP
+    add(f, false, "OpenMP", "yes (%d)", _OPENMP);
+#else
+    add(f, false, "OpenMP", "no: every operator runs on one thread");
+#endif
+    for (size_t i = 0; i < ct_backend_count(); i++) look_at_backend(f, ct_backend_name(i));
+    const ct_backend *chosen;
+    char why[512];
+    if (ct_backend_choose("auto", &chosen, why, sizeof why) == CT_OK) add(f, false, "auto takes", "%s", why);
+    else add(f, true, "auto takes", "nothing: %s", ct_error_message());
+    look_at_fonts(f);
+    look_at_environment(f);
+    ct_status st = CT_OK;
+    if (json) {
+        st = print_json(f, to);
+    } else {
+        for (size_t i = 0; i < f->n; i++)
+            fprintf(to, "%-16s %s%s\n", f->row[i].name, f->row[i].warning ? "WARNING: " : "", f->row[i].text);
+    }
+    ct_free(f);
+    return st;
+}

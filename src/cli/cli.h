@@ -1,0 +1,71 @@
+/* The command line: a table of verbs, each with a table of options. The parser, `captrain help`, and the man page read the tables. */
+#ifndef CT_CLI_CLI_H
+#define CT_CLI_CLI_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "captrain.h"
+
+/* Everything any verb can be given. Strings point into argv. */
+typedef struct cli_args {
+    ct_common common;
+    bool verbose, quiet, version, help;
+    const char **pos; int npos;          /* words that are no options */
+    const char **sets; size_t nsets;     /* --set, in order */
+    const char *out, *init, *config, *model, *precision, *style, *charset, *golden, *op, *impl, *call;
+    bool resume, json, force, recompute, ops, full;
+    int64_t batch, steps, warmup, count, seed, memory, length_min, length_max, width, height;
+} cli_args;
+
+typedef enum cli_type {
+    CLI_FLAG,   /* bool, no argument */
+    CLI_STRING, /* const char * */
+    CLI_INT,    /* int64_t in [min,max] */
+    CLI_THREADS,/* int in [min,max] */
+    CLI_BYTES,  /* int64_t with an optional K, M, G (1024) */
+    CLI_RANGE,  /* N or LO-HI into two int64_t in a row */
+    CLI_SET     /* appends to sets */
+} cli_type;
+
+typedef struct cli_option {
+    const char *name;    /* "--set" */
+    const char *arg;     /* "KEY=VALUE"; NULL for flags */
+    cli_type type;
+    size_t offset;       /* in cli_args */
+    int64_t min, max;
+    const char *doc;
+} cli_option;
+
+typedef struct cli_command {
+    const char *name;
+    const char *operands;        /* "CONFIG", "MODEL FILE..." */
+    const char *summary;         /* one line */
+    const char *details;         /* a paragraph for help and the man page */
+    const cli_option *options;   /* ends with name NULL */
+    int pos_min, pos_max;        /* operands; pos_max -1 = any number */
+    int (*run)(const cli_args *a); /* exit code */
+} cli_command;
+
+extern const cli_command cli_train, cli_eval, cli_predict, cli_gen, cli_check, cli_plan, cli_bench, cli_selftest, cli_doctor, cli_help;
+
+const cli_command *const *cli_commands(void);   /* ends with NULL */
+const cli_option *cli_globals(void);            /* options every verb takes */
+const cli_command *cli_find(const char *name);  /* NULL if unknown */
+
+/* Reads argv[1..]: global options before or after the verb, `--` ends options. Sets *cmd (NULL: no verb). Returns 0, or 2 after a message. */
+int cli_parse(int argc, char **argv, cli_args *a, const cli_command **cmd);
+void cli_args_free(cli_args *a);
+
+/* Prints the message of a failed call and gives the exit code. */
+int cli_finish(ct_status st);
+/* Closes stdout: output that could not be written (full disk, closed pipe) is a failure, too. */
+int cli_close_stdout(int code);
+
+void cli_print_usage(FILE *f);
+void cli_print_command_help(const cli_command *c, FILE *f);
+void cli_print_man(FILE *f);
+
+#endif

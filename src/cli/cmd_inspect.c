@@ -1,0 +1,102 @@
+/* Verbs that tell about models, speed and the machine: plan, bench, selftest, doctor. */
+#include "config.h"
+
+#include "cli/cli.h"
+
+#define OFF(field) offsetof(cli_args, field)
+
+static const cli_option plan_options[] = {
+    { "--model", "NAME", CLI_STRING, OFF(model), 0, 0, "plan a model of the catalogue instead of a configuration" },
+    { "--batch", "N", CLI_INT, OFF(batch), 1, 1 << 24, "with --model: samples per step; default 64" },
+    { "--precision", "P", CLI_STRING, OFF(precision), 0, 0, "with --model: fp32, bf16, fp16 or f64; default fp32" },
+    { "--memory", "SIZE", CLI_BYTES, OFF(memory), 0, 0, "memory for which the largest micro-batch is reported; default: the device's" },
+    { "--set", "KEY=VALUE", CLI_SET, 0, 0, 0, "set a configuration key" },
+    { "--json", NULL, CLI_FLAG, OFF(json), 0, 0, "print one JSON object" },
+    { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
+};
+
+static int run_plan(const cli_args *a)
+{
+    if (a->model && (a->npos || a->nsets)) {
+        fputs("captrain plan: --model stands instead of CONFIG and --set\n", stderr);
+        return 2;
+    }
+    if (!a->model && (a->batch || a->precision)) {
+        fputs("captrain plan: --batch and --precision belong to --model; a configuration has train.batch_size and train.precision\n", stderr);
+        return 2;
+    }
+    ct_plan_opts o = { .common = a->common, .config = a->npos ? a->pos[0] : NULL, .sets = a->sets, .nsets = a->nsets, .model = a->model,
+                       .batch = a->batch, .precision = a->precision, .memory = a->memory, .json = a->json };
+    return cli_finish(ct_run_plan(&o, stdout));
+}
+
+const cli_command cli_plan = {
+    "plan", "[CONFIG]", "print what a training would do, without doing it",
+    "Prints every operator with shapes, FLOPs, bytes and chosen implementation, the parameters, the bytes of each arena, the peak, the largest "
+    "micro-batch for a given memory, the effective batch and the learning rate after scaling. Touches no tensor.",
+    plan_options, 0, 1, run_plan
+};
+
+static const cli_option bench_options[] = {
+    { "--batch", "N", CLI_INT, OFF(batch), 1, 1 << 24, "samples per step; default 64" },
+    { "--steps", "K", CLI_INT, OFF(steps), 1, 1000000, "timed steps; default 20" },
+    { "--warmup", "K", CLI_INT, OFF(warmup), 1, 1000000, "steps before; default 3" },
+    { "--precision", "P", CLI_STRING, OFF(precision), 0, 0, "fp32, bf16, fp16 or f64; default fp32" },
+    { "--recompute", NULL, CLI_FLAG, OFF(recompute), 0, 0, "recompute activations block by block instead of keeping them" },
+    { "--ops", NULL, CLI_FLAG, OFF(ops), 0, 0, "also the time of every operator" },
+    { "--json", NULL, CLI_FLAG, OFF(json), 0, 0, "print one JSON object" },
+    { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
+};
+
+static int run_bench(const cli_args *a)
+{
+    ct_bench_opts o = { .common = a->common, .model = a->pos[0], .batch = a->batch, .steps = a->steps, .warmup = a->warmup,
+                        .precision = a->precision, .recompute = a->recompute, .ops = a->ops, .json = a->json };
+    return cli_finish(ct_run_bench(&o, stdout));
+}
+
+const cli_command cli_bench = {
+    "bench", "MODEL", "time training steps",
+    "Times whole training steps (forward, loss, backward, optimizer) of a model of the catalogue on resident data: textcnn, textcnn-small, "
+    "resnet18, resnet34, resnet50.",
+    bench_options, 1, 1, run_bench
+};
+
+static const cli_option selftest_options[] = {
+    { "--golden", "FILE", CLI_STRING, OFF(golden), 0, 0, "compare with a PyTorch golden file (safetensors) instead; implies exact implementations" },
+    { "--op", "NAME", CLI_STRING, OFF(op), 0, 0, "only this operator" },
+    { "--impl", "NAME", CLI_STRING, OFF(impl), 0, 0, "only this implementation" },
+    { "--case", "CALL", CLI_STRING, OFF(call), 0, 0, "only this call, as a failure prints it" },
+    { "--seed", "S", CLI_INT, OFF(seed), 0, INT64_MAX, "seed of the test data; default CAPTRAIN_SEED or 1" },
+    { "--full", NULL, CLI_FLAG, OFF(full), 0, 0, "the shapes of the real models as well" },
+    { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
+};
+
+static int run_selftest(const cli_args *a)
+{
+    ct_selftest_run_opts o = { .common = a->common, .golden = a->golden, .op = a->op, .impl = a->impl, .call = a->call, .seed = (uint64_t)a->seed, .full = a->full };
+    return cli_finish(ct_run_selftest(&o, stdout));
+}
+
+const cli_command cli_selftest = {
+    "selftest", "", "check every operator on this machine",
+    "Runs every implementation of every operator against the reference within the tolerance table and prints a table; or, with --golden, repeats "
+    "the steps of a PyTorch golden file and prints the differences of loss, gradients and parameters per tensor, worst first.",
+    selftest_options, 0, 0, run_selftest
+};
+
+static const cli_option doctor_options[] = {
+    { "--json", NULL, CLI_FLAG, OFF(json), 0, 0, "print one JSON object" },
+    { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
+};
+
+static int run_doctor(const cli_args *a)
+{
+    return cli_finish(ct_run_doctor(a->json, stdout));
+}
+
+const cli_command cli_doctor = {
+    "doctor", "", "tell what this machine and build offer",
+    "Prints CPU features, cores, BLAS and its kernel set, OpenMP, memory, fonts, cache directory, environment, and the backends found or why not.",
+    doctor_options, 0, 0, run_doctor
+};

@@ -1,0 +1,44 @@
+#include "config.h"
+
+#include <signal.h>
+
+#include "cli/cli.h"
+
+#define OFF(field) offsetof(cli_args, field)
+
+static const cli_option options[] = {
+    { "--set", "KEY=VALUE", CLI_SET, 0, 0, 0, "set a configuration key; may be given often, later ones win" },
+    { "--out", "DIR", CLI_STRING, OFF(out), 0, 0, "run directory; default runs/<date>-<name>. One that holds a run is an error without --resume" },
+    { "--resume", NULL, CLI_FLAG, OFF(resume), 0, 0, "continue the run in DIR from its newest undamaged checkpoint; with none, start anew and say so" },
+    { "--init", "MODEL", CLI_STRING, OFF(init), 0, 0, "start from the weights of a model file" },
+    { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
+};
+
+static int run(const cli_args *a)
+{
+    ct_train_opts o = { .common = a->common, .config = a->npos ? a->pos[0] : NULL, .sets = a->sets, .nsets = a->nsets,
+                        .out = a->out, .resume = a->resume, .init = a->init };
+    static ct_train_result r; /* large */
+    ct_status st = ct_run_train(&o, &r);
+    if (st == CT_ESIGNAL) {
+        fprintf(stderr, "captrain: %s\n", ct_error_message());
+        return r.signal == SIGINT ? 130 : r.signal == SIGTERM ? 143 : 75;
+    }
+    if (st != CT_OK) return cli_finish(st);
+    if (a->quiet) return 0;
+    if (r.string_accuracy >= 0)
+        printf("validation: %.2f %% of strings, %.2f %% of characters right\n", 100 * r.string_accuracy, 100 * r.char_accuracy);
+    if (r.examples) printf("examples from the validation set:\n");
+    for (int i = 0; i < r.examples; i++)
+        printf("  %-28s label %-8s read as %-8s\n", r.example_file[i], r.example_label[i], r.example_predicted[i]);
+    printf("model:  %s\nreport: %s\n", r.model, r.report);
+    return 0;
+}
+
+const cli_command cli_train = {
+    "train", "[CONFIG]", "train a model",
+    "Trains the model that CONFIG describes: a YAML or JSON file, or the name of a shipped example (quickstart, wilhelmy2013, captcha-package). "
+    "Without CONFIG it is the built-in example, which draws its own pictures. The run directory receives config.yaml, metrics.jsonl, run.log, "
+    "result.json, report.html, TensorBoard events and checkpoints. SIGINT, SIGTERM and SIGUSR1 finish the step, save and stop.",
+    options, 0, 1, run
+};

@@ -1,0 +1,209 @@
+#include "config.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli/cli.h"
+
+#define OFF(field) offsetof(cli_args, field)
+
+static const cli_option globals[] = {
+    { "--backend", "NAME", CLI_STRING, OFF(common.backend), 0, 0, "backend to compute on: auto, cpu, cuda; a backend that cannot run is an error, never a fall-back" },
+    { "--threads", "N", CLI_THREADS, OFF(common.threads), 0, 4096, "compute threads; 0 = all cores this process may use" },
+    { "--verbose", NULL, CLI_FLAG, OFF(verbose), 0, 0, "say more" },
+    { "--quiet", NULL, CLI_FLAG, OFF(quiet), 0, 0, "errors only" },
+    { "--help", NULL, CLI_FLAG, OFF(help), 0, 0, "help on the verb" },
+    { "--version", NULL, CLI_FLAG, OFF(version), 0, 0, "print the version" },
+    { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
+};
+
+const cli_option *cli_globals(void)
+{
+    return globals;
+}
+
+static int usage(const char *fmt, const char *a, const char *b)
+{
+    fputs("captrain: ", stderr);
+    fprintf(stderr, fmt, a, b);
+    fputs("\n", stderr);
+    return 2;
+}
+
+static const cli_option *find_option(const cli_option *t, const char *word, size_t len)
+{
+    for (; t && t->name; t++)
+        if (strlen(t->name) == len && memcmp(t->name, word, len) == 0) return t;
+    return NULL;
+}
+
+/* Whole decimal number in [min,max]. */
+static bool parse_int(const char *s, int64_t min, int64_t max, int64_t *out)
+{
+    char *end;
+    errno = 0;
+    long long v = strtoll(s, &end, 10);
+    if (end == s || *end || errno || v < min || v > max) return false;
+    *out = v;
+    return true;
+}
+
+static bool parse_bytes(const char *s, int64_t *out)
+{
+    char *end;
+    errno = 0;
+    double v = strtod(s, &end);
+    if (end == s || errno || !(v > 0)) return false;
+    switch (*end) {
+    case 'k': case 'K': v *= 1024.0; end++; break;
+    case 'm': case 'M': v *= 1024.0 * 1024; end++; break;
+    case 'g': case 'G': v *= 1024.0 * 1024 * 1024; end++; break;
+    default: break;
+    }
+    if (*end == 'i') end++;
+    if (*end == 'B') end++;
+    if (*end || v > 9e18) return false;
+    *out = (int64_t)v;
+    return true;
+}
+
+static bool parse_range(const char *s, int64_t min, int64_t max, int64_t out[2])
+{
+    char buf[64];
+    const char *dash = strchr(s, '-');
+    if (!dash) {
+        if (!parse_int(s, min, max, &out[0])) return false;
+        out[1] = out[0];
+        return true;
+    }
+    size_t n = (size_t)(dash - s);
+    if (n >= sizeof buf) return false;
+    memcpy(buf, s, n);
+    buf[n] = 0;
+    return parse_int(buf, min, max, &out[0]) && parse_int(dash + 1, min, max, &out[1]) && out[0] <= out[1];
+}
+
+/* Stores `value` for option o; false: it is not of the option's kind. */
+static bool store(cli_args *a, const cli_option *o, const char *value)
+{
+    void *field = (char *)a + o->offset;
+    int64_t v;
+    switch (o->type) {
+    case CLI_FLAG: *(bool *)field = true; return true;
+    case CLI_STRING: *(const char **)field = value; return true;
+    case CLI_INT: return parse_int(value, o->min, o->max, (int64_t *)field);
+    case CLI_THREADS:
+        if (!parse_int(value, o->min, o->max, &v)) return false;
+        *(int *)field = (int)v;
+        return true;
+    case CLI_BYTES: return parse_bytes(value, (int64_t *)field);
+    case CLI_RANGE: return parse_range(value, o->min, o->max, (int64_t *)field);
+    case CLI_SET:
+        if (!strchr(value, '=') || value[0] == '=') return false;
+        a->sets[a->nsets++] = value;
+        return true;
+    }
+    return false;
+}
+
+/* An option of whatever verb has it: all verbs agree on whether a name takes an argument. */
+static const cli_option *find_anywhere(const char *word)
+{
+    const cli_option *o = find_option(globals, word, strlen(word));
+    for (const cli_command *const *c = cli_commands(); !o && *c; c++) o = find_option((*c)->options, word, strlen(word));
+    return o;
+}
+
+/* The verb is the first word that is no option and no option's argument. It must be known before its own options are read, so
+ * it is looked for first. */
+static const char *find_verb(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--") == 0) return NULL;
+        if (argv[i][0] != '-') return argv[i];
+        const cli_option *o = find_anywhere(argv[i]);
+        if (o && o->arg) i++;
+    }
+    return NULL;
+}
+
+static int bad_value(const cli_option *o, const char *value)
+{
+    fprintf(stderr, "captrain: %s: '%s' is not ", o->name, value);
+    switch (o->type) {
+    case CLI_INT: case CLI_THREADS:
+        fprintf(stderr, "a whole number from %lld to %lld", (long long)o->min, (long long)o->max);
+        break;
+    case CLI_RANGE:
+        fprintf(stderr, "a number or a range LO-HI from %lld to %lld", (long long)o->min, (long long)o->max);
+        break;
+    case CLI_BYTES: fputs("a size such as 512M or 8G", stderr); break;
+    default: fputs("of the form KEY=VALUE", stderr); break;
+    }
+    fputs("\n", stderr);
+    return 2;
+}
+
+static int parse_words(int argc, char **argv, cli_args *a, const cli_command *cmd, const char *verb)
+{
+    bool options = true, verb_seen = false;
+    for (int i = 1; i < argc; i++) {
+        char *w = argv[i];
+        if (options && strcmp(w, "--") == 0) {
+            options = false;
+        } else if (options && w[0] == '-' && w[1]) {
+            if (strcmp(w, "-h") == 0) { a->help = true; continue; }
+            char *eq = strncmp(w, "--", 2) == 0 ? strchr(w, '=') : NULL;
+            size_t len = eq ? (size_t)(eq - w) : strlen(w);
+            const cli_option *o = find_option(globals, w, len);
+            if (!o && cmd) o = find_option(cmd->options, w, len);
+            if (!o) return usage("unknown option '%s'%s", w, cmd ? "; see captrain VERB --help" : "; see captrain --help");
+            const char *value = eq ? eq + 1 : NULL;
+            if (!o->arg && value) return usage("%s takes no value%s", o->name, "");
+            if (o->arg && !value) {
+                if (i + 1 >= argc) return usage("%s needs a value: %s", o->name, o->arg);
+                value = argv[++i];
+            }
+            if (!store(a, o, value)) return bad_value(o, value);
+        } else if (!verb_seen && w == verb) {
+            verb_seen = true;
+        } else {
+            a->pos[a->npos++] = w;
+        }
+    }
+    return 0;
+}
+
+int cli_parse(int argc, char **argv, cli_args *a, const cli_command **cmd)
+{
+    memset(a, 0, sizeof *a);
+    *cmd = NULL;
+    a->pos = calloc((size_t)argc + 1, sizeof *a->pos);
+    a->sets = calloc((size_t)argc + 1, sizeof *a->sets);
+    if (!a->pos || !a->sets) return usage("out of memory%s%s", "", "");
+    const char *verb = find_verb(argc, argv);
+    if (verb && !(*cmd = cli_find(verb))) return usage("unknown verb '%s'; see captrain --help%s", verb, "");
+    int rc = parse_words(argc, argv, a, *cmd ? *cmd : &cli_train, verb);
+    if (rc) return rc;
+    if (a->verbose && a->quiet) return usage("%s and %s exclude each other", "--verbose", "--quiet");
+    if (a->help || a->version) return 0;
+    if (!*cmd && a->npos > 0) return usage("'%s' stands without a verb; see captrain --help%s", a->pos[0], "");
+    if (*cmd && a->npos < (*cmd)->pos_min) {
+        fprintf(stderr, "captrain %s: needs %s\n", (*cmd)->name, (*cmd)->operands);
+        return 2;
+    }
+    if (*cmd && (*cmd)->pos_max >= 0 && a->npos > (*cmd)->pos_max) {
+        fprintf(stderr, "captrain %s: one word too many: '%s'\n", (*cmd)->name, a->pos[(*cmd)->pos_max]);
+        return 2;
+    }
+    return 0;
+}
+
+void cli_args_free(cli_args *a)
+{
+    free(a->pos);
+    free(a->sets);
+    a->pos = NULL;
+    a->sets = NULL;
+}

@@ -1,0 +1,162 @@
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+
+#include "models/models.h"
+
+#define NAME_MAX_BYTES 160
+
+/* "<layer>.<part>" into buf. */
+static ct_status part_name(char buf[NAME_MAX_BYTES], const char *layer, const char *part)
+{
+    int n = snprintf(buf, NAME_MAX_BYTES, "%s.%s", layer, part);
+    if (n < 0 || n >= NAME_MAX_BYTES) return ct_fail(CT_EINVAL, "layer name '%s' is too long", layer);
+    return CT_OK;
+}
+
+static ct_status add_param(ct_graph *g, const char *layer, const char *part, ct_desc desc, ct_init init, bool decay, ct_val *out)
+{
+    char name[NAME_MAX_BYTES];
+    CT_TRY(part_name(name, layer, part));
+    return ct_graph_param(g, name, desc, init, decay, out);
+}
+
+static ct_status add_buffer(ct_graph *g, const char *layer, const char *part, ct_desc desc, ct_init init, ct_val *out)
+{
+    char name[NAME_MAX_BYTES];
+    CT_TRY(part_name(name, layer, part));
+    return ct_graph_buffer(g, name, desc, init, out);
+}
+
+/* One node with one output, the layer's name in front of any message. */
+static ct_status add_node(ct_graph *g, const char *layer, ct_op op, const ct_attrs *attrs, int nin, const ct_val *in, ct_val *y)
+{
+    ct_status st = ct_graph_node(g, op, attrs, layer, nin, in, 1, 1, y);
+    return st == CT_OK ? st : ct_fail_context(st, "layer '%s'", layer);
+}
+
+/* x must be [N,H,W,C]. */
+static ct_status need_image(ct_graph *g, const char *layer, ct_val x)
+{
+    char text[CT_DESC_STR];
+    const ct_desc *d = ct_graph_desc(g, x);
+    if (d->ndim == 4) return CT_OK;
+    return ct_fail(CT_EINVAL, "layer '%s': input %s is not [N,H,W,C]", layer, ct_desc_str(d, text));
+}
+
+/* A window of ker pixels must fit into the padded input. */
+static ct_status need_room(const char *layer, const ct_desc *x, int64_t ker_h, int64_t ker_w, int64_t pad)
+{
+    if (x->dim[1] + 2 * pad >= ker_h && x->dim[2] + 2 * pad >= ker_w) return CT_OK;
+    return ct_fail(CT_ECONFIG,
+                   "layer '%s': the image is too small: %" PRId64 "x%" PRId64 " (height x width) is left there, and its window is %" PRId64
+                   "x%" PRId64 " with padding %" PRId64,
+                   layer, x->dim[1], x->dim[2], ker_h, ker_w, pad);
+}
+
+ct_status ct_layer_conv2d(ct_graph *g, const char *name, ct_val x, int64_t out_ch, int64_t ker_h, int64_t ker_w, int64_t stride, int64_t pad,
+                          bool bias, bool fan_out_normal, ct_val *y)
+{
+    CT_TRY(need_image(g, name, x));
+    ct_desc d = *ct_graph_desc(g, x);
+    CT_TRY(need_room(name, &d, ker_h, ker_w, pad));
+    int64_t in_ch = d.dim[3];
+    double fan_in = (double)(in_ch * ker_h * ker_w), fan_out = (double)(out_ch * ker_h * ker_w);
+    /* torch's default kaiming_uniform(a = sqrt 5): bound = sqrt(6 / ((1 + 5) * fan_in)). */
+    ct_init uniform = { CT_INIT_UNIFORM, 1 / sqrt(fan_in) }, normal = { CT_INIT_NORMAL, sqrt(2 / fan_out) };
+    ct_val in[3] = { x, CT_NOVAL, CT_NOVAL };
+    ct_desc filter = ct_desc4(d.dtype, out_ch, ker_h, ker_w, in_ch);
+    CT_TRY(add_param(g, name, "weight", filter, fan_out_normal ? normal : uniform, true, &in[1]));
+    g->values[in[1]].layout = CT_PARAM_FILTER;
+    if (bias) CT_TRY(add_param(g, name, "bias", ct_desc1(d.dtype, out_ch), uniform, false, &in[2]));
+    ct_attrs a = { .conv = { .stride_h = stride, .stride_w = stride, .pad_h = pad, .pad_w = pad, .dil_h = 1, .dil_w = 1, .groups = 1 } };
+    return add_node(g, name, CT_OP_CONV2D, &a, bias ? 3 : 2, in, y);
+}
+
+ct_status ct_layer_batchnorm(ct_graph *g, const char *name, ct_val x, bool training, ct_val *y)
+{
+    ct_desc d = *ct_graph_desc(g, x);
+    ct_desc c = ct_desc1(d.dtype, d.dim[d.ndim - 1]);
+    ct_init zero = { CT_INIT_ZERO, 0 }, one = { CT_INIT_ONE, 0 };
+    ct_val in[5] = { x, CT_NOVAL, CT_NOVAL, CT_NOVAL, CT_NOVAL };
+    CT_TRY(add_param(g, name, "weight", c, one, false, &in[1]));
+    CT_TRY(add_param(g, name, "bias", c, zero, false, &in[2]));
+    CT_TRY(add_buffer(g, name, "running_mean", c, zero, &in[3]));
+    CT_TRY(add_buffer(g, name, "running_var", c, one, &in[4]));
+    ct_attrs a = { .norm = { .eps = 1e-5, .momentum = 0.1, .update_stats = training } };
+    if (!training) return add_node(g, name, CT_OP_BATCHNORM_INFER, &a, 5, in, y);
+    ct_val outs[3]; /* y, mean, invstd */
+    ct_status st = ct_graph_node(g, CT_OP_BATCHNORM, &a, name, 5, in, 3, 7, outs);
+    if (st != CT_OK) return ct_fail_context(st, "layer '%s'", name);
+    *y = outs[0];
+    return CT_OK;
+}
+
+ct_status ct_layer_activation(ct_graph *g, const char *name, ct_val x, ct_act_kind kind, ct_val *y)
+{
+    ct_attrs a = { .act = { .kind = kind, .alpha = kind == CT_ACT_LEAKY_RELU ? 0.01 : 0 } };
+    return add_node(g, name, CT_OP_ACTIVATION, &a, 1, &x, y);
+}
+
+ct_status ct_layer_maxpool(ct_graph *g, const char *name, ct_val x, int64_t ker, int64_t stride, int64_t pad, ct_val *y)
+{
+    CT_TRY(need_image(g, name, x));
+    CT_TRY(need_room(name, ct_graph_desc(g, x), ker, ker, pad));
+    ct_attrs a = { .pool = { .ker_h = ker, .ker_w = ker, .stride_h = stride, .stride_w = stride, .pad_h = pad, .pad_w = pad } };
+    ct_val outs[2]; /* y, index */
+    ct_status st = ct_graph_node(g, CT_OP_MAXPOOL2D, &a, name, 1, &x, 2, 3, outs);
+    if (st != CT_OK) return ct_fail_context(st, "layer '%s'", name);
+    *y = outs[0];
+    return CT_OK;
+}
+
+ct_status ct_layer_global_avgpool(ct_graph *g, const char *name, ct_val x, ct_val *y)
+{
+    CT_TRY(need_image(g, name, x));
+    return add_node(g, name, CT_OP_GLOBAL_AVGPOOL, NULL, 1, &x, y);
+}
+
+ct_status ct_layer_flatten(ct_graph *g, const char *name, ct_val x, ct_val *y)
+{
+    CT_TRY(need_image(g, name, x));
+    const ct_desc *d = ct_graph_desc(g, x);
+    ct_attrs a = { .shape = { .ndim = 2, .d0 = d->dim[0], .d1 = d->dim[1] * d->dim[2] * d->dim[3] } };
+    return add_node(g, name, CT_OP_RESHAPE, &a, 1, &x, y);
+}
+
+ct_status ct_layer_linear(ct_graph *g, const char *name, ct_val x, int64_t out, const int64_t *flatten_hwc, ct_val *y)
+{
+    ct_desc d = *ct_graph_desc(g, x);
+    int64_t in_features = d.dim[d.ndim - 1];
+    ct_init uniform = { CT_INIT_UNIFORM, 1 / sqrt((double)in_features) };
+    ct_val in[3] = { x, CT_NOVAL, CT_NOVAL };
+    CT_TRY(add_param(g, name, "weight", ct_desc2(d.dtype, out, in_features), uniform, true, &in[1]));
+    if (flatten_hwc) {
+        ct_value *w = &g->values[in[1]];
+        w->layout = CT_PARAM_FLATTEN;
+        for (int i = 0; i < 3; i++) w->hwc[i] = flatten_hwc[i];
+    }
+    CT_TRY(add_param(g, name, "bias", ct_desc1(d.dtype, out), uniform, false, &in[2]));
+    return add_node(g, name, CT_OP_LINEAR, NULL, 3, in, y);
+}
+
+ct_status ct_layer_dropout(ct_graph *g, const char *name, ct_val x, double p, uint64_t seed, int64_t stream, ct_val *y)
+{
+    if (p == 0) {
+        *y = x;
+        return CT_OK;
+    }
+    const ct_desc *d = ct_graph_desc(g, x);
+    ct_val state, mask;
+    char mask_name[NAME_MAX_BYTES];
+    CT_TRY(part_name(mask_name, name, "mask"));
+    ct_attrs a = { .dropout = { .p = p, .seed = (int64_t)seed, .stream = stream, .ndim = d->ndim, .d0 = d->dim[0], .d1 = d->dim[1],
+                                .d2 = d->dim[2], .d3 = d->dim[3], .d4 = d->dim[4] } };
+    CT_TRY(ct_graph_state(g, &state));
+    CT_TRY(add_node(g, mask_name, CT_OP_DROPOUT_MASK, &a, 1, &state, &mask));
+    ct_attrs apply = { .dropout = { .p = p } };
+    ct_val in[2] = { x, mask };
+    return add_node(g, name, CT_OP_DROPOUT_APPLY, &apply, 2, in, y);
+}

@@ -1,0 +1,108 @@
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "models/zoo.h"
+
+static const ct_model_info table[] = {
+    { "textcnn", "7 convolutions and a linear layer of 1024: the reference network for fixed-length text", 60, 160, 1, 4, 36, 1024, 0.5,
+      ct_build_textcnn },
+    { "textcnn-small", "6 narrower convolutions, the last one over whole columns: fixed-length text, quick on a CPU, good with few images", 60, 160, 1, 4, 36, 128, 0.5,
+      ct_build_textcnn_small },
+    { "resnet18", "residual network of 18 layers", 224, 224, 3, 1, 1000, 0, 0, ct_build_resnet18 },
+    { "resnet34", "residual network of 34 layers", 224, 224, 3, 1, 1000, 0, 0, ct_build_resnet34 },
+    { "resnet50", "residual network of 50 layers, bottlenecks, v1.5", 224, 224, 3, 1, 1000, 0, 0, ct_build_resnet50 },
+};
+
+#define NMODELS (sizeof table / sizeof table[0])
+
+const ct_model_info *ct_model_table(size_t *count)
+{
+    *count = NMODELS;
+    return table;
+}
+
+/* Edit distance of two short words; words beyond 31 letters count as far away. */
+static int distance(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b);
+    int row[32];
+    if (n >= 32 || m >= 32) return 1000;
+    for (size_t j = 0; j <= m; j++) row[j] = (int)j;
+    for (size_t i = 1; i <= n; i++) {
+        int corner = row[0];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= m; j++) {
+            int up = row[j], best = corner + (a[i - 1] != b[j - 1]);
+            if (up + 1 < best) best = up + 1;
+            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
+            row[j] = best;
+            corner = up;
+        }
+    }
+    return row[m];
+}
+
+const ct_model_info *ct_model_find(const char *name)
+{
+    if (!name) name = "";
+    const ct_model_info *near = &table[0];
+    char known[256] = "";
+    size_t n = 0;
+    for (size_t i = 0; i < NMODELS; i++) {
+        if (strcmp(table[i].name, name) == 0) return &table[i];
+        if (distance(name, table[i].name) < distance(name, near->name)) near = &table[i];
+        if (n < sizeof known) n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", table[i].name);
+    }
+    ct_fail(CT_ECONFIG, "there is no model '%s'; did you mean '%s'? (models: %s)", name, near->name, known);
+    return NULL;
+}
+
+static ct_status in_range(const ct_model_spec *spec, const char *what, int64_t v, int64_t max)
+{
+    if (v >= 1 && v <= max) return CT_OK;
+    return ct_fail(CT_ECONFIG, "model %s: %s must be between 1 and %" PRId64 " (got %" PRId64 ")", spec->name, what, max, v);
+}
+
+ct_status ct_model_resolve(ct_model_spec *spec)
+{
+    const ct_model_info *m = ct_model_find(spec->name);
+    if (!m) return CT_ECONFIG;
+    if (spec->height <= 0) spec->height = m->height;
+    if (spec->width <= 0) spec->width = m->width;
+    if (spec->channels <= 0) spec->channels = m->channels;
+    if (spec->positions <= 0) spec->positions = m->positions;
+    if (spec->classes <= 0) spec->classes = m->classes;
+    if (spec->hidden <= 0) spec->hidden = m->hidden;
+    if (!(spec->width_mult > 0)) spec->width_mult = 1;
+    if (spec->dropout < 0) spec->dropout = m->dropout;
+    CT_TRY(in_range(spec, "image height", spec->height, 65536));
+    CT_TRY(in_range(spec, "image width", spec->width, 65536));
+    CT_TRY(in_range(spec, "image channels", spec->channels, 1024));
+    CT_TRY(in_range(spec, "number of positions", spec->positions, 4096));
+    CT_TRY(in_range(spec, "number of classes", spec->classes, 1 << 24));
+    if (!(spec->width_mult <= 64)) return ct_fail(CT_ECONFIG, "model %s: width multiplier %g is above 64", spec->name, spec->width_mult);
+    if (!(spec->dropout < 1)) return ct_fail(CT_ECONFIG, "model %s: dropout %g is not below 1", spec->name, spec->dropout);
+    if (spec->dtype != CT_F32 && spec->dtype != CT_F64)
+        return ct_fail(CT_EINVAL, "model %s: parameters are f32 or f64, not %s", spec->name, ct_dtype_name(spec->dtype));
+    return CT_OK;
+}
+
+int64_t ct_model_channels(const ct_model_spec *spec, int64_t c)
+{
+    if (spec->width_mult == 1) return c;
+    int64_t n = (int64_t)nearbyint((double)c * spec->width_mult / 8) * 8;
+    return n < 8 ? 8 : n;
+}
+
+ct_status ct_model_build(ct_graph *g, const ct_model_spec *spec, ct_val x, bool training, ct_val *logits)
+{
+    const ct_model_info *m = ct_model_find(spec->name);
+    if (!m) return CT_ECONFIG;
+    ct_status st = m->build(g, spec, x, training, logits);
+    return st == CT_OK ? st
+                       : ct_fail_context(st, "model %s at %" PRId64 "x%" PRId64 "x%" PRId64, spec->name, spec->height, spec->width, spec->channels);
+}

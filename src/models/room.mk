@@ -1,0 +1,14 @@
+# Floor 4: model builders.
+libcaptrain_la_SOURCES += \
+	src/models/layers.c \
+	src/models/models.c \
+	src/models/models.h \
+	src/models/resnet.c \
+	src/models/textcnn.c \
+	src/models/torch_map.c \
+	src/models/torch_map.h \
+	src/models/zoo.h
+
+check_PROGRAMS += tests/check_models
+tests_check_models_SOURCES = tests/check_models.c
+tests_check_models_LDADD = $(CT_TEST_LIBS)
