@@ -1,0 +1,24 @@
+/* Samples -> packed pixels, through the cache. */
+#ifndef CT_DATA_BUILD_H
+#define CT_DATA_BUILD_H
+
+#include <stdbool.h>
+
+#include "base/status.h"
+#include "data/dataset.h"
+#include "data/pack.h"
+#include "data/scan.h"
+
+/* Brings a decoded picture to the geometry of spec, in place: resize or refuse, then channels. CT_EDATA names both
+ * sizes. */
+ct_status ct_fit_image(const ct_dataset_spec *spec, const char *name, ct_image *im);
+
+/* The pixels of `n` files. name[i]: relative to dir. spec->height and width may be 0: they are set from the first file
+ * that decodes. Files that cannot be used become bad items. *cached: they came from the cache. key: 32 digits. */
+ct_status ct_build_files(ct_dataset_spec *spec, const char *dir, const char *const *name, int64_t n, int workers,
+                         ct_pack *out, char key[33], bool *cached);
+/* The pixels and labels of a generator. A failing sample is an error. */
+ct_status ct_build_source(ct_dataset_spec *spec, const ct_source *src, int workers, ct_pack *out, char key[33],
+                          bool *cached);
+
+#endif

@@ -1,0 +1,113 @@
+/* Data sets: a folder of labelled pictures, or a generator, validated and packed once into [n,H,W,C] uint8.
+ *
+ * Folder. Two forms:
+ *   DIR/ABCD_1.png ...                 label by the label rule (data/label.h)
+ *   DIR/labels.{txt,csv,tsv} [+ images/]   lines `name<sep>label`; names are relative to DIR/images if that folder
+ *                                      exists, else to DIR. txt: tab, else comma, else blanks; csv: comma or semicolon,
+ *                                      with "quotes"; tsv: tab. A first row whose first field is one of file, filename,
+ *                                      file_name, image, img, name, path (and no such file exists) is a header and says
+ *                                      which column is which. Empty lines are passed over, '#' is no comment.
+ * The search is flat (sub-folders are not entered). Samples: files that end in .png .jpg .jpeg .gif .bmp .webp .tif
+ * .tiff (any case), and files of any other name that begin like a PNG or JPEG. Dot files are not samples. Order: by the
+ * bytes of the relative path, so it never depends on the file system.
+ *
+ * Bad samples (undecodable, of the wrong size when the rule is `refuse`, label missing, too long, outside the charset,
+ * listed but absent, present but not listed) are counted and listed; more than spec.max_bad make the open fail with
+ * CT_EDATA and the first CT_BAD_SHOWN of them in the message. Those within the limit are left out and warned about.
+ *
+ * Packed cache. Pixels are decoded once, by `workers` threads, into CACHEDIR/data/<key>.ctpack and mapped read-only
+ * from then on. The key is XXH3-128 over geometry, rules, decoder version and every file's name, size and content hash:
+ * so every open reads all files once (about 1 GB/s per core from the page cache) but decodes none, and a changed file
+ * can never meet a stale cache. Files are created atomically, so processes may race. A damaged cache is rebuilt with a
+ * warning; where none can be written the pixels stay in memory, with an info line. While it is being built, a set takes
+ * its packed size in memory. */
+#ifndef CT_DATA_DATASET_H
+#define CT_DATA_DATASET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "data/image.h"
+#include "data/label.h"
+
+#define CT_BAD_SHOWN 20 /* bad samples listed in a message */
+
+typedef enum ct_size_rule {
+    CT_SIZE_RESIZE, /* ct_image_resize_bilinear() to height x width */
+    CT_SIZE_REFUSE  /* another size makes the sample bad */
+} ct_size_rule;
+
+typedef struct ct_dataset_spec {
+    const char *path;           /* folder; unused for a generator */
+    int height, width;          /* pixels; both 0: the size of the first decodable sample */
+    int channels;               /* 1 or 3 */
+    ct_size_rule size_rule;
+    uint8_t background[3];      /* RGB under transparent pixels */
+    ct_label_rule label;
+    const ct_charset *charset;  /* NULL: collected from the labels, ascending */
+    int label_len;              /* characters per label; 0: any (the longest decides the columns) */
+    int64_t max_bad;            /* bad samples that are tolerated */
+    bool cache;                 /* false: keep the pixels in memory, write nothing */
+} ct_dataset_spec;
+
+/* Gray, white background, size of the first sample, labels before the first '_', no bad sample tolerated, cache on. */
+void ct_dataset_spec_init(ct_dataset_spec *spec);
+
+/* A generator: picture `index` is a pure function of index. Sample i of the data set is picture first + i, so that sets
+ * of one generator need not overlap. One `state` per worker thread. */
+typedef struct ct_source {
+    const char *name;   /* for messages, e.g. "synth:text" */
+    int64_t first, n;   /* pictures first .. first+n-1 */
+    char key[33];       /* hex digest of everything the samples depend on; "" switches the cache off */
+    const void *user;
+    ct_status (*open)(const void *user, void **state);
+    ct_status (*render)(void *state, int64_t index, ct_image *out, char label[CT_LABEL_BYTES]);
+    void (*close)(void *state);  /* NULL is fine */
+} ct_source;
+
+typedef struct ct_bad {
+    const char *name;   /* relative path */
+    const char *reason;
+} ct_bad;
+
+typedef struct ct_dataset ct_dataset;
+
+/* Opens a folder (spec->path) or a generator. workers: threads that decode, at least 1 (0 means 1); the result does not
+ * depend on it. The spec is copied. Errors: CT_EIO (folder), CT_EDATA (no sample, or too many bad ones), CT_EFORMAT
+ * (label file), CT_EINVAL (spec), CT_ENOMEM. */
+ct_status ct_dataset_open(const ct_dataset_spec *spec, int workers, ct_dataset **out);
+ct_status ct_dataset_open_source(const ct_dataset_spec *spec, const ct_source *src, int workers, ct_dataset **out);
+void ct_dataset_close(ct_dataset *ds);                              /* NULL is fine */
+
+/* Everything below is read-only and may be called from any thread. Samples i = 0..size-1 are the good ones,
+ * in order. */
+int64_t ct_dataset_size(const ct_dataset *ds);
+int ct_dataset_height(const ct_dataset *ds);
+int ct_dataset_width(const ct_dataset *ds);
+int ct_dataset_channels(const ct_dataset *ds);
+int ct_dataset_label_len(const ct_dataset *ds);                     /* L: columns of a label row */
+const ct_charset *ct_dataset_charset(const ct_dataset *ds);
+const uint8_t *ct_dataset_pixels(const ct_dataset *ds, int64_t i);  /* [H,W,C]; samples lie one after another ... */
+bool ct_dataset_contiguous(const ct_dataset *ds);                   /* ... as one [n,H,W,C] block, if this is true */
+const int32_t *ct_dataset_labels(const ct_dataset *ds, int64_t i);  /* [L] class ids, -1 behind a shorter label */
+const char *ct_dataset_name(const ct_dataset *ds, int64_t i);       /* relative path, or "synth:text/17" */
+const char *ct_dataset_text(const ct_dataset *ds, int64_t i);       /* label as text, UTF-8 */
+const char *ct_dataset_root(const ct_dataset *ds);                  /* folder of the pictures, or generator */
+const char *ct_dataset_key(const ct_dataset *ds);                   /* 32 hex digits: the content key of the pixels */
+bool ct_dataset_was_cached(const ct_dataset *ds);                   /* pixels came from an existing cache file */
+int64_t ct_dataset_bad_count(const ct_dataset *ds);
+ct_bad ct_dataset_bad(const ct_dataset *ds, int64_t i);
+
+/* Splits 0..n-1: round(n * fraction) numbers (at least 1, at most n-1, for 0 < fraction < 1) drawn by the Philox
+ * permutation of (seed, CT_RNG_SPLIT) into `held`, the others into `kept`, both ascending. Arrays are owned by the
+ * caller (ct_free).
+ * CT_EINVAL if fraction is outside [0,1) or n < 2 with a fraction above 0. */
+typedef struct ct_subset {
+    int64_t n;
+    int64_t *index; /* [n] sample numbers */
+} ct_subset;
+ct_status ct_split(int64_t n, double fraction, uint64_t seed, ct_subset *kept, ct_subset *held);
+void ct_subset_free(ct_subset *s);
+
+#endif

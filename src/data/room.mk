@@ -1,0 +1,54 @@
+# Floor 2: images, labels, data sets, packed cache, loader.
+libcaptrain_la_SOURCES += \
+	src/data/build.c \
+	src/data/build.h \
+	src/data/charset.c \
+	src/data/check.c \
+	src/data/check.h \
+	src/data/check_report.c \
+	src/data/dataset.c \
+	src/data/dataset.h \
+	src/data/image.c \
+	src/data/image.h \
+	src/data/image_internal.h \
+	src/data/jpeg.c \
+	src/data/label.c \
+	src/data/label.h \
+	src/data/label_table.c \
+	src/data/loader.c \
+	src/data/loader.h \
+	src/data/pack.c \
+	src/data/pack.h \
+	src/data/png.c \
+	src/data/resize.c \
+	src/data/scan.c \
+	src/data/scan.h \
+	src/data/workers.c \
+	src/data/workers.h
+
+check_PROGRAMS += tests/check_data tests/check_data_image tests/check_data_label \
+	tests/check_data_report tests/check_loader
+tests_check_data_SOURCES = tests/check_data.c tests/data_util.c tests/data_util.h
+tests_check_data_LDADD = $(CT_TEST_LIBS)
+tests_check_data_image_SOURCES = tests/check_data_image.c tests/data_util.c tests/data_util.h
+tests_check_data_image_LDADD = $(CT_TEST_LIBS)
+tests_check_data_label_SOURCES = tests/check_data_label.c
+tests_check_data_label_LDADD = $(CT_TEST_LIBS)
+tests_check_data_report_SOURCES = tests/check_data_report.c tests/data_util.c tests/data_util.h
+tests_check_data_report_LDADD = $(CT_TEST_LIBS)
+tests_check_loader_SOURCES = tests/check_loader.c
+tests_check_loader_LDADD = $(CT_TEST_LIBS)
+
+if CT_FUZZERS
+noinst_PROGRAMS += tests/fuzz/fuzz_image tests/fuzz/fuzz_label
+tests_fuzz_fuzz_image_SOURCES = tests/fuzz/fuzz_image.c
+tests_fuzz_fuzz_image_LDADD = $(CT_FUZZ_LIBS)
+tests_fuzz_fuzz_image_LDFLAGS = $(CT_FUZZER)
+tests_fuzz_fuzz_label_SOURCES = tests/fuzz/fuzz_label.c
+tests_fuzz_fuzz_label_LDADD = $(CT_FUZZ_LIBS)
+tests_fuzz_fuzz_label_LDFLAGS = $(CT_FUZZER)
+endif
+EXTRA_DIST += tests/fuzz/corpus/image tests/fuzz/corpus/label
+EXTRA_PROGRAMS += tests/fuzz/make_seeds
+tests_fuzz_make_seeds_SOURCES = tests/fuzz/make_seeds.c tests/data_util.c tests/data_util.h
+tests_fuzz_make_seeds_LDADD = $(CT_TEST_LIBS)

@@ -1,0 +1,367 @@
+#include "config.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "data/image.h"
+#include "data/scan.h"
+
+enum { MAX_LABEL_FILE = 256 << 20 }; /* bytes */
+
+char *ct_reason_dup(const char *name)
+{
+    const char *m = ct_error_message();
+    size_t n = strlen(name);
+    if (strncmp(m, name, n) == 0 && m[n] == ':' && m[n + 1] == ' ') m += n + 2;
+    return ct_strdup(m, "reason");
+}
+
+void ct_scan_free(ct_scan *s)
+{
+    if (!s) return;
+    for (size_t i = 0; i < s->n; i++) {
+        ct_free(s->s[i].name);
+        ct_free(s->s[i].text);
+        ct_free(s->s[i].bad);
+    }
+    ct_free(s->s);
+    ct_free(s->root);
+    ct_free(s->dir);
+    ct_free(s->label_file);
+    *s = (ct_scan){ 0 };
+}
+
+/* ---- the folder ---- */
+
+typedef struct listing {
+    char **name; /* [n] files that are samples, sorted */
+    size_t n, cap;
+    int64_t ignored, folders;
+} listing;
+
+static void listing_free(listing *l)
+{
+    for (size_t i = 0; i < l->n; i++) ct_free(l->name[i]);
+    ct_free(l->name);
+    *l = (listing){ 0 };
+}
+
+static bool image_extension(const char *name)
+{
+    static const char *const ext[] = { "png", "jpg", "jpeg", "gif", "bmp", "webp", "tif", "tiff" };
+    const char *dot = strrchr(name, '.');
+    if (!dot) return false;
+    for (size_t i = 0; i < sizeof ext / sizeof *ext; i++) {
+        if (strcasecmp(dot + 1, ext[i]) == 0) return true;
+    }
+    return false;
+}
+
+static bool begins_like_image(int dir, const char *name)
+{
+    uint8_t head[16];
+    int fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return false;
+    ssize_t n = read(fd, head, sizeof head);
+    close(fd);
+    return n > 0 && ct_image_sniff(head, (size_t)n, NULL);
+}
+
+static const struct { const char *name; char kind; } label_files[3] = {
+    { "labels.txt", 't' }, { "labels.csv", 'c' }, { "labels.tsv", 'v' },
+};
+
+static bool is_label_file(const char *name)
+{
+    for (int i = 0; i < 3; i++) {
+        if (strcmp(name, label_files[i].name) == 0) return true;
+    }
+    return false;
+}
+
+static int by_string(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static ct_status list_folder(const char *path, listing *out)
+{
+    ct_status st = CT_OK;
+    *out = (listing){ 0 };
+    DIR *d = opendir(path);
+    if (!d) {
+        return errno == ENOTDIR ? ct_fail(CT_EIO, "%s: is not a folder", path)
+                                : ct_fail(CT_EIO, "%s: cannot open the folder: %s", path, strerror(errno));
+    }
+    for (;;) {
+        struct stat info;
+        errno = 0;
+        struct dirent *e = readdir(d);
+        if (!e) {
+            if (errno) st = ct_fail(CT_EIO, "%s: cannot read the folder: %s", path, strerror(errno));
+            break;
+        }
+        const char *name = e->d_name;
+        if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) continue;
+        if (name[0] == '.') continue;
+        bool known = fstatat(dirfd(d), name, &info, 0) == 0; /* false: a dangling link, or no permission to look */
+        if (known && S_ISDIR(info.st_mode)) {
+            out->folders++;
+        } else if (image_extension(name) || (known && S_ISREG(info.st_mode) && begins_like_image(dirfd(d), name))) {
+            CT_GOTO(st, ct_grow(&out->name, out->n, &out->cap, sizeof *out->name, "file list"));
+            char *copy = ct_strdup(name, "file list");
+            if (!copy) {
+                st = CT_ENOMEM;
+                goto fail;
+            }
+            out->name[out->n++] = copy;
+        } else if (!is_label_file(name)) {
+            out->ignored++;
+        }
+    }
+    if (st != CT_OK) goto fail;
+    closedir(d);
+    if (out->n > 1) qsort(out->name, out->n, sizeof *out->name, by_string);
+    return CT_OK;
+fail:
+    closedir(d);
+    listing_free(out);
+    return st;
+}
+
+/* ---- samples ---- */
+
+/* Adds a sample; name is copied, text (may be NULL) too; bad is copied if not NULL. */
+static ct_status add(ct_scan *s, size_t *cap, const char *name, const char *text, const char *bad, int64_t line)
+{
+    CT_TRY(ct_grow(&s->s, s->n, cap, sizeof *s->s, "samples"));
+    ct_sample x = { .line = line };
+    x.name = ct_strdup(name, "sample name");
+    if (text) x.text = ct_strdup(text, "label");
+    if (bad) x.bad = ct_strdup(bad, "reason");
+    if (!x.name || (text && !x.text) || (bad && !x.bad)) {
+        ct_free(x.name);
+        ct_free(x.text);
+        ct_free(x.bad);
+        return CT_ENOMEM;
+    }
+    s->s[s->n++] = x;
+    return CT_OK;
+}
+
+/* Adds sample `name` whose label came out of ct_label_*() with status st. */
+static ct_status add_judged(ct_scan *s, size_t *cap, const char *name, ct_status st, const char *text, int64_t line)
+{
+    if (st == CT_OK) return add(s, cap, name, text, NULL, line);
+    if (st != CT_EDATA) return st;
+    char *why = ct_reason_dup(name);
+    if (!why) return CT_ENOMEM;
+    st = add(s, cap, name, NULL, why, line);
+    ct_free(why);
+    return st;
+}
+
+static bool is_file(const char *dir, const char *name, ct_status *st)
+{
+    struct stat info;
+    char *path = ct_path_join(dir, name);
+    if (!path) {
+        *st = CT_ENOMEM;
+        return false;
+    }
+    bool is = stat(path, &info) == 0 && S_ISREG(info.st_mode);
+    ct_free(path);
+    return is;
+}
+
+static bool leaves_folder(const char *name)
+{
+    if (name[0] == '/') return true;
+    for (const char *p = name; *p;) {
+        size_t n = strcspn(p, "/");
+        if (n == 2 && p[0] == '.' && p[1] == '.') return true;
+        p += n + (p[n] == '/');
+    }
+    return false;
+}
+
+typedef struct look { const char *dir; ct_status st; } look;
+
+static bool dir_has_file(void *user, const char *name)
+{
+    look *l = user;
+    return is_file(l->dir, name, &l->st);
+}
+
+static const char *strip_images(const ct_scan *s, const char *name)
+{
+    while (name[0] == '.' && name[1] == '/') name += 2;
+    if (strcmp(s->dir, s->root) != 0 && strncmp(name, "images/", 7) == 0) name += 7;
+    return name;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const ct_sample *x = a, *y = b;
+    int c = strcmp(x->name, y->name);
+    return c ? c : x->line < y->line ? -1 : x->line > y->line;
+}
+
+static bool has_name(const ct_scan *s, size_t n, const char *name)
+{
+    size_t lo = 0, hi = n;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        int c = strcmp(s->s[mid].name, name);
+        if (c == 0) return true;
+        if (c < 0) lo = mid + 1;
+        else hi = mid;
+    }
+    return false;
+}
+
+static ct_status from_table(ct_scan *s, const listing *l, char kind, const ct_label_rule *rule)
+{
+    ct_status st = CT_OK;
+    uint8_t *data = NULL;
+    size_t size = 0, cap = 0;
+    ct_label_table t = { 0 };
+    char label[CT_LABEL_BYTES];
+    look header_look = { s->dir, CT_OK };
+
+    CT_GOTO(st, ct_file_read(s->label_file, MAX_LABEL_FILE, &data, &size));
+    CT_GOTO(st, ct_label_table_parse((char *)data, size, kind, s->label_file, dir_has_file, &header_look, &t));
+    CT_GOTO(st, header_look.st);
+    for (size_t i = 0; i < t.n; i++) {
+        const char *name = strip_images(s, t.row[i].name);
+        if (name[0] == '\0') {
+            CT_GOTO(st, add(s, &cap, "(no name)", NULL, "the line names no file", t.row[i].line));
+        } else if (leaves_folder(name)) {
+            CT_GOTO(st, add(s, &cap, name, NULL, "the name leads out of the folder", t.row[i].line));
+        } else if (!t.row[i].text) {
+            CT_GOTO(st, add(s, &cap, name, NULL, "the line has no label", t.row[i].line));
+        } else {
+            CT_GOTO(st, add_judged(s, &cap, name, ct_label_clean(rule, name, t.row[i].text, label), label,
+                                   t.row[i].line));
+        }
+    }
+    if (s->n > 1) qsort(s->s, s->n, sizeof *s->s, by_name);
+    size_t listed = s->n;
+    for (size_t i = 0; i < l->n; i++) {
+        if (!has_name(s, listed, l->name[i])) CT_GOTO(st, add(s, &cap, l->name[i], NULL, "not in the label file", 0));
+    }
+    if (s->n > listed) qsort(s->s, s->n, sizeof *s->s, by_name);
+
+    for (size_t i = 0; i < s->n; i++) {
+        ct_sample *x = &s->s[i];
+        char *why = NULL;
+        bool again = i > 0 && x->line > 0 && strcmp(x->name, s->s[i - 1].name) == 0;
+        x->file = !leaves_folder(x->name) && is_file(s->dir, x->name, &st);
+        if (st != CT_OK) goto fail;
+        if (again) {
+            why = ct_asprintf("listed again in line %lld (first in line %lld)", (long long)x->line,
+                              (long long)s->s[i - 1].line);
+            if (!why) st = CT_ENOMEM;
+        } else if (!x->bad && !x->file) {
+            why = ct_asprintf("named in line %lld of the label file, but there is no such file", (long long)x->line);
+            if (!why) st = CT_ENOMEM;
+        }
+        if (st != CT_OK) goto fail;
+        if (why) {
+            ct_free(x->bad);
+            x->bad = why;
+        }
+    }
+fail:
+    ct_free(t.row);
+    ct_free(data);
+    return st;
+}
+
+static ct_status from_names(ct_scan *s, const listing *l, const ct_label_rule *rule)
+{
+    size_t cap = 0;
+    char label[CT_LABEL_BYTES];
+    for (size_t i = 0; i < l->n; i++) {
+        ct_status st = ct_label_from_name(rule, l->name[i], label);
+        CT_TRY(add_judged(s, &cap, l->name[i], st, label, 0));
+        ct_sample *x = &s->s[s->n - 1];
+        st = CT_OK;
+        x->file = is_file(s->dir, x->name, &st);
+        CT_TRY(st);
+        if (x->file || x->bad) continue;
+        x->bad = ct_strdup("not a regular file, or not reachable", "reason");
+        if (!x->bad) return CT_ENOMEM;
+    }
+    return CT_OK;
+}
+
+/* Finds labels.txt, labels.csv or labels.tsv in the folder; more than one is an error. *kind is 0 if there is none. */
+static ct_status find_label_file(ct_scan *s, char *kind)
+{
+    *kind = 0;
+    for (int i = 0; i < 3; i++) {
+        ct_status st = CT_OK;
+        bool there = is_file(s->root, label_files[i].name, &st);
+        CT_TRY(st);
+        if (!there) continue;
+        if (s->label_file) {
+            return ct_fail(CT_EFORMAT, "%s: there is %s, too; only one label file may be there", s->label_file,
+                           label_files[i].name);
+        }
+        s->label_file = ct_path_join(s->root, label_files[i].name);
+        if (!s->label_file) return CT_ENOMEM;
+        *kind = label_files[i].kind;
+    }
+    return CT_OK;
+}
+
+ct_status ct_scan_folder(const char *path, const ct_label_rule *rule, ct_scan *out)
+{
+    ct_status st = CT_OK;
+    listing l = { 0 };
+    char kind;
+    *out = (ct_scan){ 0 };
+    if (!path || !path[0]) return ct_fail(CT_EINVAL, "no data folder is given");
+    out->root = ct_strdup(path, "folder");
+    if (!out->root) return CT_ENOMEM;
+    CT_GOTO(st, find_label_file(out, &kind));
+    if (kind) {
+        out->dir = ct_path_join(path, "images");
+        if (out->dir && !ct_path_is_dir(out->dir)) {
+            ct_free(out->dir);
+            out->dir = ct_strdup(path, "folder");
+        }
+    } else {
+        out->dir = ct_strdup(path, "folder");
+    }
+    if (!out->dir) {
+        st = CT_ENOMEM;
+        goto fail;
+    }
+    CT_GOTO(st, list_folder(out->dir, &l));
+    out->ignored = l.ignored;
+    out->folders = l.folders;
+    if (kind) CT_GOTO(st, from_table(out, &l, kind, rule));
+    else CT_GOTO(st, from_names(out, &l, rule));
+    if (out->n == 0) {
+        st = ct_fail(CT_EDATA,
+                     "%s: no PNG or JPEG pictures in this folder (%lld other files, %lld sub-folders; sub-folders are "
+                     "not searched)", out->dir, (long long)l.ignored, (long long)l.folders);
+        goto fail;
+    }
+    listing_free(&l);
+    return CT_OK;
+fail:
+    listing_free(&l);
+    ct_scan_free(out);
+    return st;
+}

@@ -1,0 +1,56 @@
+/* Finding the samples of a folder and their labels; nothing is decoded here. The rules stand in data/dataset.h. */
+#ifndef CT_DATA_SCAN_H
+#define CT_DATA_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "data/label.h"
+
+typedef struct ct_sample {
+    char *name;   /* relative to ct_scan.dir; what the label file says for bad lines */
+    char *text;   /* the label after the case rule; NULL if there is none */
+    char *bad;    /* NULL, or why the sample cannot be used */
+    int64_t line; /* in the label file; 0: not from there */
+    bool file;    /* there is a regular file of this name */
+} ct_sample;
+
+typedef struct ct_scan {
+    char *root;         /* as given */
+    char *dir;          /* folder of the pictures: root or root/images */
+    char *label_file;   /* path, or NULL: labels from file names */
+    ct_sample *s;       /* [n] by the bytes of name */
+    size_t n;
+    int64_t ignored;    /* files of dir that are no samples; dot files and label files are not counted */
+    int64_t folders;    /* sub-folders, which are not entered */
+} ct_scan;
+
+/* Errors: CT_EIO (folder or label file), CT_EDATA (no sample at all), CT_EFORMAT (label file), CT_ENOMEM. */
+ct_status ct_scan_folder(const char *path, const ct_label_rule *rule, ct_scan *out);
+void ct_scan_free(ct_scan *s); /* empties; NULL is fine */
+
+/* One line of a label file. Strings point into the text given to ct_label_table_parse(). */
+typedef struct ct_label_row {
+    char *name, *text; /* text NULL: the line has no second field */
+    int64_t line;      /* from 1 */
+} ct_label_row;
+
+typedef struct ct_label_table {
+    ct_label_row *row;
+    size_t n;
+} ct_label_table;
+
+/* Parses a label file. `text` [size] is changed in place and must have a NUL behind it; `kind` is 't' txt, 'c' csv, 'v'
+ * tsv. `exists` (may be NULL) says whether a file of this name is there: a first row that looks like a header but names
+ * a file is none. Errors: CT_EFORMAT naming file and line (NUL bytes, open quotes, a header without a label column),
+ * CT_ENOMEM.
+ * Rows are owned by the caller: ct_free(out->row). */
+ct_status ct_label_table_parse(char *text, size_t size, char kind, const char *path,
+                               bool (*exists)(void *user, const char *name), void *user, ct_label_table *out);
+
+/* The message of this thread's last failure as an own string (ct_free), without a leading "name: ". NULL: no memory. */
+char *ct_reason_dup(const char *name);
+
+#endif

@@ -1,0 +1,295 @@
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/env.h"
+#include "base/file.h"
+#include "synth/text_internal.h"
+
+/* Part of the cache key: to be raised whenever the same parameters give other pictures. */
+#define GENERATOR_VERSION "captrain-text-1"
+
+enum { MAX_FONT_FILE = 64 << 20 }; /* bytes */
+
+/* ---- styles ---- */
+
+static const ct_text_params simple = {
+    .width = 160, .height = 60, .channels = 3,
+    .charset = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    .length_min = 4, .length_max = 4,
+    .n_fonts = 1, .fonts = { "DejaVuSansMono.ttf" },
+    .n_sizes = 3, .sizes = { 42, 50, 56 },
+    .background = { 238, 256 }, .ink = { 10, 201 }, .alpha = { 220, 256 },
+    .dx = { 0, 4 }, .dy = { -3, 3 },
+    .rotation = { -30, 30 }, .warp_x = 0.2, .warp_y = 0.25,
+    .place = { 0, 0 }, .overlap = 0.25, .gap_probability = 0.5,
+    .dots_min = 30, .dots_max = 30, .dot_size = { 2.5, 3.5 },
+    .arcs_min = 1, .arcs_max = 1, .stroke = { 1, 1.5 },
+    .smooth = true,
+};
+
+static const ct_text_params plain = {
+    .width = 160, .height = 60, .channels = 3,
+    .charset = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    .length_min = 4, .length_max = 4,
+    .n_fonts = 1, .fonts = { "DejaVuSans-Bold.ttf" },
+    .n_sizes = 2, .sizes = { 40, 46 },
+    .background = { 225, 256 }, .ink = { 0, 120 }, .alpha = { 240, 256 },
+    .dx = { 0, 4 }, .dy = { -4, 4 },
+    .rotation = { -10, 10 }, .warp_x = 0.06, .warp_y = 0.06,
+    .place = { 0.35, 0.65 }, .overlap = 0.05, .gap_probability = 0,
+    .dots_min = 8, .dots_max = 16, .dot_size = { 1.5, 2.5 },
+    .lines_min = 1, .lines_max = 1, .stroke = { 1, 1.5 },
+    .smooth = true,
+};
+
+static const ct_text_params hard = {
+    .width = 160, .height = 60, .channels = 3,
+    .charset = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
+    .length_min = 4, .length_max = 4,
+    .n_fonts = 6,
+    .fonts = { "DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSansMono.ttf", "DejaVuSansMono-Bold.ttf",
+               "DejaVuSerif.ttf", "DejaVuSerif-Bold.ttf" },
+    .n_sizes = 4, .sizes = { 36, 42, 48, 54 },
+    .background = { 200, 256 }, .ink = { 0, 170 }, .ink_per_char = true, .alpha = { 190, 256 },
+    .dx = { -2, 5 }, .dy = { -6, 6 },
+    .rotation = { -35, 35 }, .warp_x = 0.25, .warp_y = 0.25,
+    .place = { 0, 1 }, .overlap = 0.35, .gap_probability = 0.2,
+    .dots_min = 30, .dots_max = 80, .dot_size = { 1, 3.5 },
+    .lines_min = 1, .lines_max = 3, .arcs_min = 1, .arcs_max = 3, .stroke = { 1, 2.5 },
+    .smooth = true,
+};
+
+static const struct { const char *name; const ct_text_params *params; } styles[] = {
+    { "simple", &simple }, { "plain", &plain }, { "hard", &hard },
+};
+enum { STYLES = sizeof styles / sizeof *styles };
+
+const char *ct_text_style_name(int i)
+{
+    return i >= 0 && i < STYLES ? styles[i].name : NULL;
+}
+
+ct_status ct_text_params_init(ct_text_params *p, const char *style)
+{
+    for (int i = 0; i < STYLES; i++) {
+        if (strcmp(style, styles[i].name) == 0) {
+            *p = *styles[i].params;
+            return CT_OK;
+        }
+    }
+    return ct_fail(CT_ECONFIG, "unknown text style '%s'; there are simple, plain and hard", style);
+}
+
+/* ---- fonts ---- */
+
+static ct_status try_font(const char *dir, size_t len, const char *name, char **path)
+{
+    *path = ct_asprintf("%.*s/%s", (int)len, dir, name);
+    if (!*path) return CT_ENOMEM;
+    if (ct_path_exists(*path) && !ct_path_is_dir(*path)) return CT_OK;
+    ct_free(*path);
+    *path = NULL;
+    return CT_OK;
+}
+
+ct_status ct_font_find(const char *name, char **path)
+{
+    static const char *const dirs[] = {
+        "/usr/share/fonts/truetype/dejavu", "/usr/share/fonts/truetype/liberation",
+        "/usr/share/fonts/truetype/liberation2",
+        "/usr/share/fonts/truetype/freefont", "/usr/share/fonts/dejavu", "/usr/share/fonts/dejavu-sans-fonts",
+        "/usr/share/fonts/dejavu-sans-mono-fonts", "/usr/share/fonts/dejavu-serif-fonts", "/usr/share/fonts/TTF",
+        "/usr/share/fonts", "/usr/local/share/fonts",
+    };
+    *path = NULL;
+    if (strchr(name, '/')) {
+        if (!ct_path_exists(name)) return ct_fail(CT_ECONFIG, "%s: there is no such font file", name);
+        *path = ct_strdup(name, "font path");
+        return *path ? CT_OK : CT_ENOMEM;
+    }
+    const char *own = ct_env_get(CT_ENV_FONT_PATH), *home = ct_env_get(CT_ENV_HOME);
+    for (const char *p = own; p && *p && !*path;) {
+        size_t n = strcspn(p, ":");
+        if (n > 0) CT_TRY(try_font(p, n, name, path));
+        p += n + (p[n] == ':');
+    }
+    for (size_t i = 0; i < sizeof dirs / sizeof *dirs && !*path; i++) {
+        CT_TRY(try_font(dirs[i], strlen(dirs[i]), name, path));
+    }
+    static const char *const home_dirs[] = { ".local/share/fonts", ".fonts" };
+    for (int i = 0; i < 2 && home && !*path; i++) {
+        char *dir = ct_path_join(home, home_dirs[i]);
+        if (!dir) return CT_ENOMEM;
+        ct_status st = try_font(dir, strlen(dir), name, path);
+        ct_free(dir);
+        CT_TRY(st);
+    }
+    if (*path) return CT_OK;
+    return ct_fail(CT_ECONFIG, "font %s is not installed; %s, or name its folder in CAPTRAIN_FONT_PATH", name,
+                   strncmp(name, "DejaVu", 6) == 0 ? "on Debian and Ubuntu: apt install fonts-dejavu-core"
+                   : strncmp(name, "Liberation", 10) == 0 ? "on Debian and Ubuntu: apt install fonts-liberation"
+                   : "install it");
+}
+
+static ct_status load_fonts(ct_text_gen *g)
+{
+    for (int i = 0; i < g->p.n_fonts; i++) {
+        ct_font_file *f = &g->font[i];
+        CT_TRY(ct_font_find(g->p.fonts[i], &f->path));
+        CT_TRY(ct_file_read(f->path, MAX_FONT_FILE, &f->data, &f->size));
+    }
+    return ct_text_check_fonts(g);
+}
+
+/* ---- parameters ---- */
+
+static bool bad_range(ct_range r, double lo, double hi)
+{
+    return !(r.lo <= r.hi && r.lo >= lo && r.hi <= hi);
+}
+
+static bool bad_count(int lo, int hi, int least, int most)
+{
+    return lo < least || hi < lo || hi > most;
+}
+
+static ct_status check_params(const ct_text_params *p)
+{
+    const ct_range warp_x = { 0, p->warp_x }, warp_y = { 0, p->warp_y };
+    const ct_range overlap = { 0, p->overlap }, gap = { 0, p->gap_probability };
+    const struct { bool bad; const char *what; } rule[] = {
+        { bad_count(p->width, p->width, 8, 4096), "the width must be 8 to 4096 pixels" },
+        { bad_count(p->height, p->height, 8, 4096), "the height must be 8 to 4096 pixels" },
+        { p->channels != 1 && p->channels != 3, "channels must be 1 or 3" },
+        { bad_count(p->length_min, p->length_max, 1, CT_LABEL_MAX), "the length must be 1 to 64 characters" },
+        { bad_count(p->n_fonts, p->n_fonts, 1, CT_TEXT_MAX_FONTS), "1 to 16 fonts must be given" },
+        { bad_count(p->n_sizes, p->n_sizes, 1, CT_TEXT_MAX_SIZES), "1 to 8 font sizes must be given" },
+        { bad_range(p->background, 0, 256), "background colours must be 0 to 256" },
+        { bad_range(p->ink, 0, 256), "ink colours must be 0 to 256" },
+        { bad_range(p->alpha, 0, 256), "alpha must be 0 to 256" },
+        { bad_range(p->dx, -100, 100), "dx must be -100 to 100 pixels" },
+        { bad_range(p->dy, -100, 100), "dy must be -100 to 100 pixels" },
+        { bad_range(p->rotation, -180, 180), "the rotation must be -180 to 180 degrees" },
+        { bad_range(warp_x, 0, 0.45) || bad_range(warp_y, 0, 0.45), "the warp must be 0 to 0.45" },
+        { bad_range(p->place, 0, 1), "place must be 0 to 1" },
+        { bad_range(overlap, 0, 0.9), "the overlap must be 0 to 0.9" },
+        { bad_range(gap, 0, 1), "the gap probability must be 0 to 1" },
+        { bad_count(p->dots_min, p->dots_max, 0, 10000), "there must be 0 to 10000 dots" },
+        { bad_count(p->lines_min, p->lines_max, 0, 100), "there must be 0 to 100 lines" },
+        { bad_count(p->arcs_min, p->arcs_max, 0, 100), "there must be 0 to 100 arcs" },
+        { bad_range(p->dot_size, 0, 100), "dot sizes must be 0 to 100 pixels" },
+        { bad_range(p->stroke, 0, 100), "strokes must be 0 to 100 pixels wide" },
+    };
+    const char *what = NULL;
+    for (size_t i = 0; !what && i < sizeof rule / sizeof *rule; i++) {
+        if (rule[i].bad) what = rule[i].what;
+    }
+    for (int i = 0; !what && i < p->n_sizes; i++) {
+        if (!(p->sizes[i] >= 4 && p->sizes[i] <= 400)) what = "font sizes must be 4 to 400";
+    }
+    return what ? ct_fail(CT_ECONFIG, "text generator: %s", what) : CT_OK;
+}
+
+/* Text that grows; a failure is remembered. */
+typedef struct ct_text_buf { char *s; size_t len, cap; ct_status st; } ct_text_buf;
+
+static void add(ct_text_buf *b, const char *fmt, ...) CT_PRINTF(2, 3);
+static void add(ct_text_buf *b, const char *fmt, ...)
+{
+    va_list ap;
+    char piece[1200];
+    va_start(ap, fmt);
+    int n = vsnprintf(piece, sizeof piece, fmt, ap);
+    va_end(ap);
+    while (b->st == CT_OK && b->len + (size_t)n + 1 > b->cap) {
+        b->st = ct_grow(&b->s, b->cap, &b->cap, 1, "generator key");
+    }
+    if (b->st != CT_OK) return;
+    memcpy(b->s + b->len, piece, (size_t)n + 1);
+    b->len += (size_t)n;
+}
+
+static void add_range(ct_text_buf *b, ct_range r)
+{
+    add(b, " %.17g..%.17g", r.lo, r.hi);
+}
+
+static ct_status make_key(ct_text_gen *g)
+{
+    const ct_text_params *p = &g->p;
+    ct_text_buf b = { 0 };
+    add(&b, "%s %" PRIu64 " %dx%dx%d length %d..%d charset %s", GENERATOR_VERSION, g->seed, p->width, p->height,
+        p->channels, p->length_min, p->length_max, p->charset);
+    for (int i = 0; i < p->n_fonts; i++) {
+        char hash[33];
+        ct_hash_hex(g->font[i].data, g->font[i].size, hash);
+        add(&b, " font %s", hash);
+    }
+    for (int i = 0; i < p->n_sizes; i++) add(&b, " size %.17g", p->sizes[i]);
+    const ct_range all[] = { p->background, p->ink, p->alpha, p->dx, p->dy, p->rotation, p->place, p->dot_size,
+                             p->stroke };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) add_range(&b, all[i]);
+    add(&b, " %d %.17g %.17g %.17g %.17g", p->ink_per_char, p->warp_x, p->warp_y, p->overlap, p->gap_probability);
+    add(&b, " %d..%d %d..%d %d..%d %d", p->dots_min, p->dots_max, p->lines_min, p->lines_max, p->arcs_min, p->arcs_max,
+        p->smooth);
+    if (b.st == CT_OK) ct_hash_hex(b.s, b.len, g->key);
+    ct_free(b.s);
+    return b.st;
+}
+
+void ct_text_gen_close(ct_text_gen *g)
+{
+    if (!g) return;
+    for (int i = 0; i < CT_TEXT_MAX_FONTS; i++) {
+        ct_free(g->font[i].path);
+        ct_free(g->font[i].data);
+    }
+    ct_charset_free(&g->charset);
+    ct_free(g);
+}
+
+ct_status ct_text_gen_open(const ct_text_params *p, uint64_t seed, ct_text_gen **out)
+{
+    ct_status st = CT_OK;
+    *out = NULL;
+    CT_TRY(check_params(p));
+    ct_text_gen *g = ct_calloc(1, sizeof *g, "text generator");
+    if (!g) return CT_ENOMEM;
+    g->p = *p;
+    g->seed = seed;
+    CT_GOTO(st, ct_charset_parse(p->charset, &g->charset));
+    CT_GOTO(st, load_fonts(g));
+    CT_GOTO(st, make_key(g));
+    *out = g;
+    return CT_OK;
+fail:
+    ct_text_gen_close(g);
+    return st;
+}
+
+const char *ct_text_gen_key(const ct_text_gen *g)
+{
+    return g->key;
+}
+
+ct_status ct_synth_text(const ct_text_params *p, uint64_t seed, int64_t index, ct_image *out,
+                        char label[CT_LABEL_BYTES])
+{
+    ct_status st = CT_OK;
+    ct_text_gen *g = NULL;
+    ct_text_pen *pen = NULL;
+    *out = (ct_image){ 0 };
+    CT_GOTO(st, ct_text_gen_open(p, seed, &g));
+    CT_GOTO(st, ct_text_pen_open(g, &pen));
+    CT_GOTO(st, ct_text_pen_draw(pen, index, out, label));
+fail:
+    ct_text_pen_close(pen);
+    ct_text_gen_close(g);
+    return st;
+}

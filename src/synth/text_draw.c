@@ -1,0 +1,469 @@
+#include "config.h"
+
+#include <ft2build.h>
+#include FT_FREETYPE_H
+#include FT_MODULE_H
+#include FT_SYSTEM_H
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/philox.h"
+#include "synth/text_internal.h"
+
+#define DEGREE (3.14159265358979323846 / 180.0)
+
+/* Coverage of one glyph: [h,w] uint8, cut to its ink. A glyph without ink has w = h = 0. */
+typedef struct glyph {
+    bool made;
+    int w, h;
+    uint8_t *cover;
+} glyph;
+
+struct ct_text_pen {
+    const ct_text_gen *g;
+    struct FT_MemoryRec_ memory; /* so that FreeType's memory comes from base/alloc.h, too */
+    bool no_memory;                /* an allocation failed; FreeType does without what is optional, we do not */
+    FT_Library lib;
+    FT_Face face[CT_TEXT_MAX_FONTS];
+    glyph *glyphs;  /* [n_fonts, n_sizes, charset.n]: drawn once, used often */
+    float *layer;   /* [H,W] coverage of what is being drawn */
+};
+
+/* ---- FreeType ---- */
+
+static void *ft_alloc(FT_Memory m, long size)
+{
+    ct_text_pen *pen = m->user;
+    void *p = ct_malloc((size_t)size, "font");
+    if (!p) pen->no_memory = true;
+    return p;
+}
+
+static void ft_free(FT_Memory m, void *p)
+{
+    (void)m;
+    ct_free(p);
+}
+
+static void *ft_realloc(FT_Memory m, long old, long size, void *p)
+{
+    ct_text_pen *pen = m->user;
+    (void)old;
+    void *q = ct_realloc(p, (size_t)size, 1, "font");
+    if (!q) pen->no_memory = true;
+    return q;
+}
+
+static ct_status font_failure(const ct_text_pen *pen, int font, const char *what)
+{
+    if (pen->no_memory) return CT_ENOMEM;
+    return ct_fail(CT_EFORMAT, "%s: %s", pen->g->font[font].path, what);
+}
+
+void ct_text_pen_close(ct_text_pen *pen)
+{
+    if (!pen) return;
+    size_t n = (size_t)pen->g->p.n_fonts * (size_t)pen->g->p.n_sizes * (size_t)pen->g->charset.n;
+    for (size_t i = 0; pen->glyphs && i < n; i++) ct_free(pen->glyphs[i].cover);
+    ct_free(pen->glyphs);
+    ct_free(pen->layer);
+    for (int i = 0; i < pen->g->p.n_fonts; i++) {
+        if (pen->face[i]) FT_Done_Face(pen->face[i]);
+    }
+    if (pen->lib) FT_Done_Library(pen->lib);
+    ct_free(pen);
+}
+
+ct_status ct_text_pen_open(const ct_text_gen *g, ct_text_pen **out)
+{
+    ct_status st = CT_OK;
+    size_t n = (size_t)g->p.n_fonts * (size_t)g->p.n_sizes * (size_t)g->charset.n;
+    *out = NULL;
+    ct_text_pen *pen = ct_calloc(1, sizeof *pen, "text generator");
+    if (!pen) return CT_ENOMEM;
+    pen->g = g;
+    pen->memory = (struct FT_MemoryRec_){ .user = pen, .alloc = ft_alloc, .free = ft_free, .realloc = ft_realloc };
+    pen->glyphs = ct_calloc(n, sizeof *pen->glyphs, "glyphs");
+    pen->layer = ct_malloc((size_t)g->p.width * (size_t)g->p.height * sizeof *pen->layer, "text layer");
+    if (!pen->glyphs || !pen->layer) {
+        st = CT_ENOMEM;
+        goto fail;
+    }
+    if (FT_New_Library(&pen->memory, &pen->lib) != 0) {
+        st = pen->no_memory ? CT_ENOMEM : ct_fail(CT_EINTERNAL, "FreeType cannot be started");
+        goto fail;
+    }
+    FT_Add_Default_Modules(pen->lib);
+    if (pen->no_memory) {
+        st = CT_ENOMEM;
+        goto fail;
+    }
+    for (int i = 0; i < g->p.n_fonts; i++) {
+        if (FT_New_Memory_Face(pen->lib, g->font[i].data, (FT_Long)g->font[i].size, 0, &pen->face[i]) != 0 ||
+            pen->no_memory) {
+            st = font_failure(pen, i, "not a font that FreeType can read");
+            goto fail;
+        }
+    }
+    *out = pen;
+    return CT_OK;
+fail:
+    ct_text_pen_close(pen);
+    return st;
+}
+
+ct_status ct_text_check_fonts(const ct_text_gen *g)
+{
+    ct_text_pen *pen;
+    ct_status st = ct_text_pen_open(g, &pen);
+    for (int f = 0; st == CT_OK && f < g->p.n_fonts; f++) {
+        for (int c = 0; st == CT_OK && c < g->charset.n; c++) {
+            char show[32];
+            if (FT_Get_Char_Index(pen->face[f], g->charset.cp[c]) != 0) continue;
+            st = ct_fail(CT_ECONFIG, "%s: this font has no glyph for %s", g->font[f].path,
+                         ct_utf8_show(g->charset.cp[c], show));
+        }
+    }
+    ct_text_pen_close(pen);
+    return st;
+}
+
+/* The coverage of character c in font f and size s. */
+static ct_status get_glyph(ct_text_pen *pen, int f, int s, int c, const glyph **out)
+{
+    const ct_text_gen *g = pen->g;
+    glyph *gl = &pen->glyphs[((size_t)f * (size_t)g->p.n_sizes + (size_t)s) * (size_t)g->charset.n + (size_t)c];
+    *out = gl;
+    if (gl->made) return CT_OK;
+    FT_Face face = pen->face[f];
+    /* 26.6 fixed point pixels per em; unhinted, so that the shape does not depend on the pixel grid. */
+    FT_F26Dot6 em = (FT_F26Dot6)lround(g->p.sizes[s] * g->p.height / 60.0 * 64.0);
+    if (FT_Set_Char_Size(face, em, em, 72, 72) != 0 ||
+        FT_Load_Char(face, g->charset.cp[c], FT_LOAD_RENDER | FT_LOAD_NO_HINTING) != 0 || pen->no_memory) {
+        return font_failure(pen, f, "a glyph cannot be drawn");
+    }
+    const FT_Bitmap *b = &face->glyph->bitmap;
+    if (b->width > 0 && b->rows > 0) {
+        if (b->pixel_mode != FT_PIXEL_MODE_GRAY) return font_failure(pen, f, "a glyph is not an outline");
+        gl->cover = ct_malloc((size_t)b->width * b->rows, "glyph");
+        if (!gl->cover) return CT_ENOMEM;
+        for (unsigned y = 0; y < b->rows; y++) {
+            /* A negative pitch means that the last row comes first. */
+            const uint8_t *row = b->pitch >= 0 ? b->buffer + (size_t)y * (size_t)b->pitch
+                                               : b->buffer + (size_t)(b->rows - 1 - y) * (size_t)-b->pitch;
+            memcpy(gl->cover + (size_t)y * b->width, row, b->width);
+        }
+        gl->w = (int)b->width;
+        gl->h = (int)b->rows;
+    }
+    gl->made = true;
+    return CT_OK;
+}
+
+/* ---- one character ---- */
+
+/* A character with all that was drawn by lot for it. */
+typedef struct letter {
+    const glyph *gl;
+    int id;             /* class */
+    double em;          /* pixels */
+    double co, si;      /* cosine and sine of the angle, counter-clockwise */
+    double q[4];        /* x1, x2, y1, y2 of the corners, fractions of the box */
+    double dx, dy;      /* pixels */
+    double overlap;     /* fraction of the mean width */
+    bool gap;
+    double ink[3], alpha;
+    double scale;       /* picture pixels per glyph pixel */
+    double w, h;        /* box of the turned glyph, pixels */
+    double x, y;        /* its place, before the row is squeezed */
+} letter;
+
+static double draw_range(ct_rng *r, ct_range v)
+{
+    return ct_rng_uniform(r, v.lo, v.hi);
+}
+
+static int draw_int(ct_rng *r, int lo, int hi)
+{
+    return lo + (int)ct_rng_below(r, (uint32_t)(hi - lo) + 1u);
+}
+
+static void draw_color(ct_rng *r, ct_range v, double out[3])
+{
+    for (int k = 0; k < 3; k++) out[k] = fmin(255.0, floor(draw_range(r, v)));
+}
+
+/* Draws the lots of one character: always the same number of them, whatever comes out. */
+static ct_status draw_letter(ct_text_pen *pen, ct_rng *r, const double ink[3], letter *t)
+{
+    const ct_text_params *p = &pen->g->p;
+    double unit = p->height / 60.0, own[3];
+    t->id = (int)ct_rng_below(r, (uint32_t)pen->g->charset.n);
+    int f = (int)ct_rng_below(r, (uint32_t)p->n_fonts), s = (int)ct_rng_below(r, (uint32_t)p->n_sizes);
+    t->em = p->sizes[s] * unit;
+    double angle = draw_range(r, p->rotation) * DEGREE;
+    t->co = cos(angle);
+    t->si = sin(angle);
+    for (int k = 0; k < 4; k++) {
+        double v = k < 2 ? p->warp_x : p->warp_y;
+        t->q[k] = ct_rng_uniform(r, -v, v);
+    }
+    t->dx = draw_range(r, p->dx) * unit;
+    t->dy = draw_range(r, p->dy) * unit;
+    t->overlap = ct_rng_uniform(r, 0.0, p->overlap);
+    t->gap = ct_rng_uniform(r, 0.0, 1.0) < p->gap_probability;
+    draw_color(r, p->ink, own);
+    memcpy(t->ink, p->ink_per_char ? own : ink, sizeof t->ink);
+    t->alpha = fmin(255.0, draw_range(r, p->alpha)) / 255.0;
+
+    CT_TRY(get_glyph(pen, f, s, t->id, &t->gl));
+    double c = fabs(t->co), n = fabs(t->si);
+    t->w = t->gl->w * c + t->gl->h * n;
+    t->h = t->gl->w * n + t->gl->h * c;
+    double room = p->height - 2.0;
+    t->scale = t->h > room ? room / t->h : 1.0;
+    t->w *= t->scale;
+    t->h *= t->scale;
+    return CT_OK;
+}
+
+/* Sets x and y of the letters; returns the factor by which the row must be squeezed to fit. */
+static double lay_out(const ct_text_params *p, double place, letter *t, int n)
+{
+    double mean = 0.0;
+    for (int i = 0; i < n; i++) mean += t[i].w / n;
+    double margin = 0.1 * mean, x = margin, right = margin;
+    for (int i = 0; i < n; i++) {
+        if (t[i].gap) x += 0.3 * t[i].em;
+        x += t[i].dx;
+        if (x < margin) x = margin;
+        t[i].x = x;
+        double top = (p->height - t[i].h) / 2.0 + t[i].dy, last = p->height - t[i].h;
+        t[i].y = top < 0.0 ? 0.0 : top > last ? fmax(last, 0.0) : top;
+        right = fmax(right, x + t[i].w);
+        x += t[i].w - t[i].overlap * mean;
+    }
+    double need = right + margin;
+    if (need > p->width) return p->width / need;
+    for (int i = 0; i < n; i++) t[i].x += place * (p->width - need);
+    return 1.0;
+}
+
+/* Coverage 0..1 of a glyph at (x, y) in its own pixels, where pixel k spans k .. k+1; nothing outside. */
+static double sample(const glyph *g, double x, double y)
+{
+    x -= 0.5;
+    y -= 0.5;
+    if (x <= -1.0 || y <= -1.0 || x >= g->w || y >= g->h) return 0.0;
+    int x0 = (int)floor(x), y0 = (int)floor(y);
+    double fx = x - x0, fy = y - y0, v[4];
+    for (int k = 0; k < 4; k++) {
+        int xx = x0 + (k & 1), yy = y0 + (k >> 1);
+        v[k] = xx < 0 || yy < 0 || xx >= g->w || yy >= g->h ? 0.0 : g->cover[(size_t)yy * (size_t)g->w + (size_t)xx];
+    }
+    return ((v[0] * (1 - fx) + v[1] * fx) * (1 - fy) + (v[2] * (1 - fx) + v[3] * fx) * fy) / 255.0;
+}
+
+/* Coverage of a letter at (u, v) in 0..1 of its box. The box's corners are moved to
+ *     nw (x1, y1)   ne (1 - x2, -y1)   sw (-x1, 1 - y2)   se (1 + x2, 1 + y2)
+ * with bilinear interpolation between them; then the point is turned back into the glyph. */
+static double letter_at(const letter *t, double u, double v)
+{
+    double x1 = t->q[0], x2 = t->q[1], y1 = t->q[2], y2 = t->q[3];
+    double a = (1 - u) * (1 - v), b = u * (1 - v), c = (1 - u) * v, d = u * v;
+    double bx = (a * x1 + b * (1 - x2) - c * x1 + d * (1 + x2)) * t->w / t->scale;
+    double by = (a * y1 - b * y1 + c * (1 - y2) + d * (1 + y2)) * t->h / t->scale;
+    double cx = bx - t->w / t->scale / 2.0, cy = by - t->h / t->scale / 2.0;
+    /* y points down: counter-clockwise on the screen is (x, y) -> (x cos + y sin, -x sin + y cos); this is
+     * its inverse. */
+    return sample(t->gl, cx * t->co - cy * t->si + t->gl->w / 2.0, cx * t->si + cy * t->co + t->gl->h / 2.0);
+}
+
+/* Blends a colour over the picture through coverage[i] * alpha, within columns x0..x1-1 and rows y0..y1-1. */
+static void blend(ct_image *im, const float *layer, int x0, int x1, int y0, int y1, const double ink[3], double alpha)
+{
+    for (int y = y0; y < y1; y++) {
+        for (int x = x0; x < x1; x++) {
+            size_t at = (size_t)y * (size_t)im->w + (size_t)x;
+            double a = layer[at] * alpha;
+            if (a <= 0.0) continue;
+            for (int k = 0; k < 3; k++) {
+                uint8_t *px = &im->px[3 * at + (size_t)k];
+                *px = (uint8_t)(*px + (ink[k] - *px) * a + 0.5);
+            }
+        }
+    }
+}
+
+static int clip(double v, int limit)
+{
+    return v <= 0.0 ? 0 : v >= limit ? limit : (int)v;
+}
+
+static void paint_letter(ct_text_pen *pen, const letter *t, double squeeze, ct_image *im)
+{
+    if (t->gl->w == 0) return;
+    double left = t->x * squeeze, width = t->w * squeeze;
+    int x0 = clip(floor(left) - 1, im->w), x1 = clip(ceil(left + width) + 1, im->w);
+    int y0 = clip(floor(t->y) - 1, im->h), y1 = clip(ceil(t->y + t->h) + 1, im->h);
+    /* Squeezed rows are sampled more densely than the glyph's pixels need at full width, so that thin stems stay
+     * even. */
+    int taps = (int)ceil(1.0 / (squeeze * t->scale) - 0.05);
+    for (int y = y0; y < y1; y++) {
+        for (int x = x0; x < x1; x++) {
+            double sum = 0.0;
+            for (int k = 0; k < taps; k++) {
+                double u = (x + (k + 0.5) / taps - left) / width, v = (y + 0.5 - t->y) / t->h;
+                sum += letter_at(t, u, v);
+            }
+            pen->layer[(size_t)y * (size_t)im->w + (size_t)x] = (float)(sum / taps);
+        }
+    }
+    blend(im, pen->layer, x0, x1, y0, y1, t->ink, t->alpha);
+}
+
+/* ---- dots, lines, arcs ---- */
+
+/* Raises the layer to the coverage of a segment with round ends: 1 inside, falling to 0 over one pixel at the edge. */
+static void add_segment(float *layer, const ct_image *im, const double a[2], const double b[2], double width,
+                        int box[4])
+{
+    double reach = width / 2.0 + 0.5, dx = b[0] - a[0], dy = b[1] - a[1], len2 = dx * dx + dy * dy;
+    int x0 = clip(floor(fmin(a[0], b[0]) - reach), im->w), x1 = clip(ceil(fmax(a[0], b[0]) + reach), im->w);
+    int y0 = clip(floor(fmin(a[1], b[1]) - reach), im->h), y1 = clip(ceil(fmax(a[1], b[1]) + reach), im->h);
+    for (int y = y0; y < y1; y++) {
+        for (int x = x0; x < x1; x++) {
+            double px = x + 0.5 - a[0], py = y + 0.5 - a[1];
+            double s = len2 > 0.0 ? fmin(1.0, fmax(0.0, (px * dx + py * dy) / len2)) : 0.0;
+            double ex = px - s * dx, ey = py - s * dy, cover = fmin(1.0, reach - sqrt(ex * ex + ey * ey));
+            float *at = &layer[(size_t)y * (size_t)im->w + (size_t)x];
+            if (cover > *at) *at = (float)cover;
+        }
+    }
+    if (x0 < box[0]) box[0] = x0;
+    if (x1 > box[1]) box[1] = x1;
+    if (y0 < box[2]) box[2] = y0;
+    if (y1 > box[3]) box[3] = y1;
+}
+
+/* Draws a polyline of n points in one colour, as one stroke. */
+static void stroke(ct_text_pen *pen, ct_image *im, double (*pt)[2], int n, double width, const double ink[3],
+                   double alpha)
+{
+    int box[4] = { im->w, 0, im->h, 0 };
+    memset(pen->layer, 0, (size_t)im->w * (size_t)im->h * sizeof *pen->layer);
+    for (int i = 0; i + 1 < n; i++) add_segment(pen->layer, im, pt[i], pt[i + 1], width, box);
+    if (n == 1) add_segment(pen->layer, im, pt[0], pt[0], width, box);
+    blend(im, pen->layer, box[0], box[1], box[2], box[3], ink, alpha);
+}
+
+/* The colour of a noise element: the picture's, or one of its own. Draws three numbers in either case. */
+static void noise_ink(const ct_text_params *p, ct_rng *r, const double ink[3], double out[3])
+{
+    draw_color(r, p->ink, out);
+    if (!p->ink_per_char) memcpy(out, ink, 3 * sizeof *out);
+}
+
+static void paint_noise(ct_text_pen *pen, ct_rng *r, const double ink[3], double alpha, ct_image *im)
+{
+    enum { ARC_POINTS = 49 };
+    const ct_text_params *p = &pen->g->p;
+    double w = im->w, h = im->h, color[3], pt[ARC_POINTS][2];
+
+    int dots = draw_int(r, p->dots_min, p->dots_max);
+    for (int i = 0; i < dots; i++) {
+        int box[4] = { im->w, 0, im->h, 0 };
+        noise_ink(p, r, ink, color);
+        pt[0][0] = ct_rng_uniform(r, 0, w);
+        pt[0][1] = ct_rng_uniform(r, 0, h);
+        double size = draw_range(r, p->dot_size);
+        int x0 = clip(pt[0][0] - size, im->w), x1 = clip(pt[0][0] + size + 2, im->w);
+        for (int y = clip(pt[0][1] - size, im->h); y < clip(pt[0][1] + size + 2, im->h); y++) {
+            memset(pen->layer + (size_t)y * (size_t)im->w + x0, 0, (size_t)(x1 - x0) * sizeof *pen->layer);
+        }
+        add_segment(pen->layer, im, pt[0], pt[0], size, box);
+        blend(im, pen->layer, box[0], box[1], box[2], box[3], color, alpha);
+    }
+    int lines = draw_int(r, p->lines_min, p->lines_max);
+    for (int i = 0; i < lines; i++) { /* from the left third to the right third */
+        noise_ink(p, r, ink, color);
+        pt[0][0] = ct_rng_uniform(r, 0, w / 3);
+        pt[0][1] = ct_rng_uniform(r, 0, h);
+        pt[1][0] = ct_rng_uniform(r, 2 * w / 3, w);
+        pt[1][1] = ct_rng_uniform(r, 0, h);
+        stroke(pen, im, pt, 2, draw_range(r, p->stroke), color, alpha);
+    }
+    int arcs = draw_int(r, p->arcs_min, p->arcs_max);
+    for (int i = 0; i < arcs; i++) { /* of an ellipse in a box of most of the width; angles clockwise from the right */
+        noise_ink(p, r, ink, color);
+        double x0 = ct_rng_uniform(r, 0, w / 5), x1 = ct_rng_uniform(r, 4 * w / 5, w);
+        double y0 = ct_rng_uniform(r, h / 5, 4 * h / 5), y1 = ct_rng_uniform(r, y0, 4 * h / 5);
+        double from = ct_rng_uniform(r, 0, 20) * DEGREE, to = ct_rng_uniform(r, 160, 200) * DEGREE;
+        for (int k = 0; k < ARC_POINTS; k++) {
+            double a = from + (to - from) * k / (ARC_POINTS - 1);
+            pt[k][0] = (x0 + x1) / 2 + (x1 - x0) / 2 * cos(a);
+            pt[k][1] = (y0 + y1) / 2 + (y1 - y0) / 2 * sin(a);
+        }
+        stroke(pen, im, pt, ARC_POINTS, draw_range(r, p->stroke), color, alpha);
+    }
+}
+
+/* out = (sum of the 3x3 neighbourhood + 4 * centre) / 13, rounded; the edge rows and columns stay as they are. */
+static void smooth(const ct_image *in, ct_image *out)
+{
+    size_t row = (size_t)in->w * 3;
+    memcpy(out->px, in->px, row * (size_t)in->h);
+    for (int y = 1; y + 1 < in->h; y++) {
+        const uint8_t *a = in->px + row * (size_t)(y - 1), *b = a + row, *c = b + row;
+        uint8_t *o = out->px + row * (size_t)y;
+        for (size_t x = 3; x + 3 < row; x++) {
+            unsigned sum = a[x - 3] + a[x] + a[x + 3] + b[x - 3] + 5u * b[x] + b[x + 3] + c[x - 3] + c[x] + c[x + 3];
+            o[x] = (uint8_t)((2 * sum + 13) / 26);
+        }
+    }
+}
+
+ct_status ct_text_pen_draw(ct_text_pen *pen, int64_t index, ct_image *out, char label[CT_LABEL_BYTES])
+{
+    const ct_text_params *p = &pen->g->p;
+    ct_status st = CT_OK;
+    letter t[CT_LABEL_MAX];
+    ct_rng r;
+    double back[3], ink[3];
+    int32_t id[CT_LABEL_MAX];
+    ct_image im = { 0 };
+
+    *out = (ct_image){ 0 };
+    ct_rng_init(&r, pen->g->seed, CT_RNG_SYNTH, (uint64_t)index);
+    int n = draw_int(&r, p->length_min, p->length_max);
+    draw_color(&r, p->background, back);
+    draw_color(&r, p->ink, ink);
+    double alpha = fmin(255.0, draw_range(&r, p->alpha)) / 255.0, place = draw_range(&r, p->place);
+    for (int i = 0; i < n; i++) {
+        CT_GOTO(st, draw_letter(pen, &r, ink, &t[i]));
+        id[i] = t[i].id;
+    }
+    double squeeze = lay_out(p, place, t, n);
+
+    CT_GOTO(st, ct_image_make(p->width, p->height, 3, 0, &im));
+    for (size_t i = 0; i < (size_t)im.w * (size_t)im.h; i++) {
+        for (size_t k = 0; k < 3; k++) im.px[3 * i + k] = (uint8_t)back[k];
+    }
+    for (int i = 0; i < n; i++) paint_letter(pen, &t[i], squeeze, &im);
+    paint_noise(pen, &r, ink, alpha, &im);
+    if (p->smooth) {
+        ct_image soft;
+        CT_GOTO(st, ct_image_make(p->width, p->height, 3, 0, &soft));
+        smooth(&im, &soft);
+        ct_image_free(&im);
+        im = soft;
+    }
+    if (p->channels == 1) ct_image_to_gray(&im);
+    ct_charset_decode(&pen->g->charset, id, n, label, CT_LABEL_BYTES);
+    *out = im;
+    return CT_OK;
+fail:
+    ct_image_free(&im);
+    return st;
+}

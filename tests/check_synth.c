@@ -1,0 +1,469 @@
+/* The text generator: a pure function of (parameters, seed, index), geometry, errors, files. */
+#include "config.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "ct_check.h"
+#include "data_util.h"
+#include "synth/text.h"
+
+#define ck_message(text) \
+    ck_assert_msg(strstr(ct_error_message(), (text)) != NULL, "no \"%s\" in: %s", (text), ct_error_message())
+
+static ct_text_params style(const char *name)
+{
+    ct_text_params p;
+    ck_assert_msg(ct_text_params_init(&p, name) == CT_OK, "%s", ct_error_message());
+    return p;
+}
+
+static ct_image draw(const ct_text_params *p, uint64_t seed, int64_t index, char label[CT_LABEL_BYTES])
+{
+    ct_image im;
+    ck_assert_msg(ct_synth_text(p, seed, index, &im, label) == CT_OK, "%s", ct_error_message());
+    return im;
+}
+
+START_TEST(pure_function)
+{
+    for (int i = 0; ct_text_style_name(i); i++) {
+        ct_text_params p = style(ct_text_style_name(i));
+        ct_text_gen *g;
+        ct_text_pen *pen;
+        ck_assert_int_eq(ct_text_gen_open(&p, 3, &g), CT_OK);
+        ck_assert_int_eq(ct_text_pen_open(g, &pen), CT_OK);
+        static const int64_t order[] = { 7, 0, 7, 123456789012, 1, 7 };
+        ct_image seven = { 0 };
+        for (int k = 0; k < 6; k++) {
+            char a[CT_LABEL_BYTES], b[CT_LABEL_BYTES];
+            ct_image x, y = draw(&p, 3, order[k], b);
+            ck_assert_int_eq(ct_text_pen_draw(pen, order[k], &x, a), CT_OK);
+            ck_assert(x.w == 160 && x.h == 60 && x.c == 3);
+            ck_assert_str_eq(a, b);
+            ck_assert_mem_eq(x.px, y.px, 160 * 60 * 3);
+            ck_assert_int_eq(ct_utf8_len(a), 4);
+            if (order[k] == 7 && seven.px) ck_assert_mem_eq(seven.px, x.px, 160 * 60 * 3);
+            if (order[k] == 0) ck_assert_mem_ne(seven.px, x.px, 160 * 60 * 3);
+            ct_image_free(&y);
+            if (order[k] == 7 && !seven.px) seven = x;
+            else ct_image_free(&x);
+        }
+        char label[CT_LABEL_BYTES];
+        ct_image other = draw(&p, 4, 7, label); /* another seed */
+        ck_assert_mem_ne(other.px, seven.px, 160 * 60 * 3);
+        ct_image_free(&other);
+        static const int64_t far[] = { 7 + (1 << 16), 7 + ((int64_t)1 << 32), 7 + ((int64_t)1 << 48) };
+        for (int k = 0; k < 3; k++) { /* every bit of the index counts */
+            other = draw(&p, 3, far[k], label);
+            ck_assert_mem_ne(other.px, seven.px, 160 * 60 * 3);
+            ct_image_free(&other);
+        }
+        other = draw(&p, 3 + ((uint64_t)1 << 40), 7, label); /* and of the seed */
+        ck_assert_mem_ne(other.px, seven.px, 160 * 60 * 3);
+        ct_image_free(&other);
+        ct_image_free(&seven);
+        ct_text_pen_close(pen);
+        ct_text_gen_close(g);
+    }
+}
+END_TEST
+
+START_TEST(any_threads)
+{
+    ct_text_params p = style("hard");
+    ct_dataset_spec spec;
+    ct_dataset *a, *b, *c;
+    ct_dataset_spec_init(&spec);
+    spec.cache = false;
+    ck_assert_int_eq(ct_synth_text_dataset(&p, 9, 0, 60, &spec, 1, &a), CT_OK);
+    ck_assert_int_eq(ct_synth_text_dataset(&p, 9, 0, 60, &spec, 4, &b), CT_OK);
+    ck_assert_int_eq(ct_synth_text_dataset(&p, 9, 20, 40, &spec, 3, &c), CT_OK);
+    ck_assert_int_eq(ct_dataset_size(a), 60);
+    ck_assert_int_eq(ct_dataset_label_len(a), 4);
+    ck_assert_int_eq(ct_dataset_charset(a)->n, 36);
+    ck_assert_mem_eq(ct_dataset_pixels(a, 0), ct_dataset_pixels(b, 0), 60 * 160 * 60 * 3);
+    ck_assert_mem_eq(ct_dataset_pixels(a, 20), ct_dataset_pixels(c, 0), 40 * 160 * 60 * 3);
+    for (int64_t i = 0; i < 60; i++) ck_assert_str_eq(ct_dataset_text(a, i), ct_dataset_text(b, i));
+    ck_assert_str_eq(ct_dataset_text(a, 25), ct_dataset_text(c, 5));
+    ck_assert_str_eq(ct_dataset_name(c, 5), "synth:text/25");
+    ck_assert_str_eq(ct_dataset_key(a), ct_dataset_key(b));
+    ck_assert_str_ne(ct_dataset_key(a), ct_dataset_key(c));
+    ct_dataset_close(a);
+    ct_dataset_close(b);
+    ct_dataset_close(c);
+}
+END_TEST
+
+START_TEST(cached)
+{
+    char *cache = ct_util_tempdir();
+    setenv("CAPTRAIN_CACHE_DIR", cache, 1);
+    ct_text_params p = style("plain");
+    ct_dataset *a, *b;
+    p.channels = 1;
+    p.length_min = 2;
+    ck_assert_int_eq(ct_synth_text_dataset(&p, 9, 0, 20, NULL, 2, &a), CT_OK);
+    ck_assert_int_eq(ct_synth_text_dataset(&p, 9, 0, 20, NULL, 2, &b), CT_OK);
+    ck_assert(!ct_dataset_was_cached(a) && ct_dataset_was_cached(b));
+    ck_assert_int_eq(ct_dataset_channels(b), 1);
+    ck_assert_mem_eq(ct_dataset_pixels(a, 0), ct_dataset_pixels(b, 0), 20 * 160 * 60);
+    ck_assert_mem_eq(ct_dataset_labels(a, 0), ct_dataset_labels(b, 0), 20 * 4 * sizeof(int32_t));
+    ct_dataset_close(a);
+    ct_dataset_close(b);
+    p.dots_max++; /* any other parameter: another set */
+    ck_assert_int_eq(ct_synth_text_dataset(&p, 9, 0, 20, NULL, 2, &b), CT_OK);
+    ck_assert(!ct_dataset_was_cached(b));
+    ct_dataset_close(b);
+    ct_util_remove(cache);
+}
+END_TEST
+
+START_TEST(labels_uniform)
+{
+    ct_text_params p = style("plain");
+    ct_text_gen *g;
+    ct_text_pen *pen;
+    int count[3] = { 0 }, lengths[4] = { 0 }, total = 0;
+    strcpy(p.charset, "A\xc3\xa9" "7"); /* one of them not ASCII */
+    p.length_min = 1;
+    p.length_max = 3;
+    p.width = 32;
+    p.height = 16;
+    ck_assert_msg(ct_text_gen_open(&p, 1, &g) == CT_OK, "%s", ct_error_message());
+    ck_assert_int_eq(ct_text_pen_open(g, &pen), CT_OK);
+    for (int i = 0; i < 900; i++) {
+        ct_image im;
+        char label[CT_LABEL_BYTES];
+        ck_assert_int_eq(ct_text_pen_draw(pen, i, &im, label), CT_OK);
+        lengths[ct_utf8_len(label)]++;
+        const char *s = label;
+        for (int32_t cp; (cp = ct_utf8_next(&s)) > 0; total++) count[cp == 'A' ? 0 : cp == 0xe9 ? 1 : 2]++;
+        ct_image_free(&im);
+    }
+    for (int k = 0; k < 3; k++) { /* 5 standard deviations */
+        ck_assert_msg(fabs(count[k] - total / 3.0) < 5 * sqrt(total * 2.0 / 9.0), "character %d: %d of %d", k,
+                      count[k], total);
+        ck_assert_msg(fabs(lengths[k + 1] - 300.0) < 5 * sqrt(900 * 2.0 / 9.0), "length %d: %d", k + 1, lengths[k + 1]);
+    }
+    ct_text_pen_close(pen);
+    ct_text_gen_close(g);
+}
+END_TEST
+
+/* Black on white, upright, nothing else. */
+static ct_text_params bare(const char *charset, int length)
+{
+    ct_text_params p = style("plain");
+    snprintf(p.charset, sizeof p.charset, "%s", charset);
+    p.length_min = p.length_max = length;
+    p.channels = 1;
+    p.background = (ct_range){ 255, 255 };
+    p.ink = (ct_range){ 0, 0 };
+    p.alpha = (ct_range){ 255, 255 };
+    p.dx = p.dy = p.rotation = (ct_range){ 0, 0 };
+    p.warp_x = p.warp_y = p.overlap = p.gap_probability = 0;
+    p.n_sizes = 1;
+    p.sizes[0] = 40;
+    p.dots_min = p.dots_max = p.lines_min = p.lines_max = p.arcs_min = p.arcs_max = 0;
+    p.smooth = false;
+    return p;
+}
+
+/* Bounding box of what is darker than half, and the ink (sum of darkness, in full pixels) of its four quadrants. */
+typedef struct ink_box { int x0, x1, y0, y1; double q[2][2], sum; } ink_box;
+
+static ink_box measure(const ct_image *im)
+{
+    ink_box b = { im->w, -1, im->h, -1, { { 0 } }, 0 };
+    for (int y = 0; y < im->h; y++) {
+        for (int x = 0; x < im->w; x++) {
+            if (im->px[y * im->w + x] > 127) continue;
+            if (x < b.x0) b.x0 = x;
+            if (x > b.x1) b.x1 = x;
+            if (y < b.y0) b.y0 = y;
+            if (y > b.y1) b.y1 = y;
+        }
+    }
+    for (int y = 0; y < im->h; y++) {
+        for (int x = 0; x < im->w; x++) {
+            double ink = (255 - im->px[y * im->w + x]) / 255.0;
+            b.sum += ink;
+            b.q[2 * y > b.y0 + b.y1][2 * x > b.x0 + b.x1] += ink;
+        }
+    }
+    return b;
+}
+
+START_TEST(geometry)
+{
+    char label[CT_LABEL_BYTES];
+    ct_text_params p = bare("L", 1);
+    ct_image im = draw(&p, 1, 0, label);
+    ck_assert_str_eq(label, "L");
+    ink_box up = measure(&im);
+    ct_image_free(&im);
+    ck_assert_int_gt(up.y1 - up.y0, up.x1 - up.x0);                      /* higher than wide */
+    ck_assert(up.q[0][1] < 0.05 * up.sum && up.q[1][1] > 0.05 * up.sum); /* nothing at the top right */
+
+    p.rotation = (ct_range){ 90, 90 }; /* counter-clockwise: lies on its back, the foot stands up at the right */
+    im = draw(&p, 1, 0, label);
+    ink_box left = measure(&im);
+    ct_image_free(&im);
+    ck_assert_int_le(abs(left.x1 - left.x0 - (up.y1 - up.y0)), 1); /* one pixel of edge either way */
+    ck_assert_int_le(abs(left.y1 - left.y0 - (up.x1 - up.x0)), 1);
+    ck_assert(left.q[0][0] < 0.05 * left.sum);
+    ck_assert(fabs(left.sum - up.sum) < 0.01 * up.sum);
+
+    p.rotation = (ct_range){ -90, -90 };
+    im = draw(&p, 1, 0, label);
+    ink_box right = measure(&im);
+    ct_image_free(&im);
+    ck_assert(right.q[1][1] < 0.05 * right.sum);
+
+    /* The ink of any small turn is that of the upright letter. */
+    for (int a = -40; a <= 40; a += 8) {
+        p.rotation = (ct_range){ a, a };
+        im = draw(&p, 1, 0, label);
+        ink_box b = measure(&im);
+        ct_image_free(&im);
+        ck_assert_msg(fabs(b.sum - up.sum) < 0.03 * up.sum, "%d degrees: ink %.1f, not %.1f", a, b.sum, up.sum);
+    }
+}
+END_TEST
+
+START_TEST(fits)
+{
+    char label[CT_LABEL_BYTES];
+    ct_text_params p = bare("W", 12); /* much too wide: squeezed */
+    ct_image im = draw(&p, 1, 0, label);
+    ink_box b = measure(&im);
+    ck_assert(b.x0 > 0 && b.x1 < 159 && b.x1 - b.x0 > 120);
+    ct_image_free(&im);
+    p = bare("W", 1); /* too high: scaled down */
+    p.sizes[0] = 120;
+    im = draw(&p, 1, 0, label);
+    b = measure(&im);
+    ck_assert(b.y0 > 0 && b.y1 < 59 && b.y1 - b.y0 > 50);
+    ct_image_free(&im);
+    p = bare("W", 1);
+    p.place = (ct_range){ 1, 1 };
+    im = draw(&p, 1, 0, label);
+    b = measure(&im);
+    ck_assert_int_gt(b.x0, 110);
+    ct_image_free(&im);
+}
+END_TEST
+
+START_TEST(noise)
+{
+    static const struct { int dots, lines, arcs; double lo, hi; } row[] = { /* ink in pixels */
+        { 0, 0, 0, 0, 0 },
+        { 10, 0, 0, 40, 85 }, /* discs of 3 pixels: 7.1 each */
+        { 0, 1, 0, 2 * 53, 2 * 171 },
+        { 0, 0, 1, 2 * 96, 2 * 300 },
+    };
+    char label[CT_LABEL_BYTES];
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        ct_text_params p = bare("I", 1), none = p;
+        p.dots_min = p.dots_max = row[i].dots;
+        p.lines_min = p.lines_max = row[i].lines;
+        p.arcs_min = p.arcs_max = row[i].arcs;
+        p.dot_size = (ct_range){ 3, 3 };
+        p.stroke = (ct_range){ 2, 2 };
+        for (int k = 0; k < 5; k++) {
+            ct_image a = draw(&none, 1, k, label), b = draw(&p, 1, k, label);
+            double more = measure(&b).sum - measure(&a).sum;
+            ck_assert_msg(more >= row[i].lo * 0.7 && more <= row[i].hi, "row %zu: %.1f pixels of noise", i, more);
+            ct_image_free(&a);
+            ct_image_free(&b);
+        }
+    }
+}
+END_TEST
+
+START_TEST(smoothing)
+{
+    char label[CT_LABEL_BYTES];
+    ct_text_params p = bare("AB", 3);
+    ct_image a = draw(&p, 1, 0, label);
+    p.smooth = true;
+    ct_image b = draw(&p, 1, 0, label);
+    for (int y = 0; y < 60; y++) {
+        for (int x = 0; x < 160; x++) {
+            double sum = 4.0 * a.px[y * 160 + x];
+            bool edge = x == 0 || y == 0 || x == 159 || y == 59;
+            for (int k = 0; k < 9 && !edge; k++) sum += a.px[(y + k / 3 - 1) * 160 + x + k % 3 - 1];
+            int want = edge ? a.px[y * 160 + x] : (int)floor(sum / 13.0 + 0.5);
+            ck_assert_int_eq(b.px[y * 160 + x], want);
+        }
+    }
+    ct_image_free(&a);
+    ct_image_free(&b);
+}
+END_TEST
+
+START_TEST(errors)
+{
+    ct_text_params p;
+    ct_text_gen *g;
+    char *path;
+    ck_assert_int_eq(ct_text_params_init(&p, "fancy"), CT_ECONFIG);
+    ck_message("unknown text style 'fancy'; there are simple, plain and hard");
+
+    ck_assert_int_eq(ct_font_find("DejaVuNoSuch.ttf", &path), CT_ECONFIG);
+    ck_message("font DejaVuNoSuch.ttf is not installed; on Debian and Ubuntu: apt install fonts-dejavu-core");
+    ck_assert_int_eq(ct_font_find("/no/such.ttf", &path), CT_ECONFIG);
+
+    p = style("plain");
+    strcpy(p.charset, "AB\xe6\xbc\xa2");
+    ck_assert_int_eq(ct_text_gen_open(&p, 1, &g), CT_ECONFIG);
+    ck_message("DejaVuSans-Bold.ttf: this font has no glyph for '\xe6\xbc\xa2' (U+6F22)");
+    strcpy(p.charset, "ABA");
+    ck_assert_int_eq(ct_text_gen_open(&p, 1, &g), CT_ECONFIG);
+
+    char *dir = ct_util_tempdir();
+    ct_util_text(dir, "Fake.ttf", "this is no font");
+    p = style("plain");
+    snprintf(p.fonts[0], sizeof p.fonts[0], "%s/Fake.ttf", dir);
+    ck_assert_int_eq(ct_text_gen_open(&p, 1, &g), CT_EFORMAT);
+    ck_message("Fake.ttf: not a font");
+    setenv("CAPTRAIN_FONT_PATH", "/none::/tmp", 1);
+    ck_assert_int_eq(ct_font_find("Fake.ttf", &path), CT_ECONFIG);
+    char list[4200];
+    snprintf(list, sizeof list, "/none:%s", dir);
+    setenv("CAPTRAIN_FONT_PATH", list, 1);
+    ck_assert_int_eq(ct_font_find("Fake.ttf", &path), CT_OK);
+    ck_assert_str_eq(path, ct_util_path(dir, "Fake.ttf"));
+    ct_free(path);
+    ct_util_remove(dir);
+
+    static const struct { size_t at; double v; const char *want; } wrong[] = {
+        { offsetof(ct_text_params, rotation.hi), 200, "rotation" },
+        { offsetof(ct_text_params, warp_x), 0.6, "warp" },
+        { offsetof(ct_text_params, overlap), -0.1, "overlap" },
+        { offsetof(ct_text_params, ink.lo), 250, "colours" },
+        { offsetof(ct_text_params, sizes[0]), 1000, "font sizes" },
+        { offsetof(ct_text_params, sizes[1]), NAN, "font sizes" },
+        { offsetof(ct_text_params, place.hi), 1.5, "place" },
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        p = style("plain");
+        memcpy((char *)&p + wrong[i].at, &wrong[i].v, sizeof(double));
+        ck_assert_int_eq(ct_text_gen_open(&p, 1, &g), CT_ECONFIG);
+        ck_message(wrong[i].want);
+    }
+    p = style("plain");
+    p.length_max = 65;
+    ck_assert_int_eq(ct_text_gen_open(&p, 1, &g), CT_ECONFIG);
+    p = style("plain");
+    p.width = 5;
+    ck_assert_int_eq(ct_text_gen_open(&p, 1, &g), CT_ECONFIG);
+}
+END_TEST
+
+static int entries(const char *dir)
+{
+    DIR *d = opendir(dir);
+    int n = 0;
+    while (readdir(d)) n++;
+    closedir(d);
+    return n - 2;
+}
+
+START_TEST(files)
+{
+    char *dir = ct_util_tempdir();
+    const char *a = ct_util_path(dir, "new/a"), *b = ct_util_path(dir, "b");
+    ct_text_params p = style("simple");
+    ck_assert_msg(ct_synth_text_write(&p, 5, 25, a, false, 1) == CT_OK, "%s", ct_error_message());
+    ck_assert_int_eq(ct_synth_text_write(&p, 5, 25, b, false, 4), CT_OK);
+    ck_assert_int_eq(entries(a), 25);
+    ck_assert_int_eq(entries(b), 25);
+
+    /* Read back as a data set: the labels and pixels of the generator. */
+    ct_dataset_spec s;
+    ct_dataset *x, *y;
+    ct_dataset_spec_init(&s);
+    s.cache = false;
+    s.channels = 3;
+    s.path = a;
+    ck_assert_int_eq(ct_dataset_open(&s, 2, &x), CT_OK);
+    s.path = b;
+    ck_assert_int_eq(ct_dataset_open(&s, 2, &y), CT_OK);
+    for (int64_t i = 0; i < 25; i++) {
+        char label[CT_LABEL_BYTES], name[400];
+        int number = atoi(strchr(ct_dataset_name(x, i), '_') + 1);
+        ct_image im = draw(&p, 5, number, label);
+        ck_assert_str_eq(ct_dataset_text(x, i), label);
+        snprintf(name, sizeof name, "%s_%06d.png", label, number);
+        ck_assert_str_eq(ct_dataset_name(x, i), name);
+        ck_assert_str_eq(ct_dataset_name(y, i), name);
+        ck_assert_mem_eq(ct_dataset_pixels(x, i), im.px, 160 * 60 * 3);
+        ck_assert_mem_eq(ct_dataset_pixels(y, i), im.px, 160 * 60 * 3);
+        ct_image_free(&im);
+    }
+    ct_dataset_close(x);
+    ct_dataset_close(y);
+
+    ck_assert_int_eq(ct_synth_text_write(&p, 5, 25, a, false, 1), CT_EIO);
+    ck_message("new/a: the folder is not empty");
+    ck_assert_int_eq(ct_synth_text_write(&p, 5, 30, a, true, 2), CT_OK);
+    ck_assert_int_eq(entries(a), 30);
+    ck_assert_int_eq(ct_synth_text_write(&p, 5, 0, b, true, 1), CT_EINVAL);
+    strcpy(p.charset, "A_");
+    ck_assert_int_eq(ct_synth_text_write(&p, 5, 3, ct_util_path(dir, "c"), false, 1), CT_ECONFIG);
+    ct_util_text(dir, "file", "x");
+    p = style("simple");
+    ck_assert_int_eq(ct_synth_text_write(&p, 5, 3, ct_util_path(dir, "file/sub"), false, 1), CT_EIO);
+    ct_util_remove(dir);
+}
+END_TEST
+
+START_TEST(out_of_memory)
+{
+    ct_text_params p = style("hard");
+    p.width = 40;
+    p.height = 20;
+    for (long n = 0;; n++) {
+        ct_image im;
+        char label[CT_LABEL_BYTES];
+        ct_alloc_fail_after(n);
+        ct_status st = ct_synth_text(&p, 1, 2, &im, label);
+        long made = ct_alloc_fail_after(-1);
+        ct_image_free(&im);
+        if (made <= n) {
+            ck_assert_int_eq(st, CT_OK);
+            ck_assert_int_gt(n, 40);
+            break;
+        }
+        ck_assert_msg(st == CT_ENOMEM, "allocation %ld failed, status %d: %s", n, (int)st, ct_error_message());
+        if (n > 200) n += 37; /* FreeType makes a thousand small blocks */
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("synth");
+    TCase *t = tcase_create("synth");
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, pure_function);
+    tcase_add_test(t, any_threads);
+    tcase_add_test(t, cached);
+    tcase_add_test(t, labels_uniform);
+    tcase_add_test(t, geometry);
+    tcase_add_test(t, fits);
+    tcase_add_test(t, noise);
+    tcase_add_test(t, smoothing);
+    tcase_add_test(t, errors);
+    tcase_add_test(t, files);
+    tcase_add_test(t, out_of_memory);
+    suite_add_tcase(s, t);
+    return ct_check_main(s);
+}
