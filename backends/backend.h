@@ -1,0 +1,121 @@
+/* The backend contract: the only door to a device.
+ *
+ * A backend is one const table. Built-in ones are listed in src/exec/registry.c; others are plug-ins, shared objects named
+ * captrain-<name>.so that export `const ct_backend *ct_backend_entry(const ct_services *)` and are found in CAPTRAIN_BACKEND_PATH
+ * and then in the installed directory. Plug-ins reach the core only through ct_services.
+ *
+ * Rules for implementers: no allocation inside run(); no host synchronisation inside run(); accept() is a pure function of the
+ * call's descriptors and the device; an implementation that accepts a call must run it with exactly the scratch it asked for. */
+#ifndef CT_BACKENDS_BACKEND_H
+#define CT_BACKENDS_BACKEND_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/status.h"
+#include "ops/ops.h"
+
+#define CT_BACKEND_ABI 1
+
+typedef struct ct_device ct_device;   /* opened device; the backend's own struct */
+typedef struct ct_stream ct_stream;   /* ordered queue of work on a device */
+typedef struct ct_event ct_event;
+typedef struct ct_capture ct_capture; /* recorded work that can be replayed */
+
+typedef struct ct_device_opts {
+    int index;          /* device number */
+    int threads;        /* CPU: threads of the pool; 0 = all cores allowed by the affinity mask */
+    bool exact;         /* only implementations with CT_IMPL_EXACT or better */
+    bool deterministic; /* same bits for any number of threads */
+    bool reference;     /* only implementations with CT_IMPL_REFERENCE */
+} ct_device_opts;
+
+typedef struct ct_device_info {
+    char name[128];         /* "AMD EPYC 9654", "NVIDIA H200" */
+    char detail[512];       /* one line: features, kernel sets, library versions */
+    int threads;            /* CPU: threads in use */
+    uint64_t memory_total;  /* bytes */
+    uint64_t memory_free;   /* bytes */
+} ct_device_info;
+
+enum ct_impl_flags {
+    CT_IMPL_REFERENCE = 1, /* plain loops: the specification */
+    CT_IMPL_EXACT = 2,     /* no algorithm that trades accuracy for speed (Winograd, ...) */
+    CT_IMPL_DETERMINISTIC = 4 /* same bits for any number of threads */
+};
+
+/* The answer of accept(): take it, with so many bytes of scratch; or not, with a reason. */
+typedef struct ct_accept {
+    bool ok;
+    size_t scratch;      /* bytes, CT_ALIGN aligned when run */
+    const char *reason;  /* static string when !ok */
+} ct_accept;
+
+static inline ct_accept ct_accept_yes(size_t scratch) { ct_accept a = { true, scratch, NULL }; return a; }
+static inline ct_accept ct_accept_no(const char *reason) { ct_accept a = { false, 0, reason }; return a; }
+
+typedef struct ct_impl {
+    ct_op op;
+    const char *name;     /* "cpu.im2col", "ref"; unique per operator */
+    unsigned flags;       /* ct_impl_flags */
+    ct_accept (*accept)(const ct_device *dev, const ct_call *call);
+    ct_status (*run)(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch);
+} ct_impl;
+
+typedef struct ct_backend {
+    uint32_t abi;   /* CT_BACKEND_ABI */
+    uint32_t size;  /* sizeof(ct_backend) */
+    const char *name;
+
+    /* Identity. Number of devices; 0 with a recorded message when there is none and why. */
+    int (*device_count)(void);
+    ct_status (*open)(const ct_device_opts *opts, ct_device **out);
+    void (*close)(ct_device *dev);                       /* NULL is fine */
+    ct_status (*info)(ct_device *dev, ct_device_info *out);
+
+    /* Memory: CT_ALIGN aligned. alloc does not clear. Copies are ordered in the stream; host memory must stay valid until it is synchronised. */
+    ct_status (*alloc)(ct_device *dev, size_t bytes, const char *what, void **out);
+    void (*free)(ct_device *dev, void *p);
+    ct_status (*clear)(ct_device *dev, ct_stream *s, void *dst, size_t bytes);
+    ct_status (*upload)(ct_device *dev, ct_stream *s, void *dst, const void *host, size_t bytes);
+    ct_status (*download)(ct_device *dev, ct_stream *s, void *host, const void *src, size_t bytes);
+    ct_status (*copy)(ct_device *dev, ct_stream *s, void *dst, const void *src, size_t bytes);
+
+    /* Streams and events. */
+    ct_status (*stream_create)(ct_device *dev, ct_stream **out);
+    void (*stream_destroy)(ct_device *dev, ct_stream *s);
+    ct_status (*stream_sync)(ct_device *dev, ct_stream *s);
+    ct_status (*event_create)(ct_device *dev, ct_event **out);
+    void (*event_destroy)(ct_device *dev, ct_event *e);
+    ct_status (*event_record)(ct_device *dev, ct_event *e, ct_stream *s);
+    ct_status (*event_wait)(ct_device *dev, ct_stream *s, ct_event *e);
+    bool (*event_done)(ct_device *dev, ct_event *e);
+
+    /* Capture and replay (optional: all four NULL means the executor walks the plan each step). */
+    ct_status (*capture_begin)(ct_device *dev, ct_stream *s);
+    ct_status (*capture_end)(ct_device *dev, ct_stream *s, ct_capture **out);
+    ct_status (*capture_replay)(ct_device *dev, ct_stream *s, ct_capture *c);
+    void (*capture_destroy)(ct_device *dev, ct_capture *c);
+
+    /* Implementations, grouped by operator in catalogue order, best first, reference (if any) last. */
+    const ct_impl *impls;
+    size_t nimpls;
+} ct_backend;
+
+/* What a plug-in may call. */
+typedef struct ct_services {
+    uint32_t abi, size;
+    ct_status (*fail)(ct_status code, const char *fmt, ...);
+    void (*log)(int level, const char *fmt, ...);
+    const char *(*env)(int which); /* ct_env */
+    void *(*alloc)(size_t bytes, const char *what);
+    void (*free)(void *p);
+} ct_services;
+
+typedef const ct_backend *(*ct_backend_entry_fn)(const ct_services *services);
+
+/* The built-in CPU backend (backends/cpu/backend.c). */
+extern const ct_backend ct_backend_cpu;
+
+#endif

@@ -1,0 +1,70 @@
+/* preprocess: src u8 [M,Hs,Ws,C], index i32 [N,3] = (row of src, sample id, epoch) -> x [N,H,W,C]. See
+ * ops/math/image_math.h. */
+#include "config.h"
+
+#include "backends/cpu/ref/ref_util.h"
+#include "ops/math/image_math.h"
+
+#include <inttypes.h>
+
+static ct_accept accept_preprocess(const ct_device *dev, const ct_call *call)
+{
+    (void)dev;
+    if (call->in[0].desc.dtype != CT_U8) return ct_accept_no("the source is not u8");
+    if (call->in[1].desc.dtype != CT_I32) return ct_accept_no("the index is not i32");
+    if (!ct_dtype_is_float(call->out[0].desc.dtype)) return ct_accept_no("x is not floating point");
+    return ct_accept_yes(0);
+}
+
+static int64_t clamp_index(int64_t i, int64_t n)
+{
+    return i < 0 ? 0 : i >= n ? n - 1 : i;
+}
+
+/* The sampled image at (i,j), blurred: weights over the neighbouring output pixels, edge pixels repeated. */
+static double blurred(const ct_image_attrs *a, const ct_image_draw *d, const uint8_t *src, int64_t hs, int64_t ws,
+                      int64_t channels, int64_t i, int64_t j, int64_t ch)
+{
+    double sum = 0;
+    for (int r = -d->radius; r <= d->radius; r++)
+        for (int s = -d->radius; s <= d->radius; s++) {
+            ct_image_point p = ct_image_locate(d, hs, ws, clamp_index(i + r, a->out_h), clamp_index(j + s, a->out_w));
+            double weight = d->tap[r < 0 ? -r : r] * d->tap[s < 0 ? -s : s];
+            sum += weight * ct_image_fetch(src, ws, channels, &p, ch, a->fill);
+        }
+    return sum;
+}
+
+static ct_status preprocess(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    (void)scratch;
+    const ct_image_attrs *a = &call->attrs.image;
+    const int64_t *sd = call->in[0].desc.dim;
+    const int32_t *index = call->in[1].data;
+    int64_t hs = sd[1], ws = sd[2], channels = sd[3], samples = call->in[1].desc.dim[0];
+    for (int64_t n = 0; n < samples; n++) {
+        int32_t row = index[3 * n];
+        if (row < 0 || row >= sd[0])
+            return ct_fail(CT_EINVAL, "preprocess: index row %" PRId64 " asks for image %" PRId32 " of %" PRId64, n,
+                           row, sd[0]);
+        const uint8_t *src = (const uint8_t *)call->in[0].data + row * hs * ws * channels;
+        ct_image_draw d = ct_image_draw_sample(a, hs, ws, index[3 * n + 1], index[3 * n + 2]);
+        for (int64_t i = 0; i < a->out_h; i++)
+            for (int64_t j = 0; j < a->out_w; j++)
+                for (int64_t ch = 0; ch < channels; ch++) {
+                    int64_t element = (i * a->out_w + j) * channels + ch; /* within the sample */
+                    double normal[4] = { 0 };
+                    if (d.noise > 0) ct_image_noise4(&d, (uint64_t)element >> 2, normal);
+                    double v = blurred(a, &d, src, hs, ws, channels, i, j, ch);
+                    v = ct_image_finish(a, &d, v, normal[element & 3], ch);
+                    ct_ref_put(&call->out[0], n * a->out_h * a->out_w * channels + element, v);
+                }
+    }
+    return CT_OK;
+}
+
+const ct_impl ct_ref_image_impls[1] = {
+    { CT_OP_PREPROCESS, "ref", CT_REF_FLAGS, accept_preprocess, preprocess },
+};

@@ -1,0 +1,160 @@
+/* Batch normalisation over the rows (all dimensions but the last) of x [M,C], as torch.nn.BatchNorm1d/2d:
+ *   mean = sum x / M; var = sum (x-mean)^2 / M; invstd = 1/sqrt(var + eps)
+ *   y = gamma*(x-mean)*invstd + beta [+ add], then max(0,.) with act = relu
+ *   run_mean = (1-momentum)*run_mean + momentum*mean; run_var alike with the unbiased var*M/(M-1)
+ * Backward (dy masked by y > 0 with relu; xhat = (x-mean)*invstd):
+ *   dbeta = sum dy; dgamma = sum dy*xhat; dx = gamma*invstd*(dy - dbeta/M - xhat*dgamma/M); dadd = masked dy. */
+#include "config.h"
+
+#include "backends/cpu/ref/ref_util.h"
+
+#include <math.h>
+
+/* Rows of C doubles that each operator needs. */
+enum { FORWARD_ROWS = 6, INFER_ROWS = 6, BACKWARD_ROWS = 9 };
+
+static ct_accept accept_rows(const ct_call *call, int64_t rows)
+{
+    const char *reason = ct_ref_all_float(call);
+    if (reason) return ct_accept_no(reason);
+    return ct_accept_yes((size_t)(rows * ct_ref_cols(&call->in[0])) * sizeof(double));
+}
+
+static ct_accept accept_forward(const ct_device *dev, const ct_call *call)
+{
+    (void)dev;
+    if (ct_ref_rows(&call->in[0]) < 2) return ct_accept_no("one value per channel has no variance");
+    return accept_rows(call, FORWARD_ROWS);
+}
+
+static ct_accept accept_infer(const ct_device *dev, const ct_call *call)
+{
+    (void)dev;
+    return accept_rows(call, INFER_ROWS);
+}
+
+static ct_accept accept_backward(const ct_device *dev, const ct_call *call)
+{
+    (void)dev;
+    if (call->attrs.norm.act && (call->nin < 6 || !ct_present(&call->in[5]))) return ct_accept_no("act=relu needs y");
+    return accept_rows(call, BACKWARD_ROWS);
+}
+
+/* y = gamma*(x-mean)*invstd + beta [+ add] [relu], row by row. */
+static void normalise(const ct_call *call, const double *mean, const double *invstd, const double *gamma,
+                      const double *beta, double *row, double *add)
+{
+    int64_t rows = ct_ref_rows(&call->in[0]), cols = ct_ref_cols(&call->in[0]);
+    bool has_add = call->nin > 5 && ct_present(&call->in[5]);
+    for (int64_t m = 0; m < rows; m++) {
+        ct_ref_load(&call->in[0], m * cols, cols, row);
+        if (has_add) ct_ref_load(&call->in[5], m * cols, cols, add);
+        for (int64_t c = 0; c < cols; c++) {
+            double v = gamma[c] * ((row[c] - mean[c]) * invstd[c]) + beta[c];
+            if (has_add) v += add[c];
+            row[c] = call->attrs.norm.act && v < 0 ? 0 : v;
+        }
+        ct_ref_store(&call->out[0], m * cols, cols, row);
+    }
+}
+
+static ct_status forward(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    const ct_norm_attrs *a = &call->attrs.norm;
+    int64_t rows = ct_ref_rows(&call->in[0]), cols = ct_ref_cols(&call->in[0]);
+    double n = (double)rows;
+    double *mean = scratch, *var = mean + cols, *row = var + cols, *gamma = row + cols, *beta = gamma + cols,
+           *add = beta + cols;
+    for (int64_t c = 0; c < cols; c++) mean[c] = var[c] = 0;
+    for (int64_t m = 0; m < rows; m++) {
+        ct_ref_load(&call->in[0], m * cols, cols, row);
+        for (int64_t c = 0; c < cols; c++) mean[c] += row[c];
+    }
+    for (int64_t c = 0; c < cols; c++) mean[c] /= n;
+    for (int64_t m = 0; m < rows; m++) {
+        ct_ref_load(&call->in[0], m * cols, cols, row);
+        for (int64_t c = 0; c < cols; c++) var[c] += (row[c] - mean[c]) * (row[c] - mean[c]);
+    }
+    if (a->update_stats) {
+        for (int64_t c = 0; c < cols; c++) {
+            ct_ref_put(&call->in[3], c, (1 - a->momentum) * ct_ref_at(&call->in[3], c) + a->momentum * mean[c]);
+            ct_ref_put(&call->in[4], c,
+                       (1 - a->momentum) * ct_ref_at(&call->in[4], c) + a->momentum * (var[c] / (n - 1)));
+        }
+    }
+    double *invstd = var;
+    for (int64_t c = 0; c < cols; c++) invstd[c] = 1 / sqrt(var[c] / n + a->eps);
+    ct_ref_load(&call->in[1], 0, cols, gamma);
+    ct_ref_load(&call->in[2], 0, cols, beta);
+    normalise(call, mean, invstd, gamma, beta, row, add);
+    ct_ref_store(&call->out[1], 0, cols, mean);
+    ct_ref_store(&call->out[2], 0, cols, invstd);
+    return CT_OK;
+}
+
+static ct_status infer(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    int64_t cols = ct_ref_cols(&call->in[0]);
+    double *mean = scratch, *invstd = mean + cols, *row = invstd + cols, *gamma = row + cols, *beta = gamma + cols,
+           *add = beta + cols;
+    ct_ref_load(&call->in[1], 0, cols, gamma);
+    ct_ref_load(&call->in[2], 0, cols, beta);
+    ct_ref_load(&call->in[3], 0, cols, mean);
+    ct_ref_load(&call->in[4], 0, cols, invstd);
+    for (int64_t c = 0; c < cols; c++) invstd[c] = 1 / sqrt(invstd[c] + call->attrs.norm.eps);
+    normalise(call, mean, invstd, gamma, beta, row, add);
+    return CT_OK;
+}
+
+static ct_status backward(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    const ct_tensor *tdy = &call->in[0], *tx = &call->in[1];
+    bool relu = call->attrs.norm.act != 0, has_add = call->nout > 3 && ct_present(&call->out[3]);
+    int64_t rows = ct_ref_rows(tx), cols = ct_ref_cols(tx);
+    double n = (double)rows;
+    double *gamma = scratch, *mean = gamma + cols, *invstd = mean + cols, *dgamma = invstd + cols,
+           *dbeta = dgamma + cols;
+    double *dy = dbeta + cols, *x = dy + cols, *y = x + cols, *dx = y + cols;
+    ct_ref_load(&call->in[2], 0, cols, gamma);
+    ct_ref_load(&call->in[3], 0, cols, mean);
+    ct_ref_load(&call->in[4], 0, cols, invstd);
+    for (int64_t c = 0; c < cols; c++) dgamma[c] = dbeta[c] = 0;
+    for (int pass = 0; pass < 2; pass++) /* the sums first, then what uses them */
+        for (int64_t m = 0; m < rows; m++) {
+            ct_ref_load(tdy, m * cols, cols, dy);
+            ct_ref_load(tx, m * cols, cols, x);
+            if (relu) {
+                ct_ref_load(&call->in[5], m * cols, cols, y);
+                for (int64_t c = 0; c < cols; c++)
+                    if (!(y[c] > 0)) dy[c] = 0;
+            }
+            if (pass == 0) {
+                for (int64_t c = 0; c < cols; c++) {
+                    dbeta[c] += dy[c];
+                    dgamma[c] += dy[c] * ((x[c] - mean[c]) * invstd[c]);
+                }
+                continue;
+            }
+            for (int64_t c = 0; c < cols; c++) {
+                double xhat = (x[c] - mean[c]) * invstd[c];
+                dx[c] = gamma[c] * invstd[c] * (dy[c] - dbeta[c] / n - xhat * (dgamma[c] / n));
+            }
+            ct_ref_store(&call->out[0], m * cols, cols, dx);
+            if (has_add) ct_ref_store(&call->out[3], m * cols, cols, dy);
+        }
+    ct_ref_store(&call->out[1], 0, cols, dgamma);
+    ct_ref_store(&call->out[2], 0, cols, dbeta);
+    return CT_OK;
+}
+
+const ct_impl ct_ref_norm_impls[3] = {
+    { CT_OP_BATCHNORM, "ref", CT_REF_FLAGS, accept_forward, forward },
+    { CT_OP_BATCHNORM_INFER, "ref", CT_REF_FLAGS, accept_infer, infer },
+    { CT_OP_BATCHNORM_BWD, "ref", CT_REF_FLAGS, accept_backward, backward },
+};

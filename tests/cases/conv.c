@@ -1,0 +1,148 @@
+/* Cases of the convolution family: 1x1, odd sizes, strides, padding, dilation, groups, depthwise, one image, channel
+ * counts that are no multiple of a vector, long reductions; the real shapes of textcnn and resnet at small batch in
+ * full runs. */
+#include "config.h"
+
+#include "tests/harness/harness.h"
+
+#define DATA (CT_D(UNIFORM) | CT_D(INTS))
+#define MORE (DATA | CT_D(LARGE) | CT_D(SMALL))
+#define S11 "stride_h=1 stride_w=1 dil_h=1 dil_w=1 groups=1"
+
+const ct_case_row ct_cases_conv[] = {
+    { "conv2d{" S11 "}(T[2,5,7,8], T[16,1,1,8])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 "}(T[1,1,1,3], T[5,1,1,3], T[5])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1}(T[2,6,9,3], T[8,3,3,3], T[8])", CT_TYPES_ALL, MORE, 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1}(T[2,13,21,1], T[32,3,3,1], T[32])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1}(T[3,8,8,16], T[32,3,3,16])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1}(T[1,7,5,17], T[19,3,3,17], T[19])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 "}(T[2,4,6,5], T[7,4,6,5], T[7])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1}(T[2,9,11,6], T[10,3,3,6])", CT_TYPES_ALL,
+      DATA, 0 },
+    { "conv2d{stride_h=2 stride_w=2 dil_h=1 dil_w=1 groups=1}(T[2,8,8,12], T[24,1,1,12])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=2 stride_w=2 pad_h=3 pad_w=3 dil_h=1 dil_w=1 groups=1}(T[1,17,15,3], T[12,7,7,3])", CT_TYPES_ALL,
+      DATA, 0 },
+    { "conv2d{stride_h=3 stride_w=1 pad_h=0 pad_w=2 dil_h=1 dil_w=1 groups=1}(T[2,10,5,4], T[6,2,5,4], T[6])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=1 stride_w=1 pad_h=2 pad_w=4 dil_h=2 dil_w=4 groups=1}(T[1,9,10,5], T[8,3,3,5])", CT_TYPES_ALL,
+      DATA, 0 },
+    { "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=2}(T[2,6,6,8], T[12,3,3,4], T[12])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=18}(T[2,7,8,18], T[18,3,3,1])", CT_TYPES_ALL,
+      DATA, 0 },
+    { "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=4}(T[1,5,5,4], T[8,3,3,1], T[8])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_w=1}(T[1,1,40,6], T[9,1,3,6], T[9])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1}(T[1,4,4,256], T[20,3,3,256])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1}(T[3,20,40,20], T[36,3,3,20], T[36])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 "}(T[3,20,40,20], T[36,1,1,20])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=32}(T[2,9,10,32], T[32,3,3,1], T[32])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=1 stride_w=1 pad_h=2 pad_w=2 dil_h=1 dil_w=1 groups=7}(T[1,6,5,7], T[7,5,5,1], T[7])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=2 stride_w=1 pad_h=2 pad_w=1 dil_h=2 dil_w=1 groups=21}(T[2,8,7,21], T[21,3,3,1], T[21])",
+      CT_TYPES_ALL, DATA, 0 },
+
+    { "conv2d_dgrad{" S11 " in_h=5 in_w=7}(T[2,5,7,16], T[16,1,1,8])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=6 in_w=9}(T[2,6,9,8], T[8,3,3,3])", CT_TYPES_ALL, MORE, 0 },
+    { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=13 in_w=10}(T[2,13,10,32], T[32,3,3,1])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=8 in_w=8}(T[3,8,8,32], T[32,3,3,16])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=7 in_w=5}(T[1,7,5,19], T[19,3,3,17])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{" S11 " in_h=4 in_w=6}(T[2,1,1,7], T[7,4,6,5])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 in_h=9 in_w=11}(T[2,5,6,10], "
+      "T[10,3,3,6])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=2 stride_w=2 dil_h=1 dil_w=1 groups=1 in_h=8 in_w=8}(T[2,4,4,24], T[24,1,1,12])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=2 stride_w=2 pad_h=3 pad_w=3 dil_h=1 dil_w=1 groups=1 in_h=17 in_w=15}(T[1,9,8,12], "
+      "T[12,7,7,3])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=3 stride_w=1 pad_h=0 pad_w=2 dil_h=1 dil_w=1 groups=1 in_h=10 in_w=5}(T[2,3,5,6], "
+      "T[6,2,5,4])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=1 stride_w=1 pad_h=2 pad_w=4 dil_h=2 dil_w=4 groups=1 in_h=9 in_w=10}(T[1,9,10,8], "
+      "T[8,3,3,5])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=2 in_h=6 in_w=6}(T[2,6,6,12], "
+      "T[12,3,3,4])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=18 in_h=7 in_w=8}(T[2,4,4,18], "
+      "T[18,3,3,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=4 in_w=4}(T[1,4,4,256], T[256,3,3,20])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=20 in_w=40}(T[3,20,40,36], T[36,3,3,20])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=32 in_h=9 in_w=10}(T[2,9,10,32], "
+      "T[32,3,3,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=1 stride_w=1 pad_h=2 pad_w=2 dil_h=1 dil_w=1 groups=7 in_h=6 in_w=5}(T[1,6,5,7], "
+      "T[7,5,5,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=2 stride_w=1 pad_h=2 pad_w=1 dil_h=2 dil_w=1 groups=21 in_h=8 in_w=7}(T[2,4,7,21], "
+      "T[21,3,3,1])",
+      CT_TYPES_ALL, DATA, 0 },
+
+    { "conv2d_wgrad{" S11 " ker_h=1 ker_w=1}(T[2,5,7,8], T[2,5,7,16])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3}(T[2,6,9,3], T[2,6,9,8])", CT_TYPES_ALL, MORE, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3}(T[2,13,21,1], T[2,13,21,32])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3}(T[3,8,8,16], T[3,8,8,32])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3}(T[1,7,5,17], T[1,7,5,19])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " ker_h=4 ker_w=6}(T[2,4,6,5], T[2,1,1,7])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 ker_h=3 ker_w=3}(T[2,9,11,6], "
+      "T[2,5,6,10])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=2 stride_w=2 dil_h=1 dil_w=1 groups=1 ker_h=1 ker_w=1}(T[2,8,8,12], T[2,4,4,24])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=2 stride_w=2 pad_h=3 pad_w=3 dil_h=1 dil_w=1 groups=1 ker_h=7 ker_w=7}(T[1,17,15,3], "
+      "T[1,9,8,12])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=3 stride_w=1 pad_h=0 pad_w=2 dil_h=1 dil_w=1 groups=1 ker_h=2 ker_w=5}(T[2,10,5,4], "
+      "T[2,3,5,6])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=1 stride_w=1 pad_h=2 pad_w=4 dil_h=2 dil_w=4 groups=1 ker_h=3 ker_w=3}(T[1,9,10,5], "
+      "T[1,9,10,8])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=2 ker_h=3 ker_w=3}(T[2,6,6,8], "
+      "T[2,6,6,12])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=18 ker_h=3 ker_w=3}(T[2,7,8,18], "
+      "T[2,4,4,18])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3}(T[6,20,30,4], T[6,20,30,5])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3}(T[3,20,40,20], T[3,20,40,36])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=32 ker_h=3 ker_w=3}(T[2,9,10,32], "
+      "T[2,9,10,32])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=1 stride_w=1 pad_h=2 pad_w=2 dil_h=1 dil_w=1 groups=7 ker_h=5 ker_w=5}(T[1,6,5,7], "
+      "T[1,6,5,7])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=2 stride_w=1 pad_h=2 pad_w=1 dil_h=2 dil_w=1 groups=21 ker_h=3 ker_w=3}(T[2,8,7,21], "
+      "T[2,4,7,21])",
+      CT_TYPES_ALL, DATA, 0 },
+
+    /* textcnn (60x160 gray) and resnet, batch 4 */
+    { "conv2d{" S11 " pad_h=1 pad_w=1}(T[4,60,160,1], T[32,3,3,1], T[32])", CT_TYPES_ALL, CT_D(UNIFORM), 1 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1}(T[4,30,80,32], T[64,3,3,32], T[64])", CT_TYPES_ALL, CT_D(UNIFORM), 1 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1}(T[4,30,80,64], T[64,3,3,64], T[64])", CT_TYPES_ALL, DATA, 1 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1}(T[4,15,40,128], T[128,3,3,128])", CT_TYPES_ALL, CT_D(UNIFORM), 1 },
+    { "conv2d{stride_h=2 stride_w=2 pad_h=3 pad_w=3 dil_h=1 dil_w=1 groups=1}(T[1,224,224,3], T[64,7,7,3])",
+      CT_TYPES_ACCUM, CT_D(UNIFORM), 1 },
+    { "conv2d{stride_h=2 stride_w=2 dil_h=1 dil_w=1 groups=1}(T[1,56,56,256], T[512,1,1,256])", CT_TYPES_ACCUM,
+      CT_D(UNIFORM), 1 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1}(T[1,7,7,512], T[512,3,3,512])", CT_TYPES_ACCUM, CT_D(UNIFORM), 1 },
+    { "conv2d{" S11 "}(T[1,14,14,1024], T[256,1,1,1024])", CT_TYPES_ACCUM, CT_D(UNIFORM), 1 },
+    { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=30 in_w=80}(T[4,30,80,64], T[64,3,3,64])", CT_TYPES_ALL, DATA, 1 },
+    { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=15 in_w=40}(T[4,15,40,128], T[128,3,3,128])", CT_TYPES_ALL,
+      CT_D(UNIFORM), 1 },
+    { "conv2d_dgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 in_h=28 in_w=28}(T[1,14,14,256], "
+      "T[256,3,3,256])",
+      CT_TYPES_ACCUM, CT_D(UNIFORM), 1 },
+    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3}(T[4,60,160,1], T[4,60,160,32])", CT_TYPES_ALL,
+      CT_D(UNIFORM), 1 },
+    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3}(T[4,30,80,64], T[4,30,80,64])", CT_TYPES_ALL, DATA, 1 },
+    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3}(T[4,15,40,128], T[4,15,40,128])", CT_TYPES_ALL,
+      CT_D(UNIFORM), 1 },
+    { "conv2d_wgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 ker_h=3 ker_w=3}(T[1,28,28,256], "
+      "T[1,14,14,256])",
+      CT_TYPES_ACCUM, CT_D(UNIFORM), 1 },
+    { .text = NULL },
+};

@@ -1,0 +1,16 @@
+/* Cases of predictions and metric sums. */
+#include "config.h"
+
+#include "tests/harness/harness.h"
+
+#define DATA (CT_D(UNIFORM) | CT_D(TIES) | CT_D(LARGE))
+
+const ct_case_row ct_cases_metric[] = {
+    { "argmax{positions=4 classes=36}(A[3,144])", CT_TYPES_ACCUM, DATA, 0 },
+    { "argmax{positions=5 classes=19}(A[64,95])", CT_TYPES_ACCUM, DATA, 0 },
+    { "argmax{positions=1 classes=1}(A[2,1])", CT_TYPES_ACCUM, DATA, 0 },
+    { "metric_sums(i32[3,4], i32[3,4], f32[1], f64[8])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
+    { "metric_sums(i32[64,1], i32[64,1], f64[1], f64[8])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
+    { "metric_sums(i32[1,5], i32[1,5], f32[1], f64[8])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
+    { .text = NULL },
+};
