@@ -16,7 +16,8 @@ static ct_status part_name(char buf[NAME_MAX_BYTES], const char *layer, const ch
     return CT_OK;
 }
 
-static ct_status add_param(ct_graph *g, const char *layer, const char *part, ct_desc desc, ct_init init, bool decay, ct_val *out)
+static ct_status add_param(ct_graph *g, const char *layer, const char *part, ct_desc desc, ct_init init, bool decay,
+                           ct_val *out)
 {
     char name[NAME_MAX_BYTES];
     CT_TRY(part_name(name, layer, part));
@@ -31,7 +32,8 @@ static ct_status add_buffer(ct_graph *g, const char *layer, const char *part, ct
 }
 
 /* One node with one output, the layer's name in front of any message. */
-static ct_status add_node(ct_graph *g, const char *layer, ct_op op, const ct_attrs *attrs, int nin, const ct_val *in, ct_val *y)
+static ct_status add_node(ct_graph *g, const char *layer, ct_op op, const ct_attrs *attrs, int nin, const ct_val *in,
+                          ct_val *y)
 {
     ct_status st = ct_graph_node(g, op, attrs, layer, nin, in, 1, 1, y);
     return st == CT_OK ? st : ct_fail_context(st, "layer '%s'", layer);
@@ -51,13 +53,13 @@ static ct_status need_room(const char *layer, const ct_desc *x, int64_t ker_h, i
 {
     if (x->dim[1] + 2 * pad >= ker_h && x->dim[2] + 2 * pad >= ker_w) return CT_OK;
     return ct_fail(CT_ECONFIG,
-                   "layer '%s': the image is too small: %" PRId64 "x%" PRId64 " (height x width) is left there, and its window is %" PRId64
-                   "x%" PRId64 " with padding %" PRId64,
+                   "layer '%s': the image is too small: %" PRId64 "x%" PRId64
+                   " (height x width) is left there, and its window is %" PRId64 "x%" PRId64 " with padding %" PRId64,
                    layer, x->dim[1], x->dim[2], ker_h, ker_w, pad);
 }
 
-ct_status ct_layer_conv2d(ct_graph *g, const char *name, ct_val x, int64_t out_ch, int64_t ker_h, int64_t ker_w, int64_t stride, int64_t pad,
-                          bool bias, bool fan_out_normal, ct_val *y)
+ct_status ct_layer_conv2d(ct_graph *g, const char *name, ct_val x, int64_t out_ch, int64_t ker_h, int64_t ker_w,
+                          int64_t stride, int64_t pad, bool bias, bool fan_out_normal, ct_val *y)
 {
     CT_TRY(need_image(g, name, x));
     ct_desc d = *ct_graph_desc(g, x);
@@ -71,7 +73,13 @@ ct_status ct_layer_conv2d(ct_graph *g, const char *name, ct_val x, int64_t out_c
     CT_TRY(add_param(g, name, "weight", filter, fan_out_normal ? normal : uniform, true, &in[1]));
     g->values[in[1]].layout = CT_PARAM_FILTER;
     if (bias) CT_TRY(add_param(g, name, "bias", ct_desc1(d.dtype, out_ch), uniform, false, &in[2]));
-    ct_attrs a = { .conv = { .stride_h = stride, .stride_w = stride, .pad_h = pad, .pad_w = pad, .dil_h = 1, .dil_w = 1, .groups = 1 } };
+    ct_attrs a = { .conv = { .stride_h = stride,
+                             .stride_w = stride,
+                             .pad_h = pad,
+                             .pad_w = pad,
+                             .dil_h = 1,
+                             .dil_w = 1,
+                             .groups = 1 } };
     return add_node(g, name, CT_OP_CONV2D, &a, bias ? 3 : 2, in, y);
 }
 
@@ -104,7 +112,9 @@ ct_status ct_layer_maxpool(ct_graph *g, const char *name, ct_val x, int64_t ker,
 {
     CT_TRY(need_image(g, name, x));
     CT_TRY(need_room(name, ct_graph_desc(g, x), ker, ker, pad));
-    ct_attrs a = { .pool = { .ker_h = ker, .ker_w = ker, .stride_h = stride, .stride_w = stride, .pad_h = pad, .pad_w = pad } };
+    ct_attrs a = {
+        .pool = { .ker_h = ker, .ker_w = ker, .stride_h = stride, .stride_w = stride, .pad_h = pad, .pad_w = pad }
+    };
     ct_val outs[2]; /* y, index */
     ct_status st = ct_graph_node(g, CT_OP_MAXPOOL2D, &a, name, 1, &x, 2, 3, outs);
     if (st != CT_OK) return ct_fail_context(st, "layer '%s'", name);
@@ -152,8 +162,15 @@ ct_status ct_layer_dropout(ct_graph *g, const char *name, ct_val x, double p, ui
     ct_val state, mask;
     char mask_name[NAME_MAX_BYTES];
     CT_TRY(part_name(mask_name, name, "mask"));
-    ct_attrs a = { .dropout = { .p = p, .seed = (int64_t)seed, .stream = stream, .ndim = d->ndim, .d0 = d->dim[0], .d1 = d->dim[1],
-                                .d2 = d->dim[2], .d3 = d->dim[3], .d4 = d->dim[4] } };
+    ct_attrs a = { .dropout = { .p = p,
+                                .seed = (int64_t)seed,
+                                .stream = stream,
+                                .ndim = d->ndim,
+                                .d0 = d->dim[0],
+                                .d1 = d->dim[1],
+                                .d2 = d->dim[2],
+                                .d3 = d->dim[3],
+                                .d4 = d->dim[4] } };
     CT_TRY(ct_graph_state(g, &state));
     CT_TRY(add_node(g, mask_name, CT_OP_DROPOUT_MASK, &a, 1, &state, &mask));
     ct_attrs apply = { .dropout = { .p = p } };

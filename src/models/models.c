@@ -8,10 +8,12 @@
 #include "models/zoo.h"
 
 static const ct_model_info table[] = {
-    { "textcnn", "7 convolutions and a linear layer of 1024: the reference network for fixed-length text", 60, 160, 1, 4, 36, 1024, 0.5,
-      ct_build_textcnn },
-    { "textcnn-small", "6 narrower convolutions, the last one over whole columns: fixed-length text, quick on a CPU, good with few images", 60, 160, 1, 4, 36, 128, 0.5,
-      ct_build_textcnn_small },
+    { "textcnn", "7 convolutions and a linear layer of 1024: the reference network for fixed-length text", 60, 160, 1,
+      4, 36, 1024, 0.5, ct_build_textcnn },
+    { "textcnn-small",
+      "6 narrower convolutions, the last one over whole columns: fixed-length text, quick on a CPU, good with few "
+      "images",
+      60, 160, 1, 4, 36, 128, 0.5, ct_build_textcnn_small },
     { "resnet18", "residual network of 18 layers", 224, 224, 3, 1, 1000, 0, 0, ct_build_resnet18 },
     { "resnet34", "residual network of 34 layers", 224, 224, 3, 1, 1000, 0, 0, ct_build_resnet34 },
     { "resnet50", "residual network of 50 layers, bottlenecks, v1.5", 224, 224, 3, 1, 1000, 0, 0, ct_build_resnet50 },
@@ -64,7 +66,8 @@ const ct_model_info *ct_model_find(const char *name)
 static ct_status in_range(const ct_model_spec *spec, const char *what, int64_t v, int64_t max)
 {
     if (v >= 1 && v <= max) return CT_OK;
-    return ct_fail(CT_ECONFIG, "model %s: %s must be between 1 and %" PRId64 " (got %" PRId64 ")", spec->name, what, max, v);
+    return ct_fail(CT_ECONFIG, "model %s: %s must be between 1 and %" PRId64 " (got %" PRId64 ")", spec->name, what,
+                   max, v);
 }
 
 ct_status ct_model_resolve(ct_model_spec *spec)
@@ -84,10 +87,13 @@ ct_status ct_model_resolve(ct_model_spec *spec)
     CT_TRY(in_range(spec, "image channels", spec->channels, 1024));
     CT_TRY(in_range(spec, "number of positions", spec->positions, 4096));
     CT_TRY(in_range(spec, "number of classes", spec->classes, 1 << 24));
-    if (!(spec->width_mult <= 64)) return ct_fail(CT_ECONFIG, "model %s: width multiplier %g is above 64", spec->name, spec->width_mult);
-    if (!(spec->dropout < 1)) return ct_fail(CT_ECONFIG, "model %s: dropout %g is not below 1", spec->name, spec->dropout);
+    if (!(spec->width_mult <= 64))
+        return ct_fail(CT_ECONFIG, "model %s: width multiplier %g is above 64", spec->name, spec->width_mult);
+    if (!(spec->dropout < 1))
+        return ct_fail(CT_ECONFIG, "model %s: dropout %g is not below 1", spec->name, spec->dropout);
     if (spec->dtype != CT_F32 && spec->dtype != CT_F64)
-        return ct_fail(CT_EINVAL, "model %s: parameters are f32 or f64, not %s", spec->name, ct_dtype_name(spec->dtype));
+        return ct_fail(CT_EINVAL, "model %s: parameters are f32 or f64, not %s", spec->name,
+                       ct_dtype_name(spec->dtype));
     return CT_OK;
 }
 
@@ -104,5 +110,6 @@ ct_status ct_model_build(ct_graph *g, const ct_model_spec *spec, ct_val x, bool 
     if (!m) return CT_ECONFIG;
     ct_status st = m->build(g, spec, x, training, logits);
     return st == CT_OK ? st
-                       : ct_fail_context(st, "model %s at %" PRId64 "x%" PRId64 "x%" PRId64, spec->name, spec->height, spec->width, spec->channels);
+                       : ct_fail_context(st, "model %s at %" PRId64 "x%" PRId64 "x%" PRId64, spec->name, spec->height,
+                                         spec->width, spec->channels);
 }

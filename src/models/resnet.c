@@ -1,5 +1,6 @@
-/* Residual networks: He et al., "Deep Residual Learning for Image Recognition", with the stride in the 3x3 convolution of a bottleneck (v1.5) and
- * names as in torchvision. At 1000 classes: resnet18 11,689,512, resnet34 21,797,672, resnet50 25,557,032 parameters. */
+/* Residual networks: He et al., "Deep Residual Learning for Image Recognition", with the stride in the 3x3 convolution
+ * of a bottleneck (v1.5) and names as in torchvision. At 1000 classes: resnet18 11,689,512, resnet34 21,797,672,
+ * resnet50 25,557,032 parameters. */
 #include "config.h"
 
 #include <stdio.h>
@@ -9,7 +10,8 @@
 #define NAME_BYTES 64
 
 /* Convolution without bias, then batch normalisation: "<block>conv<i>", "<block>bn<i>". */
-static ct_status conv_bn(ct_graph *g, const char *block, int i, ct_val x, int64_t out_ch, int64_t ker, int64_t stride, bool training, ct_val *y)
+static ct_status conv_bn(ct_graph *g, const char *block, int i, ct_val x, int64_t out_ch, int64_t ker, int64_t stride,
+                         bool training, ct_val *y)
 {
     char name[NAME_BYTES];
     snprintf(name, sizeof name, "%sconv%d", block, i);
@@ -25,9 +27,10 @@ static ct_status relu(ct_graph *g, const char *block, int i, ct_val x, ct_val *y
     return ct_layer_activation(g, name, x, CT_ACT_RELU, y);
 }
 
-/* x, or its projection by a 1x1 convolution where the block changes size or channels. It comes before the block's own convolutions, so that
- * the last batch normalisation can take the sum and the ReLU in. */
-static ct_status shortcut(ct_graph *g, const char *block, ct_val x, int64_t out_ch, int64_t stride, bool training, ct_val *y)
+/* x, or its projection by a 1x1 convolution where the block changes size or channels. It comes before the block's own
+ * convolutions, so that the last batch normalisation can take the sum and the ReLU in. */
+static ct_status shortcut(ct_graph *g, const char *block, ct_val x, int64_t out_ch, int64_t stride, bool training,
+                          ct_val *y)
 {
     *y = x;
     if (stride == 1 && ct_graph_desc(g, x)->dim[3] == out_ch) return CT_OK;
@@ -49,7 +52,8 @@ static ct_status sum_relu(ct_graph *g, const char *block, int i, ct_val branch, 
 }
 
 /* 3x3 - 3x3 */
-static ct_status basic_block(ct_graph *g, const char *block, ct_val x, int64_t mid, int64_t stride, bool training, ct_val *y)
+static ct_status basic_block(ct_graph *g, const char *block, ct_val x, int64_t mid, int64_t stride, bool training,
+                             ct_val *y)
 {
     ct_val r, v;
     CT_TRY(shortcut(g, block, x, mid, stride, training, &r));
@@ -60,7 +64,8 @@ static ct_status basic_block(ct_graph *g, const char *block, ct_val x, int64_t m
 }
 
 /* 1x1 - 3x3 - 1x1 to four times the channels */
-static ct_status bottleneck(ct_graph *g, const char *block, ct_val x, int64_t mid, int64_t stride, bool training, ct_val *y)
+static ct_status bottleneck(ct_graph *g, const char *block, ct_val x, int64_t mid, int64_t stride, bool training,
+                            ct_val *y)
 {
     ct_val r, v;
     CT_TRY(shortcut(g, block, x, 4 * mid, stride, training, &r));
@@ -72,7 +77,8 @@ static ct_status bottleneck(ct_graph *g, const char *block, ct_val x, int64_t mi
     return sum_relu(g, block, 3, v, r, y);
 }
 
-static ct_status build(ct_graph *g, const ct_model_spec *spec, bool bottlenecks, const int blocks[4], ct_val x, bool training, ct_val *logits)
+static ct_status build(ct_graph *g, const ct_model_spec *spec, bool bottlenecks, const int blocks[4], ct_val x,
+                       bool training, ct_val *logits)
 {
     int64_t width = ct_model_channels(spec, 64);
     CT_TRY(conv_bn(g, "", 1, x, width, 7, 2, training, &x));

@@ -15,8 +15,8 @@ ct_desc ct_torch_desc(const ct_value *v)
     return d;
 }
 
-/* Both layouts that differ are a swap of channels and pixels within each of the outermost rows: theirs [rows][channels][pixels], ours
- * [rows][pixels][channels]. False: same order. */
+/* Both layouts that differ are a swap of channels and pixels within each of the outermost rows: theirs
+ * [rows][channels][pixels], ours [rows][pixels][channels]. False: same order. */
 static bool swapped(const ct_value *v, int64_t *rows, int64_t *channels, int64_t *pixels)
 {
     switch (v->layout) {
@@ -28,8 +28,7 @@ static bool swapped(const ct_value *v, int64_t *rows, int64_t *channels, int64_t
         *channels = v->hwc[2];
         *pixels = v->hwc[0] * v->hwc[1];
         break;
-    case CT_PARAM_PLAIN:
-        return false;
+    case CT_PARAM_PLAIN: return false;
     }
     *rows = v->desc.dim[0];
     return true;
