@@ -71,6 +71,7 @@ static const char *const calls[] = {
     "sgd{weight_decay=0.0001 momentum=0.9 nesterov=1}(f64[100], f64[100], f64[100], f64[16]) -> ()",
     "ema{decay=0.999 warmup=1}(f32[100], f32[100], f64[16]) -> ()",
     "step_end{dynamic=1 growth=2 backoff=0.5 growth_interval=2000 max_scale=65536}(f64[16]) -> ()",
+    "next_draw(f64[16]) -> ()",
     "preprocess{out_h=60 out_w=160 dtype=2 augment=1 seed=7 prob=0.5 shift_x=2 rotate=5 noise=0.05 fill=1 "
     "mean0=0.5 std0=0.25}"
     "(u8[1000,50,200,1], i32[64,3]) -> (bf16[64,60,160,1])",

@@ -130,7 +130,7 @@ typedef struct ct_attr_field {
 
 /* ---- step state: lives on the device, f64[CT_STATE_COUNT] ---- */
 enum ct_state {
-    CT_STATE_STEP,        /* optimizer steps attempted (schedule, dropout) */
+    CT_STATE_STEP,        /* optimizer steps attempted (schedule) */
     CT_STATE_APPLIED,     /* optimizer steps applied (Adam's t is this + 1) */
     CT_STATE_LR,
     CT_STATE_LOSS_SCALE,  /* 1 unless fp16 */
@@ -140,6 +140,7 @@ enum ct_state {
     CT_STATE_GRAD_NORM,   /* global L2 norm of the unscaled gradient of the last step */
     CT_STATE_CLIP_COEF,
     CT_STATE_LAST_INF,    /* FOUND_INF of the step that step_end closed */
+    CT_STATE_DRAWS,       /* training micro-steps run: what dropout draws from */
     CT_STATE_COUNT = 16   /* the rest is reserved and zero */
 };
 

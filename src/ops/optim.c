@@ -5,6 +5,7 @@
 
 #include "ops/family.h"
 
+static const ct_attr_field no_fields[] = { CT_FIELD_END };
 static const ct_attr_field schedule_fields[] = {
     CT_FIELD_INT(schedule, kind), CT_FIELD_REAL(schedule, base_lr), CT_FIELD_REAL(schedule, min_lr),
     CT_FIELD_INT(schedule, warmup_steps), CT_FIELD_INT(schedule, total_steps), CT_FIELD_INT(schedule, m0),
@@ -117,6 +118,8 @@ static double scalar_flops(const ct_call *c)
 }
 
 static double norm_flops(const ct_call *c) { return 2.0 * (double)ct_desc_numel(&c->in[0].desc); }
+static ct_status draw_shape(ct_call *c) { return ct_rule_state(c, 0); }
+
 static double adamw_flops(const ct_call *c) { return 15.0 * (double)ct_desc_numel(&c->in[0].desc); }
 static double sgd_flops(const ct_call *c) { return 7.0 * (double)ct_desc_numel(&c->in[0].desc); }
 static double ema_flops(const ct_call *c) { return 3.0 * (double)ct_desc_numel(&c->in[0].desc); }
@@ -177,6 +180,15 @@ const ct_op_rules ct_optim_rules[] = {
       .precision = CT_PREC_ACCUM,
       .fields = end_fields,
       .shape = end_shape,
+      .flops = scalar_flops },
+    { .op = CT_OP_NEXT_DRAW,
+      .flags = CT_OPF_NO_GRAD,
+      .mutates = 1u << 0,
+      .inplace_out = -1,
+      .inplace_in = -1,
+      .precision = CT_PREC_ACCUM,
+      .fields = no_fields,
+      .shape = draw_shape,
       .flops = scalar_flops },
     { .shape = NULL },
 };

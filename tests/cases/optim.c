@@ -37,6 +37,7 @@ const ct_case_row ct_cases_optim[] = {
       CT_D(UNIFORM) | CT_D(SPECIAL) | CT_D(SKIPPED) | CT_D(TIES) | CT_D(SMALL), 0 },
     { "step_end{dynamic=1 growth=2 backoff=0.5 growth_interval=1 max_scale=1e9}(f64[16])", CT_TYPES_ONCE,
       CT_D(UNIFORM) | CT_D(SPECIAL) | CT_D(SKIPPED), 0 },
+    { "next_draw(f64[16])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
 
     /* Large enough to be divided among threads. */
     { "grad_norm{max_norm=0.5}(A[100003], f64[16])", CT_TYPES_ACCUM, CT_D(UNIFORM) | CT_D(SPECIAL), 0 },

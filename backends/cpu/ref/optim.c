@@ -125,11 +125,21 @@ static ct_status step_end(ct_device *dev, ct_stream *stream, const ct_call *call
     return CT_OK;
 }
 
-const ct_impl ct_ref_optim_impls[6] = {
+static ct_status next_draw(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    (void)scratch;
+    state_of(call)[CT_STATE_DRAWS] += 1;
+    return CT_OK;
+}
+
+const ct_impl ct_ref_optim_impls[7] = {
     { CT_OP_LR_SCHEDULE, "ref", CT_REF_FLAGS, accept_optim, lr_schedule },
     { CT_OP_GRAD_NORM, "ref", CT_REF_FLAGS, accept_optim, grad_norm },
     { CT_OP_ADAMW, "ref", CT_REF_FLAGS, accept_optim, adamw },
     { CT_OP_SGD, "ref", CT_REF_FLAGS, accept_optim, sgd },
     { CT_OP_EMA, "ref", CT_REF_FLAGS, accept_optim, ema },
     { CT_OP_STEP_END, "ref", CT_REF_FLAGS, accept_optim, step_end },
+    { CT_OP_NEXT_DRAW, "ref", CT_REF_FLAGS, accept_optim, next_draw },
 };

@@ -20,7 +20,7 @@ extern const ct_impl ct_ref_elementwise_impls[4];
 extern const ct_impl ct_ref_pool_impls[6];
 extern const ct_impl ct_ref_loss_impls[5];
 extern const ct_impl ct_ref_metric_impls[2];
-extern const ct_impl ct_ref_optim_impls[6];
+extern const ct_impl ct_ref_optim_impls[7];
 extern const ct_impl ct_ref_image_impls[1];
 
 /* The reference of an operator; NULL for views (reshape). dev and stream may be NULL in its accept() and run(). */

@@ -1,0 +1,495 @@
+/* conv2d and conv2d_dgrad as products of gathered rows ("indirect" convolution): instead of copying pixels into
+ * columns, a list of pointers says for every tap and output pixel where its channels lie; taps in the padding point at
+ * a row of zeros. The kernel (ct_igemm) walks the lists with sums in registers. The data gradient is the same product
+ * with x and y exchanged: with stride s the pixels of dx fall into s*s classes, each of which sees its own subset of
+ * the taps, so nothing is multiplied by zeros. Work is divided by image and band of output rows; every output is summed
+ * by one thread in a fixed order. */
+#include "config.h"
+
+#include "backends/cpu/conv.h"
+
+#include <string.h>
+
+#define MAX_CLASSES 64 /* stride_h * stride_w of dgrad */
+#define POINTERS 4096  /* row pointers of one block of pixels, all taps together */
+#define DEPTH 1536     /* taps*channels multiplied before the next block of filters' depth: keeps it in the L2 cache */
+
+/* Output pixels that see the same taps: rows first_h + i*step_h (0 <= i < rows), columns alike; tap t of the class (in
+ * the order of packing) of output (i,j) reads input pixel (i*in_step_h + off_h[tap0+t], j*in_step_w +
+ * off_w[tap0+t]). */
+typedef struct pixel_class {
+    int64_t first_h, first_w, rows, cols, tap0, taps;
+} pixel_class;
+
+/* One gathered product over a batch. */
+typedef struct gather {
+    const ct_kern *kern;
+    const void *in, *weights, *bias; /* bias may be NULL */
+    void *out;
+    ct_dtype in_type, out_type, w_type, bias_type;
+    int64_t n, in_h, in_w, in_c, out_h, out_w, out_c; /* whole tensors; out_c = columns over all groups */
+    int64_t groups, depth, cols;                      /* per group: channels in, channels out */
+    int64_t taps, classes;
+    int64_t step_h, step_w, in_step_h, in_step_w;
+    pixel_class cls[MAX_CLASSES];
+    int64_t off_h[CT_CONV_MAX_TAPS], off_w[CT_CONV_MAX_TAPS];
+    int64_t tap_of[CT_CONV_MAX_TAPS]; /* place in the filter of packed tap t */
+    bool transposed;                  /* weights [depth][taps][cols] (dgrad) instead of [cols][taps][depth] */
+
+    int64_t bands, band_rows; /* of output rows, per image */
+    int64_t in_rows;          /* most input rows a band sees */
+    int64_t block;            /* pixels of one list */
+    bool packed_rows;         /* few channels, forward: one packed row of taps*depth per pixel */
+    ct_conv_geom geom;        /* of that */
+    int64_t col_blocks;
+    /* scratch */
+    float *w_packed; /* [groups][col_blocks][taps][depth][kw] */
+    float *zeros;    /* [in_c] */
+    float *bias_f32; /* [out_c] */
+    char *threads;
+    size_t per_thread;
+} gather;
+
+ct_conv_geom ct_conv_geometry(const ct_conv_attrs *a, const ct_desc *x, const ct_desc *w, const ct_desc *y)
+{
+    ct_conv_geom g = {
+        .n = x->dim[0],
+        .h = x->dim[1],
+        .w = x->dim[2],
+        .c = x->dim[3],
+        .k = w->dim[0],
+        .r = w->dim[1],
+        .s = w->dim[2],
+        .p = y->dim[1],
+        .q = y->dim[2],
+        .groups = a->groups > 0 ? a->groups : 1,
+        .stride_h = a->stride_h,
+        .stride_w = a->stride_w,
+        .pad_h = a->pad_h,
+        .pad_w = a->pad_w,
+        .dil_h = a->dil_h > 0 ? a->dil_h : 1,
+        .dil_w = a->dil_w > 0 ? a->dil_w : 1,
+    };
+    g.cg = g.c / g.groups;
+    g.kg = g.k / g.groups;
+    return g;
+}
+
+const char *ct_conv_refuse(const ct_call *call, const ct_conv_geom *g)
+{
+    for (int i = 0; i < call->nin; i++)
+        if (ct_present(&call->in[i]) && !ct_cpu_type(call->in[i].desc.dtype)) return CT_CPU_NO_TYPE;
+    if (!ct_cpu_type(call->out[0].desc.dtype)) return CT_CPU_NO_TYPE;
+    if (g->r * g->s > CT_CONV_MAX_TAPS) return "cpu: filters of more than 256 taps";
+    if (g->n * g->p * g->q == 0 || g->n * g->h * g->w == 0) return "cpu: an empty tensor";
+    return NULL;
+}
+
+void ct_conv_pack(const ct_conv_geom *g, const float *rows, int64_t first_h, int64_t p, int64_t q, int64_t count,
+                  float *out)
+{
+    const int64_t ch = g->c, width = g->r * g->s * ch, line = g->w * ch, step = g->stride_w * ch;
+    /* Pixels of one row of y at a time, tap by tap. */
+    for (int64_t n; count > 0; count -= n, out += n * width, p++, q = 0) {
+        n = ct_min64(count, g->q - q);
+        for (int64_t t = 0; t < g->r * g->s; t++) {
+            const int64_t h = p * g->stride_h - g->pad_h + t / g->s * g->dil_h, off = t % g->s * g->dil_w - g->pad_w;
+            /* Pixels j of the run whose column (q+j)*stride + off lies inside: lo <= j < hi. */
+            int64_t lo = 0, hi = 0;
+            if (h >= 0 && h < g->h && off < g->w) {
+                lo = ct_min64(n, ct_max64(0, (off < 0 ? ct_ceil_div(-off, g->stride_w) : 0) - q));
+                hi = ct_max64(lo, ct_min64(n, (g->w - 1 - off) / g->stride_w + 1 - q));
+            }
+            float *dst = out + t * ch;
+            for (int64_t j = 0; j < lo; j++)
+                for (int64_t c = 0; c < ch; c++) dst[j * width + c] = 0;
+            if (lo == hi) {
+                for (int64_t j = lo; j < n; j++)
+                    for (int64_t c = 0; c < ch; c++) dst[j * width + c] = 0;
+                continue;
+            }
+            const float *src = rows + (h - first_h) * line + ((q + lo) * g->stride_w + off) * ch;
+            if (ch == 1) {
+                for (int64_t j = lo; j < hi; j++) dst[j * width] = src[(j - lo) * step];
+            } else {
+                for (int64_t j = lo; j < hi; j++)
+                    for (int64_t c = 0; c < ch; c++) dst[j * width + c] = src[(j - lo) * step + c];
+            }
+            for (int64_t j = hi; j < n; j++)
+                for (int64_t c = 0; c < ch; c++) dst[j * width + c] = 0;
+        }
+    }
+}
+
+/* Width of column block b, floats, rounded up to vectors; *valid: columns that exist. */
+static int64_t block_width(const ct_kern *k, int64_t cols, int64_t b, int64_t *valid)
+{
+    *valid = ct_min64(k->nr, cols - b * k->nr);
+    return ct_round_up(*valid, k->vl);
+}
+
+/* Floats before column block b of one group: all blocks before it are nr wide. */
+static int64_t block_start(const gather *g, int64_t group, int64_t b)
+{
+    int64_t rows = g->taps * g->depth, padded = ct_round_up(g->cols, g->kern->vl);
+    return (group * padded + b * g->kern->nr) * rows;
+}
+
+/* Fixed numbers of the division of work, from the fields above `bands`. */
+static void plan(gather *g)
+{
+    g->col_blocks = ct_ceil_div(g->cols, g->kern->nr);
+    g->bands = ct_min64(g->out_h, ct_ceil_div(64, g->n));
+    g->band_rows = ct_round_up(ct_ceil_div(g->out_h, g->bands), g->step_h);
+    g->bands = ct_ceil_div(g->out_h, g->band_rows);
+    g->packed_rows = g->groups == 1 && g->depth < CT_CONV_SMALL_C && g->taps > 1 && !g->transposed;
+    g->block = ct_max64(12, ct_min64(480, POINTERS / g->taps / 6 * 6));
+    g->in_rows = g->in_h;
+    if (g->bands > 1) {
+        int64_t low = 0, high = 0;
+        for (int64_t t = 0; t < g->taps; t++) {
+            low = ct_min64(low, g->off_h[t]);
+            high = ct_max64(high, g->off_h[t]);
+        }
+        g->in_rows = ct_min64(g->in_h, ct_ceil_div(g->band_rows, g->step_h) * g->in_step_h + high - low + 1);
+    }
+}
+
+/* Lays out the scratch; with base NULL only its size. */
+static size_t lay_out(gather *g, int threads, void *base)
+{
+    ct_carve c = { base, 0 };
+    g->w_packed = ct_carve_take(&c, (size_t)(g->groups * ct_round_up(g->cols, g->kern->vl) * g->taps * g->depth) * 4);
+    g->zeros = ct_carve_take(&c, (size_t)g->in_c * 4);
+    g->bias_f32 = ct_carve_take(&c, (size_t)g->out_c * 4);
+    size_t shared = c.used;
+    ct_carve t = { NULL, 0 };
+    ct_carve_take(&t, (size_t)(g->taps * g->block) * sizeof(float *));
+    ct_carve_take(&t, (size_t)g->block * sizeof(float *));
+    if (g->packed_rows) ct_carve_take(&t, (size_t)(g->block * g->taps * g->depth) * 4);
+    if (g->in_type != CT_F32) ct_carve_take(&t, (size_t)(g->in_rows * g->in_w * g->in_c) * 4);
+    if (g->out_type != CT_F32) ct_carve_take(&t, (size_t)(g->band_rows * g->out_w * g->out_c) * 4);
+    g->per_thread = t.used;
+    g->threads = base ? (char *)base + shared : NULL;
+    return shared + g->per_thread * (size_t)threads;
+}
+
+/* Packs the filters of one (group, column block). */
+static void pack_item(void *arg, int64_t item, int thread)
+{
+    (void)thread;
+    const gather *g = arg;
+    const int64_t group = item / g->col_blocks, b = item % g->col_blocks, nr = g->kern->nr;
+    int64_t valid;
+    const int64_t kw = block_width(g->kern, g->cols, b, &valid), first = group * (g->transposed ? g->depth : g->cols);
+    float *dst = g->w_packed + block_start(g, group, b);
+    float buf[64];
+    if (g->transposed) {
+        for (int64_t t = 0; t < g->taps; t++)
+            for (int64_t d = 0; d < g->depth; d++, dst += kw) {
+                ct_cpu_to_f32(g->kern, g->w_type, g->weights, ((first + d) * g->taps + g->tap_of[t]) * g->cols + b * nr,
+                              valid, dst);
+                for (int64_t j = valid; j < kw; j++) dst[j] = 0;
+            }
+        return;
+    }
+    const int64_t rows = g->taps * g->depth;
+    for (int64_t at = 0; at < rows; at += 64) {
+        const int64_t len = ct_min64(64, rows - at);
+        for (int64_t j = 0; j < kw; j++) {
+            if (j >= valid) {
+                for (int64_t i = 0; i < len; i++) dst[(at + i) * kw + j] = 0;
+                continue;
+            }
+            const float *src = ct_cpu_read(g->kern, g->w_type, g->weights, (first + b * nr + j) * rows + at, len, buf);
+            for (int64_t i = 0; i < len; i++) dst[(at + i) * kw + j] = src[i];
+        }
+    }
+}
+
+/* One image's band as the pixels see it. */
+typedef struct band {
+    const float *in; /* rows in_first.. of the image, f32 */
+    int64_t in_first;
+    float *out; /* rows out_first.. of the image, f32 */
+    int64_t out_first;
+    const float **rows; /* [taps][block] */
+    float **outs;       /* [block] */
+    float *packed;      /* [block][taps*depth] or NULL */
+} band;
+
+/* Fills the lists for pixels first .. first+count-1 of a class's part of a band (row-major, i0 = its first row). */
+static void fill(const gather *g, const band *s, const pixel_class *c, int64_t group, int64_t i0, int64_t first,
+                 int64_t count)
+{
+    int64_t i = i0 + first / c->cols, j = first % c->cols;
+    for (int64_t x = 0; x < count; x++) {
+        const int64_t row = c->first_h + i * g->step_h - s->out_first, col = c->first_w + j * g->step_w;
+        s->outs[x] = s->out + (row * g->out_w + col) * g->out_c + group * g->cols;
+        if (++j == c->cols) {
+            j = 0;
+            i++;
+        }
+    }
+    if (s->packed) {
+        const int64_t width = g->taps * g->depth;
+        ct_conv_pack(&g->geom, s->in, s->in_first, i0 + first / c->cols, first % c->cols, count, s->packed);
+        for (int64_t x = 0; x < count; x++) s->rows[x] = s->packed + x * width;
+        return;
+    }
+    for (int64_t t = 0; t < c->taps; t++) {
+        const float **list = s->rows + t * g->block;
+        const int64_t off_h = g->off_h[c->tap0 + t], off_w = g->off_w[c->tap0 + t];
+        i = i0 + first / c->cols;
+        j = first % c->cols;
+        for (int64_t x = 0; x < count;) {
+            const int64_t run = ct_min64(count - x, c->cols - j), h = i * g->in_step_h + off_h;
+            if (h < 0 || h >= g->in_h) {
+                for (int64_t y = 0; y < run; y++) list[x + y] = g->zeros;
+            } else {
+                const float *line = s->in + (h - s->in_first) * g->in_w * g->in_c + group * g->depth;
+                for (int64_t y = 0; y < run; y++) {
+                    const int64_t w = (j + y) * g->in_step_w + off_w;
+                    list[x + y] = w < 0 || w >= g->in_w ? g->zeros : line + w * g->in_c;
+                }
+            }
+            x += run;
+            j = 0;
+            i++;
+        }
+    }
+}
+
+/* All columns of one group for the pixels in the lists. */
+static void multiply(const gather *g, const band *s, const pixel_class *c, int64_t group, int64_t count)
+{
+    ct_igemm a = { .out = s->outs, .np = count };
+    int64_t taps = c->taps, depth = g->depth, step_t, step_d;
+    a.in = s->rows;
+    a.in_stride = g->block;
+    if (s->packed) {
+        depth *= taps;
+        taps = 1;
+    }
+    /* Whole taps at a time while they fit DEPTH, else one tap in slices of channels. */
+    step_d = ct_min64(depth, DEPTH);
+    step_t = step_d < depth ? 1 : ct_max64(1, DEPTH / ct_max64(1, depth));
+    for (int64_t b = 0; b < g->col_blocks; b++) {
+        const int64_t col = group * g->cols + b * g->kern->nr;
+        a.kw = block_width(g->kern, g->cols, b, &a.kn);
+        const float *w = g->w_packed + block_start(g, group, b) + c->tap0 * g->depth * a.kw;
+        for (int64_t x = 0; x < count && b > 0; x++) s->outs[x] += g->kern->nr;
+        a.bias = g->bias ? g->bias_f32 + col : NULL;
+        a.accumulate = false;
+        if (taps == 0) {
+            a.taps = 0;
+            a.w = w;
+            g->kern->igemm(&a);
+        }
+        for (int64_t t = 0; t < taps; t += step_t)
+            for (int64_t d = 0; d < depth; d += step_d) {
+                a.in = s->rows + t * g->block;
+                a.taps = ct_min64(step_t, taps - t);
+                a.c = ct_min64(step_d, depth - d);
+                a.c_first = d;
+                a.c_stride = depth;
+                a.w = w + (t * depth + d) * a.kw;
+                g->kern->igemm(&a);
+                a.accumulate = true;
+            }
+    }
+}
+
+static void band_item(void *arg, int64_t item, int thread)
+{
+    const gather *g = arg;
+    const int64_t n = item / g->bands, r0 = item % g->bands * g->band_rows, r1 = ct_min64(g->out_h, r0 + g->band_rows);
+    ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
+    band s = { .out_first = 0 };
+    s.rows = ct_carve_take(&t, (size_t)(g->taps * g->block) * sizeof(float *));
+    s.outs = ct_carve_take(&t, (size_t)g->block * sizeof(float *));
+    if (g->packed_rows) s.packed = ct_carve_take(&t, (size_t)(g->block * g->taps * g->depth) * 4);
+    if (g->in_type == CT_F32) {
+        s.in = (const float *)g->in + n * g->in_h * g->in_w * g->in_c;
+    } else {
+        int64_t low = g->in_h, high = 0; /* input rows that this band sees */
+        for (int64_t k = 0; k < g->classes; k++) {
+            const pixel_class *c = &g->cls[k];
+            const int64_t i0 = ct_max64(0, ct_ceil_div(r0 - c->first_h, g->step_h)),
+                          i1 = ct_min64(c->rows, ct_ceil_div(r1 - c->first_h, g->step_h));
+            for (int64_t x = 0; x < c->taps && i0 < i1; x++) {
+                low = ct_min64(low, i0 * g->in_step_h + g->off_h[c->tap0 + x]);
+                high = ct_max64(high, (i1 - 1) * g->in_step_h + g->off_h[c->tap0 + x] + 1);
+            }
+        }
+        low = ct_max64(low, 0);
+        high = ct_min64(high, g->in_h);
+        float *rows = ct_carve_take(&t, (size_t)(g->in_rows * g->in_w * g->in_c) * 4);
+        const int64_t line = g->in_w * g->in_c;
+        if (low < high)
+            ct_cpu_to_f32(g->kern, g->in_type, g->in, (n * g->in_h + low) * line, (high - low) * line, rows);
+        s.in = rows;
+        s.in_first = low;
+    }
+    const int64_t out_at = n * g->out_h * g->out_w * g->out_c;
+    if (g->out_type == CT_F32) {
+        s.out = (float *)g->out + out_at;
+    } else {
+        s.out = ct_carve_take(&t, (size_t)(g->band_rows * g->out_w * g->out_c) * 4);
+        s.out_first = r0;
+    }
+    for (int64_t k = 0; k < g->classes; k++) {
+        const pixel_class *c = &g->cls[k];
+        const int64_t i0 = ct_max64(0, ct_ceil_div(r0 - c->first_h, g->step_h)),
+                      i1 = ct_min64(c->rows, ct_ceil_div(r1 - c->first_h, g->step_h));
+        const int64_t pixels = i1 > i0 ? (i1 - i0) * c->cols : 0;
+        for (int64_t first = 0; first < pixels; first += g->block) {
+            const int64_t count = ct_min64(g->block, pixels - first);
+            for (int64_t group = 0; group < g->groups; group++) {
+                fill(g, &s, c, group, i0, first, count);
+                multiply(g, &s, c, group, count);
+            }
+        }
+    }
+    if (g->out_type != CT_F32)
+        ct_cpu_write_end(g->kern, g->out_type, g->out, out_at + r0 * g->out_w * g->out_c,
+                         (r1 - r0) * g->out_w * g->out_c, s.out);
+}
+
+static void run_gather(const ct_device *dev, gather *g, void *scratch)
+{
+    lay_out(g, dev->threads, scratch);
+    memset(g->zeros, 0, (size_t)g->in_c * 4);
+    if (g->bias) ct_cpu_to_f32(g->kern, g->bias_type, g->bias, 0, g->out_c, g->bias_f32);
+    ct_cpu_for(dev, g->groups * g->col_blocks, pack_item, g);
+    ct_cpu_for(dev, g->n * g->bands, band_item, g);
+}
+
+static void set_forward(gather *g, const ct_device *dev, const ct_call *call)
+{
+    const ct_conv_geom c =
+        ct_conv_geometry(&call->attrs.conv, &call->in[0].desc, &call->in[1].desc, &call->out[0].desc);
+    const bool bias = call->nin > 2 && ct_present(&call->in[2]);
+    memset(g, 0, sizeof *g);
+    g->kern = dev->kern;
+    g->geom = c;
+    g->in = call->in[0].data;
+    g->in_type = call->in[0].desc.dtype;
+    g->weights = call->in[1].data;
+    g->w_type = call->in[1].desc.dtype;
+    g->bias = bias ? call->in[2].data : NULL;
+    g->bias_type = bias ? call->in[2].desc.dtype : CT_F32;
+    g->out = call->out[0].data;
+    g->out_type = call->out[0].desc.dtype;
+    g->n = c.n;
+    g->in_h = c.h;
+    g->in_w = c.w;
+    g->in_c = c.c;
+    g->out_h = c.p;
+    g->out_w = c.q;
+    g->out_c = c.k;
+    g->groups = c.groups;
+    g->depth = c.cg;
+    g->cols = c.kg;
+    g->taps = c.r * c.s;
+    g->step_h = g->step_w = 1;
+    g->in_step_h = c.stride_h;
+    g->in_step_w = c.stride_w;
+    for (int64_t t = 0; t < g->taps; t++) {
+        g->tap_of[t] = t;
+        g->off_h[t] = t / c.s * c.dil_h - c.pad_h;
+        g->off_w[t] = t % c.s * c.dil_w - c.pad_w;
+    }
+    g->classes = 1;
+    g->cls[0] = (pixel_class){ 0, 0, c.p, c.q, 0, g->taps };
+    plan(g);
+}
+
+static void set_dgrad(gather *g, const ct_device *dev, const ct_call *call)
+{
+    const ct_conv_geom c =
+        ct_conv_geometry(&call->attrs.conv, &call->out[0].desc, &call->in[1].desc, &call->in[0].desc);
+    memset(g, 0, sizeof *g);
+    g->kern = dev->kern;
+    g->in = call->in[0].data;
+    g->in_type = call->in[0].desc.dtype;
+    g->weights = call->in[1].data;
+    g->w_type = call->in[1].desc.dtype;
+    g->out = call->out[0].data;
+    g->out_type = call->out[0].desc.dtype;
+    g->bias_type = CT_F32;
+    g->transposed = true;
+    g->n = c.n;
+    g->in_h = c.p;
+    g->in_w = c.q;
+    g->in_c = c.k;
+    g->out_h = c.h;
+    g->out_w = c.w;
+    g->out_c = c.c;
+    g->groups = c.groups;
+    g->depth = c.kg;
+    g->cols = c.cg;
+    g->taps = c.r * c.s;
+    g->step_h = c.stride_h;
+    g->step_w = c.stride_w;
+    g->in_step_h = g->in_step_w = 1;
+    int64_t tap = 0;
+    for (int64_t a = 0; a < c.stride_h; a++)
+        for (int64_t b = 0; b < c.stride_w; b++) {
+            pixel_class *k = &g->cls[g->classes++];
+            *k = (pixel_class){ a, b, ct_ceil_div(c.h - a, c.stride_h), ct_ceil_div(c.w - b, c.stride_w), tap, 0 };
+            if (k->rows < 0) k->rows = 0;
+            if (k->cols < 0) k->cols = 0;
+            for (int64_t t = 0; t < g->taps; t++) {
+                const int64_t h = a + c.pad_h - t / c.s * c.dil_h, w = b + c.pad_w - t % c.s * c.dil_w;
+                if (h % c.stride_h != 0 || w % c.stride_w != 0) continue;
+                g->tap_of[tap] = t;
+                g->off_h[tap] = h / c.stride_h;
+                g->off_w[tap] = w / c.stride_w;
+                tap++;
+                k->taps++;
+            }
+        }
+    plan(g);
+}
+
+ct_accept ct_cpu_conv2d_accept(const ct_device *dev, const ct_call *call)
+{
+    const ct_conv_geom c =
+        ct_conv_geometry(&call->attrs.conv, &call->in[0].desc, &call->in[1].desc, &call->out[0].desc);
+    const char *no = ct_conv_refuse(call, &c);
+    if (no) return ct_accept_no(no);
+    gather g;
+    set_forward(&g, dev, call);
+    return ct_accept_yes(lay_out(&g, dev->threads, NULL));
+}
+
+ct_status ct_cpu_conv2d_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)stream;
+    gather g;
+    set_forward(&g, dev, call);
+    run_gather(dev, &g, scratch);
+    return CT_OK;
+}
+
+ct_accept ct_cpu_conv2d_dgrad_accept(const ct_device *dev, const ct_call *call)
+{
+    const ct_conv_geom c =
+        ct_conv_geometry(&call->attrs.conv, &call->out[0].desc, &call->in[1].desc, &call->in[0].desc);
+    const char *no = ct_conv_refuse(call, &c);
+    if (no) return ct_accept_no(no);
+    if (c.stride_h * c.stride_w > MAX_CLASSES) return ct_accept_no("cpu.indirect: strides whose product is above 64");
+    gather g;
+    set_dgrad(&g, dev, call);
+    return ct_accept_yes(lay_out(&g, dev->threads, NULL));
+}
+
+ct_status ct_cpu_conv2d_dgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)stream;
+    gather g;
+    set_dgrad(&g, dev, call);
+    run_gather(dev, &g, scratch);
+    return CT_OK;
+}

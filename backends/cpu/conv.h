@@ -1,0 +1,35 @@
+/* Inside backends/cpu only: the geometry of a convolution, shared by conv.c, conv_wgrad.c and depthwise.c. */
+#ifndef CT_CPU_CONV_H
+#define CT_CPU_CONV_H
+
+#include "backends/cpu/cpu.h"
+
+#define CT_CONV_MAX_TAPS 256 /* R*S */
+#define CT_CONV_SMALL_C 8    /* below this many channels, taps and channels are packed into one row per pixel */
+
+/* x [n,h,w,c], filters [k,r,s,cg], y [n,p,q,k]; cg = c/groups, kg = k/groups; sizes in elements. */
+typedef struct ct_conv_geom {
+    int64_t n, h, w, c, k, r, s, p, q, groups, cg, kg;
+    int64_t stride_h, stride_w, pad_h, pad_w, dil_h, dil_w;
+} ct_conv_geom;
+
+/* From the three tensors' descriptors of any of the three operators. */
+ct_conv_geom ct_conv_geometry(const ct_conv_attrs *a, const ct_desc *x, const ct_desc *w, const ct_desc *y);
+
+/* What all convolution implementations here refuse: NULL, or the reason. */
+const char *ct_conv_refuse(const ct_call *call, const ct_conv_geom *g);
+
+static inline bool ct_conv_is_depthwise(const ct_conv_geom *g) { return g->cg == 1 && g->kg == 1 && g->groups > 1; }
+
+/* Packs what `count` pixels of y from (p,q) on, row-major within an image, see through all taps: out [count][r*s*cg],
+ * zeros in the padding; for one group. rows: the image's rows of x from first_h on. */
+void ct_conv_pack(const ct_conv_geom *g, const float *rows, int64_t first_h, int64_t p, int64_t q, int64_t count,
+                  float *out);
+
+/* Most rows of x that `rows` rows of y see, not more than h. */
+static inline int64_t ct_conv_rows_seen(const ct_conv_geom *g, int64_t rows)
+{
+    return ct_min64(g->h, (rows - 1) * g->stride_h + (g->r - 1) * g->dil_h + 1);
+}
+
+#endif

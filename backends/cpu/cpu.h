@@ -1,0 +1,168 @@
+/* Inside backends/cpu only: the device, the parallel loop, helpers, and the functions backend.c puts into the table. */
+#ifndef CT_CPU_CPU_H
+#define CT_CPU_CPU_H
+
+#include "backends/backend.h"
+#include "backends/cpu/kern.h"
+#include "base/alloc.h"
+#include "base/dtype.h"
+#include "ops/ops.h"
+
+struct ct_device {
+    int threads;         /* of the pool, >= 1 */
+    const ct_kern *kern; /* inner loops for this processor */
+    ct_device_opts opts;
+};
+
+/* ---- parallel.c ---- */
+
+/* Calls body(arg, item, thread) once for each 0 <= item < items on up to dev->threads threads, 0 <= thread <
+ * dev->threads; returns when all are done. Items are handed out in rising order as threads become free, so an item's
+ * result must not depend on which thread runs it: that is what makes results equal for any number of threads. Runs
+ * inline when there is one item, one thread, or no OpenMP. */
+typedef void (*ct_cpu_body)(void *arg, int64_t item, int thread);
+void ct_cpu_for(const ct_device *dev, int64_t items, ct_cpu_body body, void *arg);
+
+bool ct_cpu_has_openmp(void);
+
+/* ---- blas.c: the only file that knows OpenBLAS ---- */
+
+/* C [m,n] = A' B' with row-major storage; A' is A or its transpose. One thread; may run in several threads at once. */
+void ct_cpu_sgemm(bool ta, bool tb, int64_t m, int64_t n, int64_t k, const float *a, int64_t lda, const float *b,
+                  int64_t ldb, float beta, float *c, int64_t ldc);
+void ct_cpu_blas_init(void);          /* OpenBLAS keeps to the calling thread from here on */
+const char *ct_cpu_blas_config(void); /* version and options; "" if not known */
+const char *ct_cpu_blas_core(void);   /* kernel set, e.g. "Haswell" */
+
+/* One sentence when OPENBLAS_CORETYPE pins a slower kernel set than this processor has, else NULL. Static storage. */
+const char *ct_cpu_blas_warning(void);
+
+/* ---- info.c ---- */
+
+void ct_cpu_model(char *buf,
+                  size_t size); /* "AMD EPYC 9654 96-Core Processor", or the architecture where that is not known */
+void ct_cpu_features(char *buf, size_t size);             /* "sse4.2 avx avx2 fma ..." */
+void ct_cpu_memory(uint64_t *total, uint64_t *available); /* bytes; 0 where not known */
+
+/* ---- helpers ---- */
+
+static inline int64_t ct_min64(int64_t a, int64_t b) { return a < b ? a : b; }
+static inline int64_t ct_max64(int64_t a, int64_t b) { return a > b ? a : b; }
+static inline int64_t ct_ceil_div(int64_t a, int64_t b) { return (a + b - 1) / b; }
+static inline int64_t ct_round_up(int64_t a, int64_t b) { return ct_ceil_div(a, b) * b; }
+
+/* Types this backend's fast implementations take: f32 and, stored in 16 bits and computed in f32, bf16 and f16. */
+static inline bool ct_cpu_type(ct_dtype d) { return d == CT_F32 || d == CT_BF16 || d == CT_F16; }
+
+#define CT_CPU_NO_TYPE "cpu: only f32, bf16 and f16; the reference takes the rest"
+
+static inline const void *ct_at(const void *p, ct_dtype d, int64_t i)
+{
+    return (const char *)p + i * (int64_t)(d == CT_F32 ? 4 : 2);
+}
+static inline void *ct_at_mut(void *p, ct_dtype d, int64_t i) { return (char *)p + i * (int64_t)(d == CT_F32 ? 4 : 2); }
+
+/* Elements i .. i+n-1 of an array of type d as f32: the array itself, or a copy in buf [n]. */
+const float *ct_cpu_read(const ct_kern *k, ct_dtype d, const void *p, int64_t i, int64_t n, float *buf);
+/* Where to write n f32 results for elements i.. of p: p itself, or buf; ct_cpu_write_end stores them if they went to
+ * buf. */
+float *ct_cpu_write(ct_dtype d, void *p, int64_t i, float *buf);
+void ct_cpu_write_end(const ct_kern *k, ct_dtype d, void *p, int64_t i, int64_t n, const float *buf);
+void ct_cpu_to_f32(const ct_kern *k, ct_dtype d, const void *p, int64_t i, int64_t n, float *out); /* always copies */
+
+/* n values to elements i.. of p. */
+void ct_cpu_to_type(const ct_kern *k, ct_dtype d, const float *x, int64_t n, void *p, int64_t i);
+
+/* Cuts `total` elements into pieces for the parallel loop: piece size a multiple of `unit`, the same for any thread
+ * count. */
+typedef struct ct_pieces {
+    int64_t size, count;
+} ct_pieces;
+static inline ct_pieces ct_cpu_pieces(int64_t total, int64_t unit, int64_t least)
+{
+    ct_pieces p;
+    p.size = ct_round_up(ct_max64(ct_ceil_div(total, 256), least), unit);
+    p.count = total > 0 ? ct_ceil_div(total, p.size) : 0;
+    return p;
+}
+
+/* Hands out parts of a scratch block in turn; with base NULL only counts. */
+typedef struct ct_carve {
+    char *base;
+    size_t used;
+} ct_carve;
+static inline void *ct_carve_take(ct_carve *c, size_t bytes)
+{
+    void *p = c->base ? c->base + c->used : NULL;
+    c->used += ct_align_up(bytes, CT_ALIGN);
+    return p;
+}
+
+/* ---- the implementations ---- */
+
+ct_accept ct_cpu_conv2d_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_conv2d_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_conv2d_dgrad_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_conv2d_dgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_conv2d_wgrad_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_conv2d_wgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_depthwise_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_depthwise_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_depthwise_dgrad_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_depthwise_dgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_depthwise_wgrad_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_depthwise_wgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_linear_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_linear_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_linear_dgrad_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_linear_dgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_linear_wgrad_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_linear_wgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_bias_grad_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_bias_grad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_batchnorm_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_batchnorm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_batchnorm_infer_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_batchnorm_infer_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_batchnorm_bwd_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_batchnorm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_activation_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_activation_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_activation_bwd_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_activation_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_dropout_mask_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_dropout_mask_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_dropout_apply_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_dropout_apply_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_add_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_add_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_mul_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_mul_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_cast_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_cast_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_accumulate_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_accumulate_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_maxpool2d_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_maxpool2d_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_maxpool2d_bwd_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_maxpool2d_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_avgpool2d_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_avgpool2d_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_avgpool2d_bwd_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_avgpool2d_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_global_avgpool_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_global_avgpool_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_global_avgpool_bwd_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_global_avgpool_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_grad_norm_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_grad_norm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_adamw_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_adamw_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_sgd_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_sgd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_ema_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_ema_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_preprocess_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_preprocess_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+
+#endif

@@ -1,0 +1,163 @@
+/* add, mul, cast, accumulate, dropout_apply: passes over memory, cut into pieces; 16-bit tensors go through small f32
+ * buffers. */
+#include "config.h"
+
+#include "backends/cpu/cpu.h"
+
+#include <string.h>
+
+#define BUF 1024    /* elements converted at a time */
+#define PIECE 65536 /* least elements of a piece: below this, waking other threads costs more than it saves */
+
+typedef struct elements elements;
+struct elements {
+    const ct_kern *kern;
+    const ct_call *call;
+    ct_pieces pieces;
+    int64_t n;
+    /* y for elements at .. at+len-1 of the inputs a and b (NULL where there is none) */
+    void (*step)(const elements *e, int64_t at, int64_t len, const float *a, const float *b, float *y);
+    const ct_tensor *a, *b, *y;
+};
+
+static void piece_item(void *arg, int64_t item, int thread)
+{
+    (void)thread;
+    const elements *e = arg;
+    const int64_t end = ct_min64(e->n, (item + 1) * e->pieces.size);
+    float buf[3][BUF];
+    for (int64_t i = item * e->pieces.size; i < end; i += BUF) {
+        const int64_t len = ct_min64(BUF, end - i);
+        const float *a = ct_cpu_read(e->kern, e->a->desc.dtype, e->a->data, i, len, buf[0]);
+        const float *b = e->b ? ct_cpu_read(e->kern, e->b->desc.dtype, e->b->data, i, len, buf[1]) : NULL;
+        float *y = ct_cpu_write(e->y->desc.dtype, e->y->data, i, buf[2]);
+        e->step(e, i, len, a, b, y);
+        ct_cpu_write_end(e->kern, e->y->desc.dtype, e->y->data, i, len, y);
+    }
+}
+
+static ct_status run(const ct_device *dev, elements *e)
+{
+    e->kern = dev->kern;
+    e->n = ct_desc_numel(&e->a->desc);
+    e->pieces = ct_cpu_pieces(e->n, BUF, PIECE);
+    ct_cpu_for(dev, e->pieces.count, piece_item, e);
+    return CT_OK;
+}
+
+/* All floating inputs and outputs are of a type this backend takes. */
+static ct_accept accept_floats(const ct_call *c)
+{
+    for (int i = 0; i < c->nin; i++)
+        if (ct_present(&c->in[i]) && !ct_cpu_type(c->in[i].desc.dtype)) return ct_accept_no(CT_CPU_NO_TYPE);
+    for (int i = 0; i < c->nout; i++)
+        if (ct_present(&c->out[i]) && !ct_cpu_type(c->out[i].desc.dtype)) return ct_accept_no(CT_CPU_NO_TYPE);
+    return ct_accept_yes(0);
+}
+
+static void step_add(const elements *e, int64_t at, int64_t len, const float *a, const float *b, float *y)
+{
+    (void)at;
+    e->kern->add(len, a, b, y);
+}
+
+static void step_mul(const elements *e, int64_t at, int64_t len, const float *a, const float *b, float *y)
+{
+    (void)at;
+    e->kern->mul(len, a, b, y);
+}
+
+static void step_copy(const elements *e, int64_t at, int64_t len, const float *a, const float *b, float *y)
+{
+    (void)e;
+    (void)at;
+    (void)b;
+    if (a != y) memmove(y, a, (size_t)len * sizeof *y);
+}
+
+static void step_accumulate(const elements *e, int64_t at, int64_t len, const float *a, const float *b, float *y)
+{
+    (void)at;
+    (void)b;
+    e->kern->axpby(len, (float)e->call->attrs.scale.alpha, a, (float)e->call->attrs.scale.beta, y);
+}
+
+static void step_dropout(const elements *e, int64_t at, int64_t len, const float *a, const float *b, float *y)
+{
+    (void)b;
+    const uint8_t *mask = e->call->in[1].data;
+    e->kern->mask_scale(len, a, mask + at, (float)(1 / (1 - e->call->attrs.dropout.p)), y);
+}
+
+ct_accept ct_cpu_add_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept_floats(c);
+}
+
+ct_status ct_cpu_add_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)s;
+    (void)scratch;
+    elements e = { .call = c, .step = step_add, .a = &c->in[0], .b = &c->in[1], .y = &c->out[0] };
+    return run(dev, &e);
+}
+
+ct_accept ct_cpu_mul_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept_floats(c);
+}
+
+ct_status ct_cpu_mul_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)s;
+    (void)scratch;
+    elements e = { .call = c, .step = step_mul, .a = &c->in[0], .b = &c->in[1], .y = &c->out[0] };
+    return run(dev, &e);
+}
+
+ct_accept ct_cpu_cast_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept_floats(c);
+}
+
+ct_status ct_cpu_cast_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)s;
+    (void)scratch;
+    elements e = { .call = c, .step = step_copy, .a = &c->in[0], .y = &c->out[0] };
+    return run(dev, &e);
+}
+
+ct_accept ct_cpu_accumulate_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    if (c->in[1].desc.dtype != CT_F32) return ct_accept_no(CT_CPU_NO_TYPE);
+    return accept_floats(c);
+}
+
+ct_status ct_cpu_accumulate_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)s;
+    (void)scratch;
+    elements e = { .call = c, .step = step_accumulate, .a = &c->in[0], .y = &c->in[1] };
+    return run(dev, &e);
+}
+
+ct_accept ct_cpu_dropout_apply_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    if (!ct_cpu_type(c->in[0].desc.dtype) || !ct_cpu_type(c->out[0].desc.dtype)) return ct_accept_no(CT_CPU_NO_TYPE);
+    if (c->in[1].desc.dtype != CT_U8) return ct_accept_no("cpu: the mask is not u8");
+    return ct_accept_yes(0);
+}
+
+ct_status ct_cpu_dropout_apply_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)s;
+    (void)scratch;
+    elements e = { .call = c, .step = step_dropout, .a = &c->in[0], .y = &c->out[0] };
+    return run(dev, &e);
+}

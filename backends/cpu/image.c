@@ -1,0 +1,147 @@
+/* preprocess: one sample an item. A sample that is neither resized nor augmented goes through a table of 256 values;
+ * the others are sampled into an f64 plane in scratch, blurred there along rows and then columns (the kernel is a
+ * product), and finished. */
+#include "config.h"
+
+#include "backends/cpu/cpu.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "ops/math/image_math.h"
+
+typedef struct image {
+    const ct_kern *kern;
+    const ct_call *call;
+    int64_t hs, ws, channels, elements; /* elements of one output image */
+    bool plain;                         /* output size = source size */
+    float table[3][256]; /* result of each byte in channels 0, 1, and 2 and beyond, when plain and not augmented */
+    char *threads;
+    size_t per_thread;
+} image;
+
+#define LINE 1024 /* elements converted at a time */
+
+static size_t lay_out(image *g, int threads, void *base)
+{
+    ct_carve t = { NULL, 0 };
+    if (!g->plain || g->call->attrs.image.augment) {
+        ct_carve_take(&t, (size_t)g->elements * sizeof(double));
+        ct_carve_take(&t, (size_t)g->elements * sizeof(double));
+    }
+    g->per_thread = t.used;
+    g->threads = base;
+    return g->per_thread * (size_t)threads;
+}
+
+static image make(const ct_device *dev, const ct_call *c)
+{
+    image g = { .kern = dev->kern,
+                .call = c,
+                .hs = c->in[0].desc.dim[1],
+                .ws = c->in[0].desc.dim[2],
+                .channels = c->in[0].desc.dim[3] };
+    const ct_image_attrs *a = &c->attrs.image;
+    g.elements = a->out_h * a->out_w * g.channels;
+    g.plain = a->out_h == g.hs && a->out_w == g.ws;
+    return g;
+}
+
+static int64_t clamp_index(int64_t i, int64_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
+
+/* One axis of the blur: n lines of `count` cells, `step` apart, in groups of `inner` neighbours; border cells are
+ * repeated. */
+static void blur(const ct_image_draw *d, const double *in, double *out, int64_t outer, int64_t count, int64_t inner)
+{
+    for (int64_t o = 0; o < outer; o++, in += count * inner, out += count * inner)
+        for (int64_t i = 0; i < count; i++)
+            for (int64_t k = 0; k < inner; k++) {
+                double sum = d->tap[0] * in[i * inner + k];
+                for (int r = 1; r <= d->radius; r++)
+                    sum += d->tap[r] *
+                           (in[clamp_index(i - r, count) * inner + k] + in[clamp_index(i + r, count) * inner + k]);
+                out[i * inner + k] = sum;
+            }
+}
+
+static void sample_item(void *arg, int64_t item, int thread)
+{
+    const image *g = arg;
+    const ct_image_attrs *a = &g->call->attrs.image;
+    const int32_t *index = (const int32_t *)g->call->in[1].data + 3 * item;
+    const ct_tensor *out = &g->call->out[0];
+    const uint8_t *src = (const uint8_t *)g->call->in[0].data + index[0] * g->hs * g->ws * g->channels;
+    const ct_image_draw d = ct_image_draw_sample(a, g->hs, g->ws, index[1], index[2]);
+    const int64_t at = item * g->elements;
+    float line[LINE];
+    if (g->plain && !d.augmented) {
+        for (int64_t i = 0; i < g->elements; i += LINE) {
+            const int64_t n = ct_min64(LINE, g->elements - i);
+            float *y = ct_cpu_write(out->desc.dtype, out->data, at + i, line);
+            int64_t ch = i % g->channels;
+            for (int64_t k = 0; k < n; k++) {
+                y[k] = g->table[ch < 2 ? ch : 2][src[i + k]];
+                if (++ch == g->channels) ch = 0;
+            }
+            ct_cpu_write_end(g->kern, out->desc.dtype, out->data, at + i, n, y);
+        }
+        return;
+    }
+    ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
+    double *plane = ct_carve_take(&t, (size_t)g->elements * sizeof(double)),
+           *other = ct_carve_take(&t, (size_t)g->elements * sizeof(double));
+    double *v = plane;
+    for (int64_t i = 0; i < a->out_h; i++)
+        for (int64_t j = 0; j < a->out_w; j++) {
+            const ct_image_point p = ct_image_locate(&d, g->hs, g->ws, i, j);
+            for (int64_t ch = 0; ch < g->channels; ch++)
+                *v++ = ct_image_fetch(src, g->ws, g->channels, &p, ch, a->fill);
+        }
+    if (d.radius > 0) {
+        blur(&d, plane, other, a->out_h, a->out_w, g->channels);
+        blur(&d, other, plane, 1, a->out_h, a->out_w * g->channels);
+    }
+    for (int64_t i = 0; i < g->elements; i += LINE) { /* LINE is a multiple of 4: whole blocks of random numbers */
+        const int64_t n = ct_min64(LINE, g->elements - i);
+        float *y = ct_cpu_write(out->desc.dtype, out->data, at + i, line);
+        for (int64_t k = 0; k < n; k += 4) {
+            double normal[4] = { 0 };
+            if (d.noise > 0) ct_image_noise4(&d, (uint64_t)(i + k) >> 2, normal);
+            for (int64_t e = 0; e < 4 && k + e < n; e++) {
+                const int64_t at_e = i + k + e;
+                y[k + e] = (float)ct_image_finish(a, &d, plane[at_e], normal[e], at_e % g->channels);
+            }
+        }
+        ct_cpu_write_end(g->kern, out->desc.dtype, out->data, at + i, n, y);
+    }
+}
+
+ct_accept ct_cpu_preprocess_accept(const ct_device *dev, const ct_call *c)
+{
+    if (c->in[0].desc.dtype != CT_U8) return ct_accept_no("cpu: the source is not u8");
+    if (c->in[1].desc.dtype != CT_I32) return ct_accept_no("cpu: the index is not i32");
+    if (!ct_cpu_type(c->out[0].desc.dtype)) return ct_accept_no(CT_CPU_NO_TYPE);
+    image g = make(dev, c);
+    return ct_accept_yes(lay_out(&g, dev->threads, NULL));
+}
+
+ct_status ct_cpu_preprocess_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)s;
+    const int64_t images = c->in[0].desc.dim[0], samples = c->in[1].desc.dim[0];
+    const int32_t *index = c->in[1].data;
+    for (int64_t n = 0; n < samples; n++)
+        if (index[3 * n] < 0 || index[3 * n] >= images)
+            return ct_fail(CT_EINVAL, "preprocess: index row %" PRId64 " asks for image %" PRId32 " of %" PRId64, n,
+                           index[3 * n], images);
+    image g = make(dev, c);
+    lay_out(&g, dev->threads, scratch);
+    if (g.plain) {
+        ct_image_draw d = { .augmented = false };
+        for (int ch = 0; ch < 3; ch++)
+            for (int v = 0; v < 256; v++)
+                g.table[ch][v] = (float)ct_image_finish(&c->attrs.image, &d, (double)v, 0, ch);
+    }
+    ct_cpu_for(dev, samples, sample_item, &g);
+    return CT_OK;
+}

@@ -1,0 +1,119 @@
+/* The inner loops of the CPU backend, compiled once per instruction set (kern_base.c, kern_avx2.c, kern_avx512.c from
+ * the bodies kern_*.h) and chosen when a device is opened. Kernels are leaves: they know nothing of threads, scratch or
+ * calls, take f32 arrays that need no alignment beyond an element's, and give the same bits for the same arguments
+ * wherever they lie. */
+#ifndef CT_CPU_KERN_H
+#define CT_CPU_KERN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ops/math/optim_math.h"
+
+/* Product of gathered rows with a packed block of columns:
+ *
+ *   out[p][k] = start + sum over t, c of in[t*in_stride + p][c_first + c] * w[(t*c_stride + c)*kw + k]
+ *
+ * for 0 <= p < np, 0 <= k < kn, with start = out[p][k] if accumulate, else bias[k], else 0. Convolution: p are pixels,
+ * t filter taps, c channels, k filters. */
+typedef struct ct_igemm {
+    const float *const *in; /* [taps][in_stride] rows of at least c_first + c floats */
+    int64_t in_stride;      /* pointers from one tap to the next, >= np */
+    float *const *out;      /* [np] rows of at least kn floats */
+    int64_t np, taps, c;
+    int64_t c_first;   /* added to every row pointer: a slice of the channels */
+    const float *w;    /* [taps][c_stride][kw], from the slice's first row on */
+    int64_t c_stride;  /* rows of w from one tap to the next, >= c */
+    int64_t kn, kw;    /* columns stored; width of w's rows, floats: kn rounded up to a multiple of vl, at most nr */
+    const float *bias; /* [kn] or NULL */
+    bool accumulate;
+} ct_igemm;
+
+/* Sum of outer products: dw[c*ldw + k] (+)= sum over p of in[p][c] * dy[p*ldy + k], 0 <= c < c_n, 0 <= k < kw. */
+typedef struct ct_wgemm {
+    const float *const *in;        /* [np] rows of at least c_n floats */
+    const float *dy;               /* [np] rows, ldy floats apart, of at least kw floats */
+    int64_t np, c_n, kw, ldy, ldw; /* kw: a multiple of vl, at most nr */
+    float *dw;                     /* [c_n] rows */
+    bool accumulate;
+} ct_wgemm;
+
+/* A block of rows of a [rows, cols] matrix seen by the batch-norm kernels; rows are `ld` floats apart. */
+typedef struct ct_bn_block {
+    int64_t rows, cols, ld;
+    const float *x, *add, *dy, *y; /* add, y may be NULL; y: the ReLU's output, rows where y <= 0 give no gradient */
+    const float *mean, *scale, *shift, *bias; /* [cols] per-channel numbers; meaning stands beside each kernel */
+    float *out, *out2;                        /* out2 may be NULL */
+    bool relu;
+} ct_bn_block;
+
+typedef struct ct_kern {
+    const char *name; /* "avx512", "avx2", "base" */
+    int vl;           /* floats of a vector */
+    int nr;           /* widest block of columns, floats: a small multiple of vl */
+
+    void (*igemm)(const ct_igemm *a);
+    void (*wgemm)(const ct_wgemm *a);
+
+    /* 16-bit floats <-> f32; n elements. */
+    void (*from_bf16)(int64_t n, const uint16_t *x, float *y);
+    void (*to_bf16)(int64_t n, const float *x, uint16_t *y);
+    void (*from_f16)(int64_t n, const uint16_t *x, float *y);
+    void (*to_f16)(int64_t n, const float *x, uint16_t *y);
+
+    void (*add)(int64_t n, const float *a, const float *b, float *y);
+    void (*mul)(int64_t n, const float *a, const float *b, float *y);
+    /* y = alpha*x + beta*y; beta 0 does not read y */
+    void (*axpby)(int64_t n, float alpha, const float *x, float beta, float *y);
+    /* y = mask ? x*s : 0 */
+    void (*mask_scale)(int64_t n, const float *x, const uint8_t *mask, float s, float *y);
+    /* y = x < 0 ? alpha*x : x; NaN stays */
+    void (*leaky)(int64_t n, const float *x, float alpha, float *y);
+    /* dx = y > 0 ? dy : alpha*dy */
+    void (*leaky_bwd)(int64_t n, const float *dy, const float *y, float alpha, float *dx);
+    /* dy*y*(1-y) */
+    void (*sigmoid_bwd)(int64_t n, const float *dy, const float *y, float *dx);
+    /* dy*(1-y*y) */
+    void (*tanh_bwd)(int64_t n, const float *dy, const float *y, float *dx);
+    /* y += a*b */
+    void (*mac)(int64_t n, const float *a, const float *b, float *y);
+
+    /* sum[c] += sum over rows of x[r*ld + c] */
+    void (*col_sums)(int64_t rows, int64_t cols, int64_t ld, const float *x, double *sum);
+    /* sum of x^2; *finite is cleared when an element is NaN or infinite */
+    double (*sum_squares)(int64_t n, const float *x, bool *finite);
+
+    /* s[c] += sum of x - shift, q[c] += sum of (x - shift)^2 */
+    void (*bn_stats)(const ct_bn_block *b, double *s, double *q);
+    /* out = (x - mean)*scale + bias [+ add], with relu: max(0, .) */
+    void (*bn_apply)(const ct_bn_block *b);
+    /* g = y given and y <= 0 ? 0 : dy; s[c] += sum of g, q[c] += sum of g*(x - mean) */
+    void (*bn_bwd_sums)(const ct_bn_block *b, double *s, double *q);
+    /* out = scale*g + shift*(x - mean) + bias; out2 = g */
+    void (*bn_bwd_apply)(const ct_bn_block *b);
+
+    /* Pools over a row of windows, n of them, c channels each; window i's cell t begins at x + i*step + off[t]
+     * (floats). y[i*c + ch] = largest cell, code its number[t]; the first of equals, and the first NaN before all. taps
+     * >= 1. */
+    void (*max_row)(int64_t n, int64_t c, const float *x, int64_t step, int64_t taps, const int64_t *off,
+                    const int32_t *number, float *y, uint8_t *code);
+    /* dx[i*dx_step + ch] = sum over t of code[i*c + off[t] + ch] == number[t] ? dy[i*c + off[t] + ch] : 0 */
+    void (*max_row_bwd)(int64_t n, int64_t c, const float *dy, const uint8_t *code, int64_t taps, const int64_t *off,
+                        const int32_t *number, float *dx, int64_t dx_step);
+    /* y[i*y_step + ch] = factor * sum over t of x[i*step + off[t] + ch] */
+    void (*sum_row)(int64_t n, int64_t c, const float *x, int64_t step, int64_t taps, const int64_t *off, float factor,
+                    float *y, int64_t y_step);
+
+    /* Optimizer updates of n elements; the arithmetic is that of ops/math/optim_math.h. */
+    void (*adam)(int64_t n, const ct_adam_coef_f32 *coef, const float *g, float *p, float *m, float *v);
+    void (*sgd)(int64_t n, const ct_sgd_coef *coef, const float *g, float *p, float *buf);
+    void (*ema)(int64_t n, float d, float one_minus_d, const float *src, float *shadow);
+} ct_kern;
+
+extern const ct_kern ct_kern_base, ct_kern_avx2, ct_kern_avx512;
+
+/* The best set this processor runs. */
+const ct_kern *ct_kern_choose(void);
+
+#endif

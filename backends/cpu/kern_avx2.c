@@ -1,0 +1,38 @@
+/* The inner loops for x86 processors with AVX2, FMA and F16C: 8 floats a vector, 16 registers. */
+#include "config.h"
+
+#include "backends/cpu/kern.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/dtype.h"
+
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
+#else
+#pragma GCC push_options
+#pragma GCC target("avx2,fma,f16c")
+#endif
+
+#define KERN_VL 8
+#define KERN_NV 2
+#define KERN_MR 6
+#define KERN_F16C 1
+#define KERN_WIDEN(p) _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p)))
+#define KERN_TABLE ct_kern_avx2
+#define KERN_NAME "avx2"
+#include "backends/cpu/kern_conv.h"
+#include "backends/cpu/kern_vec.h"
+#include "backends/cpu/kern_table.h"
+
+#if defined(__clang__)
+#pragma clang attribute pop
+#else
+#pragma GCC pop_options
+#endif
+#else
+const ct_kern ct_kern_avx2 = { .name = NULL };
+#endif

@@ -1,0 +1,19 @@
+/* The inner loops in portable C for any processor: what the compiler's baseline has (SSE2 on x86-64, NEON on
+ * aarch64). */
+#include "config.h"
+
+#include "backends/cpu/kern.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/dtype.h"
+
+#define KERN_VL 4
+#define KERN_NV 2
+#define KERN_MR 6
+#define KERN_TABLE ct_kern_base
+#define KERN_NAME "base"
+#include "backends/cpu/kern_conv.h"
+#include "backends/cpu/kern_vec.h"
+#include "backends/cpu/kern_table.h"

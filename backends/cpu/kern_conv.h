@@ -1,0 +1,143 @@
+/* Body of the two matrix kernels. Included by kern_<isa>.c after it has set KERN_VL (floats of a vector), KERN_NV
+ * (vectors of a tile) and KERN_MR (rows of a tile), inside that file's target region. */
+
+typedef float vf __attribute__((vector_size(KERN_VL * 4)));                         /* a register */
+typedef float vfu __attribute__((vector_size(KERN_VL * 4), aligned(4), may_alias)); /* anywhere in memory */
+
+#define KERN_INLINE static inline __attribute__((always_inline))
+
+/* Loops over a tile must vanish, or its sums would live in memory. */
+#if defined(__clang__)
+#define KERN_UNROLL _Pragma("clang loop unroll(full)")
+#else
+#define KERN_UNROLL _Pragma("GCC unroll 8")
+#endif
+
+KERN_INLINE vf vload(const float *p) { return *(const vfu *)p; }
+KERN_INLINE void vstore(float *p, vf v) { *(vfu *)p = v; }
+KERN_INLINE vf vsplat(float s) { return s - (vf){ 0 }; }
+
+/* One tile: mr rows by nv vectors of columns, all sums in registers. mr and nv are constants where this is inlined. */
+KERN_INLINE void igemm_tile(const ct_igemm *a, int64_t p, const int mr, const int nv)
+{
+    vf acc[KERN_MR][KERN_NV];
+    const int64_t kn = a->kn;
+    const bool whole = kn == nv * KERN_VL;
+    float edge[KERN_NV * KERN_VL];
+
+    KERN_UNROLL
+    for (int i = 0; i < mr; i++) {
+        const float *src = a->accumulate ? a->out[p + i] : a->bias;
+        if (src && !whole) {
+            for (int64_t k = 0; k < nv * KERN_VL; k++) edge[k] = k < kn ? src[k] : 0;
+            src = edge;
+        }
+        KERN_UNROLL
+        for (int v = 0; v < nv; v++) acc[i][v] = src ? vload(src + v * KERN_VL) : vsplat(0);
+    }
+    const float *w = a->w;
+    for (int64_t t = 0; t < a->taps; t++, w += (a->c_stride - a->c) * nv * KERN_VL) {
+        const float *x[KERN_MR];
+        KERN_UNROLL
+        for (int i = 0; i < mr; i++) x[i] = a->in[t * a->in_stride + p + i] + a->c_first;
+        for (int64_t c = 0; c < a->c; c++, w += nv * KERN_VL) {
+            vf b[KERN_NV];
+            KERN_UNROLL
+            for (int v = 0; v < nv; v++) b[v] = vload(w + v * KERN_VL);
+            KERN_UNROLL
+            for (int i = 0; i < mr; i++) {
+                vf s = vsplat(x[i][c]);
+                KERN_UNROLL
+                for (int v = 0; v < nv; v++) acc[i][v] += s * b[v];
+            }
+        }
+    }
+    KERN_UNROLL
+    for (int i = 0; i < mr; i++) {
+        float *dst = whole ? a->out[p + i] : edge;
+        KERN_UNROLL
+        for (int v = 0; v < nv; v++) vstore(dst + v * KERN_VL, acc[i][v]);
+        if (!whole)
+            for (int64_t k = 0; k < kn; k++) a->out[p + i][k] = edge[k];
+    }
+}
+
+KERN_INLINE void igemm_rows(const ct_igemm *a, const int nv)
+{
+    int64_t p = 0;
+    for (; p + KERN_MR <= a->np; p += KERN_MR) igemm_tile(a, p, KERN_MR, nv);
+    for (; p + 2 <= a->np; p += 2) igemm_tile(a, p, 2, nv);
+    if (p < a->np) igemm_tile(a, p, 1, nv);
+}
+
+static void igemm(const ct_igemm *a)
+{
+    switch (a->kw / KERN_VL) {
+    case 1: igemm_rows(a, 1); break;
+#if KERN_NV >= 2
+    case 2: igemm_rows(a, 2); break;
+#endif
+#if KERN_NV >= 4
+    case 3: igemm_rows(a, 3); break;
+    case 4: igemm_rows(a, 4); break;
+#endif
+    default: break;
+    }
+}
+
+/* A block's sums begin at zero and are added to dw at the end: far more accurate than one long sum. */
+KERN_INLINE void wgemm_tile(const ct_wgemm *a, int64_t c, const int mr, const int nv)
+{
+    vf acc[KERN_MR][KERN_NV];
+    KERN_UNROLL
+    for (int i = 0; i < mr; i++) {
+        KERN_UNROLL
+        for (int v = 0; v < nv; v++) acc[i][v] = vsplat(0);
+    }
+    const float *dy = a->dy;
+    for (int64_t p = 0; p < a->np; p++, dy += a->ldy) {
+        const float *x = a->in[p] + c;
+        vf b[KERN_NV];
+        KERN_UNROLL
+        for (int v = 0; v < nv; v++) b[v] = vload(dy + v * KERN_VL);
+        KERN_UNROLL
+        for (int i = 0; i < mr; i++) {
+            vf s = vsplat(x[i]);
+            KERN_UNROLL
+            for (int v = 0; v < nv; v++) acc[i][v] += s * b[v];
+        }
+    }
+    KERN_UNROLL
+    for (int i = 0; i < mr; i++) {
+        KERN_UNROLL
+        for (int v = 0; v < nv; v++) {
+            float *dst = a->dw + (c + i) * a->ldw + v * KERN_VL;
+            vstore(dst, a->accumulate ? vload(dst) + acc[i][v] : acc[i][v]);
+        }
+    }
+}
+
+KERN_INLINE void wgemm_rows(const ct_wgemm *a, const int nv)
+{
+    int64_t c = 0;
+    for (; c + KERN_MR <= a->c_n; c += KERN_MR) wgemm_tile(a, c, KERN_MR, nv);
+    if (KERN_MR > 4)
+        for (; c + 4 <= a->c_n; c += 4) wgemm_tile(a, c, 4, nv);
+    for (; c + 2 <= a->c_n; c += 2) wgemm_tile(a, c, 2, nv);
+    if (c < a->c_n) wgemm_tile(a, c, 1, nv);
+}
+
+static void wgemm(const ct_wgemm *a)
+{
+    switch (a->kw / KERN_VL) {
+    case 1: wgemm_rows(a, 1); break;
+#if KERN_NV >= 2
+    case 2: wgemm_rows(a, 2); break;
+#endif
+#if KERN_NV >= 4
+    case 3: wgemm_rows(a, 3); break;
+    case 4: wgemm_rows(a, 4); break;
+#endif
+    default: break;
+    }
+}

@@ -1,0 +1,330 @@
+/* batchnorm, batchnorm_infer, batchnorm_bwd. Rows are cut into pieces, the same for any number of threads. Training
+ * forward reads x twice: sums of every piece about a value near its own mean, added up in f64 (Chan, Golub & LeVeque's
+ * pairwise formula), then y. Backward reads its inputs twice: the two sums, then dx. The second pass goes backwards, so
+ * that it begins with what the first left in the cache. 16-bit tensors pass through f32 blocks on the stack. */
+#include "config.h"
+
+#include "backends/cpu/cpu.h"
+
+#include <math.h>
+#include <string.h>
+
+#define TILE_ROWS 64
+#define TILE_COLS 128 /* three or four such tiles of f32 lie on a thread's stack: 32 KiB each */
+
+typedef struct norm {
+    const ct_kern *kern;
+    ct_tensor x, add, dy, y, out, out2; /* absent ones have ndim -1 */
+    int64_t rows, cols;
+    ct_pieces pieces;
+    bool relu, whole;                            /* whole: all tensors f32, so that kernels take full rows */
+    double *part_s, *part_q;                     /* [pieces][cols] */
+    float *mean, *scale, *shift, *bias, *origin; /* [cols]; origin [pieces][cols] */
+} norm;
+
+static bool given(const ct_tensor *t) { return t->desc.ndim >= 0; }
+
+static const float *rows_at(const norm *g, const ct_tensor *t, int64_t r, int64_t rows, int64_t c, int64_t cols,
+                            float *buf)
+{
+    if (!given(t)) return NULL;
+    if (g->whole) return (const float *)t->data + r * g->cols;
+    for (int64_t i = 0; i < rows; i++)
+        ct_cpu_to_f32(g->kern, t->desc.dtype, t->data, (r + i) * g->cols + c, cols, buf + i * cols);
+    return buf;
+}
+
+static float *out_at(const norm *g, const ct_tensor *t, int64_t r, float *buf)
+{
+    if (!given(t)) return NULL;
+    return g->whole ? (float *)t->data + r * g->cols : buf;
+}
+
+static void out_end(const norm *g, const ct_tensor *t, int64_t r, int64_t rows, int64_t c, int64_t cols,
+                    const float *buf)
+{
+    if (!given(t) || g->whole) return;
+    for (int64_t i = 0; i < rows; i++)
+        ct_cpu_to_type(g->kern, t->desc.dtype, buf + i * cols, cols, t->data, (r + i) * g->cols + c);
+}
+
+enum pass { STATS, APPLY, BWD_SUMS, BWD_APPLY };
+
+/* One pass over rows r0..r1-1; `at` is the piece's place in the partial sums. */
+static void walk(const norm *g, enum pass pass, int64_t r0, int64_t r1, int64_t at)
+{
+    const int64_t step_r = g->whole ? r1 - r0 : TILE_ROWS, step_c = g->whole ? g->cols : TILE_COLS;
+    float buf[3][TILE_ROWS * TILE_COLS];
+    for (int64_t r = r0; r < r1; r += step_r)
+        for (int64_t c = 0; c < g->cols; c += step_c) {
+            const int64_t rows = ct_min64(step_r, r1 - r), cols = ct_min64(step_c, g->cols - c);
+            ct_bn_block b = { .rows = rows, .cols = cols, .ld = cols, .relu = g->relu };
+            b.x = rows_at(g, &g->x, r, rows, c, cols, buf[0]);
+            b.mean = g->mean + c;
+            b.scale = g->scale + c;
+            b.shift = (pass == STATS ? g->origin + at : g->shift) + c;
+            b.bias = g->bias + c;
+            switch (pass) {
+            case STATS: g->kern->bn_stats(&b, g->part_s + at + c, g->part_q + at + c); break;
+            case APPLY:
+                b.add = rows_at(g, &g->add, r, rows, c, cols, buf[1]);
+                b.out = out_at(g, &g->out, r, buf[2]);
+                g->kern->bn_apply(&b);
+                out_end(g, &g->out, r, rows, c, cols, b.out);
+                break;
+            case BWD_SUMS:
+                b.dy = rows_at(g, &g->dy, r, rows, c, cols, buf[1]);
+                b.y = rows_at(g, &g->y, r, rows, c, cols, buf[2]);
+                g->kern->bn_bwd_sums(&b, g->part_s + at + c, g->part_q + at + c);
+                break;
+            case BWD_APPLY:
+                b.dy = rows_at(g, &g->dy, r, rows, c, cols, buf[1]);
+                b.y = rows_at(g, &g->y, r, rows, c, cols, buf[2]);
+                b.out = out_at(g, &g->out, r,
+                               buf[0]); /* the kernel reads an element's inputs before it writes its outputs */
+                b.out2 = out_at(g, &g->out2, r, buf[1]);
+                g->kern->bn_bwd_apply(&b);
+                out_end(g, &g->out, r, rows, c, cols, b.out);
+                out_end(g, &g->out2, r, rows, c, cols, b.out2);
+                break;
+            }
+        }
+}
+
+static void piece_rows(const norm *g, int64_t item, int64_t *r0, int64_t *r1)
+{
+    *r0 = item * g->pieces.size;
+    *r1 = ct_min64(g->rows, *r0 + g->pieces.size);
+}
+
+static void stats_item(void *arg, int64_t item, int thread)
+{
+    (void)thread;
+    const norm *g = arg;
+    int64_t r0, r1;
+    piece_rows(g, item, &r0, &r1);
+    /* About what to sum: the mean of a few rows of this piece, so that little is lost when squares are subtracted. */
+    const int64_t at = item * g->cols, samples = ct_min64(8, r1 - r0);
+    float *origin = g->origin + at, line[TILE_COLS];
+    double *s = g->part_s + at, *q = g->part_q + at;
+    for (int64_t c = 0; c < g->cols; c += TILE_COLS) {
+        const int64_t cols = ct_min64(TILE_COLS, g->cols - c);
+        for (int64_t i = 0; i < cols; i++) origin[c + i] = 0;
+        for (int64_t k = 0; k < samples; k++) {
+            ct_cpu_to_f32(g->kern, g->x.desc.dtype, g->x.data, (r0 + k * ((r1 - r0) / samples)) * g->cols + c, cols,
+                          line);
+            g->kern->axpby(cols, 1.0f / (float)samples, line, 1.0f, origin + c);
+        }
+    }
+    for (int64_t c = 0; c < g->cols; c++) s[c] = q[c] = 0;
+    walk(g, STATS, r0, r1, at);
+    /* Sums about the origin -> mean and sum of squares about it. */
+    const double n = (double)(r1 - r0);
+    for (int64_t c = 0; c < g->cols; c++) {
+        const double d = s[c] / n;
+        q[c] -= s[c] * d;
+        s[c] = (double)origin[c] + d;
+    }
+}
+
+static void apply_item(void *arg, int64_t item, int thread)
+{
+    (void)thread;
+    const norm *g = arg;
+    int64_t r0, r1;
+    piece_rows(g, g->pieces.count - 1 - item, &r0, &r1);
+    walk(g, APPLY, r0, r1, 0);
+}
+
+static void bwd_sums_item(void *arg, int64_t item, int thread)
+{
+    (void)thread;
+    const norm *g = arg;
+    int64_t r0, r1;
+    piece_rows(g, item, &r0, &r1);
+    const int64_t at = item * g->cols;
+    for (int64_t c = 0; c < g->cols; c++) g->part_s[at + c] = g->part_q[at + c] = 0;
+    walk(g, BWD_SUMS, r0, r1, at);
+}
+
+static void bwd_apply_item(void *arg, int64_t item, int thread)
+{
+    (void)thread;
+    const norm *g = arg;
+    int64_t r0, r1;
+    piece_rows(g, g->pieces.count - 1 - item, &r0, &r1);
+    walk(g, BWD_APPLY, r0, r1, 0);
+}
+
+static size_t lay_out(norm *g, bool sums, bool origins, void *base)
+{
+    ct_carve c = { base, 0 };
+    const size_t cols = (size_t)g->cols, parts = (size_t)(g->pieces.count * g->cols);
+    g->mean = ct_carve_take(&c, cols * 4);
+    g->scale = ct_carve_take(&c, cols * 4);
+    g->shift = ct_carve_take(&c, cols * 4);
+    g->bias = ct_carve_take(&c, cols * 4);
+    if (sums) {
+        g->part_s = ct_carve_take(&c, parts * sizeof(double));
+        g->part_q = ct_carve_take(&c, parts * sizeof(double));
+    }
+    if (origins) g->origin = ct_carve_take(&c, parts * 4);
+    return c.used;
+}
+
+static norm make(const ct_device *dev, const ct_tensor *x)
+{
+    norm g = { .kern = dev->kern, .x = *x };
+    g.add.desc = g.dy.desc = g.y.desc = g.out.desc = g.out2.desc = ct_absent_desc();
+    g.cols = x->desc.ndim > 0 ? x->desc.dim[x->desc.ndim - 1] : 1;
+    g.rows = 1;
+    for (int i = 0; i + 1 < x->desc.ndim; i++) g.rows *= x->desc.dim[i];
+    g.pieces = ct_cpu_pieces(g.rows, TILE_ROWS, ct_max64(TILE_ROWS, 16384 / ct_max64(1, g.cols)));
+    return g;
+}
+
+static norm make_forward(const ct_device *dev, const ct_call *c)
+{
+    norm g = make(dev, &c->in[0]);
+    if (c->nin > 5) g.add = c->in[5];
+    g.out = c->out[0];
+    g.relu = c->attrs.norm.act != 0;
+    g.whole = g.x.desc.dtype == CT_F32 && g.out.desc.dtype == CT_F32 && (!given(&g.add) || g.add.desc.dtype == CT_F32);
+    return g;
+}
+
+static norm make_backward(const ct_device *dev, const ct_call *c)
+{
+    norm g = make(dev, &c->in[1]);
+    g.dy = c->in[0];
+    if (c->nin > 5 && c->attrs.norm.act != 0) g.y = c->in[5];
+    g.out = c->out[0];
+    if (c->nout > 3) g.out2 = c->out[3];
+    g.whole = g.x.desc.dtype == CT_F32 && g.dy.desc.dtype == CT_F32 && g.out.desc.dtype == CT_F32 &&
+              (!given(&g.y) || g.y.desc.dtype == CT_F32) && (!given(&g.out2) || g.out2.desc.dtype == CT_F32);
+    return g;
+}
+
+/* The tensors with one element a pixel may have 16 bits; per-channel ones (first..last of in, and of out) are f32. */
+static const char *refuse(const ct_call *c, int first, int last, int out_first, int out_last)
+{
+    for (int i = 0; i < c->nin; i++) {
+        if (!ct_present(&c->in[i])) continue;
+        const ct_dtype d = c->in[i].desc.dtype;
+        if (i >= first && i <= last ? d != CT_F32 : !ct_cpu_type(d)) return CT_CPU_NO_TYPE;
+    }
+    for (int i = 0; i < c->nout; i++) {
+        if (!ct_present(&c->out[i])) continue;
+        const ct_dtype d = c->out[i].desc.dtype;
+        if (i >= out_first && i <= out_last ? d != CT_F32 : !ct_cpu_type(d)) return CT_CPU_NO_TYPE;
+    }
+    return NULL;
+}
+
+ct_accept ct_cpu_batchnorm_accept(const ct_device *dev, const ct_call *c)
+{
+    const char *no = refuse(c, 1, 4, 1, 2);
+    if (no) return ct_accept_no(no);
+    norm g = make_forward(dev, c);
+    if (g.rows < 2) return ct_accept_no("cpu: one value per channel has no variance");
+    return ct_accept_yes(lay_out(&g, true, true, NULL));
+}
+
+ct_status ct_cpu_batchnorm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)s;
+    norm g = make_forward(dev, c);
+    lay_out(&g, true, true, scratch);
+    ct_cpu_for(dev, g.pieces.count, stats_item, &g);
+
+    const ct_norm_attrs *a = &c->attrs.norm;
+    const float *gamma = c->in[1].data, *beta = c->in[2].data;
+    float *run_mean = c->in[3].data, *run_var = c->in[4].data, *mean_out = c->out[1].data, *invstd_out = c->out[2].data;
+    const double n = (double)g.rows;
+    for (int64_t k = 0; k < g.cols; k++) {
+        double mean = 0, m2 = 0;
+        for (int64_t i = 0; i < g.pieces.count; i++) {
+            int64_t r0, r1;
+            piece_rows(&g, i, &r0, &r1);
+            mean += g.part_s[i * g.cols + k] * ((double)(r1 - r0) / n);
+        }
+        for (int64_t i = 0; i < g.pieces.count; i++) {
+            int64_t r0, r1;
+            piece_rows(&g, i, &r0, &r1);
+            const double d = g.part_s[i * g.cols + k] - mean;
+            m2 += g.part_q[i * g.cols + k] + d * d * (double)(r1 - r0);
+        }
+        if (m2 < 0) m2 = 0; /* rounding; NaN stays */
+        const double invstd = 1 / sqrt(m2 / n + a->eps);
+        if (a->update_stats) {
+            run_mean[k] = (float)((1 - a->momentum) * (double)run_mean[k] + a->momentum * mean);
+            run_var[k] = (float)((1 - a->momentum) * (double)run_var[k] + a->momentum * (m2 / (n - 1)));
+        }
+        const double scale = (double)gamma[k] * invstd;
+        mean_out[k] = g.mean[k] = (float)mean;
+        invstd_out[k] = (float)invstd;
+        g.scale[k] = (float)scale;
+        g.bias[k] = (float)((double)beta[k] - (mean - (double)g.mean[k]) * scale); /* what rounding the mean lost */
+    }
+    ct_cpu_for(dev, g.pieces.count, apply_item, &g);
+    return CT_OK;
+}
+
+ct_accept ct_cpu_batchnorm_infer_accept(const ct_device *dev, const ct_call *c)
+{
+    const char *no = refuse(c, 1, 4, 1, 0);
+    if (no) return ct_accept_no(no);
+    norm g = make_forward(dev, c);
+    return ct_accept_yes(lay_out(&g, false, false, NULL));
+}
+
+ct_status ct_cpu_batchnorm_infer_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)s;
+    norm g = make_forward(dev, c);
+    lay_out(&g, false, false, scratch);
+    const float *gamma = c->in[1].data, *beta = c->in[2].data, *mean = c->in[3].data, *var = c->in[4].data;
+    for (int64_t k = 0; k < g.cols; k++) {
+        g.mean[k] = mean[k];
+        g.scale[k] = (float)((double)gamma[k] / sqrt((double)var[k] + c->attrs.norm.eps));
+        g.bias[k] = beta[k];
+    }
+    ct_cpu_for(dev, g.pieces.count, apply_item, &g);
+    return CT_OK;
+}
+
+ct_accept ct_cpu_batchnorm_bwd_accept(const ct_device *dev, const ct_call *c)
+{
+    const char *no = refuse(c, 2, 4, 1, 2);
+    if (no) return ct_accept_no(no);
+    if (c->attrs.norm.act != 0 && (c->nin < 6 || !ct_present(&c->in[5]))) return ct_accept_no("cpu: act=relu needs y");
+    norm g = make_backward(dev, c);
+    return ct_accept_yes(lay_out(&g, true, false, NULL));
+}
+
+ct_status ct_cpu_batchnorm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)s;
+    norm g = make_backward(dev, c);
+    lay_out(&g, true, false, scratch);
+    const float *gamma = c->in[2].data, *mean = c->in[3].data, *invstd = c->in[4].data;
+    float *dgamma = c->out[1].data, *dbeta = c->out[2].data;
+    memcpy(g.mean, mean, (size_t)g.cols * sizeof *mean);
+    ct_cpu_for(dev, g.pieces.count, bwd_sums_item, &g);
+    const double n = (double)g.rows;
+    for (int64_t k = 0; k < g.cols; k++) {
+        double sum = 0, sum_x = 0;
+        for (int64_t i = 0; i < g.pieces.count; i++) {
+            sum += g.part_s[i * g.cols + k];
+            sum_x += g.part_q[i * g.cols + k];
+        }
+        const double is = (double)invstd[k], scale = (double)gamma[k] * is;
+        dgamma[k] = (float)(sum_x * is);
+        dbeta[k] = (float)sum;
+        g.scale[k] = (float)scale;
+        g.shift[k] = (float)(-scale * is * is * sum_x / n);
+        g.bias[k] = (float)(-scale * sum / n);
+    }
+    ct_cpu_for(dev, g.pieces.count, bwd_apply_item, &g);
+    return CT_OK;
+}

@@ -1,0 +1,13 @@
+# The CPU backend: built in.
+libcaptrain_cpu_la_SOURCES += \
+	backends/cpu/activation.c backends/cpu/backend.c backends/cpu/blas.c backends/cpu/conv.c backends/cpu/conv.h \
+	backends/cpu/conv_wgrad.c backends/cpu/convert.c backends/cpu/cpu.h backends/cpu/depthwise.c backends/cpu/elementwise.c backends/cpu/image.c \
+	backends/cpu/info.c backends/cpu/kern.h backends/cpu/kern_avx2.c backends/cpu/kern_avx512.c backends/cpu/kern_base.c \
+	backends/cpu/kern_choose.c backends/cpu/kern_conv.h backends/cpu/kern_table.h backends/cpu/kern_vec.h \
+	backends/cpu/linear.c backends/cpu/norm.c backends/cpu/optim.c backends/cpu/parallel.c backends/cpu/pool.c
+
+include $(top_srcdir)/backends/cpu/ref/room.mk
+
+check_PROGRAMS += tests/check_cpu_backend
+tests_check_cpu_backend_SOURCES = tests/check_cpu_backend.c
+tests_check_cpu_backend_LDADD = $(CT_TEST_LIBS)
