@@ -1,0 +1,260 @@
+#include "config.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/philox.h"
+#include "exec/internal.h"
+
+/* ---- making and freeing ---- */
+
+static ct_status allocate(ct_arenas *s, ct_arena a, int64_t bytes)
+{
+    s->bytes[a] = (size_t)bytes;
+    if (s->planned_only || bytes == 0) return CT_OK;
+    CT_TRY(s->backend->alloc(s->device, (size_t)bytes, ct_arena_name(a), &s->base[a]));
+    return s->backend->clear(s->device, s->stream, s->base[a], (size_t)bytes);
+}
+
+ct_status ct_arenas_create(const ct_backend *b, const ct_device_opts *opts, const ct_layout *layout,
+                           const ct_arenas_needs *needs, bool planned_only, ct_arenas **out)
+{
+    *out = NULL;
+    ct_arenas *s = ct_calloc(1, sizeof *s, "arenas");
+    if (!s) return CT_ENOMEM;
+    s->backend = b;
+    s->opts = *opts;
+    s->layout = *layout;
+    s->planned_only = planned_only;
+    ct_status st;
+    CT_GOTO(st, b->open(opts, &s->device));
+    CT_GOTO(st, b->stream_create(s->device, &s->stream));
+    int64_t size = (int64_t)ct_dtype_size(layout->dtype);
+    int64_t param = layout->param_elems * size, buffer = layout->buffer_elems * size;
+    CT_GOTO(st, allocate(s, CT_ARENA_PARAM, param));
+    CT_GOTO(st, allocate(s, CT_ARENA_BUFFER, buffer));
+    if (needs->train) CT_GOTO(st, allocate(s, CT_ARENA_GRAD, param));
+    if (needs->accumulate) CT_GOTO(st, allocate(s, CT_ARENA_GACC, param));
+    if (needs->moments >= 1) CT_GOTO(st, allocate(s, CT_ARENA_OPT1, param));
+    if (needs->moments >= 2) CT_GOTO(st, allocate(s, CT_ARENA_OPT2, param));
+    if (needs->ema) {
+        CT_GOTO(st, allocate(s, CT_ARENA_EMA, param));
+        CT_GOTO(st, allocate(s, CT_ARENA_EMABUF, buffer));
+    }
+    CT_GOTO(st, allocate(s, CT_ARENA_STATE, CT_STATE_COUNT * (int64_t)sizeof(double)));
+    CT_GOTO(st, allocate(s, CT_ARENA_METRIC, CT_METRIC_COUNT * (int64_t)sizeof(double)));
+    if (!planned_only) {
+        const double state[CT_STATE_COUNT] = { [CT_STATE_LOSS_SCALE] = 1, [CT_STATE_CLIP_COEF] = 1 };
+        CT_GOTO(st, ct_arenas_set_state(s, state));
+    }
+    *out = s;
+    return CT_OK;
+fail:
+    ct_arenas_free(s);
+    return st;
+}
+
+void ct_arenas_free(ct_arenas *s)
+{
+    if (!s) return;
+    if (s->device) {
+        if (s->stream) s->backend->stream_sync(s->device, s->stream);
+        for (int a = 0; a < CT_ARENA_COUNT; a++)
+            if (s->base[a]) s->backend->free(s->device, s->base[a]);
+        if (s->stream) s->backend->stream_destroy(s->device, s->stream);
+        s->backend->close(s->device);
+    }
+    ct_free(s);
+}
+
+/* ---- ACT and INPUT grow ---- */
+
+/* Replaces one arena by a larger one. Where both do not fit at once the old one goes first; should even its own size
+ * then not be had again, the arena is empty and plans say so when they are run. */
+static ct_status grow_one(ct_arenas *s, ct_arena a, size_t bytes)
+{
+    if (bytes <= s->bytes[a]) return CT_OK;
+    const ct_backend *b = s->backend;
+    if (s->planned_only) {
+        s->bytes[a] = bytes;
+        return CT_OK;
+    }
+    CT_TRY(b->stream_sync(s->device, s->stream));
+    void *p = NULL;
+    ct_status st = b->alloc(s->device, bytes, ct_arena_name(a), &p);
+    if (st != CT_OK && s->base[a]) {
+        b->free(s->device, s->base[a]);
+        s->base[a] = NULL;
+        st = b->alloc(s->device, bytes, ct_arena_name(a), &p);
+        if (st != CT_OK && b->alloc(s->device, s->bytes[a], ct_arena_name(a), &s->base[a]) != CT_OK) {
+            s->base[a] = NULL;
+            s->bytes[a] = 0;
+        }
+    }
+    if (st != CT_OK) return st;
+    if (s->base[a]) b->free(s->device, s->base[a]);
+    s->base[a] = p;
+    s->bytes[a] = bytes;
+    return CT_OK;
+}
+
+ct_status ct_arenas_grow(ct_arenas *s, int64_t act_bytes, int64_t input_bytes)
+{
+    ct_status st = grow_one(s, CT_ARENA_ACT, (size_t)act_bytes);
+    if (st == CT_OK) st = grow_one(s, CT_ARENA_INPUT, (size_t)input_bytes);
+    /* Also after a failure: an arena may have moved before the other could not be had. */
+    for (ct_plan *p = s->plans; p; p = ct_plan_next(p)) ct_plan_bind(p);
+    return st;
+}
+
+/* ---- access ---- */
+
+/* Where a parameter or buffer lies in `arena`. */
+static ct_status locate(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena arena, void **p, size_t *bytes)
+{
+    const ct_value *val = &g->values[v];
+    bool param = val->arena == CT_ARENA_PARAM, buffer = val->arena == CT_ARENA_BUFFER;
+    bool match = param ? (arena == CT_ARENA_PARAM || arena == CT_ARENA_GRAD || arena == CT_ARENA_GACC ||
+                          arena == CT_ARENA_OPT1 || arena == CT_ARENA_OPT2 || arena == CT_ARENA_EMA)
+                       : buffer && (arena == CT_ARENA_BUFFER || arena == CT_ARENA_EMABUF);
+    if (!match)
+        return ct_fail(CT_EINVAL, "'%s' lives in arena %s and has no place in %s", val->name, ct_arena_name(val->arena),
+                       ct_arena_name(arena));
+    if (!s->base[arena]) return ct_fail(CT_EINVAL, "'%s': this store has no arena %s", val->name, ct_arena_name(arena));
+    *bytes = ct_desc_bytes(&val->desc);
+    if (val->offset < 0 || (size_t)val->offset + *bytes > s->bytes[arena])
+        return ct_fail(CT_EINTERNAL, "'%s' lies outside arena %s", val->name, ct_arena_name(arena));
+    *p = (char *)s->base[arena] + val->offset;
+    return CT_OK;
+}
+
+static ct_status download(ct_arenas *s, void *host, const void *src, size_t bytes)
+{
+    CT_TRY(s->backend->download(s->device, s->stream, host, src, bytes));
+    return s->backend->stream_sync(s->device, s->stream);
+}
+
+static ct_status upload(ct_arenas *s, void *dst, const void *host, size_t bytes)
+{
+    CT_TRY(s->backend->upload(s->device, s->stream, dst, host, bytes));
+    return s->backend->stream_sync(s->device, s->stream);
+}
+
+ct_status ct_arenas_get(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena arena, void *host)
+{
+    void *p = NULL;
+    size_t bytes = 0;
+    CT_TRY(locate(s, g, v, arena, &p, &bytes));
+    return download(s, host, p, bytes);
+}
+
+ct_status ct_arenas_set(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena arena, const void *host)
+{
+    void *p = NULL;
+    size_t bytes = 0;
+    CT_TRY(locate(s, g, v, arena, &p, &bytes));
+    return upload(s, p, host, bytes);
+}
+
+static ct_status need_memory(const ct_arenas *s)
+{
+    return s->planned_only ? ct_fail(CT_EINVAL, "these arenas are planned only: there is no memory behind them")
+                           : CT_OK;
+}
+
+ct_status ct_arenas_get_state(ct_arenas *s, double state[CT_STATE_COUNT])
+{
+    CT_TRY(need_memory(s));
+    return download(s, state, s->base[CT_ARENA_STATE], CT_STATE_COUNT * sizeof(double));
+}
+
+ct_status ct_arenas_set_state(ct_arenas *s, const double state[CT_STATE_COUNT])
+{
+    CT_TRY(need_memory(s));
+    return upload(s, s->base[CT_ARENA_STATE], state, CT_STATE_COUNT * sizeof(double));
+}
+
+ct_status ct_arenas_get_metrics(ct_arenas *s, double metrics[CT_METRIC_COUNT], bool clear)
+{
+    CT_TRY(need_memory(s));
+    size_t bytes = CT_METRIC_COUNT * sizeof(double);
+    CT_TRY(download(s, metrics, s->base[CT_ARENA_METRIC], bytes));
+    return clear ? s->backend->clear(s->device, s->stream, s->base[CT_ARENA_METRIC], bytes) : CT_OK;
+}
+
+ct_status ct_arenas_reset_ema(ct_arenas *s)
+{
+    if (!s->base[CT_ARENA_EMA]) return CT_OK;
+    CT_TRY(s->backend->copy(s->device, s->stream, s->base[CT_ARENA_EMA], s->base[CT_ARENA_PARAM],
+                            s->bytes[CT_ARENA_PARAM]));
+    if (!s->base[CT_ARENA_EMABUF]) return CT_OK; /* a model without buffers */
+    return s->backend->copy(s->device, s->stream, s->base[CT_ARENA_EMABUF], s->base[CT_ARENA_BUFFER],
+                            s->bytes[CT_ARENA_BUFFER]);
+}
+
+/* ---- initial values ---- */
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp((*(const ct_value *const *)a)->name, (*(const ct_value *const *)b)->name);
+}
+
+/* Four draws a Philox block, one word (uniform) or half a block (normal) an element; rounded to f32 so that f64 models
+ * start equal. */
+static void draw(const ct_value *v, uint64_t seed, uint64_t number, void *host)
+{
+    int64_t n = ct_desc_numel(&v->desc);
+    double bound = v->init.bound;
+    ct_rng rng;
+    ct_rng_init(&rng, seed, CT_RNG_INIT, number);
+    for (int64_t i = 0; i < n; i++) {
+        double x = 0;
+        switch (v->init.kind) {
+        case CT_INIT_ZERO: break;
+        case CT_INIT_ONE: x = 1; break;
+        case CT_INIT_UNIFORM: x = ct_rng_uniform(&rng, -bound, bound); break;
+        case CT_INIT_NORMAL: x = bound * ct_rng_normal(&rng); break;
+        }
+        ct_store(v->desc.dtype, host, i, (double)(float)x);
+    }
+}
+
+ct_status ct_arenas_init(ct_arenas *s, const ct_graph *g, uint64_t seed)
+{
+    CT_TRY(need_memory(s));
+    ct_status st = CT_OK;
+    size_t n = 0, largest = 0;
+    void *host = NULL;
+    const ct_value **list = ct_calloc(g->nvalues + 1, sizeof *list, "parameter list");
+    if (!list) return CT_ENOMEM;
+    /* Ranges of the flat arenas are values there as well; only named parameters and buffers have an initialisation of
+     * their own. */
+    for (size_t i = 0; i < g->nvalues; i++) {
+        const ct_value *v = &g->values[i];
+        if (!ct_graph_is_weight(g, (ct_val)i)) continue;
+        size_t bytes = ct_desc_bytes(&v->desc);
+        if (bytes > largest) largest = bytes;
+        list[n++] = v;
+    }
+    qsort(list, n, sizeof *list, by_name);
+    host = ct_aligned_alloc(largest + 1, "initial values");
+    if (!host) {
+        st = CT_ENOMEM;
+        goto fail;
+    }
+    uint64_t params = 0, buffers = 0;
+    for (size_t i = 0; i < n; i++) {
+        const ct_value *v = list[i];
+        /* Buffers count on their own, far away, so that adding one does not change the parameters' draws. */
+        uint64_t number = v->arena == CT_ARENA_PARAM ? params++ : ((uint64_t)1 << 31) + buffers++;
+        draw(v, seed, number, host);
+        CT_GOTO(st, ct_arenas_set(s, g, (ct_val)(v - g->values), v->arena, host));
+    }
+    st = ct_arenas_reset_ema(s);
+fail:
+    ct_free(host);
+    ct_free(list);
+    return st;
+}

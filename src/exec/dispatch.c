@@ -1,0 +1,66 @@
+#include "config.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "exec/exec.h"
+
+/* The call as text, for messages; ct_free(). NULL without memory. */
+static char *call_text(const ct_call *call)
+{
+    int n = ct_call_format(call, NULL, 0);
+    char *text = ct_malloc((size_t)n + 1, "text of a call");
+    if (text) ct_call_format(call, text, (size_t)n + 1);
+    return text;
+}
+
+/* Why the options rule an implementation out, or NULL. */
+static const char *ruled_out(const ct_device_opts *opts, const ct_impl *m)
+{
+    if (opts->reference && !(m->flags & CT_IMPL_REFERENCE)) return "not the reference, which was asked for";
+    if (opts->exact && !(m->flags & CT_IMPL_EXACT)) return "trades accuracy for speed, and exact was asked for";
+    if (opts->deterministic && !(m->flags & CT_IMPL_DETERMINISTIC))
+        return "its bits depend on the number of threads, and deterministic was asked for";
+    return NULL;
+}
+
+static void print_choice(const ct_backend *b, const ct_call *call, const char *who, const char *reason)
+{
+    if (!ct_log_topic_on(CT_TOPIC_DISPATCH)) return;
+    char *text = call_text(call);
+    if (reason) ct_log_topic_line(CT_TOPIC_DISPATCH, "%s.%s refuses %s: %s", b->name, who, text ? text : "?", reason);
+    else ct_log_topic_line(CT_TOPIC_DISPATCH, "%s.%s takes %s", b->name, who, text ? text : "?");
+    ct_free(text);
+}
+
+ct_status ct_dispatch(const ct_backend *b, const ct_device *dev, const ct_device_opts *opts, const ct_call *call,
+                      ct_choice *out)
+{
+    char reasons[1024] = "";
+    size_t n = 0;
+    for (size_t i = 0; i < b->nimpls; i++) {
+        const ct_impl *m = &b->impls[i];
+        if (m->op != call->op) continue;
+        const char *reason = ruled_out(opts, m);
+        if (!reason) {
+            ct_accept a = m->accept(dev, call);
+            if (a.ok) {
+                print_choice(b, call, m->name, NULL);
+                *out = (ct_choice){ m, a.scratch };
+                return CT_OK;
+            }
+            reason = a.reason ? a.reason : "no reason given";
+        }
+        print_choice(b, call, m->name, reason);
+        if (n < sizeof reasons)
+            n += (size_t)snprintf(reasons + n, sizeof reasons - n, "%s%s: %s", n ? "; " : "", m->name, reason);
+    }
+    char *text = call_text(call);
+    if (!text) return CT_ENOMEM;
+    ct_status st = ct_fail(CT_EUNSUPPORTED, "backend %s cannot run %s (%s)", b->name, text,
+                           n ? reasons : "it has no implementation of this operator");
+    ct_free(text);
+    return st;
+}

@@ -1,0 +1,111 @@
+/* Backends, dispatch and the executor: graph + device -> plan -> steps. */
+#ifndef CT_EXEC_EXEC_H
+#define CT_EXEC_EXEC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "backends/backend.h"
+#include "graph/graph.h"
+
+/* ---- registry ---- */
+
+/* Number of names known: built-in backends and those a plug-in may provide. */
+size_t ct_backend_count(void);
+const char *ct_backend_name(size_t i);
+/* Loads a backend by name, once. Missing plug-in, library, driver or device: CT_EBACKEND with a message of its own
+ * each. */
+ct_status ct_backend_load(const char *name, const ct_backend **out);
+/* Checks a table: ABI, sizes, grouping by operator in catalogue order, unique names, reference last. */
+ct_status ct_backend_validate(const ct_backend *b);
+/* "auto" takes the best backend that works and says in `why` (may be NULL) what it took and why the others were not. */
+ct_status ct_backend_choose(const char *name, const ct_backend **out, char *why, size_t why_size);
+
+/* ---- dispatch ---- */
+
+typedef struct ct_choice {
+    const ct_impl *impl;
+    size_t scratch; /* bytes */
+} ct_choice;
+
+/* The first implementation that accepts (in the table's order, honouring exact, deterministic and reference of `opts`).
+ * CAPTRAIN_VERBOSE=dispatch prints who refused and why. None: CT_EUNSUPPORTED, the message lists every reason. */
+ct_status ct_dispatch(const ct_backend *b, const ct_device *dev, const ct_device_opts *opts, const ct_call *call, ct_choice *out);
+
+/* ---- store: the arenas that all plans of a model share ---- */
+
+struct ct_plan;
+
+typedef struct ct_arenas {
+    const ct_backend *backend;
+    ct_device *device;
+    ct_device_opts opts;
+    ct_stream *stream;
+    ct_layout layout;
+    void *base[CT_ARENA_COUNT];      /* device addresses; NULL if not allocated; ACT and INPUT are shared by all plans and grow to the largest */
+    size_t bytes[CT_ARENA_COUNT];
+    bool planned_only;               /* no memory behind it: for `plan`, which touches no tensor */
+    struct ct_plan *plans;           /* all plans bound to this store: when ACT or INPUT grow they are bound anew */
+} ct_arenas;
+
+typedef struct ct_arenas_needs {
+    bool train;        /* GRAD */
+    bool accumulate;   /* GACC */
+    int moments;       /* 0, 1 (OPT1), 2 (OPT1 and OPT2) */
+    bool ema;          /* EMA, EMABUF */
+} ct_arenas_needs;
+
+/* Opens the device and allocates the flat arenas, cleared; the state starts with loss scale 1 and clip coefficient
+ * 1. planned_only: sizes only (the device is opened, nothing is allocated). */
+ct_status ct_arenas_create(const ct_backend *b, const ct_device_opts *opts, const ct_layout *layout, const ct_arenas_needs *needs,
+                          bool planned_only, ct_arenas **out);
+void ct_arenas_free(ct_arenas *s); /* NULL is fine; plans must be gone */
+
+/* Draws initial values of all parameters and buffers of g: element e of the i-th parameter in name order is a
+ * function of (seed, i, e) alone, and an f64 model starts from the same numbers as an f32 one. EMA and EMABUF, if
+ * there are any, become copies. */
+ct_status ct_arenas_init(ct_arenas *s, const ct_graph *g, uint64_t seed);
+/* Copies EMA from PARAM and EMABUF from BUFFER: after weights were loaded from a file that has no averages. */
+ct_status ct_arenas_reset_ema(ct_arenas *s);
+/* Copies a parameter or buffer (by value of g, in `arena` PARAM, GRAD, OPT1, ...) to or from host memory of
+ * ct_desc_bytes(). CT_EINVAL if the value has no place there or the store lacks that arena. Synchronises. */
+ct_status ct_arenas_get(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena arena, void *host);
+ct_status ct_arenas_set(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena arena, const void *host);
+ct_status ct_arenas_get_state(ct_arenas *s, double state[CT_STATE_COUNT]);
+ct_status ct_arenas_set_state(ct_arenas *s, const double state[CT_STATE_COUNT]);
+ct_status ct_arenas_get_metrics(ct_arenas *s, double metrics[CT_METRIC_COUNT], bool clear);
+
+/* ---- plan ---- */
+
+typedef struct ct_plan ct_plan;
+
+typedef struct ct_plan_stats {
+    int64_t act_bytes, input_bytes, lower_bound, unshared_bytes; /* of this plan */
+    int64_t param_bytes, buffer_bytes, grad_bytes, optimizer_bytes, ema_bytes; /* of the store */
+    int64_t peak_bytes;   /* everything this plan needs at once on the device: all of the above arenas */
+    double flops;         /* per run */
+    double bytes;         /* moved at least, per run */
+} ct_plan_stats;
+
+/* Chooses implementations, plans memory and binds the calls to the store. The plan keeps g (not owned: it must
+ * outlive the plan). ema = true binds the EMA and EMABUF arenas in place of PARAM and BUFFER. A plan that needs
+ * more ACT or INPUT memory than there is makes those arenas grow: what they held is lost (upload inputs again),
+ * older plans are bound to the new memory. */
+ct_status ct_plan_create(ct_arenas *s, ct_graph *g, bool ema, ct_plan **out);
+void ct_plan_free(ct_plan *p); /* NULL is fine */
+/* Copies host memory into an input value (ct_desc_bytes of it). */
+ct_status ct_plan_upload(ct_plan *p, ct_val input, const void *host);
+/* Runs every call once, in order. A failure names the node. Returns when the work is queued; ct_plan_download waits. */
+ct_status ct_plan_run(ct_plan *p);
+ct_status ct_plan_download(ct_plan *p, ct_val v, void *host);
+void ct_plan_get_stats(const ct_plan *p, ct_plan_stats *out);
+const ct_graph *ct_plan_graph(const ct_plan *p);
+/* Chosen implementation of node i ("cpu.im2col"; "view" for views). */
+const char *ct_plan_impl(const ct_plan *p, size_t node);
+/* Seconds spent in node i so far, when timing was switched on (synchronises after every call). */
+void ct_plan_set_timing(ct_plan *p, bool on);
+double ct_plan_seconds(const ct_plan *p, size_t node);
+
+#endif

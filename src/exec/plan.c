@@ -1,0 +1,270 @@
+#include "config.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "exec/internal.h"
+
+struct ct_plan {
+    ct_arenas *store;
+    ct_graph *graph;
+    bool ema;
+    struct ct_plan *next; /* in the store's list */
+    bool listed;
+    size_t nnodes;
+    ct_call *calls;     /* [nnodes] with addresses */
+    ct_choice *choices; /* [nnodes]; impl NULL for views */
+    char **impl_names;  /* [nnodes] "cpu.im2col", "view" */
+    void **scratch;     /* [nnodes] addresses; NULL if none */
+    ct_memplan mem;
+    ct_plan_stats stats;
+    bool timing;
+    double *seconds; /* [nnodes] */
+};
+
+ct_plan *ct_plan_next(const ct_plan *p)
+{
+    return p->next;
+}
+
+const ct_graph *ct_plan_graph(const ct_plan *p)
+{
+    return p->graph;
+}
+
+static bool is_view(const ct_node *n)
+{
+    return (ct_op_get(n->op)->rules->flags & CT_OPF_VIEW) != 0;
+}
+
+/* ---- addresses ---- */
+
+static ct_arena bound_arena(const ct_plan *p, ct_arena a)
+{
+    if (p->ema && a == CT_ARENA_PARAM) return CT_ARENA_EMA;
+    if (p->ema && a == CT_ARENA_BUFFER) return CT_ARENA_EMABUF;
+    return a;
+}
+
+static void *address(const ct_plan *p, ct_val v)
+{
+    if (v == CT_NOVAL) return NULL;
+    const ct_value *root = &p->graph->values[p->graph->values[v].root];
+    char *base = p->store->base[bound_arena(p, root->arena)];
+    return base && root->offset >= 0 ? base + root->offset : NULL;
+}
+
+void ct_plan_bind(ct_plan *p)
+{
+    char *act = p->store->base[CT_ARENA_ACT];
+    for (size_t i = 0; i < p->nnodes; i++) {
+        const ct_node *n = &p->graph->nodes[i];
+        ct_call *c = &p->calls[i];
+        for (int k = 0; k < n->nin; k++) c->in[k].data = address(p, n->in[k]);
+        for (int k = 0; k < n->nout; k++) c->out[k].data = address(p, n->out[k]);
+        p->scratch[i] =
+            act && p->mem.scratch_offset && p->mem.scratch_offset[i] >= 0 ? act + p->mem.scratch_offset[i] : NULL;
+    }
+}
+
+/* Every value must lie inside its arena: what this catches is a graph whose layout is not the store's. */
+static ct_status check_places(const ct_plan *p)
+{
+    const ct_graph *g = p->graph;
+    for (size_t i = 0; i < g->nvalues; i++) {
+        const ct_value *v = &g->values[i];
+        if (v->root != (ct_val)i || v->arena == CT_ARENA_ACT || v->arena == CT_ARENA_INPUT) continue;
+        ct_arena a = bound_arena(p, v->arena);
+        if (v->offset < 0)
+            return ct_fail(CT_EINVAL, "'%s' has no place in arena %s: the graph has no layout", v->name,
+                           ct_arena_name(a));
+        if ((size_t)v->offset + ct_desc_bytes(&v->desc) > p->store->bytes[a])
+            return ct_fail(
+                CT_EINVAL,
+                "'%s' needs bytes %lld..%lld of arena %s, which has %zu: the store was made for other programs",
+                v->name, (long long)v->offset, (long long)v->offset + (long long)ct_desc_bytes(&v->desc),
+                ct_arena_name(a), p->store->bytes[a]);
+    }
+    return CT_OK;
+}
+
+/* ---- making ---- */
+
+static ct_status choose_all(ct_plan *p, size_t *scratch)
+{
+    const ct_arenas *s = p->store;
+    for (size_t i = 0; i < p->nnodes; i++) {
+        const ct_node *n = &p->graph->nodes[i];
+        ct_graph_call(p->graph, i, &p->calls[i]);
+        if (is_view(n)) {
+            p->impl_names[i] = ct_strdup("view", "implementation name");
+        } else {
+            ct_status st = ct_dispatch(s->backend, s->device, &s->opts, &p->calls[i], &p->choices[i]);
+            if (st != CT_OK) return ct_fail_context(st, "node '%s'", n->name);
+            scratch[i] = p->choices[i].scratch;
+            const char *name = p->choices[i].impl->name;
+            /* Names are qualified by the backend unless the table already does so. */
+            size_t len = strlen(s->backend->name);
+            bool qualified = strncmp(name, s->backend->name, len) == 0 && name[len] == '.';
+            p->impl_names[i] =
+                qualified ? ct_strdup(name, "implementation name") : ct_asprintf("%s.%s", s->backend->name, name);
+        }
+        if (!p->impl_names[i]) return CT_ENOMEM;
+    }
+    return CT_OK;
+}
+
+static void measure(ct_plan *p)
+{
+    const ct_arenas *s = p->store;
+    ct_plan_stats *t = &p->stats;
+    t->act_bytes = p->mem.act_bytes;
+    t->input_bytes = p->mem.input_bytes;
+    t->lower_bound = p->mem.lower_bound;
+    t->unshared_bytes = p->mem.unshared_bytes;
+    t->param_bytes = (int64_t)s->bytes[CT_ARENA_PARAM];
+    t->buffer_bytes = (int64_t)s->bytes[CT_ARENA_BUFFER];
+    t->grad_bytes = (int64_t)(s->bytes[CT_ARENA_GRAD] + s->bytes[CT_ARENA_GACC]);
+    t->optimizer_bytes = (int64_t)(s->bytes[CT_ARENA_OPT1] + s->bytes[CT_ARENA_OPT2]);
+    t->ema_bytes = (int64_t)(s->bytes[CT_ARENA_EMA] + s->bytes[CT_ARENA_EMABUF]);
+    t->peak_bytes = t->act_bytes + t->input_bytes + t->param_bytes + t->buffer_bytes + t->grad_bytes +
+                    t->optimizer_bytes + t->ema_bytes + (int64_t)(s->bytes[CT_ARENA_STATE] + s->bytes[CT_ARENA_METRIC]);
+    for (size_t i = 0; i < p->nnodes; i++) {
+        if (is_view(&p->graph->nodes[i])) continue;
+        t->flops += ct_call_flops(&p->calls[i]);
+        t->bytes += ct_call_bytes(&p->calls[i]);
+    }
+}
+
+ct_status ct_plan_create(ct_arenas *s, ct_graph *g, bool ema, ct_plan **out)
+{
+    *out = NULL;
+    ct_status st = CT_OK;
+    size_t n = g->nnodes, *scratch = NULL;
+    if (ema && !s->bytes[CT_ARENA_EMA])
+        return ct_fail(CT_EINVAL, "a plan over averaged weights needs a store that has them");
+    ct_plan *p = ct_calloc(1, sizeof *p, "plan");
+    if (!p) return CT_ENOMEM;
+    p->store = s;
+    p->graph = g;
+    p->ema = ema;
+    p->nnodes = n;
+    p->calls = ct_calloc(n + 1, sizeof *p->calls, "calls of a plan");
+    p->choices = ct_calloc(n + 1, sizeof *p->choices, "choices of a plan");
+    p->impl_names = ct_calloc(n + 1, sizeof *p->impl_names, "names of a plan");
+    p->scratch = ct_calloc(n + 1, sizeof *p->scratch, "scratch of a plan");
+    p->seconds = ct_calloc(n + 1, sizeof *p->seconds, "times of a plan");
+    scratch = ct_calloc(n + 1, sizeof *scratch, "scratch sizes");
+    if (!p->calls || !p->choices || !p->impl_names || !p->scratch || !p->seconds || !scratch) {
+        st = CT_ENOMEM;
+        goto fail;
+    }
+    CT_GOTO(st, choose_all(p, scratch));
+    CT_GOTO(st, ct_memplan_make(g, scratch, &p->mem));
+    CT_GOTO(st, check_places(p));
+    p->next = s->plans;
+    s->plans = p;
+    p->listed = true;
+    CT_GOTO(st, ct_arenas_grow(s, p->mem.act_bytes, p->mem.input_bytes)); /* binds this one as well */
+    measure(p);
+    ct_log_topic_line(CT_TOPIC_PLAN,
+                      "plan of %zu nodes: activations %lld bytes (at least %lld, unshared %lld), peak %lld", n,
+                      (long long)p->mem.act_bytes, (long long)p->mem.lower_bound, (long long)p->mem.unshared_bytes,
+                      (long long)p->stats.peak_bytes);
+    ct_free(scratch);
+    *out = p;
+    return CT_OK;
+fail:
+    ct_free(scratch);
+    ct_plan_free(p);
+    return st;
+}
+
+void ct_plan_free(ct_plan *p)
+{
+    if (!p) return;
+    if (p->listed) {
+        ct_plan **link = &p->store->plans;
+        while (*link && *link != p) link = &(*link)->next;
+        if (*link) *link = p->next;
+    }
+    if (p->impl_names)
+        for (size_t i = 0; i < p->nnodes; i++) ct_free(p->impl_names[i]);
+    ct_memplan_free(&p->mem);
+    ct_free(p->calls);
+    ct_free(p->choices);
+    ct_free(p->impl_names);
+    ct_free(p->scratch);
+    ct_free(p->seconds);
+    ct_free(p);
+}
+
+/* ---- running ---- */
+
+static ct_status check_memory(const ct_plan *p)
+{
+    const ct_arenas *s = p->store;
+    if (s->planned_only) return ct_fail(CT_EINVAL, "this plan is for printing only: there is no memory behind it");
+    if (s->bytes[CT_ARENA_ACT] < (size_t)p->mem.act_bytes || s->bytes[CT_ARENA_INPUT] < (size_t)p->mem.input_bytes)
+        return ct_fail(CT_ENOMEM, "this plan has lost its memory: a later plan that did not fit took it");
+    return CT_OK;
+}
+
+ct_status ct_plan_upload(ct_plan *p, ct_val input, const void *host)
+{
+    CT_TRY(check_memory(p));
+    const ct_value *v = &p->graph->values[input];
+    if (v->arena != CT_ARENA_INPUT) return ct_fail(CT_EINVAL, "'%s' is not an input", v->name);
+    const ct_arenas *s = p->store;
+    return s->backend->upload(s->device, s->stream, address(p, input), host, ct_desc_bytes(&v->desc));
+}
+
+ct_status ct_plan_run(ct_plan *p)
+{
+    CT_TRY(check_memory(p));
+    const ct_arenas *s = p->store;
+    for (size_t i = 0; i < p->nnodes; i++) {
+        const ct_impl *m = p->choices[i].impl;
+        if (!m) continue;
+        double t0 = p->timing ? ct_now() : 0;
+        ct_status st = m->run(s->device, s->stream, &p->calls[i], p->scratch[i]);
+        if (st == CT_OK && p->timing) {
+            st = s->backend->stream_sync(s->device, s->stream);
+            p->seconds[i] += ct_now() - t0;
+        }
+        if (st != CT_OK) return ct_fail_context(st, "node '%s' (%s)", p->graph->nodes[i].name, p->impl_names[i]);
+    }
+    return CT_OK;
+}
+
+ct_status ct_plan_download(ct_plan *p, ct_val v, void *host)
+{
+    CT_TRY(check_memory(p));
+    const ct_arenas *s = p->store;
+    const void *src = address(p, v);
+    if (!src) return ct_fail(CT_EINVAL, "'%s' has no memory in this plan", p->graph->values[v].name);
+    CT_TRY(s->backend->download(s->device, s->stream, host, src, ct_desc_bytes(&p->graph->values[v].desc)));
+    return s->backend->stream_sync(s->device, s->stream);
+}
+
+void ct_plan_get_stats(const ct_plan *p, ct_plan_stats *out)
+{
+    *out = p->stats;
+}
+
+const char *ct_plan_impl(const ct_plan *p, size_t node)
+{
+    return p->impl_names[node];
+}
+
+void ct_plan_set_timing(ct_plan *p, bool on)
+{
+    p->timing = on;
+}
+
+double ct_plan_seconds(const ct_plan *p, size_t node)
+{
+    return p->seconds[node];
+}

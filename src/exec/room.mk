@@ -1,0 +1,37 @@
+# Floor 4: backend registry, dispatch, arenas, plans.
+libcaptrain_la_SOURCES += \
+	src/exec/arenas.c \
+	src/exec/dispatch.c \
+	src/exec/exec.h \
+	src/exec/internal.h \
+	src/exec/plan.c \
+	src/exec/registry.c \
+	src/exec/validate.c
+
+EXTRA_DIST += tests/plugins/plugin.c
+check_LTLIBRARIES += \
+	tests/plugins/good/captrain-cuda.la \
+	tests/plugins/abi/captrain-cuda.la \
+	tests/plugins/nosymbol/captrain-cuda.la \
+	tests/plugins/nodevice/captrain-cuda.la \
+	tests/plugins/refuses/captrain-cuda.la
+CT_TEST_PLUGIN = -module -avoid-version -shared -rpath $(abs_top_builddir)/tests/plugins
+tests_plugins_good_captrain_cuda_la_SOURCES = tests/plugins/plugin.c
+tests_plugins_good_captrain_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_GOOD=1
+tests_plugins_good_captrain_cuda_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
+tests_plugins_abi_captrain_cuda_la_SOURCES = tests/plugins/plugin.c
+tests_plugins_abi_captrain_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_ABI=1
+tests_plugins_abi_captrain_cuda_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
+tests_plugins_nosymbol_captrain_cuda_la_SOURCES = tests/plugins/plugin.c
+tests_plugins_nosymbol_captrain_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_NO_SYMBOL=1
+tests_plugins_nosymbol_captrain_cuda_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
+tests_plugins_nodevice_captrain_cuda_la_SOURCES = tests/plugins/plugin.c
+tests_plugins_nodevice_captrain_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_NO_DEVICE=1
+tests_plugins_nodevice_captrain_cuda_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
+tests_plugins_refuses_captrain_cuda_la_SOURCES = tests/plugins/plugin.c
+tests_plugins_refuses_captrain_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_REFUSES=1
+tests_plugins_refuses_captrain_cuda_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
+
+check_PROGRAMS += tests/check_exec
+tests_check_exec_SOURCES = tests/check_exec.c
+tests_check_exec_LDADD = $(CT_TEST_LIBS)

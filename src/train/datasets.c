@@ -1,0 +1,261 @@
+/* Opening the data sets of a run. */
+#include "config.h"
+
+#include "train/datasets.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/log.h"
+
+void ct_datasets_spec(const ct_config *cfg, const char *path, const ct_charset *charset, int positions,
+                      ct_dataset_spec *out)
+{
+    ct_dataset_spec_init(out);
+    out->path = path;
+    out->height = (int)cfg->data.height;
+    out->width = (int)cfg->data.width;
+    out->channels = (int)cfg->data.channels;
+    out->size_rule = cfg->data.size_rule == CT_CFG_SIZE_REFUSE ? CT_SIZE_REFUSE : CT_SIZE_RESIZE;
+    memcpy(out->background, cfg->data.background, sizeof out->background);
+    snprintf(out->label.separator, sizeof out->label.separator, "%s", cfg->data.label_separator);
+    out->label.side = cfg->data.label_side == CT_CFG_SIDE_AFTER ? CT_LABEL_AFTER_LAST : CT_LABEL_BEFORE_FIRST;
+    out->label.fold = cfg->data.letter_case == CT_CFG_CASE_UPPER   ? CT_CASE_UPPER
+                      : cfg->data.letter_case == CT_CFG_CASE_LOWER ? CT_CASE_LOWER
+                                                                   : CT_CASE_KEEP;
+    out->charset = charset;
+    out->label_len = positions;
+    out->max_bad = cfg->data.max_bad;
+    out->cache = cfg->data.cache;
+}
+
+ct_status ct_datasets_synth_params(const ct_config *cfg, ct_text_params *out)
+{
+    ct_status st = ct_text_params_init(out, cfg->data.synth.style);
+    if (st != CT_OK) return ct_fail_context(st, "data.synth.style");
+    out->width = (int)cfg->data.width;
+    out->height = (int)cfg->data.height;
+    out->channels = (int)cfg->data.channels;
+    out->length_min = out->length_max = (int)cfg->data.synth.length;
+    if (cfg->data.length > 0 && cfg->data.length != cfg->data.synth.length)
+        return ct_fail(CT_ECONFIG, "data.length is %lld, but data.synth.length is %lld", (long long)cfg->data.length,
+                       (long long)cfg->data.synth.length);
+    if (*cfg->data.charset) {
+        if (strlen(cfg->data.charset) >= sizeof out->charset)
+            return ct_fail(CT_ECONFIG, "data.charset: longer than %zu bytes, which is all the generator takes",
+                           sizeof out->charset - 1);
+        snprintf(out->charset, sizeof out->charset, "%s", cfg->data.charset);
+    }
+    return CT_OK;
+}
+
+static bool is_synth(const char *path) { return strncmp(path, "synth:", 6) == 0; }
+
+static int decoders(const ct_config *cfg) { return cfg->train.workers > 0 ? (int)cfg->train.workers : 1; }
+
+static ct_status open_synth(const ct_config *cfg, const char *path, int64_t first, int64_t count,
+                            const ct_charset *charset, ct_dataset **out)
+{
+    if (strcmp(path, CT_SYNTH_TEXT) != 0)
+        return ct_fail(CT_ECONFIG, "'%s': the built-in generator is called " CT_SYNTH_TEXT, path);
+    ct_text_params p;
+    CT_TRY(ct_datasets_synth_params(cfg, &p));
+    ct_dataset_spec spec;
+    ct_datasets_spec(cfg, path, charset, (int)cfg->data.synth.length, &spec);
+    return ct_synth_text_dataset(&p, (uint64_t)cfg->data.synth.seed, first, count, &spec, decoders(cfg), out);
+}
+
+static ct_status open_folder(const ct_config *cfg, const char *path, const ct_charset *charset, int positions,
+                             ct_dataset **out)
+{
+    ct_dataset_spec spec;
+    ct_datasets_spec(cfg, path, charset, positions, &spec);
+    return ct_dataset_open(&spec, decoders(cfg), out);
+}
+
+/* The model has a fixed number of positions: a shorter label would leave some without a class. */
+static ct_status same_length(const ct_dataset *ds, const char *key)
+{
+    int len = ct_dataset_label_len(ds);
+    int64_t n = ct_dataset_size(ds);
+    for (int64_t i = 0; i < n; i++) {
+        const int32_t *id = ct_dataset_labels(ds, i);
+        if (id[len - 1] >= 0) continue;
+        int k = 0;
+        while (k < len && id[k] >= 0) k++;
+        return ct_fail(
+            CT_EDATA,
+            "%s: label '%s' of %s/%s has %d characters, others have %d: a fixed-length model needs labels of one "
+                       "length (data.length)",
+            key, ct_dataset_text(ds, i), ct_dataset_root(ds), ct_dataset_name(ds, i), k, len);
+    }
+    return CT_OK;
+}
+
+static ct_view whole(const ct_dataset *ds)
+{
+    ct_view v = { ds, NULL, ct_dataset_size(ds) };
+    return v;
+}
+
+static ct_status open_train(const ct_config *cfg, const ct_charset *given, ct_datasets *d)
+{
+    ct_status st = is_synth(cfg->data.train)
+                       ? open_synth(cfg, cfg->data.train, 0, cfg->data.synth.count, given, &d->set[0])
+                       : open_folder(cfg, cfg->data.train, given, (int)cfg->data.length, &d->set[0]);
+    if (st != CT_OK) return ct_fail_context(st, "data.train");
+    CT_TRY(same_length(d->set[0], "data.train"));
+    CT_TRY(ct_charset_copy(ct_dataset_charset(d->set[0]), &d->charset));
+    d->positions = ct_dataset_label_len(d->set[0]);
+    d->train = whole(d->set[0]);
+    return CT_OK;
+}
+
+static ct_status open_val(const ct_config *cfg, ct_datasets *d)
+{
+    const ct_cfg_synth *y = &cfg->data.synth;
+    ct_status st;
+    if (is_synth(cfg->data.val) || (!*cfg->data.val && is_synth(cfg->data.train))) {
+        if (y->val_count == 0) return CT_OK;
+        st = open_synth(cfg, *cfg->data.val ? cfg->data.val : cfg->data.train, y->count, y->val_count, &d->charset,
+                        &d->set[1]);
+    } else if (*cfg->data.val) {
+        st = open_folder(cfg, cfg->data.val, &d->charset, d->positions, &d->set[1]);
+    } else {
+        if (!(cfg->data.val_fraction > 0)) return CT_OK;
+        st = ct_split(d->train.n, cfg->data.val_fraction, (uint64_t)cfg->train.seed, &d->kept, &d->held);
+        if (st != CT_OK) return ct_fail_context(st, "data.val_fraction");
+        d->train.index = d->kept.index;
+        d->train.n = d->kept.n;
+        d->val.data = d->set[0];
+        d->val.index = d->held.index;
+        d->val.n = d->held.n;
+        return CT_OK;
+    }
+    if (st != CT_OK) return ct_fail_context(st, "data.val");
+    CT_TRY(same_length(d->set[1], "data.val"));
+    d->val = whole(d->set[1]);
+    return CT_OK;
+}
+
+ct_status ct_datasets_open(const ct_config *cfg, ct_datasets *d)
+{
+    ct_status st;
+    ct_charset given;
+    memset(d, 0, sizeof *d);
+    memset(&given, 0, sizeof given);
+    if (*cfg->data.charset) {
+        st = ct_charset_parse(cfg->data.charset, &given);
+        if (st != CT_OK) return ct_fail_context(st, "data.charset");
+    }
+    CT_GOTO(st, open_train(cfg, given.n ? &given : NULL, d));
+    CT_GOTO(st, open_val(cfg, d));
+    if (*cfg->data.test) {
+        CT_GOTO(st, ct_datasets_open_scored(cfg, cfg->data.test, &d->charset, d->positions, &d->set[2]));
+        d->test = whole(d->set[2]);
+    }
+fail:
+    ct_charset_free(&given);
+    if (st != CT_OK) ct_datasets_close(d);
+    return st;
+}
+
+ct_status ct_datasets_open_scored(const ct_config *cfg, const char *path, const ct_charset *charset, int positions,
+                                  ct_dataset **out)
+{
+    *out = NULL;
+    if (is_synth(path)) {
+        const ct_cfg_synth *y = &cfg->data.synth;
+        if (y->length != positions)
+            return ct_fail(CT_ECONFIG, "%s makes labels of %lld characters, the model reads %d", path,
+                           (long long)y->length, positions);
+        CT_TRY(open_synth(cfg, path, y->count + y->val_count, y->val_count > 0 ? y->val_count : 1000, charset, out));
+    } else {
+        CT_TRY(open_folder(cfg, path, charset, positions, out));
+    }
+    ct_status st = same_length(*out, path);
+    if (st != CT_OK) {
+        ct_dataset_close(*out);
+        *out = NULL;
+    }
+    return st;
+}
+
+void ct_datasets_close(ct_datasets *d)
+{
+    if (!d) return;
+    for (int i = 0; i < 3; i++) ct_dataset_close(d->set[i]);
+    ct_subset_free(&d->kept);
+    ct_subset_free(&d->held);
+    ct_charset_free(&d->charset);
+    memset(d, 0, sizeof *d);
+}
+
+typedef struct picture {
+    char hash[33];
+    int64_t i;
+} picture;
+
+static int by_hash(const void *a, const void *b)
+{
+    return memcmp(((const picture *)a)->hash, ((const picture *)b)->hash, sizeof((const picture *)a)->hash);
+}
+
+static size_t sample_bytes(const ct_dataset *ds)
+{
+    return (size_t)ct_dataset_height(ds) * (size_t)ct_dataset_width(ds) * (size_t)ct_dataset_channels(ds);
+}
+
+ct_status ct_datasets_shared(const ct_view *a, const ct_view *b, int64_t *shared)
+{
+    *shared = 0;
+    if (!a->data || !b->data || sample_bytes(a->data) != sample_bytes(b->data)) return CT_OK;
+    size_t bytes = sample_bytes(a->data);
+    picture *p = ct_calloc((size_t)a->n + 1, sizeof *p, "picture hashes");
+    if (!p) return CT_ENOMEM;
+    for (int64_t i = 0; i < a->n; i++) {
+        p[i].i = ct_view_sample(a, i);
+        ct_hash_hex(ct_dataset_pixels(a->data, p[i].i), bytes, p[i].hash);
+    }
+    qsort(p, (size_t)a->n, sizeof *p, by_hash);
+    for (int64_t i = 0; i < b->n; i++) {
+        picture key = { "", ct_view_sample(b, i) };
+        ct_hash_hex(ct_dataset_pixels(b->data, key.i), bytes, key.hash);
+        const picture *hit = bsearch(&key, p, (size_t)a->n, sizeof *p, by_hash);
+        if (!hit) continue;
+        if ((*shared)++ < 5)
+            ct_warn("validation image %s is also a training image (%s)", ct_dataset_name(b->data, key.i),
+                    ct_dataset_name(a->data, hit->i));
+    }
+    if (*shared > 0)
+        ct_warn("%lld of %lld validation images are also in the training set: validation flatters the model",
+                (long long)*shared, (long long)b->n);
+    ct_free(p);
+    return CT_OK;
+}
+
+ct_status ct_view_key(const ct_view *v, char out[33])
+{
+    if (!v->data) {
+        snprintf(out, 33, "%s", "");
+        return CT_OK;
+    }
+    /* 33 bytes of the pixels' key, then labels and sample numbers, hashed as one block */
+    size_t len = (size_t)ct_dataset_label_len(v->data), row = len * sizeof(int32_t) + sizeof(int64_t);
+    size_t bytes = 33 + (size_t)v->n * row;
+    uint8_t *block = ct_calloc(bytes, 1, "data set key"), *p = block;
+    if (!block) return CT_ENOMEM;
+    snprintf((char *)p, 33, "%s", ct_dataset_key(v->data));
+    p += 33;
+    for (int64_t i = 0; i < v->n; i++, p += row) {
+        int64_t k = ct_view_sample(v, i);
+        memcpy(p, &k, sizeof k);
+        memcpy(p + sizeof k, ct_dataset_labels(v->data, k), len * sizeof(int32_t));
+    }
+    ct_hash_hex(block, bytes, out);
+    ct_free(block);
+    return CT_OK;
+}

@@ -1,0 +1,129 @@
+/* captrain eval: scores a model file on labelled images. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "captrain.h"
+#include "train/checkpoint.h"
+#include "train/evaluate.h"
+#include "train/journal.h"
+#include "train/spec.h"
+#include "train/use.h"
+
+#define SHOWN_CONFUSIONS 10
+#define SHOWN_WRONG 10
+
+static ct_status write_json(const ct_detail *d, const ct_view *v, const ct_scores *sc, const ct_charset *cs,
+                            const ct_eval_opts *o, FILE *to)
+{
+    ct_status st;
+    char a[32], b[32], *text = NULL;
+    json_t *out = json_object(), *list;
+    CT_GOTO(st, ct_json_set(out, "model", ct_json_any(o->model)));
+    CT_GOTO(st, ct_json_set(out, "data", ct_json_any(o->data)));
+    CT_GOTO(st, ct_json_set(out, "samples", json_integer(sc->samples)));
+    CT_GOTO(st, ct_json_set(out, "string_accuracy", ct_json_number(ct_scores_strings(sc))));
+    CT_GOTO(st, ct_json_set(out, "char_accuracy", ct_json_number(ct_scores_chars(sc))));
+    CT_GOTO(st, ct_json_set(out, "loss", ct_json_number(sc->loss)));
+    CT_GOTO(st, ct_json_set(out, "strings_right", json_integer(sc->strings)));
+    CT_GOTO(st, ct_json_set(out, "chars", json_integer(sc->chars)));
+    CT_GOTO(st, ct_json_set(out, "chars_right", json_integer(sc->chars_ok)));
+    CT_GOTO(st, ct_json_set(out, "left_out", json_integer(ct_dataset_bad_count(v->data))));
+    CT_GOTO(st, ct_json_set(out, "position_errors", list = json_array()));
+    for (int p = 0; p < d->positions; p++) json_array_append_new(list, json_integer(d->errors[p]));
+    ct_confusion c[SHOWN_CONFUSIONS];
+    int n = ct_detail_confusions(d, c, SHOWN_CONFUSIONS);
+    CT_GOTO(st, ct_json_set(out, "confusions", list = json_array()));
+    for (int k = 0; k < n; k++) {
+        int32_t label = c[k].label, pred = c[k].pred;
+        json_array_append_new(list, json_pack("{s:s,s:s,s:I}", "label", ct_charset_decode(cs, &label, 1, a, sizeof a),
+                                              "predicted", ct_charset_decode(cs, &pred, 1, b, sizeof b), "count",
+                                              (json_int_t)c[k].n));
+    }
+    CT_GOTO(st, ct_json_set(out, "wrong", list = json_array()));
+    for (int64_t i = 0; i < d->n; i++) {
+        char got[CT_LABEL_BYTES];
+        if (ct_detail_right(d, v, i)) continue;
+        ct_charset_decode(cs, d->pred + i * d->positions, d->positions, got, sizeof got);
+        int64_t s = ct_view_sample(v, i);
+        json_array_append_new(list, json_pack("{s:o,s:s,s:s,s:f}", "file", ct_json_any(ct_dataset_name(v->data, s)),
+                                              "label", ct_dataset_text(v->data, s), "predicted", got, "confidence",
+                                              ct_detail_confidence(d, i)));
+    }
+    if (!(text = ct_json_text(out, 2))) CT_GOTO(st, CT_ENOMEM);
+    fprintf(to, "%s\n", text);
+fail:
+    ct_free(text);
+    json_decref(out);
+    return st;
+}
+
+static void print_table(const ct_detail *d, const ct_view *v, const ct_scores *sc, const ct_charset *cs, FILE *to)
+{
+    char a[32], b[32], got[CT_LABEL_BYTES];
+    fprintf(to, "samples          %" PRId64 "\n", sc->samples);
+    if (ct_dataset_bad_count(v->data) > 0)
+        fprintf(to, "left out         %" PRId64 " (unusable)\n", ct_dataset_bad_count(v->data));
+    fprintf(to, "string accuracy  %.2f %%  (%" PRId64 " right)\n", 100 * ct_scores_strings(sc), sc->strings);
+    fprintf(to, "char accuracy    %.2f %%  (%" PRId64 " of %" PRId64 ")\n", 100 * ct_scores_chars(sc), sc->chars_ok,
+            sc->chars);
+    fprintf(to, "loss             %.5f\n", sc->loss);
+    fprintf(to, "errors by position:");
+    for (int p = 0; p < d->positions; p++) fprintf(to, "  %d: %" PRId64, p + 1, d->errors[p]);
+    fputc('\n', to);
+    ct_confusion c[SHOWN_CONFUSIONS];
+    int n = ct_detail_confusions(d, c, SHOWN_CONFUSIONS);
+    if (n > 0) fprintf(to, "most frequent confusions (label read as):\n");
+    for (int k = 0; k < n; k++) {
+        int32_t label = c[k].label, pred = c[k].pred;
+        fprintf(to, "  %s -> %s  %" PRId64 "\n", ct_charset_decode(cs, &label, 1, a, sizeof a),
+                ct_charset_decode(cs, &pred, 1, b, sizeof b), c[k].n);
+    }
+    int shown = 0;
+    for (int64_t i = 0; i < d->n && shown < SHOWN_WRONG; i++) {
+        if (ct_detail_right(d, v, i)) continue;
+        if (shown++ == 0) fprintf(to, "wrong (the first %d):\n", SHOWN_WRONG);
+        int64_t s = ct_view_sample(v, i);
+        ct_charset_decode(cs, d->pred + i * d->positions, d->positions, got, sizeof got);
+        fprintf(to, "  %s  %s read as %s (%.1f %%)\n", ct_dataset_name(v->data, s), ct_dataset_text(v->data, s), got,
+                100 * ct_detail_confidence(d, i));
+    }
+}
+
+ct_status ct_run_eval(const ct_eval_opts *o, FILE *to)
+{
+    ct_status st;
+    ct_model_use use;
+    ct_dataset *ds = NULL;
+    ct_detail detail;
+    ct_scores scores;
+    memset(&use, 0, sizeof use);
+    memset(&detail, 0, sizeof detail);
+    int64_t batch = o->batch > 0 ? o->batch : 64;
+    if (!o->model || !o->data) return ct_fail(CT_EINVAL, "eval: needs a model file and a folder of labelled images");
+    CT_GOTO(st, ct_model_use_begin(&use, o->model, &o->common));
+    CT_GOTO(st, ct_datasets_open_scored(use.file.cfg, o->data, &use.file.charset, use.file.positions, &ds));
+    ct_view view = { ds, NULL, ct_dataset_size(ds) };
+    CT_GOTO(st, ct_session_add_eval(&use.session, view.n, batch, false));
+    CT_GOTO(st, ct_model_use_ready(&use));
+    CT_GOTO(st, ct_detail_init(&detail, view.n, use.file.positions, use.file.charset.n));
+    CT_GOTO(st,
+            ct_evaluate(&use.session, false, &view, batch, (int)use.file.cfg->train.workers, NULL, &detail, &scores));
+    for (int64_t i = 0; i < ct_dataset_bad_count(ds); i++) {
+        ct_bad bad = ct_dataset_bad(ds, i);
+        ct_warn("left out: %s: %s", bad.name, bad.reason);
+    }
+    if (o->json)
+        CT_GOTO(st, write_json(&detail, &view, &scores, &use.file.charset, o, to));
+    else
+        print_table(&detail, &view, &scores, &use.file.charset, to);
+    if (fflush(to) != 0 || ferror(to)) st = ct_fail(CT_EIO, "eval: the result cannot be written");
+fail:
+    ct_detail_free(&detail);
+    ct_model_use_end(&use);
+    ct_dataset_close(ds);
+    return st;
+}

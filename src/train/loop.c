@@ -1,0 +1,325 @@
+/* The training loop: steps, read-backs, evaluations, checkpoints. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "train/run.h"
+#include "train/signals.h"
+
+bool ct_run_complete(const ct_run *r)
+{
+    if (r->p.stopped_early && r->cfg->early_stopping.enabled) return true;
+    return r->p.epoch >= r->cfg->train.epochs || (r->cfg->train.steps > 0 && r->p.step >= r->cfg->train.steps);
+}
+
+static void window_reset(ct_run *r)
+{
+    memset(&r->window, 0, sizeof r->window);
+    r->window.started = ct_now();
+}
+
+/* ---- one step ---- */
+
+static ct_status run_batch(ct_run *r, const ct_batch *b, int64_t in_group, int64_t group)
+{
+    ct_session *s = &r->session;
+    ct_program_kind kind = r->accumulate == 1 ? CT_PROGRAM_STEP
+                           : in_group == 0    ? CT_PROGRAM_MICRO_FIRST
+                                              : CT_PROGRAM_MICRO_NEXT;
+    ct_unit *u = ct_session_find(s, kind, b->n, group, false);
+    if (!u)
+        return ct_fail(CT_EINTERNAL, "no training program for micro-step %" PRId64 " of %" PRId64 " with %d samples",
+                       in_group, group, b->n);
+    CT_TRY(ct_plan_upload(u->plan, u->prog.src, b->px));
+    CT_TRY(ct_plan_upload(u->plan, u->prog.index, b->index));
+    CT_TRY(ct_plan_upload(u->plan, u->prog.target, b->labels));
+    CT_TRY(ct_plan_run(u->plan));
+    for (int i = 0; i < b->n; i++) r->ids[r->nids++] = b->index[3 * i + 1];
+    return CT_OK;
+}
+
+/* One optimizer step: a batch, or a group of micro-batches. A group never reaches over the end of an epoch. */
+static ct_status run_step(ct_run *r)
+{
+    int64_t left = r->batches - r->p.batch, group = r->accumulate < left ? r->accumulate : left;
+    double started = ct_now(), waited = ct_loader_get_stats(r->loader).wait_s;
+    r->nids = 0;
+    for (int64_t k = 0; k < group; k++) {
+        const ct_batch *b;
+        CT_TRY(ct_loader_next(r->loader, &b));
+        if (!b || b->epoch != r->p.epoch || b->batch != r->p.batch + k)
+            return ct_fail(CT_EINTERNAL,
+                           "the loader gave batch %" PRId64 " of epoch %" PRId64 " instead of %" PRId64 " of %" PRId64,
+                           b ? b->batch : -1, b ? b->epoch : -1, r->p.batch + k, r->p.epoch);
+        CT_TRY(run_batch(r, b, k, group));
+    }
+    if (r->accumulate > 1) {
+        ct_unit *u = ct_session_find(&r->session, CT_PROGRAM_UPDATE, r->batch, r->accumulate, false);
+        if (!u) return ct_fail(CT_EINTERNAL, "no update program");
+        CT_TRY(ct_plan_run(u->plan));
+    }
+    r->p.batch += group;
+    r->p.step++;
+    r->p.samples += r->nids;
+    r->window.steps++;
+    r->window.samples += r->nids;
+    r->window.wait += ct_loader_get_stats(r->loader).wait_s - waited;
+    r->p.step_seconds += ct_now() - started;
+    return CT_OK;
+}
+
+/* ---- reading the device's numbers ---- */
+
+/* Brings metrics and state to the host and judges them. Afterwards the device's metric sums are zero. */
+static ct_status read_back(ct_run *r)
+{
+    double sums[CT_METRIC_COUNT], skipped = r->state[CT_STATE_SKIPPED];
+    if (r->read_step == r->p.step) return CT_OK;
+    CT_TRY(ct_arenas_get_metrics(r->session.store, sums, true));
+    CT_TRY(ct_arenas_get_state(r->session.store, r->state));
+    if (r->state[CT_STATE_STEP] != (double)r->p.step)
+        return ct_fail(CT_EINTERNAL, "the device counts %g steps, the run %" PRId64, r->state[CT_STATE_STEP],
+                       r->p.step);
+    r->read_step = r->p.step;
+    double loss = sums[CT_METRIC_SAMPLES] > 0 ? sums[CT_METRIC_LOSS_SUM] / sums[CT_METRIC_SAMPLES] : NAN;
+    if (isfinite(loss)) {
+        for (int i = 0; i < CT_METRIC_COUNT; i++) {
+            r->window.sums[i] += sums[i];
+            r->p.sums[i] += sums[i];
+        }
+        r->last_loss = loss;
+    }
+    return ct_run_judge(r, (int64_t)(r->state[CT_STATE_SKIPPED] - skipped), loss);
+}
+
+static double epochs_done(const ct_run *r) { return (double)r->p.epoch + (double)r->p.batch / (double)r->batches; }
+
+static ct_status put_scores(json_t *o, const ct_scores *s)
+{
+    CT_TRY(ct_json_set(o, "loss", ct_json_number(s->loss)));
+    CT_TRY(ct_json_set(o, "string_accuracy", ct_json_number(ct_scores_strings(s))));
+    return ct_json_set(o, "char_accuracy", ct_json_number(ct_scores_chars(s)));
+}
+
+/* The "step" event: averages since the last one. */
+static ct_status log_window(ct_run *r)
+{
+    ct_status st;
+    if (r->window.steps == 0) return CT_OK;
+    double seconds = ct_now() - r->window.started;
+    ct_scores sc = ct_scores_from_sums(r->window.sums);
+    json_t *o = json_object();
+    CT_GOTO(st, ct_json_set(o, "step", json_integer(r->p.step)));
+    CT_GOTO(st, ct_json_set(o, "epoch", ct_json_number(epochs_done(r))));
+    CT_GOTO(st, put_scores(o, &sc));
+    CT_GOTO(st, ct_json_set(o, "lr", ct_json_number(r->state[CT_STATE_LR])));
+    CT_GOTO(st, ct_json_set(o, "grad_norm", ct_json_number(r->state[CT_STATE_GRAD_NORM])));
+    CT_GOTO(st, ct_json_set(o, "clip_coef", ct_json_number(r->state[CT_STATE_CLIP_COEF])));
+    CT_GOTO(st, ct_json_set(o, "loss_scale", ct_json_number(r->state[CT_STATE_LOSS_SCALE])));
+    CT_GOTO(st, ct_json_set(o, "skipped", json_integer((json_int_t)r->state[CT_STATE_SKIPPED])));
+    CT_GOTO(st, ct_json_set(o, "samples_per_s", ct_json_number((double)r->window.samples / seconds)));
+    CT_GOTO(st, ct_json_set(o, "steps_per_s", ct_json_number((double)r->window.steps / seconds)));
+    CT_GOTO(st, ct_json_set(o, "data_s", ct_json_number(r->window.wait)));
+    CT_GOTO(st, ct_json_set(o, "compute_s", ct_json_number(seconds - r->window.wait)));
+    CT_GOTO(st, ct_journal_event(r->journal, "step", o));
+    window_reset(r);
+    return CT_OK;
+fail:
+    return st;
+}
+
+static void show(ct_run *r, bool force)
+{
+    char what[64];
+    ct_bar_state b;
+    double per_step = r->p.step > 0 ? r->p.step_seconds / (double)r->p.step : 0;
+    snprintf(what, sizeof what, "epoch %" PRId64 "/%" PRId64, r->p.epoch + 1, r->cfg->train.epochs);
+    b.what = what;
+    b.done = (r->p.batch + r->accumulate - 1) / r->accumulate;
+    b.total = r->steps_per_epoch;
+    b.steps_per_s = per_step > 0 ? 1 / per_step : 0;
+    b.loss = r->last_loss;
+    b.lr = r->state[CT_STATE_LR];
+    b.eta_s = per_step > 0 ? (double)(r->total_steps - r->p.step) * per_step : -1;
+    b.memory = r->peak_bytes;
+    ct_bar_update(&r->bar, &b, force);
+}
+
+/* ---- checkpoints and evaluation ---- */
+
+static ct_status save(ct_run *r)
+{
+    double started = ct_now();
+    CT_TRY(read_back(r));
+    r->p.seconds = started - r->part_started;
+    r->p.journal_bytes = ct_journal_bytes(r->journal);
+    CT_TRY(ct_checkpoint_save(&r->session, &r->meta, &r->p, r->checkpoints, r->cfg->checkpoint.keep));
+    r->saved_epoch = r->p.epoch;
+    r->saved_batch = r->p.batch;
+    json_t *o = json_pack("{s:I,s:f,s:f}", "step", (json_int_t)r->p.step, "epoch", epochs_done(r), "seconds",
+                          ct_now() - started);
+    return ct_journal_event(r->journal, "checkpoint", o);
+}
+
+static ct_status write_best(ct_run *r)
+{
+    char *path = ct_path_join(r->checkpoints, "best.safetensors");
+    if (!path) return CT_ENOMEM;
+    ct_status st = ct_checkpoint_write(&r->session, &r->meta, &r->p, false, path);
+    ct_free(path);
+    return st;
+}
+
+/* Scores the validation set, and tells both judges, as of `epoch` complete epochs. */
+static ct_status validate(ct_run *r, int64_t epoch)
+{
+    ct_scores sc;
+    ct_status st;
+    double started = ct_now();
+    const ct_cfg_select_by by = r->cfg->eval.select_by;
+    CT_TRY(ct_evaluate(&r->session, r->eval_ema, &r->data.val, r->batch, (int)r->cfg->train.workers, &ct_stop_signal,
+                       NULL, &sc));
+    bool best = ct_best_update(&r->p.best, by, &sc, epoch, r->p.step);
+    bool stop = ct_stopper_update(&r->p.stopper, &r->cfg->early_stopping, by, &sc, epoch);
+    ct_info("epoch %.4g: validation loss %.4f, strings %.2f %%, characters %.2f %%%s (step %" PRId64 ", %.1f s)",
+            epochs_done(r), isnan(sc.loss) ? NAN : sc.loss, 100 * ct_scores_strings(&sc), 100 * ct_scores_chars(&sc),
+            best ? ", best so far" : "", r->p.step, ct_now() - started);
+    if (!isfinite(sc.loss)) ct_warn("the validation loss is not a finite number: these weights cannot be the best");
+    json_t *o = json_object();
+    CT_GOTO(st, ct_json_set(o, "step", json_integer(r->p.step)));
+    CT_GOTO(st, ct_json_set(o, "epoch", ct_json_number(epochs_done(r))));
+    CT_GOTO(st, ct_json_set(o, "samples", json_integer(sc.samples)));
+    CT_GOTO(st, put_scores(o, &sc));
+    CT_GOTO(st, ct_json_set(o, "best", json_boolean(best)));
+    CT_GOTO(st, ct_json_set(o, "ema", json_boolean(r->eval_ema)));
+    CT_GOTO(st, ct_json_set(o, "stale", json_integer(r->p.stopper.stale)));
+    CT_GOTO(st, ct_json_set(o, "seconds", ct_json_number(ct_now() - started)));
+    CT_GOTO(st, ct_journal_event(r->journal, "eval", o));
+    if (best) CT_GOTO(st, write_best(r));
+    if (stop) {
+        r->p.stopped_early = true;
+        ct_info("early stopping: no improvement in %" PRId64 " evaluations", r->p.stopper.stale);
+    }
+    return CT_OK;
+fail:
+    return st;
+}
+
+static ct_status log_epoch(ct_run *r, int64_t epoch)
+{
+    ct_status st;
+    ct_scores sc = ct_scores_from_sums(r->p.sums);
+    json_t *o = json_object();
+    CT_GOTO(st, ct_json_set(o, "step", json_integer(r->p.step)));
+    CT_GOTO(st, ct_json_set(o, "epoch", json_integer(epoch)));
+    CT_GOTO(st, ct_json_set(o, "samples", json_integer(sc.samples)));
+    CT_GOTO(st, put_scores(o, &sc));
+    return ct_journal_event(r->journal, "epoch", o);
+fail:
+    return st;
+}
+
+/* All batches of the epoch are done: evaluate if it is due, move on, save if it is due. */
+static ct_status end_epoch(ct_run *r)
+{
+    const ct_config *cfg = r->cfg;
+    int64_t epoch = r->p.epoch + 1;
+    bool last = epoch >= cfg->train.epochs || (cfg->train.steps > 0 && r->p.step >= cfg->train.steps);
+    CT_TRY(read_back(r));
+    CT_TRY(log_window(r));
+    show(r, r->bar.to != NULL);
+    if (r->data.val.data && (epoch % cfg->eval.every_epochs == 0 || last)) CT_TRY(validate(r, epoch));
+    CT_TRY(log_epoch(r, epoch));
+    r->p.epoch = epoch;
+    r->p.batch = 0;
+    memset(r->p.sums, 0, sizeof r->p.sums);
+    r->p.finished = ct_run_complete(r);
+    if (r->p.finished || (cfg->checkpoint.every_epochs > 0 && epoch % cfg->checkpoint.every_epochs == 0))
+        CT_TRY(save(r));
+    window_reset(r);
+    return CT_OK;
+}
+
+/* train.steps ends the run within an epoch. */
+static ct_status end_within_epoch(ct_run *r)
+{
+    CT_TRY(read_back(r));
+    CT_TRY(log_window(r));
+    if (r->data.val.data && r->p.batch > 0) CT_TRY(validate(r, r->p.epoch));
+    r->p.finished = true;
+    return save(r);
+}
+
+static ct_status open_loader(ct_run *r)
+{
+    ct_loader_spec spec;
+    memset(&spec, 0, sizeof spec);
+    spec.data = r->data.train.data;
+    spec.index = r->data.train.index;
+    spec.n = r->data.train.n;
+    spec.batch = (int)r->batch;
+    spec.shuffle = true;
+    spec.drop_last = r->cfg->train.last_batch == CT_CFG_LAST_DROP;
+    spec.seed = (uint64_t)r->cfg->train.seed;
+    spec.workers = (int)r->cfg->train.workers;
+    spec.epochs = -1;
+    spec.start_epoch = r->p.epoch;
+    spec.start_batch = r->p.batch;
+    return ct_loader_open(&spec, &r->loader);
+}
+
+static ct_status stop_for_signal(ct_run *r)
+{
+    int sig = ct_stop_signal;
+    const char *name = sig == SIGINT ? "SIGINT" : sig == SIGTERM ? "SIGTERM" : "SIGUSR1";
+    if (r->saved_epoch != r->p.epoch || r->saved_batch != r->p.batch) CT_TRY(save(r));
+    CT_TRY(
+        ct_journal_event(r->journal, "signal", json_pack("{s:I,s:s}", "step", (json_int_t)r->p.step, "signal", name)));
+    return ct_fail(CT_ESIGNAL, "stopped by %s after step %" PRId64 "; saved in %s, --resume continues", name, r->p.step,
+                   r->checkpoints);
+}
+
+ct_status ct_run_loop(ct_run *r)
+{
+    ct_status st = CT_OK;
+    const ct_config *cfg = r->cfg;
+    r->saved_epoch = r->saved_batch = -1;
+    r->last_loss = NAN;
+    CT_TRY(ct_arenas_get_state(r->session.store, r->state));
+    r->read_step = r->p.step;
+    double clear[CT_METRIC_COUNT];
+    CT_TRY(ct_arenas_get_metrics(r->session.store, clear, true));
+    if (!ct_run_complete(r)) r->p.finished = r->p.stopped_early = false; /* the limits were raised */
+    window_reset(r);
+    while (!r->p.finished) {
+        if (ct_stop_signal) return stop_for_signal(r);
+        if (r->p.batch == r->batches) {
+            st = end_epoch(r);
+            if (st == CT_ESIGNAL) continue;
+        } else if (ct_run_complete(r)) {
+            st = end_within_epoch(r);
+            if (st == CT_ESIGNAL) continue;
+        } else {
+            if (!r->loader) CT_TRY(open_loader(r));
+            CT_TRY(run_step(r));
+            if (r->p.step == 1) CT_TRY(ct_run_zero_gradients(r));
+            if (r->p.step % r->readback_every == 0) CT_TRY(read_back(r));
+            if (r->p.step % cfg->log.interval_steps == 0) {
+                CT_TRY(read_back(r));
+                CT_TRY(log_window(r));
+            }
+            show(r, false);
+            if (cfg->checkpoint.every_steps > 0 && r->p.step % cfg->checkpoint.every_steps == 0) st = save(r);
+        }
+        if (st != CT_OK) return st;
+    }
+    ct_loader_close(r->loader);
+    r->loader = NULL;
+    r->p.seconds = ct_now() - r->part_started;
+    return CT_OK;
+}

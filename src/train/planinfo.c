@@ -1,0 +1,347 @@
+/* `captrain plan`: what a run would do and need, worked out without touching a tensor. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "formats/json.h"
+#include "train/datasets.h"
+#include "train/spec.h"
+
+typedef struct planned {
+    const ct_plan_opts *opts;
+    ct_config *cfg; /* NULL with --model */
+    const ct_backend *backend;
+    ct_device_opts device;
+    ct_device_info info;
+    char why[512]; /* why this backend */
+    ct_program_spec spec;
+    int64_t samples; /* training images; -1 where they were not looked at */
+    ct_layout layout;
+    ct_program step, update, eval;
+    ct_arenas *store;
+    ct_plan *step_plan, *update_plan, *eval_plan; /* NULL: not part of it */
+    ct_plan_stats stats;                          /* of the step */
+    int64_t peak;                                 /* all programs together */
+    int64_t memory, fits;                         /* bytes, and the largest micro-batch whose step they hold */
+} planned;
+
+static void free_planned(planned *p)
+{
+    ct_plan_free(p->step_plan);
+    ct_plan_free(p->update_plan);
+    ct_plan_free(p->eval_plan);
+    ct_arenas_free(p->store);
+    ct_program_free(&p->step);
+    ct_program_free(&p->update);
+    ct_program_free(&p->eval);
+    ct_config_free(p->cfg);
+}
+
+/* ---- what is planned ---- */
+
+/* Label length, number of classes and of training images: from the configuration alone where it says them, else from
+ * the data. */
+static ct_status find_classes(planned *p, int64_t *positions, int64_t *classes)
+{
+    const ct_config *cfg = p->cfg;
+    ct_charset charset;
+    p->samples = -1;
+    if (strcmp(cfg->data.train, CT_SYNTH_TEXT) == 0) {
+        ct_text_params t;
+        CT_TRY(ct_datasets_synth_params(cfg, &t));
+        CT_TRY(ct_charset_parse(t.charset, &charset));
+        *positions = t.length_max;
+        *classes = charset.n;
+        p->samples = cfg->data.synth.count;
+        ct_charset_free(&charset);
+        return CT_OK;
+    }
+    if (*cfg->data.charset && cfg->data.length > 0) {
+        CT_TRY(ct_charset_parse(cfg->data.charset, &charset));
+        *positions = cfg->data.length;
+        *classes = charset.n;
+        ct_charset_free(&charset);
+        return CT_OK;
+    }
+    if (!*cfg->data.train)
+        return ct_fail(CT_ECONFIG,
+                       "plan: data.charset and data.length are open, and there is no data.train to take them from");
+    ct_datasets d;
+    CT_TRY(ct_datasets_open(cfg, &d));
+    *positions = d.positions;
+    *classes = d.charset.n;
+    p->samples = d.train.n;
+    ct_datasets_close(&d);
+    return CT_OK;
+}
+
+static ct_status make_spec(planned *p)
+{
+    const ct_plan_opts *o = p->opts;
+    const char *backend = o->common.backend;
+    p->device.threads = o->common.threads;
+    p->samples = -1;
+    if (o->model) {
+        if (o->nsets) return ct_fail(CT_ECONFIG, "plan: --set changes a configuration; with --model there is none");
+        CT_TRY(ct_spec_from_model(o->model, o->batch, o->precision, &p->spec));
+        return ct_backend_choose(backend, &p->backend, p->why, sizeof p->why);
+    }
+    if (o->precision)
+        return ct_fail(CT_ECONFIG, "plan: --precision goes with --model; a configuration has train.precision");
+    int64_t positions = 0, classes = 0, steps = 1;
+    CT_TRY(ct_config_load(o->config, o->sets, o->nsets, &p->cfg));
+    const ct_config *cfg = p->cfg;
+    if (o->batch > 0) {
+        char number[24];
+        snprintf(number, sizeof number, "%" PRId64, o->batch);
+        CT_TRY(ct_config_set(p->cfg, "train.batch_size", number, "--batch"));
+    }
+    CT_TRY(find_classes(p, &positions, &classes));
+    if (p->samples > 0) {
+        int64_t per_step = cfg->train.batch_size * cfg->train.accumulate;
+        steps = (p->samples + per_step - 1) / per_step;
+    }
+    CT_TRY(ct_spec_from_config(cfg, positions, classes, (int)cfg->data.height, (int)cfg->data.width, steps, &p->spec));
+    if (!backend) backend = cfg->train.backend;
+    if (!p->device.threads) p->device.threads = (int)cfg->train.threads;
+    p->device.deterministic = cfg->train.deterministic;
+    CT_TRY(ct_backend_choose(backend, &p->backend, p->why, sizeof p->why));
+    return ct_spec_settle(&p->spec, p->backend, &p->device);
+}
+
+/* The programs of a run on a store without memory: the step alone with --model (what `bench` runs), the update and the
+ * evaluation as well for a configuration. */
+static ct_status make_plans(planned *p)
+{
+    const ct_program_spec *s = &p->spec;
+    const ct_arenas_needs needs = ct_program_needs(s, true);
+    bool micro = s->accumulate > 1;
+    CT_TRY(ct_program_build(s, micro ? CT_PROGRAM_MICRO_NEXT : CT_PROGRAM_STEP, NULL, &p->layout, &p->step));
+    CT_TRY(ct_arenas_create(p->backend, &p->device, &p->layout, &needs, true, &p->store));
+    CT_TRY(p->backend->info(p->store->device, &p->info));
+    CT_TRY(ct_plan_create(p->store, p->step.graph, false, &p->step_plan));
+    if (micro) {
+        CT_TRY(ct_program_build(s, CT_PROGRAM_UPDATE, p->step.graph, &p->layout, &p->update));
+        CT_TRY(ct_plan_create(p->store, p->update.graph, false, &p->update_plan));
+    }
+    if (p->cfg) {
+        CT_TRY(ct_program_build(s, CT_PROGRAM_EVAL, p->step.graph, &p->layout, &p->eval));
+        CT_TRY(ct_plan_create(p->store, p->eval.graph, needs.ema && p->cfg->eval.ema, &p->eval_plan));
+    }
+    ct_plan_get_stats(p->step_plan, &p->stats);
+    for (int a = 0; a < CT_ARENA_COUNT; a++) p->peak += (int64_t)p->store->bytes[a];
+    return CT_OK;
+}
+
+/* Largest micro-batch whose step fits into p->memory, 0 if not even one sample does: the peak grows with the batch, so
+ * by bisection. */
+static ct_status find_largest(planned *p)
+{
+    ct_program_spec s = p->spec;
+    int64_t fits = 0, too_much = CT_MAX_BATCH + 1, peak;
+    p->memory = p->opts->memory > 0 ? p->opts->memory : (int64_t)p->info.memory_total;
+    /* The first guess comes from this plan: all but the weights' arenas grows in proportion. */
+    int64_t fixed = p->stats.peak_bytes - p->stats.act_bytes - p->stats.input_bytes;
+    double each = (double)(p->stats.act_bytes + p->stats.input_bytes) / (double)s.batch;
+    double guess = each > 0 ? (double)(p->memory - fixed) / each : 1;
+    int64_t next = guess < 1 ? 1 : guess > CT_MAX_BATCH ? CT_MAX_BATCH : (int64_t)guess;
+    for (int64_t reach = 1 + next / 256; too_much - fits > 1;) {
+        s.batch = next;
+        CT_TRY(ct_spec_peak(&s, p->backend, &p->device, &peak, NULL));
+        if (peak <= p->memory) fits = next;
+        else too_much = next;
+        /* First close in around the guess, in growing strides, then halve. */
+        if (fits > 0 && too_much == CT_MAX_BATCH + 1) next = fits + reach;
+        else if (fits == 0) next = too_much - reach;
+        else next = fits + (too_much - fits) / 2;
+        if (next <= fits || next >= too_much) next = fits + (too_much - fits) / 2;
+        reach *= 2;
+    }
+    p->fits = fits;
+    return CT_OK;
+}
+
+/* ---- printing ---- */
+
+static const char *megabytes(int64_t bytes, char buf[32])
+{
+    if (bytes < 10000) snprintf(buf, 32, "%" PRId64 " B", bytes);
+    else if (bytes < 10000000) snprintf(buf, 32, "%.1f kB", (double)bytes * 1e-3);
+    else snprintf(buf, 32, "%.1f MB", (double)bytes * 1e-6);
+    return buf;
+}
+
+/* Names of the chosen implementations of a plan, for the graph's printers; ct_free() the array. */
+static const char **implementations(const ct_plan *plan)
+{
+    size_t n = ct_plan_graph(plan)->nnodes;
+    const char **names = ct_calloc(n + 1, sizeof *names, "implementation names");
+    for (size_t i = 0; names && i < n; i++) names[i] = ct_plan_impl(plan, i);
+    return names;
+}
+
+static ct_status print_operators(const ct_plan *plan, const char *title, FILE *to)
+{
+    if (!plan) return CT_OK;
+    const char **names = implementations(plan);
+    if (!names) return CT_ENOMEM;
+    fprintf(to, "%s\n", title);
+    ct_graph_print(ct_plan_graph(plan), names, to);
+    fputc('\n', to);
+    ct_free(names);
+    return CT_OK;
+}
+
+static void print_memory(const planned *p, FILE *to)
+{
+    char a[32], b[32], c[32];
+    const ct_plan_stats *t = &p->stats;
+    int64_t act = (int64_t)p->store->bytes[CT_ARENA_ACT], input = (int64_t)p->store->bytes[CT_ARENA_INPUT];
+    fprintf(to, "weights        %s (and %s of running statistics)\n", megabytes(t->param_bytes, a),
+            megabytes(t->buffer_bytes, b));
+    fprintf(to, "gradients      %s\n", megabytes(t->grad_bytes, a));
+    fprintf(to, "optimizer      %s\n", megabytes(t->optimizer_bytes, a));
+    if (t->ema_bytes) fprintf(to, "average        %s\n", megabytes(t->ema_bytes, a));
+    fprintf(to, "activations    %s (the step's lower bound is %s; without sharing memory %s)\n", megabytes(act, a),
+            megabytes(t->lower_bound, b), megabytes(t->unshared_bytes, c));
+    fprintf(to, "inputs         %s\n", megabytes(input, a));
+    fprintf(to, "peak           %s (%" PRId64 " bytes)\n", megabytes(p->peak, a), p->peak);
+    fprintf(to, "micro-batch    at most %" PRId64 "%s in %s\n", p->fits,
+            p->fits == CT_MAX_BATCH ? " (the largest there is)" : "", megabytes(p->memory, a));
+}
+
+static ct_status print_text(const planned *p, FILE *to)
+{
+    const ct_program_spec *s = &p->spec;
+    CT_TRY(print_operators(p->step_plan, s->accumulate > 1 ? "micro-step" : "training step", to));
+    CT_TRY(print_operators(p->update_plan, "update", to));
+    CT_TRY(print_operators(p->eval_plan, "evaluation", to));
+    fprintf(to,
+            "model          %s, %" PRId64 " parameters, %" PRId64 "x%" PRId64 "x%" PRId64 " pixels, %" PRId64
+            " x %" PRId64 " classes\n",
+            s->model.name, p->layout.params, s->model.height, s->model.width, s->model.channels, s->model.positions,
+            s->model.classes);
+    fprintf(to, "device         %s, %d threads, %s (%s)\n", p->info.name, p->info.threads, p->backend->name, p->why);
+    fprintf(to, "precision      %s\n", ct_spec_precision_name(s));
+    fprintf(to, "batch          %" PRId64 " x %" PRId64 " micro-step%s = %" PRId64 " effective\n", s->batch,
+            s->accumulate, s->accumulate > 1 ? "s" : "", ct_spec_effective_batch(s));
+    fprintf(to, "learning rate  %g", s->schedule.base_lr);
+    if (p->cfg) fprintf(to, " (optimizer.lr %g after schedule.lr_rule)", p->cfg->optimizer.lr);
+    fprintf(to, "\nrecompute      %s\n", s->recompute < 0 ? "off" : "each block");
+    if (p->samples >= 0)
+        fprintf(to, "images         %" PRId64 " to train on, %" PRId64 " steps in all\n", p->samples,
+                s->schedule.total_steps);
+    print_memory(p, to);
+    return CT_OK;
+}
+
+static ct_status add_operators(json_t *list, const ct_plan *plan, const char *program)
+{
+    if (!plan) return CT_OK;
+    const ct_graph *g = ct_plan_graph(plan);
+    char shape[CT_DESC_STR], *text = NULL;
+    ct_status st = CT_OK;
+    for (size_t i = 0; i < g->nnodes && st == CT_OK; i++) {
+        const ct_node *n = &g->nodes[i];
+        ct_call call;
+        ct_graph_call(g, i, &call);
+        int len = ct_call_format(&call, NULL, 0);
+        text = ct_malloc((size_t)len + 1, "text of a call");
+        json_t *o = json_object();
+        if (!text) st = CT_ENOMEM;
+        else ct_call_format(&call, text, (size_t)len + 1);
+        if (st == CT_OK) st = ct_json_set(o, "program", json_string(program));
+        if (st == CT_OK) st = ct_json_set(o, "name", json_string(n->name));
+        if (st == CT_OK) st = ct_json_set(o, "op", json_string(ct_op_get(n->op)->name));
+        if (st == CT_OK) st = ct_json_set(o, "phase", json_string(ct_phase_name(n->phase)));
+        if (st == CT_OK)
+            st = ct_json_set(o, "result",
+                             n->nout && n->out[0] != CT_NOVAL
+                                 ? json_string(ct_desc_str(ct_graph_desc(g, n->out[0]), shape))
+                                 : json_null());
+        if (st == CT_OK) st = ct_json_set(o, "call", json_string(text));
+        if (st == CT_OK) st = ct_json_set(o, "flops", ct_json_number(ct_call_flops(&call)));
+        if (st == CT_OK) st = ct_json_set(o, "bytes", ct_json_number(ct_call_bytes(&call)));
+        if (st == CT_OK) st = ct_json_set(o, "impl", json_string(ct_plan_impl(plan, i)));
+        if (json_array_append_new(list, o) != 0 && st == CT_OK) st = ct_fail(CT_ENOMEM, "out of memory: operators");
+        ct_free(text);
+    }
+    return st;
+}
+
+static ct_status set_int(json_t *o, const char *key, int64_t v)
+{
+    return ct_json_set(o, key, json_integer(v));
+}
+
+static ct_status json_arenas(const planned *p, json_t *o)
+{
+    json_t *arenas = json_object();
+    const ct_plan_stats *t = &p->stats;
+    CT_TRY(ct_json_set(o, "arena_bytes", arenas)); /* o owns it from here on */
+    CT_TRY(set_int(arenas, "weights", t->param_bytes));
+    CT_TRY(set_int(arenas, "buffers", t->buffer_bytes));
+    CT_TRY(set_int(arenas, "gradients", t->grad_bytes));
+    CT_TRY(set_int(arenas, "optimizer", t->optimizer_bytes));
+    CT_TRY(set_int(arenas, "ema", t->ema_bytes));
+    CT_TRY(set_int(arenas, "activations", (int64_t)p->store->bytes[CT_ARENA_ACT]));
+    return set_int(arenas, "inputs", (int64_t)p->store->bytes[CT_ARENA_INPUT]);
+}
+
+static ct_status print_json(const planned *p, FILE *to)
+{
+    const ct_program_spec *s = &p->spec;
+    ct_status st;
+    char *text = NULL;
+    json_t *o = json_object(), *list;
+    CT_GOTO(st, ct_json_set(o, "model", json_string(s->model.name)));
+    CT_GOTO(st, set_int(o, "params", p->layout.params));
+    CT_GOTO(st, set_int(o, "peak_bytes", p->peak));
+    CT_GOTO(st, json_arenas(p, o));
+    CT_GOTO(st, set_int(o, "activations_lower_bound", p->stats.lower_bound));
+    CT_GOTO(st, set_int(o, "activations_unshared", p->stats.unshared_bytes));
+    CT_GOTO(st, set_int(o, "batch", s->batch));
+    CT_GOTO(st, set_int(o, "accumulate", s->accumulate));
+    CT_GOTO(st, set_int(o, "effective_batch", ct_spec_effective_batch(s)));
+    CT_GOTO(st, set_int(o, "largest_batch", p->fits));
+    CT_GOTO(st, set_int(o, "largest_batch_memory", p->memory));
+    CT_GOTO(st, ct_json_set(o, "lr", ct_json_number(s->schedule.base_lr)));
+    if (p->samples >= 0) {
+        CT_GOTO(st, set_int(o, "samples", p->samples));
+        CT_GOTO(st, set_int(o, "steps", s->schedule.total_steps));
+    }
+    CT_GOTO(st, ct_json_set(o, "flops_per_step", ct_json_number(p->stats.flops * (double)s->accumulate)));
+    CT_GOTO(st, ct_json_set(o, "recompute", json_boolean(s->recompute >= 0)));
+    CT_GOTO(st, ct_json_set(o, "precision", json_string(ct_spec_precision_name(s))));
+    CT_GOTO(st, ct_json_set(o, "backend", json_string(p->backend->name)));
+    CT_GOTO(st, ct_json_set(o, "device", json_string(p->info.name)));
+    CT_GOTO(st, set_int(o, "threads", p->info.threads));
+    list = json_array();
+    CT_GOTO(st, ct_json_set(o, "operators", list));
+    CT_GOTO(st, add_operators(list, p->step_plan, s->accumulate > 1 ? "micro" : "step"));
+    CT_GOTO(st, add_operators(list, p->update_plan, "update"));
+    CT_GOTO(st, add_operators(list, p->eval_plan, "eval"));
+    text = ct_json_text(o, 0);
+    if (text) fprintf(to, "%s\n", text);
+    else st = CT_ENOMEM;
+fail:
+    ct_free(text);
+    json_decref(o);
+    return st;
+}
+
+ct_status ct_run_plan(const ct_plan_opts *opts, FILE *to)
+{
+    planned p = { .opts = opts };
+    ct_status st;
+    CT_GOTO(st, make_spec(&p));
+    CT_GOTO(st, make_plans(&p));
+    CT_GOTO(st, find_largest(&p));
+    st = opts->json ? print_json(&p, to) : print_text(&p, to);
+fail:
+    free_planned(&p);
+    return st;
+}

@@ -1,0 +1,18 @@
+/* Pieces of report.html. Private to the report. */
+#ifndef CT_TRAIN_REPORT_HTML_H
+#define CT_TRAIN_REPORT_HTML_H
+
+#include <stdio.h>
+
+#include "train/run.h"
+
+extern const char ct_report_style[]; /* the style sheet */
+
+/* The curves that metrics.jsonl holds. */
+ct_status ct_report_curves(FILE *f, const char *run_dir);
+/* Errors per position, confusions, and the wrong predictions with their pictures. */
+ct_status ct_report_errors(FILE *f, const ct_report *rep);
+/* Base64 (RFC 4648) of n bytes. */
+void ct_report_base64(FILE *f, const uint8_t *data, size_t n);
+
+#endif

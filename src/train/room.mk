@@ -1,0 +1,41 @@
+# Build list of this room; see HACKING.md.
+include $(top_srcdir)/src/train/room_exec.mk
+libcaptrain_la_SOURCES += \
+	src/train/checkpoint.c src/train/checkpoint.h \
+	src/train/datasets.c src/train/datasets.h \
+	src/train/eval.c \
+	src/train/evaluate.c src/train/evaluate.h \
+	src/train/finish.c \
+	src/train/journal.c src/train/journal.h \
+	src/train/loop.c \
+	src/train/model_file.c \
+	src/train/numeric.c \
+	src/train/predict.c \
+	src/train/progress.c src/train/progress.h \
+	src/train/progress_json.c \
+	src/train/report.c src/train/report_html.h \
+	src/train/report_curves.c \
+	src/train/report_errors.c \
+	src/train/report_style.c \
+	src/train/resume.c \
+	src/train/run.h \
+	src/train/session.c src/train/session.h \
+	src/train/setup.c \
+	src/train/signals.c src/train/signals.h \
+	src/train/track.c src/train/track.h \
+	src/train/train.c \
+	src/train/use.c src/train/use.h
+
+dist_check_SCRIPTS += tests/sh/train_kill.sh tests/sh/train_run.sh
+EXTRA_DIST += tests/sh/train_util.sh
+
+check_PROGRAMS += tests/check_metrics tests/check_checkpoint
+tests_check_metrics_SOURCES = tests/check_metrics.c
+tests_check_metrics_LDADD = $(CT_TEST_LIBS)
+tests_check_checkpoint_SOURCES = tests/check_checkpoint.c
+tests_check_checkpoint_LDADD = $(CT_TEST_LIBS)
+check_PROGRAMS += tests/check_train
+tests_check_train_SOURCES = tests/check_train.c
+tests_check_train_LDADD = $(CT_TEST_LIBS)
+
+dist_doc_DATA += doc/formats.md

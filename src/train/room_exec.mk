@@ -1,0 +1,29 @@
+# Floor 5, the part about what a step computes: programs, specification, plan, bench and selftest verbs, golden files.
+libcaptrain_la_SOURCES += \
+	src/train/bench.c \
+	src/train/golden.c \
+	src/train/golden.h \
+	src/train/golden_file.c \
+	src/train/golden_table.c \
+	src/train/planinfo.c \
+	src/train/program.c \
+	src/train/program.h \
+	src/train/selftest.c \
+	src/train/spec.c \
+	src/train/spec.h
+
+check_PROGRAMS += tests/check_program tests/check_golden tests/check_plan
+tests_check_plan_SOURCES = tests/check_plan.c
+tests_check_plan_LDADD = $(CT_TEST_LIBS)
+tests_check_program_SOURCES = tests/check_program.c tests/check_program.h tests/check_program_spec.c
+tests_check_program_LDADD = $(CT_TEST_LIBS)
+tests_check_golden_SOURCES = tests/check_golden.c
+tests_check_golden_LDADD = $(CT_TEST_LIBS)
+dist_doc_DATA += doc/performance.md
+EXTRA_DIST += \
+	tests/bench/compare.sh \
+	tests/golden/README.md \
+	tests/golden/resnet18-f32.safetensors \
+	tests/golden/textcnn-dropout-f32.safetensors \
+	tests/golden/textcnn-dropout-f64.safetensors \
+	tests/golden/textcnn-f32.safetensors

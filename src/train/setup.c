@@ -1,0 +1,289 @@
+/* Setting a run up: configuration, directory, data, programs, first weights. */
+#include "config.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <sys/file.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/version.h"
+#include "train/run.h"
+#include "train/spec.h"
+
+ct_status ct_run_configure(ct_run *r, const ct_train_opts *o)
+{
+    /* A resumed run without a configuration takes the one it was started with. */
+    char *kept = NULL;
+    ct_status st = CT_OK;
+    if (o->resume && !o->config && o->out) {
+        if (!(kept = ct_path_join(o->out, "config.yaml"))) return CT_ENOMEM;
+        if (!ct_path_exists(kept)) {
+            ct_free(kept);
+            kept = NULL;
+        }
+    }
+    CT_GOTO(st, ct_config_load(kept ? kept : o->config, o->sets, o->nsets, &r->cfg));
+    if (o->common.backend) CT_GOTO(st, ct_config_set(r->cfg, "train.backend", o->common.backend, "--backend"));
+    if (o->common.threads > 0) {
+        char number[16];
+        snprintf(number, sizeof number, "%d", o->common.threads);
+        CT_GOTO(st, ct_config_set(r->cfg, "train.threads", number, "--threads"));
+    }
+fail:
+    ct_free(kept);
+    return st;
+}
+
+/* The files that make a directory a run's. */
+static const char *occupied_by(const char *dir)
+{
+    static const char *const sign[] = { "config.yaml", "metrics.jsonl", "result.json", "checkpoints" };
+    for (size_t i = 0; i < sizeof sign / sizeof sign[0]; i++) {
+        char *path = ct_path_join(dir, sign[i]);
+        bool there = path && ct_path_exists(path);
+        ct_free(path);
+        if (there) return sign[i];
+    }
+    return NULL;
+}
+
+/* runs/<date>-<name>, with a number behind it if that exists. */
+static char *default_directory(const char *name)
+{
+    char date[32];
+    time_t t = time(NULL);
+    struct tm tm;
+    localtime_r(&t, &tm);
+    strftime(date, sizeof date, "%Y%m%d-%H%M%S", &tm);
+    for (int k = 1; k < 1000; k++) {
+        char *dir = k == 1 ? ct_asprintf("runs/%s-%s", date, name) : ct_asprintf("runs/%s-%s-%d", date, name, k);
+        if (!dir || !ct_path_exists(dir)) return dir;
+        ct_free(dir);
+    }
+    ct_fail(CT_EIO, "runs/%s-%s: 1000 directories of this name", date, name);
+    return NULL;
+}
+
+static ct_status open_log(ct_run *r, bool append)
+{
+    char *path = ct_path_join(r->out, "run.log");
+    if (!path) return CT_ENOMEM;
+    ct_status st = CT_OK;
+    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        st = ct_fail(CT_EIO, "%s: %s", path, strerror(errno));
+    } else if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+        st = errno == EWOULDBLOCK ? ct_fail(CT_EIO, "%s: another captrain is working in this run directory", r->out)
+                                  : ct_fail(CT_EIO, "%s: cannot be locked: %s", path, strerror(errno));
+        close(fd);
+    } else if ((!append && ftruncate(fd, 0) != 0) || !(r->log = fdopen(fd, "a"))) {
+        st = ct_fail(CT_EIO, "%s: %s", path, strerror(errno));
+        close(fd);
+    }
+    ct_free(path);
+    if (st == CT_OK) {
+        setvbuf(r->log, NULL, _IOLBF, 0);
+        ct_log_set_file(r->log);
+    }
+    return st;
+}
+
+ct_status ct_run_directory(ct_run *r, const ct_train_opts *o)
+{
+    if (o->out && strlen(o->out) > sizeof((ct_train_result *)0)->out - 64)
+        return ct_fail(CT_EINVAL, "--out: a path of %zu bytes is too long", strlen(o->out));
+    if (!o->out && o->resume) return ct_fail(CT_ECONFIG, "--resume needs the run directory: give --out DIR");
+    r->out = o->out ? ct_strdup(o->out, "run directory") : default_directory(r->cfg->name);
+    if (!r->out) return o->out ? CT_ENOMEM : CT_EIO;
+    while (strlen(r->out) > 1 && r->out[strlen(r->out) - 1] == '/') r->out[strlen(r->out) - 1] = '\0';
+    const char *sign = occupied_by(r->out);
+    if (sign && !o->resume)
+        return ct_fail(CT_ECONFIG, "%s holds a run already (%s): continue it with --resume, or give another --out",
+                       r->out, sign);
+    if (!(r->checkpoints = ct_path_join(r->out, "checkpoints"))) return CT_ENOMEM;
+    CT_TRY(ct_mkdir_p(r->checkpoints));
+    CT_TRY(open_log(r, o->resume));
+    return ct_checkpoint_sweep(r->checkpoints);
+}
+
+/* The programs of training: a step at each batch size that occurs, or the micro-steps of full and last groups. */
+static ct_status add_training(ct_run *r)
+{
+    ct_session *s = &r->session;
+    int64_t part = r->cfg->train.last_batch == CT_CFG_LAST_KEEP ? r->data.train.n % r->batch : 0;
+    bool full = r->data.train.n >= r->batch;
+    int64_t k = r->accumulate,
+            tail = r->batches % k ? r->batches % k : k; /* micro-steps in the last group of an epoch */
+    if (k == 1) {
+        if (full) CT_TRY(ct_session_add(s, CT_PROGRAM_STEP, r->batch, 1, false));
+        return part ? ct_session_add(s, CT_PROGRAM_STEP, part, 1, false) : CT_OK;
+    }
+    for (int64_t b = 0; b < r->batches; b++) {
+        /* which (kind, group size, batch) occur is decided by the place in the epoch; only the first and last group
+         * differ */
+        if (b >= 2 * k && b < r->batches - 2 * k) continue;
+        int64_t in_group = b % k, group = b - in_group + k <= r->batches ? k : tail;
+        int64_t n = part && b == r->batches - 1 ? part : r->batch;
+        CT_TRY(ct_session_add(s, in_group == 0 ? CT_PROGRAM_MICRO_FIRST : CT_PROGRAM_MICRO_NEXT, n, group, false));
+    }
+    return ct_session_add(s, CT_PROGRAM_UPDATE, r->batch, k, false);
+}
+
+static ct_status describe_model(ct_run *r)
+{
+    ct_model_meta *m = &r->meta;
+    if (!(m->config = ct_config_json(r->cfg))) return CT_ENOMEM;
+    if (!(m->charset = ct_strdup(r->data.charset.utf8, "charset"))) return CT_ENOMEM;
+    if (!(m->kernels = ct_session_kernels(&r->session))) return CT_ENOMEM;
+    m->positions = r->data.positions;
+    m->backend = r->session.backend->name;
+    m->ema = r->eval_ema;
+    CT_TRY(ct_view_key(&r->data.train, m->train_key));
+    return ct_view_key(&r->data.val, m->val_key);
+}
+
+ct_status ct_run_build(ct_run *r)
+{
+    const ct_config *cfg = r->cfg;
+    for (size_t i = 0; i < ct_config_note_count(cfg); i++) ct_info("note: %s", ct_config_note(cfg, i));
+    CT_TRY(ct_datasets_open(cfg, &r->data));
+    r->batch = cfg->train.batch_size;
+    r->accumulate = cfg->train.accumulate;
+    int64_t n = r->data.train.n;
+    r->batches = cfg->train.last_batch == CT_CFG_LAST_DROP ? n / r->batch : (n + r->batch - 1) / r->batch;
+    if (r->batches == 0)
+        return ct_fail(CT_ECONFIG,
+                       "train.batch_size %" PRId64 " with train.last_batch drop leaves no batch of %" PRId64
+                       " training samples",
+                       r->batch, n);
+    r->steps_per_epoch = (r->batches + r->accumulate - 1) / r->accumulate;
+    r->total_steps = cfg->train.epochs * r->steps_per_epoch;
+    if (cfg->train.steps > 0 && cfg->train.steps < r->total_steps) r->total_steps = cfg->train.steps;
+
+    ct_program_spec spec;
+    CT_TRY(ct_spec_from_config(cfg, r->data.positions, r->data.charset.n, ct_dataset_height(r->data.train.data),
+                               ct_dataset_width(r->data.train.data), r->steps_per_epoch, &spec));
+    r->has_ema = spec.optim.decay > 0;
+    r->eval_ema = r->has_ema && cfg->eval.ema;
+    r->fp16 = spec.compute == CT_F16;
+    ct_device_opts opts = { 0, (int)cfg->train.threads, false, cfg->train.deterministic, false };
+    ct_session *s = &r->session;
+    CT_TRY(ct_session_begin(s, &spec, true, cfg->train.backend, &opts, r->why, sizeof r->why));
+    CT_TRY(add_training(r));
+    if (r->data.val.data) CT_TRY(ct_session_add_eval(s, r->data.val.n, r->batch, r->eval_ema));
+    if (r->data.test.data) CT_TRY(ct_session_add_eval(s, r->data.test.n, r->batch, r->eval_ema));
+    if (!r->data.val.data && !r->data.test.data) CT_TRY(ct_session_add(s, CT_PROGRAM_EVAL, 1, 1, false));
+    CT_TRY(ct_session_ready(s));
+    r->peak_bytes = ct_session_peak(s);
+    /* a device that is far away is asked rarely; on a CPU reading 200 bytes costs nothing and names a bad step exactly
+     */
+    r->readback_every = strcmp(s->backend->name, "cpu") == 0 ? 1 : cfg->log.interval_steps;
+    r->ids = ct_calloc((size_t)(r->batch * r->accumulate), sizeof *r->ids, "sample numbers of a step");
+    if (!r->ids) return CT_ENOMEM;
+    if (r->data.val.data) {
+        int64_t shared;
+        CT_TRY(ct_datasets_shared(&r->data.train, &r->data.val, &shared));
+    }
+    return describe_model(r);
+}
+
+ct_status ct_run_start(ct_run *r, const char *init)
+{
+    ct_session *s = &r->session;
+    CT_TRY(ct_arenas_init(s->store, s->ref_graph, (uint64_t)r->cfg->train.seed));
+    if (init) {
+        ct_model_file m;
+        CT_TRY(ct_model_file_open(init, &m));
+        ct_status st = ct_checkpoint_load_weights(s, m.st, init, m.prefix, false);
+        ct_model_file_close(&m);
+        if (st != CT_OK) return ct_fail_context(st, "--init");
+        ct_info("starting from the weights of %s", init);
+    }
+    if (r->has_ema) CT_TRY(ct_session_start_ema(s));
+    double state[CT_STATE_COUNT];
+    ct_program_initial_state(&s->spec, state);
+    CT_TRY(ct_arenas_set_state(s->store, state));
+    memset(&r->p, 0, sizeof r->p);
+    return CT_OK;
+}
+
+const char *ct_run_precision(const ct_session *s)
+{
+    switch (s->spec.compute) {
+    case CT_BF16:
+        return "bf16";
+    case CT_F16:
+        return "fp16";
+    case CT_F64:
+        return "f64";
+    default:
+        return "fp32";
+    }
+}
+
+/* 1234567 -> "1,234,567". */
+static const char *grouped(int64_t v, char buf[32])
+{
+    char digits[24];
+    int n = snprintf(digits, sizeof digits, "%" PRId64, v), k = 0;
+    for (int i = 0; i < n; i++) {
+        buf[k++] = digits[i];
+        if ((n - 1 - i) % 3 == 0 && i < n - 1 && digits[i] != '-') buf[k++] = ',';
+    }
+    buf[k] = '\0';
+    return buf;
+}
+
+void ct_run_describe(const ct_run *r)
+{
+    const ct_session *s = &r->session;
+    const ct_config *cfg = r->cfg;
+    char a[32], b[32];
+    ct_info("captrain %s, run directory %s", ct_version(), r->out);
+    ct_info("  model      %s, %s parameters, %" PRId64 "x%" PRId64 "x%" PRId64 " pixels -> %d x %d classes",
+            s->spec.model.name, grouped(s->layout.params, a), s->spec.model.height, s->spec.model.width,
+            s->spec.model.channels, r->data.positions, r->data.charset.n);
+    ct_info("  charset    %s", r->data.charset.utf8);
+    ct_info("  data       %s training samples (%s), %s for validation%s%s", grouped(r->data.train.n, a),
+            ct_dataset_root(r->data.train.data), grouped(r->data.val.n, b), *cfg->data.val ? ": " : "", cfg->data.val);
+    ct_info("  device     %s: %s, %d threads%s%s", s->backend->name, s->device.name, s->device.threads,
+            *r->why ? "; " : "", r->why);
+    ct_info("  precision  %s%s", ct_run_precision(s), r->fp16 ? " with dynamic loss scale" : "");
+    ct_info("  batch      %" PRId64 " x %" PRId64 " = %" PRId64 " samples per step; %" PRId64 " batches and %" PRId64
+            " steps per epoch, at most %s steps",
+            r->batch, r->accumulate, r->batch * r->accumulate, r->batches, r->steps_per_epoch,
+            grouped(r->total_steps, a));
+    ct_info("  lr         %g (optimizer.lr %g, schedule.lr_rule %s)", s->spec.schedule.base_lr, cfg->optimizer.lr,
+            cfg->schedule.lr_rule == CT_CFG_LR_LINEAR ? "linear"
+            : cfg->schedule.lr_rule == CT_CFG_LR_SQRT ? "sqrt"
+                                                      : "none");
+    ct_info("  memory     %s planned on the device", ct_bar_bytes(r->peak_bytes, a, sizeof a));
+    if (ct_dataset_bad_count(r->data.train.data) > 0)
+        ct_warn("%" PRId64 " samples of %s cannot be used and are left out", ct_dataset_bad_count(r->data.train.data),
+                cfg->data.train);
+}
+
+void ct_run_release(ct_run *r)
+{
+    ct_bar_end(&r->bar);
+    ct_loader_close(r->loader);
+    ct_journal_close(r->journal);
+    ct_session_end(&r->session);
+    ct_model_meta_free(&r->meta);
+    ct_datasets_close(&r->data);
+    ct_config_free(r->cfg);
+    json_decref(r->resumed);
+    ct_free(r->ids);
+    ct_log_set_file(NULL);
+    if (r->log) fclose(r->log);
+    ct_free(r->out);
+    ct_free(r->checkpoints);
+    memset(r, 0, sizeof *r);
+}

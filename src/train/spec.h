@@ -1,0 +1,43 @@
+/* From a configuration to what a run computes: the program specification, with units and rules applied. */
+#ifndef CT_TRAIN_SPEC_H
+#define CT_TRAIN_SPEC_H
+
+#include "config/config.h"
+#include "train/program.h"
+
+#define CT_MAX_BATCH 65536 /* samples per micro-step; the range of train.batch_size */
+
+/* Fills *out from cfg.
+ *   positions, classes  characters per label and size of the charset, which the data set decides
+ *   src_h, src_w        size of the source images the loader delivers, pixels (channels: data.channels)
+ *   steps_per_epoch     optimizer steps (not micro-steps) per epoch, >= 1: turns epochs of the schedule into steps
+ * What is applied: schedule.lr_rule (lr and min_lr times (batch_size*accumulate/reference_batch)^(1 or 1/2)),
+ * train.epochs and train.steps (the cosine ends at whichever comes first), train.precision, augment.shear (a factor
+ * tan(a); operators take degrees), data.mean and data.std (one number stands for all channels), the luminance of
+ * data.background as fill of pixels from outside, model defaults. CT_ECONFIG, naming the key: train.precision tf32
+ * (no backend of this program has it), more than 8 schedule.milestones, a schedule.t_mult that is not a whole
+ * number, a model that cannot be built at data.height x data.width. Strings of *out point into cfg. */
+ct_status ct_spec_from_config(const ct_config *cfg, int64_t positions, int64_t classes, int src_h, int src_w,
+                              int64_t steps_per_epoch, ct_program_spec *out);
+
+/* The same for a model of the catalogue alone, as `bench` and `plan --model` take it: its default geometry, ready
+ * input x instead of pixels, AdamW at a constant rate, softmax loss. batch 0: 64. precision NULL: fp32. CT_ECONFIG
+ * for an unknown model or precision. */
+ct_status ct_spec_from_model(const char *model, int64_t batch, const char *precision, ct_program_spec *out);
+
+/* "fp32", "bf16", "fp16", "f64": what spec computes in. */
+const char *ct_spec_precision_name(const ct_program_spec *spec);
+
+/* Planned peak of one training step (all arenas), bytes, and the device's memory; either pointer may be NULL.
+ * Touches no tensor. */
+ct_status ct_spec_peak(const ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts,
+                       int64_t *peak, uint64_t *memory);
+
+/* Decides spec->recompute == CT_RECOMPUTE_AUTO: off if the plan of a training step fits into nine tenths of the
+ * device's memory, otherwise one segment per block. Does nothing for other values. Plans only: touches no tensor. */
+ct_status ct_spec_settle(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts);
+
+/* Samples per optimizer step. */
+static inline int64_t ct_spec_effective_batch(const ct_program_spec *spec) { return spec->batch * spec->accumulate; }
+
+#endif

@@ -1,0 +1,39 @@
+/* Opening a trained model for use. */
+#include "config.h"
+
+#include "train/use.h"
+
+#include <string.h>
+
+#include "base/log.h"
+#include "train/spec.h"
+
+ct_status ct_model_use_begin(ct_model_use *use, const char *path, const ct_common *common)
+{
+    char why[256] = "";
+    ct_program_spec spec;
+    memset(use, 0, sizeof *use);
+    use->path = path;
+    CT_TRY(ct_model_file_open(path, &use->file));
+    ct_config *cfg = use->file.cfg;
+    if (common->backend) CT_TRY(ct_config_set(cfg, "train.backend", common->backend, "--backend"));
+    CT_TRY(ct_spec_from_config(cfg, use->file.positions, use->file.charset.n, (int)cfg->data.height,
+                               (int)cfg->data.width, 1, &spec));
+    spec.accumulate = 1;
+    ct_device_opts opts = { 0, common->threads, false, cfg->train.deterministic, false };
+    CT_TRY(ct_session_begin(&use->session, &spec, false, cfg->train.backend, &opts, why, sizeof why));
+    if (*why) ct_debug("%s", why);
+    return CT_OK;
+}
+
+ct_status ct_model_use_ready(ct_model_use *use)
+{
+    CT_TRY(ct_session_ready(&use->session));
+    return ct_checkpoint_load_weights(&use->session, use->file.st, use->path, use->file.prefix, false);
+}
+
+void ct_model_use_end(ct_model_use *use)
+{
+    ct_session_end(&use->session);
+    ct_model_file_close(&use->file);
+}

@@ -1,0 +1,296 @@
+/* The model catalogue: parameter counts, names, geometry, messages, PyTorch's element order. */
+#include "config.h"
+
+#include <string.h>
+
+#include "base/alloc.h"
+#include "models/models.h"
+#include "models/torch_map.h"
+#include "tests/ct_check.h"
+
+static void says(ct_status st, ct_status want, const char *part)
+{
+    ck_assert_msg(st == want, "status %s, message '%s'", ct_status_name(st), ct_error_message());
+    ck_assert_msg(strstr(ct_error_message(), part) != NULL, "'%s' is not in the message '%s'", part,
+                  ct_error_message());
+}
+
+typedef struct built {
+    ct_graph *g;
+    ct_val x, logits;
+    int64_t params, buffers;
+} built;
+
+/* Builds a model for two samples. */
+static ct_status build(ct_model_spec spec, bool training, built *b)
+{
+    *b = (built){ .logits = CT_NOVAL };
+    ct_status st = ct_model_resolve(&spec);
+    if (st != CT_OK) return st;
+    ck_assert_int_eq(ct_graph_create(&b->g), CT_OK);
+    ck_assert_int_eq(ct_graph_input(b->g, "x", ct_desc4(spec.dtype, 2, spec.height, spec.width, spec.channels), &b->x),
+                     CT_OK);
+    st = ct_model_build(b->g, &spec, b->x, training, &b->logits);
+    for (size_t i = 0; i < b->g->nvalues; i++) {
+        if (!ct_graph_is_weight(b->g, (ct_val)i)) continue;
+        int64_t n = ct_desc_numel(&b->g->values[i].desc);
+        if (b->g->values[i].arena == CT_ARENA_PARAM) b->params += n;
+        else b->buffers += n;
+    }
+    return st;
+}
+
+static built must_build(ct_model_spec spec, bool training)
+{
+    built b;
+    ck_assert_msg(build(spec, training, &b) == CT_OK, "%s", ct_error_message());
+    return b;
+}
+
+/* Counts of PyTorch (torchvision's for resnets); buffers without num_batches_tracked. */
+START_TEST(counts)
+{
+    const struct {
+        const char *name;
+        int64_t params, buffers, width;
+    } want[] = {
+        { "textcnn", 19072400, 2 * (32 + 64 + 64 + 4 * 128), 144 },
+        { "resnet18", 11689512, 9600, 1000 },
+        { "resnet34", 21797672, 17024, 1000 },
+        { "resnet50", 25557032, 53120, 1000 },
+    };
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+        for (int training = 0; training < 2; training++) {
+            built b = must_build((ct_model_spec){ .name = want[i].name, .dropout = -1 }, training != 0);
+            ck_assert_int_eq(b.params, want[i].params);
+            ck_assert_int_eq(b.buffers, want[i].buffers);
+            const ct_desc *d = ct_graph_desc(b.g, b.logits);
+            ck_assert(d->ndim == 2 && d->dim[0] == 2 && d->dim[1] == want[i].width);
+            ct_graph_free(b.g);
+        }
+    }
+    built small = must_build((ct_model_spec){ .name = "textcnn-small" }, true);
+    ck_assert_int_eq(small.params, 811056);
+    ct_graph_free(small.g);
+}
+END_TEST
+
+/* Training and evaluation graphs have the same weights under the same names, whatever the batch and geometry of the
+ * head. */
+START_TEST(same_weights)
+{
+    const char *const names[] = { "textcnn", "textcnn-small", "resnet18", "resnet34", "resnet50" };
+    for (size_t m = 0; m < 5; m++) {
+        ct_model_spec spec = { .name = names[m],
+                               .height = 50,
+                               .width = 200,
+                               .channels = 1,
+                               .positions = 5,
+                               .classes = 19,
+                               .width_mult = 0.25 };
+        built t = must_build(spec, true), e = must_build(spec, false);
+        ck_assert_int_eq(ct_graph_desc(t.g, t.logits)->dim[1], 95);
+        ck_assert_int_eq(t.params, e.params);
+        ck_assert_int_eq(t.buffers, e.buffers);
+        for (size_t i = 0; i < t.g->nvalues; i++) {
+            if (!ct_graph_is_weight(t.g, (ct_val)i)) continue;
+            const ct_value *v = &t.g->values[i];
+            ct_val w = ct_graph_find(e.g, v->name);
+            ck_assert_msg(w != CT_NOVAL && ct_desc_equal(&v->desc, ct_graph_desc(e.g, w)), "%s: %s", names[m], v->name);
+        }
+        ck_assert_msg(t.g->ncheckpoints >= 5, "%s: %zu checkpoints", names[m], t.g->ncheckpoints);
+        ct_graph_free(t.g);
+        ct_graph_free(e.g);
+    }
+}
+END_TEST
+
+START_TEST(torch_names)
+{
+    const struct {
+        const char *model, *name;
+        int64_t d[4];
+        bool decay;
+        ct_param_layout layout;
+    } want[] = {
+        { "textcnn", "features.0.weight", { 32, 3, 3, 1 }, true, CT_PARAM_FILTER },
+        { "textcnn", "features.0.bias", { 32 }, false, CT_PARAM_PLAIN },
+        { "textcnn", "features.4.weight", { 64, 3, 3, 32 }, true, CT_PARAM_FILTER },
+        { "textcnn", "features.22.weight", { 128 }, false, CT_PARAM_PLAIN },
+        { "textcnn", "features.22.running_var", { 128 }, false, CT_PARAM_PLAIN },
+        { "textcnn", "fc1.weight", { 1024, 17920 }, true, CT_PARAM_FLATTEN },
+        { "textcnn", "fc2.bias", { 144 }, false, CT_PARAM_PLAIN },
+        { "resnet50", "conv1.weight", { 64, 7, 7, 3 }, true, CT_PARAM_FILTER },
+        { "resnet50", "layer1.0.downsample.0.weight", { 256, 1, 1, 64 }, true, CT_PARAM_FILTER },
+        { "resnet50", "layer3.5.conv2.weight", { 256, 3, 3, 256 }, true, CT_PARAM_FILTER },
+        { "resnet50", "layer4.2.bn3.bias", { 2048 }, false, CT_PARAM_PLAIN },
+        { "resnet50", "fc.weight", { 1000, 2048 }, true, CT_PARAM_PLAIN },
+        { "resnet18", "layer2.0.downsample.1.running_mean", { 128 }, false, CT_PARAM_PLAIN },
+    };
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+        built b = must_build((ct_model_spec){ .name = want[i].model, .dropout = -1 }, true);
+        ct_val v = ct_graph_find(b.g, want[i].name);
+        ck_assert_msg(v != CT_NOVAL, "%s has no %s", want[i].model, want[i].name);
+        const ct_value *x = &b.g->values[v];
+        for (int k = 0; k < 4; k++)
+            ck_assert_msg((k < x->desc.ndim ? x->desc.dim[k] : 0) == want[i].d[k], "%s dimension %d", want[i].name, k);
+        ck_assert_msg(x->decay == want[i].decay && x->layout == want[i].layout, "%s", want[i].name);
+        if (x->layout == CT_PARAM_FLATTEN) ck_assert(x->hwc[0] == 7 && x->hwc[1] == 20 && x->hwc[2] == 128);
+        ct_graph_free(b.g);
+    }
+}
+END_TEST
+
+/* 1.5 in a bottleneck: the 3x3 convolution has the stride. */
+START_TEST(resnet_strides)
+{
+    built b = must_build((ct_model_spec){ .name = "resnet50" }, true);
+    for (size_t i = 0; i < b.g->nnodes; i++) {
+        const ct_node *n = &b.g->nodes[i];
+        if (n->op != CT_OP_CONV2D) continue;
+        bool second = strstr(n->name, ".0.conv2") != NULL && strncmp(n->name, "layer1", 6) != 0;
+        bool side = strstr(n->name, "downsample") != NULL && strncmp(n->name, "layer1", 6) != 0;
+        bool stem = strcmp(n->name, "conv1") == 0;
+        ck_assert_msg(n->attrs.conv.stride_h == (second || side || stem ? 2 : 1), "%s", n->name);
+    }
+    ct_graph_free(b.g);
+}
+END_TEST
+
+START_TEST(width_multiplier)
+{
+    /* max(8, round(c*m/8)*8), ties to even */
+    built b = must_build((ct_model_spec){ .name = "textcnn", .width_mult = 0.25 }, true);
+    ck_assert_int_eq(ct_graph_desc(b.g, ct_graph_find(b.g, "features.0.bias"))->dim[0], 8);
+    ck_assert_int_eq(ct_graph_desc(b.g, ct_graph_find(b.g, "features.4.bias"))->dim[0], 16);
+    ck_assert_int_eq(ct_graph_desc(b.g, ct_graph_find(b.g, "features.11.bias"))->dim[0], 32);
+    ct_graph_free(b.g);
+    b = must_build((ct_model_spec){ .name = "textcnn", .width_mult = 0.3125 }, true); /* 64*0.3125/8 = 2.5 -> 2 */
+    ck_assert_int_eq(ct_graph_desc(b.g, ct_graph_find(b.g, "features.4.bias"))->dim[0], 16);
+    ct_graph_free(b.g);
+    b = must_build((ct_model_spec){ .name = "resnet50", .width_mult = 0.125 }, true);
+    ck_assert_int_eq(ct_graph_desc(b.g, ct_graph_find(b.g, "layer4.0.conv3.weight"))->dim[0], 256);
+    ct_graph_free(b.g);
+}
+END_TEST
+
+START_TEST(messages)
+{
+    built b;
+    says(build((ct_model_spec){ .name = "textcn" }, true, &b), CT_ECONFIG,
+         "there is no model 'textcn'; did you mean 'textcnn'?");
+    says(build((ct_model_spec){ .name = "resnet5" }, true, &b), CT_ECONFIG, "did you mean 'resnet50'?");
+    says(build((ct_model_spec){ .name = NULL }, true, &b), CT_ECONFIG, "models: textcnn, textcnn-small, resnet18");
+    says(build((ct_model_spec){ .name = "textcnn", .height = 6, .width = 160 }, true, &b), CT_ECONFIG,
+         "model textcnn at 6x160x1: layer 'features.20': the image is too small: 1x40");
+    ct_graph_free(b.g);
+    says(build((ct_model_spec){ .name = "textcnn-small", .height = 7, .width = 90 }, false, &b), CT_ECONFIG,
+         "model textcnn-small at 7x90x1: layer 'features.");
+    ct_graph_free(b.g);
+    says(build((ct_model_spec){ .name = "textcnn", .dropout = 1 }, true, &b), CT_ECONFIG, "dropout 1 is not below 1");
+    says(build((ct_model_spec){ .name = "textcnn", .width_mult = 100 }, true, &b), CT_ECONFIG, "width multiplier 100");
+    says(build((ct_model_spec){ .name = "textcnn", .dtype = CT_BF16 }, true, &b), CT_EINVAL,
+         "parameters are f32 or f64");
+    says(build((ct_model_spec){ .name = "textcnn", .height = 1 << 20 }, true, &b), CT_ECONFIG, "image height");
+}
+END_TEST
+
+START_TEST(defaults)
+{
+    ct_model_spec s = { .name = "textcnn", .dropout = -1 };
+    ck_assert_int_eq(ct_model_resolve(&s), CT_OK);
+    ck_assert(s.height == 60 && s.width == 160 && s.channels == 1 && s.positions == 4 && s.classes == 36 &&
+              s.hidden == 1024);
+    ck_assert(s.width_mult == 1 && s.dropout == 0.5);
+    s = (ct_model_spec){ .name = "textcnn" };
+    ck_assert_int_eq(ct_model_resolve(&s), CT_OK);
+    ck_assert(s.dropout == 0); /* 0 is a choice */
+    built with = must_build((ct_model_spec){ .name = "textcnn", .dropout = 0.5 }, true);
+    built without = must_build((ct_model_spec){ .name = "textcnn" }, true);
+    built eval = must_build((ct_model_spec){ .name = "textcnn", .dropout = 0.5 }, false);
+    ck_assert_int_ne(ct_graph_find(with.g, "drop.mask"), CT_NOVAL);
+    ck_assert_int_eq(ct_graph_find(without.g, "drop.mask"), CT_NOVAL);
+    ck_assert_int_eq(ct_graph_find(eval.g, "drop.mask"), CT_NOVAL);
+    ct_graph_free(with.g);
+    ct_graph_free(without.g);
+    ct_graph_free(eval.g);
+    size_t n;
+    const ct_model_info *t = ct_model_table(&n);
+    ck_assert_uint_eq(n, 5);
+    for (size_t i = 0; i < n; i++) ck_assert_ptr_eq(ct_model_find(t[i].name), &t[i]);
+}
+END_TEST
+
+START_TEST(element_order)
+{
+    /* a filter [K=2, R=1, S=3, C=2] holding its PyTorch index k*6 + c*3 + s */
+    ct_value v = { .desc = ct_desc4(CT_F32, 2, 1, 3, 2), .layout = CT_PARAM_FILTER };
+    float theirs[12], ours[12], back[12];
+    for (int i = 0; i < 12; i++) theirs[i] = (float)i;
+    ct_from_torch(&v, sizeof(float), theirs, ours);
+    for (int k = 0; k < 2; k++)
+        for (int s = 0; s < 3; s++)
+            for (int c = 0; c < 2; c++) ck_assert(ours[(k * 3 + s) * 2 + c] == (float)(k * 6 + c * 3 + s));
+    ct_to_torch(&v, sizeof(float), ours, back);
+    ck_assert_int_eq(memcmp(theirs, back, sizeof back), 0);
+    ct_desc d = ct_torch_desc(&v);
+    ck_assert(d.dim[0] == 2 && d.dim[1] == 2 && d.dim[2] == 1 && d.dim[3] == 3);
+    /* a linear layer behind a flatten of [H=1, W=3, C=2] */
+    v = (ct_value){ .desc = ct_desc2(CT_F64, 2, 6), .layout = CT_PARAM_FLATTEN, .hwc = { 1, 3, 2 } };
+    double theirs64[12], ours64[12], back64[12];
+    for (int i = 0; i < 12; i++) theirs64[i] = i;
+    ct_from_torch(&v, sizeof(double), theirs64, ours64);
+    for (int o = 0; o < 2; o++)
+        for (int w = 0; w < 3; w++)
+            for (int c = 0; c < 2; c++) ck_assert(ours64[o * 6 + w * 2 + c] == o * 6 + c * 3 + w);
+    ct_to_torch(&v, sizeof(double), ours64, back64);
+    ck_assert_int_eq(memcmp(theirs64, back64, sizeof back64), 0);
+    v = (ct_value){ .desc = ct_desc1(CT_F32, 12) };
+    ct_from_torch(&v, sizeof(float), theirs, ours);
+    ck_assert_int_eq(memcmp(theirs, ours, sizeof ours), 0);
+}
+END_TEST
+
+START_TEST(out_of_memory)
+{
+    int failures = 0;
+    for (long n = 0;; n += n < 20 ? 1 : 5) {
+        ct_graph *g = NULL;
+        ct_val x, logits;
+        ct_model_spec spec = { .name = "resnet18", .width_mult = 0.125, .height = 32, .width = 32 };
+        ck_assert_int_eq(ct_model_resolve(&spec), CT_OK);
+        ct_alloc_fail_after(n);
+        ct_status st = ct_graph_create(&g);
+        if (st == CT_OK) st = ct_graph_input(g, "x", ct_desc4(CT_F32, 2, 32, 32, 3), &x);
+        if (st == CT_OK) st = ct_model_build(g, &spec, x, true, &logits);
+        ct_alloc_fail_after(-1);
+        ct_graph_free(g);
+        if (st == CT_OK) break;
+        ck_assert_msg(st == CT_ENOMEM, "allocation %ld: %s", n, ct_error_message());
+        failures++;
+    }
+    ck_assert_int_gt(failures, 30);
+}
+END_TEST
+
+static Suite *suite(void)
+{
+    Suite *s = suite_create("models");
+    TCase *c = tcase_create("models");
+    tcase_add_test(c, counts);
+    tcase_add_test(c, same_weights);
+    tcase_add_test(c, torch_names);
+    tcase_add_test(c, resnet_strides);
+    tcase_add_test(c, width_multiplier);
+    tcase_add_test(c, messages);
+    tcase_add_test(c, defaults);
+    tcase_add_test(c, element_order);
+    tcase_add_test(c, out_of_memory);
+    suite_add_tcase(s, c);
+    return s;
+}
+
+int main(void)
+{
+    return ct_check_main(suite());
+}
