@@ -319,7 +319,7 @@ END_TEST
 START_TEST(test_dropout_mask)
 {
     ct_call c = make("dropout_mask{p=0.4 seed=3 stream=2 ndim=2 d0=5 d1=9}(f64[16])");
-    ((double *)c.in[0].data)[CT_STATE_STEP] = 17;
+    ((double *)c.in[0].data)[CT_STATE_DRAWS] = 17;
     run(&c);
     for (int i = 0; i < 45; i++)
         ck_assert_int_eq(((uint8_t *)c.out[0].data)[i], ct_dropout_keep(3, 2, 17, (uint64_t)i, 0.4));

@@ -81,7 +81,7 @@ expect 2 "$captrain" gen text --out "$work/e" --style nonsense
 expect 0 "$captrain" check "$work/a"
 prints '12'
 expect 0 "$captrain" check "$work/a" --json
-expect 1 "$captrain" check "$work/a" --config quickstart --set data.length=5
+expect 1 "$captrain" check "$work/a" --config quickstart --set data.length=5 --set data.synth.length=5
 expect 2 "$captrain" check "$work/a" --config quickstart --set data.lenght=5
 says 'data.length'
 
