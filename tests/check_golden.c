@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/philox.h"
 #include "tests/ct_check.h"
 #include "train/golden.h"
 
@@ -176,6 +177,98 @@ START_TEST(other_files)
 }
 END_TEST
 
+/* One step of a small text model in f32 or f64: weights of one seed, the forward pass done. */
+typedef struct half_step {
+    ct_program p;
+    ct_arenas *store;
+    ct_plan *plan;
+    size_t forward;
+} half_step;
+
+static void half_open(half_step *h, ct_dtype dtype)
+{
+    const ct_backend *b;
+    ct_layout layout;
+    ct_program_spec s;
+    ct_program_defaults(&s);
+    s.model = (ct_model_spec){ .name = "textcnn-small", .height = 24, .width = 48, .channels = 1, .positions = 2, .classes = 5,
+                               .width_mult = 0.5, .hidden = 8, .dtype = dtype, .seed = 1 };
+    s.compute = dtype;
+    s.batch = 3;
+    const ct_arenas_needs needs = ct_program_needs(&s, true);
+    const ct_device_opts opts = { .threads = 1, .exact = true, .reference = dtype == CT_F64 };
+    int32_t target[6] = { 0, 1, 2, 3, 4, 0 };
+    double state[CT_STATE_COUNT];
+    ck_assert_int_eq(ct_backend_load("cpu", &b), CT_OK);
+    ck_assert_int_eq(ct_program_build(&s, CT_PROGRAM_STEP, NULL, &layout, &h->p), CT_OK);
+    ck_assert_int_eq(ct_arenas_create(b, &opts, &layout, &needs, false, &h->store), CT_OK);
+    ck_assert_int_eq(ct_arenas_init(h->store, h->p.graph, 5), CT_OK);
+    ct_program_initial_state(&s, state);
+    ck_assert_int_eq(ct_arenas_set_state(h->store, state), CT_OK);
+    ck_assert_int_eq(ct_plan_create(h->store, h->p.graph, false, &h->plan), CT_OK);
+    const ct_desc *d = ct_graph_desc(h->p.graph, h->p.x);
+    void *x = calloc((size_t)ct_desc_numel(d), ct_dtype_size(dtype));
+    ct_rng rng;
+    ct_rng_init(&rng, 5, CT_RNG_TEST, 0);
+    for (int64_t i = 0; i < ct_desc_numel(d); i++) ct_store(dtype, x, i, (double)(float)ct_rng_uniform(&rng, 0, 1));
+    ck_assert_int_eq(ct_plan_upload(h->plan, h->p.x, x), CT_OK);
+    ck_assert_int_eq(ct_plan_upload(h->plan, h->p.target, target), CT_OK);
+    free(x);
+    h->forward = ct_golden_forward_end(h->p.graph);
+    ck_assert_int_eq(ct_plan_run_nodes(h->plan, 0, h->forward), CT_OK);
+}
+
+static void half_close(half_step *h)
+{
+    ct_plan_free(h->plan);
+    ct_arenas_free(h->store);
+    ct_program_free(&h->p);
+}
+
+/* A decision that differs by rounding is set as in f64; one that differs by more is left alone. */
+START_TEST(ties_are_settled)
+{
+    half_step a, b;
+    half_open(&a, CT_F32);
+    half_open(&b, CT_F64);
+    ct_golden_ties ties = { 0, 0 };
+    ck_assert_int_eq(ct_golden_settle(a.plan, b.plan, &ties), CT_OK);
+    ck_assert_int_gt(ties.decisions, 1000);
+
+    size_t norm = 0; /* the first batch norm, with its ReLU merged in */
+    while (a.p.graph->nodes[norm].op != CT_OP_BATCHNORM) norm++;
+    ck_assert_int_eq(a.p.graph->nodes[norm].attrs.norm.act, 1);
+    ct_val v = a.p.graph->nodes[norm].out[0], w = b.p.graph->nodes[norm].out[0];
+    int64_t n = ct_desc_numel(ct_graph_desc(a.p.graph, v)), off = -1, on = -1;
+    float *y = malloc((size_t)n * sizeof *y), *back = malloc((size_t)n * sizeof *back);
+    double *z = malloc((size_t)n * sizeof *z), most = 0;
+    ck_assert_int_eq(ct_plan_download(a.plan, v, y), CT_OK);
+    ck_assert_int_eq(ct_plan_download(b.plan, w, z), CT_OK);
+    for (int64_t i = 0; i < n; i++) {
+        if (z[i] > most) most = z[i];
+        if (z[i] == 0 && y[i] == 0 && off < 0) off = i;
+        if (z[i] > 0.1 && on < 0) on = i;
+    }
+    ck_assert(off >= 0 && on >= 0 && most > 0.1);
+    y[off] = (float)(most * 1e-6); /* rounding made it positive */
+    y[on] = 0;                     /* an operator that is wrong */
+    ck_assert_int_eq(ct_plan_patch(a.plan, v, y), CT_OK);
+    ties = (ct_golden_ties){ 0, 0 };
+    ck_assert_int_eq(ct_golden_settle(a.plan, b.plan, &ties), CT_OK);
+    ck_assert_int_eq(ties.settled, 1);
+    ck_assert_int_eq(ct_plan_download(a.plan, v, back), CT_OK);
+    ck_assert(back[off] == 0 && back[on] == 0);
+    y[off] = 0;
+    for (int64_t i = 0; i < n; i++) ck_assert(back[i] == y[i]);
+    ck_assert_int_eq(ct_plan_run_nodes(a.plan, a.forward, a.p.graph->nnodes), CT_OK);
+    free(y);
+    free(back);
+    free(z);
+    half_close(&a);
+    half_close(&b);
+}
+END_TEST
+
 /* Out of memory while reading: a message, and nothing left behind. */
 START_TEST(out_of_memory)
 {
@@ -207,6 +300,7 @@ static Suite *suite(void)
     tcase_add_test(c, changes_are_named);
     tcase_add_test(c, constants_count);
     tcase_add_test(c, other_files);
+    tcase_add_test(c, ties_are_settled);
     tcase_add_test(c, out_of_memory);
     suite_add_tcase(s, c);
     return s;

@@ -99,6 +99,10 @@ void ct_plan_free(ct_plan *p); /* NULL is fine */
 ct_status ct_plan_upload(ct_plan *p, ct_val input, const void *host);
 /* Runs every call once, in order. A failure names the node. Returns when the work is queued; ct_plan_download waits. */
 ct_status ct_plan_run(ct_plan *p);
+/* Nodes [first, end) of it, for looking between two of them: ct_plan_download reads any value that is alive there, ct_plan_patch
+ * overwrites one (host memory of ct_desc_bytes). */
+ct_status ct_plan_run_nodes(ct_plan *p, size_t first, size_t end);
+ct_status ct_plan_patch(ct_plan *p, ct_val v, const void *host);
 ct_status ct_plan_download(ct_plan *p, ct_val v, void *host);
 void ct_plan_get_stats(const ct_plan *p, ct_plan_stats *out);
 const ct_graph *ct_plan_graph(const ct_plan *p);

@@ -212,20 +212,27 @@ static ct_status check_memory(const ct_plan *p)
     return CT_OK;
 }
 
-ct_status ct_plan_upload(ct_plan *p, ct_val input, const void *host)
+ct_status ct_plan_patch(ct_plan *p, ct_val v, const void *host)
 {
     CT_TRY(check_memory(p));
-    const ct_value *v = &p->graph->values[input];
-    if (v->arena != CT_ARENA_INPUT) return ct_fail(CT_EINVAL, "'%s' is not an input", v->name);
     const ct_arenas *s = p->store;
-    return s->backend->upload(s->device, s->stream, address(p, input), host, ct_desc_bytes(&v->desc));
+    void *dst = address(p, v);
+    if (!dst) return ct_fail(CT_EINVAL, "'%s' has no memory in this plan", p->graph->values[v].name);
+    return s->backend->upload(s->device, s->stream, dst, host, ct_desc_bytes(&p->graph->values[v].desc));
 }
 
-ct_status ct_plan_run(ct_plan *p)
+ct_status ct_plan_upload(ct_plan *p, ct_val input, const void *host)
+{
+    const ct_value *v = &p->graph->values[input];
+    if (v->arena != CT_ARENA_INPUT) return ct_fail(CT_EINVAL, "'%s' is not an input", v->name);
+    return ct_plan_patch(p, input, host);
+}
+
+ct_status ct_plan_run_nodes(ct_plan *p, size_t first, size_t end)
 {
     CT_TRY(check_memory(p));
     const ct_arenas *s = p->store;
-    for (size_t i = 0; i < p->nnodes; i++) {
+    for (size_t i = first; i < end && i < p->nnodes; i++) {
         const ct_impl *m = p->choices[i].impl;
         if (!m) continue;
         double t0 = p->timing ? ct_now() : 0;
@@ -237,6 +244,11 @@ ct_status ct_plan_run(ct_plan *p)
         if (st != CT_OK) return ct_fail_context(st, "node '%s' (%s)", p->graph->nodes[i].name, p->impl_names[i]);
     }
     return CT_OK;
+}
+
+ct_status ct_plan_run(ct_plan *p)
+{
+    return ct_plan_run_nodes(p, 0, p->nnodes);
 }
 
 ct_status ct_plan_download(ct_plan *p, ct_val v, void *host)

@@ -17,6 +17,10 @@
  *   buffer1.*          1e-8                1e-5
  *   losses 2 and 3, param3.*, buffer3.*, eval3.*   1e-8   printed, not judged
  *
+ * In an f32 run a ReLU or a max-pool may decide otherwise than in f64 where values lie within rounding of a tie (a few in a million do). The
+ * gradients then belong to different linear pieces of the function. Before the first backward pass such decisions are settled as in f64 on
+ * our own reference, and counted below the table; a difference that is more than rounding is left as it is.
+ *
  * Not judged either: gradients and updates of the file's zero_grad_params, whose gradient is rounding noise.
  * Parameters in no_grad_params must have no gradient here and must not change. num_batches_tracked must have
  * counted the steps. */
@@ -56,6 +60,18 @@ void ct_golden_close(ct_golden *g); /* members; idempotent */
  * false if the file has none. */
 ct_status ct_golden_read(const ct_golden *g, const char *prefix, const ct_value *v, void *ours, bool *found);
 bool ct_golden_listed(const json_t *names, const char *name);
+
+/* Decisions of ReLU and max-pool that lie within rounding of a tie (golden_ties.c). */
+typedef struct ct_golden_ties {
+    int64_t decisions; /* looked at */
+    int64_t settled;   /* decided otherwise than in f64, and set as there */
+} ct_golden_ties;
+
+/* Number of nodes of the forward pass, which come first. */
+size_t ct_golden_forward_end(const ct_graph *g);
+/* Between forward and backward pass of two plans of the same step, one in f32, one in f64, that have run their forward nodes on the same weights and
+ * batch: decisions of the f32 one that differ and are ties are overwritten. Adds to *ties. */
+ct_status ct_golden_settle(ct_plan *f32, ct_plan *f64, ct_golden_ties *ties);
 
 /* One comparison. */
 typedef struct ct_golden_row {

@@ -5,6 +5,7 @@ libcaptrain_la_SOURCES += \
 	src/train/golden.h \
 	src/train/golden_file.c \
 	src/train/golden_table.c \
+	src/train/golden_ties.c \
 	src/train/planinfo.c \
 	src/train/program.c \
 	src/train/program.h \
