@@ -38,7 +38,7 @@ static void setup(void)
     ok(ct_session_add(&s, CT_PROGRAM_EVAL, 4, 1, true));
     ok(ct_session_ready(&s));
     ok(ct_arenas_init(s.store, s.ref_graph, 5));
-    ok(ct_session_start_ema(&s));
+    ok(ct_arenas_reset_ema(s.store));
     memset(&meta, 0, sizeof meta);
     meta.config = ct_config_json(cfg);
     meta.charset = ct_strdup("01", "test");

@@ -522,6 +522,27 @@ START_TEST(batchnorm_statistics_are_accurate)
         ck_assert_double_eq_tol((double)per[3][k], var,
                                 1e-6 * var); /* running variance with momentum 1: this batch's */
     }
+    /* Channel 1 overflows: its running statistics stay, those of the others move. The reference does the same. */
+    x[COLS + 1] = INFINITY;
+    for (int which = 0; which < 2; which++) {
+        for (int k = 0; k < COLS; k++) per[2][k] = per[3][k] = 7;
+        if (which == 1) {
+            impl = NULL;
+            for (size_t i = 0; i < ct_backend_cpu.nimpls; i++)
+                if (ct_backend_cpu.impls[i].op == c.op) impl = &ct_backend_cpu.impls[i]; /* the last one */
+            ck_assert(impl && impl->flags & CT_IMPL_REFERENCE);
+            ct_free(scratch);
+            a = impl->accept(dev, &c);
+            ck_assert(a.ok);
+            scratch = ct_aligned_alloc(a.scratch, "a test");
+        }
+        ck_assert_int_eq(impl->run(dev, NULL, &c, scratch), CT_OK);
+        ck_assert(isnan(y[1]));
+        for (int k = 0; k < COLS; k++) {
+            ck_assert_msg((per[2][k] == 7) == (k == 1), "mean %d: %g", k, (double)per[2][k]);
+            ck_assert_msg((per[3][k] == 7) == (k == 1), "var %d: %g", k, (double)per[3][k]);
+        }
+    }
     ct_free(scratch);
     ct_free(x);
     ct_free(y);

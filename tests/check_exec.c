@@ -57,6 +57,10 @@ START_TEST(plugin_messages)
     says(ct_backend_load("cuda", &b), CT_EBACKEND, "backend cuda: no device: the driver sees no card");
     search_in("refuses");
     says(ct_backend_load("cuda", &b), CT_EBACKEND, "captrain-cuda.so: the driver is older than 525");
+    /* one that says nothing does not get the blame of another */
+    search_in("silent");
+    says(ct_backend_load("cuda", &b), CT_EBACKEND, "captrain-cuda.so: it gives no table, and no reason");
+    ck_assert_ptr_null(strstr(ct_error_message(), "525"));
     /* A library that cannot be loaded: the loader's own words. */
     ck_assert_ptr_nonnull(mkdtemp(dir));
     snprintf(file, sizeof file, "%s/captrain-cuda.so", dir);

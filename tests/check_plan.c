@@ -168,6 +168,13 @@ START_TEST(plan_of_a_configuration)
     for (i = 0; i < sizeof parts / sizeof parts[0]; i++)
         ck_assert_msg(strstr(out.text, parts[i]), "no '%s' in\n%s", parts[i], out.text);
     free(out.text);
+    /* as many steps as the trainer will do: 62 whole batches of 16 in 1000 */
+    const char *drop[] = { "train.accumulate=1", "train.last_batch=drop" };
+    j = plan_json((ct_plan_opts){ .config = path, .sets = drop, .nsets = 2, .common = { "cpu", 1 } });
+    ck_assert_int_eq(integer(j, "steps"), 3 * 62);
+    json_decref(j);
+    const char *none[] = { "train.batch_size=2000", "train.last_batch=drop" };
+    refuses((ct_plan_opts){ .config = path, .sets = none, .nsets = 2 }, CT_ECONFIG, "leaves no batch of 1000");
     refuses((ct_plan_opts){ .config = path, .precision = "bf16" }, CT_ECONFIG, "train.precision");
     unlink(path);
 }

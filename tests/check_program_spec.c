@@ -161,6 +161,18 @@ START_TEST(too_small)
     cfg->data.height = 4;
     says(ct_spec_from_config(cfg, 4, 36, 60, 160, 100, &s), CT_ECONFIG, "the image is too small");
     says(ct_spec_from_config(cfg, 0, 36, 60, 160, 100, &s), CT_EINVAL, "0 positions");
+    /* keys that would do nothing */
+    ct_config *useless;
+    says(spec_of("model: {classes: 35}\n", &useless, &s), CT_ECONFIG, "model.classes: is 35, but the charset has 36");
+    ct_config_free(useless);
+    says(spec_of("model: {name: resnet18, hidden: 8}\n", &useless, &s), CT_ECONFIG,
+         "model.hidden: resnet18 has no hidden");
+    ct_config_free(useless);
+    says(spec_of("model: {name: resnet18, dropout: 0.1}\n", &useless, &s), CT_ECONFIG,
+         "model.dropout: resnet18 has no");
+    ct_config_free(useless);
+    ok(spec_of("model: {name: resnet18, classes: 36, dropout: 0}\n", &useless, &s));
+    ct_config_free(useless);
     ct_config_free(cfg);
 }
 END_TEST

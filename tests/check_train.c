@@ -325,9 +325,56 @@ START_TEST(test_bad_data)
     static const char *const missing[] = { "data.train=/nonexistent/folder", NULL };
     ck_assert_int_eq(train("missing", false, NULL, &res, missing), CT_EIO);
     ck_assert_ptr_nonnull(strstr(ct_error_message(), "/nonexistent/folder"));
+    /* a run that never began does not occupy its directory */
+    ok(train("missing", false, NULL, &res, NULL));
+    ck_assert_int_eq(train("missing", false, NULL, &res, NULL), CT_ECONFIG);
     static const char *const generator[] = { "data.train=synth:slider", NULL };
     ck_assert_int_eq(train("generator", false, NULL, &res, generator), CT_ECONFIG);
     ck_assert_ptr_nonnull(strstr(ct_error_message(), "synth:text"));
+    /* 22 = 3 x 7 + 1 pictures that are one pixel when the last batch normalisation sees them */
+    static const char *const alone[] = { "model.name=resnet18", "model.hidden=0", "train.batch_size=7",
+                                         "train.epochs=1", NULL };
+    ck_assert_int_eq(train("alone", false, NULL, &res, alone), CT_ECONFIG);
+    ck_assert_msg(strstr(ct_error_message(), "the last batch of an epoch has 1 sample (train.last_batch drop") != NULL,
+                  "%s", ct_error_message());
+}
+END_TEST
+
+/* Labels need not be file names: the examples of the validation set find a place all the same. */
+START_TEST(test_labels_with_slashes)
+{
+    ct_train_result res;
+    static const char *const sets[] = { "data.charset=/.", "train.epochs=1", NULL };
+    ok(train("slash", false, NULL, &res, sets));
+    ck_assert_int_eq(res.examples, 3);
+    for (int k = 0; k < 3; k++) ck_assert_msg(ct_path_exists(res.example_file[k]), "%s", res.example_file[k]);
+    char base[160];
+    snprintf(base, sizeof base, "%s/slash/examples/", dir);
+    for (int k = 0; k < 3; k++) ck_assert_ptr_null(strchr(res.example_file[k] + strlen(base), '/'));
+}
+END_TEST
+
+/* nan_policy stop: metrics.jsonl names every sample of the step, the message the first of them. */
+static ct_status last_numeric(void *user, const char *event, const json_t *line)
+{
+    if (strcmp(event, "numeric") == 0) *(size_t *)user = json_array_size(json_object_get(line, "samples"));
+    return CT_OK;
+}
+
+START_TEST(test_bad_numbers)
+{
+    ct_train_result res;
+    char path[128];
+    size_t named = 0;
+    static const char *const sets[] = { "optimizer.name=sgd",     "optimizer.lr=100",      "optimizer.weight_decay=10",
+                                        "schedule.name=constant", "train.epochs=100",      "optimizer.clip_grad_norm=0",
+                                        "train.last_batch=drop",  NULL };
+    ck_assert_int_eq(train("nan", false, NULL, &res, sets), CT_ENUMERIC);
+    ck_assert_msg(strstr(ct_error_message(), " and 4 more (metrics.jsonl names all)") != NULL, "%s",
+                  ct_error_message());
+    snprintf(path, sizeof path, "%s/nan", dir);
+    ok(ct_journal_read(path, last_numeric, &named));
+    ck_assert_uint_eq(named, 8);
 }
 END_TEST
 
@@ -366,6 +413,13 @@ START_TEST(test_early_stopping)
     /* resuming a run that ended early ends at once */
     ok(train("stop", true, NULL, &res, sets));
     ck_assert_int_eq(res.epochs, 4);
+    /* with more patience it goes on */
+    static const char *const more[] = { "optimizer.lr=1e-30",         "train.epochs=50",
+                                        "early_stopping.patience=5",  "early_stopping.min_epochs=4",
+                                        "eval.select_by=loss",        "early_stopping.min_delta=10",
+                                        NULL };
+    ok(train("stop", true, NULL, &res, more));
+    ck_assert_int_eq(res.epochs, 6);
 }
 END_TEST
 
@@ -453,6 +507,8 @@ static Suite *suite(void)
     tcase_add_test(t, test_workers_and_seed);
     tcase_add_test(t, test_folder);
     tcase_add_test(t, test_bad_data);
+    tcase_add_test(t, test_labels_with_slashes);
+    tcase_add_test(t, test_bad_numbers);
     tcase_add_test(t, test_init);
     tcase_add_test(t, test_early_stopping);
     tcase_add_test(t, test_without_validation);

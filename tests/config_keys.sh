@@ -30,12 +30,12 @@ unread()
         else
             dotted=$(printf '%s' "$key" | sed 's/\./\\./g')
             # shellcheck disable=SC2046
-            grep -Eq "(->|\\.|[^a-z0-9_\"])$dotted([^a-z0-9_.]|\\.[vn]([^a-z0-9_]|\$)|\$)" $(cat "$2") && continue
+            grep -Eq "(^|[^a-z0-9_])(cfg|config|conf|c)(->|\\.)$dotted([^a-z0-9_.]|\\.[vn]([^a-z0-9_]|\$)|\$)" $(cat "$2") && continue
             place=$(printf '%s' "$section" | sed 's/\./\\./g')
             found=
             # A pointer to the section: "&cfg->train" or a copy "= cfg->train;", and then "->batch_size" in that file.
             while read -r file; do
-                if grep -Eq "(->|\\.)$place *[;,)]|ct_cfg_${section##*.}(_keys)? *\\*" "$file" && grep -Eq "(->|\\.)$field([^a-z0-9_(]|\$)" "$file"; then
+                if grep -Eq "(^|[^a-z0-9_])(cfg|config|conf|c)(->|\\.)$place *[;,)]|ct_cfg_${section##*.}(_keys)? *\\*" "$file" && grep -Eq "(->|\\.)$field([^a-z0-9_(]|\$)" "$file"; then
                     found=1
                     break
                 fi
@@ -67,16 +67,18 @@ cat > "$tmp/table" <<'END'
     { INT(train.epochs, "30", 1, 1e6), .aliases = "epochs",
     { FLOAT(data.synth.count, "1", 1, 2) },
     { INT(early_stopping.patience, "1", 1, 2), .aliases = "patience" },
+    { INT(model.classes, "1", 1, 2) },
 END
 cat > "$tmp/user.c" <<'END'
 int f(const ct_config *cfg) { /* train.epochs */ return cfg->train.batch_size + cfg->data.synth.count_of + strlen("cfg->train.epochs"); }
 bool stop(const ct_cfg_early_stopping *rule) { return rule->patience > 0; }
+int other(const spec *s) { return g(s->model) + s->model.classes; }
 END
 list_keys "$tmp/table" > "$tmp/keys"
 echo "$tmp/user.c" | strip
 got=$(unread "$tmp/keys" "$tmp/each" | tr '\n' ' ')
-if [ "$got" != "train.epochs data.synth.count " ]; then
-    echo "config_keys.sh: self-check: expected train.epochs and data.synth.count as unread, got: $got"
+if [ "$got" != "train.epochs data.synth.count model.classes " ]; then
+    echo "config_keys.sh: self-check: expected train.epochs, data.synth.count and model.classes as unread, got: $got"
     status=1
 fi
 

@@ -257,8 +257,12 @@ ct_status ct_cpu_batchnorm_run(ct_device *dev, ct_stream *s, const ct_call *c, v
         if (m2 < 0) m2 = 0; /* rounding; NaN stays */
         const double invstd = 1 / sqrt(m2 / n + a->eps);
         if (a->update_stats) {
-            run_mean[k] = (float)((1 - a->momentum) * (double)run_mean[k] + a->momentum * mean);
-            run_var[k] = (float)((1 - a->momentum) * (double)run_var[k] + a->momentum * (m2 / (n - 1)));
+            const float m = (float)((1 - a->momentum) * (double)run_mean[k] + a->momentum * mean);
+            const float v = (float)((1 - a->momentum) * (double)run_var[k] + a->momentum * (m2 / (n - 1)));
+            if (isfinite(m) && isfinite(v)) { /* a batch that overflowed must not stay in them */
+                run_mean[k] = m;
+                run_var[k] = v;
+            }
         }
         const double scale = (double)gamma[k] * invstd;
         mean_out[k] = g.mean[k] = (float)mean;

@@ -20,7 +20,11 @@ static ct_status try_training(const ct_config *cfg, ct_check_report *r)
     ct_status st = ct_datasets_open(cfg, &d);
     if (st == CT_OK) {
         const ct_dataset *t = d.train.data;
-        st = ct_spec_from_config(cfg, d.positions, d.charset.n, ct_dataset_height(t), ct_dataset_width(t), 1, &spec);
+        int64_t batches, steps;
+        st = ct_spec_epoch(cfg, d.train.n, &batches, &steps);
+        if (st == CT_OK)
+            st = ct_spec_from_config(cfg, d.positions, d.charset.n, ct_dataset_height(t), ct_dataset_width(t), steps,
+                                     &spec);
         ct_datasets_close(&d);
     }
     if (st == CT_OK || st == CT_ENOMEM) return st;

@@ -195,8 +195,7 @@ void ct_atomic_abort(ct_atomic_file *f)
     errno = saved;
 }
 
-/* Makes a rename inside path's directory durable. */
-static ct_status sync_directory(const char *path)
+ct_status ct_file_sync_dir(const char *path)
 {
     ct_status st = CT_OK;
     const char *slash = strrchr(path, '/');
@@ -240,7 +239,7 @@ ct_status ct_atomic_commit(ct_atomic_file *f)
         goto fail;
     }
     f->exists = false;
-    st = sync_directory(f->path);
+    st = ct_file_sync_dir(f->path);
 fail:
     ct_atomic_abort(f);
     return st;

@@ -54,8 +54,8 @@ static const ct_config_row rows[] = {
     { FLOAT(model.dropout, "-1", -1, 1), BELOW, .unit = "probability", .reader = "models",
       .doc = "Dropout before the last layer; -1 takes the model's own." },
     { INT(model.classes, "0", 0, 1048576), .aliases = "model.num_classes", .unit = "classes", .reader = "models",
-      .doc = "Outputs of a classifier (resnet18, resnet34, resnet50); 0 means 1000. Text models take charset and "
-             "length." },
+      .doc = "Classes of a position. They are the characters of the charset; another number than the charset has is an "
+             "error, 0 says nothing." },
 
     /* data */
     { PATH(data.train, "synth:text"),

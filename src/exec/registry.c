@@ -84,6 +84,7 @@ static ct_status open_plugin(const char *name, const char *path, const ct_backen
                      path);
         goto fail;
     }
+    ct_fail(CT_EBACKEND, "it gives no table, and no reason"); /* what a plug-in says itself takes its place */
     const ct_backend *b = entry.function(&services);
     if (!b) {
         st = ct_fail_context(CT_EBACKEND, "backend %s: %s", name, path);
@@ -153,6 +154,7 @@ ct_status ct_backend_load(const char *name, const ct_backend **out)
         CT_TRY(ct_backend_validate(b));
         if (strcmp(b->name, name) != 0)
             return ct_fail(CT_EBACKEND, "backend %s: the plug-in calls itself '%s'", name, b->name);
+        ct_fail(CT_EBACKEND, "it names none, and no reason");
         if (b->device_count() <= 0) return ct_fail_context(CT_EBACKEND, "backend %s: no device", name);
         e->loaded = b;
     }

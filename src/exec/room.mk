@@ -14,7 +14,8 @@ check_LTLIBRARIES += \
 	tests/plugins/abi/captrain-cuda.la \
 	tests/plugins/nosymbol/captrain-cuda.la \
 	tests/plugins/nodevice/captrain-cuda.la \
-	tests/plugins/refuses/captrain-cuda.la
+	tests/plugins/refuses/captrain-cuda.la \
+	tests/plugins/silent/captrain-cuda.la
 CT_TEST_PLUGIN = -module -avoid-version -shared -rpath $(abs_top_builddir)/tests/plugins
 tests_plugins_good_captrain_cuda_la_SOURCES = tests/plugins/plugin.c
 tests_plugins_good_captrain_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_GOOD=1
@@ -31,6 +32,9 @@ tests_plugins_nodevice_captrain_cuda_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN
 tests_plugins_refuses_captrain_cuda_la_SOURCES = tests/plugins/plugin.c
 tests_plugins_refuses_captrain_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_REFUSES=1
 tests_plugins_refuses_captrain_cuda_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
+tests_plugins_silent_captrain_cuda_la_SOURCES = tests/plugins/plugin.c
+tests_plugins_silent_captrain_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_SILENT=1
+tests_plugins_silent_captrain_cuda_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
 
 check_PROGRAMS += tests/check_exec
 tests_check_exec_SOURCES = tests/check_exec.c

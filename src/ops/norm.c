@@ -1,4 +1,6 @@
-/* Batch normalisation over all dimensions but the last, like torch.nn.BatchNorm2d on NHWC. */
+/* Batch normalisation over all dimensions but the last, like torch.nn.BatchNorm2d on NHWC, but for one thing: a channel
+ * whose batch statistics are NaN or infinite leaves its running statistics alone, so that a step that is skipped for
+ * its numbers leaves no trace. */
 #include "config.h"
 
 #include "ops/family.h"

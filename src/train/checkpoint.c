@@ -5,7 +5,6 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -98,7 +97,7 @@ static ct_status add_meta(ct_st_writer *w, const ct_session *s, const ct_model_m
     if (st != CT_OK) return st;
     CT_TRY(ct_st_writer_meta(
         w, "rng",
-        "Philox4x32-10; counters are functions of train.seed, state[0] (the step), epoch and sample"));
+        "Philox4x32-10; counters are functions of train.seed, state[10] (micro-steps run), epoch and sample"));
     CT_TRY(ct_progress_to_json(p, &text));
     st = ct_st_writer_meta(w, "progress", text);
     ct_free(text);
@@ -141,19 +140,6 @@ fail:
 
 /* ---- files of a directory ---- */
 
-static ct_status fsync_dir_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    char *dir = slash ? ct_strndup(path, (size_t)(slash - path) + 1, "path") : ct_strdup(".", "path");
-    if (!dir) return CT_ENOMEM;
-    int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    ct_status st = CT_OK;
-    if (fd < 0 || fsync(fd) != 0) st = ct_fail(CT_EIO, "%s: %s", dir, strerror(errno));
-    if (fd >= 0) close(fd);
-    ct_free(dir);
-    return st;
-}
-
 ct_status ct_checkpoint_link(const char *from, const char *to)
 {
     ct_status st = CT_OK;
@@ -166,7 +152,7 @@ ct_status ct_checkpoint_link(const char *from, const char *to)
             unlink(tmp);
         } else {
             unlink(tmp); /* rename() leaves both names if they were links to one file already */
-            st = fsync_dir_of(to);
+            st = ct_file_sync_dir(to);
         }
     } else {
         ct_mmap m;

@@ -49,9 +49,9 @@ static ct_status write_json(const ct_detail *d, const ct_view *v, const ct_score
         if (ct_detail_right(d, v, i)) continue;
         ct_charset_decode(cs, d->pred + i * d->positions, d->positions, got, sizeof got);
         int64_t s = ct_view_sample(v, i);
-        json_array_append_new(list, json_pack("{s:o,s:s,s:s,s:f}", "file", ct_json_any(ct_dataset_name(v->data, s)),
+        json_array_append_new(list, json_pack("{s:o,s:s,s:s,s:o}", "file", ct_json_any(ct_dataset_name(v->data, s)),
                                               "label", ct_dataset_text(v->data, s), "predicted", got, "confidence",
-                                              ct_detail_confidence(d, i)));
+                                              ct_json_number(ct_detail_confidence(d, i))));
     }
     if (!(text = ct_json_text(out, 2))) CT_GOTO(st, CT_ENOMEM);
     fprintf(to, "%s\n", text);

@@ -47,6 +47,16 @@ static void copy_text(char *dst, size_t size, const char *src)
     dst[n] = '\0';
 }
 
+/* DIR/<label>_<k>.png; a label may hold '/', a file name not. */
+static char *example_path(const char *dir, const char *label, int k)
+{
+    char *path = ct_asprintf("%s/%s_%d.png", dir, label, k);
+    if (!path) return NULL;
+    for (char *p = path + strlen(dir) + 1; *p; p++)
+        if (*p == '/') *p = '-';
+    return path;
+}
+
 /* Three samples of the validation set with their predictions. Generated pictures are written to RUN/examples, so that
  * they can be looked at. */
 static ct_status examples(ct_run *r, const ct_detail *d, ct_train_result *res)
@@ -62,7 +72,7 @@ static ct_status examples(ct_run *r, const ct_detail *d, ct_train_result *res)
     for (int k = 0; k < 3 && k < v->n; k++) {
         int64_t i = v->n < 3 ? k : k * v->n / 3, sample = ct_view_sample(v, i);
         ct_free(file);
-        file = generated ? ct_asprintf("%s/%s_%d.png", dir, ct_dataset_text(v->data, sample), k + 1)
+        file = generated ? example_path(dir, ct_dataset_text(v->data, sample), k + 1)
                          : ct_path_join(ct_dataset_root(v->data), ct_dataset_name(v->data, sample));
         if (!file) {
             st = CT_ENOMEM;

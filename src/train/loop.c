@@ -13,7 +13,7 @@
 
 bool ct_run_complete(const ct_run *r)
 {
-    if (r->p.stopped_early && r->cfg->early_stopping.enabled) return true;
+    if (r->p.stopped_early) return true;
     return r->p.epoch >= r->cfg->train.epochs || (r->cfg->train.steps > 0 && r->p.step >= r->cfg->train.steps);
 }
 
@@ -157,6 +157,7 @@ static ct_status save(ct_run *r)
     double started = ct_now();
     CT_TRY(read_back(r));
     r->p.seconds = started - r->part_started;
+    CT_TRY(ct_journal_sync(r->journal)); /* the checkpoint counts on these bytes */
     r->p.journal_bytes = ct_journal_bytes(r->journal);
     CT_TRY(ct_checkpoint_save(&r->session, &r->meta, &r->p, r->checkpoints, r->cfg->checkpoint.keep));
     r->saved_epoch = r->p.epoch;
@@ -294,7 +295,9 @@ ct_status ct_run_loop(ct_run *r)
     r->read_step = r->p.step;
     double clear[CT_METRIC_COUNT];
     CT_TRY(ct_arenas_get_metrics(r->session.store, clear, true));
-    if (!ct_run_complete(r)) r->p.finished = r->p.stopped_early = false; /* the limits were raised */
+    /* the limits may have been raised since */
+    r->p.stopped_early = r->p.stopped_early && ct_stopper_done(&r->p.stopper, &cfg->early_stopping, r->p.epoch);
+    if (!ct_run_complete(r)) r->p.finished = false;
     window_reset(r);
     while (!r->p.finished) {
         if (ct_stop_signal) return stop_for_signal(r);

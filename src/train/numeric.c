@@ -73,7 +73,20 @@ static void bad_samples(const ct_run *r, char *buf, size_t size)
         at = put(buf, size, at, ct_dataset_name(r->data.train.data, r->ids[i]));
     }
     if (r->nids > SHOWN_SAMPLES && at >= 0 && (size_t)at < size)
-        snprintf(buf + at, size - (size_t)at, " and %" PRId64 " more", r->nids - SHOWN_SAMPLES);
+        snprintf(buf + at, size - (size_t)at, " and %" PRId64 " more (metrics.jsonl names all)",
+                 r->nids - SHOWN_SAMPLES);
+}
+
+/* The names of all samples of the step; NULL without memory. */
+static json_t *all_samples(const ct_run *r)
+{
+    json_t *list = json_array();
+    for (int64_t i = 0; list && i < r->nids; i++) {
+        if (json_array_append_new(list, ct_json_any(ct_dataset_name(r->data.train.data, r->ids[i]))) == 0) continue;
+        json_decref(list);
+        list = NULL;
+    }
+    return list;
 }
 
 ct_status ct_run_judge(ct_run *r, int64_t skipped, double loss)
@@ -96,7 +109,7 @@ ct_status ct_run_judge(ct_run *r, int64_t skipped, double loss)
     CT_GOTO(st, ct_json_set(o, "step", json_integer(r->p.step)));
     CT_GOTO(st, ct_json_set(o, "loss", ct_json_number(loss)));
     CT_GOTO(st, ct_json_set(o, "tensor", json_string(tensor)));
-    CT_GOTO(st, ct_json_set(o, "samples", ct_json_any(samples)));
+    CT_GOTO(st, ct_json_set(o, "samples", all_samples(r)));
     CT_GOTO(st, ct_json_set(o, "skipped", json_integer((json_int_t)r->state[CT_STATE_SKIPPED])));
     CT_GOTO(st, ct_journal_event(r->journal, "numeric", o));
     bool stop = r->cfg->train.nan_policy == CT_CFG_NAN_STOP;

@@ -100,10 +100,8 @@ static ct_status make_spec(planned *p)
         CT_TRY(ct_config_set(p->cfg, "train.batch_size", number, "--batch"));
     }
     CT_TRY(find_classes(p, &positions, &classes));
-    if (p->samples > 0) {
-        int64_t per_step = cfg->train.batch_size * cfg->train.accumulate;
-        steps = (p->samples + per_step - 1) / per_step;
-    }
+    int64_t batches;
+    if (p->samples > 0) CT_TRY(ct_spec_epoch(cfg, p->samples, &batches, &steps));
     CT_TRY(ct_spec_from_config(cfg, positions, classes, (int)cfg->data.height, (int)cfg->data.width, steps, &p->spec));
     if (!backend) backend = cfg->train.backend;
     if (!p->device.threads) p->device.threads = (int)cfg->train.threads;

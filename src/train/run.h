@@ -48,7 +48,7 @@ typedef struct ct_run {
     double state[CT_STATE_COUNT]; /* as of the last read-back */
     int64_t read_step;            /* step of the last read-back */
     double last_loss;             /* of the last window that was read */
-    int32_t *ids;                 /* [accumulate*batch] sample numbers of the running step */
+    int32_t *ids;                 /* [a step] sample numbers of the running step */
     int64_t nids;
     double part_started;              /* ct_now() when this part of the run began, less p.seconds */
     int64_t saved_epoch, saved_batch; /* position of the last checkpoint written by this process; -1 */

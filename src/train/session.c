@@ -120,8 +120,6 @@ void ct_session_end(ct_session *s)
     memset(s, 0, sizeof *s);
 }
 
-ct_arena ct_ema_arena(ct_arena a) { return a == CT_ARENA_PARAM ? CT_ARENA_EMA : CT_ARENA_EMABUF; }
-
 ct_status ct_session_get(ct_session *s, size_t i, ct_arena arena, void *host)
 {
     return ct_arenas_get(s->store, s->ref_graph, s->tensor[i].val, arena, host);
@@ -132,24 +130,11 @@ ct_status ct_session_set(ct_session *s, size_t i, ct_arena arena, const void *ho
     return ct_arenas_set(s->store, s->ref_graph, s->tensor[i].val, arena, host);
 }
 
-ct_status ct_session_start_ema(ct_session *s)
-{
-    for (size_t i = 0; i < s->tensors; i++) {
-        CT_TRY(ct_session_get(s, i, s->tensor[i].arena, s->host));
-        CT_TRY(ct_session_set(s, i, ct_ema_arena(s->tensor[i].arena), s->host));
-    }
-    return CT_OK;
-}
-
 int64_t ct_session_peak(const ct_session *s)
 {
-    int64_t peak = 0;
-    for (size_t i = 0; i < s->units; i++) {
-        ct_plan_stats stats;
-        ct_plan_get_stats(s->unit[i].plan, &stats);
-        if (stats.peak_bytes > peak) peak = stats.peak_bytes;
-    }
-    return peak;
+    int64_t sum = 0;
+    for (int a = 0; a < CT_ARENA_COUNT; a++) sum += (int64_t)s->store->bytes[a];
+    return sum;
 }
 
 /* Joins `impl` to the entry of `op` unless it is named there already. */

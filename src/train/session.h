@@ -62,15 +62,11 @@ void ct_session_end(ct_session *s); /* empties; NULL and a zeroed session are fi
 /* NULL if it was not added. */
 ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t accumulate, bool ema);
 
-/* Arena of the average that belongs to PARAM or BUFFER. */
-ct_arena ct_ema_arena(ct_arena a);
-/* EMA = PARAM, EMABUF = BUFFER: the start of the average. */
-ct_status ct_session_start_ema(ct_session *s);
 /* Copies tensor i of `arena` to or from host memory. */
 ct_status ct_session_get(ct_session *s, size_t i, ct_arena arena, void *host);
 ct_status ct_session_set(ct_session *s, size_t i, ct_arena arena, const void *host);
 
-/* Largest peak of all plans, bytes on the device. */
+/* Bytes on the device: all arenas, the shared ones as large as the largest plan wants them. */
 int64_t ct_session_peak(const ct_session *s);
 /* Names of the implementations chosen for each operator, as a JSON object {"conv2d": "cpu.im2col", ...}: several are
  * joined by " + ". ct_free(); NULL with a message. */

@@ -108,22 +108,32 @@ ct_status ct_run_directory(ct_run *r, const ct_train_opts *o)
         return ct_fail(CT_ECONFIG, "%s holds a run already (%s): continue it with --resume, or give another --out",
                        r->out, sign);
     if (!(r->checkpoints = ct_path_join(r->out, "checkpoints"))) return CT_ENOMEM;
-    CT_TRY(ct_mkdir_p(r->checkpoints));
+    /* Nothing that makes the directory a run's is written before data and model are known to be good: who mistypes
+     * data.train can say the same --out again. */
+    CT_TRY(ct_mkdir_p(r->out));
     CT_TRY(open_log(r, o->resume));
     return ct_checkpoint_sweep(r->checkpoints);
+}
+
+/* One program of training; a last batch of another size that cannot be built says that it is this batch. */
+static ct_status add_program(ct_run *r, ct_program_kind kind, int64_t n, int64_t group)
+{
+    ct_status st = ct_session_add(&r->session, kind, n, group, false);
+    if ((st != CT_EINVAL && st != CT_ECONFIG) || n == r->batch) return st;
+    return ct_fail_context(CT_ECONFIG, "the last batch of an epoch has %" PRId64 " sample%s (train.last_batch drop "
+                           "leaves it out)", n, n == 1 ? "" : "s");
 }
 
 /* The programs of training: a step at each batch size that occurs, or the micro-steps of full and last groups. */
 static ct_status add_training(ct_run *r)
 {
-    ct_session *s = &r->session;
     int64_t part = r->cfg->train.last_batch == CT_CFG_LAST_KEEP ? r->data.train.n % r->batch : 0;
     bool full = r->data.train.n >= r->batch;
     int64_t k = r->accumulate,
             tail = r->batches % k ? r->batches % k : k; /* micro-steps in the last group of an epoch */
     if (k == 1) {
-        if (full) CT_TRY(ct_session_add(s, CT_PROGRAM_STEP, r->batch, 1, false));
-        return part ? ct_session_add(s, CT_PROGRAM_STEP, part, 1, false) : CT_OK;
+        if (full) CT_TRY(add_program(r, CT_PROGRAM_STEP, r->batch, 1));
+        return part ? add_program(r, CT_PROGRAM_STEP, part, 1) : CT_OK;
     }
     for (int64_t b = 0; b < r->batches; b++) {
         /* which (kind, group size, batch) occur is decided by the place in the epoch; only the first and last group
@@ -131,9 +141,9 @@ static ct_status add_training(ct_run *r)
         if (b >= 2 * k && b < r->batches - 2 * k) continue;
         int64_t in_group = b % k, group = b - in_group + k <= r->batches ? k : tail;
         int64_t n = part && b == r->batches - 1 ? part : r->batch;
-        CT_TRY(ct_session_add(s, in_group == 0 ? CT_PROGRAM_MICRO_FIRST : CT_PROGRAM_MICRO_NEXT, n, group, false));
+        CT_TRY(add_program(r, in_group == 0 ? CT_PROGRAM_MICRO_FIRST : CT_PROGRAM_MICRO_NEXT, n, group));
     }
-    return ct_session_add(s, CT_PROGRAM_UPDATE, r->batch, k, false);
+    return add_program(r, CT_PROGRAM_UPDATE, r->batch, k);
 }
 
 static ct_status describe_model(ct_run *r)
@@ -156,14 +166,7 @@ ct_status ct_run_build(ct_run *r)
     CT_TRY(ct_datasets_open(cfg, &r->data));
     r->batch = cfg->train.batch_size;
     r->accumulate = cfg->train.accumulate;
-    int64_t n = r->data.train.n;
-    r->batches = cfg->train.last_batch == CT_CFG_LAST_DROP ? n / r->batch : (n + r->batch - 1) / r->batch;
-    if (r->batches == 0)
-        return ct_fail(CT_ECONFIG,
-                       "train.batch_size %" PRId64 " with train.last_batch drop leaves no batch of %" PRId64
-                       " training samples",
-                       r->batch, n);
-    r->steps_per_epoch = (r->batches + r->accumulate - 1) / r->accumulate;
+    CT_TRY(ct_spec_epoch(cfg, r->data.train.n, &r->batches, &r->steps_per_epoch));
     r->total_steps = cfg->train.epochs * r->steps_per_epoch;
     if (cfg->train.steps > 0 && cfg->train.steps < r->total_steps) r->total_steps = cfg->train.steps;
 
@@ -185,7 +188,9 @@ ct_status ct_run_build(ct_run *r)
     /* a device that is far away is asked rarely; on a CPU reading 200 bytes costs nothing and names a bad step exactly
      */
     r->readback_every = strcmp(s->backend->name, "cpu") == 0 ? 1 : cfg->log.interval_steps;
-    r->ids = ct_calloc((size_t)(r->batch * r->accumulate), sizeof *r->ids, "sample numbers of a step");
+    int64_t most = r->batch * r->accumulate; /* a step never reaches over the end of an epoch */
+    r->ids = ct_calloc((size_t)(most < r->data.train.n ? most : r->data.train.n), sizeof *r->ids,
+                       "sample numbers of a step");
     if (!r->ids) return CT_ENOMEM;
     if (r->data.val.data) {
         int64_t shared;
@@ -202,11 +207,14 @@ ct_status ct_run_start(ct_run *r, const char *init)
         ct_model_file m;
         CT_TRY(ct_model_file_open(init, &m));
         ct_status st = ct_checkpoint_load_weights(s, m.st, init, m.prefix, false);
+        if (st == CT_OK && strcmp(m.charset.utf8, r->data.charset.utf8) != 0)
+            ct_warn("%s reads the charset '%s', this run '%s': its last layer begins with other characters", init,
+                    m.charset.utf8, r->data.charset.utf8);
         ct_model_file_close(&m);
         if (st != CT_OK) return ct_fail_context(st, "--init");
         ct_info("starting from the weights of %s", init);
     }
-    if (r->has_ema) CT_TRY(ct_session_start_ema(s));
+    if (r->has_ema) CT_TRY(ct_arenas_reset_ema(s->store));
     double state[CT_STATE_COUNT];
     ct_program_initial_state(&s->spec, state);
     CT_TRY(ct_arenas_set_state(s->store, state));

@@ -158,6 +158,21 @@ static int recompute_of(ct_cfg_recompute r)
     return -1;
 }
 
+/* Keys of the model that would have no effect. */
+static ct_status check_model_keys(const ct_config *cfg, int64_t classes)
+{
+    const ct_model_info *m = ct_model_find(cfg->model.name);
+    if (!m) return CT_ECONFIG;
+    if (cfg->model.classes > 0 && cfg->model.classes != classes)
+        return ct_fail(CT_ECONFIG, "model.classes: is %" PRId64 ", but the charset has %" PRId64 " characters",
+                       cfg->model.classes, classes);
+    if (cfg->model.hidden > 0 && m->hidden == 0)
+        return ct_fail(CT_ECONFIG, "model.hidden: %s has no hidden layer", m->name);
+    if (cfg->model.dropout > 0 && m->dropout == 0)
+        return ct_fail(CT_ECONFIG, "model.dropout: %s has no dropout", m->name);
+    return CT_OK;
+}
+
 ct_status ct_spec_from_config(const ct_config *cfg, int64_t positions, int64_t classes, int src_h, int src_w,
                               int64_t steps_per_epoch, ct_program_spec *out)
 {
@@ -167,6 +182,7 @@ ct_status ct_spec_from_config(const ct_config *cfg, int64_t positions, int64_t c
                        "specification of %" PRId64 " positions, %" PRId64 " classes, %dx%d pixels, %" PRId64
                        " steps per epoch",
                        positions, classes, src_h, src_w, steps_per_epoch);
+    CT_TRY(check_model_keys(cfg, classes));
     ct_program_defaults(&s);
     s.model = (ct_model_spec){ .name = cfg->model.name,
                                .height = cfg->data.height,
@@ -202,6 +218,18 @@ ct_status ct_spec_from_config(const ct_config *cfg, int64_t positions, int64_t c
     ct_program_free(&p);
     *out = s;
     return CT_OK;
+}
+
+ct_status ct_spec_epoch(const ct_config *cfg, int64_t n, int64_t *batches, int64_t *steps)
+{
+    const int64_t batch = cfg->train.batch_size, k = cfg->train.accumulate;
+    *batches = cfg->train.last_batch == CT_CFG_LAST_DROP ? n / batch : (n + batch - 1) / batch;
+    *steps = (*batches + k - 1) / k;
+    if (*batches > 0) return CT_OK;
+    return ct_fail(CT_ECONFIG,
+                   "train.batch_size %" PRId64 " with train.last_batch drop leaves no batch of %" PRId64
+                   " training samples",
+                   batch, n);
 }
 
 ct_status ct_spec_from_model(const char *model, int64_t batch, const char *precision, ct_program_spec *out)

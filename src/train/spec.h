@@ -16,9 +16,14 @@
  * tan(a); operators take degrees), data.mean and data.std (one number stands for all channels), the luminance of
  * data.background as fill of pixels from outside, model defaults. CT_ECONFIG, naming the key: train.precision tf32
  * (no backend of this program has it), more than 8 schedule.milestones, a schedule.t_mult that is not a whole
- * number, a model that cannot be built at data.height x data.width. Strings of *out point into cfg. */
+ * number, model.classes unlike `classes`, model.hidden or model.dropout for a model without, a model that cannot be
+ * built at data.height x data.width. Strings of *out point into cfg. */
 ct_status ct_spec_from_config(const ct_config *cfg, int64_t positions, int64_t classes, int src_h, int src_w,
                               int64_t steps_per_epoch, ct_program_spec *out);
+
+/* Micro-batches and optimizer steps of one epoch over n samples, by train.batch_size, train.accumulate and
+ * train.last_batch. CT_ECONFIG where dropping the last batch leaves none. */
+ct_status ct_spec_epoch(const ct_config *cfg, int64_t n, int64_t *batches, int64_t *steps);
 
 /* The same for a model of the catalogue alone, as `bench` and `plan --model` take it: its default geometry, ready
  * input x instead of pixels, AdamW at a constant rate, softmax loss. batch 0: 64. precision NULL: fp32. CT_ECONFIG

@@ -53,6 +53,11 @@ bool ct_best_update(ct_best *best, ct_cfg_select_by by, const ct_scores *s, int6
     return true;
 }
 
+bool ct_stopper_done(const ct_stopper *stop, const ct_cfg_early_stopping *rule, int64_t epoch)
+{
+    return rule->enabled && epoch >= rule->min_epochs && stop->stale >= rule->patience;
+}
+
 bool ct_stopper_update(ct_stopper *stop, const ct_cfg_early_stopping *rule, ct_cfg_select_by by, const ct_scores *s,
                        int64_t epoch)
 {
@@ -66,5 +71,5 @@ bool ct_stopper_update(ct_stopper *stop, const ct_cfg_early_stopping *rule, ct_c
     } else {
         stop->stale++;
     }
-    return rule->enabled && epoch >= rule->min_epochs && stop->stale >= rule->patience;
+    return ct_stopper_done(stop, rule, epoch);
 }

@@ -41,6 +41,8 @@ typedef struct ct_stopper {
     int64_t stale;    /* evaluations since */
 } ct_stopper;
 
+/* Whether training should end, as of `epoch` complete epochs. A resumed run asks again: the rule may have changed. */
+bool ct_stopper_done(const ct_stopper *stop, const ct_cfg_early_stopping *rule, int64_t epoch);
 /* Notes an evaluation made when `epoch` epochs were complete. Returns true if training should end now. */
 bool ct_stopper_update(ct_stopper *stop, const ct_cfg_early_stopping *rule, ct_cfg_select_by by, const ct_scores *s,
                        int64_t epoch);

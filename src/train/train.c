@@ -57,7 +57,9 @@ static ct_status train(ct_run *r, const ct_train_opts *o, ct_train_result *res)
     if (o->resume) CT_TRY(ct_run_resume(r, &resumed));
     if (o->resume && !resumed) ct_info("no checkpoint in %s: starting anew", r->checkpoints);
     if (!resumed) CT_TRY(ct_run_start(r, o->init));
+    else if (o->init) ct_info("--init %s is not used: the run goes on from its own weights", o->init);
     CT_TRY(write_config(r));
+    CT_TRY(ct_mkdir_p(r->checkpoints));
     CT_TRY(open_journal(r, resumed));
     r->part_started = ct_now() - r->p.seconds;
     ct_run_describe(r);

@@ -204,6 +204,8 @@ const ct_backend *ct_backend_entry(const ct_services *services)
 #if defined(PLUGIN_REFUSES)
     services->fail(CT_EBACKEND, "the driver is older than 525");
     given = NULL;
+#elif defined(PLUGIN_SILENT)
+    given = NULL;
 #endif
     return given;
 }

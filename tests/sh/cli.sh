@@ -84,6 +84,8 @@ expect 0 "$captrain" check "$work/a" --json
 expect 1 "$captrain" check "$work/a" --config quickstart --set data.length=5 --set data.synth.length=5
 expect 2 "$captrain" check "$work/a" --config quickstart --set data.lenght=5
 says 'data.length'
+expect 1 "$captrain" check "$work/a" --config quickstart --set data.charset=0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ --set train.last_batch=drop --set train.batch_size=9999
+says 'leaves no batch'
 
 # --- plan touches no tensor and prints the same peak as bench plans for ---
 expect 0 "$captrain" plan --model textcnn --batch 64 --json

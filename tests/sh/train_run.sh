@@ -40,6 +40,9 @@ expect 0 tiny fresh --resume --set train.epochs=1
 says 'starting anew'
 expect 2 "$captrain" train "$work/tiny.yaml" --resume
 says 'give --out'
+# --init is for the beginning of a run
+expect 0 tiny run --resume --init "$work/run/checkpoints/best.safetensors"
+says 'is not used: the run goes on from its own weights'
 
 # --- what may change on resume, and what not ---
 expect 2 tiny run --resume --set optimizer.lr=0.5 --set train.batch_size=8
@@ -162,6 +165,8 @@ says 'tiny.yaml: neither PNG nor JPEG'
 prints 'examples/'
 expect 1 "$captrain" eval "$work/tiny.yaml" synth:text
 expect 0 tiny warm --init "$model" --quiet
+expect 0 tiny other --init "$model" --set data.charset=wxyz
+says "reads the charset '0123', this run 'wxyz'"
 expect 1 tiny wrong --init "$model" --set model.hidden=40
 says 'tensor [a-z]*\.fc[.0-9a-z]* is f32'
 finish

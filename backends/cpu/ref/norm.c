@@ -58,6 +58,12 @@ static void normalise(const ct_call *call, const double *mean, const double *inv
     }
 }
 
+/* Finite once it is stored in t. */
+static bool finite_as(const ct_tensor *t, double v)
+{
+    return isfinite(t->desc.dtype == CT_F64 ? v : (double)(float)v);
+}
+
 static ct_status forward(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
     (void)dev;
@@ -79,9 +85,11 @@ static ct_status forward(ct_device *dev, ct_stream *stream, const ct_call *call,
     }
     if (a->update_stats) {
         for (int64_t c = 0; c < cols; c++) {
-            ct_ref_put(&call->in[3], c, (1 - a->momentum) * ct_ref_at(&call->in[3], c) + a->momentum * mean[c]);
-            ct_ref_put(&call->in[4], c,
-                       (1 - a->momentum) * ct_ref_at(&call->in[4], c) + a->momentum * (var[c] / (n - 1)));
+            double m = (1 - a->momentum) * ct_ref_at(&call->in[3], c) + a->momentum * mean[c];
+            double v = (1 - a->momentum) * ct_ref_at(&call->in[4], c) + a->momentum * (var[c] / (n - 1));
+            if (!finite_as(&call->in[3], m) || !finite_as(&call->in[4], v)) continue;
+            ct_ref_put(&call->in[3], c, m);
+            ct_ref_put(&call->in[4], c, v);
         }
     }
     double *invstd = var;
