@@ -34,6 +34,7 @@ typedef struct ct_device_opts {
 typedef struct ct_device_info {
     char name[128];         /* "AMD EPYC 9654", "NVIDIA H200" */
     char detail[512];       /* one line: features, kernel sets, library versions */
+    char warning[192];      /* what costs speed here and how to undo it; "" if nothing does */
     int threads;            /* CPU: threads in use */
     uint64_t memory_total;  /* bytes */
     uint64_t memory_free;   /* bytes */

@@ -1,3 +1,6 @@
+dist_doc_DATA += doc/performance.md
+EXTRA_DIST += doc/report.png
+
 # The manual page is printed by the program itself, from the tables its parser reads.
 if !CROSS_COMPILING
 man_MANS += doc/captrain.1

@@ -97,7 +97,7 @@ ct_status ct_run_predict(const ct_predict_opts *opts, FILE *to);
 typedef struct ct_gen_opts {
     const char *out;
     int64_t count;
-    uint64_t seed;
+    uint64_t seed;               /* image i is a function of (seed, i) */
     const char *style;           /* NULL: "simple"; "list" prints the styles to `to` and makes nothing */
     const char *charset;         /* NULL: 0-9A-Z */
     int length_min, length_max;  /* 0: 4 */

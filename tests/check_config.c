@@ -397,6 +397,7 @@ START_TEST(keys_against_each_other)
     BAD("data: {charset: abC, letter_case: upper}\n",
         "t.yaml:1:8: data.charset has 'a', which data.letter_case: upper folds away");
     BAD("data: {length: 5, synth: {length: 4}}\n", "t.yaml:1:8: data.length is 5 but data.synth.length is 4");
+    BAD("data: {label_separator: 0123456789abcdef}\n", "t.yaml:1:8: data.label_separator: longer than 15 bytes");
     BAD("data: {train: 'synth:slider'}\n", "t.yaml:1:8: data.train: no generator 'synth:slider'; there is synth:text");
     BAD("optimizer: {name: sgd, nesterov: true, momentum: 0}\n",
         "t.yaml:1:24: optimizer.nesterov needs optimizer.momentum above 0");

@@ -70,7 +70,7 @@ START_TEST(counts)
         }
     }
     built small = must_build((ct_model_spec){ .name = "textcnn-small" }, true);
-    ck_assert_int_eq(small.params, 811056);
+    ck_assert_int_eq(small.params, 962992);
     ct_graph_free(small.g);
 }
 END_TEST

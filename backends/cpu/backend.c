@@ -63,6 +63,8 @@ static ct_status device_info(ct_device *dev, ct_device_info *out)
     snprintf(out->detail, sizeof out->detail, "%s; %s loops; %d cores; OpenMP %s; %s (%s kernels)", features,
              dev->kern->name, cores_allowed(), ct_cpu_has_openmp() ? "yes" : "no", ct_cpu_blas_config(),
              ct_cpu_blas_core());
+    const char *warning = ct_cpu_blas_warning();
+    if (warning) snprintf(out->warning, sizeof out->warning, "%s", warning);
     out->threads = dev->threads;
     ct_cpu_memory(&out->memory_total, &out->memory_free);
     return CT_OK;

@@ -8,6 +8,7 @@
 #include "captrain.h"
 #include "config/config.h"
 #include "data/check.h"
+#include "exec/exec.h"
 #include "train/datasets.h"
 #include "train/spec.h"
 
@@ -17,6 +18,9 @@ static ct_status try_training(const ct_config *cfg, ct_check_report *r)
 {
     ct_datasets d;
     ct_program_spec spec;
+    const ct_backend *backend;
+    char why[512];
+    int64_t shared;
     ct_status st = ct_datasets_open(cfg, &d);
     if (st == CT_OK) {
         const ct_dataset *t = d.train.data;
@@ -25,6 +29,9 @@ static ct_status try_training(const ct_config *cfg, ct_check_report *r)
         if (st == CT_OK)
             st = ct_spec_from_config(cfg, d.positions, d.charset.n, ct_dataset_height(t), ct_dataset_width(t), steps,
                                      &spec);
+        if (st == CT_OK) st = ct_backend_choose(cfg->train.backend, &backend, why, sizeof why);
+        /* duplicates across two folders stand in the report already */
+        if (st == CT_OK && d.val.data == d.train.data) st = ct_datasets_shared(&d.train, &d.val, &shared);
         ct_datasets_close(&d);
     }
     if (st == CT_OK || st == CT_ENOMEM) return st;
@@ -62,6 +69,7 @@ ct_status ct_run_check(const ct_check_opts *o, FILE *to)
     if (o->config) {
         CT_GOTO(st, ct_config_load(o->config, o->sets, o->nsets, &cfg));
         CT_GOTO(st, ct_config_set(cfg, "data.train", o->data, "check"));
+        ct_config_log_notes(cfg);
         if (*cfg->data.charset) CT_GOTO(st, ct_charset_parse(cfg->data.charset, &charset));
     }
     long cores = sysconf(_SC_NPROCESSORS_ONLN);

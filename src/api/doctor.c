@@ -56,15 +56,18 @@ static void look_at_backend(findings *f, const char *name)
             (double)info.memory_free / 0x1p30, (double)info.memory_total / 0x1p30);
         snprintf(label, sizeof label, "%s detail", name);
         add(f, false, label, "%s", info.detail);
+        snprintf(label, sizeof label, "%s speed", name);
+        if (info.warning[0]) add(f, true, label, "%s", info.warning);
     }
     b->close(dev);
 }
 
+/* "hard" draws with the fonts of every style. */
 static void look_at_fonts(findings *f)
 {
     char *path = NULL;
     ct_text_params p;
-    if (ct_text_params_init(&p, "simple") != CT_OK) {
+    if (ct_text_params_init(&p, "hard") != CT_OK) {
         add(f, true, "fonts", "%s", ct_error_message());
         return;
     }
@@ -74,6 +77,18 @@ static void look_at_fonts(findings *f)
         ct_free(path);
         path = NULL;
     }
+}
+
+static void look_at_cache(findings *f)
+{
+    char *dir;
+    if (ct_dataset_cache_dir(&dir) != CT_OK) {
+        add(f, true, "cache directory", "%s", ct_error_message());
+        return;
+    }
+    if (dir) add(f, false, "cache directory", "%s", dir);
+    else add(f, false, "cache directory", "none: CAPTRAIN_CACHE_DIR and HOME are not set; decoded images are not kept");
+    ct_free(dir);
 }
 
 static void look_at_environment(findings *f)
@@ -118,6 +133,7 @@ ct_status ct_run_doctor(bool json, FILE *to)
     if (ct_backend_choose("auto", &chosen, why, sizeof why) == CT_OK) add(f, false, "auto takes", "%s", why);
     else add(f, true, "auto takes", "nothing: %s", ct_error_message());
     look_at_fonts(f);
+    look_at_cache(f);
     look_at_environment(f);
     ct_status st = CT_OK;
     if (json) {

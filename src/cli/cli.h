@@ -17,7 +17,8 @@ typedef struct cli_args {
     const char **sets; size_t nsets;     /* --set, in order */
     const char *out, *init, *config, *model, *precision, *style, *charset, *golden, *op, *impl, *call;
     bool resume, json, force, recompute, ops, full;
-    int64_t batch, steps, warmup, count, seed, memory, length_min, length_max, width, height;
+    int64_t batch, steps, warmup, count, memory, length_min, length_max, width, height; /* 0: not given */
+    int64_t seed;                        /* -1: not given */
 } cli_args;
 
 typedef enum cli_type {

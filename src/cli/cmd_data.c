@@ -31,7 +31,8 @@ static int run_gen(const cli_args *a)
         fputs("captrain gen: needs --out DIR\n", stderr);
         return 2;
     }
-    ct_gen_opts o = { .out = a->out, .count = a->count ? a->count : 1000, .seed = a->seed ? (uint64_t)a->seed : 1, .style = a->style,
+    ct_gen_opts o = { .out = a->out, .count = a->count ? a->count : 1000, .seed = a->seed >= 0 ? (uint64_t)a->seed : 1,
+                      .style = a->style,
                       .charset = a->charset, .length_min = (int)a->length_min, .length_max = (int)a->length_max, .width = (int)a->width,
                       .height = (int)a->height, .threads = a->common.threads, .force = a->force };
     return cli_finish(ct_run_gen(&o, stdout));

@@ -67,14 +67,15 @@ static const cli_option selftest_options[] = {
     { "--op", "NAME", CLI_STRING, OFF(op), 0, 0, "only this operator" },
     { "--impl", "NAME", CLI_STRING, OFF(impl), 0, 0, "only this implementation" },
     { "--case", "CALL", CLI_STRING, OFF(call), 0, 0, "only this call, as a failure prints it" },
-    { "--seed", "S", CLI_INT, OFF(seed), 0, INT64_MAX, "seed of the test data; default CAPTRAIN_SEED or 1" },
+    { "--seed", "S", CLI_INT, OFF(seed), 1, INT64_MAX, "seed of the test data; default CAPTRAIN_SEED or 1" },
     { "--full", NULL, CLI_FLAG, OFF(full), 0, 0, "the shapes of the real models as well" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
 };
 
 static int run_selftest(const cli_args *a)
 {
-    ct_selftest_run_opts o = { .common = a->common, .golden = a->golden, .op = a->op, .impl = a->impl, .call = a->call, .seed = (uint64_t)a->seed, .full = a->full };
+    ct_selftest_run_opts o = { .common = a->common, .golden = a->golden, .op = a->op, .impl = a->impl, .call = a->call,
+                               .seed = a->seed > 0 ? (uint64_t)a->seed : 0, .full = a->full };
     return cli_finish(ct_run_selftest(&o, stdout));
 }
 

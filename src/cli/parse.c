@@ -158,7 +158,7 @@ static int parse_words(int argc, char **argv, cli_args *a, const cli_command *cm
             size_t len = eq ? (size_t)(eq - w) : strlen(w);
             const cli_option *o = find_option(globals, w, len);
             if (!o && cmd) o = find_option(cmd->options, w, len);
-            if (!o) return usage("unknown option '%s'%s", w, cmd ? "; see captrain VERB --help" : "; see captrain --help");
+            if (!o) return usage("unknown option '%s'; see captrain %s --help", w, cmd->name);
             const char *value = eq ? eq + 1 : NULL;
             if (!o->arg && value) return usage("%s takes no value%s", o->name, "");
             if (o->arg && !value) {
@@ -178,6 +178,7 @@ static int parse_words(int argc, char **argv, cli_args *a, const cli_command *cm
 int cli_parse(int argc, char **argv, cli_args *a, const cli_command **cmd)
 {
     memset(a, 0, sizeof *a);
+    a->seed = -1;
     *cmd = NULL;
     a->pos = calloc((size_t)argc + 1, sizeof *a->pos);
     a->sets = calloc((size_t)argc + 1, sizeof *a->sets);

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "config/config.h"
 #include "config/internal.h"
 
@@ -127,6 +128,11 @@ const char *ct_config_note(const ct_config *cfg, size_t i)
     return i < cfg->info->notes ? cfg->info->note[i] : "";
 }
 
+void ct_config_log_notes(const ct_config *cfg)
+{
+    for (size_t i = 0; i < cfg->info->notes; i++) ct_info("note: %s", cfg->info->note[i]);
+}
+
 bool ct_config_is_set(const ct_config *cfg, const char *key)
 {
     const ct_config_row *row = ct_config_find_row(key);
@@ -232,6 +238,9 @@ static void check_data(ct_config *cfg, ct_problems *p)
                        d->letter_case == CT_CFG_CASE_UPPER ? "upper" : "lower");
             break;
         }
+    if (strlen(d->label_separator) > CT_CONFIG_SEPARATOR_BYTES)
+        ct_problem(p, place(cfg, "data.label_separator", NULL), "data.label_separator: longer than %d bytes",
+                   CT_CONFIG_SEPARATOR_BYTES);
     if (synth && d->length > 0 && d->length != d->synth.length)
         ct_problem(p, place(cfg, "data.length", "data.synth.length"),
                    "data.length is %lld but data.synth.length is %lld", (long long)d->length,

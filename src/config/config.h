@@ -18,6 +18,8 @@
 
 #include "base/status.h"
 
+#define CT_CONFIG_SEPARATOR_BYTES 15 /* longest data.label_separator */
+
 typedef struct ct_int_list { int64_t *v; size_t n; } ct_int_list;
 typedef struct ct_float_list { double *v; size_t n; } ct_float_list;
 typedef struct ct_str_list { char **v; size_t n; } ct_str_list;
@@ -216,6 +218,7 @@ void ct_config_free(ct_config *cfg); /* NULL is fine */
  * effect in this combination. The string belongs to cfg. */
 size_t ct_config_note_count(const ct_config *cfg);
 const char *ct_config_note(const ct_config *cfg, size_t i);
+void ct_config_log_notes(const ct_config *cfg); /* all of them, as lines of the log */
 
 /* True if the key (or an alias of it) was given, as opposed to having its default. False for unknown keys. */
 bool ct_config_is_set(const ct_config *cfg, const char *key);

@@ -75,8 +75,8 @@ static const ct_config_row rows[] = {
     { ENUM(data.letter_case, "keep", "keep upper lower"), .aliases = "data.case", .unit = "", .reader = "data",
       .doc = "Folds the letters of labels to upper or lower case." },
     { STRING(data.label_separator, "_"), .unit = "", .reader = "data",
-      .doc = "Separates the label from the rest of a file name (ABCD_123.png); empty: the whole name without its "
-             "suffix." },
+      .doc = "Separates the label from the rest of a file name (ABCD_123.png), up to 15 bytes; empty: the whole name "
+             "without its suffix." },
     { ENUM(data.label_side, "before", "before=left=first after=right=last"), .unit = "", .reader = "data",
       .doc = "The label stands before the first, or after the last, separator." },
     { INT(data.height, "60", 8, 4096), .unit = "pixels", .reader = "data, models",
@@ -99,7 +99,7 @@ static const ct_config_row rows[] = {
     { LIST(data.std, CT_KEY_FLOAT_LIST, "[1]", 1, 3, 0, 10), ABOVE, .unit = "", .reader = "models, model file",
       .doc = "Divides pixels after the mean was subtracted; one number, or one per channel." },
     { STRING(data.synth.style, "simple"), .unit = "", .reader = "synth",
-      .doc = "Style of the built-in generator; `captrain gen text --help` lists them." },
+      .doc = "Style of the built-in generator; `captrain gen text --style list` lists them." },
     { INT(data.synth.count, "20000", 1, 1e8), .unit = "samples", .reader = "synth",
       .doc = "Images generated for training." },
     { INT(data.synth.val_count, "2000", 0, 1e8), .unit = "samples", .reader = "synth",

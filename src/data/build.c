@@ -39,16 +39,27 @@ ct_status ct_fit_image(const ct_dataset_spec *spec, const char *name, ct_image *
 
 /* ---- where caches lie ---- */
 
-/* The path for `key`; *path NULL if no folder is known (no HOME). */
+ct_status ct_dataset_cache_dir(char **dir)
+{
+    const char *own = ct_env_get(CT_ENV_CACHE_DIR), *xdg = ct_env_get(CT_ENV_XDG_CACHE_HOME);
+    const char *home = ct_env_get(CT_ENV_HOME);
+    *dir = NULL;
+    if (own) *dir = ct_asprintf("%s/data", own);
+    else if (xdg && xdg[0] == '/') *dir = ct_asprintf("%s/captrain/data", xdg);
+    else if (home) *dir = ct_asprintf("%s/.cache/captrain/data", home);
+    else return CT_OK;
+    return *dir ? CT_OK : CT_ENOMEM;
+}
+
+/* The path for `key`; *path NULL if no folder is known. */
 static ct_status cache_path(const char *key, char **path)
 {
-    const char *dir = ct_env_get(CT_ENV_CACHE_DIR), *xdg = ct_env_get(CT_ENV_XDG_CACHE_HOME);
-    const char *home = ct_env_get(CT_ENV_HOME);
+    char *dir;
     *path = NULL;
-    if (dir) *path = ct_asprintf("%s/data/%s.ctpack", dir, key);
-    else if (xdg && xdg[0] == '/') *path = ct_asprintf("%s/captrain/data/%s.ctpack", xdg, key);
-    else if (home) *path = ct_asprintf("%s/.cache/captrain/data/%s.ctpack", home, key);
-    else return CT_OK;
+    CT_TRY(ct_dataset_cache_dir(&dir));
+    if (!dir) return CT_OK;
+    *path = ct_asprintf("%s/%s.ctpack", dir, key);
+    ct_free(dir);
     return *path ? CT_OK : CT_ENOMEM;
 }
 
@@ -103,11 +114,17 @@ static bool sample_failure(ct_status st)
     return st == CT_EIO || st == CT_EFORMAT || st == CT_EDATA;
 }
 
+/* A failure names the sample as the decoders do: without the folder. */
 static ct_status read_sample(const file_job *j, int64_t i, uint8_t **data, size_t *size)
 {
     char *path = ct_path_join(j->dir, j->name[i]);
     if (!path) return CT_ENOMEM;
     ct_status st = ct_file_read(path, CT_IMAGE_MAX_FILE, data, size);
+    if (sample_failure(st)) {
+        char *why = ct_reason_dup(path);
+        st = why ? ct_fail(st, "%s: %s", j->name[i], why) : CT_ENOMEM;
+        ct_free(why);
+    }
     ct_free(path);
     return st;
 }

@@ -4,9 +4,11 @@
  *   DIR/ABCD_1.png ...                 label by the label rule (data/label.h)
  *   DIR/labels.{txt,csv,tsv} [+ images/]   lines `name<sep>label`; names are relative to DIR/images if that folder
  *                                      exists, else to DIR. txt: tab, else comma, else blanks; csv: comma or semicolon,
- *                                      with "quotes"; tsv: tab. A first row whose first field is one of file, filename,
- *                                      file_name, image, img, name, path (and no such file exists) is a header and says
- *                                      which column is which. Empty lines are passed over, '#' is no comment.
+ *                                      with "quotes"; tsv: tab. A first row that has one of file, filename, file_name,
+ *                                      image, img, name, path (and no such file exists) and, unless that is the first
+ *                                      field, one of label, labels, text, captcha, value, target, string, solution is a
+ *                                      header and says which column is which. Without one: name, label. Empty lines are
+ *                                      passed over, '#' is no comment.
  * The search is flat (sub-folders are not entered). Samples: files that end in .png .jpg .jpeg .gif .bmp .webp .tif
  * .tiff (any case), and files of any other name that begin like a PNG or JPEG. Dot files are not samples. Order: by the
  * bytes of the relative path, so it never depends on the file system.
@@ -79,6 +81,10 @@ typedef struct ct_dataset ct_dataset;
 ct_status ct_dataset_open(const ct_dataset_spec *spec, int workers, ct_dataset **out);
 ct_status ct_dataset_open_source(const ct_dataset_spec *spec, const ct_source *src, int workers, ct_dataset **out);
 void ct_dataset_close(ct_dataset *ds);                              /* NULL is fine */
+
+/* The folder of packed caches (CAPTRAIN_CACHE_DIR, else the user's cache directory) into *dir (ct_free); NULL when none
+ * is known. It need not exist. CT_ENOMEM. */
+ct_status ct_dataset_cache_dir(char **dir);
 
 /* Everything below is read-only and may be called from any thread. Samples i = 0..size-1 are the good ones,
  * in order. */

@@ -121,6 +121,23 @@ static const char *const name_words[] = { "file", "filename", "file_name", "imag
 static const char *const text_words[] = { "label", "labels", "text", "captcha", "value", "target", "string",
                                           "solution", NULL };
 
+static int find_word(char *const *field, int n, const char *const *words)
+{
+    for (int i = 0; i < n; i++) {
+        if (one_of(field[i], words)) return i;
+    }
+    return -1;
+}
+
+/* Is the first record a header? One whose name column comes first may call the label column anything (header() says so
+ * if it is not known); elsewhere both words are asked for, or a label such as "name" would make one. */
+static bool is_header(char *const *field, int n, bool (*exists)(void *user, const char *name), void *user)
+{
+    int name = find_word(field, n, name_words), text = find_word(field, n, text_words);
+    if (n < 2 || name < 0 || (name > 0 && text < 0)) return false;
+    return !(exists && exists(user, field[name]));
+}
+
 static ct_status header(const table_job *j, char *const *field, int n, int *name_col, int *text_col)
 {
     *name_col = *text_col = -1;
@@ -168,7 +185,7 @@ ct_status ct_label_table_parse(char *text, size_t size, char kind, const char *p
         if (n == 1 && field[0][strspn(field[0], " \t")] == '\0') continue;
         if (first) {
             first = false;
-            if (n >= 2 && one_of(field[0], name_words) && !(exists && exists(user, field[0]))) {
+            if (is_header(field, n, exists, user)) {
                 CT_GOTO(st, header(&j, field, n, &name_col, &text_col));
                 continue;
             }

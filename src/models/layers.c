@@ -49,21 +49,23 @@ static ct_status need_image(ct_graph *g, const char *layer, ct_val x)
 }
 
 /* A window of ker pixels must fit into the padded input. */
-static ct_status need_room(const char *layer, const ct_desc *x, int64_t ker_h, int64_t ker_w, int64_t pad)
+static ct_status need_room(const char *layer, const ct_desc *x, int64_t ker_h, int64_t ker_w, int64_t pad_h,
+                           int64_t pad_w)
 {
-    if (x->dim[1] + 2 * pad >= ker_h && x->dim[2] + 2 * pad >= ker_w) return CT_OK;
+    if (x->dim[1] + 2 * pad_h >= ker_h && x->dim[2] + 2 * pad_w >= ker_w) return CT_OK;
     return ct_fail(CT_ECONFIG,
                    "layer '%s': the image is too small: %" PRId64 "x%" PRId64
-                   " (height x width) is left there, and its window is %" PRId64 "x%" PRId64 " with padding %" PRId64,
-                   layer, x->dim[1], x->dim[2], ker_h, ker_w, pad);
+                   " (height x width) is left there, and its window is %" PRId64 "x%" PRId64 " with padding %" PRId64
+                   "x%" PRId64,
+                   layer, x->dim[1], x->dim[2], ker_h, ker_w, pad_h, pad_w);
 }
 
 ct_status ct_layer_conv2d(ct_graph *g, const char *name, ct_val x, int64_t out_ch, int64_t ker_h, int64_t ker_w,
-                          int64_t stride, int64_t pad, bool bias, bool fan_out_normal, ct_val *y)
+                          int64_t stride, int64_t pad_h, int64_t pad_w, bool bias, bool fan_out_normal, ct_val *y)
 {
     CT_TRY(need_image(g, name, x));
     ct_desc d = *ct_graph_desc(g, x);
-    CT_TRY(need_room(name, &d, ker_h, ker_w, pad));
+    CT_TRY(need_room(name, &d, ker_h, ker_w, pad_h, pad_w));
     int64_t in_ch = d.dim[3];
     double fan_in = (double)(in_ch * ker_h * ker_w), fan_out = (double)(out_ch * ker_h * ker_w);
     /* torch's default kaiming_uniform(a = sqrt 5): bound = sqrt(6 / ((1 + 5) * fan_in)). */
@@ -75,8 +77,8 @@ ct_status ct_layer_conv2d(ct_graph *g, const char *name, ct_val x, int64_t out_c
     if (bias) CT_TRY(add_param(g, name, "bias", ct_desc1(d.dtype, out_ch), uniform, false, &in[2]));
     ct_attrs a = { .conv = { .stride_h = stride,
                              .stride_w = stride,
-                             .pad_h = pad,
-                             .pad_w = pad,
+                             .pad_h = pad_h,
+                             .pad_w = pad_w,
                              .dil_h = 1,
                              .dil_w = 1,
                              .groups = 1 } };
@@ -111,7 +113,7 @@ ct_status ct_layer_activation(ct_graph *g, const char *name, ct_val x, ct_act_ki
 ct_status ct_layer_maxpool(ct_graph *g, const char *name, ct_val x, int64_t ker, int64_t stride, int64_t pad, ct_val *y)
 {
     CT_TRY(need_image(g, name, x));
-    CT_TRY(need_room(name, ct_graph_desc(g, x), ker, ker, pad));
+    CT_TRY(need_room(name, ct_graph_desc(g, x), ker, ker, pad, pad));
     ct_attrs a = {
         .pool = { .ker_h = ker, .ker_w = ker, .stride_h = stride, .stride_w = stride, .pad_h = pad, .pad_w = pad }
     };

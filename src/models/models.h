@@ -34,7 +34,8 @@ ct_status ct_model_build(ct_graph *g, const ct_model_spec *spec, ct_val x, bool 
 /* ---- layers the builders share (layers.c): names like torch modules; NULL bias name etc. are derived as "<name>.weight" ---- */
 /* Initialisation as torch's defaults: kaiming_uniform(a=sqrt 5) = U(-1/sqrt(fan_in), ...) for conv and linear with their biases;
  * fan_out_normal: kaiming_normal(fan_out, relu) for resnets. */
-ct_status ct_layer_conv2d(ct_graph *g, const char *name, ct_val x, int64_t out_ch, int64_t ker_h, int64_t ker_w, int64_t stride, int64_t pad,
+ct_status ct_layer_conv2d(ct_graph *g, const char *name, ct_val x, int64_t out_ch, int64_t ker_h, int64_t ker_w, int64_t stride,
+                          int64_t pad_h, int64_t pad_w,
                           bool bias, bool fan_out_normal, ct_val *y);
 ct_status ct_layer_batchnorm(ct_graph *g, const char *name, ct_val x, bool training, ct_val *y);
 ct_status ct_layer_activation(ct_graph *g, const char *name, ct_val x, ct_act_kind kind, ct_val *y);

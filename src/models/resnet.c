@@ -15,7 +15,7 @@ static ct_status conv_bn(ct_graph *g, const char *block, int i, ct_val x, int64_
 {
     char name[NAME_BYTES];
     snprintf(name, sizeof name, "%sconv%d", block, i);
-    CT_TRY(ct_layer_conv2d(g, name, x, out_ch, ker, ker, stride, ker / 2, false, true, &x));
+    CT_TRY(ct_layer_conv2d(g, name, x, out_ch, ker, ker, stride, ker / 2, ker / 2, false, true, &x));
     snprintf(name, sizeof name, "%sbn%d", block, i);
     return ct_layer_batchnorm(g, name, x, training, y);
 }
@@ -36,7 +36,7 @@ static ct_status shortcut(ct_graph *g, const char *block, ct_val x, int64_t out_
     if (stride == 1 && ct_graph_desc(g, x)->dim[3] == out_ch) return CT_OK;
     char name[NAME_BYTES];
     snprintf(name, sizeof name, "%sdownsample.0", block);
-    CT_TRY(ct_layer_conv2d(g, name, x, out_ch, 1, 1, stride, 0, false, true, &x));
+    CT_TRY(ct_layer_conv2d(g, name, x, out_ch, 1, 1, stride, 0, 0, false, true, &x));
     snprintf(name, sizeof name, "%sdownsample.1", block);
     return ct_layer_batchnorm(g, name, x, training, y);
 }

@@ -21,6 +21,7 @@ void ct_datasets_spec(const ct_config *cfg, const char *path, const ct_charset *
     out->channels = (int)cfg->data.channels;
     out->size_rule = cfg->data.size_rule == CT_CFG_SIZE_REFUSE ? CT_SIZE_REFUSE : CT_SIZE_RESIZE;
     memcpy(out->background, cfg->data.background, sizeof out->background);
+    _Static_assert(CT_CONFIG_SEPARATOR_BYTES < sizeof out->label.separator, "a separator that is accepted fits");
     snprintf(out->label.separator, sizeof out->label.separator, "%s", cfg->data.label_separator);
     out->label.side = cfg->data.label_side == CT_CFG_SIDE_AFTER ? CT_LABEL_AFTER_LAST : CT_LABEL_BEFORE_FIRST;
     out->label.fold = cfg->data.letter_case == CT_CFG_CASE_UPPER   ? CT_CASE_UPPER
@@ -63,9 +64,24 @@ static ct_status open_synth(const ct_config *cfg, const char *path, int64_t firs
         return ct_fail(CT_ECONFIG, "'%s': the built-in generator is called " CT_SYNTH_TEXT, path);
     ct_text_params p;
     CT_TRY(ct_datasets_synth_params(cfg, &p));
+    if (charset && !*cfg->data.charset) {
+        /* the classes come from the training labels: nothing else may be drawn */
+        if (strlen(charset->utf8) >= sizeof p.charset)
+            return ct_fail(CT_ECONFIG, "the charset of the training labels is longer than %zu bytes, which is all the "
+                           "generator takes", sizeof p.charset - 1);
+        snprintf(p.charset, sizeof p.charset, "%s", charset->utf8);
+    }
     ct_dataset_spec spec;
     ct_datasets_spec(cfg, path, charset, (int)cfg->data.synth.length, &spec);
     return ct_synth_text_dataset(&p, (uint64_t)cfg->data.synth.seed, first, count, &spec, decoders(cfg), out);
+}
+
+/* Labels have a column per position; generated ones of another length would be read as something else. */
+static ct_status synth_length(const ct_config *cfg, const char *path, int positions)
+{
+    if (cfg->data.synth.length == positions) return CT_OK;
+    return ct_fail(CT_ECONFIG, "%s makes labels of %lld characters (data.synth.length), the model reads %d", path,
+                   (long long)cfg->data.synth.length, positions);
 }
 
 static ct_status open_folder(const ct_config *cfg, const char *path, const ct_charset *charset, int positions,
@@ -120,6 +136,7 @@ static ct_status open_val(const ct_config *cfg, ct_datasets *d)
     ct_status st;
     if (is_synth(cfg->data.val) || (!*cfg->data.val && is_synth(cfg->data.train))) {
         if (y->val_count == 0) return CT_OK;
+        CT_TRY(synth_length(cfg, CT_SYNTH_TEXT, d->positions));
         st = open_synth(cfg, *cfg->data.val ? cfg->data.val : cfg->data.train, y->count, y->val_count, &d->charset,
                         &d->set[1]);
     } else if (*cfg->data.val) {
@@ -169,9 +186,7 @@ ct_status ct_datasets_open_scored(const ct_config *cfg, const char *path, const 
     *out = NULL;
     if (is_synth(path)) {
         const ct_cfg_synth *y = &cfg->data.synth;
-        if (y->length != positions)
-            return ct_fail(CT_ECONFIG, "%s makes labels of %lld characters, the model reads %d", path,
-                           (long long)y->length, positions);
+        CT_TRY(synth_length(cfg, path, positions));
         CT_TRY(open_synth(cfg, path, y->count + y->val_count, y->val_count > 0 ? y->val_count : 1000, charset, out));
     } else {
         CT_TRY(open_folder(cfg, path, charset, positions, out));

@@ -99,6 +99,7 @@ static ct_status make_spec(planned *p)
         snprintf(number, sizeof number, "%" PRId64, o->batch);
         CT_TRY(ct_config_set(p->cfg, "train.batch_size", number, "--batch"));
     }
+    ct_config_log_notes(cfg);
     CT_TRY(find_classes(p, &positions, &classes));
     int64_t batches;
     if (p->samples > 0) CT_TRY(ct_spec_epoch(cfg, p->samples, &batches, &steps));

@@ -162,7 +162,7 @@ static ct_status describe_model(ct_run *r)
 ct_status ct_run_build(ct_run *r)
 {
     const ct_config *cfg = r->cfg;
-    for (size_t i = 0; i < ct_config_note_count(cfg); i++) ct_info("note: %s", ct_config_note(cfg, i));
+    ct_config_log_notes(cfg);
     CT_TRY(ct_datasets_open(cfg, &r->data));
     r->batch = cfg->train.batch_size;
     r->accumulate = cfg->train.accumulate;

@@ -80,6 +80,13 @@ bad 012_1.png <"$one"
 expect 1 train --set "data.train=$work/bad" --set data.length=2
 says '012_1.png'
 
+# --- generated validation images beside a folder: its characters and length, or an error ---
+expect 0 train --set "data.train=$work/good" --set data.val=synth:text --set data.synth.length=2 --set data.synth.val_count=16
+for length in 1 3; do
+    expect 2 train --set "data.train=$work/good" --set data.val=synth:text --set data.synth.length=$length --set data.synth.val_count=16
+    says 'data.synth.length'
+done
+
 # --- mixed sizes: resized by rule, or refused by name ---
 expect 0 "$captrain" gen text --out "$work/mixed" --count 24 --seed 4 --width 80 --height 30 --charset 0123 --length 2
 cp "$work"/good/*.png "$work/mixed/"

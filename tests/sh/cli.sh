@@ -53,6 +53,13 @@ prints 'backend cpu'
 prints 'backend cuda.*not available'
 expect 0 "$captrain" doctor --json
 prints '"findings"'
+expect 0 "$captrain" doctor
+prints '^cache directory *'"$work"
+if grep -q 'avx2' "$work/out"; then
+    # a kernel set pinned below the processor's is warned about
+    expect 0 env OPENBLAS_CORETYPE=Nehalem "$captrain" doctor
+    prints 'WARNING: OPENBLAS_CORETYPE'
+fi
 
 # --- output that cannot be written is a failure ---
 if [ -w /dev/full ]; then
@@ -71,6 +78,9 @@ expect 0 "$captrain" --threads 3 gen text --out "$work/b" --count 12 --seed 5
 expect 0 diff -r "$work/a" "$work/b"
 expect 0 "$captrain" gen text --out "$work/c" --count 12 --seed 6
 expect 1 diff -rq "$work/a" "$work/c"
+expect 0 "$captrain" gen text --out "$work/s0" --count 2 --seed 0
+expect 0 "$captrain" gen text --out "$work/s1" --count 2 --seed 1
+expect 1 diff -rq "$work/s0" "$work/s1"
 expect 1 "$captrain" gen text --out "$work/a" --count 12 --seed 5
 says "$work/a"
 expect 0 "$captrain" gen text --out "$work/a" --count 12 --seed 5 --force
@@ -87,6 +97,15 @@ says 'data.length'
 expect 1 "$captrain" check "$work/a" --config quickstart --set data.charset=0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ --set train.last_batch=drop --set train.batch_size=9999
 says 'leaves no batch'
 
+chars=data.charset=0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ
+expect 0 "$captrain" check "$work/a" --config quickstart --set "$chars" --set pin_memory=true
+says 'note: .*pin_memory'
+expect 1 "$captrain" check "$work/a" --config quickstart --set "$chars" --set train.backend=cuda
+says 'cuda'
+for i in "$work"/a/*.png; do cp "$i" "${i%.png}_again.png"; done
+expect 0 "$captrain" check "$work/a" --config quickstart --set "$chars" --set data.val_fraction=0.5
+says 'are also in the training set'
+
 # --- plan touches no tensor and prints the same peak as bench plans for ---
 expect 0 "$captrain" plan --model textcnn --batch 64 --json
 prints '"peak_bytes"'
@@ -94,6 +113,8 @@ expect 0 "$captrain" plan --model textcnn --batch 64
 prints 'conv2d'
 prints '19,\{0,1\}072,\{0,1\}400'
 expect 0 "$captrain" plan quickstart
+expect 0 "$captrain" plan quickstart --set pin_memory=true
+says 'note: .*pin_memory'
 expect 2 "$captrain" plan --model nonsense
 says 'nonsense'
 expect 0 "$captrain" bench textcnn-small --batch 4 --steps 2 --warmup 1 --json
