@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "exec/exec.h"
+#include "exec/internal.h"
 
 /* The call as text, for messages; ct_free(). NULL without memory. */
 static char *call_text(const ct_call *call)
@@ -26,13 +26,22 @@ static const char *ruled_out(const ct_device_opts *opts, const ct_impl *m)
     return NULL;
 }
 
-static void print_choice(const ct_backend *b, const ct_call *call, const char *who, const char *reason)
+char *ct_impl_full_name(const ct_backend *b, const ct_impl *m)
+{
+    size_t len = strlen(b->name);
+    bool qualified = strncmp(m->name, b->name, len) == 0 && m->name[len] == '.';
+    return qualified ? ct_strdup(m->name, "implementation name") : ct_asprintf("%s.%s", b->name, m->name);
+}
+
+static void print_choice(const ct_backend *b, const ct_call *call, const ct_impl *m, const char *reason)
 {
     if (!ct_log_topic_on(CT_TOPIC_DISPATCH)) return;
-    char *text = call_text(call);
-    if (reason) ct_log_topic_line(CT_TOPIC_DISPATCH, "%s.%s refuses %s: %s", b->name, who, text ? text : "?", reason);
-    else ct_log_topic_line(CT_TOPIC_DISPATCH, "%s.%s takes %s", b->name, who, text ? text : "?");
+    char *text = call_text(call), *name = ct_impl_full_name(b, m);
+    const char *who = name ? name : m->name, *what = text ? text : "?";
+    if (reason) ct_log_topic_line(CT_TOPIC_DISPATCH, "%s refuses %s: %s", who, what, reason);
+    else ct_log_topic_line(CT_TOPIC_DISPATCH, "%s takes %s", who, what);
     ct_free(text);
+    ct_free(name);
 }
 
 ct_status ct_dispatch(const ct_backend *b, const ct_device *dev, const ct_device_opts *opts, const ct_call *call,
@@ -47,13 +56,13 @@ ct_status ct_dispatch(const ct_backend *b, const ct_device *dev, const ct_device
         if (!reason) {
             ct_accept a = m->accept(dev, call);
             if (a.ok) {
-                print_choice(b, call, m->name, NULL);
+                print_choice(b, call, m, NULL);
                 *out = (ct_choice){ m, a.scratch };
                 return CT_OK;
             }
             reason = a.reason ? a.reason : "no reason given";
         }
-        print_choice(b, call, m->name, reason);
+        print_choice(b, call, m, reason);
         if (n < sizeof reasons)
             n += (size_t)snprintf(reasons + n, sizeof reasons - n, "%s%s: %s", n ? "; " : "", m->name, reason);
     }

@@ -104,12 +104,7 @@ static ct_status choose_all(ct_plan *p, size_t *scratch)
             ct_status st = ct_dispatch(s->backend, s->device, &s->opts, &p->calls[i], &p->choices[i]);
             if (st != CT_OK) return ct_fail_context(st, "node '%s'", n->name);
             scratch[i] = p->choices[i].scratch;
-            const char *name = p->choices[i].impl->name;
-            /* Names are qualified by the backend unless the table already does so. */
-            size_t len = strlen(s->backend->name);
-            bool qualified = strncmp(name, s->backend->name, len) == 0 && name[len] == '.';
-            p->impl_names[i] =
-                qualified ? ct_strdup(name, "implementation name") : ct_asprintf("%s.%s", s->backend->name, name);
+            p->impl_names[i] = ct_impl_full_name(s->backend, p->choices[i].impl);
         }
         if (!p->impl_names[i]) return CT_ENOMEM;
     }

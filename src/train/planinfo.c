@@ -223,7 +223,7 @@ static ct_status print_text(const planned *p, FILE *to)
             " x %" PRId64 " classes\n",
             s->model.name, p->layout.params, s->model.height, s->model.width, s->model.channels, s->model.positions,
             s->model.classes);
-    fprintf(to, "device         %s, %d threads, %s (%s)\n", p->info.name, p->info.threads, p->backend->name, p->why);
+    fprintf(to, "device         %s, %d thread%s, %s (%s)\n", p->info.name, p->info.threads, p->info.threads == 1 ? "" : "s", p->backend->name, p->why);
     fprintf(to, "precision      %s\n", ct_spec_precision_name(s));
     fprintf(to, "batch          %" PRId64 " x %" PRId64 " micro-step%s = %" PRId64 " effective\n", s->batch,
             s->accumulate, s->accumulate > 1 ? "s" : "", ct_spec_effective_batch(s));

@@ -129,7 +129,7 @@ static void about_data(FILE *f, const ct_report *rep)
     if (ct_dataset_bad_count(d->train.data) > 0)
         row(f, "left out", "%" PRId64 " unusable samples", ct_dataset_bad_count(d->train.data));
     fputs("</table><h3>Machine and memory</h3><table>\n", f);
-    row(f, "device", "%s: %s, %d threads", s->backend->name, s->device.name, s->device.threads);
+    row(f, "device", "%s: %s, %d thread%s", s->backend->name, s->device.name, s->device.threads, s->device.threads == 1 ? "" : "s");
     if (*s->device.detail) row(f, "details", "%s", s->device.detail);
     row(f, "precision", "%s", ct_run_precision(s));
     row(f, "weights, buffers", "%s", ct_bar_bytes(ps.param_bytes + ps.buffer_bytes, t, sizeof t));

@@ -261,7 +261,7 @@ void ct_run_describe(const ct_run *r)
     ct_info("  charset    %s", r->data.charset.utf8);
     ct_info("  data       %s training samples (%s), %s for validation%s%s", grouped(r->data.train.n, a),
             ct_dataset_root(r->data.train.data), grouped(r->data.val.n, b), *cfg->data.val ? ": " : "", cfg->data.val);
-    ct_info("  device     %s: %s, %d threads%s%s", s->backend->name, s->device.name, s->device.threads,
+    ct_info("  device     %s: %s, %d thread%s%s%s", s->backend->name, s->device.name, s->device.threads, s->device.threads == 1 ? "" : "s",
             *r->why ? "; " : "", r->why);
     ct_info("  precision  %s%s", ct_run_precision(s), r->fp16 ? " with dynamic loss scale" : "");
     ct_info("  batch      %" PRId64 " x %" PRId64 " = %" PRId64 " samples per step; %" PRId64 " batches and %" PRId64

@@ -105,7 +105,7 @@ ct_status ct_cases_visit(const ct_selftest_opts *o, ct_status (*visit)(void *use
     walk w = { .visit = visit, .user = user };
     ct_status st = CT_OK;
     if (o->op) {
-        if (!ct_op_find(o->op, &w.op)) return ct_fail(CT_EINVAL, "there is no operator '%s'", o->op);
+        if (!ct_op_find(o->op, &w.op)) return ct_fail(CT_ECONFIG, "there is no operator '%s'", o->op);
         w.op_set = true;
     }
     if (o->data) {
