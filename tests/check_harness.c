@@ -424,7 +424,7 @@ START_TEST(test_options_that_name_nothing)
     ct_selftest_opts op = { .op = "ad" }, im = { .impl = "left" }, data = { .data = "odd" },
                      call = { .call = "add(f32[2])" };
     ct_selftest_opts none = { .op = "add", .data = "special" };
-    ck_assert_int_eq(ct_selftest_ops(&b, NULL, &op, &r), CT_EINVAL);
+    ck_assert_int_eq(ct_selftest_ops(&b, NULL, &op, &r), CT_ECONFIG);
     ck_assert_ptr_nonnull(strstr(ct_error_message(), "'ad'"));
     ck_assert_int_eq(ct_selftest_ops(&b, NULL, &im, &r), CT_EINVAL);
     ck_assert_ptr_nonnull(strstr(ct_error_message(), "'left'"));

@@ -20,7 +20,6 @@ tests_check_program_SOURCES = tests/check_program.c tests/check_program.h tests/
 tests_check_program_LDADD = $(CT_TEST_LIBS)
 tests_check_golden_SOURCES = tests/check_golden.c
 tests_check_golden_LDADD = $(CT_TEST_LIBS)
-dist_doc_DATA += doc/performance.md
 EXTRA_DIST += \
 	tests/bench/compare.sh \
 	tests/golden/README.md \
