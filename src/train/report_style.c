@@ -18,7 +18,7 @@ const char ct_report_style[] =
     "header p{margin:0;color:var(--soft)}"
     ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(128px,1fr));gap:12px;margin-bottom:16px}"
     ".tile{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px 16px}"
-    ".tile b{display:block;font-size:24px;line-height:1.25;font-weight:650;font-variant-numeric:tabular-nums}"
+    ".tile b{display:block;font-size:24px;white-space:nowrap;line-height:1.25;font-weight:650;font-variant-numeric:tabular-nums}"
     ".tile span{color:var(--soft);font-size:13px}"
     ".tile.lead b{color:var(--accent)}"
     "section{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:20px;margin-bottom:16px}"
