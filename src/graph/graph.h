@@ -9,7 +9,7 @@
 
 #include "ops/ops.h"
 
-/* Where a value lives. All arenas but INPUT, ACT and FIXED are laid out once per model (ct_layout) and shared by all its plans. */
+/* Where a value lives. All arenas but INPUT and ACT are laid out once per model (ct_layout) and shared by all its plans. */
 typedef enum ct_arena {
     CT_ARENA_INPUT,   /* what the host supplies per step: pixels, labels, index */
     CT_ARENA_PARAM,   /* trainable parameters, flat, of type A */
