@@ -30,7 +30,7 @@ static ct_device *open_device(int threads)
 /* The sets this processor can run, the portable one first. */
 static int kernel_sets(const ct_kern *sets[3])
 {
-    const ct_kern *best = ct_kern_choose();
+    const ct_kern *best = ct_kern_best();
     int n = 0;
     sets[n++] = &ct_kern_base;
     if (best == &ct_kern_avx512) sets[n++] = &ct_kern_avx2;
@@ -198,12 +198,12 @@ START_TEST(slower_blas_is_warned_about)
     setenv("OPENBLAS_CORETYPE", "SkylakeX", 1);
     ck_assert_ptr_null(ct_cpu_blas_warning());
     setenv("OPENBLAS_CORETYPE", "Prescott", 1);
-    if (ct_kern_choose() == &ct_kern_base)
+    if (ct_kern_best() == &ct_kern_base)
         ck_assert_ptr_null(ct_cpu_blas_warning());
     else
         ck_assert_ptr_nonnull(strstr(ct_cpu_blas_warning(), "OPENBLAS_CORETYPE"));
     setenv("OPENBLAS_CORETYPE", "haswell", 1);
-    if (ct_kern_choose() == &ct_kern_avx512)
+    if (ct_kern_best() == &ct_kern_avx512)
         ck_assert_ptr_nonnull(strstr(ct_cpu_blas_warning(), "AVX-512"));
     else
         ck_assert_ptr_null(ct_cpu_blas_warning());
@@ -381,6 +381,46 @@ START_TEST(largest_of_a_window)
 }
 END_TEST
 
+/* A step of an LSTM against f64, for numbers of units that are no multiple of a vector. */
+START_TEST(lstm_units_against_f64)
+{
+    const ct_kern *sets[3];
+    const int count = kernel_sets(sets);
+    enum { N = 37 };
+    float xg[4 * N], sums[4 * N], gates[4 * N], c_prev[N], c[N], h[N], dy[N], dh[N], dc[N], da[4 * N];
+    for (int set = 0; set < count; set++)
+        for (int n = 1; n <= N; n += 6) {
+            rng_state = 5;
+            for (int i = 0; i < 4 * n; i++) {
+                xg[i] = 0.31f * (float)small_int();
+                gates[i] = sums[i] = 0.27f * (float)small_int();
+            }
+            for (int j = 0; j < n; j++) {
+                c_prev[j] = 0.4f * (float)small_int();
+                dy[j] = 0.7f * (float)small_int();
+                dh[j] = 0.3f * (float)small_int();
+                dc[j] = 0.2f * (float)(j % 5);
+            }
+            sets[set]->lstm_units(n, xg, gates, c_prev, c, h);
+            sets[set]->lstm_units_bwd(n, gates, c, c_prev, dy, dh, dc, da);
+            for (int j = 0; j < n; j++) {
+                double a[4], cell, out, back = (double)(0.2f * (float)(j % 5));
+                for (int g = 0; g < 4; g++) a[g] = (double)sums[g * n + j] + (double)xg[g * n + j];
+                ct_lstm_gates_f64 v =
+                    ct_lstm_unit_f64((ct_lstm_gates_f64){ a[0], a[1], a[2], a[3] }, (double)c_prev[j], &cell, &out);
+                ct_lstm_gates_f64 d =
+                    ct_lstm_unit_bwd_f64(v, cell, (double)c_prev[j], (double)dy[j] + (double)dh[j], &back);
+                const double want[11] = { v.i, v.f, v.g, v.o, cell, out, d.i, d.f, d.g, d.o, back };
+                const float got[11] = { gates[j], gates[n + j], gates[2 * n + j], gates[3 * n + j], c[j], h[j],
+                                        da[j],    da[n + j],    da[2 * n + j],    da[3 * n + j],    dc[j] };
+                for (int k = 0; k < 11; k++)
+                    ck_assert_msg(fabs((double)got[k] - want[k]) <= 2e-6, "%s: n %d unit %d value %d: %g, not %g",
+                                  sets[set]->name, n, j, k, (double)got[k], want[k]);
+            }
+        }
+}
+END_TEST
+
 START_TEST(non_finite_gradients_are_seen)
 {
     const ct_kern *sets[3];
@@ -470,6 +510,11 @@ START_TEST(same_bits_for_any_number_of_threads)
         "(f32[5,31,40,33], f32[33], f32[33], f32[5,31,40,33])",
         "maxpool2d{ker_h=3 ker_w=3 stride_h=2 stride_w=2 pad_h=1 pad_w=1}(f32[5,15,21,37]) -> (f32[5,8,11,37], "
         "u8[5,8,11,37])",
+        "lstm(f32[6,29,212], f32[212,53], f32[212], f32[6,29,212], f32[212,53], f32[212]) -> (f32[6,29,106], "
+        "f32[2,6,29,212], f32[2,6,29,53])",
+        "lstm_bwd(bf16[6,29,106], bf16[6,29,106], bf16[2,6,29,212], f32[2,6,29,53], bf16[212,53], bf16[212,53]) -> "
+        "(bf16[6,29,212], bf16[212,53], bf16[6,29,212], bf16[212,53])",
+        "swap(f32[300,200,3]) -> (f32[200,300,3])",
         "grad_norm{max_norm=1}(f32[100003], f64[16]) -> ()",
     };
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
@@ -479,6 +524,34 @@ START_TEST(same_bits_for_any_number_of_threads)
             ck_assert_msg(run_and_hash(calls[i], counts[t]) == one, "%d threads give other bits: %s", counts[t],
                           calls[i]);
     }
+}
+END_TEST
+
+/* Lengths are data: they are looked at when the call runs. */
+START_TEST(lengths_are_checked)
+{
+    static const int32_t wrong[3] = { 3, 0, 4 };
+    ct_device *dev = open_device(1);
+    ct_call c;
+    ct_accept a;
+    const char *refusal;
+    ck_assert_msg(ct_call_parse("lstm(f32[3,1,8], f32[8,2], -, -, -, -, i32[1])", &c) == CT_OK, "%s",
+                  ct_error_message());
+    float xg[24] = { 0 }, w[16] = { 0 }, y[6], gates[24], cell[6];
+    int32_t len;
+    void *in[7] = { xg, w, NULL, NULL, NULL, NULL, &len }, *out[3] = { y, gates, cell };
+    for (int i = 0; i < 7; i++) c.in[i].data = in[i];
+    for (int i = 0; i < 3; i++) c.out[i].data = out[i];
+    const ct_impl *impl = winner(dev, &c, &a, &refusal);
+    ck_assert(impl && !(impl->flags & CT_IMPL_REFERENCE));
+    void *scratch = ct_aligned_alloc(a.scratch, "a test");
+    for (int i = 0; i < 3; i++) {
+        len = wrong[i];
+        ck_assert_int_eq(impl->run(dev, NULL, &c, scratch), i == 0 ? CT_OK : CT_EDATA);
+        if (i > 0) ck_assert_ptr_nonnull(strstr(ct_error_message(), "lstm: len of sample 0 of the batch is "));
+    }
+    ct_free(scratch);
+    ct_backend_cpu.close(dev);
 }
 END_TEST
 
@@ -566,11 +639,13 @@ static Suite *cpu_suite(void)
     tcase_add_test(t, wgemm_against_loops);
     tcase_add_test(t, conversions);
     tcase_add_test(t, largest_of_a_window);
+    tcase_add_test(t, lstm_units_against_f64);
     tcase_add_test(t, non_finite_gradients_are_seen);
     suite_add_tcase(s, t);
     t = tcase_create("operators");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, same_bits_for_any_number_of_threads);
+    tcase_add_test(t, lengths_are_checked);
     tcase_add_test(t, batchnorm_statistics_are_accurate);
     suite_add_tcase(s, t);
     return s;

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "ops/math/dropout_math.h"
+#include "ops/math/exp_math.h"
 #include "ops/math/image_math.h"
+#include "ops/math/lstm_math.h"
 #include "ops/math/optim_math.h"
 #include "ops/math/schedule_math.h"
 #include "tests/ct_check.h"
@@ -325,6 +327,67 @@ START_TEST(test_dropout_share_and_independence)
 }
 END_TEST
 
+/* ---- LSTM ---- */
+
+START_TEST(test_exp_sigmoid_tanh)
+{
+    double worst[3] = { 0, 0, 0 };
+    for (int i = -870000; i <= 870000; i += 13) {
+        float x = (float)i * 1e-4f;
+        double got[3] = { (double)ct_exp_f32(x), (double)ct_sigmoid_f32(x), (double)ct_tanh_f32(x / 8) };
+        double want[3] = { exp((double)x), 1 / (1 + exp(-(double)x)), tanh((double)(x / 8)) };
+        for (int k = 0; k < 3; k++) {
+            int exponent;
+            frexp(want[k], &exponent);
+            double ulps = fabs(got[k] - want[k]) / ldexp(1, exponent - 24);
+            if (ulps > worst[k]) worst[k] = ulps;
+        }
+    }
+    ck_assert_double_le(worst[0], 1.1);
+    ck_assert_double_le(worst[1], 2.5);
+    ck_assert_double_le(worst[2], 2.7);
+    for (int e = -126; e < -1; e++) { /* near 0 tanh is as good relative to its value */
+        float x = ldexpf(1.25f, e);
+        ck_assert_double_eq_tol((double)ct_tanh_f32(x) / tanh((double)x), 1, 3e-7);
+        ck_assert(ct_tanh_f32(-x) <= 0);
+    }
+    ck_assert(ct_exp_f32(0) == 1 && ct_sigmoid_f32(0) == 0.5f && ct_tanh_f32(0) == 0);
+    ck_assert(ct_sigmoid_f32(INFINITY) == 1 && ct_tanh_f32(INFINITY) == 1 && ct_tanh_f32(-INFINITY) == -1);
+    ck_assert(ct_sigmoid_f32(-INFINITY) < 1e-37f && ct_exp_f32(-INFINITY) < 2e-38f && ct_exp_f32(200) > 1e38f);
+    ck_assert(isnan(ct_exp_f32(NAN)) && isnan(ct_sigmoid_f32(NAN)) && isnan(ct_tanh_f32(NAN)));
+}
+END_TEST
+
+/* One unit in f32 against f64, and the gradient of w . (c, h) against differences. */
+START_TEST(test_lstm_unit)
+{
+    const double in[5] = { 0.3, -0.7, 1.1, 0.2, -0.4 }, dc0 = 0.6, dh = -1.3; /* a_i, a_f, a_g, a_o, c_prev */
+    double loss[5][2], dc = dc0, c, h;
+    ct_lstm_gates_f64 v = ct_lstm_unit_f64((ct_lstm_gates_f64){ in[0], in[1], in[2], in[3] }, in[4], &c, &h);
+    NEAR(v.i, 1 / (1 + exp(-0.3)));
+    NEAR(c, -0.4 / (1 + exp(0.7)) + v.i * tanh(1.1));
+    NEAR(h, tanh(c) / (1 + exp(-0.2)));
+    ct_lstm_gates_f64 d = ct_lstm_unit_bwd_f64(v, c, in[4], dh, &dc);
+    for (int k = 0; k < 5; k++)
+        for (int s = 0; s < 2; s++) {
+            double x[5], cell, out;
+            memcpy(x, in, sizeof x);
+            x[k] += s ? 1e-5 : -1e-5;
+            ct_lstm_unit_f64((ct_lstm_gates_f64){ x[0], x[1], x[2], x[3] }, x[4], &cell, &out);
+            loss[k][s] = dc0 * cell + dh * out;
+        }
+    const double got[5] = { d.i, d.f, d.g, d.o, dc };
+    for (int k = 0; k < 5; k++) ck_assert_double_eq_tol((loss[k][1] - loss[k][0]) / 2e-5, got[k], 1e-9);
+
+    float cf, hf, dcf = (float)dc0;
+    ct_lstm_gates_f32 vf = ct_lstm_unit_f32((ct_lstm_gates_f32){ 0.3f, -0.7f, 1.1f, 0.2f }, -0.4f, &cf, &hf);
+    ct_lstm_gates_f32 df = ct_lstm_unit_bwd_f32(vf, cf, -0.4f, (float)dh, &dcf);
+    const double wide[11] = { v.i, v.f, v.g, v.o, c, h, d.i, d.f, d.g, d.o, dc };
+    const float narrow[11] = { vf.i, vf.f, vf.g, vf.o, cf, hf, df.i, df.f, df.g, df.o, dcf };
+    for (int k = 0; k < 11; k++) ck_assert_double_eq_tol((double)narrow[k], wide[k], 5e-7);
+}
+END_TEST
+
 /* ---- images ---- */
 
 static ct_image_attrs plain(int64_t h, int64_t w)
@@ -533,6 +596,8 @@ int main(void)
     tcase_add_test(t, test_f32_follows_f64);
     tcase_add_test(t, test_ema_decay);
     tcase_add_test(t, test_dropout_share_and_independence);
+    tcase_add_test(t, test_exp_sigmoid_tanh);
+    tcase_add_test(t, test_lstm_unit);
     tcase_add_test(t, test_image_identity_is_exact);
     tcase_add_test(t, test_image_resize);
     tcase_add_test(t, test_image_shift);

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backends/cpu/ref/ref.h"
+#include "base/alloc.h"
 #include "ops/math/dropout_math.h"
 #include "ops/math/image_math.h"
 #include "tests/ct_check.h"
@@ -49,7 +50,7 @@ static ct_call make(const char *text)
         if (!ct_present(&c.in[k])) continue;
         if (c.in[k].desc.dtype == CT_I32)
             for (int64_t i = 0; i < ct_desc_numel(&c.in[k].desc); i++)
-                ((int32_t *)c.in[k].data)[i] = (int32_t)(7 * i % c.attrs.loss.classes);
+                ((int32_t *)c.in[k].data)[i] = (int32_t)(c.attrs.loss.classes ? 7 * i % c.attrs.loss.classes : 1);
         else
             fill(&c.in[k], k);
     }
@@ -153,6 +154,103 @@ START_TEST(test_optimizers_against_torch)
                 optim_values + 3);
     three_steps("sgd{momentum=0.9 weight_decay=0.1}(f64[23], f64[23], f64[23], f64[16])", optim_values + 6);
     three_steps("sgd{momentum=0.9 weight_decay=0.1 nesterov=1}(f64[23], f64[23], f64[23], f64[16])", optim_values + 8);
+}
+END_TEST
+
+/* Tensor t holds the values of `from`. */
+static void copy(const ct_tensor *t, const ct_tensor *from)
+{
+    ck_assert(ct_desc_equal(&t->desc, &from->desc));
+    memcpy(t->data, from->data, ct_desc_bytes(&t->desc));
+}
+
+/* A quarter of input k's values. */
+static void fill_quarter(const ct_tensor *t, int k)
+{
+    for (int64_t i = 0; i < ct_desc_numel(&t->desc); i++) ct_store(t->desc.dtype, t->data, i, element(k, i) / 4);
+}
+
+/* A layer as a model has it: linear and lstm, and their gradients; that of x is summed over the directions. */
+static void lstm_layer(const char *linear_text, const char *lstm_text, const int32_t *len, int directions,
+                       const double *want)
+{
+    static const char *const names[] = { "dw_ih", "dw_hh", "db_ih", "db_hh" };
+    ct_call linear[2], f = make(lstm_text), dx[2];
+    int per_direction = ct_present(&f.in[2]) ? 4 : 2;
+    for (int d = 0; d < directions; d++) {
+        linear[d] = make(linear_text);
+        fill_quarter(&linear[d].in[1], 4 * d + 1);
+        if (ct_present(&linear[d].in[2])) fill_quarter(&linear[d].in[2], 4 * d + 3);
+        run(&linear[d]);
+        copy(&f.in[3 * d], &linear[d].out[0]);
+        fill_quarter(&f.in[3 * d + 1], 4 * d + 2);
+        if (ct_present(&f.in[3 * d + 2])) fill_quarter(&f.in[3 * d + 2], 4 * d + 4);
+    }
+    if (len) memcpy(f.in[6].data, len, ct_desc_bytes(&f.in[6].desc));
+    run(&f);
+    assert_near(project(&f.out[0]), want[0], "y");
+
+    ct_call b = { .op = CT_OP_LSTM_BWD, .nin = 7, .nout = 2 * directions };
+    const ct_tensor *from[7] = { &f.out[0], &f.out[0], &f.out[1], &f.out[2], &f.in[1], &f.in[4], &f.in[6] };
+    for (int k = 0; k < 7; k++) b.in[k].desc = from[k]->desc;
+    ck_assert_msg(ct_call_infer(&b) == CT_OK, "%s", ct_error_message());
+    ck_assert_int_eq(ct_host_alloc(&b), CT_OK);
+    for (int k = 1; k < 7; k++)
+        if (ct_present(&b.in[k])) copy(&b.in[k], from[k]);
+    fill(&b.in[0], 9);
+    run(&b);
+    for (int d = 0; d < directions; d++) {
+        const double *values = want + 2 + per_direction * d;
+        ct_call dw = { .op = CT_OP_LINEAR_WGRAD, .nin = 2, .nout = 1, .in = { linear[d].in[0], b.out[2 * d] } };
+        ct_call db = { .op = CT_OP_BIAS_GRAD, .nin = 1, .nout = 1, .in = { b.out[2 * d] } };
+        dx[d] = (ct_call){ .op = CT_OP_LINEAR_DGRAD, .nin = 2, .nout = 1, .in = { b.out[2 * d], linear[d].in[1] } };
+        ct_call *calls[3] = { &dw, &db, &dx[d] };
+        for (int k = 0; k < 3; k++) {
+            ck_assert_int_eq(ct_call_infer(calls[k]), CT_OK);
+            calls[k]->out[0].data = ct_aligned_alloc(ct_desc_bytes(&calls[k]->out[0].desc), "gradient");
+            run(calls[k]);
+        }
+        const ct_tensor *got[4] = { &dw.out[0], &b.out[2 * d + 1], &db.out[0], &db.out[0] };
+        for (int k = 0; k < per_direction; k++) assert_near(project(got[k]), values[k], names[k]);
+        ct_free(dw.out[0].data);
+        ct_free(db.out[0].data);
+    }
+    double sum = 0;
+    for (int d = 0; d < directions; d++) {
+        sum += project(&dx[d].out[0]);
+        ct_free(dx[d].out[0].data);
+        ct_host_free(&linear[d]);
+    }
+    assert_near(sum, want[1], "dx");
+    ct_host_free(&f);
+    ct_host_free(&b);
+}
+
+START_TEST(test_lstm_against_torch)
+{
+    lstm_layer("linear(f64[6,4,5], f64[12,5], f64[12])",
+               "lstm(f64[6,4,12], f64[12,3], f64[12], f64[6,4,12], f64[12,3], f64[12], i32[4])",
+               (const int32_t[]){ 4, 6, 1, 5 }, 2, lstm_values);
+    lstm_layer("linear(f64[5,3,4], f64[8,4])", "lstm(f64[5,3,8], f64[8,2])", NULL, 1, lstm_plain_values);
+}
+END_TEST
+
+START_TEST(test_lstm_lengths)
+{
+    static const int32_t lengths[][2] = { { 0, 3 }, { 4, 2 }, { 3, -1 } };
+    ct_call f = make("lstm(f32[3,2,8], f32[8,2], -, -, -, -, i32[2])");
+    ct_call b = make("lstm_bwd(f32[3,2,2], f32[3,2,2], f32[1,3,2,8], f32[1,3,2,2], f32[8,2], -, i32[2])");
+    for (int i = 0; i < 3; i++) {
+        memcpy(f.in[6].data, lengths[i], sizeof lengths[i]);
+        memcpy(b.in[6].data, lengths[i], sizeof lengths[i]);
+        ck_assert_int_eq(ct_reference_run(&f), CT_EDATA);
+        ck_assert_ptr_nonnull(strstr(ct_error_message(), "lstm: len of sample "));
+        ck_assert_ptr_nonnull(strstr(ct_error_message(), "not within [1, 3]"));
+        ck_assert_int_eq(ct_reference_run(&b), CT_EDATA);
+        ck_assert_ptr_nonnull(strstr(ct_error_message(), "lstm_bwd: len of sample "));
+    }
+    ct_host_free(&f);
+    ct_host_free(&b);
 }
 END_TEST
 
@@ -450,6 +548,8 @@ int main(void)
     tcase_add_loop_test(t, test_against_torch, 0, (int)(sizeof ref_values / sizeof ref_values[0]));
     tcase_add_test(t, test_batchnorm_against_torch);
     tcase_add_test(t, test_optimizers_against_torch);
+    tcase_add_test(t, test_lstm_against_torch);
+    tcase_add_test(t, test_lstm_lengths);
     tcase_add_test(t, test_resize_against_torch);
     suite_add_tcase(s, t);
     t = tcase_create("rules");

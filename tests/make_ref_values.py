@@ -177,3 +177,26 @@ for size in ((5, 13), (14, 4)):
     y = nhwc(F.interpolate(nchw(src), size, mode="bilinear", align_corners=False)) / 255
     values.append((y - torch.tensor([0.5, 0.25, 0.125])) / torch.tensor([0.5, 0.25, 0.2]))
 array("resize_values", values)
+
+# LSTM layers: x = input 0, w_ih, w_hh, b_ih, b_hh = inputs 1 to 4 over 4, those of the reverse direction 5 to 8; dy = input 9.
+# y and the gradients of x and of the weights in PyTorch's order.
+
+
+def lstm(t, n, i, h, bidirectional, bias, lengths):
+    m = torch.nn.LSTM(i, h, bias=bias, bidirectional=bidirectional)
+    for name, p in m.named_parameters():
+        k = 1 + ["weight_ih", "weight_hh", "bias_ih", "bias_hh"].index(name.split("_l0")[0])
+        p.data = fill(k + (4 if name.endswith("_reverse") else 0), *p.shape) / 4
+    x = fill(0, t, n, i).requires_grad_()
+    if lengths:
+        y = m(torch.nn.utils.rnn.pack_padded_sequence(x, torch.tensor(lengths), enforce_sorted=False))[0]
+        y = torch.nn.utils.rnn.pad_packed_sequence(y, total_length=t)[0]
+    else:
+        y = m(x)[0]
+    return [y, *torch.autograd.grad(y, (x, *m.parameters()), fill(9, *y.shape))]
+
+
+print("/* lstm [6,4,5] to 3 units: y, dx, then dw_ih, dw_hh, db_ih, db_hh of each direction. */")
+array("lstm_values", lstm(6, 4, 5, 3, True, True, [4, 6, 1, 5]))
+print("/* lstm [5,3,4] to 2 units, one direction, no bias, no lengths: y, dx, dw_ih, dw_hh. */")
+array("lstm_plain_values", lstm(5, 3, 4, 2, False, False, None))

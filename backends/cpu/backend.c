@@ -41,12 +41,14 @@ static ct_status device_open(const ct_device_opts *opts, ct_device **out)
     if (opts->index != 0)
         return ct_fail(CT_EBACKEND, "cpu: there is one device, number 0; %d was asked for", opts->index);
     if (opts->threads < 0) return ct_fail(CT_EINVAL, "cpu: %d threads", opts->threads);
+    const ct_kern *kern;
+    CT_TRY(ct_kern_choose(&kern));
     ct_device *dev = ct_calloc(1, sizeof *dev, "the CPU device");
     if (!dev) return CT_ENOMEM;
     dev->opts = *opts;
     dev->threads = opts->threads > 0 ? opts->threads : cores_allowed();
     if (!ct_cpu_has_openmp()) dev->threads = 1;
-    dev->kern = ct_kern_choose();
+    dev->kern = kern;
     ct_cpu_blas_init();
     *out = dev;
     return CT_OK;
@@ -186,6 +188,7 @@ static ct_status ref_run(ct_device *dev, ct_stream *stream, const ct_call *call,
 
 /* Every implementation here gives the same bits for any number of threads. */
 #define TUNED (CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC)
+#define FEWER_PRODUCTS CT_IMPL_DETERMINISTIC /* at the price of a few times the rounding error */
 #define REF(op)                                                                                                        \
     {                                                                                                                  \
         op, "ref", CT_IMPL_REFERENCE | CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC, ref_accept, ref_run                      \
@@ -193,12 +196,15 @@ static ct_status ref_run(ct_device *dev, ct_stream *stream, const ct_call *call,
 
 static const ct_impl impls[] = {
     { CT_OP_CONV2D, "cpu.depthwise", TUNED, ct_cpu_depthwise_accept, ct_cpu_depthwise_run },
+    { CT_OP_CONV2D, "cpu.winograd", FEWER_PRODUCTS, ct_cpu_wino_accept, ct_cpu_wino_run },
     { CT_OP_CONV2D, "cpu.indirect", TUNED, ct_cpu_conv2d_accept, ct_cpu_conv2d_run },
     REF(CT_OP_CONV2D),
     { CT_OP_CONV2D_DGRAD, "cpu.depthwise", TUNED, ct_cpu_depthwise_dgrad_accept, ct_cpu_depthwise_dgrad_run },
+    { CT_OP_CONV2D_DGRAD, "cpu.winograd", FEWER_PRODUCTS, ct_cpu_wino_dgrad_accept, ct_cpu_wino_dgrad_run },
     { CT_OP_CONV2D_DGRAD, "cpu.indirect", TUNED, ct_cpu_conv2d_dgrad_accept, ct_cpu_conv2d_dgrad_run },
     REF(CT_OP_CONV2D_DGRAD),
     { CT_OP_CONV2D_WGRAD, "cpu.depthwise", TUNED, ct_cpu_depthwise_wgrad_accept, ct_cpu_depthwise_wgrad_run },
+    { CT_OP_CONV2D_WGRAD, "cpu.winograd", FEWER_PRODUCTS, ct_cpu_wino_wgrad_accept, ct_cpu_wino_wgrad_run },
     { CT_OP_CONV2D_WGRAD, "cpu.outer", TUNED, ct_cpu_conv2d_wgrad_accept, ct_cpu_conv2d_wgrad_run },
     REF(CT_OP_CONV2D_WGRAD),
     { CT_OP_LINEAR, "cpu.blas", TUNED, ct_cpu_linear_accept, ct_cpu_linear_run },
@@ -243,13 +249,30 @@ static const ct_impl impls[] = {
     REF(CT_OP_GLOBAL_AVGPOOL),
     { CT_OP_GLOBAL_AVGPOOL_BWD, "cpu.vector", TUNED, ct_cpu_global_avgpool_bwd_accept, ct_cpu_global_avgpool_bwd_run },
     REF(CT_OP_GLOBAL_AVGPOOL_BWD),
+    { CT_OP_LOG_SOFTMAX, "cpu.vector", TUNED, ct_cpu_log_softmax_accept, ct_cpu_log_softmax_run },
+    REF(CT_OP_LOG_SOFTMAX),
+    { CT_OP_LOG_SOFTMAX_BWD, "cpu.vector", TUNED, ct_cpu_log_softmax_bwd_accept, ct_cpu_log_softmax_bwd_run },
+    REF(CT_OP_LOG_SOFTMAX_BWD),
+    { CT_OP_SWAP, "cpu.tiles", TUNED, ct_cpu_swap_accept, ct_cpu_swap_run },
+    REF(CT_OP_SWAP),
+    { CT_OP_LSTM, "cpu.packed", TUNED, ct_cpu_lstm_accept, ct_cpu_lstm_run },
+    REF(CT_OP_LSTM),
+    { CT_OP_LSTM_BWD, "cpu.packed", TUNED, ct_cpu_lstm_bwd_accept, ct_cpu_lstm_bwd_run },
+    REF(CT_OP_LSTM_BWD),
     REF(CT_OP_LOSS_SEED),
     REF(CT_OP_SOFTMAX_XENT),
     REF(CT_OP_SOFTMAX_XENT_BWD),
     REF(CT_OP_SOFT_MARGIN),
     REF(CT_OP_SOFT_MARGIN_BWD),
+    { CT_OP_CTC_LOSS, "cpu.vector", TUNED, ct_cpu_ctc_loss_accept, ct_cpu_ctc_loss_run },
+    REF(CT_OP_CTC_LOSS),
+    { CT_OP_CTC_LOSS_BWD, "cpu.vector", TUNED, ct_cpu_ctc_loss_bwd_accept, ct_cpu_ctc_loss_bwd_run },
+    REF(CT_OP_CTC_LOSS_BWD),
     REF(CT_OP_ARGMAX),
     REF(CT_OP_METRIC_SUMS),
+    { CT_OP_CTC_GREEDY, "cpu.vector", TUNED, ct_cpu_ctc_greedy_accept, ct_cpu_ctc_greedy_run },
+    REF(CT_OP_CTC_GREEDY),
+    REF(CT_OP_EDIT_SUMS),
     REF(CT_OP_LR_SCHEDULE),
     { CT_OP_GRAD_NORM, "cpu.vector", TUNED, ct_cpu_grad_norm_accept, ct_cpu_grad_norm_run },
     REF(CT_OP_GRAD_NORM),

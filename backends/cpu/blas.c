@@ -29,7 +29,7 @@ const char *ct_cpu_blas_warning(void)
 #if defined(__x86_64__)
     static const char *const with_avx512[] = { "SkylakeX", "Cooperlake", "SapphireRapids", NULL };
     static const char *const with_avx2[] = { "Haswell", "Zen", "Excavator", NULL };
-    const char *pin = ct_env_get(CT_ENV_OPENBLAS_CORETYPE), *isa = ct_kern_choose()->name;
+    const char *pin = ct_env_get(CT_ENV_OPENBLAS_CORETYPE), *isa = ct_kern_best()->name;
     if (!pin) return NULL;
     for (int i = 0; with_avx512[i]; i++)
         if (strcasecmp(pin, with_avx512[i]) == 0) return NULL;

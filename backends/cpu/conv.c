@@ -12,7 +12,11 @@
 
 #define MAX_CLASSES 64 /* stride_h * stride_w of dgrad */
 #define POINTERS 4096  /* row pointers of one block of pixels, all taps together */
-#define DEPTH 1536     /* taps*channels multiplied before the next block of filters' depth: keeps it in the L2 cache */
+#define DEPTH 512      /* taps*channels multiplied at a time */
+#define BLOCK_FLOATS 98304 /* channels of a block of pixels, so many of them as DEPTH takes: half an L2 cache */
+#define ITEMS 64       /* pieces of work aimed at, for any number of threads */
+#define BAND 96        /* least pixels of a band that sees the same taps: all filters are read for each */
+#define PACK 64        /* rows and columns of filters packed at a time */
 
 /* Output pixels that see the same taps: rows first_h + i*step_h (0 <= i < rows), columns alike; tap t of the class (in
  * the order of packing) of output (i,j) reads input pixel (i*in_step_h + off_h[tap0+t], j*in_step_w +
@@ -35,8 +39,10 @@ typedef struct gather {
     int64_t off_h[CT_CONV_MAX_TAPS], off_w[CT_CONV_MAX_TAPS];
     int64_t tap_of[CT_CONV_MAX_TAPS]; /* place in the filter of packed tap t */
     bool transposed;                  /* weights [depth][taps][cols] (dgrad) instead of [cols][taps][depth] */
+    bool flat;                        /* the images' rows are those of one long image: nothing is padded */
 
     int64_t bands, band_rows; /* of output rows, per image */
+    int64_t col_parts;        /* what the column blocks are divided into */
     int64_t in_rows;          /* most input rows a band sees */
     int64_t block;            /* pixels of one list */
     bool packed_rows;         /* few channels, forward: one packed row of taps*depth per pixel */
@@ -85,38 +91,48 @@ const char *ct_conv_refuse(const ct_call *call, const ct_conv_geom *g)
     return NULL;
 }
 
-void ct_conv_pack(const ct_conv_geom *g, const float *rows, int64_t first_h, int64_t p, int64_t q, int64_t count,
-                  float *out)
+static void zero_cells(float *dst, int64_t n, int64_t cells, int64_t width)
+{
+    for (int64_t j = 0; j < n; j++)
+        for (int64_t c = 0; c < cells; c++) dst[j * width + c] = 0;
+}
+
+void ct_conv_pack(const ct_kern *kern, const ct_conv_geom *g, const float *rows, int64_t first_h, int64_t p, int64_t q,
+                  int64_t count, float *out)
 {
     const int64_t ch = g->c, width = g->r * g->s * ch, line = g->w * ch, step = g->stride_w * ch;
-    /* Pixels of one row of y at a time, tap by tap. */
+    /* Neighbouring taps of a filter's row lie behind each other in x: pixels that see all of them copy them at once. */
+    const int64_t ends = (g->s - 1) * g->dil_w;
     for (int64_t n; count > 0; count -= n, out += n * width, p++, q = 0) {
         n = ct_min64(count, g->q - q);
-        for (int64_t t = 0; t < g->r * g->s; t++) {
-            const int64_t h = p * g->stride_h - g->pad_h + t / g->s * g->dil_h, off = t % g->s * g->dil_w - g->pad_w;
-            /* Pixels j of the run whose column (q+j)*stride + off lies inside: lo <= j < hi. */
-            int64_t lo = 0, hi = 0;
-            if (h >= 0 && h < g->h && off < g->w) {
-                lo = ct_min64(n, ct_max64(0, (off < 0 ? ct_ceil_div(-off, g->stride_w) : 0) - q));
-                hi = ct_max64(lo, ct_min64(n, (g->w - 1 - off) / g->stride_w + 1 - q));
-            }
-            float *dst = out + t * ch;
-            for (int64_t j = 0; j < lo; j++)
-                for (int64_t c = 0; c < ch; c++) dst[j * width + c] = 0;
-            if (lo == hi) {
-                for (int64_t j = lo; j < n; j++)
-                    for (int64_t c = 0; c < ch; c++) dst[j * width + c] = 0;
+        for (int64_t r = 0; r < g->r; r++) {
+            const int64_t h = p * g->stride_h - g->pad_h + r * g->dil_h;
+            float *dst = out + r * g->s * ch;
+            if (h < 0 || h >= g->h) {
+                zero_cells(dst, n, g->s * ch, width);
                 continue;
             }
-            const float *src = rows + (h - first_h) * line + ((q + lo) * g->stride_w + off) * ch;
-            if (ch == 1) {
-                for (int64_t j = lo; j < hi; j++) dst[j * width] = src[(j - lo) * step];
-            } else {
-                for (int64_t j = lo; j < hi; j++)
-                    for (int64_t c = 0; c < ch; c++) dst[j * width + c] = src[(j - lo) * step + c];
+            const float *src = rows + (h - first_h) * line;
+            int64_t first_lo, first_hi, last_lo, last_hi;
+            ct_conv_inside(g, -g->pad_w, q, n, &first_lo, &first_hi);
+            ct_conv_inside(g, ends - g->pad_w, q, n, &last_lo, &last_hi);
+            const bool together = g->dil_w == 1 && first_lo < last_hi;
+            if (together)
+                kern->copy_rows(last_hi - first_lo, g->s * ch, src + ((q + first_lo) * g->stride_w - g->pad_w) * ch, step,
+                                dst + first_lo * width, width);
+            for (int64_t s = 0; s < g->s; s++) {
+                const int64_t off = s * g->dil_w - g->pad_w;
+                int64_t lo, hi;
+                ct_conv_inside(g, off, q, n, &lo, &hi);
+                float *to = dst + s * ch;
+                zero_cells(to, lo, ch, width);
+                for (int64_t j = lo; j < hi; j++) {
+                    if (together && j == first_lo) j = last_hi;
+                    if (j >= hi) break;
+                    for (int64_t c = 0; c < ch; c++) to[j * width + c] = src[((q + j) * g->stride_w + off) * ch + c];
+                }
+                zero_cells(to + hi * width, n - hi, ch, width);
             }
-            for (int64_t j = hi; j < n; j++)
-                for (int64_t c = 0; c < ch; c++) dst[j * width + c] = 0;
         }
     }
 }
@@ -139,11 +155,23 @@ static int64_t block_start(const gather *g, int64_t group, int64_t b)
 static void plan(gather *g)
 {
     g->col_blocks = ct_ceil_div(g->cols, g->kern->nr);
-    g->bands = ct_min64(g->out_h, ct_ceil_div(64, g->n));
+    if (g->flat) {
+        g->in_h *= g->n;
+        g->out_h *= g->n;
+        for (int64_t k = 0; k < g->classes; k++) g->cls[k].rows *= g->n;
+        g->n = 1;
+    }
+    g->bands = ct_min64(g->out_h, ct_ceil_div(ITEMS, g->n));
+    g->bands = ct_max64(1, ct_min64(g->bands, g->out_h * g->out_w / (BAND * g->step_h * g->step_w)));
     g->band_rows = ct_round_up(ct_ceil_div(g->out_h, g->bands), g->step_h);
     g->bands = ct_ceil_div(g->out_h, g->band_rows);
+    /* Few pixels: the columns are divided as well, where the results need no conversion. */
+    g->col_parts = 1;
+    if (g->groups == 1 && g->out_type == CT_F32) g->col_parts = ct_ceil_div(ITEMS, g->n * g->bands);
+    g->col_parts = ct_min64(g->col_parts, g->col_blocks);
     g->packed_rows = g->groups == 1 && g->depth < CT_CONV_SMALL_C && g->taps > 1 && !g->transposed;
-    g->block = ct_max64(12, ct_min64(480, POINTERS / g->taps / 6 * 6));
+    g->block = ct_min64(480, ct_min64(POINTERS / g->taps, BLOCK_FLOATS / ct_min64(DEPTH, ct_max64(1, g->depth))));
+    g->block = ct_max64(12, g->block / 6 * 6);
     g->in_rows = g->in_h;
     if (g->bands > 1) {
         int64_t low = 0, high = 0;
@@ -174,37 +202,46 @@ static size_t lay_out(gather *g, int threads, void *base)
     return shared + g->per_thread * (size_t)threads;
 }
 
-/* Packs the filters of one (group, column block). */
+/* Packs the filters of one (group, column block): [cols][taps*depth] is turned round. */
 static void pack_item(void *arg, int64_t item, int thread)
 {
     (void)thread;
     const gather *g = arg;
-    const int64_t group = item / g->col_blocks, b = item % g->col_blocks, nr = g->kern->nr;
+    const int64_t group = item / g->col_blocks, b = item % g->col_blocks, rows = g->taps * g->depth;
     int64_t valid;
-    const int64_t kw = block_width(g->kern, g->cols, b, &valid), first = group * (g->transposed ? g->depth : g->cols);
-    float *dst = g->w_packed + block_start(g, group, b);
-    float buf[64];
-    if (g->transposed) {
-        for (int64_t t = 0; t < g->taps; t++)
-            for (int64_t d = 0; d < g->depth; d++, dst += kw) {
-                ct_cpu_to_f32(g->kern, g->w_type, g->weights, ((first + d) * g->taps + g->tap_of[t]) * g->cols + b * nr,
-                              valid, dst);
-                for (int64_t j = valid; j < kw; j++) dst[j] = 0;
-            }
+    const int64_t kw = block_width(g->kern, g->cols, b, &valid), first = (group * g->cols + b * g->kern->nr) * rows;
+    float *dst = g->w_packed + block_start(g, group, b), buf[PACK * PACK];
+    for (int64_t i = 0; i < rows && valid < kw; i++)
+        for (int64_t j = valid; j < kw; j++) dst[i * kw + j] = 0;
+    if (g->w_type == CT_F32) {
+        g->kern->transpose(valid, rows, (const float *)g->weights + first, rows, dst, kw);
         return;
     }
-    const int64_t rows = g->taps * g->depth;
-    for (int64_t at = 0; at < rows; at += 64) {
-        const int64_t len = ct_min64(64, rows - at);
-        for (int64_t j = 0; j < kw; j++) {
-            if (j >= valid) {
-                for (int64_t i = 0; i < len; i++) dst[(at + i) * kw + j] = 0;
-                continue;
-            }
-            const float *src = ct_cpu_read(g->kern, g->w_type, g->weights, (first + b * nr + j) * rows + at, len, buf);
-            for (int64_t i = 0; i < len; i++) dst[(at + i) * kw + j] = src[i];
+    for (int64_t at = 0; at < rows; at += PACK)
+        for (int64_t j = 0; j < valid; j += PACK) {
+            const int64_t len = ct_min64(PACK, rows - at), n = ct_min64(PACK, valid - j);
+            for (int64_t i = 0; i < n; i++)
+                ct_cpu_to_f32(g->kern, g->w_type, g->weights, first + (j + i) * rows + at, len, buf + i * PACK);
+            g->kern->transpose(n, len, buf, PACK, dst + at * kw + j, kw);
         }
-    }
+}
+
+/* The same from transposed filters [depth][taps][cols]: rows of one group's columns, PACK of its depth at a time. */
+static void pack_rows_item(void *arg, int64_t item, int thread)
+{
+    (void)thread;
+    const gather *g = arg;
+    const int64_t runs = ct_ceil_div(g->depth, PACK), group = item / runs, d0 = item % runs * PACK;
+    for (int64_t d = d0; d < ct_min64(g->depth, d0 + PACK); d++)
+        for (int64_t t = 0; t < g->taps; t++)
+            for (int64_t b = 0; b < g->col_blocks; b++) {
+                int64_t valid;
+                const int64_t kw = block_width(g->kern, g->cols, b, &valid);
+                float *dst = g->w_packed + block_start(g, group, b) + (t * g->depth + d) * kw;
+                ct_cpu_to_f32(g->kern, g->w_type, g->weights,
+                              ((group * g->depth + d) * g->taps + g->tap_of[t]) * g->cols + b * g->kern->nr, valid, dst);
+                for (int64_t j = valid; j < kw; j++) dst[j] = 0;
+            }
 }
 
 /* One image's band as the pixels see it. */
@@ -233,7 +270,7 @@ static void fill(const gather *g, const band *s, const pixel_class *c, int64_t g
     }
     if (s->packed) {
         const int64_t width = g->taps * g->depth;
-        ct_conv_pack(&g->geom, s->in, s->in_first, i0 + first / c->cols, first % c->cols, count, s->packed);
+        ct_conv_pack(g->kern, &g->geom, s->in, s->in_first, i0 + first / c->cols, first % c->cols, count, s->packed);
         for (int64_t x = 0; x < count; x++) s->rows[x] = s->packed + x * width;
         return;
     }
@@ -260,50 +297,39 @@ static void fill(const gather *g, const band *s, const pixel_class *c, int64_t g
     }
 }
 
-/* All columns of one group for the pixels in the lists. */
-static void multiply(const gather *g, const band *s, const pixel_class *c, int64_t group, int64_t count)
+/* All columns of one group for the pixels in the lists: whole taps at a time while they fit DEPTH, else one tap in
+ * slices of channels. The pixels' part of a slice stays in the cache while the blocks of filters pass by. */
+static void multiply(const gather *g, const band *s, const pixel_class *c, int64_t group, int64_t count, int64_t b0,
+                     int64_t b1)
 {
-    ct_igemm a = { .out = s->outs, .np = count };
-    int64_t taps = c->taps, depth = g->depth, step_t, step_d;
-    a.in = s->rows;
-    a.in_stride = g->block;
-    if (s->packed) {
-        depth *= taps;
-        taps = 1;
-    }
-    /* Whole taps at a time while they fit DEPTH, else one tap in slices of channels. */
-    step_d = ct_min64(depth, DEPTH);
-    step_t = step_d < depth ? 1 : ct_max64(1, DEPTH / ct_max64(1, depth));
-    for (int64_t b = 0; b < g->col_blocks; b++) {
-        const int64_t col = group * g->cols + b * g->kern->nr;
-        a.kw = block_width(g->kern, g->cols, b, &a.kn);
-        const float *w = g->w_packed + block_start(g, group, b) + c->tap0 * g->depth * a.kw;
-        for (int64_t x = 0; x < count && b > 0; x++) s->outs[x] += g->kern->nr;
-        a.bias = g->bias ? g->bias_f32 + col : NULL;
-        a.accumulate = false;
-        if (taps == 0) {
-            a.taps = 0;
-            a.w = w;
-            g->kern->igemm(&a);
-        }
-        for (int64_t t = 0; t < taps; t += step_t)
-            for (int64_t d = 0; d < depth; d += step_d) {
-                a.in = s->rows + t * g->block;
-                a.taps = ct_min64(step_t, taps - t);
-                a.c = ct_min64(step_d, depth - d);
-                a.c_first = d;
-                a.c_stride = depth;
-                a.w = w + (t * depth + d) * a.kw;
+    ct_igemm a = { .in = s->rows, .out = s->outs, .np = count, .in_stride = g->block };
+    const int64_t taps = s->packed ? 1 : c->taps, depth = s->packed ? g->depth * c->taps : g->depth;
+    const int64_t step_d = ct_min64(depth, DEPTH), step_t = step_d < depth ? 1 : ct_max64(1, DEPTH / ct_max64(1, depth));
+    /* A class without taps still gets its zeros. */
+    for (int64_t t = 0; t < ct_max64(1, taps); t += step_t)
+        for (int64_t d = 0; d < depth; d += step_d) {
+            a.in = s->rows + t * g->block;
+            a.taps = ct_min64(step_t, taps - t);
+            a.c = ct_min64(step_d, depth - d);
+            a.c_first = d;
+            a.c_stride = depth;
+            a.accumulate = t > 0 || d > 0;
+            for (int64_t b = b0; b < b1; b++) {
+                a.k_first = b * g->kern->nr;
+                a.kw = block_width(g->kern, g->cols, b, &a.kn);
+                a.bias = g->bias ? g->bias_f32 + group * g->cols + a.k_first : NULL;
+                a.w = g->w_packed + block_start(g, group, b) + (c->tap0 * g->depth + t * depth + d) * a.kw;
                 g->kern->igemm(&a);
-                a.accumulate = true;
             }
-    }
+        }
 }
 
 static void band_item(void *arg, int64_t item, int thread)
 {
     const gather *g = arg;
-    const int64_t n = item / g->bands, r0 = item % g->bands * g->band_rows, r1 = ct_min64(g->out_h, r0 + g->band_rows);
+    const int64_t part = item % g->col_parts, band_no = item / g->col_parts, n = band_no / g->bands;
+    const int64_t r0 = band_no % g->bands * g->band_rows, r1 = ct_min64(g->out_h, r0 + g->band_rows);
+    const int64_t b0 = g->col_blocks * part / g->col_parts, b1 = g->col_blocks * (part + 1) / g->col_parts;
     ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
     band s = { .out_first = 0 };
     s.rows = ct_carve_take(&t, (size_t)(g->taps * g->block) * sizeof(float *));
@@ -347,7 +373,7 @@ static void band_item(void *arg, int64_t item, int thread)
             const int64_t count = ct_min64(g->block, pixels - first);
             for (int64_t group = 0; group < g->groups; group++) {
                 fill(g, &s, c, group, i0, first, count);
-                multiply(g, &s, c, group, count);
+                multiply(g, &s, c, group, count, b0, b1);
             }
         }
     }
@@ -361,8 +387,16 @@ static void run_gather(const ct_device *dev, gather *g, void *scratch)
     lay_out(g, dev->threads, scratch);
     memset(g->zeros, 0, (size_t)g->in_c * 4);
     if (g->bias) ct_cpu_to_f32(g->kern, g->bias_type, g->bias, 0, g->out_c, g->bias_f32);
-    ct_cpu_for(dev, g->groups * g->col_blocks, pack_item, g);
-    ct_cpu_for(dev, g->n * g->bands, band_item, g);
+    if (g->transposed)
+        ct_cpu_for(dev, g->groups * ct_ceil_div(g->depth, PACK), pack_rows_item, g);
+    else
+        ct_cpu_for(dev, g->groups * g->col_blocks, pack_item, g);
+    ct_cpu_for(dev, g->n * g->bands * g->col_parts, band_item, g);
+}
+
+static bool is_flat(const ct_conv_geom *c)
+{
+    return c->r * c->s == 1 && c->pad_h == 0 && c->pad_w == 0 && c->h == c->p * c->stride_h;
 }
 
 static void set_forward(gather *g, const ct_device *dev, const ct_call *call)
@@ -402,6 +436,7 @@ static void set_forward(gather *g, const ct_device *dev, const ct_call *call)
     }
     g->classes = 1;
     g->cls[0] = (pixel_class){ 0, 0, c.p, c.q, 0, g->taps };
+    g->flat = is_flat(&c);
     plan(g);
 }
 
@@ -450,6 +485,7 @@ static void set_dgrad(gather *g, const ct_device *dev, const ct_call *call)
                 k->taps++;
             }
         }
+    g->flat = is_flat(&c);
     plan(g);
 }
 

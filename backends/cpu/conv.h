@@ -21,10 +21,25 @@ const char *ct_conv_refuse(const ct_call *call, const ct_conv_geom *g);
 
 static inline bool ct_conv_is_depthwise(const ct_conv_geom *g) { return g->cg == 1 && g->kg == 1 && g->groups > 1; }
 
+/* 1x1, stride 1, no padding: pixels of x are pixels of y. */
+static inline bool ct_conv_is_product(const ct_conv_geom *g)
+{
+    return g->r * g->s == 1 && g->stride_h == 1 && g->stride_w == 1 && g->pad_h == 0 && g->pad_w == 0;
+}
+
 /* Packs what `count` pixels of y from (p,q) on, row-major within an image, see through all taps: out [count][r*s*cg],
  * zeros in the padding; for one group. rows: the image's rows of x from first_h on. */
-void ct_conv_pack(const ct_conv_geom *g, const float *rows, int64_t first_h, int64_t p, int64_t q, int64_t count,
-                  float *out);
+void ct_conv_pack(const ct_kern *kern, const ct_conv_geom *g, const float *rows, int64_t first_h, int64_t p, int64_t q,
+                  int64_t count, float *out);
+
+/* Of `run` pixels of y from column q on, those whose column of x, (q+j)*stride_w + off, lies inside: lo <= j < hi. */
+static inline void ct_conv_inside(const ct_conv_geom *g, int64_t off, int64_t q, int64_t run, int64_t *lo, int64_t *hi)
+{
+    *lo = *hi = 0;
+    if (off >= g->w) return;
+    *lo = ct_min64(run, ct_max64(0, (off < 0 ? ct_ceil_div(-off, g->stride_w) : 0) - q));
+    *hi = ct_max64(*lo, ct_min64(run, (g->w - 1 - off) / g->stride_w + 1 - q));
+}
 
 /* Most rows of x that `rows` rows of y see, not more than h. */
 static inline int64_t ct_conv_rows_seen(const ct_conv_geom *g, int64_t rows)

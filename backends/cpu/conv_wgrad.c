@@ -1,16 +1,22 @@
 /* conv2d_wgrad: dw[k][t][c] = sum over pixels of dy[pixel][k] * x[pixel moved by tap t][c], as sums of outer products
- * (ct_wgemm) with filters along the vector and the sums of a tile of channels in registers over a block of pixels. The
- * rows of all images are cut into chunks, a fixed number for a shape; every chunk sums into filters of its own,
- * [taps][channels][filters], and the chunks are added in order at the end: the same bits for any number of threads. */
+ * (ct_wgemm) with filters along the vector and the sums of a tile of channels in registers over a block of pixels. Both
+ * operands of a block are copied to rows of a length that is no power of two: read where they lie, rows of 512 or 1024
+ * channels would fight for the same few sets of the L1 cache. The rows of all images are cut into chunks, a fixed number
+ * for a shape; every chunk sums into filters of its own, [taps][channels][filters], and the chunks are added in order at
+ * the end: the same bits for any number of threads. */
 #include "config.h"
 
 #include "backends/cpu/conv.h"
 
 #include <string.h>
 
-#define BLOCK 192 /* most pixels of a block: their columns of dy stay in the L1 or L2 cache */
+#define BLOCK 192 /* most pixels of a block */
+#define SLICE 192 /* channels copied at a time */
+#define SPAN 4   /* blocks of filters for which a copy of x is used */
+#define ITEMS 64  /* pieces of work aimed at, for any number of threads */
 #define MAX_CHUNKS 16
-#define CHUNK_BYTES ((int64_t)64 << 20) /* all chunks' filters together, unless there is one chunk */
+#define CHUNK_PIXELS 2048                 /* least pixels of a chunk */
+#define CHUNK_BYTES ((int64_t)16 << 20) /* all chunks' filters together, unless there is one chunk */
 
 typedef struct wgrad {
     const ct_kern *kern;
@@ -18,27 +24,53 @@ typedef struct wgrad {
     ct_tensor x, dy, dw;
     int64_t taps, chunks, chunk_rows; /* rows of y, of all images */
     int64_t col_blocks, padded;       /* blocks of filters in a group; their columns, rounded up to vectors */
+    int64_t spans;                    /* SPAN blocks of filters each */
+    int64_t slices, units, parts;     /* slices of channels in a tap; (tap, slice) pairs; what they are divided into */
     int64_t block_rows;               /* rows of y in a block of pixels; 1 when a row is cut */
     int64_t block;                    /* pixels of a block */
-    int64_t in_rows;                  /* rows of x a block sees */
-    bool packed_rows, pack_dy;
-    float *parts; /* [chunks][groups][col_blocks][taps][cg][kw] */
-    float *zeros;
+    int64_t in_rows;                  /* rows of x a block sees, where they are converted */
+    int64_t x_width;                  /* floats from one pixel of the copy of x to the next */
+    bool packed_rows;                 /* few channels: all taps of a pixel in one row of the copy, one unit */
+    float *parts_sum; /* [chunks][groups][col_blocks][taps][cg][kw] */
     char *threads;
     size_t per_thread;
 } wgrad;
 
+/* One thread's copies. */
+typedef struct room {
+    const float **list;     /* [block] rows of the copy of x */
+    const float **ahead[2]; /* [block] of x and dy in the block after this, first channel; NULL if not fetched ahead */
+    float *x, *rows;    /* [block][x_width]; rows of x as f32, where packing needs them */
+    float *dy;          /* [SPAN][block][nr] */
+} room;
+
+/* Whether x (0) or dy (1) of the next block is called into the cache while this one is multiplied. */
+static bool fetches(const wgrad *g, int i)
+{
+    if (i) return g->dy.desc.dtype == CT_F32;
+    return g->x.desc.dtype == CT_F32 && g->taps == 1 && g->c.pad_h == 0 && g->c.pad_w == 0;
+}
+
+static room take_room(const wgrad *g, ct_carve *t)
+{
+    room r = { .rows = NULL, .ahead = { NULL, NULL } };
+    r.list = ct_carve_take(t, (size_t)g->block * sizeof(float *));
+    for (int i = 0; i < 2; i++)
+        if (fetches(g, i)) r.ahead[i] = ct_carve_take(t, (size_t)g->block * sizeof(float *));
+    r.x = ct_carve_take(t, (size_t)(g->block * g->x_width) * 4);
+    r.dy = ct_carve_take(t, (size_t)(SPAN * g->block * g->kern->nr) * 4);
+    if (g->packed_rows && g->x.desc.dtype != CT_F32)
+        r.rows = ct_carve_take(t, (size_t)(g->in_rows * g->c.w * g->c.c) * 4);
+    return r;
+}
+
 static size_t lay_out(wgrad *g, int threads, void *base)
 {
     ct_carve c = { base, 0 };
-    g->parts = ct_carve_take(&c, (size_t)(g->chunks * g->c.groups * g->padded * g->taps * g->c.cg) * 4);
-    g->zeros = ct_carve_take(&c, (size_t)g->c.c * 4);
+    g->parts_sum = ct_carve_take(&c, (size_t)(g->chunks * g->c.groups * g->padded * g->taps * g->c.cg) * 4);
     size_t shared = c.used;
     ct_carve t = { NULL, 0 };
-    ct_carve_take(&t, (size_t)g->block * sizeof(float *));
-    if (g->packed_rows) ct_carve_take(&t, (size_t)(g->block * g->taps * g->c.cg) * 4);
-    if (g->pack_dy) ct_carve_take(&t, (size_t)(g->block * g->kern->nr) * 4);
-    if (g->x.desc.dtype != CT_F32) ct_carve_take(&t, (size_t)(g->in_rows * g->c.w * g->c.c) * 4);
+    take_room(g, &t);
     g->per_thread = t.used;
     g->threads = base ? (char *)base + shared : NULL;
     return shared + g->per_thread * (size_t)threads;
@@ -56,106 +88,196 @@ static void plan(wgrad *g, const ct_device *dev, const ct_call *call)
     g->taps = c->r * c->s;
     g->col_blocks = ct_ceil_div(c->kg, g->kern->nr);
     g->padded = ct_round_up(c->kg, g->kern->vl);
-    const int64_t bytes = c->groups * g->padded * g->taps * c->cg * 4, rows = c->n * c->p;
-    g->chunks = ct_min64(MAX_CHUNKS, ct_max64(1, rows * c->q / 2048));
-    g->chunks = ct_max64(1, ct_min64(g->chunks, CHUNK_BYTES / ct_max64(1, bytes)));
-    g->chunks = ct_max64(1, ct_min64(g->chunks, rows));
-    g->chunk_rows = ct_ceil_div(rows, ct_max64(1, g->chunks));
-    g->chunks = ct_max64(1, ct_ceil_div(rows, ct_max64(1, g->chunk_rows)));
-    g->block_rows = ct_max64(1, ct_min64(c->p, BLOCK / ct_max64(1, c->q)));
-    g->block = ct_min64(BLOCK, g->block_rows * c->q);
-    g->in_rows = ct_conv_rows_seen(c, g->block_rows);
+    g->spans = ct_ceil_div(g->col_blocks, SPAN);
     g->packed_rows = c->groups == 1 && c->c < CT_CONV_SMALL_C && g->taps > 1;
-    g->pack_dy = g->dy.desc.dtype != CT_F32 || c->kg % g->kern->vl != 0;
+    g->slices = ct_ceil_div(c->cg, SLICE);
+    g->units = g->packed_rows ? 1 : g->taps * g->slices;
+    g->x_width = g->packed_rows ? g->taps * c->cg : ct_min64(ct_round_up(c->cg, 16), SLICE) + 16;
+
+    /* Enough chunks for the threads, as few as the filters' size allows; then the rest by channels. */
+    const int64_t bytes = c->groups * g->padded * g->taps * c->cg * 4, rows = c->n * c->p;
+    const int64_t others = c->groups * g->spans * ct_max64(1, g->units / 2);
+    g->chunks = ct_max64(ct_ceil_div(ITEMS, others), rows * c->q / (4 * CHUNK_PIXELS));
+    g->chunks = ct_min64(g->chunks, ct_min64(MAX_CHUNKS, rows * c->q / CHUNK_PIXELS));
+    g->chunks = ct_min64(g->chunks, ct_min64(rows, CHUNK_BYTES / ct_max64(1, bytes)));
+    g->chunks = ct_max64(1, g->chunks);
+    g->chunk_rows = ct_max64(1, ct_ceil_div(rows, g->chunks));
+    g->chunks = ct_max64(1, ct_ceil_div(rows, g->chunk_rows));
+    g->parts = ct_ceil_div(ITEMS, g->chunks * c->groups * g->spans);
+    g->parts = ct_max64(1, ct_min64(g->parts, g->units / 2));
+
+    g->block_rows = ct_max64(1, BLOCK / ct_max64(1, c->q));
+    g->block = ct_min64(BLOCK, g->block_rows * c->q);
+    g->in_rows = ct_conv_rows_seen(c, ct_min64(c->p, g->block_rows));
 }
 
-/* Pointers to the channels that tap (r,s) sees at pixels (p,q), (p,q+1), ... of a block; x_rows holds rows from first_h
- * on. */
-static void fill(const wgrad *g, const float *x_rows, int64_t first_h, int64_t t, int64_t p, int64_t q, int64_t count,
-                 int64_t group, const float **list)
+/* Copies `rows` rows of n elements from element `at` of t on, ld apart, to f32 rows of out. */
+static void copy_rows(const wgrad *g, const ct_tensor *t, int64_t at, int64_t ld, int64_t rows, int64_t n, float *out,
+                      int64_t ld_out)
+{
+    if (t->desc.dtype == CT_F32) {
+        g->kern->copy_rows(rows, n, (const float *)t->data + at, ld, out, ld_out);
+        return;
+    }
+    for (int64_t i = 0; i < rows; i++) ct_cpu_to_f32(g->kern, t->desc.dtype, t->data, at + i * ld, n, out + i * ld_out);
+}
+
+/* Channels c0 .. c0+n-1 that a tap sees at `count` pixels from column q of row `row` on (rows of y, of all images)
+ * -> r->x; zeros in the padding. */
+static void copy_x(const wgrad *g, const room *r, int64_t row, int64_t q, int64_t count, int64_t tap, int64_t c0,
+                   int64_t n)
 {
     const ct_conv_geom *c = &g->c;
-    const int64_t dh = t / c->s * c->dil_h - c->pad_h, dw = t % c->s * c->dil_w - c->pad_w;
-    for (int64_t i = 0; i < count; p++, q = 0) {
-        const int64_t run = ct_min64(count - i, c->q - q), h = p * c->stride_h + dh;
-        for (int64_t j = 0; j < run; j++) {
-            const int64_t w = (q + j) * c->stride_w + dw;
-            const bool inside = h >= 0 && h < c->h && w >= 0 && w < c->w;
-            list[i + j] = inside ? x_rows + ((h - first_h) * c->w + w) * c->c + group * c->cg : g->zeros;
-        }
-        i += run;
+    const int64_t dh = tap / c->s * c->dil_h - c->pad_h, dw = tap % c->s * c->dil_w - c->pad_w, ld = g->x_width;
+    if (ct_conv_is_product(c)) {
+        copy_rows(g, &g->x, (row * c->w + q) * c->c + c0, c->c, count, n, r->x, ld);
+        return;
+    }
+    float *out = r->x;
+    for (int64_t run; count > 0; count -= run, out += run * ld, row++, q = 0) {
+        const int64_t image = row / c->p, h = row % c->p * c->stride_h + dh;
+        int64_t lo = 0, hi = 0; /* pixels of this run that lie inside */
+        run = ct_min64(count, c->q - q);
+        if (h >= 0 && h < c->h) ct_conv_inside(c, dw, q, run, &lo, &hi);
+        for (int64_t j = 0; j < lo; j++) memset(out + j * ld, 0, (size_t)n * 4);
+        if (lo < hi)
+            copy_rows(g, &g->x, ((image * c->h + h) * c->w + (q + lo) * c->stride_w + dw) * c->c + c0,
+                      c->stride_w * c->c, hi - lo, n, out + lo * ld, ld);
+        for (int64_t j = hi; j < run; j++) memset(out + j * ld, 0, (size_t)n * 4);
     }
 }
 
-/* Copies `kn` columns of dy for `count` pixels to f32 rows of kw floats, zeros behind. */
-static void copy_dy(const wgrad *g, int64_t pixel, int64_t col, int64_t count, int64_t kn, int64_t kw, float *out)
+/* All taps of those pixels -> r->x, for few channels; an image at a time. */
+static void pack_x(const wgrad *g, const room *r, int64_t row, int64_t q, int64_t count)
 {
-    for (int64_t i = 0; i < count; i++, out += kw) {
-        ct_cpu_to_f32(g->kern, g->dy.desc.dtype, g->dy.data, (pixel + i) * g->c.k + col, kn, out);
-        for (int64_t k = kn; k < kw; k++) out[k] = 0;
+    const ct_conv_geom *c = &g->c;
+    const int64_t line = c->w * c->c;
+    float *out = r->x;
+    for (int64_t n; count > 0; count -= n, out += n * g->x_width, row += c->p - row % c->p, q = 0) {
+        const int64_t image = row / c->p, p = row % c->p;
+        n = ct_min64(count, (c->p - p) * c->q - q);
+        if (!r->rows) {
+            ct_conv_pack(g->kern, c, (const float *)g->x.data + image * c->h * line, 0, p, q, n, out);
+            continue;
+        }
+        const int64_t rows = ct_ceil_div(q + n, c->q), first = ct_max64(0, p * c->stride_h - c->pad_h),
+                      last = ct_min64(c->h, (p + rows - 1) * c->stride_h - c->pad_h + (c->r - 1) * c->dil_h + 1);
+        if (first < last)
+            ct_cpu_to_f32(g->kern, g->x.desc.dtype, g->x.data, (image * c->h + first) * line, (last - first) * line,
+                          r->rows);
+        ct_conv_pack(g->kern, c, r->rows, first, p, q, n, out);
     }
 }
 
-/* One (chunk, group, block of filters). */
+/* Filters of block b of a group, and their width rounded up to vectors. */
+static int64_t block_cols(const wgrad *g, int64_t b, int64_t *kw)
+{
+    const int64_t kn = ct_min64(g->kern->nr, g->c.kg - b * g->kern->nr);
+    *kw = ct_round_up(kn, g->kern->vl);
+    return kn;
+}
+
+/* Consecutive pixels of y: `count` from column q of row `row` (of all images) on; whole rows, or a part of one that is
+ * longer than a block. count 0: behind the end. */
+typedef struct pixels {
+    int64_t row, q, count;
+} pixels;
+
+static pixels pixels_at(const wgrad *g, int64_t row, int64_t q, int64_t end)
+{
+    pixels b = { row, q, 0 };
+    if (row < end) b.count = ct_min64(g->block, q > 0 ? g->c.q - q : ct_min64(g->block_rows, end - row) * g->c.q);
+    return b;
+}
+
+static pixels pixels_after(const wgrad *g, pixels b, int64_t end)
+{
+    const int64_t at = b.q + b.count;
+    return pixels_at(g, b.row + at / g->c.q, at % g->c.q, end);
+}
+
+/* Where the pixels of the block after this one lie; the last one again up to the block's size. */
+static void look_ahead(const wgrad *g, const room *r, pixels b, int64_t group)
+{
+    const ct_conv_geom *c = &g->c;
+    const float *x = g->x.data, *dy = g->dy.data;
+    for (int64_t i = 0; i < g->block; i++) {
+        if (r->ahead[0])
+            r->ahead[0][i] = x + ((b.row / c->p * c->h + b.row % c->p * c->stride_h) * c->w + b.q * c->stride_w) * c->c +
+                             group * c->cg;
+        if (r->ahead[1]) r->ahead[1][i] = dy + (b.row * c->q + b.q) * c->k + group * c->kg;
+        if (i + 1 >= b.count) continue;
+        if (++b.q == c->q) {
+            b.q = 0;
+            b.row++;
+        }
+    }
+}
+
+/* Lets the product for filter block b and channels c0.. of a tap fetch its share: those channels of x once, its filters
+ * of dy in the first unit. */
+static void fetch_ahead(const wgrad *g, const room *r, ct_wgemm *a, bool first_unit, bool first_block, int64_t b,
+                        int64_t c0)
+{
+    for (int i = 0; i < 2; i++) a->ahead[i] = r->ahead[i];
+    a->first[0] = c0;
+    a->first[1] = b * g->kern->nr;
+    if (r->ahead[0] && first_block) a->lines[0] = ct_ceil_div(a->c_n, CT_KERN_LINE);
+    if (r->ahead[1] && first_unit) a->lines[1] = ct_ceil_div(a->kw, CT_KERN_LINE);
+}
+
+/* One block of pixels: units u0..u1-1 times filter blocks b0..b1-1 of a group. */
+static void block_of_pixels(const wgrad *g, const room *r, pixels at, int64_t group, int64_t b0, int64_t b1, int64_t u0,
+                            int64_t u1, float *sums, bool more, bool ahead)
+{
+    const ct_conv_geom *c = &g->c;
+    const int64_t depth = g->taps * c->cg, nr = g->kern->nr;
+    int64_t kw;
+    for (int64_t b = b0; b < b1; b++) {
+        const int64_t kn = block_cols(g, b, &kw);
+        copy_rows(g, &g->dy, (at.row * c->q + at.q) * c->k + group * c->kg + b * nr, c->k, at.count, kn,
+                  r->dy + (b - b0) * g->block * nr, kw);
+    }
+    for (int64_t u = u0; u < u1; u++) {
+        const int64_t tap = u / g->slices, c0 = u % g->slices * SLICE;
+        const int64_t n = g->packed_rows ? depth : ct_min64(SLICE, c->cg - c0);
+        if (g->packed_rows)
+            pack_x(g, r, at.row, at.q, at.count);
+        else
+            copy_x(g, r, at.row, at.q, at.count, tap, group * c->cg + c0, n);
+        for (int64_t b = b0; b < b1; b++) {
+            block_cols(g, b, &kw);
+            ct_wgemm a = { .in = r->list, .dy = r->dy + (b - b0) * g->block * nr, .np = at.count, .c_n = n };
+            a.kw = a.ldy = a.ldw = kw;
+            a.dw = sums + b * nr * depth + (tap * c->cg + c0) * kw;
+            a.accumulate = more;
+            if (ahead) fetch_ahead(g, r, &a, u == u0, b == b0, b, c0);
+            g->kern->wgemm(&a);
+        }
+    }
+}
+
+/* One (chunk, group, span of filters, part of the channels). */
 static void chunk_item(void *arg, int64_t item, int thread)
 {
     const wgrad *g = arg;
     const ct_conv_geom *c = &g->c;
-    const int64_t b = item % g->col_blocks, group = item / g->col_blocks % c->groups,
-                  chunk = item / g->col_blocks / c->groups;
-    const int64_t kn = ct_min64(g->kern->nr, c->kg - b * g->kern->nr), kw = ct_round_up(kn, g->kern->vl);
-    const int64_t depth = g->taps * c->cg, line = c->w * c->c;
+    const int64_t part = item % g->parts, b0 = item / g->parts % g->spans * SPAN,
+                  group = item / g->parts / g->spans % c->groups, chunk = item / g->parts / g->spans / c->groups;
+    const int64_t b1 = ct_min64(b0 + SPAN, g->col_blocks);
+    const int64_t u0 = g->units * part / g->parts, u1 = g->units * (part + 1) / g->parts;
+    float *sums = g->parts_sum + (chunk * c->groups + group) * g->padded * g->taps * c->cg;
     ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
-    const float **list = ct_carve_take(&t, (size_t)g->block * sizeof(float *));
-    float *packed = g->packed_rows ? ct_carve_take(&t, (size_t)(g->block * depth) * 4) : NULL;
-    float *dy_rows = g->pack_dy ? ct_carve_take(&t, (size_t)(g->block * g->kern->nr) * 4) : NULL;
-    float *x_copy = g->x.desc.dtype != CT_F32 ? ct_carve_take(&t, (size_t)(g->in_rows * line) * 4) : NULL;
-    float *part = g->parts + ((chunk * c->groups + group) * g->padded + b * g->kern->nr) * depth;
-    ct_wgemm a = { .kw = kw, .ldw = kw, .in = list };
+    const room r = take_room(g, &t);
+    for (int64_t i = 0; i < g->block; i++) r.list[i] = r.x + i * g->x_width;
+    memset(r.dy, 0, (size_t)(SPAN * g->block * g->kern->nr) * 4); /* columns behind the last filter stay zero */
 
-    for (int64_t row = chunk * g->chunk_rows, end = ct_min64(c->n * c->p, row + g->chunk_rows); row < end;) {
-        const int64_t n = row / c->p, p = row % c->p;
-        const int64_t rows = ct_min64(g->block_rows, ct_min64(end - row, c->p - p));
-        const int64_t first_h = ct_max64(0, p * c->stride_h - c->pad_h);
-        const float *x_rows;
-        if (x_copy) {
-            const int64_t last_h = ct_min64(c->h, (p + rows - 1) * c->stride_h - c->pad_h + (c->r - 1) * c->dil_h + 1);
-            ct_cpu_to_f32(g->kern, g->x.desc.dtype, g->x.data, (n * c->h + first_h) * line, (last_h - first_h) * line,
-                          x_copy);
-            x_rows = x_copy;
-        } else {
-            x_rows = (const float *)g->x.data + n * c->h * line;
-        }
-        /* A block is `rows` whole rows, or a row that is longer than a block is cut. */
-        for (int64_t q = 0; q < (rows > 1 ? 1 : c->q); q += g->block) {
-            const int64_t count = rows > 1 ? rows * c->q : ct_min64(g->block, c->q - q), pixel = row * c->q + q;
-            const int64_t origin = x_copy ? first_h : 0;
-            a.np = count;
-            if (dy_rows) {
-                copy_dy(g, pixel, group * c->kg + b * g->kern->nr, count, kn, kw, dy_rows);
-                a.dy = dy_rows;
-                a.ldy = kw;
-            } else {
-                a.dy = (const float *)g->dy.data + pixel * c->k + group * c->kg + b * g->kern->nr;
-                a.ldy = c->k;
-            }
-            if (packed) {
-                ct_conv_pack(c, x_rows, origin, p, q, count, packed);
-                for (int64_t i = 0; i < count; i++) list[i] = packed + i * depth;
-                a.c_n = depth;
-                a.dw = part;
-                g->kern->wgemm(&a);
-            } else {
-                a.c_n = c->cg;
-                for (int64_t tap = 0; tap < g->taps; tap++) {
-                    fill(g, x_rows, origin, tap, p, q, count, group, list);
-                    a.dw = part + tap * c->cg * kw;
-                    g->kern->wgemm(&a);
-                }
-            }
-            a.accumulate = true;
-        }
-        row += rows;
+    const int64_t first = chunk * g->chunk_rows, end = ct_min64(c->n * c->p, first + g->chunk_rows);
+    bool more = false;
+    for (pixels now = pixels_at(g, first, 0, end), next; now.count > 0; now = next, more = true) {
+        next = pixels_after(g, now, end);
+        if (next.count > 0) look_ahead(g, &r, next, group);
+        block_of_pixels(g, &r, now, group, b0, b1, u0, u1, sums, more, next.count > 0);
     }
 }
 
@@ -172,15 +294,20 @@ static void sum_item(void *arg, int64_t item, int thread)
                   count = ct_min64(TURN, depth - first);
     const int64_t b = item / turns % g->col_blocks, group = item / turns / g->col_blocks;
     const int64_t kn = ct_min64(g->kern->nr, c->kg - b * g->kern->nr), kw = ct_round_up(kn, g->kern->vl);
-    float *sum = g->parts + (group * g->padded + b * g->kern->nr) * depth + first * kw;
+    float *sum = g->parts_sum + (group * g->padded + b * g->kern->nr) * depth + first * kw;
     for (int64_t chunk = 1; chunk < g->chunks; chunk++)
         g->kern->add(count * kw, sum, sum + chunk * c->groups * g->padded * depth, sum);
-    float row[TURN];
-    for (int64_t k = 0; k < kn; k++) {
-        const int64_t at = (group * c->kg + b * g->kern->nr + k) * depth + first;
-        float *out = ct_cpu_write(g->dw.desc.dtype, g->dw.data, at, row);
-        for (int64_t i = 0; i < count; i++) out[i] = sum[i * kw + k];
-        ct_cpu_write_end(g->kern, g->dw.desc.dtype, g->dw.data, at, count, out);
+    const int64_t at = (group * c->kg + b * g->kern->nr) * depth + first;
+    if (g->dw.desc.dtype == CT_F32) {
+        g->kern->transpose(count, kn, sum, kw, (float *)g->dw.data + at, depth);
+        return;
+    }
+    float rows[TURN * TURN]; /* TURN filters at a time */
+    for (int64_t k = 0; k < kn; k += TURN) {
+        const int64_t n = ct_min64(TURN, kn - k);
+        g->kern->transpose(count, n, sum + k, kw, rows, TURN);
+        for (int64_t i = 0; i < n; i++)
+            ct_cpu_to_type(g->kern, g->dw.desc.dtype, rows + i * TURN, count, g->dw.data, at + (k + i) * depth);
     }
 }
 
@@ -201,8 +328,7 @@ ct_status ct_cpu_conv2d_wgrad_run(ct_device *dev, ct_stream *stream, const ct_ca
     wgrad g;
     plan(&g, dev, call);
     lay_out(&g, dev->threads, scratch);
-    memset(g.zeros, 0, (size_t)g.c.c * 4);
-    ct_cpu_for(dev, g.chunks * g.c.groups * g.col_blocks, chunk_item, &g);
+    ct_cpu_for(dev, g.chunks * g.c.groups * g.spans * g.parts, chunk_item, &g);
     ct_cpu_for(dev, g.c.groups * g.col_blocks * ct_ceil_div(g.taps * g.c.cg, TURN), sum_item, &g);
     return CT_OK;
 }

@@ -9,26 +9,31 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ops/math/lstm_math.h"
+#include "base/status.h"
 #include "ops/math/optim_math.h"
 
 /* Product of gathered rows with a packed block of columns:
  *
- *   out[p][k] = start + sum over t, c of in[t*in_stride + p][c_first + c] * w[(t*c_stride + c)*kw + k]
+ *   out[p][k_first + k] = start + sum over t, c of in[t*in_stride + p][c_first + c] * w[(t*c_stride + c)*kw + k]
  *
- * for 0 <= p < np, 0 <= k < kn, with start = out[p][k] if accumulate, else bias[k], else 0. Convolution: p are pixels,
- * t filter taps, c channels, k filters. */
+ * for 0 <= p < np, 0 <= k < kn, with start = out[p][k_first + k] if accumulate, else bias[k], else 0. Convolution: p are
+ * pixels, t filter taps, c channels, k filters. */
 typedef struct ct_igemm {
     const float *const *in; /* [taps][in_stride] rows of at least c_first + c floats */
     int64_t in_stride;      /* pointers from one tap to the next, >= np */
-    float *const *out;      /* [np] rows of at least kn floats */
+    float *const *out;      /* [np] rows of at least k_first + kn floats */
     int64_t np, taps, c;
     int64_t c_first;   /* added to every row pointer: a slice of the channels */
     const float *w;    /* [taps][c_stride][kw], from the slice's first row on */
     int64_t c_stride;  /* rows of w from one tap to the next, >= c */
+    int64_t k_first;   /* added to every output pointer */
     int64_t kn, kw;    /* columns stored; width of w's rows, floats: kn rounded up to a multiple of vl, at most nr */
     const float *bias; /* [kn] or NULL */
     bool accumulate;
 } ct_igemm;
+
+#define CT_KERN_LINE 16 /* floats of a cache line */
 
 /* Sum of outer products: dw[c*ldw + k] (+)= sum over p of in[p][c] * dy[p*ldy + k], 0 <= c < c_n, 0 <= k < kw. */
 typedef struct ct_wgemm {
@@ -37,7 +42,39 @@ typedef struct ct_wgemm {
     int64_t np, c_n, kw, ldy, ldw; /* kw: a multiple of vl, at most nr */
     float *dw;                     /* [c_n] rows */
     bool accumulate;
+    /* What is read next: while it sums, the kernel calls lines[i] cache lines from ahead[i][p] + first[i] on, 0 <= p <
+     * np, into the L2 cache, i = 0 first, as far as the work of this call lasts. Changes no result. */
+    const float *const *ahead[2];
+    int64_t first[2], lines[2];
 } ct_wgemm;
+
+#define CT_WINO_CB 16 /* channels of a block of transformed pixels: a multiple of every vl */
+
+/* One tile of a Winograd transform between pixels (or taps), whose n channels lie side by side, and positions of the
+ * transformed square. Pixel (i,j) begins at i*row + j*pixel, when read with `origin` added; channel c of position x at
+ * x*xs + c/bw*bs + c%bw; floats, in `in` or `out` as the kernel says. */
+typedef struct ct_wino_tile {
+    int m;             /* 2 or 4: a tile gives m x m pixels; (m+2)^2 positions */
+    int64_t n;         /* channels, a multiple of vl */
+    const float *in;
+    float *out;
+    int64_t origin, row, pixel; /* negative strides turn a filter round */
+    int64_t xs, bs, bw;     /* bw: a multiple of vl */
+    int h0, h1, w0, w1;     /* rows and columns of pixels that exist; the others are zeros, or not written */
+    const float *bias;      /* [n] or NULL: added to what wino_out writes */
+} ct_wino_tile;
+
+/* Product of one position. wino_gemm: out[t][k] = sum over c of a[t][c] * b[c][k] for `rows` tiles and `depth`
+ * channels; wino_wgemm: out[c][k] (+)= sum over t of a[t][c] * b[t][k] for `rows` channels, a multiple of CT_WINO_CB,
+ * and `depth` tiles. */
+typedef struct ct_wino_gemm {
+    const float *a;  /* [channel / CT_WINO_CB][tile][CT_WINO_CB], the blocks a_block floats apart */
+    const float *b;  /* [depth][wino_nr] */
+    float *out;      /* [rows][wino_nr] */
+    int64_t a_block, rows, depth;
+    int64_t kw;      /* columns computed: vl or wino_nr */
+    bool accumulate; /* wino_wgemm alone */
+} ct_wino_gemm;
 
 /* A block of rows of a [rows, cols] matrix seen by the batch-norm kernels; rows are `ld` floats apart. */
 typedef struct ct_bn_block {
@@ -46,6 +83,7 @@ typedef struct ct_bn_block {
     const float *mean, *scale, *shift, *bias; /* [cols] per-channel numbers; meaning stands beside each kernel */
     float *out, *out2;                        /* out2 may be NULL */
     bool relu;
+    bool stream, stream2; /* out, out2 may be written past the caches: their rows are aligned to 64 bytes */
 } ct_bn_block;
 
 typedef struct ct_kern {
@@ -55,6 +93,24 @@ typedef struct ct_kern {
 
     void (*igemm)(const ct_igemm *a);
     void (*wgemm)(const ct_wgemm *a);
+
+    /* dst[r*ld_dst + i] = src[r*ld_src + i], 0 <= r < rows, 0 <= i < n */
+    void (*copy_rows)(int64_t rows, int64_t n, const float *src, int64_t ld_src, float *dst, int64_t ld_dst);
+
+    /* dst[c*ld_dst + r] = src[r*ld_src + c], 0 <= r < rows, 0 <= c < cols */
+    void (*transpose)(int64_t rows, int64_t cols, const float *src, int64_t ld_src, float *dst, int64_t ld_dst);
+    /* Winograd convolution (kern_wino.h). Pixels to positions: of the input, and, for the gradient of the filters, of
+     * the output's gradient. Positions to pixels. Taps to positions, and positions to the taps' gradient. */
+    int wino_nr; /* widest block of columns, floats: 2 vl */
+    void (*wino_in)(const ct_wino_tile *t);
+    void (*wino_out_adjoint)(const ct_wino_tile *t);
+    void (*wino_out)(const ct_wino_tile *t);
+    void (*wino_filter)(const ct_wino_tile *t);
+    void (*wino_filter_adjoint)(const ct_wino_tile *t);
+    void (*wino_gemm)(const ct_wino_gemm *g);
+    void (*wino_wgemm)(const ct_wino_gemm *g);
+    /* out[j*ldo + i] = x[i*ldx + j] for 0 <= i < rows, 0 <= j < cols */
+    void (*turn)(int64_t rows, int64_t cols, const float *x, int64_t ldx, float *out, int64_t ldo);
 
     /* 16-bit floats <-> f32; n elements. */
     void (*from_bf16)(int64_t n, const uint16_t *x, float *y);
@@ -105,6 +161,25 @@ typedef struct ct_kern {
     void (*sum_row)(int64_t n, int64_t c, const float *x, int64_t step, int64_t taps, const int64_t *off, float factor,
                     float *y, int64_t y_step);
 
+    /* A row of n, n >= 1: y = x - log sum exp(x); dx = dy - exp(y) * sum dy. The output may lie on the first input. */
+    void (*log_softmax)(int64_t n, const float *x, float *y);
+    void (*log_softmax_bwd)(int64_t n, const float *dy, const float *y, float *dx);
+    /* One step of CTC's lattice over n states, a multiple of vl / 2, in double without infinities:
+     * out = emit + log(exp(a) + exp(b) + exp(c + skip)); returns the greatest. */
+    double (*ctc_step)(int64_t n, const double *a, const double *b, const double *c, const double *skip,
+                       const double *emit, double *out);
+    /* g = exp(g - greatest) for n values as above; returns their sum. */
+    double (*ctc_weights)(int64_t n, double *g);
+
+    /* One step of a sample through the n units of an LSTM; the arithmetic is that of ops/math/lstm_math.h. gates [4n]
+     * (i, f, g, o, n each) holds the recurrent sums and then the gates' values; xg [4n] is added to the sums. c, h: [n]
+     * new cell and output. */
+    void (*lstm_units)(int64_t n, const float *xg, float *gates, const float *c_prev, float *c, float *h);
+    /* Its gradient: dh = dy + dh_next; dc [n] as ct_lstm_unit_bwd_f32; da [4n]: of what the gates' functions were
+     * applied to. */
+    void (*lstm_units_bwd)(int64_t n, const float *gates, const float *c, const float *c_prev, const float *dy,
+                           const float *dh_next, float *dc, float *da);
+
     /* Optimizer updates of n elements; the arithmetic is that of ops/math/optim_math.h. */
     void (*adam)(int64_t n, const ct_adam_coef_f32 *coef, const float *g, float *p, float *m, float *v);
     void (*sgd)(int64_t n, const ct_sgd_coef *coef, const float *g, float *p, float *buf);
@@ -114,6 +189,8 @@ typedef struct ct_kern {
 extern const ct_kern ct_kern_base, ct_kern_avx2, ct_kern_avx512;
 
 /* The best set this processor runs. */
-const ct_kern *ct_kern_choose(void);
+const ct_kern *ct_kern_best(void);
+/* That set, or the one CAPTRAIN_KERNELS names: CT_EBACKEND where that one is not to be had. */
+ct_status ct_kern_choose(const ct_kern **out);
 
 #endif

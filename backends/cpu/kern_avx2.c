@@ -3,7 +3,7 @@
 
 #include "backends/cpu/kern.h"
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(CT_NO_AVX)
 #include <immintrin.h>
 #include <math.h>
 #include <string.h>
@@ -20,12 +20,16 @@
 #define KERN_VL 8
 #define KERN_NV 2
 #define KERN_MR 6
+#define KERN_WINO_MR 6
+#define KERN_WINO_WMR 4
 #define KERN_F16C 1
 #define KERN_WIDEN(p) _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p)))
 #define KERN_TABLE ct_kern_avx2
 #define KERN_NAME "avx2"
 #include "backends/cpu/kern_conv.h"
+#include "backends/cpu/kern_wino.h"
 #include "backends/cpu/kern_vec.h"
+#include "backends/cpu/kern_soft.h"
 #include "backends/cpu/kern_table.h"
 
 #if defined(__clang__)

@@ -9,9 +9,15 @@ typedef float vfu __attribute__((vector_size(KERN_VL * 4), aligned(4), may_alias
 /* Loops over a tile must vanish, or its sums would live in memory. */
 #if defined(__clang__)
 #define KERN_UNROLL _Pragma("clang loop unroll(full)")
+#define KERN_UNROLL_LANES KERN_UNROLL
 #else
 #define KERN_UNROLL _Pragma("GCC unroll 8")
+#define KERN_UNROLL_LANES _Pragma("GCC unroll 16")
 #endif
+
+/* Cache lines that are read or written soon. */
+#define KERN_FETCH(p) __builtin_prefetch(p, 0, 2)
+#define KERN_FETCH_W(p) __builtin_prefetch(p, 1, 2)
 
 KERN_INLINE vf vload(const float *p) { return *(const vfu *)p; }
 KERN_INLINE void vstore(float *p, vf v) { *(vfu *)p = v; }
@@ -27,7 +33,9 @@ KERN_INLINE void igemm_tile(const ct_igemm *a, int64_t p, const int mr, const in
 
     KERN_UNROLL
     for (int i = 0; i < mr; i++) {
-        const float *src = a->accumulate ? a->out[p + i] : a->bias;
+        const float *dst = a->out[p + i] + a->k_first, *src = a->accumulate ? dst : a->bias;
+        KERN_UNROLL
+        for (int v = 0; v < nv; v++) KERN_FETCH_W(dst + v * KERN_VL);
         if (src && !whole) {
             for (int64_t k = 0; k < nv * KERN_VL; k++) edge[k] = k < kn ? src[k] : 0;
             src = edge;
@@ -37,28 +45,34 @@ KERN_INLINE void igemm_tile(const ct_igemm *a, int64_t p, const int mr, const in
     }
     const float *w = a->w;
     for (int64_t t = 0; t < a->taps; t++, w += (a->c_stride - a->c) * nv * KERN_VL) {
-        const float *x[KERN_MR];
+        const float *x[KERN_MR], *const *list = a->in + t * a->in_stride + p;
+        const int64_t next = p + 2 * mr <= a->np ? mr : 0; /* the tile after this reads there */
         KERN_UNROLL
-        for (int i = 0; i < mr; i++) x[i] = a->in[t * a->in_stride + p + i] + a->c_first;
-        for (int64_t c = 0; c < a->c; c++, w += nv * KERN_VL) {
-            vf b[KERN_NV];
+        for (int i = 0; i < mr; i++) x[i] = list[i] + a->c_first;
+        for (int64_t c = 0; c < a->c;) {
+            const int64_t end = c + CT_KERN_LINE < a->c ? c + CT_KERN_LINE : a->c;
             KERN_UNROLL
-            for (int v = 0; v < nv; v++) b[v] = vload(w + v * KERN_VL);
-            KERN_UNROLL
-            for (int i = 0; i < mr; i++) {
-                vf s = vsplat(x[i][c]);
+            for (int i = 0; i < mr; i++) KERN_FETCH(list[next + i] + a->c_first + c);
+            for (; c < end; c++, w += nv * KERN_VL) {
+                vf b[KERN_NV];
                 KERN_UNROLL
-                for (int v = 0; v < nv; v++) acc[i][v] += s * b[v];
+                for (int v = 0; v < nv; v++) b[v] = vload(w + v * KERN_VL);
+                KERN_UNROLL
+                for (int i = 0; i < mr; i++) {
+                    vf s = vsplat(x[i][c]);
+                    KERN_UNROLL
+                    for (int v = 0; v < nv; v++) acc[i][v] += s * b[v];
+                }
             }
         }
     }
     KERN_UNROLL
     for (int i = 0; i < mr; i++) {
-        float *dst = whole ? a->out[p + i] : edge;
+        float *dst = whole ? a->out[p + i] + a->k_first : edge;
         KERN_UNROLL
         for (int v = 0; v < nv; v++) vstore(dst + v * KERN_VL, acc[i][v]);
         if (!whole)
-            for (int64_t k = 0; k < kn; k++) a->out[p + i][k] = edge[k];
+            for (int64_t k = 0; k < kn; k++) a->out[p + i][a->k_first + k] = edge[k];
     }
 }
 
@@ -94,9 +108,17 @@ KERN_INLINE void wgemm_tile(const ct_wgemm *a, int64_t c, const int mr, const in
         KERN_UNROLL
         for (int v = 0; v < nv; v++) acc[i][v] = vsplat(0);
     }
+    /* One line a pixel; with nothing to fetch, the line that is read anyway. */
+    const int64_t tile = c / KERN_MR;
+    const int which = tile < a->lines[0] ? 0 : 1;
+    const int64_t line = which ? tile - a->lines[0] : tile;
+    const bool fetch = line < a->lines[which];
+    const float *const *ahead = fetch ? a->ahead[which] : a->in;
+    const int64_t at = fetch ? a->first[which] + line * CT_KERN_LINE : c;
     const float *dy = a->dy;
     for (int64_t p = 0; p < a->np; p++, dy += a->ldy) {
         const float *x = a->in[p] + c;
+        KERN_FETCH(ahead[p] + at);
         vf b[KERN_NV];
         KERN_UNROLL
         for (int v = 0; v < nv; v++) b[v] = vload(dy + v * KERN_VL);

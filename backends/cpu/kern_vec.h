@@ -217,6 +217,8 @@ static double sum_squares(int64_t n, const float *x, bool *finite)
     return sum;
 }
 
+#define KERN_BN_AHEAD 16 /* rows fetched ahead where a pass takes a part of each row: what processors do not foresee */
+
 KERN_INLINE void bn_stats_tile(const ct_bn_block *b, int64_t r0, int64_t r1, int64_t c, double *s, double *q,
                                const int nv)
 {
@@ -226,10 +228,12 @@ KERN_INLINE void bn_stats_tile(const ct_bn_block *b, int64_t r0, int64_t r1, int
         shift[v] = vload(b->shift + c + v * KERN_VL);
         vs[v] = vq[v] = vsplat(0);
     }
+    const int64_t ahead = nv == KERN_WIDE ? KERN_BN_AHEAD * b->ld : 0;
     for (int64_t r = r0; r < r1; r++) {
         const float *x = b->x + r * b->ld + c;
         KERN_UNROLL
         for (int v = 0; v < nv; v++) {
+            KERN_FETCH(x + ahead + v * KERN_VL);
             vf d = vload(x + v * KERN_VL) - shift[v];
             vs[v] += d;
             vq[v] += d * d;
@@ -265,32 +269,61 @@ static void bn_stats(const ct_bn_block *b, double *s, double *q)
     }
 }
 
+/* A store that goes past the caches where the set has one and `stream` says so: p is then aligned to a vector. */
+KERN_INLINE void vstore_past(float *p, vf v, const bool stream)
+{
+#ifdef KERN_STREAM
+    if (stream) {
+        KERN_STREAM(p, v);
+        return;
+    }
+#else
+    (void)stream;
+#endif
+    vstore(p, v);
+}
+
+KERN_INLINE void stream_end(const bool stream)
+{
+#ifdef KERN_STREAM_END
+    if (stream) KERN_STREAM_END();
+#else
+    (void)stream;
+#endif
+}
+
+KERN_INLINE void bn_apply_all(const ct_bn_block *b, const bool add, const bool relu, const bool stream)
+{
+    for (int64_t r = 0; r < b->rows; r++) {
+        const float *x = b->x + r * b->ld, *z = add ? b->add + r * b->ld : NULL;
+        float *y = b->out + r * b->ld;
+        int64_t c = 0;
+        for (; c + KERN_VL <= b->cols; c += KERN_VL) {
+            vf v = (vload(x + c) - vload(b->mean + c)) * vload(b->scale + c) + vload(b->bias + c);
+            if (add) v += vload(z + c);
+            if (relu) v = (vf)((vi)v & ~(v < vsplat(0))); /* NaN stays */
+            vstore_past(y + c, v, stream);
+        }
+        for (; c < b->cols; c++) {
+            float v = (x[c] - b->mean[c]) * b->scale[c] + b->bias[c];
+            if (add) v += z[c];
+            y[c] = relu && v < 0 ? 0 : v;
+        }
+    }
+    stream_end(stream);
+}
+
 static void bn_apply(const ct_bn_block *b)
 {
-    const float *mean = b->mean, *scale = b->scale, *bias = b->bias;
-    const int64_t cols = b->cols;
-    for (int64_t r = 0; r < b->rows; r++) {
-        const float *x = b->x + r * b->ld, *add_r = b->add ? b->add + r * b->ld : NULL;
-        float *y = b->out + r * b->ld;
-        if (add_r && b->relu) {
-            KERN_INDEPENDENT
-            for (int64_t c = 0; c < cols; c++) {
-                float v = (x[c] - mean[c]) * scale[c] + bias[c] + add_r[c];
-                y[c] = v < 0 ? 0 : v;
-            }
-        } else if (b->relu) {
-            KERN_INDEPENDENT
-            for (int64_t c = 0; c < cols; c++) {
-                float v = (x[c] - mean[c]) * scale[c] + bias[c];
-                y[c] = v < 0 ? 0 : v;
-            }
-        } else if (add_r) {
-            KERN_INDEPENDENT
-            for (int64_t c = 0; c < cols; c++) y[c] = (x[c] - mean[c]) * scale[c] + bias[c] + add_r[c];
-        } else {
-            KERN_INDEPENDENT
-            for (int64_t c = 0; c < cols; c++) y[c] = (x[c] - mean[c]) * scale[c] + bias[c];
-        }
+    switch ((b->add ? 4 : 0) + (b->relu ? 2 : 0) + (b->stream ? 1 : 0)) {
+    case 0: bn_apply_all(b, false, false, false); break;
+    case 1: bn_apply_all(b, false, false, true); break;
+    case 2: bn_apply_all(b, false, true, false); break;
+    case 3: bn_apply_all(b, false, true, true); break;
+    case 4: bn_apply_all(b, true, false, false); break;
+    case 5: bn_apply_all(b, true, false, true); break;
+    case 6: bn_apply_all(b, true, true, false); break;
+    default: bn_apply_all(b, true, true, true); break;
     }
 }
 
@@ -310,10 +343,14 @@ KERN_INLINE void bn_bwd_sums_tile(const ct_bn_block *b, int64_t r0, int64_t r1, 
         mean[v] = vload(b->mean + c + v * KERN_VL);
         vs[v] = vq[v] = vsplat(0);
     }
+    const int64_t ahead = nv == KERN_WIDE ? KERN_BN_AHEAD * b->ld : 0;
     for (int64_t r = r0; r < r1; r++) {
         const int64_t at = r * b->ld + c;
         KERN_UNROLL
         for (int v = 0; v < nv; v++) {
+            KERN_FETCH(b->x + at + ahead + v * KERN_VL);
+            KERN_FETCH(b->dy + at + ahead + v * KERN_VL);
+            if (relu) KERN_FETCH(b->y + at + ahead + v * KERN_VL);
             vf g = bn_gated(b, at + v * KERN_VL, relu);
             vs[v] += g;
             vq[v] += g * (vload(b->x + at + v * KERN_VL) - mean[v]);
@@ -359,25 +396,114 @@ static void bn_bwd_sums(const ct_bn_block *b, double *s, double *q)
         bn_bwd_sums_rows(b, s, q, false);
 }
 
-static void bn_bwd_apply(const ct_bn_block *b)
+KERN_INLINE void bn_bwd_apply_all(const ct_bn_block *b, const bool relu, const bool two, const bool stream,
+                                  const bool stream2)
 {
     for (int64_t r = 0; r < b->rows; r++) {
         const int64_t at = r * b->ld;
         int64_t c = 0;
         for (; c + KERN_VL <= b->cols; c += KERN_VL) {
-            vf g = bn_gated(b, at + c, b->y != NULL);
-            vf d = vload(b->x + at + c) - vload(b->mean + c);
-            vf dx = vload(b->scale + c) * g + (vload(b->shift + c) * d + vload(b->bias + c));
-            if (b->out2) vstore(b->out2 + at + c, g);
-            vstore(b->out + at + c, dx);
+            const vf g = bn_gated(b, at + c, relu), d = vload(b->x + at + c) - vload(b->mean + c);
+            const vf dx = vload(b->scale + c) * g + (vload(b->shift + c) * d + vload(b->bias + c));
+            if (two) vstore_past(b->out2 + at + c, g, stream2);
+            vstore_past(b->out + at + c, dx, stream);
         }
         for (; c < b->cols; c++) {
-            float g = b->y && !(b->y[at + c] > 0) ? 0 : b->dy[at + c];
+            float g = relu && !(b->y[at + c] > 0) ? 0 : b->dy[at + c];
             float d = b->x[at + c] - b->mean[c];
-            if (b->out2) b->out2[at + c] = g;
+            if (two) b->out2[at + c] = g;
             b->out[at + c] = b->scale[c] * g + (b->shift[c] * d + b->bias[c]);
         }
     }
+    stream_end(stream || stream2);
+}
+
+static void bn_bwd_apply(const ct_bn_block *b)
+{
+    const bool s = b->stream, s2 = b->stream2;
+    if (b->y && b->out2 && s2)
+        bn_bwd_apply_all(b, true, true, false, true); /* dx over dy is the rule there */
+    else if (b->y && b->out2)
+        bn_bwd_apply_all(b, true, true, false, false);
+    else if (b->out2)
+        bn_bwd_apply_all(b, false, true, false, false);
+    else if (b->y && s)
+        bn_bwd_apply_all(b, true, false, true, false);
+    else if (b->y)
+        bn_bwd_apply_all(b, true, false, false, false);
+    else if (s)
+        bn_bwd_apply_all(b, false, false, true, false);
+    else
+        bn_bwd_apply_all(b, false, false, false, false);
+}
+
+/* ---- copying ---- */
+
+static void copy_rows(int64_t rows, int64_t n, const float *src, int64_t ld_src, float *dst, int64_t ld_dst)
+{
+    for (int64_t r = 0; r < rows; r++, src += ld_src, dst += ld_dst) {
+        int64_t i = 0;
+        for (; i + KERN_VL <= n; i += KERN_VL) vstore(dst + i, vload(src + i));
+        if (i == n) continue;
+        if (n >= KERN_VL) /* the last vector overlaps the one before */
+            vstore(dst + n - KERN_VL, vload(src + n - KERN_VL));
+        else
+            for (; i < n; i++) dst[i] = src[i];
+    }
+}
+
+/* Lanes of two vectors in turn, from their first or second halves. */
+#if KERN_VL == 16
+#define KERN_LOW 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23
+#define KERN_HIGH 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31
+#elif KERN_VL == 8
+#define KERN_LOW 0, 8, 1, 9, 2, 10, 3, 11
+#define KERN_HIGH 4, 12, 5, 13, 6, 14, 7, 15
+#else
+#define KERN_LOW 0, 4, 1, 5
+#define KERN_HIGH 2, 6, 3, 7
+#endif
+
+static void transpose(int64_t rows, int64_t cols, const float *src, int64_t ld_src, float *dst, int64_t ld_dst)
+{
+    int64_t r = 0;
+#if defined(__has_builtin)
+#if __has_builtin(__builtin_shufflevector)
+    /* A square of vectors at a time: when rows i and i + half are merged lane by lane, log2(KERN_VL) times, each ends
+     * as a column. */
+    for (; r + KERN_VL <= rows; r += KERN_VL) {
+        int64_t c = 0;
+        for (; c + KERN_VL <= cols; c += KERN_VL) {
+            vf a[KERN_VL], b[KERN_VL];
+            KERN_UNROLL_LANES
+            for (int i = 0; i < KERN_VL; i++) a[i] = vload(src + (r + i) * ld_src + c);
+            for (int round = KERN_VL; round > 1; round /= 4) {
+                KERN_UNROLL_LANES
+                for (int i = 0; i < KERN_VL / 2; i++) {
+                    b[2 * i] = __builtin_shufflevector(a[i], a[i + KERN_VL / 2], KERN_LOW);
+                    b[2 * i + 1] = __builtin_shufflevector(a[i], a[i + KERN_VL / 2], KERN_HIGH);
+                }
+                if (round == 2) {
+                    KERN_UNROLL_LANES
+                    for (int i = 0; i < KERN_VL; i++) a[i] = b[i];
+                    break;
+                }
+                KERN_UNROLL_LANES
+                for (int i = 0; i < KERN_VL / 2; i++) {
+                    a[2 * i] = __builtin_shufflevector(b[i], b[i + KERN_VL / 2], KERN_LOW);
+                    a[2 * i + 1] = __builtin_shufflevector(b[i], b[i + KERN_VL / 2], KERN_HIGH);
+                }
+            }
+            KERN_UNROLL_LANES
+            for (int i = 0; i < KERN_VL; i++) vstore(dst + (c + i) * ld_dst + r, a[i]);
+        }
+        for (; c < cols; c++)
+            for (int i = 0; i < KERN_VL; i++) dst[c * ld_dst + r + i] = src[(r + i) * ld_src + c];
+    }
+#endif
+#endif
+    for (; r < rows; r++)
+        for (int64_t c = 0; c < cols; c++) dst[c * ld_dst + r] = src[r * ld_src + c];
 }
 
 /* ---- pooling ---- */
@@ -452,6 +578,36 @@ static void sum_row(int64_t n, int64_t c, const float *x, int64_t step, int64_t 
             for (int64_t t = 0; t < taps; t++) sum += x[off[t] + ch];
             y[ch] = sum * factor;
         }
+    }
+}
+
+/* ---- LSTM ---- */
+
+static void lstm_units(int64_t n, const float *restrict xg, float *restrict gates, const float *restrict c_prev,
+                       float *restrict c, float *restrict h)
+{
+    for (int64_t j = 0; j < n; j++) {
+        ct_lstm_gates_f32 a = { gates[j] + xg[j], gates[n + j] + xg[n + j], gates[2 * n + j] + xg[2 * n + j],
+                                gates[3 * n + j] + xg[3 * n + j] };
+        a = ct_lstm_unit_f32(a, c_prev[j], &c[j], &h[j]);
+        gates[j] = a.i;
+        gates[n + j] = a.f;
+        gates[2 * n + j] = a.g;
+        gates[3 * n + j] = a.o;
+    }
+}
+
+static void lstm_units_bwd(int64_t n, const float *restrict gates, const float *restrict c,
+                           const float *restrict c_prev, const float *restrict dy, const float *restrict dh_next,
+                           float *restrict dc, float *restrict da)
+{
+    for (int64_t j = 0; j < n; j++) {
+        ct_lstm_gates_f32 v = { gates[j], gates[n + j], gates[2 * n + j], gates[3 * n + j] };
+        v = ct_lstm_unit_bwd_f32(v, c[j], c_prev[j], dy[j] + dh_next[j], &dc[j]);
+        da[j] = v.i;
+        da[n + j] = v.f;
+        da[2 * n + j] = v.g;
+        da[3 * n + j] = v.o;
     }
 }
 

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #define TILE_ROWS 64
+#define STREAM_BYTES (16 << 20) /* a tensor of this size is not in the cache when it is read next */
 #define TILE_COLS 128 /* three or four such tiles of f32 lie on a thread's stack: 32 KiB each */
 
 typedef struct norm {
@@ -50,6 +51,16 @@ static void out_end(const norm *g, const ct_tensor *t, int64_t r, int64_t rows, 
 
 enum pass { STATS, APPLY, BWD_SUMS, BWD_APPLY };
 
+/* Whether results for t are written past the caches: it is large, none of the inputs lies there (its lines are in the
+ * cache then), and rows are whole cache lines. */
+static bool past_cache(const norm *g, const ct_tensor *t)
+{
+    if (!given(t) || !g->whole || g->rows * g->cols * 4 < STREAM_BYTES) return false;
+    const void *p = t->data;
+    if (p == g->x.data || (given(&g->dy) && p == g->dy.data) || (given(&g->add) && p == g->add.data)) return false;
+    return (uintptr_t)p % 64 == 0 && g->cols % 16 == 0;
+}
+
 /* One pass over rows r0..r1-1; `at` is the piece's place in the partial sums. */
 static void walk(const norm *g, enum pass pass, int64_t r0, int64_t r1, int64_t at)
 {
@@ -69,6 +80,7 @@ static void walk(const norm *g, enum pass pass, int64_t r0, int64_t r1, int64_t 
             case APPLY:
                 b.add = rows_at(g, &g->add, r, rows, c, cols, buf[1]);
                 b.out = out_at(g, &g->out, r, buf[2]);
+                b.stream = past_cache(g, &g->out);
                 g->kern->bn_apply(&b);
                 out_end(g, &g->out, r, rows, c, cols, b.out);
                 break;
@@ -83,6 +95,8 @@ static void walk(const norm *g, enum pass pass, int64_t r0, int64_t r1, int64_t 
                 b.out = out_at(g, &g->out, r,
                                buf[0]); /* the kernel reads an element's inputs before it writes its outputs */
                 b.out2 = out_at(g, &g->out2, r, buf[1]);
+                b.stream = past_cache(g, &g->out);
+                b.stream2 = past_cache(g, &g->out2);
                 g->kern->bn_bwd_apply(&b);
                 out_end(g, &g->out, r, rows, c, cols, b.out);
                 out_end(g, &g->out2, r, rows, c, cols, b.out2);
@@ -221,6 +235,17 @@ static const char *refuse(const ct_call *c, int first, int last, int out_first, 
     return NULL;
 }
 
+/* What y = (x - mean)*scale + bias takes, from the statistics as they are stored: batchnorm_infer can repeat the y of
+ * batchnorm bit for bit. */
+static void set_channels(norm *g, const float *gamma, const float *beta, const float *mean, const float *invstd)
+{
+    for (int64_t k = 0; k < g->cols; k++) {
+        g->mean[k] = mean[k];
+        g->scale[k] = (float)((double)gamma[k] * (double)invstd[k]);
+        g->bias[k] = beta[k];
+    }
+}
+
 ct_accept ct_cpu_batchnorm_accept(const ct_device *dev, const ct_call *c)
 {
     const char *no = refuse(c, 1, 4, 1, 2);
@@ -264,12 +289,10 @@ ct_status ct_cpu_batchnorm_run(ct_device *dev, ct_stream *s, const ct_call *c, v
                 run_var[k] = v;
             }
         }
-        const double scale = (double)gamma[k] * invstd;
-        mean_out[k] = g.mean[k] = (float)mean;
+        mean_out[k] = (float)mean;
         invstd_out[k] = (float)invstd;
-        g.scale[k] = (float)scale;
-        g.bias[k] = (float)((double)beta[k] - (mean - (double)g.mean[k]) * scale); /* what rounding the mean lost */
     }
+    set_channels(&g, gamma, beta, mean_out, invstd_out);
     ct_cpu_for(dev, g.pieces.count, apply_item, &g);
     return CT_OK;
 }
@@ -288,11 +311,14 @@ ct_status ct_cpu_batchnorm_infer_run(ct_device *dev, ct_stream *s, const ct_call
     norm g = make_forward(dev, c);
     lay_out(&g, false, false, scratch);
     const float *gamma = c->in[1].data, *beta = c->in[2].data, *mean = c->in[3].data, *var = c->in[4].data;
-    for (int64_t k = 0; k < g.cols; k++) {
-        g.mean[k] = mean[k];
-        g.scale[k] = (float)((double)gamma[k] / sqrt((double)var[k] + c->attrs.norm.eps));
-        g.bias[k] = beta[k];
-    }
+    if (c->attrs.norm.given_invstd)
+        set_channels(&g, gamma, beta, mean, var);
+    else
+        for (int64_t k = 0; k < g.cols; k++) {
+            g.mean[k] = mean[k];
+            g.scale[k] = (float)((double)gamma[k] / sqrt((double)var[k] + c->attrs.norm.eps));
+            g.bias[k] = beta[k];
+        }
     ct_cpu_for(dev, g.pieces.count, apply_item, &g);
     return CT_OK;
 }

@@ -7,7 +7,8 @@
 
 static const ct_attr_field bn_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_REAL(norm, momentum),
                                            CT_FIELD_INT(norm, act), CT_FIELD_INT(norm, update_stats), CT_FIELD_END };
-static const ct_attr_field infer_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_INT(norm, act), CT_FIELD_END };
+static const ct_attr_field infer_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_INT(norm, act),
+                                              CT_FIELD_INT(norm, given_invstd), CT_FIELD_END };
 static const ct_attr_field bwd_fields[] = { CT_FIELD_INT(norm, act), CT_FIELD_INT(norm, has_add), CT_FIELD_END };
 
 /* x [...,C], then gamma, beta, run_mean, run_var [C], add? like x: common to training and inference. */
@@ -42,6 +43,7 @@ static ct_status bn_shape(ct_call *c)
 static ct_status infer_shape(ct_call *c)
 {
     CT_TRY(check_forward(c));
+    CT_TRY(ct_rule_int(c, "given_invstd", c->attrs.norm.given_invstd, 0, 1));
     ct_rule_out(c, 0, c->in[0].desc);
     return CT_OK;
 }

@@ -33,6 +33,7 @@ typedef struct ct_norm_attrs {
     int64_t act;          /* 0 none, 1 relu */
     int64_t update_stats; /* 0: running statistics are left alone (recomputed forward) */
     int64_t has_add;      /* bwd: give dadd */
+    int64_t given_invstd; /* infer: run_mean and run_var are mean and invstd of `batchnorm`, whose y this repeats */
 } ct_norm_attrs;
 
 typedef enum ct_act_kind { CT_ACT_RELU, CT_ACT_LEAKY_RELU, CT_ACT_SIGMOID, CT_ACT_TANH, CT_ACT_SILU, CT_ACT_SOFTPLUS, CT_ACT_COUNT } ct_act_kind;
@@ -149,9 +150,11 @@ enum ct_metric {
     CT_METRIC_SAMPLES,   /* samples scored */
     CT_METRIC_STRINGS,   /* samples with every position right */
     CT_METRIC_CHARS,     /* positions scored */
-    CT_METRIC_CHARS_OK,  /* positions right */
+    CT_METRIC_CHARS_OK,  /* positions right; edit_sums: characters - edits, at least 0, summed per sample */
     CT_METRIC_LOSS_SUM,  /* sum of loss * samples of the batch */
     CT_METRIC_BATCHES,
+    CT_METRIC_EDITS,     /* edit_sums: insertions, deletions and substitutions between prediction and label */
+    CT_METRIC_INFEASIBLE,/* edit_sums: samples whose nll is +inf: no path of their length spells the label */
     CT_METRIC_COUNT = 8
 };
 

@@ -22,6 +22,9 @@ const ct_case_row ct_cases_norm[] = {
     { "batchnorm_infer{eps=1e-5 act=1}(T[3,4,4,19], A[19], A[19], A[19], A[19], T[3,4,4,19])", CT_TYPES_ALL, DATA, 0 },
     { "batchnorm_infer{eps=1e-5 act=1}(T[1,1,1,33], A[33], A[33], A[33], A[33])", CT_TYPES_ALL, DATA, 0 },
     { "batchnorm_infer{eps=1e-5}(T[2,2,3,33], A[33], A[33], A[33], A[33], T[2,2,3,33])", CT_TYPES_ALL, DATA, 0 },
+    { "batchnorm_infer{act=1 given_invstd=1}(T[3,4,4,19], A[19], A[19], A[19], A[19])", CT_TYPES_ALL, MORE, 0 },
+    { "batchnorm_infer{act=1 given_invstd=1}(T[4,12,16,64], A[64], A[64], A[64], A[64], T[4,12,16,64])", CT_TYPES_ALL,
+      DATA, 0 },
 
     { "batchnorm_bwd(T[4,3,5,8], T[4,3,5,8], A[8], A[8], A[8])", CT_TYPES_ALL, MORE, 0 },
     { "batchnorm_bwd{act=1}(T[4,3,5,8], T[4,3,5,8], A[8], A[8], A[8], T[4,3,5,8])", CT_TYPES_ALL, MORE, 0 },

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/philox.h"
 #include "tests/harness/harness_priv.h"
 
@@ -148,6 +149,136 @@ static void fill_distinct(source *s, const ct_tensor *t)
     }
 }
 
+/* Log-probabilities, input `t` [...,C]; with a few that are -infinity for special data. */
+static void fill_logp(source *s, const ct_tensor *t)
+{
+    int64_t n = ct_desc_numel(&t->desc), c = t->desc.dim[t->desc.ndim - 1];
+    bool special = s->c->data == CT_DATA_SPECIAL && !s->smooth;
+    fill_general(s, t);
+    for (int64_t i = 0; i < n; i += c) {
+        double sum = 0;
+        if (special)
+            for (int64_t k = 0; k < c; k++) put(t, i + k, ct_rng_uniform(&s->rng, -60, 60));
+        double top = -INFINITY;
+        for (int64_t k = 0; k < c; k++) top = fmax(top, ct_load(t->desc.dtype, t->data, i + k));
+        for (int64_t k = 0; k < c; k++) sum += exp(ct_load(t->desc.dtype, t->data, i + k) - top);
+        for (int64_t k = 0; k < c; k++) {
+            double v = ct_load(t->desc.dtype, t->data, i + k) - top - log(sum);
+            put(t, i + k, special && ct_rng_below(&s->rng, 64) == 0 ? -INFINITY : v);
+        }
+    }
+}
+
+/* Texts [N,L] of `alphabet` characters: any length from 0 on, half of them full; -1 behind, and behind that anything.
+ */
+static void fill_texts(source *s, const ct_tensor *t, int64_t alphabet)
+{
+    int64_t columns = t->desc.dim[1];
+    if (s->c->data == CT_DATA_TIES && alphabet > 2) alphabet = 2;
+    for (int64_t i = 0; i < t->desc.dim[0]; i++) {
+        int64_t len = ct_rng_below(&s->rng, 2) ? columns : (int64_t)ct_rng_below(&s->rng, (uint32_t)columns + 1);
+        if (alphabet < 1) len = 0;
+        for (int64_t k = 0; k < columns; k++)
+            put(t, i * columns + k,
+                k == len  ? -1
+                : k < len ? (double)ct_rng_below(&s->rng, (uint32_t)alphabet)
+                          : (double)ct_rng_below(&s->rng, 1000));
+    }
+}
+
+/* What ctc_loss gives for inputs 0 to 2 of its gradient: output `which`. */
+static void fill_ctc_forward(const source *s, const ct_tensor *t, int which)
+{
+    ct_call f = { .op = CT_OP_CTC_LOSS, .nin = 3, .nout = 3 };
+    for (int i = 0; i < 3; i++) f.in[i] = s->call->in[i];
+    bool ok = ct_call_infer(&f) == CT_OK;
+    for (int i = 0; ok && i < 3; i++) {
+        f.out[i].data = ct_aligned_alloc(ct_desc_bytes(&f.out[i].desc), "forward variables");
+        ok = f.out[i].data != NULL;
+    }
+    ok = ok && ct_reference_run(&f) == CT_OK;
+    if (ok)
+        memcpy(t->data, f.out[which].data, ct_desc_bytes(&t->desc));
+    else
+        memset(t->data, 0xff, ct_desc_bytes(&t->desc)); /* the reference fails on the case too, and says why */
+    for (int i = 0; i < 3; i++) ct_free(f.out[i].data);
+}
+
+static bool fill_ctc(source *s, int i, const ct_tensor *t)
+{
+    int64_t classes = s->call->in[0].desc.dim[2];
+    if (i == 0) return fill_logp(s, t), true;
+    if (i == 1 && s->call->op != CT_OP_CTC_GREEDY) return fill_texts(s, t, classes - 1), true;
+    if (t->desc.dtype == CT_I32) { /* len */
+        for (int64_t n = 0; n < t->desc.dim[0]; n++)
+            put(t, n, 1 + (double)ct_rng_below(&s->rng, (uint32_t)s->call->in[0].desc.dim[0]));
+        return true;
+    }
+    if (i == 3 || i == 4) return fill_ctc_forward(s, t, i - 2), true;
+    return false;
+}
+
+static bool fill_edit_sums(source *s, int i, const ct_tensor *t)
+{
+    if (i < 2) return fill_texts(s, t, 4), true;
+    if (i == 2 || i == 3) fill_range(s, t, 0, 3);
+    if (i == 3) poison(s, t, false);
+    if (i == 4) fill_below(s, t, 1000);
+    return true;
+}
+
+static void fill_len(source *s, const ct_tensor *t, int64_t steps)
+{
+    for (int64_t n = 0; n < t->desc.dim[0]; n++) put(t, n, 1 + (double)ct_rng_below(&s->rng, (uint32_t)steps));
+}
+
+/* Values of gates [...,4H]: i, f, g, o; those of g may be negative. Special: one in four is saturated. */
+static void fill_gates(source *s, const ct_tensor *t)
+{
+    int64_t width = t->desc.dim[3];
+    for (int64_t i = 0; i < ct_desc_numel(&t->desc); i++) {
+        bool signed_one = i % width / (width / 4) == 2;
+        double v = ct_rng_uniform(&s->rng, signed_one ? -1 : 0, 1);
+        bool saturated = s->c->data == CT_DATA_SPECIAL && ct_rng_below(&s->rng, 4) == 0;
+        put(t, i, saturated ? nearbyint(v) : v);
+    }
+}
+
+/* y [T,N,...] or gates and cell [D,T,N,...] as lstm leaves them: 0 behind a sample's last step. */
+static void zero_behind(const ct_tensor *t, const ct_tensor *len)
+{
+    int lead = t->desc.ndim - 3;
+    int64_t steps = t->desc.dim[lead], samples = t->desc.dim[lead + 1], width = t->desc.dim[lead + 2];
+    for (int64_t i = 0; i < ct_desc_numel(&t->desc); i++) {
+        int64_t n = i / width % samples, step = i / width / samples % steps;
+        if ((double)step >= ct_load(CT_I32, len->data, n)) put(t, i, 0);
+    }
+}
+
+/* Input i of lstm: xg, w_hh, b_hh, xg_r, w_hh_r, b_hh_r, len. Weights as they are drawn: larger ones make the
+ * recurrence chaotic, and rounding errors grow from step to step. */
+static bool fill_lstm(source *s, int i, const ct_tensor *t)
+{
+    double limit = 1 / sqrt((double)s->call->in[1].desc.dim[1]);
+    if (i == 6) return fill_len(s, t, s->call->in[0].desc.dim[0]), true;
+    if (i % 3 == 1) return fill_range(s, t, -limit, limit), true;
+    if (i % 3 == 0 && s->c->data == CT_DATA_SPECIAL && !s->smooth) return fill_range(s, t, -60, 60), true;
+    return false;
+}
+
+/* Input i of lstm_bwd: dy, y, gates, cell, w_hh, w_hh_r, len. */
+static bool fill_lstm_bwd(source *s, int i, const ct_tensor *t)
+{
+    double limit = 1 / sqrt((double)s->call->in[4].desc.dim[1]);
+    if (i == 2) return fill_gates(s, t), true;
+    if (i == 3 && s->c->data == CT_DATA_SPECIAL) return fill_range(s, t, -3, 3), true;
+    if (i == 4 || i == 5) return fill_range(s, t, -limit, limit), true;
+    if (i != 6) return false;
+    fill_len(s, t, s->call->in[0].desc.dim[0]);
+    for (int k = 1; k < 4; k++) zero_behind(&s->call->in[k], t);
+    return true;
+}
+
 /* Input i of the operator, where it is not just any numbers. False: it is. */
 static bool fill_particular(source *s, int i, const ct_tensor *t)
 {
@@ -189,10 +320,22 @@ static bool fill_particular(source *s, int i, const ct_tensor *t)
         if (i == 1) return fill_below(s, t, a->loss.classes), true;
         if (i == 2 && s->call->op == CT_OP_SOFTMAX_XENT_BWD) return fill_lse(s, t), true;
         return false;
+    case CT_OP_LSTM: return fill_lstm(s, i, t);
+    case CT_OP_LSTM_BWD: return fill_lstm_bwd(s, i, t);
     case CT_OP_METRIC_SUMS:
         if (i < 2) return fill_below(s, t, 2), true;
         if (i == 2) return fill_range(s, t, 0, 3), true;
         return fill_below(s, t, 1000), true;
+    case CT_OP_LOG_SOFTMAX:
+        if (special && !s->smooth) return fill_range(s, t, -60, 60), true;
+        return false;
+    case CT_OP_LOG_SOFTMAX_BWD:
+        if (i == 1) return fill_logp(s, t), true;
+        return false;
+    case CT_OP_CTC_LOSS:
+    case CT_OP_CTC_LOSS_BWD:
+    case CT_OP_CTC_GREEDY: return fill_ctc(s, i, t);
+    case CT_OP_EDIT_SUMS: return fill_edit_sums(s, i, t);
     case CT_OP_GRAD_NORM:
         if (i == 0) {
             fill_general(s, t);

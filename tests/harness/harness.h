@@ -56,7 +56,10 @@ extern const ct_case_row ct_cases_norm[];
 extern const ct_case_row ct_cases_activation[];
 extern const ct_case_row ct_cases_elementwise[];
 extern const ct_case_row ct_cases_pool[];
+extern const ct_case_row ct_cases_sequence[];
 extern const ct_case_row ct_cases_loss[];
+extern const ct_case_row ct_cases_softmax[];
+extern const ct_case_row ct_cases_ctc[];
 extern const ct_case_row ct_cases_metric[];
 extern const ct_case_row ct_cases_optim[];
 extern const ct_case_row ct_cases_image[];
@@ -103,6 +106,29 @@ ct_status ct_selftest_ops(const ct_backend *b, ct_device *dev, const ct_selftest
 /* Finite differences: for every differentiable operator, on the f64 reference, each wanted gradient that the operator's
  * rule composes against the numerical derivative along a random direction. Uses CT_DATA_UNIFORM alone. */
 ct_status ct_selftest_gradients(const ct_selftest_opts *o, ct_selftest_report *out);
+
+/* ---- times (timing.c) ---- */
+
+/* A call on a device: memory for its tensors, inputs filled with data that suit the operator. */
+typedef struct ct_timed_call {
+    const ct_backend *b;
+    ct_device *dev;
+    ct_stream *stream;
+    ct_call call; /* with device addresses */
+} ct_timed_call;
+
+typedef struct ct_call_time {
+    double best, median; /* of one run, seconds */
+    int runs;
+} ct_call_time;
+
+/* `call` has descriptors only. Its data are a function of the call. CT_ENOMEM. */
+ct_status ct_timed_open(const ct_backend *b, ct_device *dev, const ct_call *call, ct_timed_call *out);
+/* Times an implementation that accepted the call with `scratch` bytes: one run to warm up, then at least 5 and at most
+ * 31, until `seconds` are spent; of one that takes a second or more the first run is all. Waits for the device after
+ * each. */
+ct_status ct_timed_run(ct_timed_call *t, const ct_impl *impl, size_t scratch, double seconds, ct_call_time *out);
+void ct_timed_close(ct_timed_call *t); /* a zeroed one is fine */
 
 /* Median times of every implementation over the same tables: one line per call with ms, GFLOP/s and GB/s, to f. */
 ct_status ct_selftest_bench(const ct_backend *b, ct_device *dev, const ct_selftest_opts *o, FILE *f);

@@ -4,7 +4,8 @@ libcaptrain_la_SOURCES += \
 	tests/harness/cases.c tests/harness/generate.c tests/harness/gradient.c tests/harness/harness.c \
 	tests/harness/report.c tests/harness/timing.c tests/harness/tolerance.c \
 	tests/cases/activation.c tests/cases/conv.c tests/cases/elementwise.c tests/cases/image.c tests/cases/linear.c \
-	tests/cases/loss.c tests/cases/metric.c tests/cases/norm.c tests/cases/optim.c tests/cases/pool.c
+	tests/cases/loss.c tests/cases/metric.c tests/cases/norm.c tests/cases/optim.c tests/cases/pool.c tests/cases/sequence.c \
+	tests/cases/ctc.c tests/cases/softmax.c
 
 check_PROGRAMS += tests/check_ops tests/check_harness tests/check_op_math tests/check_ref
 tests_check_ops_SOURCES = tests/check_ops.c

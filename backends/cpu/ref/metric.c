@@ -3,6 +3,7 @@
 
 #include "backends/cpu/ref/ref_util.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 static ct_accept accept_argmax(const ct_device *dev, const ct_call *call)
@@ -67,7 +68,112 @@ static ct_status metric_sums(ct_device *dev, ct_stream *stream, const ct_call *c
     return CT_OK;
 }
 
-const ct_impl ct_ref_metric_impls[2] = {
+static ct_accept accept_greedy(const ct_device *dev, const ct_call *call)
+{
+    (void)dev;
+    if (!ct_dtype_is_float(call->in[0].desc.dtype)) return ct_accept_no("log-probabilities are not floating point");
+    if (call->out[0].desc.dtype != CT_I32) return ct_accept_no("predictions are not i32");
+    return ct_accept_yes((size_t)call->in[0].desc.dim[2] * sizeof(double));
+}
+
+/* Class of the first maximum at each time step; a run of one class other than the blank (0) is one character. */
+static ct_status ctc_greedy(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    int64_t steps = call->in[0].desc.dim[0], samples = call->in[0].desc.dim[1], classes = call->in[0].desc.dim[2];
+    const int32_t *lens = ct_present(&call->in[1]) ? call->in[1].data : NULL;
+    int32_t *pred = call->out[0].data;
+    double *x = scratch;
+    for (int64_t n = 0; n < samples; n++) {
+        int64_t len = lens ? lens[n] : steps, count = 0, before = 0;
+        double most = 0;
+        if (len < 1 || len > steps)
+            return ct_fail(CT_EDATA,
+                           "ctc_greedy: sample %" PRId64 " of the batch has %" PRId64 " time steps, not 1 to %" PRId64,
+                           n, len, steps);
+        for (int64_t t = 0; t < len; t++) {
+            ct_ref_load(&call->in[0], (t * samples + n) * classes, classes, x);
+            int64_t best = 0;
+            for (int64_t k = 1; k < classes; k++)
+                if (x[k] > x[best]) best = k;
+            if (best != 0) {
+                if (best != before) count++;
+                most = best != before || x[best] > most ? x[best] : most;
+                pred[n * steps + count - 1] = (int32_t)(best - 1);
+                ct_ref_put(&call->out[1], n * steps + count - 1, exp(most));
+            }
+            before = best;
+        }
+        for (; count < steps; count++) {
+            pred[n * steps + count] = -1;
+            ct_ref_put(&call->out[1], n * steps + count, 0);
+        }
+    }
+    return CT_OK;
+}
+
+static ct_accept accept_edit(const ct_device *dev, const ct_call *call)
+{
+    (void)dev;
+    if (call->in[0].desc.dtype != CT_I32 || call->in[1].desc.dtype != CT_I32)
+        return ct_accept_no("predictions or targets are not i32");
+    if (!ct_dtype_is_float(call->in[2].desc.dtype)) return ct_accept_no("the loss is not floating point");
+    if (call->in[4].desc.dtype != CT_F64) return ct_accept_no("the sums are not f64");
+    return ct_accept_yes(((size_t)call->in[1].desc.dim[1] + 1) * sizeof(int64_t));
+}
+
+/* Characters before the first -1 of at most n. */
+static int64_t text_length(const int32_t *text, int64_t n)
+{
+    int64_t len = 0;
+    while (len < n && text[len] != -1) len++;
+    return len;
+}
+
+/* Least number of insertions, deletions and substitutions between two texts (Levenshtein), row by row of the table:
+ * row[j] is the distance between the characters of a so far and the first j of b. */
+static int64_t edit_distance(const int32_t *a, int64_t na, const int32_t *b, int64_t nb, int64_t *row)
+{
+    for (int64_t j = 0; j <= nb; j++) row[j] = j;
+    for (int64_t i = 1; i <= na; i++) {
+        int64_t corner = row[0];
+        row[0] = i;
+        for (int64_t j = 1; j <= nb; j++) {
+            int64_t change = corner + (a[i - 1] != b[j - 1]), drop = row[j] + 1, insert = row[j - 1] + 1;
+            corner = row[j];
+            row[j] = ct_ref_min(change, ct_ref_min(drop, insert));
+        }
+    }
+    return row[nb];
+}
+
+static ct_status edit_sums(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    const int32_t *pred = call->in[0].data, *target = call->in[1].data;
+    int64_t samples = call->in[0].desc.dim[0], width = call->in[0].desc.dim[1], columns = call->in[1].desc.dim[1];
+    double *acc = call->in[4].data;
+    for (int64_t n = 0; n < samples; n++) {
+        const int32_t *text = pred + n * width, *label = target + n * columns;
+        int64_t chars = text_length(label, columns);
+        int64_t edits = edit_distance(text, text_length(text, width), label, chars, scratch);
+        acc[CT_METRIC_STRINGS] += edits == 0;
+        acc[CT_METRIC_CHARS] += (double)chars;
+        acc[CT_METRIC_CHARS_OK] += (double)(chars > edits ? chars - edits : 0);
+        acc[CT_METRIC_EDITS] += (double)edits;
+        acc[CT_METRIC_INFEASIBLE] += ct_present(&call->in[3]) && ct_ref_at(&call->in[3], n) == INFINITY;
+    }
+    acc[CT_METRIC_SAMPLES] += (double)samples;
+    acc[CT_METRIC_LOSS_SUM] += ct_ref_at(&call->in[2], 0) * (double)samples;
+    acc[CT_METRIC_BATCHES] += 1;
+    return CT_OK;
+}
+
+const ct_impl ct_ref_metric_impls[4] = {
     { CT_OP_ARGMAX, "ref", CT_REF_FLAGS, accept_argmax, argmax },
     { CT_OP_METRIC_SUMS, "ref", CT_REF_FLAGS, accept_sums, metric_sums },
+    { CT_OP_CTC_GREEDY, "ref", CT_REF_FLAGS, accept_greedy, ctc_greedy },
+    { CT_OP_EDIT_SUMS, "ref", CT_REF_FLAGS, accept_edit, edit_sums },
 };

@@ -96,9 +96,12 @@ static ct_status forward(ct_device *dev, ct_stream *stream, const ct_call *call,
     for (int64_t c = 0; c < cols; c++) invstd[c] = 1 / sqrt(var[c] / n + a->eps);
     ct_ref_load(&call->in[1], 0, cols, gamma);
     ct_ref_load(&call->in[2], 0, cols, beta);
-    normalise(call, mean, invstd, gamma, beta, row, add);
+    /* y comes from the statistics as they are stored: batchnorm_infer can repeat it bit for bit. */
     ct_ref_store(&call->out[1], 0, cols, mean);
     ct_ref_store(&call->out[2], 0, cols, invstd);
+    ct_ref_load(&call->out[1], 0, cols, mean);
+    ct_ref_load(&call->out[2], 0, cols, invstd);
+    normalise(call, mean, invstd, gamma, beta, row, add);
     return CT_OK;
 }
 
@@ -113,7 +116,8 @@ static ct_status infer(ct_device *dev, ct_stream *stream, const ct_call *call, v
     ct_ref_load(&call->in[2], 0, cols, beta);
     ct_ref_load(&call->in[3], 0, cols, mean);
     ct_ref_load(&call->in[4], 0, cols, invstd);
-    for (int64_t c = 0; c < cols; c++) invstd[c] = 1 / sqrt(invstd[c] + call->attrs.norm.eps);
+    for (int64_t c = 0; c < cols && !call->attrs.norm.given_invstd; c++)
+        invstd[c] = 1 / sqrt(invstd[c] + call->attrs.norm.eps);
     normalise(call, mean, invstd, gamma, beta, row, add);
     return CT_OK;
 }

@@ -106,10 +106,13 @@ const ct_impl *ct_ref_find(ct_op op)
         const ct_impl *impls;
         size_t count;
     } tables[] = {
-        CT_REF_TABLE(ct_ref_conv_impls),       CT_REF_TABLE(ct_ref_linear_impls),      CT_REF_TABLE(ct_ref_norm_impls),
-        CT_REF_TABLE(ct_ref_activation_impls), CT_REF_TABLE(ct_ref_elementwise_impls), CT_REF_TABLE(ct_ref_pool_impls),
-        CT_REF_TABLE(ct_ref_loss_impls),       CT_REF_TABLE(ct_ref_metric_impls),      CT_REF_TABLE(ct_ref_optim_impls),
-        CT_REF_TABLE(ct_ref_image_impls),
+        CT_REF_TABLE(ct_ref_conv_impls),        CT_REF_TABLE(ct_ref_linear_impls),
+        CT_REF_TABLE(ct_ref_norm_impls),        CT_REF_TABLE(ct_ref_activation_impls),
+        CT_REF_TABLE(ct_ref_elementwise_impls), CT_REF_TABLE(ct_ref_pool_impls),
+        CT_REF_TABLE(ct_ref_loss_impls),        CT_REF_TABLE(ct_ref_metric_impls),
+        CT_REF_TABLE(ct_ref_optim_impls),       CT_REF_TABLE(ct_ref_image_impls),
+        CT_REF_TABLE(ct_ref_sequence_impls),    CT_REF_TABLE(ct_ref_softmax_impls),
+        CT_REF_TABLE(ct_ref_ctc_impls),
     };
 #undef CT_REF_TABLE
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)

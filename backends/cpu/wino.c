@@ -1,0 +1,486 @@
+/* conv2d and conv2d_dgrad of 3 x 3 filters with stride 1 by Winograd's minimal algorithm (kern_wino.h has the
+ * matrices): every tile of m x m output pixels becomes (m+2)^2 positions, and at each position the convolution is a
+ * product [tiles, c] x [c, k] of matrices: 36 multiplications for the 144 of a direct one if m = 4, 16 for 36 if m = 2.
+ * The data gradient is the same with x and y exchanged, the filters turned round and padding 2 - pad.
+ *
+ * Work is divided into blocks of tiles whose transformed pixels and products stay in the L2 cache. Filters are
+ * transformed once, before, unless they are many: then a slab of output channels at a time, for which all tiles' pixels
+ * are kept. Blocks and the order of every sum follow from the shape and the set of loops alone. */
+#include "config.h"
+
+#include "backends/cpu/wino.h"
+
+#include <string.h>
+
+#define BLOCK_BYTES ((int64_t)448 << 10) /* transformed pixels and products of a block: half an L2 cache */
+#define WHOLE_BYTES ((int64_t)10 << 20)  /* transformed filters held at once */
+#define SLAB_BYTES ((int64_t)5 << 20)    /* if they are more: held at a time */
+#define KEPT_BYTES ((int64_t)10 << 20)   /* transformed pixels kept when there are several slabs */
+#define LEAST_CHANNELS 8                 /* of x and of y */
+#define BLOCK_MOST 96                    /* tiles of a block */
+#define MANY_BLOCKS 16                   /* enough to share out among threads */
+#define PANEL 64                         /* output channels multiplied before they are transformed back */
+
+typedef struct wino {
+    const ct_kern *kern;
+    ct_wino_grid grid;
+    ct_wino_images in;
+    const void *filters, *bias; /* bias may be NULL */
+    ct_dtype filter_type, bias_type, out_type;
+    void *out;    /* [n,p,q,k] */
+    bool turned;  /* filters are [c,3,3,k], to be turned round (dgrad), instead of [k,3,3,c] */
+    int64_t c, k; /* channels of the input and of the output of this product */
+    int64_t k_blocks, panel, slab, slabs; /* blocks of wino_nr columns; in a panel, in a slab */
+    int64_t block, blocks, kept;          /* tiles of a block; blocks; blocks whose pixels are kept at a time */
+    /* floats: between blocks of channels, between positions, in all */
+    int64_t v_block, v_pos, v_size, m_block, m_pos, u_block, u_pos;
+    int64_t patch, edge; /* floats of per-thread copies */
+    /* scratch */
+    float *u;        /* [positions][k block][c][wino_nr] of a slab */
+    float *v;        /* [kept blocks][positions][c / CT_WINO_CB][block][CT_WINO_CB], if there are several slabs */
+    float *bias_f32; /* [k_blocks * wino_nr] */
+    char *threads;
+    size_t per_thread;
+    /* the pass */
+    int64_t first_block, slab_first; /* blocks */
+} wino;
+
+/* What a thread has of its own. */
+typedef struct local {
+    float *v, *products, *patch, *edge, *taps, *rows;
+} local;
+
+ct_wino_grid ct_wino_make_grid(int m, int64_t n, int64_t h, int64_t w, int64_t p, int64_t q, int64_t pad_h,
+                               int64_t pad_w)
+{
+    ct_wino_grid g = { .m = m, .side = m + 2, .positions = (m + 2) * (m + 2), .h = h, .w = w, .p = p, .q = q };
+    g.pad_h = pad_h;
+    g.pad_w = pad_w;
+    g.rows = ct_ceil_div(p, m);
+    g.cols = ct_ceil_div(q, m);
+    g.count = n * g.rows * g.cols;
+    return g;
+}
+
+ct_wino_images ct_wino_view(const ct_kern *k, const ct_tensor *t, int64_t first, int64_t n)
+{
+    const int64_t *d = t->desc.dim;
+    return (ct_wino_images){ k, t->data, t->desc.dtype, d[1], d[2], d[3], first, n, ct_round_up(n, k->vl) };
+}
+
+static bool read_in_place(const ct_wino_images *v) { return v->type == CT_F32 && v->n == v->wide; }
+
+int64_t ct_wino_patch_floats(const ct_wino_images *v, int side)
+{
+    return read_in_place(v) ? 0 : side * side * v->wide;
+}
+
+void ct_wino_window(const ct_wino_images *v, int64_t image, int64_t y, int64_t x, int side, float *patch,
+                    ct_wino_tile *t)
+{
+    t->h0 = (int)ct_max64(0, -y);
+    t->w0 = (int)ct_max64(0, -x);
+    t->h1 = (int)ct_max64(t->h0, ct_min64(side, v->h - y));
+    t->w1 = (int)ct_max64(t->w0, ct_min64(side, v->w - x));
+    t->n = v->wide;
+    if (read_in_place(v)) {
+        t->in = v->data;
+        t->origin = ((image * v->h + y) * v->w + x) * v->c + v->first;
+        t->pixel = v->c;
+        t->row = v->w * v->c;
+        return;
+    }
+    t->in = patch;
+    t->origin = 0;
+    t->pixel = v->wide;
+    t->row = side * v->wide;
+    for (int i = t->h0; i < t->h1; i++) {
+        const int64_t from = ((image * v->h + y + i) * v->w + x + t->w0) * v->c + v->first, pixels = t->w1 - t->w0;
+        float *to = patch + i * t->row + t->w0 * t->pixel;
+        if (v->c == v->wide) {
+            ct_cpu_to_f32(v->kern, v->type, v->data, from, pixels * v->c, to);
+            continue;
+        }
+        for (int64_t j = 0; j < pixels; j++, to += v->wide) {
+            ct_cpu_to_f32(v->kern, v->type, v->data, from + j * v->c, v->n, to);
+            for (int64_t c = v->n; c < v->wide; c++) to[c] = 0;
+        }
+    }
+}
+
+/* Time of F(m x m, 3 x 3) in units of one multiplication of the product: the products themselves, the transforms of
+ * every tile of both images, and that of the filters. The weights of the last two were measured (Zen 4, one core, all
+ * three sets of loops): a pixel transform takes the time of about 700 multiplications a tile and channel of the input
+ * and 470 of the output for m = 4 and half of that for m = 2; a filter that of 400, or 200. */
+static double cost(int m, int64_t tiles, int64_t depth, int64_t cols)
+{
+    const double c = (double)depth, k = (double)cols, t = (double)tiles, filter = m == 4 ? 500 : 220;
+    return c * k * ((m + 2) * (m + 2) * t + filter) + t * (m == 4 ? 1 : 0.5) * (700 * c + 470 * k);
+}
+
+int ct_wino_choose(const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, int64_t cols, const char **reason)
+{
+    *reason = NULL;
+    if (g->r != 3 || g->s != 3)
+        *reason = "cpu.winograd: only 3x3 filters";
+    else if (g->stride_h != 1 || g->stride_w != 1)
+        *reason = "cpu.winograd: only stride 1";
+    else if (g->dil_h != 1 || g->dil_w != 1)
+        *reason = "cpu.winograd: only dilation 1";
+    else if (g->groups != 1)
+        *reason = "cpu.winograd: only one group";
+    else if (g->pad_h > 2 || g->pad_w > 2)
+        *reason = "cpu.winograd: only padding up to 2";
+    else if (depth < LEAST_CHANNELS || cols < LEAST_CHANNELS)
+        *reason = "cpu.winograd: does not pay below 8 channels";
+    if (*reason) return 0;
+    const double direct = 9 * (double)(g->n * p * q) * (double)depth * (double)cols;
+    const double four = cost(4, g->n * ct_ceil_div(p, 4) * ct_ceil_div(q, 4), depth, cols),
+                 two = cost(2, g->n * ct_ceil_div(p, 2) * ct_ceil_div(q, 2), depth, cols);
+    /* The direct product reaches somewhat less of a processor's peak. */
+    if ((four < two ? four : two) > 1.1 * direct) {
+        *reason = "cpu.winograd: transforms would take longer than they save for so few pixels or channels";
+        return 0;
+    }
+    return four <= two ? 4 : 2;
+}
+
+/* ---- division of work and scratch ---- */
+
+static void plan(wino *g)
+{
+    const int64_t nr = g->kern->wino_nr, row = g->grid.positions * (int64_t)sizeof(float);
+    const int64_t c_blocks = ct_ceil_div(g->c, CT_WINO_CB), c_wide = c_blocks * CT_WINO_CB;
+    g->k_blocks = ct_ceil_div(g->k, nr);
+    g->panel = ct_min64(PANEL / nr, g->k_blocks);
+    g->slab = g->k_blocks;
+    if (row * g->c * g->k_blocks * nr > WHOLE_BYTES)
+        g->slab = ct_max64(g->panel, SLAB_BYTES / (row * g->c * nr) / g->panel * g->panel);
+    g->slabs = ct_ceil_div(g->k_blocks, g->slab);
+    const int64_t tile = row * ((g->slabs > 1 ? 0 : c_wide) + g->panel * nr);
+    g->block = ct_max64(12, ct_min64(BLOCK_MOST, BLOCK_BYTES / tile) / 12 * 12);
+    /* Enough blocks to share out, also of few tiles. */
+    if (g->slabs == 1) g->block = ct_min64(g->block, ct_round_up(ct_ceil_div(g->grid.count, MANY_BLOCKS), 12));
+    g->block = ct_min64(g->block, g->grid.count);
+    g->blocks = ct_ceil_div(g->grid.count, g->block);
+    g->v_block = g->block * CT_WINO_CB + CT_WINO_CB;
+    g->v_pos = ct_wino_odd_lines(c_blocks * g->v_block);
+    g->v_size = g->grid.positions * g->v_pos;
+    g->kept = g->slabs > 1 ? ct_min64(g->blocks, ct_max64(1, KEPT_BYTES / (g->v_size * 4))) : g->blocks;
+    g->m_block = g->block * nr + CT_WINO_CB;
+    g->m_pos = ct_wino_odd_lines(g->panel * g->m_block);
+    g->u_block = g->c * nr;
+    g->u_pos = ct_wino_odd_lines(g->slab * g->u_block);
+    g->patch = ct_wino_patch_floats(&g->in, g->grid.side);
+    g->edge = g->out_type == CT_F32 && g->k % g->kern->vl == 0 ? 0 : g->grid.m * g->grid.m * g->panel * nr;
+}
+
+static local carve_local(const wino *g, void *base, size_t *used)
+{
+    ct_carve t = { base, 0 };
+    local l = { .v = NULL };
+    if (g->slabs == 1) l.v = ct_carve_take(&t, (size_t)g->v_size * 4);
+    /* The filters' taps need their room before there are products. */
+    const int64_t tap = CT_WINO_CB * g->kern->wino_nr;
+    l.products = l.taps = ct_carve_take(&t, (size_t)ct_max64(g->grid.positions * g->m_pos, 10 * tap) * 4);
+    l.rows = l.taps ? l.taps + 9 * tap : NULL;
+    l.patch = ct_carve_take(&t, (size_t)g->patch * 4);
+    l.edge = ct_carve_take(&t, (size_t)g->edge * 4);
+    *used = t.used;
+    return l;
+}
+
+static size_t lay_out(wino *g, int threads, void *base)
+{
+    ct_carve c = { base, 0 };
+    g->u = ct_carve_take(&c, (size_t)(g->grid.positions * g->u_pos) * 4);
+    g->v = g->slabs > 1 ? ct_carve_take(&c, (size_t)(g->kept * g->v_size) * 4) : NULL;
+    g->bias_f32 = ct_carve_take(&c, (size_t)(g->k_blocks * g->kern->wino_nr) * 4);
+    carve_local(g, NULL, &g->per_thread);
+    g->threads = base ? (char *)base + c.used : NULL;
+    /* No more threads than items have anything to do. */
+    const int64_t most = ct_max64(g->blocks * ct_ceil_div(g->slab, g->panel), g->slab * ct_ceil_div(g->c, CT_WINO_CB));
+    return c.used + g->per_thread * (size_t)ct_min64(threads, most);
+}
+
+static local local_of(const wino *g, int thread)
+{
+    size_t used;
+    return carve_local(g, g->threads + g->per_thread * (size_t)thread, &used);
+}
+
+/* ---- filters ---- */
+
+/* taps[t][i][j]: tap t of channels c0+i (0 <= i < n) and columns k0+j, zeros where there is no column; rows [nr][n] is
+ * room for one tap as it lies in memory. */
+static void turn_taps(const wino *g, int64_t c0, int64_t n, int64_t k0, float *taps, float *rows)
+{
+    const int64_t nr = g->kern->wino_nr, valid = ct_min64(nr, g->k - k0), tap = CT_WINO_CB * nr;
+    for (int64_t t = 0; t < 9; t++) {
+        const int64_t at = (k0 * 9 + t) * g->c + c0;
+        if (g->filter_type == CT_F32 && valid == nr) {
+            g->kern->turn(nr, n, (const float *)g->filters + at, 9 * g->c, taps + t * tap, nr);
+            continue;
+        }
+        for (int64_t j = 0; j < nr; j++) {
+            if (j < valid)
+                ct_cpu_to_f32(g->kern, g->filter_type, g->filters, at + j * 9 * g->c, n, rows + j * n);
+            else
+                memset(rows + j * n, 0, (size_t)n * sizeof(float));
+        }
+        g->kern->turn(nr, n, rows, n, taps + t * tap, nr);
+    }
+}
+
+/* The same from filters [c,3,3,k]. */
+static void copy_taps(const wino *g, int64_t c0, int64_t n, int64_t k0, float *taps)
+{
+    const int64_t nr = g->kern->wino_nr, valid = ct_min64(nr, g->k - k0);
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t t = 0; t < 9; t++) {
+            float *to = taps + (t * CT_WINO_CB + i) * nr;
+            ct_cpu_to_f32(g->kern, g->filter_type, g->filters, ((c0 + i) * 9 + t) * g->k + k0, valid, to);
+            for (int64_t j = valid; j < nr; j++) to[j] = 0;
+        }
+}
+
+/* Transforms the filters of one (block of columns of the slab, block of channels). */
+static void filters_item(void *arg, int64_t item, int thread)
+{
+    const wino *g = arg;
+    const int64_t c_blocks = ct_ceil_div(g->c, CT_WINO_CB), b = item / c_blocks, c0 = item % c_blocks * CT_WINO_CB;
+    const int64_t nr = g->kern->wino_nr, n = ct_min64(CT_WINO_CB, g->c - c0), k0 = (g->slab_first + b) * nr;
+    const local l = local_of(g, thread);
+    float *taps = l.taps;
+    ct_wino_tile t = { .m = g->grid.m, .n = nr, .xs = g->u_pos, .bs = nr, .bw = nr };
+    if (g->turned)
+        copy_taps(g, c0, n, k0, taps);
+    else
+        turn_taps(g, c0, n, k0, taps, l.rows);
+    t.pixel = (g->turned ? -1 : 1) * CT_WINO_CB * nr;
+    t.row = 3 * t.pixel;
+    t.origin = g->turned ? -8 * t.pixel : 0;
+    for (int64_t i = 0; i < n; i++) {
+        t.in = taps + i * nr;
+        t.out = g->u + b * g->u_block + (c0 + i) * nr;
+        g->kern->wino_filter(&t);
+    }
+}
+
+/* ---- tiles ---- */
+
+/* Pixels of a block's tiles to positions in v. */
+static void transform_pixels(const wino *g, int64_t first, int64_t count, float *v, float *patch)
+{
+    const ct_wino_grid *grid = &g->grid;
+    ct_wino_tile t = { .m = grid->m, .xs = g->v_pos, .bs = g->v_block, .bw = CT_WINO_CB };
+    int64_t n = first / (grid->rows * grid->cols), row = first / grid->cols % grid->rows, col = first % grid->cols;
+    for (int64_t i = 0; i < count; i++) {
+        ct_wino_window(&g->in, n, row * grid->m - grid->pad_h, col * grid->m - grid->pad_w, grid->side, patch, &t);
+        t.out = v + i * CT_WINO_CB;
+        g->kern->wino_in(&t);
+        if (++col < grid->cols) continue;
+        col = 0;
+        if (++row < grid->rows) continue;
+        row = 0;
+        n++;
+    }
+}
+
+/* Products of one panel at all positions. */
+static void multiply(const wino *g, int64_t count, const float *v, int64_t block0, int64_t blocks, float *products)
+{
+    const int64_t nr = g->kern->wino_nr;
+    ct_wino_gemm a = { .a_block = g->v_block, .rows = count, .depth = g->c };
+    for (int64_t x = 0; x < g->grid.positions; x++)
+        for (int64_t b = 0; b < blocks; b++) {
+            a.kw = g->k - (block0 + b) * nr > g->kern->vl ? nr : g->kern->vl;
+            a.a = v + x * g->v_pos;
+            a.b = g->u + x * g->u_pos + (block0 + b - g->slab_first) * g->u_block;
+            a.out = products + x * g->m_pos + b * g->m_block;
+            g->kern->wino_gemm(&a);
+        }
+}
+
+/* Products of one panel to pixels of the output. */
+static void transform_products(const wino *g, int64_t first, int64_t count, int64_t block0, int64_t blocks,
+                               const local *l)
+{
+    const ct_wino_grid *grid = &g->grid;
+    const int64_t nr = g->kern->wino_nr, k0 = block0 * nr, valid = ct_min64(blocks * nr, g->k - k0);
+    ct_wino_tile t = { .m = grid->m, .xs = g->m_pos, .bs = g->m_block, .bw = nr };
+    t.n = ct_round_up(valid, g->kern->vl);
+    t.bias = g->bias ? g->bias_f32 + k0 : NULL;
+    t.pixel = g->edge ? t.n : g->k;
+    t.row = t.pixel * (g->edge ? grid->m : grid->q);
+    int64_t n = first / (grid->rows * grid->cols), row = first / grid->cols % grid->rows, col = first % grid->cols;
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t at = ((n * grid->p + row * grid->m) * grid->q + col * grid->m) * g->k + k0;
+        t.in = l->products + i * nr;
+        t.h1 = (int)ct_min64(grid->m, grid->p - row * grid->m);
+        t.w1 = (int)ct_min64(grid->m, grid->q - col * grid->m);
+        t.out = g->edge ? l->edge : (float *)g->out + at;
+        g->kern->wino_out(&t);
+        if (g->edge)
+            for (int y = 0; y < t.h1; y++)
+                for (int x = 0; x < t.w1; x++)
+                    ct_cpu_to_type(g->kern, g->out_type, l->edge + y * t.row + x * t.pixel, valid, g->out,
+                                   at + (y * grid->q + x) * g->k);
+        if (++col < grid->cols) continue;
+        col = 0;
+        if (++row < grid->rows) continue;
+        row = 0;
+        n++;
+    }
+}
+
+static void keep_item(void *arg, int64_t item, int thread)
+{
+    const wino *g = arg;
+    const int64_t first = (g->first_block + item) * g->block, count = ct_min64(g->block, g->grid.count - first);
+    transform_pixels(g, first, count, g->v + item * g->v_size, local_of(g, thread).patch);
+}
+
+/* One panel of a block, whose pixels have been transformed into v. */
+static void run_panel(const wino *g, int64_t first, int64_t count, const float *v, int64_t panel, const local *l)
+{
+    const int64_t block0 = g->slab_first + panel * g->panel,
+                  blocks = ct_min64(g->panel, ct_min64(g->k_blocks, g->slab_first + g->slab) - block0);
+    multiply(g, count, v, block0, blocks, l->products);
+    transform_products(g, first, count, block0, blocks, l);
+}
+
+/* One block of tiles, all panels. */
+static void block_item(void *arg, int64_t item, int thread)
+{
+    const wino *g = arg;
+    const local l = local_of(g, thread);
+    const int64_t first = item * g->block, count = ct_min64(g->block, g->grid.count - first);
+    transform_pixels(g, first, count, l.v, l.patch);
+    for (int64_t p = 0; p * g->panel < g->k_blocks; p++) run_panel(g, first, count, l.v, p, &l);
+}
+
+static int64_t panels_of_slab(const wino *g)
+{
+    return ct_ceil_div(ct_min64(g->slab, g->k_blocks - g->slab_first), g->panel);
+}
+
+/* One (block of tiles, panel of the slab). */
+static void panel_item(void *arg, int64_t item, int thread)
+{
+    const wino *g = arg;
+    const local l = local_of(g, thread);
+    const int64_t panels = panels_of_slab(g), kept = item / panels, first = (g->first_block + kept) * g->block;
+    run_panel(g, first, ct_min64(g->block, g->grid.count - first), g->v + kept * g->v_size, item % panels, &l);
+}
+
+static void run(const ct_device *dev, wino *g, void *scratch)
+{
+    const int64_t c_blocks = ct_ceil_div(g->c, CT_WINO_CB);
+    lay_out(g, dev->threads, scratch);
+    if (g->bias) {
+        ct_cpu_to_f32(g->kern, g->bias_type, g->bias, 0, g->k, g->bias_f32);
+        for (int64_t k = g->k; k < g->k_blocks * g->kern->wino_nr; k++) g->bias_f32[k] = 0;
+    }
+    if (g->slabs == 1) {
+        ct_cpu_for(dev, g->k_blocks * c_blocks, filters_item, g);
+        ct_cpu_for(dev, g->blocks, block_item, g);
+        return;
+    }
+    for (g->first_block = 0; g->first_block < g->blocks; g->first_block += g->kept) {
+        const int64_t kept = ct_min64(g->kept, g->blocks - g->first_block);
+        ct_cpu_for(dev, kept, keep_item, g);
+        for (g->slab_first = 0; g->slab_first < g->k_blocks; g->slab_first += g->slab) {
+            ct_cpu_for(dev, ct_min64(g->slab, g->k_blocks - g->slab_first) * c_blocks, filters_item, g);
+            ct_cpu_for(dev, kept * panels_of_slab(g), panel_item, g);
+        }
+    }
+}
+
+/* ---- the two operators ---- */
+
+/* Sets up the product; false with a reason if it is refused. */
+static bool set_forward(wino *g, const ct_device *dev, const ct_call *call, const char **reason)
+{
+    const ct_conv_geom c =
+        ct_conv_geometry(&call->attrs.conv, &call->in[0].desc, &call->in[1].desc, &call->out[0].desc);
+    const bool bias = call->nin > 2 && ct_present(&call->in[2]);
+    *reason = ct_conv_refuse(call, &c);
+    if (*reason) return false;
+    const int m = ct_wino_choose(&c, c.p, c.q, c.c, c.k, reason);
+    if (m == 0) return false;
+    memset(g, 0, sizeof *g);
+    g->kern = dev->kern;
+    g->grid = ct_wino_make_grid(m, c.n, c.h, c.w, c.p, c.q, c.pad_h, c.pad_w);
+    g->in = ct_wino_view(dev->kern, &call->in[0], 0, c.c);
+    g->filters = call->in[1].data;
+    g->filter_type = call->in[1].desc.dtype;
+    g->bias = bias ? call->in[2].data : NULL;
+    g->bias_type = bias ? call->in[2].desc.dtype : CT_F32;
+    g->out = call->out[0].data;
+    g->out_type = call->out[0].desc.dtype;
+    g->c = c.c;
+    g->k = c.k;
+    plan(g);
+    return true;
+}
+
+static bool set_dgrad(wino *g, const ct_device *dev, const ct_call *call, const char **reason)
+{
+    const ct_conv_geom c =
+        ct_conv_geometry(&call->attrs.conv, &call->out[0].desc, &call->in[1].desc, &call->in[0].desc);
+    *reason = ct_conv_refuse(call, &c);
+    if (*reason) return false;
+    const int m = ct_wino_choose(&c, c.h, c.w, c.k, c.c, reason);
+    if (m == 0) return false;
+    memset(g, 0, sizeof *g);
+    g->kern = dev->kern;
+    g->grid = ct_wino_make_grid(m, c.n, c.p, c.q, c.h, c.w, 2 - c.pad_h, 2 - c.pad_w);
+    g->in = ct_wino_view(dev->kern, &call->in[0], 0, c.k);
+    g->filters = call->in[1].data;
+    g->filter_type = call->in[1].desc.dtype;
+    g->bias_type = CT_F32;
+    g->out = call->out[0].data;
+    g->out_type = call->out[0].desc.dtype;
+    g->turned = true;
+    g->c = c.k;
+    g->k = c.c;
+    plan(g);
+    return true;
+}
+
+ct_accept ct_cpu_wino_accept(const ct_device *dev, const ct_call *call)
+{
+    wino g;
+    const char *reason;
+    if (!set_forward(&g, dev, call, &reason)) return ct_accept_no(reason);
+    return ct_accept_yes(lay_out(&g, dev->threads, NULL));
+}
+
+ct_status ct_cpu_wino_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)stream;
+    wino g;
+    const char *reason;
+    if (!set_forward(&g, dev, call, &reason)) return ct_fail(CT_EINTERNAL, "%s", reason);
+    run(dev, &g, scratch);
+    return CT_OK;
+}
+
+ct_accept ct_cpu_wino_dgrad_accept(const ct_device *dev, const ct_call *call)
+{
+    wino g;
+    const char *reason;
+    if (!set_dgrad(&g, dev, call, &reason)) return ct_accept_no(reason);
+    return ct_accept_yes(lay_out(&g, dev->threads, NULL));
+}
+
+ct_status ct_cpu_wino_dgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)stream;
+    wino g;
+    const char *reason;
+    if (!set_dgrad(&g, dev, call, &reason)) return ct_fail(CT_EINTERNAL, "%s", reason);
+    run(dev, &g, scratch);
+    return CT_OK;
+}

@@ -1,0 +1,232 @@
+/* conv2d_wgrad of 3 x 3 filters with stride 1 by Winograd's minimal algorithm, the transpose of the forward one
+ * (kern_wino.h): tiles of x and of dy become (m+2)^2 positions each, at every position the gradient is a sum of
+ * products over all tiles, [c, tiles] x [tiles, k], and the sums are transformed back to 3 x 3 taps once, at the end.
+ *
+ * The tiles are cut into chunks and the channels of x and dy into panels, all by the shape alone; one item of work is a
+ * (chunk, panel of x, panel of dy). Its sums are the thread's own; the chunks' taps are added in order. */
+#include "config.h"
+
+#include "backends/cpu/wino.h"
+
+#include <string.h>
+
+#define BLOCK_BYTES ((int64_t)640 << 10) /* transformed pixels of a block of tiles: most of an L2 cache */
+#define BLOCK_MOST 64                    /* tiles of a block */
+#define PANEL 128                        /* channels of a panel, of x and of dy */
+#define CHUNK_TILES 256                  /* tiles that pay for transforming a chunk's sums back */
+#define MAX_ITEMS 16
+
+typedef struct wgrad {
+    const ct_kern *kern;
+    ct_wino_grid grid;
+    ct_tensor x, dy, dw;
+    int64_t c, k, k_blocks;
+    int64_t panel_c, panel_k, panels_c, panels_k; /* channels; numbers of panels */
+    int64_t chunks, chunk_tiles, block;
+    /* floats: between blocks of channels, between positions */
+    int64_t v_block, v_pos, d_block, d_pos, sum_block, sum_pos;
+    int64_t patch;
+    float *parts; /* [chunks][k_blocks][9][c][wino_nr] */
+    char *threads;
+    size_t per_thread;
+} wgrad;
+
+/* What a thread has of its own. */
+typedef struct local {
+    float *v;    /* [positions][channels / CT_WINO_CB][block][CT_WINO_CB] */
+    float *d;    /* [positions][k block][block][wino_nr] */
+    float *sums; /* [positions][k block][channels][wino_nr] */
+    float *patch;
+} local;
+
+static local carve_local(const wgrad *g, void *base, size_t *used)
+{
+    ct_carve t = { base, 0 };
+    local l;
+    l.v = ct_carve_take(&t, (size_t)(g->grid.positions * g->v_pos) * 4);
+    l.d = ct_carve_take(&t, (size_t)(g->grid.positions * g->d_pos) * 4);
+    l.sums = ct_carve_take(&t, (size_t)(g->grid.positions * g->sum_pos) * 4);
+    l.patch = ct_carve_take(&t, (size_t)g->patch * 4);
+    *used = t.used;
+    return l;
+}
+
+static int64_t items(const wgrad *g) { return g->chunks * g->panels_c * g->panels_k; }
+
+static size_t lay_out(wgrad *g, int threads, void *base)
+{
+    ct_carve c = { base, 0 };
+    g->parts = ct_carve_take(&c, (size_t)(g->chunks * g->k_blocks * g->kern->wino_nr * 9 * g->c) * 4);
+    carve_local(g, NULL, &g->per_thread);
+    g->threads = base ? (char *)base + c.used : NULL;
+    return c.used + g->per_thread * (size_t)ct_min64(threads, items(g));
+}
+
+static void plan(wgrad *g)
+{
+    const int64_t nr = g->kern->wino_nr, tiles = g->grid.count;
+    g->k_blocks = ct_ceil_div(g->k, nr);
+    g->panels_c = ct_ceil_div(g->c, PANEL);
+    g->panels_k = ct_ceil_div(g->k, PANEL);
+    g->panel_c = ct_round_up(ct_ceil_div(g->c, g->panels_c), CT_WINO_CB);
+    g->panel_k = ct_round_up(ct_ceil_div(g->k, g->panels_k), nr);
+    g->panels_c = ct_ceil_div(g->c, g->panel_c);
+    g->panels_k = ct_ceil_div(g->k, g->panel_k);
+    /* Some chunks to share out even if their sums are transformed back more often than is best. */
+    const int64_t most = ct_max64(1, MAX_ITEMS / (g->panels_c * g->panels_k));
+    const int64_t least = ct_min64(4, tiles / (CHUNK_TILES / 3));
+    g->chunks = ct_min64(most, ct_max64(1, ct_max64(least, tiles / CHUNK_TILES)));
+    g->chunk_tiles = ct_ceil_div(tiles, g->chunks);
+    g->chunks = ct_ceil_div(tiles, g->chunk_tiles);
+    const int64_t tile = g->grid.positions * (int64_t)sizeof(float) * (g->panel_c + g->panel_k);
+    g->block = ct_max64(12, ct_min64(BLOCK_MOST, BLOCK_BYTES / tile));
+    g->block = ct_ceil_div(g->chunk_tiles, ct_ceil_div(g->chunk_tiles, g->block));
+    g->v_block = g->block * CT_WINO_CB + CT_WINO_CB;
+    g->v_pos = ct_wino_odd_lines(g->panel_c / CT_WINO_CB * g->v_block);
+    g->d_block = g->block * nr + CT_WINO_CB;
+    g->d_pos = ct_wino_odd_lines(g->panel_k / nr * g->d_block);
+    g->sum_block = g->panel_c * nr + CT_WINO_CB;
+    g->sum_pos = ct_wino_odd_lines(g->panel_k / nr * g->sum_block);
+}
+
+/* Pixels of tiles first .. first+count-1 to positions: of x from (-pad, -pad) on, side m+2; of dy, side m. */
+static void transform_x(const wgrad *g, const ct_wino_images *x, int64_t first, int64_t count, const local *l)
+{
+    const ct_wino_grid *grid = &g->grid;
+    ct_wino_tile t = { .m = grid->m, .xs = g->v_pos, .bs = g->v_block, .bw = CT_WINO_CB };
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t row = (first + i) / grid->cols, col = (first + i) % grid->cols;
+        ct_wino_window(x, row / grid->rows, row % grid->rows * grid->m - grid->pad_h, col * grid->m - grid->pad_w,
+                       grid->side, l->patch, &t);
+        t.out = l->v + i * CT_WINO_CB;
+        g->kern->wino_in(&t);
+    }
+}
+
+static void transform_dy(const wgrad *g, const ct_wino_images *dy, int64_t first, int64_t count, const local *l)
+{
+    const ct_wino_grid *grid = &g->grid;
+    const int64_t nr = g->kern->wino_nr;
+    ct_wino_tile t = { .m = grid->m, .xs = g->d_pos, .bs = g->d_block, .bw = nr };
+    for (int64_t i = 0; i < count; i++) {
+        const int64_t row = (first + i) / grid->cols, col = (first + i) % grid->cols;
+        ct_wino_window(dy, row / grid->rows, row % grid->rows * grid->m, col * grid->m, grid->m, l->patch, &t);
+        t.out = l->d + i * nr;
+        g->kern->wino_out_adjoint(&t);
+    }
+}
+
+/* sums (+)= x' dy at all positions; x and dy: views of the two panels. */
+static void multiply(const wgrad *g, const ct_wino_images *x, const ct_wino_images *dy, int64_t count, bool more,
+                     const local *l)
+{
+    const int64_t nr = g->kern->wino_nr;
+    ct_wino_gemm a = { .a_block = g->v_block, .rows = x->wide, .depth = count, .accumulate = more };
+    for (int64_t pos = 0; pos < g->grid.positions; pos++)
+        for (int64_t b = 0; b * nr < dy->n; b++) {
+            a.kw = dy->n - b * nr > g->kern->vl ? nr : g->kern->vl;
+            a.a = l->v + pos * g->v_pos;
+            a.b = l->d + pos * g->d_pos + b * g->d_block;
+            a.out = l->sums + pos * g->sum_pos + b * g->sum_block;
+            g->kern->wino_wgemm(&a);
+        }
+}
+
+/* One (chunk, panel of x, panel of dy). */
+static void chunk_item(void *arg, int64_t item, int thread)
+{
+    const wgrad *g = arg;
+    size_t used;
+    const local l = carve_local(g, g->threads + g->per_thread * (size_t)thread, &used);
+    const int64_t nr = g->kern->wino_nr, k0 = item % g->panels_k * g->panel_k,
+                  c0 = item / g->panels_k % g->panels_c * g->panel_c, chunk = item / g->panels_k / g->panels_c;
+    const ct_wino_images x = ct_wino_view(g->kern, &g->x, c0, ct_min64(g->panel_c, g->c - c0)),
+                         dy = ct_wino_view(g->kern, &g->dy, k0, ct_min64(g->panel_k, g->k - k0));
+    const int64_t begin = chunk * g->chunk_tiles, end = ct_min64(g->grid.count, begin + g->chunk_tiles);
+    for (int64_t first = begin; first < end; first += g->block) {
+        const int64_t count = ct_min64(g->block, end - first);
+        transform_x(g, &x, first, count, &l);
+        transform_dy(g, &dy, first, count, &l);
+        multiply(g, &x, &dy, count, first > begin, &l);
+    }
+    float *part = g->parts + (chunk * g->k_blocks + k0 / nr) * 9 * g->c * nr;
+    ct_wino_tile t = { .m = g->grid.m, .xs = g->sum_pos, .bs = nr, .bw = nr, .pixel = g->c * nr, .row = 3 * g->c * nr };
+    for (int64_t b = 0; b * nr < dy.n; b++)
+        for (int64_t c = 0; c < x.n; c++) {
+            t.n = ct_min64(nr, dy.wide - b * nr);
+            t.in = l.sums + b * g->sum_block + c * nr;
+            t.out = part + (b * 9 * g->c + c0 + c) * nr;
+            g->kern->wino_filter_adjoint(&t);
+        }
+}
+
+#define TURN 64    /* channels turned round at a time */
+#define WIDEST 32  /* wino_nr of any set */
+
+/* Adds the chunks of one (block of columns, tap, TURN channels) and turns [channels][columns] round into dw. */
+static void sum_item(void *arg, int64_t item, int thread)
+{
+    (void)thread;
+    const wgrad *g = arg;
+    const int64_t nr = g->kern->wino_nr, turns = ct_ceil_div(g->c, TURN), c0 = item % turns * TURN,
+                  count = ct_min64(TURN, g->c - c0), tap = item / turns % 9, b = item / turns / 9;
+    const int64_t at = (b * nr * 9 + tap) * g->c + c0, valid = ct_min64(nr, g->k - b * nr);
+    float *sum = g->parts + ((b * 9 + tap) * g->c + c0) * nr, rows[WIDEST * TURN];
+    for (int64_t chunk = 1; chunk < g->chunks; chunk++)
+        g->kern->add(count * nr, sum, sum + chunk * g->k_blocks * 9 * g->c * nr, sum);
+    if (g->dw.desc.dtype == CT_F32) {
+        g->kern->turn(count, valid, sum, nr, (float *)g->dw.data + at, 9 * g->c);
+        return;
+    }
+    g->kern->turn(count, valid, sum, nr, rows, count);
+    for (int64_t j = 0; j < valid; j++)
+        ct_cpu_to_type(g->kern, g->dw.desc.dtype, rows + j * count, count, g->dw.data, at + j * 9 * g->c);
+}
+
+/* Sets up the sums; false with a reason if they are refused. */
+static bool set_up(wgrad *g, const ct_device *dev, const ct_call *call, const char **reason)
+{
+    const ct_conv_geom c =
+        ct_conv_geometry(&call->attrs.conv, &call->in[0].desc, &call->out[0].desc, &call->in[1].desc);
+    *reason = ct_conv_refuse(call, &c);
+    if (*reason) return false;
+    const int m = ct_wino_choose(&c, c.p, c.q, c.c, c.k, reason);
+    if (m == 0) return false;
+    memset(g, 0, sizeof *g);
+    g->kern = dev->kern;
+    g->grid = ct_wino_make_grid(m, c.n, c.h, c.w, c.p, c.q, c.pad_h, c.pad_w);
+    g->x = call->in[0];
+    g->dy = call->in[1];
+    g->dw = call->out[0];
+    g->c = c.c;
+    g->k = c.k;
+    plan(g);
+    const ct_wino_images x = ct_wino_view(dev->kern, &g->x, 0, ct_min64(g->panel_c, g->c));
+    const ct_wino_images x_last = ct_wino_view(dev->kern, &g->x, 0, g->c - (g->panels_c - 1) * g->panel_c);
+    const ct_wino_images dy = ct_wino_view(dev->kern, &g->dy, 0, ct_min64(g->panel_k, g->k));
+    const ct_wino_images dy_last = ct_wino_view(dev->kern, &g->dy, 0, g->k - (g->panels_k - 1) * g->panel_k);
+    g->patch = ct_max64(
+        ct_max64(ct_wino_patch_floats(&x, g->grid.side), ct_wino_patch_floats(&x_last, g->grid.side)),
+        ct_max64(ct_wino_patch_floats(&dy, g->grid.m), ct_wino_patch_floats(&dy_last, g->grid.m)));
+    return true;
+}
+
+ct_accept ct_cpu_wino_wgrad_accept(const ct_device *dev, const ct_call *call)
+{
+    wgrad g;
+    const char *reason;
+    if (!set_up(&g, dev, call, &reason)) return ct_accept_no(reason);
+    return ct_accept_yes(lay_out(&g, dev->threads, NULL));
+}
+
+ct_status ct_cpu_wino_wgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)stream;
+    wgrad g;
+    const char *reason;
+    if (!set_up(&g, dev, call, &reason)) return ct_fail(CT_EINTERNAL, "%s", reason);
+    lay_out(&g, dev->threads, scratch);
+    ct_cpu_for(dev, items(&g), chunk_item, &g);
+    ct_cpu_for(dev, g.k_blocks * 9 * ct_ceil_div(g.c, TURN), sum_item, &g);
+    return CT_OK;
+}
