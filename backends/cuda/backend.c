@@ -1,0 +1,349 @@
+/* The CUDA backend's table, and under it devices, memory, streams, events and captured graphs. */
+#include "backends/cuda/cuda.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/cuda/libs.h"
+
+const ct_services *ct_core;
+
+const ct_backend *ct_backend_entry(const ct_services *services);
+
+ct_status ct_cuda_fail(cudaError_t e, const char *what)
+{
+    return ct_core->fail(e == cudaErrorMemoryAllocation ? CT_ENOMEM : CT_EBACKEND, "cuda: %s: %s (%s)", what, cudaGetErrorString(e),
+                         cudaGetErrorName(e));
+}
+
+/* ---- identity ---- */
+
+static int device_count(void)
+{
+    int n = 0, driver = 0, runtime = 0;
+    cudaError_t e = cudaGetDeviceCount(&n);
+    if (e == cudaSuccess && n > 0) return n;
+    (void)cudaGetLastError();
+    (void)cudaDriverGetVersion(&driver);
+    (void)cudaRuntimeGetVersion(&runtime);
+    if (e == cudaErrorInsufficientDriver && driver == 0)
+        ct_core->fail(CT_EBACKEND, "no NVIDIA driver is loaded (CUDA runtime %d.%d is there)", runtime / 1000, runtime % 1000 / 10);
+    else if (e == cudaErrorInsufficientDriver)
+        ct_core->fail(CT_EBACKEND, "the NVIDIA driver knows CUDA %d.%d, this program needs %d.%d", driver / 1000, driver % 1000 / 10,
+                      runtime / 1000, runtime % 1000 / 10);
+    else if (e == cudaErrorNoDevice || e == cudaSuccess)
+        ct_core->fail(CT_EBACKEND, "the NVIDIA driver sees no GPU (or CUDA_VISIBLE_DEVICES hides all of them)");
+    else
+        ct_cuda_fail(e, "looking for GPUs");
+    return 0;
+}
+
+static void close_device(ct_device *d)
+{
+    if (!d) return;
+    ct_cuda_libs_close(d);
+    ct_core->free(d);
+}
+
+static ct_status open_device(const ct_device_opts *opts, ct_device **out)
+{
+    struct cudaDeviceProp prop;
+    int n = device_count();
+    if (n == 0) return CT_EBACKEND;
+    if (opts->index < 0 || opts->index >= n)
+        return ct_core->fail(CT_EBACKEND, "cuda: there is no GPU %d; this machine has %d, counted from 0", opts->index, n);
+    CT_CUDA_TRY(cudaGetDeviceProperties(&prop, opts->index));
+    CT_CUDA_TRY(cudaSetDevice(opts->index));
+    ct_device *d = ct_core->alloc(sizeof *d, "CUDA device");
+    if (!d) return CT_ENOMEM;
+    memset(d, 0, sizeof *d);
+    d->index = opts->index;
+    d->opts = *opts;
+    d->major = prop.major;
+    d->minor = prop.minor;
+    d->sms = prop.multiProcessorCount;
+    d->memory = prop.totalGlobalMem;
+    snprintf(d->name, sizeof d->name, "%.100s", prop.name);
+    if (cudaDeviceGetPCIBusId(d->bus, (int)sizeof d->bus, d->index) != cudaSuccess) d->bus[0] = '\0';
+    ct_status st = ct_cuda_libs_open(d);
+    if (st == CT_OK) {
+        *out = d;
+        return CT_OK;
+    }
+    close_device(d);
+    return st;
+}
+
+static ct_status info(ct_device *d, ct_device_info *out)
+{
+    size_t available = 0, total = 0;
+    int driver = 0, runtime = 0;
+    char libs[256] = "";
+    memset(out, 0, sizeof *out);
+    CT_CUDA_TRY(cudaMemGetInfo(&available, &total));
+    (void)cudaDriverGetVersion(&driver);
+    (void)cudaRuntimeGetVersion(&runtime);
+    ct_cuda_libs_versions(libs, sizeof libs);
+    snprintf(out->name, sizeof out->name, "%s", d->name);
+    snprintf(out->detail, sizeof out->detail, "compute capability %d.%d, %d multiprocessors, PCI %s, driver for CUDA %d.%d, runtime %d.%d%s%s",
+             d->major, d->minor, d->sms, d->bus, driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10,
+             libs[0] ? ", " : "", libs);
+    out->threads = 1;
+    out->memory_total = total;
+    out->memory_free = available;
+    return CT_OK;
+}
+
+/* ---- memory ---- */
+
+static ct_status allocate(ct_device *d, size_t bytes, const char *what, void **out)
+{
+    size_t available = 0, total = 0;
+    cudaError_t e = cudaMalloc(out, bytes ? bytes : 1);
+    if (e == cudaSuccess) return CT_OK;
+    (void)cudaGetLastError();
+    if (e != cudaErrorMemoryAllocation) return ct_cuda_fail(e, what);
+    (void)cudaMemGetInfo(&available, &total);
+    return ct_core->fail(CT_ENOMEM, "cuda: %s: %zu bytes on %s, of whose %zu bytes %zu are free", what, bytes, d->name, total, available);
+}
+
+static void release(ct_device *d, void *p)
+{
+    (void)d;
+    if (p) (void)cudaFree(p);
+}
+
+static ct_status clear(ct_device *d, ct_stream *s, void *dst, size_t bytes)
+{
+    (void)d;
+    CT_CUDA_TRY(cudaMemsetAsync(dst, 0, bytes, s->s));
+    return CT_OK;
+}
+static ct_status upload(ct_device *d, ct_stream *s, void *dst, const void *host, size_t bytes)
+{
+    (void)d;
+    CT_CUDA_TRY(cudaMemcpyAsync(dst, host, bytes, cudaMemcpyHostToDevice, s->s));
+    return CT_OK;
+}
+static ct_status download(ct_device *d, ct_stream *s, void *host, const void *src, size_t bytes)
+{
+    (void)d;
+    CT_CUDA_TRY(cudaMemcpyAsync(host, src, bytes, cudaMemcpyDeviceToHost, s->s));
+    return CT_OK;
+}
+static ct_status copy(ct_device *d, ct_stream *s, void *dst, const void *src, size_t bytes)
+{
+    (void)d;
+    CT_CUDA_TRY(cudaMemcpyAsync(dst, src, bytes, cudaMemcpyDeviceToDevice, s->s));
+    return CT_OK;
+}
+
+/* ---- streams and events ---- */
+
+static ct_status stream_create(ct_device *d, ct_stream **out)
+{
+    (void)d;
+    ct_stream *s = ct_core->alloc(sizeof *s, "CUDA stream");
+    if (!s) return CT_ENOMEM;
+    cudaError_t e = cudaStreamCreateWithFlags(&s->s, cudaStreamNonBlocking);
+    if (e != cudaSuccess) {
+        ct_core->free(s);
+        return ct_cuda_fail(e, "making a stream");
+    }
+    *out = s;
+    return CT_OK;
+}
+static void stream_destroy(ct_device *d, ct_stream *s)
+{
+    (void)d;
+    if (!s) return;
+    (void)cudaStreamDestroy(s->s);
+    ct_core->free(s);
+}
+static ct_status stream_sync(ct_device *d, ct_stream *s)
+{
+    (void)d;
+    CT_CUDA_TRY(cudaStreamSynchronize(s->s));
+    return CT_OK;
+}
+static ct_status event_create(ct_device *d, ct_event **out)
+{
+    (void)d;
+    ct_event *v = ct_core->alloc(sizeof *v, "CUDA event");
+    if (!v) return CT_ENOMEM;
+    cudaError_t e = cudaEventCreateWithFlags(&v->e, cudaEventDisableTiming);
+    if (e != cudaSuccess) {
+        ct_core->free(v);
+        return ct_cuda_fail(e, "making an event");
+    }
+    *out = v;
+    return CT_OK;
+}
+static void event_destroy(ct_device *d, ct_event *v)
+{
+    (void)d;
+    if (!v) return;
+    (void)cudaEventDestroy(v->e);
+    ct_core->free(v);
+}
+static ct_status event_record(ct_device *d, ct_event *v, ct_stream *s)
+{
+    (void)d;
+    CT_CUDA_TRY(cudaEventRecord(v->e, s->s));
+    return CT_OK;
+}
+static ct_status event_wait(ct_device *d, ct_stream *s, ct_event *v)
+{
+    (void)d;
+    CT_CUDA_TRY(cudaStreamWaitEvent(s->s, v->e, 0));
+    return CT_OK;
+}
+static bool event_done(ct_device *d, ct_event *v)
+{
+    (void)d;
+    return cudaEventQuery(v->e) != cudaErrorNotReady;
+}
+
+/* ---- capture ---- */
+
+static ct_status capture_begin(ct_device *d, ct_stream *s)
+{
+    (void)d;
+    CT_CUDA_TRY(cudaStreamBeginCapture(s->s, cudaStreamCaptureModeThreadLocal));
+    return CT_OK;
+}
+static void capture_destroy(ct_device *d, ct_capture *c)
+{
+    (void)d;
+    if (!c) return;
+    if (c->exec) (void)cudaGraphExecDestroy(c->exec);
+    if (c->graph) (void)cudaGraphDestroy(c->graph);
+    ct_core->free(c);
+}
+static ct_status capture_end(ct_device *d, ct_stream *s, ct_capture **out)
+{
+    cudaGraph_t graph = NULL;
+    cudaError_t e = cudaStreamEndCapture(s->s, &graph);
+    if (e != cudaSuccess) return ct_cuda_fail(e, "ending the capture of a step");
+    ct_capture *c = ct_core->alloc(sizeof *c, "captured step");
+    if (!c) {
+        (void)cudaGraphDestroy(graph);
+        return CT_ENOMEM;
+    }
+    c->graph = graph;
+    c->exec = NULL;
+    e = cudaGraphInstantiate(&c->exec, graph, 0);
+    if (e == cudaSuccess) {
+        *out = c;
+        return CT_OK;
+    }
+    c->exec = NULL;
+    capture_destroy(d, c);
+    return ct_cuda_fail(e, "instantiating a captured step");
+}
+static ct_status capture_replay(ct_device *d, ct_stream *s, ct_capture *c)
+{
+    (void)d;
+    CT_CUDA_TRY(cudaGraphLaunch(c->exec, s->s));
+    return CT_OK;
+}
+
+/* ---- the table ---- */
+
+#define ROW(op, name, flags, impl) { op, name, flags, ct_cuda_##impl##_accept, ct_cuda_##impl##_run }
+#define OWN(op, impl) ROW(op, "cuda.kernel", CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC, impl)
+#define DIRECT(op, impl) ROW(op, "cuda.direct", CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC, impl)
+
+static const ct_impl impls[] = {
+    CT_CUDA_LIB_ROW(CT_OP_CONV2D, "cuda.dnn", conv2d)
+    DIRECT(CT_OP_CONV2D, conv2d_direct),
+    CT_CUDA_LIB_ROW(CT_OP_CONV2D_DGRAD, "cuda.dnn", conv2d_dgrad)
+    DIRECT(CT_OP_CONV2D_DGRAD, conv2d_dgrad_direct),
+    CT_CUDA_LIB_ROW(CT_OP_CONV2D_WGRAD, "cuda.dnn", conv2d_wgrad)
+    DIRECT(CT_OP_CONV2D_WGRAD, conv2d_wgrad_direct),
+    CT_CUDA_LIB_ROW(CT_OP_LINEAR, "cuda.lt", linear)
+    DIRECT(CT_OP_LINEAR, linear_direct),
+    CT_CUDA_LIB_ROW(CT_OP_LINEAR_DGRAD, "cuda.lt", linear_dgrad)
+    DIRECT(CT_OP_LINEAR_DGRAD, linear_dgrad_direct),
+    CT_CUDA_LIB_ROW(CT_OP_LINEAR_WGRAD, "cuda.lt", linear_wgrad)
+    DIRECT(CT_OP_LINEAR_WGRAD, linear_wgrad_direct),
+    OWN(CT_OP_BIAS_GRAD, bias_grad),
+    OWN(CT_OP_BATCHNORM, batchnorm),
+    OWN(CT_OP_BATCHNORM_INFER, batchnorm_infer),
+    OWN(CT_OP_BATCHNORM_BWD, batchnorm_bwd),
+    OWN(CT_OP_ACTIVATION, activation),
+    OWN(CT_OP_ACTIVATION_BWD, activation_bwd),
+    OWN(CT_OP_DROPOUT_MASK, dropout_mask),
+    OWN(CT_OP_DROPOUT_APPLY, dropout_apply),
+    OWN(CT_OP_ADD, add),
+    OWN(CT_OP_MUL, mul),
+    OWN(CT_OP_CAST, cast),
+    OWN(CT_OP_ACCUMULATE, accumulate),
+    OWN(CT_OP_MAXPOOL2D, maxpool2d),
+    OWN(CT_OP_MAXPOOL2D_BWD, maxpool2d_bwd),
+    OWN(CT_OP_AVGPOOL2D, avgpool2d),
+    OWN(CT_OP_AVGPOOL2D_BWD, avgpool2d_bwd),
+    OWN(CT_OP_GLOBAL_AVGPOOL, global_avgpool),
+    OWN(CT_OP_GLOBAL_AVGPOOL_BWD, global_avgpool_bwd),
+    OWN(CT_OP_LOG_SOFTMAX, log_softmax),
+    OWN(CT_OP_LOG_SOFTMAX_BWD, log_softmax_bwd),
+    OWN(CT_OP_SWAP, swap),
+    OWN(CT_OP_LSTM, lstm),
+    OWN(CT_OP_LSTM_BWD, lstm_bwd),
+    OWN(CT_OP_LOSS_SEED, loss_seed),
+    OWN(CT_OP_SOFTMAX_XENT, softmax_xent),
+    OWN(CT_OP_SOFTMAX_XENT_BWD, softmax_xent_bwd),
+    OWN(CT_OP_SOFT_MARGIN, soft_margin),
+    OWN(CT_OP_SOFT_MARGIN_BWD, soft_margin_bwd),
+    OWN(CT_OP_CTC_LOSS, ctc_loss),
+    OWN(CT_OP_CTC_LOSS_BWD, ctc_loss_bwd),
+    OWN(CT_OP_ARGMAX, argmax),
+    OWN(CT_OP_METRIC_SUMS, metric_sums),
+    OWN(CT_OP_CTC_GREEDY, ctc_greedy),
+    OWN(CT_OP_EDIT_SUMS, edit_sums),
+    OWN(CT_OP_LR_SCHEDULE, lr_schedule),
+    OWN(CT_OP_GRAD_NORM, grad_norm),
+    OWN(CT_OP_ADAMW, adamw),
+    OWN(CT_OP_SGD, sgd),
+    OWN(CT_OP_EMA, ema),
+    OWN(CT_OP_STEP_END, step_end),
+    OWN(CT_OP_NEXT_DRAW, next_draw),
+    OWN(CT_OP_PREPROCESS, preprocess),
+};
+
+static const ct_backend backend = {
+    .abi = CT_BACKEND_ABI,
+    .size = sizeof(ct_backend),
+    .name = "cuda",
+    .device_count = device_count,
+    .open = open_device,
+    .close = close_device,
+    .info = info,
+    .alloc = allocate,
+    .free = release,
+    .clear = clear,
+    .upload = upload,
+    .download = download,
+    .copy = copy,
+    .stream_create = stream_create,
+    .stream_destroy = stream_destroy,
+    .stream_sync = stream_sync,
+    .event_create = event_create,
+    .event_destroy = event_destroy,
+    .event_record = event_record,
+    .event_wait = event_wait,
+    .event_done = event_done,
+    .capture_begin = capture_begin,
+    .capture_end = capture_end,
+    .capture_replay = capture_replay,
+    .capture_destroy = capture_destroy,
+    .impls = impls,
+    .nimpls = sizeof impls / sizeof impls[0],
+};
+
+const ct_backend *ct_backend_entry(const ct_services *services)
+{
+    if (services->abi != CT_BACKEND_ABI || services->size != sizeof(ct_services)) return NULL;
+    ct_core = services;
+    return &backend;
+}

@@ -1,0 +1,76 @@
+/* Inside backends/cuda only: the device, streams, the core's services, and the implementations that backend.c puts into the table.
+ *
+ * Files. backend.c owns devices, memory, streams and captures. One .cu file per operator family holds its kernels and, beside
+ * them, accept() and run(); dev.cuh is what kernels share. lt.c does matrix products through cuBLASLt, dnn.c convolutions
+ * through the graph interface of cuDNN. With CT_CUDA_EMULATE the .cu files and backend.c are compiled as plain C++ against a
+ * small emulator of the CUDA runtime (tests/emulate), so that every kernel of ours runs in the operator tests of a machine
+ * without a GPU; the two libraries are left out there. */
+#ifndef CT_CUDA_CUDA_H
+#define CT_CUDA_CUDA_H
+
+#include <cuda_runtime_api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include "backends/backend.h"
+
+struct ct_lt;  /* cuBLASLt: handle and chosen algorithms (lt.c) */
+struct ct_dnn; /* cuDNN: handle and execution plans (dnn.c) */
+
+struct ct_device {
+    int index;             /* CUDA ordinal */
+    int major, minor, sms; /* compute capability, multiprocessors */
+    size_t memory;         /* bytes */
+    char name[128], bus[32];
+    ct_device_opts opts;
+    struct ct_lt *lt;
+    struct ct_dnn *dnn;
+};
+
+struct ct_stream { cudaStream_t s; };
+struct ct_event { cudaEvent_t e; };
+struct ct_capture { cudaGraph_t graph; cudaGraphExec_t exec; };
+
+extern const ct_services *ct_core; /* set once, by ct_backend_entry */
+
+/* Records "cuda: <what>: <text of the error>" and returns the status: CT_ENOMEM for lack of memory, else CT_EBACKEND. */
+ct_status ct_cuda_fail(cudaError_t e, const char *what);
+
+#define CT_CUDA_TRY(expr)                                                 \
+    do {                                                                  \
+        cudaError_t ct_cuda_e_ = (expr);                                  \
+        if (ct_cuda_e_ != cudaSuccess) return ct_cuda_fail(ct_cuda_e_, #expr); \
+    } while (0)
+
+/* ---- descriptors (a plug-in calls the core through ct_services alone, so these few lines are its own) ---- */
+
+static inline int64_t ct_cuda_numel(const ct_desc *d)
+{
+    int64_t n = 1;
+    for (int i = 0; i < d->ndim; i++) n *= d->dim[i];
+    return n;
+}
+static inline int64_t ct_cuda_cols(const ct_desc *d) { return d->ndim > 0 ? d->dim[d->ndim - 1] : 1; }
+static inline int64_t ct_cuda_rows(const ct_desc *d) { return ct_cuda_numel(d) / ct_cuda_cols(d); }
+static inline size_t ct_cuda_align(size_t bytes) { return (bytes + 255) & ~(size_t)255; } /* parts of a scratch block */
+
+/* Storage types the kernels take: f32 and, computed in f32, bf16 and f16. */
+static inline bool ct_cuda_type(ct_dtype d) { return d == CT_F32 || d == CT_BF16 || d == CT_F16; }
+static inline bool ct_cuda_has(const ct_call *c, int i) { return i < c->nin && ct_present(&c->in[i]); }
+
+#define CT_CUDA_NO_TYPE "cuda: only f32, bf16 and f16"
+
+/* ---- the implementations: CT_CUDA_IMPL(name) declares ct_cuda_<name>_accept and ct_cuda_<name>_run ---- */
+
+#define CT_CUDA_IMPL(name)                                                                \
+    ct_accept ct_cuda_##name##_accept(const ct_device *dev, const ct_call *c);            \
+    ct_status ct_cuda_##name##_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+#include "backends/cuda/impls.def"
+#undef CT_CUDA_IMPL
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,149 @@
+/* add, mul, cast, accumulate: one thread per 16 bytes. */
+#include "backends/cuda/dev.cuh"
+
+/* ---- add, mul ---- */
+
+template <typename T, bool MUL> __global__ void binary(const T *a, const T *b, T *y, int64_t n)
+{
+    const int V = ct_width<T>::value;
+    for (CT_EACH(i, (n + V - 1) / V)) {
+        int64_t at = i * V;
+        if (at + V <= n) {
+            float u[V], w[V];
+            ct_get_n<T, V>(a + at, u);
+            ct_get_n<T, V>(b + at, w);
+#pragma unroll
+            for (int k = 0; k < V; k++) u[k] = MUL ? u[k] * w[k] : u[k] + w[k];
+            ct_put_n<T, V>(y + at, u);
+        } else {
+            for (int64_t k = at; k < n; k++) {
+                float u = ct_get(a[k]), w = ct_get(b[k]);
+                ct_put(y + k, MUL ? u * w : u + w);
+            }
+        }
+    }
+}
+
+static ct_accept accept_all(const ct_call *c)
+{
+    for (int i = 0; i < c->nin; i++)
+        if (!ct_cuda_type(c->in[i].desc.dtype)) return ct_accept_no(CT_CUDA_NO_TYPE);
+    return ct_accept_yes(0);
+}
+
+template <bool MUL> static ct_status run_binary(ct_stream *s, const ct_call *c)
+{
+    int64_t n = ct_cuda_numel(&c->in[0].desc);
+    CT_BY_TYPE(c->in[0].desc.dtype, {
+        auto k = &binary<T, MUL>;
+        CT_LAUNCH(k, CT_GRID1(ct_blocks(n / ct_width<T>::value + 1)), CT_THREADS, s, (const T *)c->in[0].data,
+                  (const T *)c->in[1].data, (T *)c->out[0].data, n);
+    })
+    CT_LAUNCHED("add or mul");
+}
+
+extern "C" ct_accept ct_cuda_add_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept_all(c);
+}
+extern "C" ct_status ct_cuda_add_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    return run_binary<false>(s, c);
+}
+extern "C" ct_accept ct_cuda_mul_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept_all(c);
+}
+extern "C" ct_status ct_cuda_mul_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    return run_binary<true>(s, c);
+}
+
+/* ---- cast ---- */
+
+template <typename T, typename U> __global__ void cast(const T *x, U *y, int64_t n)
+{
+    const int V = 4;
+    for (CT_EACH(i, (n + V - 1) / V)) {
+        int64_t at = i * V;
+        if (at + V <= n) {
+            float u[V];
+            ct_get_n<T, V>(x + at, u);
+            ct_put_n<U, V>(y + at, u);
+        } else {
+            for (int64_t k = at; k < n; k++) ct_put(y + k, ct_get(x[k]));
+        }
+    }
+}
+
+template <typename T> static ct_status cast_from(ct_stream *s, const ct_call *c)
+{
+    int64_t n = ct_cuda_numel(&c->in[0].desc);
+    const T *x = (const T *)c->in[0].data;
+    dim3 grid = CT_GRID1(ct_blocks(n / 4 + 1));
+    switch (c->out[0].desc.dtype) {
+    case CT_F32: {
+        auto k = &cast<T, float>;
+        CT_LAUNCH(k, grid, CT_THREADS, s, x, (float *)c->out[0].data, n);
+    } break;
+    case CT_BF16: {
+        auto k = &cast<T, ct_b16>;
+        CT_LAUNCH(k, grid, CT_THREADS, s, x, (ct_b16 *)c->out[0].data, n);
+    } break;
+    default: {
+        auto k = &cast<T, ct_h16>;
+        CT_LAUNCH(k, grid, CT_THREADS, s, x, (ct_h16 *)c->out[0].data, n);
+    }
+    }
+    CT_LAUNCHED("cast");
+}
+
+extern "C" ct_accept ct_cuda_cast_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return ct_cuda_type(c->in[0].desc.dtype) && ct_cuda_type(c->out[0].desc.dtype) ? ct_accept_yes(0)
+                                                                                   : ct_accept_no(CT_CUDA_NO_TYPE);
+}
+extern "C" ct_status ct_cuda_cast_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    CT_BY_TYPE(c->in[0].desc.dtype, { return cast_from<T>(s, c); })
+    return CT_OK;
+}
+
+/* ---- accumulate: acc [n] f32 = beta*acc + alpha*src ---- */
+
+template <typename T> __global__ void accumulate(const T *src, float *acc, int64_t n, float alpha, float beta)
+{
+    for (CT_EACH(i, n)) {
+        float v = alpha * ct_get(src[i]);
+        acc[i] = beta != 0 ? beta * acc[i] + v : v;
+    }
+}
+
+extern "C" ct_accept ct_cuda_accumulate_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    if (c->in[1].desc.dtype != CT_F32) return ct_accept_no("cuda: the sum is not f32");
+    return accept_all(c);
+}
+extern "C" ct_status ct_cuda_accumulate_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    int64_t n = ct_cuda_numel(&c->in[0].desc);
+    const ct_scale_attrs *a = &c->attrs.scale;
+    CT_BY_TYPE(c->in[0].desc.dtype, {
+        auto k = &accumulate<T>;
+        CT_LAUNCH(k, CT_GRID1(ct_blocks(n)), CT_THREADS, s, (const T *)c->in[0].data, (float *)c->in[1].data, n,
+                  (float)a->alpha, (float)a->beta);
+    })
+    CT_LAUNCHED("accumulate");
+}

@@ -1,0 +1,67 @@
+/* preprocess: src u8 [M,Hs,Ws,C], index i32 [N,3] -> x [N,H,W,C], with the arithmetic of ops/math/image_math.h: gather, resize,
+ * augment, normalise and cast in one pass. What is drawn for a sample is computed once by a thread of its own. A row outside src
+ * cannot be reported from here (the loader never makes one): its pixels become NaN, which the run's NaN policy finds. */
+#include "backends/cuda/dev.cuh"
+#include "ops/math/image_math.h"
+
+__global__ void draw_samples(const int32_t *index, int64_t samples, ct_image_attrs a, int64_t hs, int64_t ws, ct_image_draw *draw)
+{
+    for (CT_EACH(n, samples)) draw[n] = ct_image_draw_sample(&a, hs, ws, index[3 * n + 1], index[3 * n + 2]);
+}
+
+__device__ static inline int64_t clamp_index(int64_t i, int64_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
+
+/* The sampled image at (i,j), blurred: weights over the neighbouring output pixels, edge pixels repeated. */
+__device__ static double blurred(const ct_image_attrs *a, const ct_image_draw *d, const uint8_t *src, int64_t hs, int64_t ws,
+                                 int64_t channels, int64_t i, int64_t j, int64_t ch)
+{
+    double sum = 0;
+    for (int r = -d->radius; r <= d->radius; r++)
+        for (int s = -d->radius; s <= d->radius; s++) {
+            ct_image_point p = ct_image_locate(d, hs, ws, clamp_index(i + r, a->out_h), clamp_index(j + s, a->out_w));
+            sum += d->tap[r < 0 ? -r : r] * d->tap[s < 0 ? -s : s] * ct_image_fetch(src, ws, channels, &p, ch, a->fill);
+        }
+    return sum;
+}
+
+template <typename T>
+__global__ void preprocess(const uint8_t *src, const int32_t *index, const ct_image_draw *draw, T *x, int64_t samples, int64_t rows,
+                           int64_t hs, int64_t ws, int64_t channels, ct_image_attrs a)
+{
+    int64_t size = a.out_h * a.out_w * channels;
+    for (CT_EACH(e, samples * size)) {
+        int64_t n = e / size, element = e % size, ch = element % channels, pixel = element / channels;
+        const ct_image_draw *d = draw + n;
+        int32_t row = index[3 * n];
+        if (row < 0 || row >= rows) {
+            ct_put(x + e, NAN);
+            continue;
+        }
+        double normal[4] = { 0, 0, 0, 0 };
+        if (d->noise > 0) ct_image_noise4(d, (uint64_t)element >> 2, normal);
+        double v = blurred(&a, d, src + row * hs * ws * channels, hs, ws, channels, pixel / a.out_w, pixel % a.out_w, ch);
+        ct_put(x + e, (float)ct_image_finish(&a, d, v, normal[element & 3], ch));
+    }
+}
+
+extern "C" ct_accept ct_cuda_preprocess_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    if (!ct_cuda_type(c->out[0].desc.dtype)) return ct_accept_no(CT_CUDA_NO_TYPE);
+    return ct_accept_yes((size_t)c->in[1].desc.dim[0] * sizeof(ct_image_draw));
+}
+extern "C" ct_status ct_cuda_preprocess_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    const int64_t *sd = c->in[0].desc.dim, samples = c->in[1].desc.dim[0];
+    ct_image_draw *draw = (ct_image_draw *)scratch;
+    CT_LAUNCH(&draw_samples, CT_GRID1(ct_blocks(samples)), CT_THREADS, s, (const int32_t *)c->in[1].data, samples, c->attrs.image,
+              sd[1], sd[2], draw);
+    CT_BY_TYPE(c->out[0].desc.dtype, {
+        auto k = &preprocess<T>;
+        CT_LAUNCH(k, CT_GRID1(ct_blocks(ct_cuda_numel(&c->out[0].desc))), CT_THREADS, s, (const uint8_t *)c->in[0].data,
+                  (const int32_t *)c->in[1].data, (const ct_image_draw *)draw, (T *)c->out[0].data, samples, sd[0], sd[1], sd[2],
+                  sd[3], c->attrs.image);
+    })
+    CT_LAUNCHED("preprocess");
+}

@@ -1,0 +1,140 @@
+/* Gradient of a bias; and matrix products as plain loops with f64 sums ("cuda.direct"): the yardstick on the device, and what
+ * remains where cuBLASLt has no algorithm. Rows are all dimensions but the last. */
+#include "backends/cuda/columns.cuh"
+
+/* ---- bias_grad: dy [M,K] -> db [K] ---- */
+
+template <typename T, int V> __global__ void column_sums(const T *x, int64_t rows, int64_t columns, float *part)
+{
+    int64_t c0 = ct_column<V>();
+    float sum[1][V] = {}, v[V];
+    if (c0 < columns)
+        for (CT_EACH_ROW(m, rows)) {
+            ct_get_n<T, V>(x + m * columns + c0, v);
+#pragma unroll
+            for (int k = 0; k < V; k++) sum[0][k] += v[k];
+        }
+    ct_write_part<1, V>(sum, c0, columns, part);
+}
+
+template <typename T> __global__ void column_finish(const float *part, int64_t parts, int64_t columns, T *out)
+{
+    double total[1];
+    if (ct_column_totals<1>(part, parts, columns, total)) ct_put(out + ct_column<1>(), (float)total[0]);
+}
+
+template <typename T, int V> static void run_sums(ct_stream *s, const ct_call *c, float *part)
+{
+    const ct_desc *d = &c->in[0].desc;
+    int64_t columns = ct_cuda_cols(d), rows = ct_cuda_rows(d), groups = ct_column_groups(columns, V);
+    int64_t parts = ct_row_parts(rows, groups);
+    auto sums = &column_sums<T, V>;
+    auto finish = &column_finish<T>;
+    CT_LAUNCH(sums, CT_GRID2(groups, parts), CT_THREADS, s, (const T *)c->in[0].data, rows, columns, part);
+    CT_LAUNCH(finish, CT_GRID1((columns + CT_LANES - 1) / CT_LANES), CT_THREADS, s, (const float *)part, parts, columns,
+              (T *)c->out[0].data);
+}
+
+extern "C" ct_accept ct_cuda_bias_grad_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    const ct_desc *d = &c->in[0].desc;
+    return ct_cuda_type(d->dtype) ? ct_accept_yes(ct_part_bytes(d, 1)) : ct_accept_no(CT_CUDA_NO_TYPE);
+}
+extern "C" ct_status ct_cuda_bias_grad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    CT_BY_TYPE(c->in[0].desc.dtype, {
+        if (ct_cuda_cols(&c->in[0].desc) % ct_width<T>::value == 0) run_sums<T, ct_width<T>::value>(s, c, (float *)scratch);
+        else run_sums<T, 1>(s, c, (float *)scratch);
+    })
+    CT_LAUNCHED("bias_grad");
+}
+
+/* ---- direct products ---- */
+
+template <typename T>
+__global__ void product(const T *x, const T *w, const T *bias, T *y, int64_t rows, int64_t in, int64_t out)
+{
+    for (CT_EACH(i, rows * out)) {
+        int64_t r = i / out, o = i % out;
+        double sum = bias ? (double)ct_get(bias[o]) : 0;
+        for (int64_t k = 0; k < in; k++) sum += (double)ct_get(x[r * in + k]) * (double)ct_get(w[o * in + k]);
+        ct_put(y + i, (float)sum);
+    }
+}
+template <typename T> __global__ void product_dgrad(const T *dy, const T *w, T *dx, int64_t rows, int64_t in, int64_t out)
+{
+    for (CT_EACH(i, rows * in)) {
+        int64_t r = i / in, k = i % in;
+        double sum = 0;
+        for (int64_t o = 0; o < out; o++) sum += (double)ct_get(dy[r * out + o]) * (double)ct_get(w[o * in + k]);
+        ct_put(dx + i, (float)sum);
+    }
+}
+template <typename T> __global__ void product_wgrad(const T *x, const T *dy, T *dw, int64_t rows, int64_t in, int64_t out)
+{
+    for (CT_EACH(i, out * in)) {
+        int64_t o = i / in, k = i % in;
+        double sum = 0;
+        for (int64_t r = 0; r < rows; r++) sum += (double)ct_get(x[r * in + k]) * (double)ct_get(dy[r * out + o]);
+        ct_put(dw + i, (float)sum);
+    }
+}
+
+static ct_accept accept_type(const ct_call *c)
+{
+    return ct_cuda_type(c->in[0].desc.dtype) ? ct_accept_yes(0) : ct_accept_no(CT_CUDA_NO_TYPE);
+}
+
+extern "C" ct_accept ct_cuda_linear_direct_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept_type(c);
+}
+extern "C" ct_status ct_cuda_linear_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    int64_t rows = ct_cuda_rows(&c->in[0].desc), in = ct_cuda_cols(&c->in[0].desc), out = c->in[1].desc.dim[0];
+    CT_BY_TYPE(c->in[0].desc.dtype, {
+        auto k = &product<T>;
+        CT_LAUNCH(k, CT_GRID1(ct_blocks(rows * out)), CT_THREADS, s, (const T *)c->in[0].data, (const T *)c->in[1].data,
+                  ct_cuda_has(c, 2) ? (const T *)c->in[2].data : (const T *)NULL, (T *)c->out[0].data, rows, in, out);
+    })
+    CT_LAUNCHED("linear");
+}
+extern "C" ct_accept ct_cuda_linear_dgrad_direct_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept_type(c);
+}
+extern "C" ct_status ct_cuda_linear_dgrad_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    int64_t rows = ct_cuda_rows(&c->in[0].desc), out = ct_cuda_cols(&c->in[0].desc), in = c->in[1].desc.dim[1];
+    CT_BY_TYPE(c->in[0].desc.dtype, {
+        auto k = &product_dgrad<T>;
+        CT_LAUNCH(k, CT_GRID1(ct_blocks(rows * in)), CT_THREADS, s, (const T *)c->in[0].data, (const T *)c->in[1].data,
+                  (T *)c->out[0].data, rows, in, out);
+    })
+    CT_LAUNCHED("linear_dgrad");
+}
+extern "C" ct_accept ct_cuda_linear_wgrad_direct_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept_type(c);
+}
+extern "C" ct_status ct_cuda_linear_wgrad_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    int64_t rows = ct_cuda_rows(&c->in[0].desc), in = ct_cuda_cols(&c->in[0].desc), out = ct_cuda_cols(&c->in[1].desc);
+    CT_BY_TYPE(c->in[0].desc.dtype, {
+        auto k = &product_wgrad<T>;
+        CT_LAUNCH(k, CT_GRID1(ct_blocks(out * in)), CT_THREADS, s, (const T *)c->in[0].data, (const T *)c->in[1].data,
+                  (T *)c->out[0].data, rows, in, out);
+    })
+    CT_LAUNCHED("linear_wgrad");
+}

@@ -1,0 +1,212 @@
+/* Predictions and metric sums. */
+#include "backends/cuda/dev.cuh"
+
+/* Index of the first maximum of x [classes] and its value, the same in all lanes of a warp. */
+__device__ static int first_maximum(const float *x, int64_t classes, float *value)
+{
+    const int none = 0x7fffffff;
+    float top = -INFINITY;
+    int best = none;
+    for (int64_t k = threadIdx.x % 32; k < classes; k += 32)
+        if (x[k] > top || best == none) {
+            top = x[k];
+            best = (int)k;
+        }
+    for (int d = 16; d > 0; d >>= 1) {
+        float other = __shfl_xor_sync(0xffffffffu, top, d);
+        int which = __shfl_xor_sync(0xffffffffu, best, d);
+        if (which != none && (best == none || other > top || (other == top && which < best))) {
+            top = other;
+            best = which;
+        }
+    }
+    *value = top;
+    return best;
+}
+
+/* conf = 1 / sum exp(x - max): a warp to a row. */
+__global__ void argmax_rows(const float *logits, int64_t rows, int64_t classes, int32_t *pred, float *conf)
+{
+    int lane = (int)threadIdx.x % 32;
+    for (CT_EACH_WARP(i, rows)) {
+        const float *x = logits + i * classes;
+        float top, sum = 0;
+        int best = first_maximum(x, classes, &top);
+        for (int64_t k = lane; k < classes; k += 32) sum += expf(x[k] - top);
+        sum = ct_warp_sum(sum);
+        if (lane == 0) {
+            pred[i] = best;
+            conf[i] = 1 / sum;
+        }
+    }
+}
+
+extern "C" ct_accept ct_cuda_argmax_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return c->in[0].desc.dtype == CT_F32 ? ct_accept_yes(0) : ct_accept_no("cuda: logits are not f32");
+}
+extern "C" ct_status ct_cuda_argmax_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    int64_t rows = ct_cuda_numel(&c->out[0].desc);
+    CT_LAUNCH(&argmax_rows, CT_GRID1(ct_blocks(rows * 32)), CT_THREADS, s, (const float *)c->in[0].data, rows,
+              c->attrs.loss.classes, (int32_t *)c->out[0].data, (float *)c->out[1].data);
+    CT_LAUNCHED("argmax");
+}
+
+/* One block counts: batches are small beside everything else of a step. */
+__global__ void sums_kernel(const int32_t *pred, const int32_t *target, const float *loss, int64_t samples, int64_t positions, double *acc)
+{
+    __shared__ double room[CT_THREADS / 32];
+    double right = 0, strings = 0;
+    for (int64_t n = threadIdx.x; n < samples; n += CT_THREADS) {
+        int64_t ok = 0;
+        for (int64_t p = 0; p < positions; p++) ok += pred[n * positions + p] == target[n * positions + p];
+        right += (double)ok;
+        strings += ok == positions;
+    }
+    right = ct_block_sum(right, room);
+    strings = ct_block_sum(strings, room);
+    if (threadIdx.x != 0) return;
+    acc[CT_METRIC_SAMPLES] += (double)samples;
+    acc[CT_METRIC_STRINGS] += strings;
+    acc[CT_METRIC_CHARS] += (double)(samples * positions);
+    acc[CT_METRIC_CHARS_OK] += right;
+    acc[CT_METRIC_LOSS_SUM] += (double)*loss * (double)samples;
+    acc[CT_METRIC_BATCHES] += 1;
+}
+
+extern "C" ct_accept ct_cuda_metric_sums_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return c->in[2].desc.dtype == CT_F32 ? ct_accept_yes(0) : ct_accept_no("cuda: the loss is not f32");
+}
+extern "C" ct_status ct_cuda_metric_sums_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    const int64_t *d = c->in[0].desc.dim;
+    CT_LAUNCH(&sums_kernel, CT_GRID1(1), CT_THREADS, s, (const int32_t *)c->in[0].data, (const int32_t *)c->in[1].data,
+              (const float *)c->in[2].data, d[0], d[1], (double *)c->in[3].data);
+    CT_LAUNCHED("metric_sums");
+}
+
+/* ---- CTC ---- */
+
+/* A warp to a sample: its lanes share the classes of a step, lane 0 merges repeats. */
+__global__ void greedy(const float *logp, const int32_t *lens, int32_t *pred, float *conf, int64_t steps, int64_t samples,
+                       int64_t classes)
+{
+    int lane = (int)threadIdx.x % 32;
+    for (CT_EACH_WARP(n, samples)) {
+        int64_t len = lens ? lens[n] : steps, chars = 0;
+        int before = 0;
+        float most = 0;
+        for (int64_t t = 0; t < len && t < steps; t++) {
+            float top;
+            int best = first_maximum(logp + (t * samples + n) * classes, classes, &top);
+            if (best != 0 && lane == 0) {
+                if (best != before) chars++;
+                most = best != before || top > most ? top : most;
+                pred[n * steps + chars - 1] = best - 1;
+                conf[n * steps + chars - 1] = expf(most);
+            }
+            before = best;
+        }
+        for (; lane == 0 && chars < steps; chars++) {
+            pred[n * steps + chars] = -1;
+            conf[n * steps + chars] = 0;
+        }
+    }
+}
+
+extern "C" ct_accept ct_cuda_ctc_greedy_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return c->in[0].desc.dtype == CT_F32 ? ct_accept_yes(0) : ct_accept_no("cuda: log-probabilities are not f32");
+}
+extern "C" ct_status ct_cuda_ctc_greedy_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    const int64_t *d = c->in[0].desc.dim;
+    CT_LAUNCH(&greedy, CT_GRID1(ct_blocks(d[1] * 32)), CT_THREADS, s, (const float *)c->in[0].data,
+              ct_cuda_has(c, 1) ? (const int32_t *)c->in[1].data : (const int32_t *)NULL, (int32_t *)c->out[0].data,
+              (float *)c->out[1].data, d[0], d[1], d[2]);
+    CT_LAUNCHED("ctc_greedy");
+}
+
+/* Characters before the first -1 of at most n. */
+__device__ static inline int64_t text_length(const int32_t *text, int64_t n)
+{
+    int64_t len = 0;
+    while (len < n && text[len] != -1) len++;
+    return len;
+}
+
+/* Levenshtein distance, row by row of the table: row[j] is that between the characters of a so far and the first j of b. */
+__device__ static int64_t edit_distance(const int32_t *a, int64_t na, const int32_t *b, int64_t nb, int32_t *row)
+{
+    for (int64_t j = 0; j <= nb; j++) row[j] = (int32_t)j;
+    for (int64_t i = 1; i <= na; i++) {
+        int32_t corner = row[0];
+        row[0] = (int32_t)i;
+        for (int64_t j = 1; j <= nb; j++) {
+            int32_t best = corner + (a[i - 1] != b[j - 1]), drop = row[j] + 1, insert = row[j - 1] + 1;
+            if (drop < best) best = drop;
+            if (insert < best) best = insert;
+            corner = row[j];
+            row[j] = best;
+        }
+    }
+    return row[nb];
+}
+
+/* A thread to a sample; one block, so that the sums need no second kernel. rows [samples, columns+1] is room. */
+__global__ void edit_kernel(const int32_t *pred, const int32_t *target, const float *loss, const float *nll, int64_t samples,
+                            int64_t width, int64_t columns, int32_t *rows, double *acc)
+{
+    __shared__ double room[CT_THREADS / 32];
+    double strings = 0, all = 0, right = 0, wrong = 0, infeasible = 0;
+    for (int64_t n = threadIdx.x; n < samples; n += CT_THREADS) {
+        const int32_t *text = pred + n * width, *label = target + n * columns;
+        int64_t chars = text_length(label, columns);
+        int64_t edits = edit_distance(text, text_length(text, width), label, chars, rows + n * (columns + 1));
+        strings += edits == 0;
+        all += (double)chars;
+        right += (double)(chars > edits ? chars - edits : 0);
+        wrong += (double)edits;
+        infeasible += nll && nll[n] == INFINITY;
+    }
+    strings = ct_block_sum(strings, room);
+    all = ct_block_sum(all, room);
+    right = ct_block_sum(right, room);
+    wrong = ct_block_sum(wrong, room);
+    infeasible = ct_block_sum(infeasible, room);
+    if (threadIdx.x != 0) return;
+    acc[CT_METRIC_SAMPLES] += (double)samples;
+    acc[CT_METRIC_STRINGS] += strings;
+    acc[CT_METRIC_CHARS] += all;
+    acc[CT_METRIC_CHARS_OK] += right;
+    acc[CT_METRIC_LOSS_SUM] += (double)*loss * (double)samples;
+    acc[CT_METRIC_BATCHES] += 1;
+    acc[CT_METRIC_EDITS] += wrong;
+    acc[CT_METRIC_INFEASIBLE] += infeasible;
+}
+
+extern "C" ct_accept ct_cuda_edit_sums_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    if (c->in[2].desc.dtype != CT_F32) return ct_accept_no("cuda: the loss is not f32");
+    return ct_accept_yes((size_t)(c->in[1].desc.dim[0] * (c->in[1].desc.dim[1] + 1)) * sizeof(int32_t));
+}
+extern "C" ct_status ct_cuda_edit_sums_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    CT_LAUNCH(&edit_kernel, CT_GRID1(1), CT_THREADS, s, (const int32_t *)c->in[0].data, (const int32_t *)c->in[1].data,
+              (const float *)c->in[2].data, ct_cuda_has(c, 3) ? (const float *)c->in[3].data : (const float *)NULL,
+              c->in[0].desc.dim[0], c->in[0].desc.dim[1], c->in[1].desc.dim[1], (int32_t *)scratch, (double *)c->in[4].data);
+    CT_LAUNCHED("edit_sums");
+}

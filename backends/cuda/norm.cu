@@ -1,0 +1,238 @@
+/* Batch normalisation over the rows of x [M,C] (ref/norm.c has the formulas), fused with the addition and the ReLU behind it.
+ *
+ * Forward: partial sums of x-K and (x-K)^2 with K = the first row, which keeps the difference of large numbers out of the variance;
+ * one small kernel that finishes the statistics; one pass that applies them. Backward: partial sums of dy and dy*xhat, a finish, a
+ * pass for dx and dadd. Partial sums lie in scratch as [parts][2][C]; how rows are cut into parts depends on the shape alone. */
+#include "backends/cuda/columns.cuh"
+
+template <typename T, int V> __global__ void forward_sums(const T *x, int64_t rows, int64_t channels, float *part)
+{
+    int64_t c0 = ct_column<V>();
+    float sum[2][V] = {}, shift[V], v[V];
+    if (c0 < channels) {
+        ct_get_n<T, V>(x + c0, shift);
+        for (CT_EACH_ROW(m, rows)) {
+            ct_get_n<T, V>(x + m * channels + c0, v);
+#pragma unroll
+            for (int k = 0; k < V; k++) {
+                float d = v[k] - shift[k];
+                sum[0][k] += d;
+                sum[1][k] += d * d;
+            }
+        }
+    }
+    ct_write_part<2, V>(sum, c0, channels, part);
+}
+
+template <typename T>
+__global__ void forward_finish(const T *x, const float *part, int64_t parts, int64_t rows, int64_t channels, ct_norm_attrs at,
+                               float *run_mean, float *run_var, float *mean, float *invstd)
+{
+    int64_t c = ct_column<1>();
+    double total[2], n = (double)rows;
+    if (!ct_column_totals<2>(part, parts, channels, total)) return;
+    double d = total[0] / n, m = (double)ct_get(x[c]) + d, square = total[1] - total[0] * d; /* sum of (x-mean)^2 */
+    if (square < 0) square = 0; /* NaN stays */
+    mean[c] = (float)m;
+    invstd[c] = (float)(1 / sqrt(square / n + at.eps));
+    if (!at.update_stats) return;
+    float rm = (float)((1 - at.momentum) * (double)run_mean[c] + at.momentum * m);
+    float rv = (float)((1 - at.momentum) * (double)run_var[c] + at.momentum * (square / (n - 1)));
+    if (!isfinite(rm) || !isfinite(rv)) return; /* no skipped step could undo it */
+    run_mean[c] = rm;
+    run_var[c] = rv;
+}
+
+/* y = gamma*(x-mean)*invstd + beta [+ add] [relu], from the mean and invstd that are stored, so that the backward pass can repeat it
+ * bit for bit. INFER: `scale` holds the running variance instead of invstd. */
+template <typename T, int V, bool INFER>
+__global__ void apply(const T *x, const float *gamma, const float *beta, const float *mean, const float *scale, const T *add,
+                      T *y, int64_t vectors, int64_t channels, float eps, bool relu)
+{
+    for (CT_EACH(i, vectors)) {
+        int64_t at = i * V, c = at % channels;
+        float v[V], a[V] = {};
+        ct_get_n<T, V>(x + at, v);
+        if (add) ct_get_n<T, V>(add + at, a);
+#pragma unroll
+        for (int k = 0; k < V; k++) {
+            float s = INFER ? 1 / sqrtf(scale[c + k] + eps) : scale[c + k];
+            float r = gamma[c + k] * ((v[k] - mean[c + k]) * s) + beta[c + k] + a[k];
+            v[k] = relu && r < 0 ? 0 : r;
+        }
+        ct_put_n<T, V>(y + at, v);
+    }
+}
+
+template <typename T, int V, bool INFER>
+static void launch_apply(ct_stream *s, const ct_call *c, const float *mean, const float *scale)
+{
+    int64_t channels = ct_cuda_cols(&c->in[0].desc), vectors = ct_cuda_numel(&c->in[0].desc) / V;
+    auto k = &apply<T, V, INFER>;
+    CT_LAUNCH(k, CT_GRID1(ct_blocks(vectors)), CT_THREADS, s, (const T *)c->in[0].data, (const float *)c->in[1].data,
+              (const float *)c->in[2].data, mean, scale, ct_cuda_has(c, 5) ? (const T *)c->in[5].data : (const T *)NULL,
+              (T *)c->out[0].data, vectors, channels, (float)c->attrs.norm.eps, c->attrs.norm.act != 0);
+}
+
+/* What shape rules leave open: the storage type of x. Statistics, gamma and beta are f32 then. */
+static ct_accept accept_x(const ct_desc *x, size_t scratch)
+{
+    return ct_cuda_type(x->dtype) ? ct_accept_yes(scratch) : ct_accept_no(CT_CUDA_NO_TYPE);
+}
+
+extern "C" ct_accept ct_cuda_batchnorm_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    const ct_desc *x = &c->in[0].desc;
+    return accept_x(x, ct_part_bytes(x, 2));
+}
+
+template <typename T, int V> static void forward(ct_stream *s, const ct_call *c, float *part)
+{
+    int64_t channels = ct_cuda_cols(&c->in[0].desc), rows = ct_cuda_rows(&c->in[0].desc);
+    int64_t groups = ct_column_groups(channels, V), parts = ct_row_parts(rows, groups);
+    const T *x = (const T *)c->in[0].data;
+    float *mean = (float *)c->out[1].data, *invstd = (float *)c->out[2].data;
+    auto sums = &forward_sums<T, V>;
+    CT_LAUNCH(sums, CT_GRID2(groups, parts), CT_THREADS, s, x, rows, channels, part);
+    auto finish = &forward_finish<T>;
+    CT_LAUNCH(finish, CT_GRID1((channels + CT_LANES - 1) / CT_LANES), CT_THREADS, s, x, (const float *)part, parts, rows, channels,
+              c->attrs.norm, (float *)c->in[3].data, (float *)c->in[4].data, mean, invstd);
+    launch_apply<T, V, false>(s, c, mean, invstd);
+}
+
+extern "C" ct_status ct_cuda_batchnorm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    CT_BY_TYPE(c->in[0].desc.dtype, {
+        if (ct_cuda_cols(&c->in[0].desc) % ct_width<T>::value == 0) forward<T, ct_width<T>::value>(s, c, (float *)scratch);
+        else forward<T, 1>(s, c, (float *)scratch);
+    })
+    CT_LAUNCHED("batchnorm");
+}
+
+extern "C" ct_accept ct_cuda_batchnorm_infer_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept_x(&c->in[0].desc, 0);
+}
+
+extern "C" ct_status ct_cuda_batchnorm_infer_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    const float *mean = (const float *)c->in[3].data, *var = (const float *)c->in[4].data;
+    CT_BY_TYPE(c->in[0].desc.dtype, {
+        bool wide = ct_cuda_cols(&c->in[0].desc) % ct_width<T>::value == 0, given = c->attrs.norm.given_invstd != 0;
+        if (given && wide) launch_apply<T, ct_width<T>::value, false>(s, c, mean, var); /* var is invstd then */
+        else if (given) launch_apply<T, 1, false>(s, c, mean, var);
+        else if (wide) launch_apply<T, ct_width<T>::value, true>(s, c, mean, var);
+        else launch_apply<T, 1, true>(s, c, mean, var);
+    })
+    CT_LAUNCHED("batchnorm_infer");
+}
+
+/* ---- backward ---- */
+
+/* V values of dy, zero where the ReLU was closed. */
+template <typename T, int V> __device__ static inline void masked(const T *dy, const T *y, int64_t at, float g[V])
+{
+    ct_get_n<T, V>(dy + at, g);
+    if (!y) return;
+    float o[V];
+    ct_get_n<T, V>(y + at, o);
+#pragma unroll
+    for (int k = 0; k < V; k++)
+        if (!(o[k] > 0)) g[k] = 0;
+}
+
+template <typename T, int V>
+__global__ void backward_sums(const T *dy, const T *x, const T *y, const float *mean, const float *invstd, int64_t rows,
+                              int64_t channels, float *part)
+{
+    int64_t c0 = ct_column<V>();
+    float sum[2][V] = {}, v[V], g[V], mu[V], is[V];
+    if (c0 < channels) {
+#pragma unroll
+        for (int k = 0; k < V; k++) {
+            mu[k] = mean[c0 + k];
+            is[k] = invstd[c0 + k];
+        }
+        for (CT_EACH_ROW(m, rows)) {
+            int64_t at = m * channels + c0;
+            masked<T, V>(dy, y, at, g);
+            ct_get_n<T, V>(x + at, v);
+#pragma unroll
+            for (int k = 0; k < V; k++) {
+                sum[0][k] += g[k];
+                sum[1][k] += g[k] * ((v[k] - mu[k]) * is[k]);
+            }
+        }
+    }
+    ct_write_part<2, V>(sum, c0, channels, part);
+}
+
+__global__ void backward_finish(const float *part, int64_t parts, int64_t channels, float *dgamma, float *dbeta)
+{
+    int64_t c = ct_column<1>();
+    double total[2];
+    if (!ct_column_totals<2>(part, parts, channels, total)) return;
+    dbeta[c] = (float)total[0];
+    dgamma[c] = (float)total[1];
+}
+
+/* dx = gamma*invstd*(dy - dbeta/M - xhat*dgamma/M); dadd = masked dy. dx may lie on dy. */
+template <typename T, int V>
+__global__ void backward_apply(const T *dy, const T *x, const T *y, const float *gamma, const float *mean, const float *invstd,
+                               const float *dgamma, const float *dbeta, T *dx, T *dadd, int64_t vectors, int64_t channels,
+                               float inv_rows)
+{
+    for (CT_EACH(i, vectors)) {
+        int64_t at = i * V, c = at % channels;
+        float g[V], v[V];
+        masked<T, V>(dy, y, at, g);
+        ct_get_n<T, V>(x + at, v);
+#pragma unroll
+        for (int k = 0; k < V; k++) {
+            float is = invstd[c + k], xhat = (v[k] - mean[c + k]) * is;
+            v[k] = gamma[c + k] * is * (g[k] - dbeta[c + k] * inv_rows - xhat * (dgamma[c + k] * inv_rows));
+        }
+        ct_put_n<T, V>(dx + at, v);
+        if (dadd) ct_put_n<T, V>(dadd + at, g);
+    }
+}
+
+template <typename T, int V> static void backward(ct_stream *s, const ct_call *c, float *part)
+{
+    int64_t channels = ct_cuda_cols(&c->in[0].desc), rows = ct_cuda_rows(&c->in[0].desc), vectors = rows * channels / V;
+    int64_t groups = ct_column_groups(channels, V), parts = ct_row_parts(rows, groups);
+    const T *dy = (const T *)c->in[0].data, *x = (const T *)c->in[1].data;
+    const T *y = c->attrs.norm.act ? (const T *)c->in[5].data : (const T *)NULL;
+    const float *gamma = (const float *)c->in[2].data, *mean = (const float *)c->in[3].data,
+                *invstd = (const float *)c->in[4].data;
+    float *dgamma = (float *)c->out[1].data, *dbeta = (float *)c->out[2].data;
+    T *dadd = c->nout > 3 && ct_present(&c->out[3]) ? (T *)c->out[3].data : (T *)NULL;
+    auto sums = &backward_sums<T, V>;
+    CT_LAUNCH(sums, CT_GRID2(groups, parts), CT_THREADS, s, dy, x, y, mean, invstd, rows, channels, part);
+    CT_LAUNCH(&backward_finish, CT_GRID1((channels + CT_LANES - 1) / CT_LANES), CT_THREADS, s, (const float *)part, parts, channels,
+              dgamma, dbeta);
+    auto apply = &backward_apply<T, V>;
+    CT_LAUNCH(apply, CT_GRID1(ct_blocks(vectors)), CT_THREADS, s, dy, x, y, gamma, mean, invstd, (const float *)dgamma,
+              (const float *)dbeta, (T *)c->out[0].data, dadd, vectors, channels, 1.0f / (float)rows);
+}
+
+extern "C" ct_accept ct_cuda_batchnorm_bwd_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept_x(&c->in[0].desc, ct_part_bytes(&c->in[0].desc, 2));
+}
+
+extern "C" ct_status ct_cuda_batchnorm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    CT_BY_TYPE(c->in[0].desc.dtype, {
+        if (ct_cuda_cols(&c->in[0].desc) % ct_width<T>::value == 0) backward<T, ct_width<T>::value>(s, c, (float *)scratch);
+        else backward<T, 1>(s, c, (float *)scratch);
+    })
+    CT_LAUNCHED("batchnorm_bwd");
+}

@@ -1,0 +1,203 @@
+/* Optimizer operators over flat ranges [n] f32, with the arithmetic of ops/math that every backend shares. The step state f64[16]
+ * lives on the device: no operator needs the host to know the learning rate, the loss scale or whether the step counts. */
+#include "backends/cuda/dev.cuh"
+#include "ops/math/optim_math.h"
+#include "ops/math/schedule_math.h"
+
+enum { NORM_PARTS = 512 };
+
+static ct_accept accept_f32(const ct_call *c)
+{
+    for (int i = 0; i + 1 < c->nin; i++)
+        if (c->in[i].desc.dtype != CT_F32) return ct_accept_no("cuda: optimizer ranges are f32");
+    return ct_accept_yes(0);
+}
+
+static double *state_of(const ct_call *c) { return (double *)c->in[c->nin - 1].data; }
+
+/* ---- on the state alone: one thread ---- */
+
+__global__ void lr_schedule(ct_schedule_attrs a, double *state) { state[CT_STATE_LR] = ct_schedule_lr(&a, state[CT_STATE_STEP]); }
+__global__ void step_end(ct_optim_attrs a, double *state) { ct_step_end(&a, state); }
+__global__ void next_draw(double *state) { state[CT_STATE_DRAWS] += 1; }
+
+extern "C" ct_accept ct_cuda_lr_schedule_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    (void)c;
+    return ct_accept_yes(0);
+}
+extern "C" ct_status ct_cuda_lr_schedule_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    CT_LAUNCH(&lr_schedule, CT_GRID1(1), 1, s, c->attrs.schedule, state_of(c));
+    CT_LAUNCHED("lr_schedule");
+}
+extern "C" ct_accept ct_cuda_step_end_accept(const ct_device *dev, const ct_call *c)
+{
+    return ct_cuda_lr_schedule_accept(dev, c);
+}
+extern "C" ct_status ct_cuda_step_end_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    CT_LAUNCH(&step_end, CT_GRID1(1), 1, s, c->attrs.optim, state_of(c));
+    CT_LAUNCHED("step_end");
+}
+extern "C" ct_accept ct_cuda_next_draw_accept(const ct_device *dev, const ct_call *c)
+{
+    return ct_cuda_lr_schedule_accept(dev, c);
+}
+extern "C" ct_status ct_cuda_next_draw_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    CT_LAUNCH(&next_draw, CT_GRID1(1), 1, s, state_of(c));
+    CT_LAUNCHED("next_draw");
+}
+
+/* ---- grad_norm: sums of squares of NORM_PARTS interleaved parts, then one block adds them. A NaN or infinity shows in the sum; a
+ * sum of f64 squares of f32 numbers cannot overflow. ---- */
+
+__global__ void square_sums(const float *g, int64_t n, double *part)
+{
+    __shared__ double room[CT_THREADS / 32];
+    double sum = 0;
+    for (CT_EACH(i, (n + 3) / 4)) {
+        if (4 * i + 4 <= n) {
+            float v[4];
+            ct_get_n<float, 4>(g + 4 * i, v);
+            for (int k = 0; k < 4; k++) sum += (double)v[k] * (double)v[k];
+        } else {
+            for (int64_t k = 4 * i; k < n; k++) sum += (double)g[k] * (double)g[k];
+        }
+    }
+    sum = ct_block_sum(sum, room);
+    if (threadIdx.x == 0) part[blockIdx.x] = sum;
+}
+
+__global__ void norm_finish(const double *part, double max_norm, double *state)
+{
+    __shared__ double room[CT_THREADS / 32];
+    double sum = 0;
+    for (int i = (int)threadIdx.x; i < NORM_PARTS; i += CT_THREADS) sum += part[i];
+    sum = ct_block_sum(sum, room);
+    if (threadIdx.x == 0) ct_grad_norm_finish(max_norm, sum, isfinite(sum), state);
+}
+
+extern "C" ct_accept ct_cuda_grad_norm_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    ct_accept a = accept_f32(c);
+    if (a.ok) a.scratch = NORM_PARTS * sizeof(double);
+    return a;
+}
+extern "C" ct_status ct_cuda_grad_norm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    CT_LAUNCH(&square_sums, CT_GRID1(NORM_PARTS), CT_THREADS, s, (const float *)c->in[0].data, ct_cuda_numel(&c->in[0].desc),
+              (double *)scratch);
+    CT_LAUNCH(&norm_finish, CT_GRID1(1), CT_THREADS, s, (const double *)scratch, c->attrs.optim.max_norm, state_of(c));
+    CT_LAUNCHED("grad_norm");
+}
+
+/* ---- updates ---- */
+
+__global__ void adamw(float *p, const float *g, float *m, float *v, const double *state, int64_t n, ct_optim_attrs a)
+{
+    __shared__ ct_adam_coef_f32 shared_coef;
+    __shared__ int skip;
+    if (threadIdx.x == 0) {
+        ct_adam_coef wide = ct_adam_coefficients(&a, state); /* two pow() in f64: once for a block */
+        shared_coef = ct_adam_narrow(&wide);
+        skip = ct_step_skipped(state);
+    }
+    __syncthreads();
+    if (skip) return;
+    ct_adam_coef_f32 coef = shared_coef;
+    for (CT_EACH(i, (n + 3) / 4)) {
+        int64_t at = 4 * i;
+        if (at + 4 <= n) {
+            float pv[4], gv[4], mv[4], vv[4];
+            ct_get_n<float, 4>(p + at, pv);
+            ct_get_n<float, 4>(g + at, gv);
+            ct_get_n<float, 4>(m + at, mv);
+            ct_get_n<float, 4>(v + at, vv);
+#pragma unroll
+            for (int k = 0; k < 4; k++) ct_adam_f32(&coef, gv[k], &pv[k], &mv[k], &vv[k]);
+            ct_put_n<float, 4>(p + at, pv);
+            ct_put_n<float, 4>(m + at, mv);
+            ct_put_n<float, 4>(v + at, vv);
+        } else {
+            for (int64_t k = at; k < n; k++) ct_adam_f32(&coef, g[k], p + k, m + k, v + k);
+        }
+    }
+}
+
+/* Blocks of an update: few enough that the coefficients of each are not what it costs. */
+static int64_t update_blocks(int64_t n)
+{
+    int64_t b = ct_blocks(n / 4 + 1);
+    return b > 2048 ? 2048 : b;
+}
+
+extern "C" ct_accept ct_cuda_adamw_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept_f32(c);
+}
+extern "C" ct_status ct_cuda_adamw_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    int64_t n = ct_cuda_numel(&c->in[0].desc);
+    CT_LAUNCH(&adamw, CT_GRID1(update_blocks(n)), CT_THREADS, s, (float *)c->in[0].data, (const float *)c->in[1].data,
+              (float *)c->in[2].data, (float *)c->in[3].data, (const double *)state_of(c), n, c->attrs.optim);
+    CT_LAUNCHED("adamw");
+}
+
+__global__ void sgd(float *p, const float *g, float *buf, const double *state, int64_t n, ct_optim_attrs a)
+{
+    if (ct_step_skipped(state)) return;
+    ct_sgd_coef coef = ct_sgd_coefficients(&a, state);
+    for (CT_EACH(i, n)) ct_sgd_f32(&coef, g[i], p + i, buf + i);
+}
+
+extern "C" ct_accept ct_cuda_sgd_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept_f32(c);
+}
+extern "C" ct_status ct_cuda_sgd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    int64_t n = ct_cuda_numel(&c->in[0].desc);
+    CT_LAUNCH(&sgd, CT_GRID1(update_blocks(4 * n)), CT_THREADS, s, (float *)c->in[0].data, (const float *)c->in[1].data,
+              (float *)c->in[2].data, (const double *)state_of(c), n, c->attrs.optim);
+    CT_LAUNCHED("sgd");
+}
+
+__global__ void ema(float *shadow, const float *src, const double *state, int64_t n, ct_optim_attrs a)
+{
+    if (ct_step_skipped(state)) return;
+    double d = ct_ema_decay(&a, state);
+    float keep = (float)d, take = (float)(1 - d);
+    for (CT_EACH(i, n)) shadow[i] = ct_ema_f32(keep, take, shadow[i], src[i]);
+}
+
+extern "C" ct_accept ct_cuda_ema_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept_f32(c);
+}
+extern "C" ct_status ct_cuda_ema_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    int64_t n = ct_cuda_numel(&c->in[0].desc);
+    CT_LAUNCH(&ema, CT_GRID1(update_blocks(4 * n)), CT_THREADS, s, (float *)c->in[0].data, (const float *)c->in[1].data,
+              (const double *)state_of(c), n, c->attrs.optim);
+    CT_LAUNCHED("ema");
+}

@@ -1,0 +1,54 @@
+# The CUDA backend: a plug-in, so that the program itself needs no CUDA library. Built with --with-cuda.
+cuda_sources = \
+	backends/cuda/activation.cu backends/cuda/backend.c backends/cuda/columns.cuh backends/cuda/conv.cu backends/cuda/ctc.cu backends/cuda/cuda.h \
+	backends/cuda/dev.cuh backends/cuda/dnn.c backends/cuda/dnn_plan.c backends/cuda/dnn_plan.h backends/cuda/elementwise.cu \
+	backends/cuda/image.cu backends/cuda/impls.def backends/cuda/libs.h backends/cuda/linear.cu backends/cuda/loss.cu \
+	backends/cuda/lt.c backends/cuda/metric.cu backends/cuda/norm.cu backends/cuda/optim.cu backends/cuda/pool.cu backends/cuda/sequence.cu \
+	backends/cuda/softmax.cu
+EXTRA_DIST += $(cuda_sources) backends/cuda/nvcc.sh tests/check_cuda_plans.c
+
+if HAVE_CUDA
+pkglib_LTLIBRARIES += captrain-cuda.la
+captrain_cuda_la_SOURCES = $(cuda_sources)
+captrain_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+captrain_cuda_la_LDFLAGS = -module -avoid-version -shared $(CUDA_LDFLAGS)
+captrain_cuda_la_LIBADD = $(CUDA_LIBS) -lstdc++
+captrain_cuda_la_LINK = $(LIBTOOL) $(AM_V_lt) --tag=CC $(AM_LIBTOOLFLAGS) --mode=link $(CC) $(AM_CFLAGS) $(CFLAGS) \
+	$(captrain_cuda_la_LDFLAGS) $(LDFLAGS) -o $@
+
+# Plans of cuDNN for cards that are not here.
+check_PROGRAMS += tests/check_cuda_plans
+tests_check_cuda_plans_SOURCES = tests/check_cuda_plans.c backends/cuda/dnn_plan.c
+tests_check_cuda_plans_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_check_cuda_plans_LDFLAGS = $(CUDA_LDFLAGS)
+tests_check_cuda_plans_LDADD = $(CT_TEST_LIBS) $(CUDA_LIBS)
+endif
+
+# Kernels are compiled by nvcc, whose lists of used headers stand in .nvd files. What is asked of nvcc and what of libtool is
+# spelled out here because automake knows no such language.
+SUFFIXES += .cu
+ct_nvcc_v = $(ct_nvcc_v_@AM_V@)
+ct_nvcc_v_ = $(ct_nvcc_v_@AM_DEFAULT_V@)
+ct_nvcc_v_0 = @echo "  NVCC    " $@;
+ct_nvcc_v_1 =
+.cu.lo:
+	$(ct_nvcc_v)$(MKDIR_P) $(@D) && $(LIBTOOL) $(AM_V_lt) --tag=CXX $(AM_LIBTOOLFLAGS) --mode=compile \
+		$(SHELL) $(top_srcdir)/backends/cuda/nvcc.sh $(NVCC) $(DEFS) $(AM_CPPFLAGS) $(CPPFLAGS) $(CT_NVCCFLAGS) $(NVCCFLAGS) \
+		-MMD -MP -MT $@ -MF $(@D)/$(*F).nvd -c -o $@ $<
+.cu.o:
+	$(ct_nvcc_v)$(MKDIR_P) $(@D) && $(SHELL) $(top_srcdir)/backends/cuda/nvcc.sh $(NVCC) $(DEFS) $(AM_CPPFLAGS) $(CPPFLAGS) \
+		$(CT_NVCCFLAGS) $(NVCCFLAGS) -MMD -MP -MT $@ -MF $(@D)/$(*F).nvd -c -o $@ $<
+-include backends/cuda/*.nvd
+cuda-clean:
+	rm -f backends/cuda/*.nvd
+.PHONY: cuda-clean
+
+# The same kernels on an emulated card, for machines without one.
+check_LTLIBRARIES += tests/emulate/captrain-cuda.la
+tests_emulate_captrain_cuda_la_SOURCES = \
+	tests/emulate/backend.c tests/emulate/cuda_runtime_api.h tests/emulate/emulate.h tests/emulate/kernels.cpp tests/emulate/runtime.cpp
+tests_emulate_captrain_cuda_la_CPPFLAGS = -I$(top_srcdir)/tests/emulate $(AM_CPPFLAGS) -DCT_CUDA_EMULATE
+tests_emulate_captrain_cuda_la_CXXFLAGS = -std=c++17 -O2 -g -Wall -Wextra -Wno-unknown-pragmas
+tests_emulate_captrain_cuda_la_LDFLAGS = -module -avoid-version -rpath /nowhere
+dist_check_SCRIPTS += tests/sh/cuda_emulated.sh
+EXTRA_DIST += tests/emulate/devices/a100.json tests/emulate/devices/h200.json tests/emulate/devices/rtx5090.json

@@ -1,0 +1,77 @@
+/* CUDA kernels as plain C++: the threads of a block are fibers of one host thread, blocks run one after another.
+ *
+ * A fiber runs until it ends or meets a barrier; when all that are left have met it, they go on. Warps work the same way with 32
+ * fibers. So a kernel whose threads reach different barriers, or whose result hangs on the order of threads between two barriers
+ * (threads run in falling order here, not in rising order), is found by the operator tests. Not seen here: the memory model of real
+ * cards, alignment faults, limits of registers and shared memory. */
+#ifndef CT_EMULATE_H
+#define CT_EMULATE_H
+
+#include <stdint.h>
+#include <string.h>
+
+#include <functional>
+
+#include "cuda_runtime_api.h"
+
+#define __global__ static
+#define __device__
+#define __host__
+#define __forceinline__ inline
+#define __shared__ static
+
+struct emu_dim { unsigned x, y, z; };
+struct dim3 {
+    unsigned x, y, z;
+    dim3(unsigned a = 1, unsigned b = 1, unsigned c = 1) : x(a), y(b), z(c) {}
+};
+extern emu_dim threadIdx, blockIdx, blockDim, gridDim;
+
+void __syncthreads();
+void __syncwarp(unsigned mask = 0xffffffffu);
+/* Every lane of the warp gives 8 bytes and gets those of lane `from`. */
+uint64_t emu_exchange(uint64_t mine, int from);
+int emu_lane();
+
+template <typename T> static inline T __shfl_sync(unsigned, T v, int from)
+{
+    uint64_t bits = 0;
+    memcpy(&bits, &v, sizeof v);
+    bits = emu_exchange(bits, from & 31);
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+template <typename T> static inline T __shfl_xor_sync(unsigned mask, T v, int d) { return __shfl_sync(mask, v, emu_lane() ^ d); }
+template <typename T> static inline T __shfl_up_sync(unsigned mask, T v, int d)
+{
+    int from = emu_lane() - d;
+    return __shfl_sync(mask, v, from < 0 ? emu_lane() : from);
+}
+template <typename T> static inline T __shfl_down_sync(unsigned mask, T v, int d)
+{
+    int from = emu_lane() + d;
+    return __shfl_sync(mask, v, from > 31 ? emu_lane() : from);
+}
+
+static inline float __uint_as_float(unsigned u)
+{
+    float f;
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+float emu_half_to_float(uint16_t h);
+uint16_t emu_float_to_half(float f);
+
+/* Runs body once for every thread of every block. A capture in progress keeps it instead. */
+void emu_launch(cudaStream_t s, dim3 grid, unsigned threads, std::function<void()> body);
+
+#define CT_LAUNCH(kernel, blocks, threads, stream, ...) \
+    emu_launch((stream)->s, (blocks), (unsigned)(threads), emu_bind((kernel), __VA_ARGS__))
+template <typename F, typename... A> static inline std::function<void()> emu_bind(F f, A... a)
+{
+    return [=]() { f(a...); };
+}
+#define CT_GRID1(x) dim3((unsigned)(x))
+#define CT_GRID2(x, y) dim3((unsigned)(x), (unsigned)(y))
+
+#endif

@@ -1,0 +1,51 @@
+/* Every kernel file of the CUDA backend, compiled as C++ against the emulator. Each gets a namespace of its own, because in the real
+ * build each is a translation unit of its own; what they include is included here first, outside. */
+#include <string.h>
+
+#include "backends/cuda/columns.cuh"
+#include "base/philox.h"
+#include "ops/math/dropout_math.h"
+#include "ops/math/image_math.h"
+#include "ops/math/lstm_math.h"
+#include "ops/math/optim_math.h"
+#include "ops/math/schedule_math.h"
+
+namespace activation {
+#include "backends/cuda/activation.cu"
+}
+namespace conv {
+#include "backends/cuda/conv.cu"
+}
+namespace ctc {
+#include "backends/cuda/ctc.cu"
+}
+namespace elementwise {
+#include "backends/cuda/elementwise.cu"
+}
+namespace image {
+#include "backends/cuda/image.cu"
+}
+namespace linear {
+#include "backends/cuda/linear.cu"
+}
+namespace loss {
+#include "backends/cuda/loss.cu"
+}
+namespace metric {
+#include "backends/cuda/metric.cu"
+}
+namespace norm {
+#include "backends/cuda/norm.cu"
+}
+namespace optim {
+#include "backends/cuda/optim.cu"
+}
+namespace pool {
+#include "backends/cuda/pool.cu"
+}
+namespace sequence {
+#include "backends/cuda/sequence.cu"
+}
+namespace softmax {
+#include "backends/cuda/softmax.cu"
+}

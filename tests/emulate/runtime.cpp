@@ -1,0 +1,259 @@
+/* The emulated CUDA runtime: memory, streams, graphs, and the fibers kernels run on. */
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <ucontext.h>
+
+#include <vector>
+
+#include "emulate.h"
+
+emu_dim threadIdx, blockIdx, blockDim, gridDim;
+
+/* ---- fibers ---- */
+
+enum { STACK = 64 << 10, MAX_THREADS = 1024 };
+enum fiber_state { READY, AT_BLOCK, AT_WARP, DONE };
+
+static void die(const char *why)
+{
+    fprintf(stderr, "emulated kernel: %s\n", why);
+    abort();
+}
+
+/* A fiber lives on: when its thread of one block is done, it waits to be that thread of the next. Its first start goes through
+ * swapcontext, every other switch through _setjmp and _longjmp, which leave the signal mask alone and so need no system call. */
+struct fiber {
+    jmp_buf at;
+    char *stack;
+    fiber_state state;
+    uint64_t slot;
+};
+static fiber fibers[MAX_THREADS];
+static jmp_buf scheduler;
+static unsigned running, count;
+static const std::function<void()> *kernel;
+
+static void wait_as(fiber_state state)
+{
+    unsigned me = running;
+    fibers[me].state = state;
+    if (_setjmp(fibers[me].at) == 0) _longjmp(scheduler, 1);
+}
+
+static void enter()
+{
+    for (;;) {
+        (*kernel)();
+        wait_as(DONE);
+    }
+}
+
+/* Lets fiber i run until it waits. */
+static void resume(unsigned i)
+{
+    static ucontext_t context, unused;
+    fiber *f = &fibers[i];
+    running = i;
+    threadIdx.x = i;
+    if (_setjmp(scheduler) != 0) return;
+    if (f->stack) _longjmp(f->at, 1);
+    f->stack = (char *)malloc(STACK);
+    if (!f->stack) die("no memory for a stack");
+    getcontext(&context);
+    context.uc_stack.ss_sp = f->stack;
+    context.uc_stack.ss_size = STACK;
+    context.uc_link = NULL;
+    makecontext(&context, enter, 0);
+    swapcontext(&unused, &context);
+}
+
+void __syncthreads() { wait_as(AT_BLOCK); }
+void __syncwarp(unsigned) { wait_as(AT_WARP); }
+int emu_lane() { return (int)(running % 32); }
+
+uint64_t emu_exchange(uint64_t mine, int from)
+{
+    unsigned me = running;
+    fibers[me].slot = mine;
+    wait_as(AT_WARP);
+    uint64_t got = fibers[me / 32 * 32 + (unsigned)from].slot;
+    wait_as(AT_WARP); /* nobody gives anew before all have taken */
+    return got;
+}
+
+/* Warps whose 32 fibers all wait go on; then the block, if all of it waits. False when every fiber is done. */
+static bool release()
+{
+    bool any = false, left = false;
+    for (unsigned w = 0; w < count; w += 32) {
+        unsigned end = w + 32 < count ? w + 32 : count, at = 0, done = 0;
+        for (unsigned i = w; i < end; i++) {
+            at += fibers[i].state == AT_WARP;
+            done += fibers[i].state == DONE;
+        }
+        left |= done < end - w;
+        if (at == 0) continue;
+        if (at + done != end - w) continue;
+        if (done) die("a thread has left while its warp exchanges");
+        for (unsigned i = w; i < end; i++) fibers[i].state = READY;
+        any = true;
+    }
+    if (any || !left) return left;
+    unsigned done = 0;
+    for (unsigned i = 0; i < count; i++) {
+        if (fibers[i].state == AT_WARP) die("threads of one warp wait at different barriers");
+        done += fibers[i].state == DONE;
+    }
+    if (done) die("a thread has left while its block waits at __syncthreads");
+    for (unsigned i = 0; i < count; i++) fibers[i].state = READY;
+    return true;
+}
+
+static void run_block()
+{
+    for (unsigned i = 0; i < count; i++) fibers[i].state = READY;
+    do
+        for (unsigned i = count; i-- > 0;)
+            if (fibers[i].state == READY) resume(i);
+    while (release());
+}
+
+static void run_kernel(dim3 grid, unsigned threads, const std::function<void()> &body)
+{
+    if (threads > MAX_THREADS) die("more than 1024 threads in a block");
+    kernel = &body;
+    count = threads;
+    blockDim = { threads, 1, 1 };
+    gridDim = { grid.x, grid.y, grid.z };
+    for (unsigned y = 0; y < grid.y; y++)
+        for (unsigned x = 0; x < grid.x; x++) {
+            blockIdx = { x, y, 0 };
+            run_block();
+        }
+}
+
+/* ---- streams, graphs: a capture is a list of what was to be run ---- */
+
+typedef std::vector<std::function<void()>> work_list;
+struct emu_stream { work_list *capture; };
+struct emu_event { int unused; };
+struct emu_graph { work_list work; };
+struct emu_graph_exec { work_list work; };
+
+static void submit(cudaStream_t s, std::function<void()> work)
+{
+    if (s && s->capture) s->capture->push_back(work);
+    else work();
+}
+
+void emu_launch(cudaStream_t s, dim3 grid, unsigned threads, std::function<void()> body)
+{
+    if (grid.x == 0 || grid.y == 0 || grid.y > 65535 || threads == 0) die("a grid that CUDA refuses");
+    submit(s, [=]() { run_kernel(grid, threads, body); });
+}
+
+extern "C" {
+
+static const size_t memory = (size_t)4 << 30;
+
+cudaError_t cudaGetDeviceCount(int *n) { return *n = 1, cudaSuccess; }
+cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int)
+{
+    memset(p, 0, sizeof *p);
+    strcpy(p->name, "emulated card");
+    p->totalGlobalMem = memory;
+    p->major = 9;
+    p->multiProcessorCount = 2;
+    return cudaSuccess;
+}
+cudaError_t cudaDeviceGetPCIBusId(char *bus, int size, int) { return snprintf(bus, (size_t)size, "0000:00:00.0"), cudaSuccess; }
+cudaError_t cudaDriverGetVersion(int *v) { return *v = 13000, cudaSuccess; }
+cudaError_t cudaRuntimeGetVersion(int *v) { return *v = 13000, cudaSuccess; }
+cudaError_t cudaSetDevice(int) { return cudaSuccess; }
+cudaError_t cudaMemGetInfo(size_t *available, size_t *total) { return *available = *total = memory, cudaSuccess; }
+cudaError_t cudaMalloc(void **p, size_t bytes)
+{
+    *p = bytes > memory ? NULL : aligned_alloc(256, (bytes + 255) & ~(size_t)255);
+    return *p ? cudaSuccess : cudaErrorMemoryAllocation;
+}
+cudaError_t cudaFree(void *p) { return free(p), cudaSuccess; }
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind, cudaStream_t s)
+{
+    submit(s, [=]() { memmove(dst, src, bytes); });
+    return cudaSuccess;
+}
+cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t s)
+{
+    submit(s, [=]() { memset(dst, value, bytes); });
+    return cudaSuccess;
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned) { return *s = new emu_stream(), cudaSuccess; }
+cudaError_t cudaStreamDestroy(cudaStream_t s) { return delete s, cudaSuccess; }
+cudaError_t cudaStreamSynchronize(cudaStream_t s) { return s->capture ? cudaErrorInvalidValue : cudaSuccess; }
+cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned) { return *e = new emu_event(), cudaSuccess; }
+cudaError_t cudaEventDestroy(cudaEvent_t e) { return delete e, cudaSuccess; }
+cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaStreamBeginCapture(cudaStream_t s, enum cudaStreamCaptureMode)
+{
+    if (s->capture) return cudaErrorInvalidValue;
+    s->capture = new work_list();
+    return cudaSuccess;
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph)
+{
+    if (!s->capture) return cudaErrorInvalidValue;
+    *graph = new emu_graph{ *s->capture };
+    delete s->capture;
+    s->capture = NULL;
+    return cudaSuccess;
+}
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long)
+{
+    *exec = new emu_graph_exec{ graph->work };
+    return cudaSuccess;
+}
+cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t s)
+{
+    for (size_t i = 0; i < exec->work.size(); i++) submit(s, exec->work[i]);
+    return cudaSuccess;
+}
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) { return delete exec, cudaSuccess; }
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return delete graph, cudaSuccess; }
+cudaError_t cudaPeekAtLastError(void) { return cudaSuccess; }
+cudaError_t cudaGetLastError(void) { return cudaSuccess; }
+const char *cudaGetErrorString(cudaError_t e) { return e == cudaErrorMemoryAllocation ? "out of memory" : "an emulated error"; }
+const char *cudaGetErrorName(cudaError_t) { return "cudaErrorEmulated"; }
+}
+
+/* ---- IEEE binary16 ---- */
+
+float emu_half_to_float(uint16_t h)
+{
+    unsigned sign = (unsigned)(h >> 15) << 31, exponent = h >> 10 & 31, mantissa = h & 1023u;
+    if (exponent == 31) return __uint_as_float(sign | 0x7f800000u | mantissa << 13);
+    if (exponent) return __uint_as_float(sign | (exponent + 112) << 23 | mantissa << 13);
+    float v = (float)mantissa * 0x1p-24f;
+    return sign ? -v : v;
+}
+
+uint16_t emu_float_to_half(float f)
+{
+    unsigned u;
+    memcpy(&u, &f, sizeof u);
+    uint16_t sign = (uint16_t)(u >> 16 & 0x8000u);
+    u &= 0x7fffffffu;
+    if (u > 0x7f800000u) return sign | 0x7e00;
+    if (u >= 0x477ff000u) return sign | 0x7c00; /* rounds beyond 65504 */
+    if (u < 0x38800000u) {                      /* subnormal: a multiple of 2^-24 */
+        float v;
+        memcpy(&v, &u, sizeof v);
+        v = v * 0x1p24f + 0x1p23f; /* rounds to nearest even at the last place of 2^23 */
+        memcpy(&u, &v, sizeof u);
+        return (uint16_t)(sign | (u & 0x7fffffu));
+    }
+    u += 0xfffu + (u >> 13 & 1);
+    return (uint16_t)(sign | (u - 0x38000000u) >> 13);
+}
