@@ -29,6 +29,8 @@ typedef struct ct_device_opts {
     bool exact;         /* only implementations with CT_IMPL_EXACT or better */
     bool deterministic; /* same bits for any number of threads */
     bool reference;     /* only implementations with CT_IMPL_REFERENCE */
+    const struct ct_choices *choices; /* dispatch: implementations measured to be fastest, by call (exec/exec.h); NULL: the table's
+                                         order decides. Not for backends */
 } ct_device_opts;
 
 typedef struct ct_device_info {

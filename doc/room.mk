@@ -1,5 +1,10 @@
-dist_doc_DATA += doc/performance.md
-EXTRA_DIST += doc/report.png
+dist_doc_DATA += doc/generator.md doc/models.md doc/performance.md doc/portability.md doc/weights.md
+EXTRA_DIST += doc/report.png doc/text-styles.png
+
+recipesdir = $(docdir)/recipes
+dist_recipes_DATA = doc/recipes/finetune.md
+dist_examples_DATA += examples/finetune-pretrain.yaml examples/finetune.yaml
+dist_examples_SCRIPTS = examples/finetune.sh
 
 # The manual page is printed by the program itself, from the tables its parser reads.
 if !CROSS_COMPILING

@@ -53,7 +53,8 @@ typedef struct ct_train_opts {
     size_t nsets;
     const char *out;             /* run directory; NULL: runs/<date>-<name> */
     bool resume;                 /* continue the run in `out` */
-    const char *init;            /* model file whose weights are the start; NULL: drawn from train.seed */
+    const char *init;            /* model file whose weights are the start, its last layer by character; NULL: drawn from train.seed */
+    const char *tune;            /* over train.tune when given: file that ct_run_tune wrote */
 } ct_train_opts;
 
 typedef struct ct_train_result {
@@ -61,6 +62,7 @@ typedef struct ct_train_result {
     char report[4096];           /* report.html in it */
     char model[4096];            /* best checkpoint */
     double string_accuracy, char_accuracy; /* of the best model on the validation set, 0..1; -1 without one */
+    double cer;                  /* character error rate there: edits per character of the labels; -1 without one */
     int64_t epochs, steps;
     double seconds, samples_per_s;
     int64_t peak_bytes;          /* planned */
@@ -78,6 +80,8 @@ typedef struct ct_eval_opts {
     ct_common common;
     const char *model, *data;    /* model file; folder of labelled images, or synth:text */
     int64_t batch;               /* 0: 64 */
+    const char *decoder;         /* "greedy" (NULL), or "beam" for models with CTC */
+    int64_t beam_width;          /* 0: 10 */
     bool json;
 } ct_eval_opts;
 /* Scores a model on labelled images and prints a table, or JSON, to `to`. */
@@ -88,6 +92,8 @@ typedef struct ct_predict_opts {
     ct_common common;
     const char *model;
     const char *const *files; size_t nfiles; /* images */
+    const char *decoder;         /* as in ct_eval_opts */
+    int64_t beam_width;
     bool json;
 } ct_predict_opts;
 /* Prints a line per file: name, text, confidence. A file that cannot be read is reported there, the others are still done; then CT_EDATA. */
@@ -98,12 +104,14 @@ typedef struct ct_gen_opts {
     const char *out;
     int64_t count;
     uint64_t seed;               /* image i is a function of (seed, i) */
-    const char *style;           /* NULL: "simple"; "list" prints the styles to `to` and makes nothing */
+    const char *style;           /* NULL: "simple"; "list" prints the styles, one a line, to `to` and makes nothing */
     const char *charset;         /* NULL: 0-9A-Z */
     int length_min, length_max;  /* 0: 4 */
     int width, height;           /* 0: 160, 60 */
     int threads;
     bool force;                  /* write into a folder that is not empty */
+    const char *const *fonts; size_t nfonts; /* file names or paths, one drawn per character; none: the style's */
+    const double *sizes; size_t nsizes;      /* of the letters, pixels per em in an image 60 pixels high; none: the style's */
 } ct_gen_opts;
 /* Writes labelled PNG files of generated text CAPTCHAs. */
 ct_status ct_run_gen(const ct_gen_opts *opts, FILE *to);
@@ -115,9 +123,35 @@ typedef struct ct_check_opts {
     const char *const *sets; size_t nsets;
     int threads;
     bool json;
+    const char *backend;         /* with config: over train.backend */
 } ct_check_opts;
 /* Decodes everything and reports on files, labels, duplicates and sizes. CT_EDATA if a training with `config` would fail. */
 ct_status ct_run_check(const ct_check_opts *opts, FILE *to);
+
+/* ---- import-torch, export ---- */
+typedef struct ct_import_opts {
+    const char *file, *out;      /* safetensors file with a PyTorch state dict; model file to write */
+    const char *model;           /* over model.name of the configuration; NULL: as configured */
+    const char *charset;         /* over data.charset: characters in class order, without the blank of a CTC model */
+    int length;                  /* over data.length: characters per label, at most that for CTC models; 0: as configured, or the model's */
+    const char *config;          /* geometry, mean, std, ...; NULL: all defaults */
+    const char *const *sets; size_t nsets;
+    const char *const *maps; size_t nmaps; /* "OLD=NEW": first parts of tensor names that are replaced; the first rule that fits */
+    const char *map_file;        /* more of them, one a line; NULL: none */
+    bool force;                  /* replace a file that exists */
+} ct_import_opts;
+/* Makes a model file of PyTorch weights. CT_EFORMAT naming every tensor that is missing, left over or of another shape. */
+ct_status ct_run_import(const ct_import_opts *opts);
+
+typedef struct ct_export_opts {
+    const char *model, *out;     /* model file; safetensors file to write */
+    const char *layout;          /* "torch" (NULL): PyTorch's shapes and order; "captrain": ours */
+    const char *const *maps; size_t nmaps; /* as for import, our names on the left */
+    const char *map_file;
+    bool force;
+} ct_export_opts;
+/* Writes the weights of a model for other programs. */
+ct_status ct_run_export(const ct_export_opts *opts);
 
 /* ---- plan ---- */
 typedef struct ct_plan_opts {
@@ -141,21 +175,44 @@ typedef struct ct_bench_opts {
     int64_t steps, warmup;       /* 0: 20, 3 */
     const char *precision;       /* NULL: fp32 */
     bool recompute;
-    bool ops;                    /* also the time per operator */
+    bool ops;                    /* also the time per operator and implementation, beside measured peaks */
     bool json;
+    bool calls;                  /* also the time of every distinct call */
+    const char *op;              /* single calls instead of steps: a call's text, or an operator's name for its calls in `model`
+                                    or, without one, in the models of doc/performance.md */
+    bool exact, deterministic;   /* only implementations that are */
+    const char *tune;            /* file that ct_run_tune wrote; NULL: none */
 } ct_bench_opts;
-/* Times whole training steps on resident data. */
+/* Times whole training steps on resident data, or single operator calls. */
 ct_status ct_run_bench(const ct_bench_opts *opts, FILE *to);
+
+/* ---- tune ---- */
+typedef struct ct_tune_opts {
+    ct_common common;
+    const char *config;          /* as in ct_train_opts: every program of that training; unused with `model` */
+    const char *const *sets; size_t nsets;
+    const char *model;           /* the training step of a model of the catalogue */
+    int64_t batch;               /* with model; 0: 64 */
+    const char *precision;       /* with model; NULL: fp32 */
+    bool exact, deterministic;   /* only implementations that are; with a configuration train.exact and train.deterministic say so, too */
+    const char *out;             /* file of choices to write; NULL: choices.json */
+    bool json;
+} ct_tune_opts;
+/* Measures every implementation that accepts each distinct operator call, prints a table and writes the fastest ones to a file for
+ * train.tune. Other choices give other bits: a run keeps the ones it began with. */
+ct_status ct_run_tune(const ct_tune_opts *opts, FILE *to);
 
 /* ---- selftest ---- */
 typedef struct ct_selftest_run_opts {
     ct_common common;
     const char *golden;          /* safetensors file made by a PyTorch script (doc/formats.md); NULL: operators */
+    const char *ctc;             /* file of CTC losses and gradients instead (doc/formats.md); NULL: as above */
     const char *op, *impl, *call;/* filters for operators; NULL: all */
     uint64_t seed;               /* 0: CAPTRAIN_SEED, or 1 */
     bool full;                   /* real model shapes as well */
 } ct_selftest_run_opts;
-/* Checks every implementation of every operator against the reference, or a golden file; prints a table. CT_EINTERNAL beyond tolerance. */
+/* Checks every implementation of every operator against the reference, a golden file, or a CTC file; prints a table. CT_EINTERNAL beyond
+ * tolerance. */
 ct_status ct_run_selftest(const ct_selftest_run_opts *opts, FILE *to);
 
 /* ---- doctor ---- */

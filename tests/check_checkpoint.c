@@ -32,10 +32,10 @@ static void setup(void)
     ct_program_spec spec;
     ok(ct_config_parse(text, strlen(text), "test", NULL, 0, &cfg));
     ok(ct_spec_from_config(cfg, 2, 2, 16, 24, 1, &spec));
-    ct_device_opts opts = { 0, 1, false, true, false };
+    ct_device_opts opts = { .threads = 1, .deterministic = true };
     ok(ct_session_begin(&s, &spec, true, "cpu", &opts, NULL, 0));
-    ok(ct_session_add(&s, CT_PROGRAM_STEP, 4, 1, false));
-    ok(ct_session_add(&s, CT_PROGRAM_EVAL, 4, 1, true));
+    ok(ct_session_add(&s, CT_PROGRAM_STEP, 4, 24, 1, false));
+    ok(ct_session_add(&s, CT_PROGRAM_EVAL, 4, 24, 1, true));
     ok(ct_session_ready(&s));
     ok(ct_arenas_init(s.store, s.ref_graph, 5));
     ok(ct_arenas_reset_ema(s.store));

@@ -192,7 +192,8 @@ START_TEST(messages)
     BAD("? [a]\n: 1\n", "t.yaml:1:3: a key must be a plain name");
     BAD("name: \xff\n", "t.yaml: byte 6: invalid leading UTF-8 octet (files are UTF-8)");
     BAD("model: {name: 'a\tb'}\n",
-        "t.yaml:1:15: model.name: must be one of textcnn, textcnn-small, resnet18, resnet34, resnet50 (got 'a?b')");
+        "t.yaml:1:15: model.name: must be one of textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18, "
+        "resnet34, resnet50 (got 'a?b')");
 }
 END_TEST
 
@@ -396,7 +397,12 @@ START_TEST(keys_against_each_other)
     BAD("data: {charset: a}\n", "t.yaml:1:8: data.charset has only one character");
     BAD("data: {charset: abC, letter_case: upper}\n",
         "t.yaml:1:8: data.charset has 'a', which data.letter_case: upper folds away");
-    BAD("data: {length: 5, synth: {length: 4}}\n", "t.yaml:1:8: data.length is 5 but data.synth.length is 4");
+    BAD("data: {length: 3, synth: {length: 4}}\n",
+        "t.yaml:1:8: data.length is 3 but generated labels have 4 characters");
+    BAD("data: {length: 3, synth: {length_min: 2, length_max: 5}}\n",
+        "t.yaml:1:8: data.length is 3 but generated labels have up to 5 characters");
+    BAD("data: {size_rule: fit_height, width: 100, min_width: 101}\n",
+        "t.yaml:1:43: data.min_width is 101 but data.width is 100");
     BAD("data: {label_separator: 0123456789abcdef}\n", "t.yaml:1:8: data.label_separator: longer than 15 bytes");
     BAD("data: {train: 'synth:slider'}\n", "t.yaml:1:8: data.train: no generator 'synth:slider'; there is synth:text");
     BAD("optimizer: {name: sgd, nesterov: true, momentum: 0}\n",
@@ -510,7 +516,7 @@ END_TEST
 
 START_TEST(examples)
 {
-    static const char *const names[] = { "quickstart", "wilhelmy2013", "captcha-package" };
+    static const char *const names[] = { "quickstart", "wilhelmy2013", "wilhelmy2013-crnn", "captcha-package", "captcha-package-crnn" };
     ct_config *c, *b;
     char *path;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

@@ -149,6 +149,100 @@ START_TEST(issues)
 }
 END_TEST
 
+/* As many steps as a model with one per four pixels would have. */
+static int64_t quarter(const void *user, int width)
+{
+    (void)user;
+    return width / 4;
+}
+
+static ct_check_spec sequence_spec(void)
+{
+    ct_check_spec s = spec_for(dir);
+    s.with_config = true;
+    s.data.size_rule = CT_SIZE_FIT_HEIGHT;
+    s.data.height = 16;
+    s.data.width = 64;
+    s.data.width_step = 16;
+    s.data.steps = quarter;
+    return s;
+}
+
+START_TEST(sequences)
+{
+    ct_check_report r;
+    ct_util_picture(dir, "AAB_1.png", 12, 16, 1);   /* needs 4 time steps, has 3 */
+    ct_util_picture(dir, "ABC_2.png", 12, 16, 2);   /* 3 of 3 */
+    ct_util_picture(dir, "A_3.png", 32, 32, 3);     /* 16 pixels: no padding */
+    ct_util_picture(dir, "ABAB_4.png", 40, 16, 4);  /* 48 pixels, 40 of them picture */
+    ct_util_picture(dir, "ABCDE_5.png", 900, 16, 5);
+    ct_util_text(dir, "A_6.png", "");
+    ct_util_picture(val, "BA_1.png", 41, 16, 6);
+    ct_check_spec s = sequence_spec();
+    s.val_path = val;
+    must_run(&s, &r);
+    ck_assert(!r.ok && r.count[CT_ISSUE_STEPS] == 1 && r.count[CT_ISSUE_UNREADABLE] == 1 && r.n_issues == 2);
+    ck_assert_str_eq(issue_of(&r, "AAB_1.png")->reason,
+                     "label 'AAB' needs 4 time steps, the image of 12 pixels gives 3");
+    static const ct_bucket_count want[] = { { 16, 2, 1 - 28.0 / 32 }, { 48, 2, 1 - 81.0 / 96 }, { 64, 1, 0 } };
+    ck_assert_uint_eq(r.n_buckets, 3);
+    for (int i = 0; i < 3; i++) {
+        ck_assert(r.buckets[i].width == want[i].width && r.buckets[i].n == want[i].n);
+        ck_assert_double_eq_tol(r.buckets[i].padding, want[i].padding, 1e-12);
+    }
+    static const struct { int set, needs, gives; const char *name; } steps[] = {
+        { 0, 4, 3, "AAB_1.png" }, { 0, 5, 16, "ABCDE_5.png" }, { 0, 3, 3, "ABC_2.png" }, { 0, 4, 10, "ABAB_4.png" },
+        { 0, 1, 4, "A_3.png" }, { 1, 2, 10, "BA_1.png" },
+    };
+    ck_assert_uint_eq(r.n_steps, 6);
+    for (size_t i = 0; i < 6; i++) {
+        size_t k = 0;
+        while (k < 6 && (strcmp(r.steps[k].name, steps[i].name) != 0 || r.steps[k].set != steps[i].set)) k++;
+        ck_assert_msg(k < 6, "no %s", steps[i].name);
+        ck_assert(r.steps[k].needs == steps[i].needs && r.steps[k].gives == steps[i].gives);
+    }
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    ct_check_print(&r, f);
+    fclose(f);
+    static const char *const lines[] = { "labels that need more time steps (CTC) than their pictures give: 1",
+                                         "   48                2   15.6 %",
+                                         "time steps (CTC): 5 of 6 labels fit their pictures, 1 with none to spare",
+                                         "tightest: training/ABC_2.png needs 3 of 3" };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        ck_assert_msg(strstr(text, lines[i]) != NULL, "no \"%s\" in:\n%s", lines[i], text);
+    }
+    free(text);
+    f = open_memstream(&text, &size);
+    ck_assert_int_eq(ct_check_write_json(&r, f), CT_OK);
+    fclose(f);
+    json_t *j = json_loads(text, 0, NULL), *b = json_array_get(json_object_get(j, "buckets"), 1);
+    ck_assert_int_eq(json_integer_value(json_object_get(b, "count")), 2);
+    ck_assert_int_eq(json_integer_value(json_object_get(json_object_get(j, "counts"), "steps")), 1);
+    ck_assert_uint_eq(json_array_size(json_object_get(j, "time_steps")), 6);
+    json_decref(j);
+    free(text);
+    ct_check_free(&r);
+
+    s.data.cache = false; /* ok says what ct_dataset_open() does, for any limit */
+    s.val_path = NULL;
+    for (int limit = 0; limit < 4; limit++) {
+        ct_dataset *ds;
+        s.data.max_bad = limit;
+        must_run(&s, &r);
+        ck_assert_int_eq(r.ok, ct_dataset_open(&s.data, 1, &ds) == CT_OK);
+        ck_assert_int_eq(r.ok, limit >= 2);
+        ct_dataset_close(ds);
+        ct_check_free(&r);
+    }
+    s.data.label_max = 4; /* the most characters */
+    must_run(&s, &r);
+    ck_assert(r.count[CT_ISSUE_LENGTH] == 1 && issue_of(&r, "ABCDE_5.png")->kind == CT_ISSUE_LENGTH);
+    ct_check_free(&r);
+}
+END_TEST
+
 START_TEST(validation_charset)
 {
     ct_check_report r;
@@ -226,10 +320,8 @@ START_TEST(out_of_memory)
     ct_util_picture(dir, "AC_2.png", 6, 8, 1);
     ct_util_text(dir, "AD_3.png", "");
     ct_util_picture(dir, "_4.png", 6, 8, 1);
-    ct_check_spec s = spec_for(dir);
-    s.with_config = true;
-    s.data.label_len = 2;
     for (long n = 0;; n++) {
+        ct_check_spec s = sequence_spec();
         ct_check_report r;
         s.workers = 1 + (int)(n & 1);
         ct_alloc_fail_after(n);
@@ -255,6 +347,7 @@ int main(void)
     tcase_add_test(t, clean_folder);
     tcase_add_test(t, duplicates);
     tcase_add_test(t, issues);
+    tcase_add_test(t, sequences);
     tcase_add_test(t, validation_charset);
     tcase_add_test(t, empty);
     tcase_add_test(t, output);

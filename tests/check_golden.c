@@ -49,6 +49,9 @@ START_TEST(files_agree)
     agrees("textcnn-dropout-f32.safetensors");
     agrees("textcnn-dropout-f64.safetensors");
     agrees("resnet18-f32.safetensors");
+    agrees("crnn-f32.safetensors");
+    agrees("crnn-f64.safetensors");
+    agrees("crnn-stacked-f32.safetensors");
 }
 END_TEST
 
@@ -125,6 +128,11 @@ START_TEST(changes_are_named)
     fails_naming("textcnn-dropout-f64.safetensors", "param3.features.8.weight", 1.0001);
     fails_naming("textcnn-dropout-f64.safetensors", "eval3.logits", 1.0001);
     fails_naming("textcnn-f32.safetensors", "grad.features.4.weight", NAN);
+    fails_naming("crnn-f32.safetensors", "grad.rnn1.weight_hh_l0_reverse", 1.01);
+    fails_naming("crnn-f32.safetensors", "param1.emb.weight", 1.0001);
+    fails_naming("crnn-f64.safetensors", "output.logits", 1.0001);
+    fails_naming("crnn-f64.safetensors", "grad.rnn2.bias_hh_l0", 1.0001);
+    fails_naming("crnn-stacked-f32.safetensors", "grad.rnn.weight_ih_l1", 1.01);
 }
 END_TEST
 
@@ -172,6 +180,8 @@ START_TEST(other_files)
     refuses(f, "\\\"name\\\": \\\"AdamW\\\"", "\\\"name\\\": \\\"AdamQ\\\"", "optimizer is not AdamW");
     refuses("textcnn-dropout-f32.safetensors", "\"aux.dropout_keep\"", "\"aux.dropout_heap\"",
             "no tensor 'aux.dropout_keep'");
+    refuses("crnn-f32.safetensors", "\"input.out_lens\"", "\"input.out_pens\"", "no tensor 'input.out_lens'");
+    refuses("crnn-f32.safetensors", "\"crnn_variant\":\"ref\"", "\"crnn_variant\":\"res\"", "crnn_variant 'res' is unknown");
     ck_assert_int_eq(check_file("/nonexistent.safetensors", &text), CT_EIO);
     free(text);
 }
@@ -200,6 +210,7 @@ static void half_open(half_step *h, ct_dtype dtype)
     int32_t target[6] = { 0, 1, 2, 3, 4, 0 };
     double state[CT_STATE_COUNT];
     ck_assert_int_eq(ct_backend_load("cpu", &b), CT_OK);
+    s.keep_norms = true; /* as the golden self-test has it */
     ck_assert_int_eq(ct_program_build(&s, CT_PROGRAM_STEP, NULL, &layout, &h->p), CT_OK);
     ck_assert_int_eq(ct_arenas_create(b, &opts, &layout, &needs, false, &h->store), CT_OK);
     ck_assert_int_eq(ct_arenas_init(h->store, h->p.graph, 5), CT_OK);

@@ -107,7 +107,7 @@ static void result_free(result *x)
     ct_free(x->buffer);
 }
 
-enum variant { PLAIN = 0, SHARED = 1, FUSED = 2, RECOMPUTED = 4, MERGED = 8 };
+enum variant { PLAIN = 0, SHARED = 1, FUSED = 2, RECOMPUTED = 4, MERGED = 8, REAPPLIED = 16 };
 
 static void run_variant(const test_net *built, unsigned variant, uint64_t seed, result *out)
 {
@@ -118,6 +118,7 @@ static void run_variant(const test_net *built, unsigned variant, uint64_t seed, 
     if (variant & FUSED) MUST(ct_pass_fuse(net.g, NULL));
     test_net_backward(&net);
     if (variant & RECOMPUTED) MUST(ct_pass_recompute(net.g, variant & MERGED ? 3 : 0, &out->recomputed));
+    if (variant & REAPPLIED) MUST(ct_pass_reapply(net.g, &out->recomputed));
     MUST(ct_layout_make(net.g, &layout));
     graph_run_open(&r, net.g, variant & SHARED);
     graph_run_fill(&r, seed, net.classes);
@@ -148,13 +149,14 @@ static void must_be_equal(const result *a, const result *b, const char *what, ui
                   (unsigned long long)seed, what);
 }
 
-/* In shared memory, and with recomputation, the same bits as with a place for every value. */
+/* In shared memory, with recomputation, and with batch norms applied again, the same bits as with a place for every value. */
 START_TEST(test_variants_agree)
 {
     uint64_t seed = (uint64_t)_i;
     ct_dtype dtype = seed % 3 ? CT_F32 : CT_F64;
     unsigned fused = seed % 2 ? FUSED : 0;
-    const unsigned variants[] = { SHARED, RECOMPUTED, SHARED | RECOMPUTED, SHARED | RECOMPUTED | MERGED };
+    const unsigned variants[] = { SHARED,    RECOMPUTED,         SHARED | RECOMPUTED, SHARED | RECOMPUTED | MERGED,
+                                  REAPPLIED, SHARED | REAPPLIED };
     result plain, other;
     test_net net;
     test_net_random(&net, seed, dtype, 14);
@@ -166,7 +168,8 @@ START_TEST(test_variants_agree)
         must_be_equal(&plain, &other,
                       i == 0   ? "memory plan"
                       : i == 1 ? "recompute"
-                               : "recompute in planned memory",
+                      : i < 4  ? "recompute in planned memory"
+                               : "norms applied again",
                       seed);
         ck_assert_int_ge(other.act_bytes, other.lower_bound);
         result_free(&other);
@@ -203,8 +206,10 @@ END_TEST
 /* A deep network needs much less memory with recomputation, for the same bits. */
 START_TEST(test_recompute_deep)
 {
-    result plain, again, merged;
+    result plain, again, merged, reapplied;
     test_net net;
+    test_net_deep(&net, CT_F32, 9, 2, 12, 8);
+    run_variant(&net, SHARED | FUSED | REAPPLIED, 1, &reapplied);
     test_net_deep(&net, CT_F32, 9, 2, 12, 8);
     run_variant(&net, SHARED | FUSED, 1, &plain);
     test_net_deep(&net, CT_F32, 9, 2, 12, 8);
@@ -219,6 +224,12 @@ START_TEST(test_recompute_deep)
     ck_assert_msg(merged.act_bytes * 3 < plain.act_bytes * 2, "%lld bytes with three segments, %lld without",
                   (long long)merged.act_bytes, (long long)plain.act_bytes);
     ck_assert_int_gt(again.recomputed, 0);
+    /* Norms applied again give back one of those four, and of the blocks' ends every other one. */
+    must_be_equal(&plain, &reapplied, "norms applied again", 1);
+    ck_assert_int_eq(reapplied.recomputed, 9 + 5);
+    ck_assert_msg(reapplied.act_bytes * 100 < plain.act_bytes * 75, "%lld bytes with norms applied again, %lld without",
+                  (long long)reapplied.act_bytes, (long long)plain.act_bytes);
+    result_free(&reapplied);
     result_free(&plain);
     result_free(&again);
     result_free(&merged);

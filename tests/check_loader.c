@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/philox.h"
 #include "ct_check.h"
 #include "data/loader.h"
 #include "data/workers.h"
@@ -256,6 +257,244 @@ START_TEST(out_of_memory)
 }
 END_TEST
 
+/* ---- buckets ---- */
+
+enum { HEIGHT = 4, STEP = 8, WIDEST = 52, MOST = 300 };
+
+/* Pictures of random widths, HEIGHT rows: the first pixel is the index, the others 100. */
+static ct_status render_wide(void *state, int64_t i, ct_image *out, char label[CT_LABEL_BYTES])
+{
+    const uint64_t seed = *(const uint64_t *)state;
+    int w = 1 + (int)(ct_philox4x32(seed, (uint64_t)i, 0).v[0] % 70); /* some are squeezed */
+    CT_TRY(ct_image_make(w, HEIGHT, 1, 100, out));
+    out->px[0] = (uint8_t)i;
+    memcpy(label, "x", 2);
+    return CT_OK;
+}
+
+static ct_status open_wide(const void *user, void **state)
+{
+    *state = malloc(sizeof(uint64_t));
+    memcpy(*state, user, sizeof(uint64_t));
+    return CT_OK;
+}
+
+static ct_dataset *wide_set(uint64_t seed, int64_t n)
+{
+    ct_source src = { .name = "wide", .n = n, .user = &seed, .open = open_wide, .render = render_wide, .close = free };
+    ct_dataset_spec spec;
+    ct_dataset *ds;
+    ct_dataset_spec_init(&spec);
+    spec.size_rule = CT_SIZE_FIT_HEIGHT;
+    spec.height = HEIGHT;
+    spec.width = WIDEST;
+    spec.width_step = STEP;
+    spec.min_width = 3;
+    ck_assert_msg(ct_dataset_open_source(&spec, &src, 2, &ds) == CT_OK, "%s", ct_error_message());
+    return ds;
+}
+
+/* The batches of an epoch as loader.h defines them, made the slow way: id[] batch after batch, first[b] where they
+ * begin. Returns how many there are. */
+static int64_t expected_batches(const ct_loader_spec *s, int64_t epoch, int64_t *id, int64_t *first)
+{
+    static int64_t order[MOST], open[8][MOST];
+    int64_t n = s->index ? s->n : ct_dataset_size(s->data), held[8] = { 0 }, batches = 0, at = 0;
+    ct_loader_order(s, n, epoch, order);
+    for (int64_t i = 0; i < n; i++) {
+        int b = ct_dataset_sample_bucket(s->data, order[i]);
+        open[b][held[b]++] = order[i];
+        if (held[b] < s->batch) continue;
+        first[batches++] = at;
+        for (int64_t k = 0; k < held[b]; k++) id[at++] = open[b][k];
+        held[b] = 0;
+    }
+    for (int b = 0; b < ct_dataset_buckets(s->data) && !s->drop_last; b++) {
+        if (held[b] == 0) continue;
+        first[batches++] = at;
+        for (int64_t k = 0; k < held[b]; k++) id[at++] = open[b][k];
+    }
+    first[batches] = at;
+    return batches;
+}
+
+static void check_wide_batch(const ct_loader_spec *s, const ct_batch *x, const int64_t *id, int64_t rows)
+{
+    ck_assert_int_eq(x->n, rows);
+    for (int i = 0; i < x->n; i++) {
+        const int b = ct_dataset_sample_bucket(s->data, id[i]), w = ct_dataset_sample_width(s->data, id[i]);
+        ck_assert_int_eq(x->index[3 * i + 1], id[i]);
+        ck_assert_int_eq(x->index[3 * i + 2], x->epoch);
+        ck_assert_int_eq(x->width, ct_dataset_bucket_width(s->data, b));
+        ck_assert_int_eq(x->widths[i], w);
+        ck_assert(w <= x->width && w > x->width - STEP && (x->width % STEP == 0 || x->width == WIDEST));
+        const size_t bytes = (size_t)HEIGHT * (size_t)x->width;
+        const uint8_t *want = ct_dataset_pixels(s->data, id[i]);
+        const uint8_t *got = s->resident ? ct_dataset_bucket_pixels(s->data, b) : x->px;
+        if (s->resident) ck_assert_ptr_null(x->px);
+        else ck_assert_int_eq(x->index[3 * i], i);
+        ck_assert_mem_eq(got + (size_t)x->index[3 * i] * bytes, want, bytes);
+        for (int c = w; c < x->width; c++) ck_assert_int_eq(want[c], 255);
+    }
+}
+
+/* Runs from the start position to the end; every batch is compared. */
+static void run_wide(const ct_loader_spec *s)
+{
+    static int64_t id[MOST], first[MOST + 1];
+    ct_loader *l;
+    const ct_batch *x;
+    int64_t made = -1, per = expected_batches(s, 0, id, first);
+    ck_assert_int_eq(ct_loader_count(s), per);
+    if (per == 0) {
+        ck_assert_int_eq(ct_loader_open(s, &l), CT_EINVAL);
+        return;
+    }
+    ck_assert_msg(ct_loader_open(s, &l) == CT_OK, "%s", ct_error_message());
+    ck_assert_int_eq(ct_loader_batches(l), per);
+    for (int64_t pos = s->start_epoch * per + s->start_batch;; pos++) {
+        ck_assert_int_eq(ct_loader_next(l, &x), CT_OK);
+        if (!x) {
+            ck_assert_int_eq(pos, s->epochs * per);
+            break;
+        }
+        if (made != pos / per) ck_assert_int_eq(expected_batches(s, made = pos / per, id, first), per);
+        int64_t b = pos % per;
+        ck_assert(x->epoch == made && x->batch == b && x->last == (b == per - 1));
+        check_wide_batch(s, x, id + first[b], first[b + 1] - first[b]);
+    }
+    ct_loader_close(l);
+}
+
+/* Random sets, batch sizes, workers, subsets, positions: always the batches of the definition. */
+START_TEST(bucket_order)
+{
+    for (uint64_t trial = 0; trial < 60; trial++) {
+        ct_philox r = ct_philox4x32(99, trial, 0), q = ct_philox4x32(99, trial, 1);
+        ct_dataset *ds = wide_set(trial, 1 + r.v[0] % (MOST - 1));
+        ct_subset kept = { 0 }, held = { 0 };
+        ct_loader_spec s = { .data = ds, .batch = 1 + (int)(r.v[1] % 20), .shuffle = r.v[2] & 1, .seed = trial,
+                             .drop_last = r.v[2] & 2, .resident = r.v[2] & 4, .workers = (int)(r.v[3] % 5),
+                             .depth = (int)(q.v[0] % 4), .epochs = 3 };
+        if (q.v[1] % 3 == 0 && ct_dataset_size(ds) > 1) {
+            ck_assert_int_eq(ct_split(ct_dataset_size(ds), 0.3, trial, &kept, &held), CT_OK);
+            s.index = held.index;
+            s.n = held.n;
+        }
+        run_wide(&s);
+        int64_t per = ct_loader_count(&s);
+        if (per > 0) { /* resumed somewhere */
+            s.start_epoch = q.v[2] % 3;
+            s.start_batch = q.v[3] % (uint64_t)(per + 1);
+            run_wide(&s);
+        }
+        ct_subset_free(&kept);
+        ct_subset_free(&held);
+        ct_dataset_close(ds);
+    }
+}
+END_TEST
+
+/* Each sample once an epoch, and the shapes that are announced are those that come. */
+START_TEST(bucket_shapes)
+{
+    for (uint64_t trial = 0; trial < 20; trial++) {
+        ct_dataset *ds = wide_set(trial, 20 + (int64_t)trial * 13);
+        for (int drop = 0; drop < 2; drop++) {
+            ct_loader_spec s = { .data = ds, .batch = 3 + (int)trial % 7, .shuffle = true, .drop_last = drop,
+                                 .workers = 2, .epochs = 1 };
+            ct_batch_shape *shape = NULL;
+            size_t n = 0, last = 0;
+            int seen[MOST] = { 0 };
+            bool met[64] = { false };
+            int64_t samples = 0;
+            if (ct_loader_count(&s) == 0) {
+                ck_assert_int_eq(ct_loader_shapes(&s, &shape, &n), CT_EINVAL);
+                continue;
+            }
+            ck_assert_int_eq(ct_loader_shapes(&s, &shape, &n), CT_OK);
+            for (size_t i = 1; i < n; i++) {
+                ck_assert(shape[i].width > shape[i - 1].width ||
+                          (shape[i].width == shape[i - 1].width && shape[i].rows < shape[i - 1].rows));
+            }
+            ct_loader *l;
+            const ct_batch *x;
+            ck_assert_int_eq(ct_loader_open(&s, &l), CT_OK);
+            while (ct_loader_next(l, &x) == CT_OK && x) {
+                for (last = 0; last < n && (shape[last].width != x->width || shape[last].rows != x->n); last++) { }
+                ck_assert_msg(last < n, "%d rows of %d pixels were not announced", x->n, x->width);
+                met[last] = true;
+                for (int i = 0; i < x->n; i++) ck_assert_int_eq(seen[x->index[3 * i + 1]]++, 0);
+                samples += x->n;
+            }
+            for (size_t i = 0; i < n; i++) ck_assert(met[i]);
+            if (!drop) ck_assert_int_eq(samples, ct_dataset_size(ds));
+            ct_loader_close(l);
+            ct_free(shape);
+        }
+        ct_dataset_close(ds);
+    }
+}
+END_TEST
+
+/* The sets of buckets: widths, counts, rows, and every sample in one. */
+START_TEST(bucket_sets)
+{
+    ct_dataset *ds = wide_set(5, MOST);
+    ck_assert_int_gt(ct_dataset_buckets(ds), 5);
+    ck_assert(ct_dataset_contiguous(ds));
+    int64_t n = 0;
+    for (int b = 0; b < ct_dataset_buckets(ds); b++) {
+        int64_t count = 0;
+        if (b > 0) ck_assert_int_gt(ct_dataset_bucket_width(ds, b), ct_dataset_bucket_width(ds, b - 1));
+        for (int64_t i = 0; i < MOST; i++) {
+            if (ct_dataset_sample_bucket(ds, i) != b) continue;
+            size_t at = (size_t)count * HEIGHT * (size_t)ct_dataset_bucket_width(ds, b);
+            ck_assert_ptr_eq(ct_dataset_pixels(ds, i), ct_dataset_bucket_pixels(ds, b) + at);
+            ck_assert_int_eq(ct_dataset_sample_row(ds, i), count);
+            ck_assert(ct_dataset_sample_width(ds, i) >= 3);
+            count++;
+        }
+        ck_assert_int_gt(count, 0);
+        ck_assert_int_eq(ct_dataset_bucket_count(ds, b), count);
+        n += count;
+    }
+    ck_assert_int_eq(n, MOST);
+    ck_assert_int_eq(ct_dataset_width(ds), WIDEST);
+    ct_dataset_close(ds);
+
+    ck_assert_int_eq(ct_dataset_buckets(data), 1); /* another size rule: one bucket, true width = width */
+    ck_assert_int_eq(ct_dataset_bucket_width(data, 0), W);
+    ck_assert_int_eq(ct_dataset_bucket_count(data, 0), N);
+    ck_assert(ct_dataset_sample_row(data, 7) == 7 && ct_dataset_sample_width(data, 7) == W);
+}
+END_TEST
+
+START_TEST(bucket_out_of_memory)
+{
+    ct_dataset *ds = wide_set(1, 40);
+    for (long n = 0;; n++) {
+        ct_loader *l = NULL;
+        ct_batch_shape *shape = NULL;
+        size_t shapes;
+        ct_loader_spec s = { .data = ds, .batch = 3, .shuffle = true, .workers = 1, .epochs = 1 };
+        ct_alloc_fail_after(n);
+        ct_status st = ct_loader_open(&s, &l);
+        if (st == CT_OK) st = ct_loader_shapes(&s, &shape, &shapes);
+        long made = ct_alloc_fail_after(-1);
+        ct_free(shape);
+        ct_loader_close(l);
+        if (made <= n) {
+            ck_assert_int_eq(st, CT_OK);
+            ck_assert_int_gt(n, 20);
+            break;
+        }
+        ck_assert_int_eq(st, CT_ENOMEM);
+    }
+    ct_dataset_close(ds);
+}
+END_TEST
+
 /* ---- ct_parallel_for ---- */
 
 typedef struct tally { pthread_mutex_t lock; int count[200]; int fail_from; } tally;
@@ -325,6 +564,10 @@ int main(void)
     tcase_add_test(t, slow_consumer);
     tcase_add_test(t, errors);
     tcase_add_test(t, out_of_memory);
+    tcase_add_test(t, bucket_order);
+    tcase_add_test(t, bucket_shapes);
+    tcase_add_test(t, bucket_sets);
+    tcase_add_test(t, bucket_out_of_memory);
     tcase_add_test(t, parallel_for);
     tcase_add_test(t, failing_source);
     suite_add_tcase(s, t);

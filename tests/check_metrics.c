@@ -37,7 +37,7 @@ static void remove_dir(void)
 
 static ct_scores scores(int64_t right, int64_t of, double loss)
 {
-    ct_scores s = { of, right, 4 * of, 4 * right, loss };
+    ct_scores s = { of, right, 4 * of, 4 * right, loss, 4 * (of - right), 0 };
     return s;
 }
 
@@ -56,6 +56,15 @@ START_TEST(test_scores)
     ck_assert(ct_scores_value(&s, CT_CFG_SELECT_STRING_ACCURACY) == 0.25);
     ck_assert(ct_scores_value(&s, CT_CFG_SELECT_CHAR_ACCURACY) == 0.75);
     ck_assert(ct_scores_value(&s, CT_CFG_SELECT_LOSS) == 1.5);
+    ck_assert(s.edits == 8 && ct_scores_cer(&s) == 0.25 && ct_scores_value(&s, CT_CFG_SELECT_CER) == 0.25);
+    /* texts of any length: edits are counted, and there may be more of them than characters */
+    sums[CT_METRIC_EDITS] = 16;
+    sums[CT_METRIC_INFEASIBLE] = 3;
+    s = ct_scores_from_sums(sums);
+    ck_assert(s.edits == 16 && s.infeasible == 3 && ct_scores_cer(&s) == 0.5 && ct_scores_chars(&s) == 0.5);
+    sums[CT_METRIC_EDITS] = 64;
+    s = ct_scores_from_sums(sums);
+    ck_assert(ct_scores_cer(&s) == 2 && ct_scores_chars(&s) == 0);
 }
 END_TEST
 
@@ -78,6 +87,12 @@ START_TEST(test_best)
     ck_assert_int_eq(b.step, 40);
     s = scores(1, 10, 0.5);
     ck_assert(ct_best_update(&b, CT_CFG_SELECT_LOSS, &s, 6, 60));
+    /* the smaller error rate wins, whatever the strings say */
+    s.edits = 12;
+    ck_assert(ct_best_update(&b, CT_CFG_SELECT_CER, &s, 7, 70));
+    s.edits = 13, s.strings = 9;
+    ck_assert(!ct_best_update(&b, CT_CFG_SELECT_CER, &s, 8, 80));
+    ck_assert_int_eq(b.epoch, 7);
 }
 END_TEST
 
@@ -128,24 +143,77 @@ START_TEST(test_stopper)
 }
 END_TEST
 
+static void note(ct_detail *d, int label, int pred, int times)
+{
+    while (times-- > 0) ok(ct_detail_note(d, label, pred));
+}
+
 START_TEST(test_confusions)
 {
     ct_detail d;
-    ct_confusion c[3];
-    ok(ct_detail_init(&d, 1, 2, 4));
+    ct_confusion c[4];
+    ct_charset cs;
+    char text[32];
+    ok(ct_detail_init(&d, 1, 2, 4, false));
     ck_assert_int_eq(ct_detail_confusions(&d, c, 3), 0);
-    d.confusion[0 * 4 + 1] = 5;
-    d.confusion[1 * 4 + 0] = 7;
-    d.confusion[2 * 4 + 3] = 5;
-    d.confusion[3 * 4 + 2] = 9;
+    ct_detail_settle(&d);
+    note(&d, 0, 1, 3);
+    note(&d, 1, 0, 7);
+    note(&d, 2, 3, 5);
+    note(&d, 3, 2, 9);
+    note(&d, 0, 1, 2);
+    ct_detail_settle(&d);
     ck_assert_int_eq(ct_detail_confusions(&d, c, 3), 3);
     ck_assert(c[0].label == 3 && c[0].pred == 2 && c[0].n == 9);
     ck_assert(c[1].label == 1 && c[1].pred == 0 && c[1].n == 7);
     ck_assert(c[2].label == 0 && c[2].pred == 1 && c[2].n == 5); /* of equals the first */
+    ck_assert(d.substitutions == 26 && d.insertions == 0 && d.deletions == 0);
     d.conf[0] = 0.5f;
     d.conf[1] = 0.25f;
     ck_assert(ct_detail_confidence(&d, 0) == 0.125);
     ct_detail_free(&d);
+    /* texts of any length: characters that are not there, or were not read */
+    ok(ct_detail_init(&d, 2, 5, 4, true));
+    note(&d, -1, 2, 3);
+    note(&d, 1, -1, 4);
+    note(&d, 1, 0, 2);
+    ct_detail_settle(&d);
+    ck_assert_int_eq(ct_detail_confusions(&d, c, 4), 3);
+    ck_assert(c[0].label == 1 && c[0].pred == -1 && c[0].n == 4 && c[1].label == -1 && c[1].pred == 2 && c[1].n == 3);
+    ck_assert(d.substitutions == 2 && d.insertions == 3 && d.deletions == 4);
+    static const int32_t pred[10] = { 2, 0, 1, -1, -1, -1, -1, -1, -1, -1 };
+    memcpy(d.pred, pred, sizeof pred);
+    for (int k = 0; k < 3; k++) d.conf[k] = 0.5f;
+    ck_assert(ct_detail_length(&d, 0) == 3 && ct_detail_length(&d, 1) == 0);
+    ck_assert(ct_detail_confidence(&d, 0) == 0.125 && ct_detail_confidence(&d, 1) == 0);
+    ok(ct_charset_parse("ABCD", &cs));
+    char *whole = ct_malloc(ct_detail_text_size(&d), "text");
+    ck_assert_str_eq(ct_detail_text(&d, &cs, 0, whole, ct_detail_text_size(&d)), "CAB");
+    ck_assert_str_eq(ct_detail_text(&d, &cs, 1, whole, ct_detail_text_size(&d)), "");
+    ck_assert_str_eq(ct_confusion_text(&cs, 3, text), "D");
+    ck_assert_str_eq(ct_confusion_text(&cs, -1, text), "(nothing)");
+    ct_free(whole);
+    ct_charset_free(&cs);
+    ct_detail_free(&d);
+}
+END_TEST
+
+START_TEST(test_decoder_names)
+{
+    ct_decoder d;
+    ok(ct_decoder_parse(NULL, 0, "textcnn", CT_HEAD_POSITIONS, &d));
+    ck_assert_int_eq(d.beam, 0);
+    ok(ct_decoder_parse("greedy", 0, "crnn", CT_HEAD_CTC, &d));
+    ck_assert_int_eq(d.beam, 0);
+    ok(ct_decoder_parse("beam", 0, "crnn", CT_HEAD_CTC, &d));
+    ck_assert_int_eq(d.beam, 10);
+    ok(ct_decoder_parse("beam", 7, "crnn", CT_HEAD_CTC, &d));
+    ck_assert_int_eq(d.beam, 7);
+    ck_assert_int_eq(ct_decoder_parse("beam", 0, "textcnn", CT_HEAD_POSITIONS, &d), CT_ECONFIG);
+    ck_assert_ptr_nonnull(strstr(ct_error_message(), "textcnn"));
+    ck_assert_int_eq(ct_decoder_parse("viterbi", 0, "crnn", CT_HEAD_CTC, &d), CT_ECONFIG);
+    ck_assert_int_eq(ct_decoder_parse("greedy", 5, "crnn", CT_HEAD_CTC, &d), CT_ECONFIG);
+    ck_assert_int_eq(ct_decoder_parse("beam", 1001, "crnn", CT_HEAD_CTC, &d), CT_ECONFIG);
 }
 END_TEST
 
@@ -165,6 +233,8 @@ START_TEST(test_progress_round_trip)
     p.best.epoch = 2;
     p.best.step = 55;
     p.best.scores = scores(7, 11, 0.1);
+    p.best.scores.edits = 19;
+    p.best.scores.infeasible = 2;
     p.stopper.any = true;
     p.stopper.reference = 7.0 / 11;
     p.stopper.stale = 4;
@@ -362,6 +432,7 @@ static Suite *suite(void)
     tcase_add_test(t, test_best_does_not_depend_on_early_stopping);
     tcase_add_test(t, test_stopper);
     tcase_add_test(t, test_confusions);
+    tcase_add_test(t, test_decoder_names);
     tcase_add_test(t, test_progress_round_trip);
     tcase_add_test(t, test_journal_resume);
     tcase_add_test(t, test_journal_numbers);

@@ -30,7 +30,7 @@ static ct_status build(ct_model_spec spec, bool training, built *b)
     ck_assert_int_eq(ct_graph_create(&b->g), CT_OK);
     ck_assert_int_eq(ct_graph_input(b->g, "x", ct_desc4(spec.dtype, 2, spec.height, spec.width, spec.channels), &b->x),
                      CT_OK);
-    st = ct_model_build(b->g, &spec, b->x, training, &b->logits);
+    st = ct_model_build(b->g, &spec, b->x, CT_NOVAL, training, &b->logits);
     for (size_t i = 0; i < b->g->nvalues; i++) {
         if (!ct_graph_is_weight(b->g, (ct_val)i)) continue;
         int64_t n = ct_desc_numel(&b->g->values[i].desc);
@@ -69,6 +69,27 @@ START_TEST(counts)
             ct_graph_free(b.g);
         }
     }
+    const struct {
+        const char *name;
+        int64_t height, width, classes, params, buffers, steps;
+    } text[] = {
+        { "crnn", 32, 100, 37, 8331301, 2 * (256 + 512 + 512), 26 },
+        { "crnn", 47, 203, 37, 8331301, 2 * (256 + 512 + 512), 51 }, /* no parameter depends on the width */
+        { "crnn-stacked", 32, 100, 37, 8724261, 2 * (256 + 512 + 512), 26 },
+        { "crnn-small", 50, 200, 20, 566228, 2 * (32 + 64 + 128 + 256), 50 },
+        { "crnn-small", 50, 33, 20, 566228, 2 * (32 + 64 + 128 + 256), 8 },
+    };
+    for (size_t i = 0; i < sizeof text / sizeof text[0]; i++) {
+        ct_model_spec spec = { .name = text[i].name, .height = text[i].height, .width = text[i].width, .classes = text[i].classes };
+        for (int training = 0; training < 2; training++) {
+            built b = must_build(spec, training != 0);
+            ck_assert_int_eq(b.params, text[i].params);
+            ck_assert_int_eq(b.buffers, text[i].buffers);
+            const ct_desc *d = ct_graph_desc(b.g, b.logits);
+            ck_assert(d->ndim == 3 && d->dim[0] == text[i].steps && d->dim[1] == 2 && d->dim[2] == text[i].classes);
+            ct_graph_free(b.g);
+        }
+    }
     built small = must_build((ct_model_spec){ .name = "textcnn-small" }, true);
     ck_assert_int_eq(small.params, 962992);
     ct_graph_free(small.g);
@@ -79,17 +100,19 @@ END_TEST
  * head. */
 START_TEST(same_weights)
 {
-    const char *const names[] = { "textcnn", "textcnn-small", "resnet18", "resnet34", "resnet50" };
-    for (size_t m = 0; m < 5; m++) {
+    const char *const names[] = { "textcnn", "textcnn-small", "crnn", "crnn-stacked", "crnn-small", "resnet18", "resnet34", "resnet50" };
+    for (size_t m = 0; m < sizeof names / sizeof names[0]; m++) {
+        const bool crnn = strncmp(names[m], "crnn", 4) == 0;
         ct_model_spec spec = { .name = names[m],
-                               .height = 50,
+                               .height = crnn ? 40 : 50,
                                .width = 200,
                                .channels = 1,
                                .positions = 5,
                                .classes = 19,
                                .width_mult = 0.25 };
         built t = must_build(spec, true), e = must_build(spec, false);
-        ck_assert_int_eq(ct_graph_desc(t.g, t.logits)->dim[1], 95);
+        const ct_desc *d = ct_graph_desc(t.g, t.logits);
+        ck_assert_int_eq(d->dim[d->ndim - 1], crnn ? 19 : 95);
         ck_assert_int_eq(t.params, e.params);
         ck_assert_int_eq(t.buffers, e.buffers);
         for (size_t i = 0; i < t.g->nvalues; i++) {
@@ -102,6 +125,60 @@ START_TEST(same_weights)
         ct_graph_free(t.g);
         ct_graph_free(e.g);
     }
+}
+END_TEST
+
+/* Time steps: what the graph of each width has, never fewer for a wider image, and none where it cannot be built. */
+START_TEST(time_steps)
+{
+    const char *const names[] = { "crnn", "crnn-stacked", "crnn-small" };
+    for (size_t m = 0; m < 3; m++) {
+        int64_t before = 0;
+        for (int64_t width = 1; width < 70; width++) {
+            ct_model_spec spec = { .name = names[m], .height = 32, .width = width, .width_mult = 0.125, .hidden = 8 };
+            int64_t steps = ct_model_steps(&spec, width);
+            built b = { .g = NULL };
+            ck_assert_int_ge(steps, before);
+            before = steps;
+            if (steps < 1) {
+                says(build(spec, true, &b), CT_ECONFIG, "too narrow for one time step");
+                continue;
+            }
+            b = must_build(spec, true);
+            ck_assert_int_eq(ct_graph_desc(b.g, b.logits)->dim[0], steps);
+            ct_graph_free(b.g);
+        }
+        ck_assert_int_gt(before, 15);
+    }
+    ct_model_spec fixed = { .name = "textcnn" }, unknown = { .name = "x" };
+    ck_assert_int_eq(ct_model_steps(&fixed, 160), 0);
+    ck_assert_int_eq(ct_model_steps(&unknown, 160), 0);
+    ck_assert(ct_model_head(&fixed) == CT_HEAD_POSITIONS && ct_model_head(&unknown) == CT_HEAD_POSITIONS);
+}
+END_TEST
+
+/* x [N=2,T=9,C=3] through kernels of 4 with padding 1: a convolution of height 1 and the weights of torch.nn.Conv1d. */
+START_TEST(conv1d)
+{
+    ct_graph *g;
+    ct_val x, y;
+    ck_assert_int_eq(ct_graph_create(&g), CT_OK);
+    ck_assert_int_eq(ct_graph_input(g, "x", (ct_desc){ CT_F32, 3, { 2, 9, 3 } }, &x), CT_OK);
+    ck_assert_msg(ct_layer_conv1d(g, "c", x, 5, 4, 1, true, &y) == CT_OK, "%s", ct_error_message());
+    const ct_desc want = { CT_F32, 3, { 2, 8, 5 } };
+    ck_assert(ct_desc_equal(ct_graph_desc(g, y), &want));
+    const ct_value *w = &g->values[ct_graph_find(g, "c.weight")];
+    ct_desc d = ct_torch_desc(w);
+    ck_assert(d.ndim == 3 && d.dim[0] == 5 && d.dim[1] == 3 && d.dim[2] == 4);
+    float theirs[60], ours[60];
+    for (int i = 0; i < 60; i++) theirs[i] = (float)i;
+    ct_from_torch(w, sizeof(float), theirs, ours);
+    for (int k = 0; k < 5; k++)
+        for (int s = 0; s < 4; s++)
+            for (int c = 0; c < 3; c++) ck_assert(ours[(k * 4 + s) * 3 + c] == (float)((k * 3 + c) * 4 + s));
+    says(ct_layer_conv1d(g, "d", ct_graph_find(g, "c"), 5, 4, 1, true, &y), CT_EINVAL, "is not [N,T,C]");
+    says(ct_layer_lstm(g, "l", ct_graph_find(g, "c"), CT_NOVAL, 4, 1, true, &y), CT_EINVAL, "is not [T,N,I]");
+    ct_graph_free(g);
 }
 END_TEST
 
@@ -126,6 +203,15 @@ START_TEST(torch_names)
         { "resnet50", "layer4.2.bn3.bias", { 2048 }, false, CT_PARAM_PLAIN },
         { "resnet50", "fc.weight", { 1000, 2048 }, true, CT_PARAM_PLAIN },
         { "resnet18", "layer2.0.downsample.1.running_mean", { 128 }, false, CT_PARAM_PLAIN },
+        { "crnn", "cnn.0.weight", { 64, 3, 3, 1 }, true, CT_PARAM_FILTER },
+        { "crnn", "cnn.7.running_mean", { 256 }, false, CT_PARAM_PLAIN },
+        { "crnn", "cnn.18.weight", { 512, 2, 2, 512 }, true, CT_PARAM_FILTER },
+        { "crnn", "rnn1.weight_ih_l0", { 1024, 512 }, true, CT_PARAM_PLAIN },
+        { "crnn", "rnn1.weight_hh_l0_reverse", { 1024, 256 }, true, CT_PARAM_PLAIN },
+        { "crnn", "rnn2.bias_hh_l0_reverse", { 1024 }, false, CT_PARAM_PLAIN },
+        { "crnn", "emb.weight", { 256, 512 }, true, CT_PARAM_PLAIN },
+        { "crnn-stacked", "rnn.weight_ih_l1_reverse", { 1024, 512 }, true, CT_PARAM_PLAIN },
+        { "crnn-stacked", "fc.bias", { 37 }, false, CT_PARAM_PLAIN },
     };
     for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
         built b = must_build((ct_model_spec){ .name = want[i].model, .dropout = -1 }, true);
@@ -180,12 +266,18 @@ START_TEST(messages)
     says(build((ct_model_spec){ .name = "textcn" }, true, &b), CT_ECONFIG,
          "there is no model 'textcn'; did you mean 'textcnn'?");
     says(build((ct_model_spec){ .name = "resnet5" }, true, &b), CT_ECONFIG, "did you mean 'resnet50'?");
-    says(build((ct_model_spec){ .name = NULL }, true, &b), CT_ECONFIG, "models: textcnn, textcnn-small, resnet18");
+    says(build((ct_model_spec){ .name = NULL }, true, &b), CT_ECONFIG, "models: textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18");
     says(build((ct_model_spec){ .name = "textcnn", .height = 6, .width = 160 }, true, &b), CT_ECONFIG,
          "model textcnn at 6x160x1: layer 'features.20': the image is too small: 1x40");
     ct_graph_free(b.g);
     says(build((ct_model_spec){ .name = "textcnn-small", .height = 7, .width = 90 }, false, &b), CT_ECONFIG,
          "model textcnn-small at 7x90x1: layer 'features.");
+    ct_graph_free(b.g);
+    says(build((ct_model_spec){ .name = "crnn", .height = 60 }, true, &b), CT_ECONFIG,
+         "model crnn at 60x100x1: image height: must be 32 to 47 pixels");
+    ct_graph_free(b.g);
+    says(build((ct_model_spec){ .name = "crnn-small", .classes = 1 }, true, &b), CT_ECONFIG, "a blank and at least one character");
+    says(build((ct_model_spec){ .name = "crnn-small", .height = 7 }, true, &b), CT_ECONFIG, "the image is too small");
     ct_graph_free(b.g);
     says(build((ct_model_spec){ .name = "textcnn", .dropout = 1 }, true, &b), CT_ECONFIG, "dropout 1 is not below 1");
     says(build((ct_model_spec){ .name = "textcnn", .width_mult = 100 }, true, &b), CT_ECONFIG, "width multiplier 100");
@@ -216,7 +308,7 @@ START_TEST(defaults)
     ct_graph_free(eval.g);
     size_t n;
     const ct_model_info *t = ct_model_table(&n);
-    ck_assert_uint_eq(n, 5);
+    ck_assert_uint_eq(n, 8);
     for (size_t i = 0; i < n; i++) ck_assert_ptr_eq(ct_model_find(t[i].name), &t[i]);
 }
 END_TEST
@@ -262,7 +354,7 @@ START_TEST(out_of_memory)
         ct_alloc_fail_after(n);
         ct_status st = ct_graph_create(&g);
         if (st == CT_OK) st = ct_graph_input(g, "x", ct_desc4(CT_F32, 2, 32, 32, 3), &x);
-        if (st == CT_OK) st = ct_model_build(g, &spec, x, true, &logits);
+        if (st == CT_OK) st = ct_model_build(g, &spec, x, CT_NOVAL, true, &logits);
         ct_alloc_fail_after(-1);
         ct_graph_free(g);
         if (st == CT_OK) break;
@@ -279,6 +371,8 @@ static Suite *suite(void)
     TCase *c = tcase_create("models");
     tcase_add_test(c, counts);
     tcase_add_test(c, same_weights);
+    tcase_add_test(c, time_steps);
+    tcase_add_test(c, conv1d);
     tcase_add_test(c, torch_names);
     tcase_add_test(c, resnet_strides);
     tcase_add_test(c, width_multiplier);

@@ -309,6 +309,73 @@ START_TEST(test_recompute_spares)
 }
 END_TEST
 
+/* Two residual blocks with a shortcut's norm in the first: conv, norm, relu, conv, norm + shortcut, relu. Applied again
+ * are the inner norms, the first block's end with its shortcut, and not the second block's, which needs the first's. */
+START_TEST(test_reapply_structure)
+{
+    test_net t = { .classes = 4 };
+    ct_graph *g;
+    ct_val x, v, w, in[5], outs[3];
+    int n = -1;
+    MUST(ct_graph_create(&t.g));
+    g = t.g;
+    REFUSES(ct_pass_reapply(g, &n), "no gradients yet");
+    ct_attrs c = { .conv = { .stride_h = 1, .stride_w = 1, .dil_h = 1, .dil_w = 1, .groups = 1 } };
+    ct_attrs relu = { .act = { .kind = CT_ACT_RELU } },
+             norm = { .norm = { .eps = 1e-5, .momentum = 0.1, .update_stats = 1 } };
+    MUST(ct_graph_input(g, "x", ct_desc4(CT_F32, 2, 4, 4, 4), &x));
+    MUST(ct_graph_param(g, "w", ct_desc4(CT_F32, 4, 1, 1, 4), zero, true, &w));
+    static const char *const names[] = { "", "gamma", "beta", "mean", "var" };
+    for (int i = 1; i < 3; i++) MUST(ct_graph_param(g, names[i], ct_desc1(CT_F32, 4), zero, true, &in[i]));
+    v = chain(g, CT_OP_CONV2D, &c, "stem", x, w);
+    for (int b = 0; b < 2; b++) {
+        const char *const parts[3] = { b ? "b1.n1" : "b0.n1", b ? "b1.n2" : "b0.n2", "b0.short" };
+        ct_val shortcut = v, y[3];
+        for (int k = 0; k < (b ? 2 : 3); k++) {
+            char name[32];
+            in[0] = chain(g, CT_OP_CONV2D, &c, "conv", k == 1 ? v : shortcut, w);
+            for (int i = 3; i < 5; i++) {
+                snprintf(name, sizeof name, "%s.%s", parts[k], names[i]);
+                MUST(ct_graph_buffer(g, name, ct_desc1(CT_F32, 4), zero, &in[i]));
+            }
+            MUST(ct_graph_node(g, CT_OP_BATCHNORM, &norm, parts[k], 5, in, 3, 7, outs));
+            y[k] = outs[0];
+            if (k == 0) v = chain(g, CT_OP_ACTIVATION, &relu, "relu", y[0], CT_NOVAL);
+        }
+        v = chain(g, CT_OP_ADD, NULL, "sum", y[1], b ? shortcut : y[2]);
+        v = chain(g, CT_OP_ACTIVATION, &relu, "end", v, CT_NOVAL);
+    }
+    v = chain(g, CT_OP_CONV2D, &c, "head", v, w);
+    v = chain(g, CT_OP_GLOBAL_AVGPOOL, NULL, "mean_pool", v, CT_NOVAL);
+    MUST(ct_graph_input(g, "target", ct_desc2(CT_I32, 2, 1), &t.target));
+    ct_attrs l = { .loss = { .positions = 1, .classes = 4 } };
+    MUST(ct_graph_node(g, CT_OP_SOFTMAX_XENT, &l, "loss", 2, (ct_val[]){ v, t.target }, 2, 3, outs));
+    t.loss = outs[0];
+    MUST(ct_pass_fuse(g, NULL));
+    test_net_backward(&t);
+    const size_t before = g->nnodes;
+    MUST(ct_pass_reapply(g, &n));
+    graph_check_valid(g);
+    ck_assert_uint_eq(g->nnodes, before + (size_t)n);
+    int found = 0;
+    for (size_t i = 0; i < g->nnodes; i++) {
+        const ct_node *m = &g->nodes[i];
+        if (m->clone_of < 0) continue;
+        ck_assert_int_eq(m->op, CT_OP_BATCHNORM_INFER);
+        ck_assert_int_eq(m->phase, CT_PHASE_BACKWARD);
+        ck_assert_int_eq(m->attrs.norm.given_invstd, 1);
+        ck_assert_int_eq(m->attrs.norm.act, g->nodes[m->clone_of].attrs.norm.act);
+        ck_assert_int_eq(m->in[0], g->nodes[m->clone_of].in[0]);
+        ck_assert_str_ne(m->name, "b1.n2.again");
+        found++;
+    }
+    ck_assert_int_eq(found, n);
+    ck_assert_int_eq(n, 4);
+    graph_find_node(g, "b0.short.again");
+    ct_graph_free(g);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("passes");
@@ -322,6 +389,7 @@ int main(void)
     tcase_add_test(t, test_cast_preprocess);
     tcase_add_test(t, test_recompute_structure);
     tcase_add_test(t, test_recompute_spares);
+    tcase_add_test(t, test_reapply_structure);
     suite_add_tcase(s, t);
     return ct_check_main(s);
 }

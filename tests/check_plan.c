@@ -84,12 +84,12 @@ START_TEST(plan_of_a_model)
 }
 END_TEST
 
-/* Half a terabyte of activations: planned in an instant, on any machine. */
+/* Hundreds of gigabytes of activations: planned in an instant, on any machine. */
 START_TEST(plan_touches_nothing)
 {
     json_t *j =
         plan_json((ct_plan_opts){ .model = "resnet50", .batch = 8192, .memory = 16000000000, .common = { "cpu", 1 } });
-    ck_assert_msg(integer(j, "peak_bytes") > 500000000000, "%lld", (long long)integer(j, "peak_bytes"));
+    ck_assert_msg(integer(j, "peak_bytes") > 400000000000, "%lld", (long long)integer(j, "peak_bytes"));
     json_decref(j);
 }
 END_TEST

@@ -43,5 +43,6 @@ double run_step(test_run *r, int i, int64_t first);
 double arena_difference(const test_run *a, const test_run *b, ct_arena arena);
 
 TCase *spec_case(void);
+TCase *ctc_case(void);
 
 #endif

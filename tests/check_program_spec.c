@@ -177,6 +177,40 @@ START_TEST(too_small)
 }
 END_TEST
 
+/* Models with time steps: the blank, the loss, the widest image. */
+START_TEST(text_of_any_length)
+{
+    ct_config *cfg;
+    ct_program_spec s;
+    ok(spec_of("model: {name: crnn-small}\ndata: {size_rule: fit_height, height: 60, width: 320}\n", &cfg, &s));
+    ck_assert(s.loss == CT_LOSS_CTC && s.model.classes == 37 && s.model.positions == 4);
+    ck_assert(s.model.width == 160 && s.src_w == 160); /* what the loader gives, not the most there might be */
+    ct_config_free(cfg);
+    ok(spec_of("model: {name: crnn-small}\nloss: {name: ctc}\n", &cfg, &s));
+    ck_assert(s.loss == CT_LOSS_CTC && strcmp(ct_spec_loss_name(s.loss), "ctc") == 0);
+    ct_config_free(cfg);
+    ok(spec_of("loss: {name: auto}\n", &cfg, &s));
+    ck_assert(s.loss == CT_LOSS_SOFTMAX && s.model.classes == 36);
+    ct_config_free(cfg);
+    says(spec_of("model: {name: crnn-small}\nloss: {name: softmax}\n", &cfg, &s), CT_ECONFIG,
+         "loss.name: softmax does not suit model.name: crnn-small, which needs ctc");
+    ct_config_free(cfg);
+    says(spec_of("loss: {name: ctc}\n", &cfg, &s), CT_ECONFIG, "loss.name: ctc does not suit model.name: textcnn");
+    ct_config_free(cfg);
+    says(spec_of("data: {size_rule: fit_height}\n", &cfg, &s), CT_ECONFIG,
+         "data.size_rule: fit_height gives images of several widths, model.name: textcnn reads one");
+    ct_config_free(cfg);
+    says(spec_of("model: {name: crnn-small}\nloss: {label_smoothing: 0.1}\n", &cfg, &s), CT_ECONFIG, "loss.label_smoothing: the loss ctc");
+    ct_config_free(cfg);
+    says(spec_of("model: {name: crnn}\n", &cfg, &s), CT_ECONFIG, "must be 32 to 47 pixels");
+    ct_config_free(cfg);
+    says(spec_of("model: {name: crnn, dropout: 0.1}\ndata: {height: 32}\n", &cfg, &s), CT_ECONFIG, "model.dropout: crnn has no");
+    ct_config_free(cfg);
+    ok(ct_spec_from_model("crnn", 32, NULL, &s));
+    ck_assert(s.loss == CT_LOSS_CTC && s.model.height == 32 && s.model.width == 100 && s.model.classes == 37 && s.model.positions == 8);
+}
+END_TEST
+
 TCase *spec_case(void)
 {
     TCase *c = tcase_create("spec");
@@ -188,5 +222,6 @@ TCase *spec_case(void)
     tcase_add_test(c, recompute_choices);
     tcase_add_test(c, models_by_name);
     tcase_add_test(c, too_small);
+    tcase_add_test(c, text_of_any_length);
     return c;
 }

@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "ct_check.h"
+#include "data/loader.h"
 #include "data_util.h"
 #include "synth/text.h"
 
@@ -308,13 +309,369 @@ START_TEST(smoothing)
 }
 END_TEST
 
+/* Mean difference of two pictures, 0..255. */
+static double difference(const ct_image *a, const ct_image *b)
+{
+    double sum = 0;
+    size_t n = (size_t)a->w * (size_t)a->h * (size_t)a->c;
+    for (size_t i = 0; i < n; i++) sum += abs(a->px[i] - b->px[i]);
+    return sum / (double)n;
+}
+
+START_TEST(outline)
+{
+    char label[CT_LABEL_BYTES];
+    ct_text_params p = bare("I", 1);
+    snprintf(p.fonts[0], sizeof p.fonts[0], "DejaVuSans-Bold.ttf"); /* its I is a bar */
+    ct_image full = draw(&p, 1, 0, label);
+    p.outline = 2;
+    ct_image hollow = draw(&p, 1, 0, label);
+    ink_box a = measure(&full), b = measure(&hollow);
+    int mid_x = (b.x0 + b.x1) / 2, mid_y = (b.y0 + b.y1) / 2;
+    ck_assert_int_eq(full.px[mid_y * 160 + mid_x], 0);
+    ck_assert_int_eq(hollow.px[mid_y * 160 + mid_x], 255);
+    ck_assert_int_le(abs(b.y1 - b.y0 - (a.y1 - a.y0 + 2)), 1); /* one of the two pixels stands outside, on each side */
+    ck_assert_int_le(abs(b.x1 - b.x0 - (a.x1 - a.x0 + 2)), 1);
+    double edge = 2.0 * (a.y1 - a.y0 + 1 + a.x1 - a.x0 + 1) * 2;
+    ck_assert_msg(fabs(b.sum - edge) < 0.06 * edge, "ink %.1f, not %.1f", b.sum, edge);
+    ct_image_free(&full);
+    ct_image_free(&hollow);
+}
+END_TEST
+
+START_TEST(shadow_grid_fade_wave)
+{
+    char label[CT_LABEL_BYTES];
+    ct_text_params p = bare("I", 1), q;
+    ct_image none = draw(&p, 1, 0, label), im;
+    ink_box a = measure(&none);
+
+    q = p;
+    q.shadow = 1;
+    q.shadow_offset = (ct_range){ 5, 5 };
+    im = draw(&q, 1, 0, label);
+    double more = 0;
+    for (int i = 0; i < 160 * 60; i++) { /* never lighter; in the shadow 45 % of the way to the ink */
+        ck_assert_int_le(im.px[i], none.px[i]);
+        if (none.px[i] == 255) more += im.px[i] < 255;
+        if (none.px[i] == 255 && im.px[i] < 255) ck_assert_int_ge(im.px[i], 140);
+    }
+    ck_assert_msg(more > 0.2 * a.sum && more < 1.5 * a.sum, "%.0f pixels of shadow", more);
+    ct_image_free(&im);
+
+    q = p;
+    q.grid = (ct_range){ 10, 10 };
+    im = draw(&q, 1, 0, label);
+    more = measure(&im).sum - a.sum; /* 16 columns of 60, 6 rows of 160 pixels, 30 to 60 % of the ink */
+    ck_assert_msg(more > 0.25 * 1800 && more < 0.65 * 1920, "grid of %.1f pixels", more);
+    ct_image_free(&im);
+
+    q = p;
+    q.background = (ct_range){ 100, 256 };
+    q.fade = true;
+    bool changes = false;
+    for (int k = 0; k < 4; k++) {
+        im = draw(&q, 1, k, label);
+        changes = changes || abs(im.px[0] - im.px[160 * 60 - 1]) > 20 || abs(im.px[159] - im.px[160 * 59]) > 20;
+        ct_image_free(&im);
+    }
+    ck_assert(changes);
+
+    q = p;
+    q.wave_x = (ct_range){ 4, 4 };
+    q.wave_length = (ct_range){ 30, 30 };
+    im = draw(&q, 1, 0, label);
+    ink_box b = measure(&im);
+    ck_assert_msg(b.x1 - b.x0 >= a.x1 - a.x0 + 6 && b.y0 == a.y0 && b.y1 == a.y1, "columns %d to %d, not %d to %d", b.x0,
+                  b.x1, a.x0, a.x1); /* swings by 4 to either side */
+    ck_assert(fabs(b.sum - a.sum) < 0.02 * a.sum);
+    ct_image_free(&im);
+    ct_image_free(&none);
+}
+END_TEST
+
+START_TEST(styles_differ)
+{
+    enum { MOST = 32 };
+    ct_image im[MOST];
+    int n = 0;
+    for (; ct_text_style_name(n); n++) {
+        char label[CT_LABEL_BYTES];
+        ct_text_params p = style(ct_text_style_name(n));
+        ck_assert_int_lt(n, MOST);
+        ck_assert_ptr_nonnull(ct_text_style_doc(n));
+        if (p.mixed) strcpy(p.charset, "XYZ"); /* the rest shares one of the others' looks */
+        im[n] = draw(&p, 2, 3, label);
+    }
+    ck_assert_int_ge(n, 10);
+    ck_assert_ptr_null(ct_text_style_doc(n));
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; k < i; k++) {
+            ck_assert_msg(difference(&im[i], &im[k]) > 4, "%s and %s differ by %.2f", ct_text_style_name(i),
+                          ct_text_style_name(k), difference(&im[i], &im[k]));
+        }
+    }
+    for (int i = 0; i < n; i++) ct_image_free(&im[i]);
+}
+END_TEST
+
+/* A mixed generator draws what one of its styles would, each as often. */
+START_TEST(mixed_styles)
+{
+    enum { MOST = 32, N = 600 };
+    ct_text_gen *g, *one[MOST];
+    ct_text_pen *pen, *single[MOST];
+    int styles = 0, hits[MOST] = { 0 };
+    ct_text_params p = style("mixed");
+    p.width = 64;
+    p.height = 24;
+    p.length_min = 2;
+    p.length_max = 3;
+    p.channels = 1;
+    ck_assert_msg(ct_text_gen_open(&p, 3, &g) == CT_OK, "%s", ct_error_message());
+    ck_assert_int_eq(ct_text_pen_open(g, &pen), CT_OK);
+    for (int i = 0; ct_text_style_name(i); i++) {
+        ct_text_params q = style(ct_text_style_name(i));
+        if (q.mixed) continue;
+        q.width = 64;
+        q.height = 24;
+        q.length_min = 2;
+        q.length_max = 3;
+        q.channels = 1;
+        ck_assert_int_eq(ct_text_gen_open(&q, 3, &one[styles]), CT_OK);
+        ck_assert_str_ne(ct_text_gen_key(one[styles]), ct_text_gen_key(g));
+        ck_assert_int_eq(ct_text_pen_open(one[styles], &single[styles]), CT_OK);
+        styles++;
+    }
+    for (int k = 0; k < N; k++) {
+        ct_image im, other;
+        char label[CT_LABEL_BYTES], text[CT_LABEL_BYTES];
+        int found = 0;
+        ck_assert_int_eq(ct_text_pen_draw(pen, k, &im, label), CT_OK);
+        for (int i = 0; i < styles; i++) {
+            ck_assert_int_eq(ct_text_pen_draw(single[i], k, &other, text), CT_OK);
+            if (strcmp(label, text) == 0 && memcmp(im.px, other.px, 64 * 24) == 0) {
+                hits[i]++;
+                found++;
+            }
+            ct_image_free(&other);
+        }
+        ck_assert_int_eq(found, 1);
+        ct_image_free(&im);
+    }
+    double want = (double)N / styles;
+    for (int i = 0; i < styles; i++)
+        ck_assert_msg(fabs(hits[i] - want) < 5 * sqrt(want), "style %d was drawn %d times", i, hits[i]);
+    for (int i = 0; i < styles; i++) {
+        ct_text_pen_close(single[i]);
+        ct_text_gen_close(one[i]);
+    }
+    ct_text_pen_close(pen);
+    ct_text_gen_close(g);
+
+    /* fonts and charset of the mixed style go for all of them */
+    const char *const font[] = { "DejaVuSansMono.ttf" };
+    const double size[] = { 30, 44 };
+    ck_assert_int_eq(ct_text_params_fonts(&p, font, 1), CT_OK);
+    ck_assert_int_eq(ct_text_params_sizes(&p, size, 2), CT_OK);
+    ck_assert_msg(ct_text_gen_open(&p, 3, &g) == CT_OK, "%s", ct_error_message());
+    ct_text_gen_close(g);
+    strcpy(p.charset, "AB\xe6\xbc\xa2");
+    ck_assert_int_eq(ct_text_gen_open(&p, 3, &g), CT_ECONFIG);
+    ck_message("no glyph for '\xe6\xbc\xa2' (U+6F22)");
+}
+END_TEST
+
+/* A charset far longer than a line: letters of two and three bytes. */
+START_TEST(long_charset)
+{
+    ct_text_params p = bare("A", 5);
+    char *at = p.charset;
+    ct_text_gen *g, *h;
+    snprintf(p.fonts[0], sizeof p.fonts[0], "DejaVuSans.ttf");
+    for (uint32_t cp = 0x100; cp < 0x100 + 280; cp++) at += ct_utf8_put(cp, at);
+    for (uint32_t cp = 0x1e00; cp < 0x1e00 + 250; cp++) at += ct_utf8_put(cp, at);
+    ck_assert_int_gt(strlen(p.charset), 1200);
+    ck_assert_msg(ct_text_gen_open(&p, 1, &g) == CT_OK, "%s", ct_error_message());
+    at[-3] = '\0';
+    ck_assert_int_eq(ct_text_gen_open(&p, 1, &h), CT_OK);
+    ck_assert_str_ne(ct_text_gen_key(g), ct_text_gen_key(h));
+    ct_text_gen_close(g);
+    ct_text_gen_close(h);
+    char label[CT_LABEL_BYTES];
+    ct_image im = draw(&p, 1, 5, label);
+    ck_assert_int_eq(ct_utf8_len(label), 5);
+    ct_image_free(&im);
+}
+END_TEST
+
+/* ---- pictures drawn by the loader ---- */
+
+enum { STREAM_N = 10, STREAM_BATCH = 4, STREAM_PX = 32 * 16 };
+
+static ct_dataset *stream(const ct_text_params *p)
+{
+    ct_dataset *ds;
+    ck_assert_msg(ct_synth_text_stream(p, 7, STREAM_N, NULL, &ds) == CT_OK, "%s", ct_error_message());
+    return ds;
+}
+
+static ct_text_params stream_params(void)
+{
+    ct_text_params p = style("hard");
+    p.width = 32;
+    p.height = 16;
+    p.channels = 1;
+    p.length_min = 1;
+    p.length_max = 3;
+    return p;
+}
+
+/* Walks epochs 0 to 2 from a position on and checks every row against the generator; the labels of epoch e are noted. */
+static void walk(const ct_dataset *ds, const ct_text_params *p, int workers, int64_t epoch, int64_t batch, char *seen)
+{
+    ct_loader_spec l = { .data = ds, .batch = STREAM_BATCH, .shuffle = true, .seed = 5, .workers = workers, .epochs = 3,
+                         .start_epoch = epoch, .start_batch = batch };
+    ct_loader *loader;
+    const ct_batch *b;
+    int64_t order[STREAM_N], batches = (STREAM_N + STREAM_BATCH - 1) / STREAM_BATCH;
+    ck_assert_msg(ct_loader_open(&l, &loader) == CT_OK, "%s", ct_error_message());
+    ck_assert_int_eq(ct_loader_batches(loader), batches);
+    for (int64_t at = epoch * batches + batch; at < 3 * batches; at++) {
+        ck_assert_msg(ct_loader_next(loader, &b) == CT_OK, "%s", ct_error_message());
+        ck_assert_ptr_nonnull(b);
+        ck_assert(b->epoch == at / batches && b->batch == at % batches && b->width == 32);
+        ct_loader_order(&l, STREAM_N, b->epoch, order);
+        for (int i = 0; i < b->n; i++) {
+            char label[CT_LABEL_BYTES], got[CT_LABEL_BYTES];
+            int64_t id = order[b->batch * STREAM_BATCH + i];
+            ck_assert(b->index[3 * i] == i && b->index[3 * i + 1] == id && b->index[3 * i + 2] == b->epoch);
+            ct_image im = draw(p, 7, CT_SYNTH_STREAM_FIRST + b->epoch * STREAM_N + id, label);
+            ck_assert_mem_eq(im.px, b->px + (size_t)i * STREAM_PX, STREAM_PX);
+            ct_charset_decode(ct_dataset_charset(ds), b->labels + 3 * i, 3, got, sizeof got);
+            ck_assert_str_eq(got, label);
+            ck_assert_int_eq(b->widths[i], 32);
+            if (seen) strcat(strcat(seen, label), " ");
+            ct_image_free(&im);
+        }
+    }
+    ck_assert_int_eq(ct_loader_next(loader, &b), CT_OK);
+    ck_assert_ptr_null(b);
+    ct_loader_close(loader);
+}
+
+START_TEST(streams)
+{
+    ct_text_params p = stream_params();
+    ct_dataset *ds = stream(&p);
+    char seen[2][1000] = { "", "" };
+    ck_assert(ct_dataset_stream(ds) && ct_dataset_size(ds) == STREAM_N && ct_dataset_label_len(ds) == 3);
+    ck_assert(ct_dataset_width(ds) == 32 && ct_dataset_height(ds) == 16 && ct_dataset_buckets(ds) == 1);
+    ck_assert_ptr_null(ct_dataset_pixels(ds, 3));
+    ck_assert_str_eq(ct_dataset_name(ds, 3), "synth:text/new/3");
+    walk(ds, &p, 0, 0, 0, seen[0]);
+    walk(ds, &p, 4, 0, 0, seen[1]); /* the number of workers changes nothing */
+    ck_assert_str_eq(seen[0], seen[1]);
+    walk(ds, &p, 0, 1, 2, NULL); /* from the middle of an epoch, and its end */
+    walk(ds, &p, 2, 1, 3, NULL);
+
+    ct_loader *loader;
+    ct_loader_spec resident = { .data = ds, .batch = 2, .resident = true, .epochs = 1 };
+    ck_assert_int_eq(ct_loader_open(&resident, &loader), CT_EINVAL);
+    ck_message("cannot be resident");
+    ct_dataset *other;
+    ct_text_params q = p;
+    q.dots_max++;
+    other = stream(&q);
+    ck_assert_str_ne(ct_dataset_key(ds), ct_dataset_key(other));
+    ct_dataset_close(other);
+    ct_dataset_close(ds);
+}
+END_TEST
+
+static int64_t few_steps(const void *user, int width)
+{
+    return width / *(const int *)user;
+}
+
+START_TEST(stream_errors)
+{
+    ct_text_params p = stream_params();
+    ct_dataset_spec spec;
+    ct_dataset *ds;
+    int pixels = 6;
+    ct_dataset_spec_init(&spec);
+    spec.steps = few_steps;
+    spec.steps_user = &pixels;
+    spec.label_max = 8; /* columns; the generator makes 3 characters at most, which need 5 steps */
+    ck_assert_msg(ct_synth_text_stream(&p, 7, 5, &spec, &ds) == CT_OK, "%s", ct_error_message());
+    ck_assert_int_eq(ct_dataset_label_len(ds), 8);
+    ct_dataset_close(ds);
+    pixels = 7;
+    ck_assert_int_eq(ct_synth_text_stream(&p, 7, 5, &spec, &ds), CT_EDATA);
+    ck_message("a label of 3 characters may need 5 time steps, an image of 32 pixels gives 4");
+    ck_assert_int_eq(ct_synth_text_stream(&p, 7, 0, NULL, &ds), CT_EDATA);
+
+    /* memory runs out while a worker or the caller draws: the failure arrives, with its message */
+    for (int workers = 0; workers < 2; workers++) {
+        int failed = 0;
+        for (long n = 0;; n += n > 60 ? 41 : 1) {
+            ct_loader *loader = NULL;
+            const ct_batch *b;
+            ct_loader_spec l = { .batch = 3, .workers = workers, .epochs = 1 };
+            ct_alloc_fail_after(n);
+            ct_status st = ct_synth_text_stream(&p, 7, 3, NULL, &ds);
+            if (st == CT_OK) {
+                l.data = ds;
+                st = ct_loader_open(&l, &loader);
+            }
+            if (st == CT_OK) st = ct_loader_next(loader, &b);
+            ct_loader_close(loader);
+            ct_dataset_close(ds);
+            long made = ct_alloc_fail_after(-1);
+            if (made <= n) {
+                ck_assert_int_eq(st, CT_OK);
+                break;
+            }
+            ck_assert_msg(st == CT_ENOMEM, "allocation %ld failed, status %d: %s", n, (int)st, ct_error_message());
+            failed++;
+        }
+        ck_assert_int_gt(failed, 40);
+    }
+}
+END_TEST
+
+/* Parameters from a configuration. */
+START_TEST(from_configuration)
+{
+    static const char good[] = "data: {charset: 'abc', width: 90, height: 40, channels: 3,\n"
+                               " synth: {style: plain, length: 5, length_min: 3, sizes: [30, 40], fonts: [DejaVuSerif.ttf]}}\n";
+    static const char wrong[] = "data: {synth: {length: 5, length_min: 6}}\n";
+    ct_text_params p;
+    ct_config *cfg;
+    ck_assert_msg(ct_config_parse(good, strlen(good), "t.yaml", NULL, 0, &cfg) == CT_OK, "%s", ct_error_message());
+    ck_assert_msg(ct_text_params_config(cfg, &p) == CT_OK, "%s", ct_error_message());
+    ck_assert(p.width == 90 && p.height == 40 && p.channels == 3 && p.length_min == 3 && p.length_max == 5);
+    ck_assert(p.n_sizes == 2 && p.sizes[0] == 30 && p.sizes[1] == 40 && p.n_fonts == 1);
+    ck_assert_str_eq(p.fonts[0], "DejaVuSerif.ttf");
+    ck_assert_str_eq(p.charset, "abc");
+    ct_config_free(cfg);
+    ck_assert_int_eq(ct_config_parse(wrong, strlen(wrong), "t.yaml", NULL, 0, &cfg), CT_ECONFIG);
+    ck_message("data.synth.length_min");
+    p = style("plain");
+    const char *many[17];
+    for (int i = 0; i < 17; i++) many[i] = "DejaVuSans.ttf";
+    ck_assert_int_eq(ct_text_params_fonts(&p, many, 17), CT_ECONFIG);
+}
+END_TEST
+
 START_TEST(errors)
 {
     ct_text_params p;
     ct_text_gen *g;
     char *path;
     ck_assert_int_eq(ct_text_params_init(&p, "fancy"), CT_ECONFIG);
-    ck_message("unknown text style 'fancy'; there are simple, plain and hard");
+    ck_message("unknown text style 'fancy'; the styles are simple, plain, hard, lines");
 
     ck_assert_int_eq(ct_font_find("DejaVuNoSuch.ttf", &path), CT_ECONFIG);
     ck_message("font DejaVuNoSuch.ttf is not installed; on Debian and Ubuntu: apt install fonts-dejavu-core");
@@ -351,6 +708,12 @@ START_TEST(errors)
         { offsetof(ct_text_params, sizes[0]), 1000, "font sizes" },
         { offsetof(ct_text_params, sizes[1]), NAN, "font sizes" },
         { offsetof(ct_text_params, place.hi), 1.5, "place" },
+        { offsetof(ct_text_params, outline), -1, "outline" },
+        { offsetof(ct_text_params, shadow), 2, "shadow" },
+        { offsetof(ct_text_params, shadow_offset.lo), 1, "shadows" },
+        { offsetof(ct_text_params, grid.hi), 1, "grid" },
+        { offsetof(ct_text_params, wave_x.hi), 31, "waves" },
+        { offsetof(ct_text_params, wave_y.hi), 3, "long" },
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         p = style("plain");
@@ -427,7 +790,7 @@ END_TEST
 
 START_TEST(out_of_memory)
 {
-    ct_text_params p = style("hard");
+    ct_text_params p = style(_i == 0 ? "hard" : "outline");
     p.width = 40;
     p.height = 20;
     for (long n = 0;; n++) {
@@ -461,9 +824,17 @@ int main(void)
     tcase_add_test(t, fits);
     tcase_add_test(t, noise);
     tcase_add_test(t, smoothing);
+    tcase_add_test(t, outline);
+    tcase_add_test(t, shadow_grid_fade_wave);
+    tcase_add_test(t, styles_differ);
+    tcase_add_test(t, mixed_styles);
+    tcase_add_test(t, long_charset);
+    tcase_add_test(t, streams);
+    tcase_add_test(t, stream_errors);
+    tcase_add_test(t, from_configuration);
     tcase_add_test(t, errors);
     tcase_add_test(t, files);
-    tcase_add_test(t, out_of_memory);
+    tcase_add_loop_test(t, out_of_memory, 0, 2);
     suite_add_tcase(s, t);
     return ct_check_main(s);
 }

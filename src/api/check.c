@@ -25,7 +25,7 @@ static ct_status try_training(const ct_config *cfg, ct_check_report *r)
     if (st == CT_OK) {
         const ct_dataset *t = d.train.data;
         int64_t batches, steps;
-        st = ct_spec_epoch(cfg, d.train.n, &batches, &steps);
+        st = ct_spec_epoch_of(cfg, &d.train, &batches, &steps);
         if (st == CT_OK)
             st = ct_spec_from_config(cfg, d.positions, d.charset.n, ct_dataset_height(t), ct_dataset_width(t), steps,
                                      &spec);
@@ -66,9 +66,12 @@ ct_status ct_run_check(const ct_check_opts *o, FILE *to)
     memset(&charset, 0, sizeof charset);
     memset(&r, 0, sizeof r);
     if (!o->config && o->nsets) return ct_fail(CT_ECONFIG, "check: --set needs --config");
+    if (!o->config && o->backend)
+        return ct_fail(CT_ECONFIG, "check: --backend needs --config: without a training nothing is computed on one");
     if (o->config) {
         CT_GOTO(st, ct_config_load(o->config, o->sets, o->nsets, &cfg));
         CT_GOTO(st, ct_config_set(cfg, "data.train", o->data, "check"));
+        if (o->backend) CT_GOTO(st, ct_config_set(cfg, "train.backend", o->backend, "--backend"));
         ct_config_log_notes(cfg);
         if (*cfg->data.charset) CT_GOTO(st, ct_charset_parse(cfg->data.charset, &charset));
     }

@@ -21,13 +21,14 @@ static ct_status set_params(const ct_gen_opts *o, ct_text_params *p)
     if (o->length_max) p->length_max = o->length_max;
     if (o->width) p->width = o->width;
     if (o->height) p->height = o->height;
-    return CT_OK;
+    CT_TRY(ct_text_params_fonts(p, o->fonts, o->nfonts));
+    return ct_text_params_sizes(p, o->sizes, o->nsizes);
 }
 
 ct_status ct_run_gen(const ct_gen_opts *o, FILE *to)
 {
     if (o->style && strcmp(o->style, "list") == 0) {
-        for (int i = 0; ct_text_style_name(i); i++) fprintf(to, "%s\n", ct_text_style_name(i));
+        for (int i = 0; ct_text_style_name(i); i++) fprintf(to, "%-10s%s\n", ct_text_style_name(i), ct_text_style_doc(i));
         return CT_OK;
     }
     if (!o->out || o->count < 1) return ct_fail(CT_EINVAL, "gen: needs a folder and a count of at least 1");

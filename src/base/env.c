@@ -20,6 +20,8 @@ static const ct_env_row table[CT_ENV_COUNT] = {
                           "Directory of the shipped examples; default the installed one, then the source tree." },
     [CT_ENV_OPENBLAS_CORETYPE] = { "OPENBLAS_CORETYPE",
                                    "Read by OpenBLAS: its kernel set; a pin below the CPU's best is warned about." },
+    [CT_ENV_KERNELS] = { "CAPTRAIN_KERNELS", "Inner loops of the CPU backend: avx512, avx2 or base; default the best this processor "
+                                             "has. Each has its own last bits." },
     [CT_ENV_NO_COLOR] = { "NO_COLOR", "If set, the progress bar uses no colour." },
 };
 

@@ -15,6 +15,7 @@ typedef enum ct_env {
     CT_ENV_FONT_PATH,        /* CAPTRAIN_FONT_PATH: directories searched for fonts before the system's */
     CT_ENV_DATA_DIR,         /* CAPTRAIN_DATADIR: where shipped examples lie (default: the installed one, then the source tree) */
     CT_ENV_OPENBLAS_CORETYPE,/* OPENBLAS_CORETYPE: read by OpenBLAS; a pin below the CPU's best is warned about */
+    CT_ENV_KERNELS,          /* CAPTRAIN_KERNELS: inner loops of the CPU backend: base, avx2, avx512; default the processor's best */
     CT_ENV_NO_COLOR,         /* NO_COLOR: plain progress bar */
     CT_ENV_COUNT
 } ct_env;

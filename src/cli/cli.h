@@ -9,15 +9,19 @@
 
 #include "captrain.h"
 
+/* Values of an option that can be given more than once, in order. */
+typedef struct cli_list { const char **v; size_t n; } cli_list;
+
 /* Everything any verb can be given. Strings point into argv. */
 typedef struct cli_args {
     ct_common common;
     bool verbose, quiet, version, help;
     const char **pos; int npos;          /* words that are no options */
     const char **sets; size_t nsets;     /* --set, in order */
-    const char *out, *init, *config, *model, *precision, *style, *charset, *golden, *op, *impl, *call;
-    bool resume, json, force, recompute, ops, full;
-    int64_t batch, steps, warmup, count, memory, length_min, length_max, width, height; /* 0: not given */
+    cli_list fonts, sizes, maps;
+    const char *out, *init, *config, *model, *precision, *style, *charset, *golden, *ctc, *map_file, *decoder, *layout, *op, *impl, *call, *tune;
+    bool resume, json, force, recompute, ops, calls, exact, deterministic, full;
+    int64_t batch, beam_width, steps, warmup, count, memory, length_min, length_max, width, height; /* 0: not given */
     int64_t seed;                        /* -1: not given */
 } cli_args;
 
@@ -28,7 +32,8 @@ typedef enum cli_type {
     CLI_THREADS,/* int in [min,max] */
     CLI_BYTES,  /* int64_t with an optional K, M, G (1024) */
     CLI_RANGE,  /* N or LO-HI into two int64_t in a row */
-    CLI_SET     /* appends to sets */
+    CLI_SET,    /* appends to sets */
+    CLI_LIST    /* appends to a cli_list */
 } cli_type;
 
 typedef struct cli_option {
@@ -50,7 +55,7 @@ typedef struct cli_command {
     int (*run)(const cli_args *a); /* exit code */
 } cli_command;
 
-extern const cli_command cli_train, cli_eval, cli_predict, cli_gen, cli_check, cli_plan, cli_bench, cli_selftest, cli_doctor, cli_help;
+extern const cli_command cli_train, cli_eval, cli_predict, cli_gen, cli_check, cli_import, cli_export, cli_plan, cli_bench, cli_tune, cli_selftest, cli_doctor, cli_help;
 
 const cli_command *const *cli_commands(void);   /* ends with NULL */
 const cli_option *cli_globals(void);            /* options every verb takes */

@@ -1,4 +1,4 @@
-/* Verbs that tell about models, speed and the machine: plan, bench, selftest, doctor. */
+/* Verbs that tell about models and the machine: plan, selftest, doctor. */
 #include "config.h"
 
 #include "cli/cli.h"
@@ -37,33 +37,9 @@ const cli_command cli_plan = {
     plan_options, 0, 1, run_plan
 };
 
-static const cli_option bench_options[] = {
-    { "--batch", "N", CLI_INT, OFF(batch), 1, 1 << 24, "samples per step; default 64" },
-    { "--steps", "K", CLI_INT, OFF(steps), 1, 1000000, "timed steps; default 20" },
-    { "--warmup", "K", CLI_INT, OFF(warmup), 1, 1000000, "steps before; default 3" },
-    { "--precision", "P", CLI_STRING, OFF(precision), 0, 0, "fp32, bf16, fp16 or f64; default fp32" },
-    { "--recompute", NULL, CLI_FLAG, OFF(recompute), 0, 0, "recompute activations block by block instead of keeping them" },
-    { "--ops", NULL, CLI_FLAG, OFF(ops), 0, 0, "also the time of every operator" },
-    { "--json", NULL, CLI_FLAG, OFF(json), 0, 0, "print one JSON object" },
-    { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
-};
-
-static int run_bench(const cli_args *a)
-{
-    ct_bench_opts o = { .common = a->common, .model = a->pos[0], .batch = a->batch, .steps = a->steps, .warmup = a->warmup,
-                        .precision = a->precision, .recompute = a->recompute, .ops = a->ops, .json = a->json };
-    return cli_finish(ct_run_bench(&o, stdout));
-}
-
-const cli_command cli_bench = {
-    "bench", "MODEL", "time training steps",
-    "Times whole training steps (forward, loss, backward, optimizer) of a model of the catalogue on resident data: textcnn, textcnn-small, "
-    "resnet18, resnet34, resnet50.",
-    bench_options, 1, 1, run_bench
-};
-
 static const cli_option selftest_options[] = {
     { "--golden", "FILE", CLI_STRING, OFF(golden), 0, 0, "compare with a PyTorch golden file (safetensors) instead; implies exact implementations" },
+    { "--ctc", "FILE", CLI_STRING, OFF(ctc), 0, 0, "compare with a file of CTC losses and gradients (safetensors) instead" },
     { "--op", "NAME", CLI_STRING, OFF(op), 0, 0, "only this operator" },
     { "--impl", "NAME", CLI_STRING, OFF(impl), 0, 0, "only this implementation" },
     { "--case", "CALL", CLI_STRING, OFF(call), 0, 0, "only this call, as a failure prints it" },
@@ -74,7 +50,11 @@ static const cli_option selftest_options[] = {
 
 static int run_selftest(const cli_args *a)
 {
-    ct_selftest_run_opts o = { .common = a->common, .golden = a->golden, .op = a->op, .impl = a->impl, .call = a->call,
+    if (a->golden && a->ctc) {
+        fputs("captrain selftest: --golden and --ctc exclude each other\n", stderr);
+        return 2;
+    }
+    ct_selftest_run_opts o = { .common = a->common, .golden = a->golden, .ctc = a->ctc, .op = a->op, .impl = a->impl, .call = a->call,
                                .seed = a->seed > 0 ? (uint64_t)a->seed : 0, .full = a->full };
     return cli_finish(ct_run_selftest(&o, stdout));
 }
@@ -82,7 +62,8 @@ static int run_selftest(const cli_args *a)
 const cli_command cli_selftest = {
     "selftest", "", "check every operator on this machine",
     "Runs every implementation of every operator against the reference within the tolerance table and prints a table; or, with --golden, repeats "
-    "the steps of a PyTorch golden file and prints the differences of loss, gradients and parameters per tensor, worst first.",
+    "the steps of a PyTorch golden file and prints the differences of loss, gradients and parameters per tensor, worst first; or, with --ctc, "
+    "compares CTC losses and gradients sample by sample, in f64 with the reference and in f32 with each backend's normal implementation.",
     selftest_options, 0, 0, run_selftest
 };
 

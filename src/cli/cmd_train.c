@@ -10,14 +10,15 @@ static const cli_option options[] = {
     { "--set", "KEY=VALUE", CLI_SET, 0, 0, 0, "set a configuration key; may be given often, later ones win" },
     { "--out", "DIR", CLI_STRING, OFF(out), 0, 0, "run directory; default runs/<date>-<name>. One that holds a run is an error without --resume" },
     { "--resume", NULL, CLI_FLAG, OFF(resume), 0, 0, "continue the run in DIR from its newest undamaged checkpoint; with none, start anew and say so" },
-    { "--init", "MODEL", CLI_STRING, OFF(init), 0, 0, "start from the weights of a model file" },
+    { "--init", "MODEL", CLI_STRING, OFF(init), 0, 0, "start from the weights of a model file; the last layer goes by character" },
+    { "--tune", "FILE", CLI_STRING, OFF(tune), 0, 0, "implementations as `captrain tune` chose them; the same as --set train.tune=FILE" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
 };
 
 static int run(const cli_args *a)
 {
     ct_train_opts o = { .common = a->common, .config = a->npos ? a->pos[0] : NULL, .sets = a->sets, .nsets = a->nsets,
-                        .out = a->out, .resume = a->resume, .init = a->init };
+                        .out = a->out, .resume = a->resume, .init = a->init, .tune = a->tune };
     static ct_train_result r; /* large */
     ct_status st = ct_run_train(&o, &r);
     if (st == CT_ESIGNAL) {
@@ -37,7 +38,7 @@ static int run(const cli_args *a)
 
 const cli_command cli_train = {
     "train", "[CONFIG]", "train a model",
-    "Trains the model that CONFIG describes: a YAML or JSON file, or the name of a shipped example (quickstart, wilhelmy2013, captcha-package). "
+    "Trains the model that CONFIG describes: a YAML or JSON file, or the name of a shipped example (quickstart, wilhelmy2013, wilhelmy2013-crnn, captcha-package, captcha-package-crnn). "
     "Without CONFIG it is the built-in example, which draws its own pictures. The run directory receives config.yaml, metrics.jsonl, run.log, "
     "result.json, report.html, TensorBoard events and checkpoints. SIGINT, SIGTERM and SIGUSR1 finish the step, save and stop.",
     options, 0, 1, run

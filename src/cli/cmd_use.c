@@ -7,37 +7,43 @@
 
 static const cli_option eval_options[] = {
     { "--batch", "N", CLI_INT, OFF(batch), 1, 1 << 20, "images per batch; default 64" },
+    { "--decoder", "NAME", CLI_STRING, OFF(decoder), 0, 0, "greedy or, for models with CTC, beam; default greedy" },
+    { "--beam-width", "N", CLI_INT, OFF(beam_width), 1, 1000, "texts that --decoder beam follows at a time; default 10" },
     { "--json", NULL, CLI_FLAG, OFF(json), 0, 0, "print one JSON object" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
 };
 
 static int run_eval(const cli_args *a)
 {
-    ct_eval_opts o = { .common = a->common, .model = a->pos[0], .data = a->pos[1], .batch = a->batch, .json = a->json };
+    ct_eval_opts o = { .common = a->common, .model = a->pos[0], .data = a->pos[1], .batch = a->batch,
+                       .decoder = a->decoder, .beam_width = a->beam_width, .json = a->json };
     return cli_finish(ct_run_eval(&o, stdout));
 }
 
 const cli_command cli_eval = {
     "eval", "MODEL DATA", "score a model on labelled images",
-    "Reads every labelled image of DATA with MODEL (a checkpoint of a run) and prints string and character accuracy, errors by position and the "
-    "most frequent confusions. Every sample is scored or the call fails.",
+    "Reads every labelled image of DATA with MODEL (a checkpoint of a run) and prints string and character accuracy, the character error "
+    "rate, errors by position or (models with CTC) insertions and deletions, and the most frequent confusions. Every sample is scored or the call fails.",
     eval_options, 2, 2, run_eval
 };
 
 static const cli_option predict_options[] = {
+    { "--decoder", "NAME", CLI_STRING, OFF(decoder), 0, 0, "greedy or, for models with CTC, beam; default greedy" },
+    { "--beam-width", "N", CLI_INT, OFF(beam_width), 1, 1000, "texts that --decoder beam follows at a time; default 10" },
     { "--json", NULL, CLI_FLAG, OFF(json), 0, 0, "print a JSON array" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
 };
 
 static int run_predict(const cli_args *a)
 {
-    ct_predict_opts o = { .common = a->common, .model = a->pos[0], .files = a->pos + 1, .nfiles = (size_t)a->npos - 1, .json = a->json };
+    ct_predict_opts o = { .common = a->common, .model = a->pos[0], .files = a->pos + 1, .nfiles = (size_t)a->npos - 1,
+                          .decoder = a->decoder, .beam_width = a->beam_width, .json = a->json };
     return cli_finish(ct_run_predict(&o, stdout));
 }
 
 const cli_command cli_predict = {
     "predict", "MODEL FILE...", "read images with a model",
-    "Prints a line for each image: file, text, confidence (the product of the positions' probabilities). Charset, geometry and normalisation come "
+    "Prints a line for each image: file, text, confidence (the product of the characters' probabilities). Charset, geometry and normalisation come "
     "from the model file; nothing else is needed. A file that cannot be read is reported, the others are still read, and the exit code is 1.",
     predict_options, 2, -1, run_predict
 };

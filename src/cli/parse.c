@@ -103,6 +103,9 @@ static bool store(cli_args *a, const cli_option *o, const char *value)
         if (!strchr(value, '=') || value[0] == '=') return false;
         a->sets[a->nsets++] = value;
         return true;
+    case CLI_LIST:
+        ((cli_list *)field)->v[((cli_list *)field)->n++] = value;
+        return true;
     }
     return false;
 }
@@ -182,7 +185,13 @@ int cli_parse(int argc, char **argv, cli_args *a, const cli_command **cmd)
     *cmd = NULL;
     a->pos = calloc((size_t)argc + 1, sizeof *a->pos);
     a->sets = calloc((size_t)argc + 1, sizeof *a->sets);
-    if (!a->pos || !a->sets) return usage("out of memory%s%s", "", "");
+    cli_list *const lists[] = { &a->fonts, &a->sizes, &a->maps };
+    bool made = a->pos && a->sets;
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+        lists[i]->v = calloc((size_t)argc + 1, sizeof *lists[i]->v);
+        made = made && lists[i]->v;
+    }
+    if (!made) return usage("out of memory%s%s", "", "");
     const char *verb = find_verb(argc, argv);
     if (verb && !(*cmd = cli_find(verb))) return usage("unknown verb '%s'; see captrain --help%s", verb, "");
     int rc = parse_words(argc, argv, a, *cmd ? *cmd : &cli_train, verb);
@@ -205,6 +214,10 @@ void cli_args_free(cli_args *a)
 {
     free(a->pos);
     free(a->sets);
+    free(a->fonts.v);
+    free(a->sizes.v);
+    free(a->maps.v);
     a->pos = NULL;
     a->sets = NULL;
+    a->fonts = a->sizes = a->maps = (cli_list){ NULL, 0 };
 }

@@ -241,10 +241,19 @@ static void check_data(ct_config *cfg, ct_problems *p)
     if (strlen(d->label_separator) > CT_CONFIG_SEPARATOR_BYTES)
         ct_problem(p, place(cfg, "data.label_separator", NULL), "data.label_separator: longer than %d bytes",
                    CT_CONFIG_SEPARATOR_BYTES);
-    if (synth && d->length > 0 && d->length != d->synth.length)
-        ct_problem(p, place(cfg, "data.length", "data.synth.length"),
-                   "data.length is %lld but data.synth.length is %lld", (long long)d->length,
-                   (long long)d->synth.length);
+    int64_t least = d->synth.length_min > 0 ? d->synth.length_min : d->synth.length;
+    int64_t most = d->synth.length_max > 0 ? d->synth.length_max : d->synth.length;
+    if (least > most)
+        ct_problem(p, place(cfg, "data.synth.length_min", "data.synth.length_max"),
+                   "data.synth.length_min is %lld, above %s, which is %lld", (long long)least,
+                   d->synth.length_max > 0 ? "data.synth.length_max" : "data.synth.length", (long long)most);
+    else if (synth && d->length > 0 && d->length < most) /* more may be meant: the most that a CTC model reads */
+        ct_problem(p, place(cfg, "data.length", least == most ? "data.synth.length" : "data.synth.length_max"),
+                   "data.length is %lld but generated labels have %s%lld characters", (long long)d->length,
+                   least == most ? "" : "up to ", (long long)most);
+    if (d->size_rule == CT_CFG_SIZE_FIT_HEIGHT && d->min_width > d->width)
+        ct_problem(p, place(cfg, "data.min_width", "data.width"), "data.min_width is %lld but data.width is %lld",
+                   (long long)d->min_width, (long long)d->width);
     if (d->channels == 2)
         ct_problem(p, place(cfg, "data.channels", NULL), "data.channels: must be 1 or 3 (got 2)");
     if (d->mean.n != 1 && (int64_t)d->mean.n != d->channels)
@@ -261,7 +270,7 @@ static void check_training(ct_config *cfg, ct_problems *p)
 {
     const ct_cfg_optimizer_keys *o = &cfg->optimizer;
     const ct_cfg_schedule_keys *s = &cfg->schedule;
-    bool sgd = o->name == CT_CFG_OPT_SGD, softmax = cfg->loss.name == CT_CFG_LOSS_SOFTMAX;
+    bool sgd = o->name == CT_CFG_OPT_SGD, softmax = cfg->loss.name == CT_CFG_LOSS_SOFTMAX || cfg->loss.name == CT_CFG_LOSS_AUTO;
     bool generated = generated_data(cfg);
 
     if (has_cosine(s) && s->min_lr > o->lr) {
@@ -303,10 +312,14 @@ static void note_unused(ct_config *cfg, const ct_config *defaults, ct_problems *
     const ct_cfg_schedule_keys *s = &cfg->schedule;
     bool sgd = cfg->optimizer.name == CT_CFG_OPT_SGD, fp16 = cfg->train.precision == CT_CFG_PRECISION_FP16;
     bool multistep = s->name == CT_CFG_SCHED_MULTISTEP, restarts = s->name == CT_CFG_SCHED_WARM_RESTARTS;
+    bool fit = cfg->data.size_rule == CT_CFG_SIZE_FIT_HEIGHT;
     const struct { bool is_unused; const char *key, *why; } rule[] = {
         { cfg->data.val[0] != '\0', "data.val_fraction", "data.val is given" },
         { cfg->data.val[0] == '\0' && generated_data(cfg), "data.val_fraction",
           "data.synth.val_count images are generated" },
+        { !generated_data(cfg), "data.synth.fresh", "data.train is not synth:text" },
+        { !fit, "data.width_step", "data.size_rule is not fit_height" },
+        { !fit, "data.min_width", "data.size_rule is not fit_height" },
         { !sgd, "optimizer.momentum", "optimizer.name is not sgd" },
         { !sgd, "optimizer.nesterov", "optimizer.name is not sgd" },
         { sgd, "optimizer.betas", "optimizer.name is sgd" },

@@ -27,8 +27,8 @@ typedef struct ct_str_list { char **v; size_t n; } ct_str_list;
 /* Values of the enum keys, in the order of the table's value lists. */
 typedef enum ct_cfg_letter_case { CT_CFG_CASE_KEEP, CT_CFG_CASE_UPPER, CT_CFG_CASE_LOWER } ct_cfg_letter_case;
 typedef enum ct_cfg_label_side { CT_CFG_SIDE_BEFORE, CT_CFG_SIDE_AFTER } ct_cfg_label_side;
-typedef enum ct_cfg_size_rule { CT_CFG_SIZE_RESIZE, CT_CFG_SIZE_REFUSE } ct_cfg_size_rule;
-typedef enum ct_cfg_loss { CT_CFG_LOSS_SOFTMAX, CT_CFG_LOSS_SOFT_MARGIN } ct_cfg_loss;
+typedef enum ct_cfg_size_rule { CT_CFG_SIZE_RESIZE, CT_CFG_SIZE_REFUSE, CT_CFG_SIZE_FIT_HEIGHT } ct_cfg_size_rule;
+typedef enum ct_cfg_loss { CT_CFG_LOSS_AUTO, CT_CFG_LOSS_SOFTMAX, CT_CFG_LOSS_SOFT_MARGIN, CT_CFG_LOSS_CTC } ct_cfg_loss;
 typedef enum ct_cfg_optimizer { CT_CFG_OPT_ADAMW, CT_CFG_OPT_ADAM, CT_CFG_OPT_SGD } ct_cfg_optimizer;
 typedef enum ct_cfg_schedule {
     CT_CFG_SCHED_CONSTANT,
@@ -51,13 +51,14 @@ typedef enum ct_cfg_nan_policy { CT_CFG_NAN_STOP, CT_CFG_NAN_SKIP } ct_cfg_nan_p
 typedef enum ct_cfg_select_by {
     CT_CFG_SELECT_STRING_ACCURACY,
     CT_CFG_SELECT_CHAR_ACCURACY,
-    CT_CFG_SELECT_LOSS
+    CT_CFG_SELECT_LOSS,
+    CT_CFG_SELECT_CER
 } ct_cfg_select_by;
 
 typedef struct ct_cfg_model {
-    char *name;                /* builder: textcnn, textcnn-small, resnet18, resnet34, resnet50 */
+    char *name;                /* builder: a row of ct_model_table() */
     double width;              /* multiplier of every channel count */
-    int64_t hidden;            /* units of the hidden linear layer; 0 = the model's own */
+    int64_t hidden;            /* units of the hidden layer or of an LSTM; 0 = the model's own */
     double dropout;            /* probability in [0,1); -1 = the model's own */
     int64_t classes;           /* outputs of a classifier (resnet bench); 0 = 1000 */
 } ct_cfg_model;
@@ -68,19 +69,25 @@ typedef struct ct_cfg_synth {  /* used by data.train, data.val, data.test = "syn
     int64_t val_count;         /* validation images, indices [count, count + val_count) */
     int64_t seed;
     int64_t length;            /* characters per image */
+    int64_t length_min, length_max; /* characters, drawn uniformly; 0 = length */
+    ct_str_list fonts;         /* file names or paths; n 0 = the style's */
+    ct_float_list sizes;       /* pixels per em at height 60; n 0 = the style's */
+    bool fresh;                /* training images are new in every epoch, drawn when they are needed */
 } ct_cfg_synth;
 
 typedef struct ct_cfg_data {
     char *train, *val, *test;  /* folder, or "synth:text"; "" = none */
     double val_fraction;       /* share of data.train held out when data.val is "" */
     char *charset;             /* UTF-8, the classes in order; "" = from the labels */
-    int64_t length;            /* characters per label; 0 = from the labels */
+    int64_t length;            /* characters per label, CTC: at most; 0 = from the labels */
     ct_cfg_letter_case letter_case;
     char *label_separator;     /* "" = the whole stem is the label */
     ct_cfg_label_side label_side;
     int64_t height, width;     /* pixels */
     int64_t channels;          /* 1 (gray) or 3 (RGB) */
     ct_cfg_size_rule size_rule;
+    int64_t width_step;        /* fit_height: widths of the buckets, pixels */
+    int64_t min_width;         /* fit_height: pixels; 0 = what the model needs */
     uint8_t background[3];     /* RGB 0..255 put behind transparent pixels */
     int64_t max_bad;           /* unusable samples tolerated (they are listed) */
     bool cache;                /* keep the decoded images in the cache directory */
@@ -141,12 +148,15 @@ typedef struct ct_cfg_train {
     ct_cfg_last_batch last_batch;
     ct_cfg_recompute recompute;
     bool deterministic;
+    bool exact;
+    char *tune;
     int64_t threads;           /* compute threads; 0 = all cores the process may use */
     char *backend;             /* auto, cpu, cuda */
     ct_cfg_nan_policy nan_policy;
     int64_t nan_limit;         /* skip: this many skipped steps in a row stop the run */
     double loss_scale;         /* fp16: first value of the dynamic loss scale */
     int64_t loss_scale_growth; /* fp16: good steps before the scale doubles */
+    ct_str_list freeze;        /* patterns of parameters that are not trained */
 } ct_cfg_train;
 
 typedef struct ct_cfg_eval {

@@ -19,7 +19,8 @@ src/config/quickstart.c: examples/quickstart.yaml src/config/room.mk
 		sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/    "/' -e 's/$$/\\n"/' $(srcdir)/examples/quickstart.yaml; \
 		echo '    ;'; } > $@.tmp && mv $@.tmp $@
 
-dist_examples_DATA += examples/quickstart.yaml examples/wilhelmy2013.yaml examples/captcha-package.yaml
+dist_examples_DATA += examples/quickstart.yaml examples/wilhelmy2013.yaml examples/captcha-package.yaml \
+	examples/captcha-package-crnn.yaml examples/wilhelmy2013-crnn.yaml
 dist_doc_DATA += doc/configuration.md
 dist_check_SCRIPTS += tests/config_keys.sh
 

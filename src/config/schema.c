@@ -42,15 +42,16 @@ static const ct_config_row rows[] = {
       .doc = "Name of the run; without --out the run directory is runs/<date>-<name>." },
 
     /* model */
-    { CHOICE(model.name, "textcnn", "textcnn textcnn-small=textcnn_small resnet18 resnet34 resnet50"),
+    { CHOICE(model.name, "textcnn", "textcnn textcnn-small=textcnn_small crnn crnn-stacked=crnn_stacked crnn-small=crnn_small "
+                                    "resnet18 resnet34 resnet50"),
       .aliases = "Params.moduleChoice", .unit = "", .reader = "models",
-      .doc = "Which model is built." },
+      .doc = "Which model is built. textcnn and textcnn-small read texts of one length, crnn, crnn-stacked and crnn-small texts of any." },
     { FLOAT(model.width, "1", 0, 16), ABOVE, .unit = "factor", .reader = "models",
       .doc = "Multiplies the channel count of every layer; counts are rounded to multiples of 8, at least 8." },
     { INT(model.hidden, "0", 0, 65536), .aliases = "model.hidden_size Params.hiddenSize", .unit = "units",
       .reader = "models",
-      .doc = "Units of textcnn's hidden linear layer, channels of textcnn-small's last convolution; 0 takes the model's "
-             "own." },
+      .doc = "Units of textcnn's hidden linear layer, channels of textcnn-small's last convolution, units of crnn's LSTMs in "
+             "one direction; 0 takes the model's own." },
     { FLOAT(model.dropout, "-1", -1, 1), BELOW, .unit = "probability", .reader = "models",
       .doc = "Dropout before the last layer; -1 takes the model's own." },
     { INT(model.classes, "0", 0, 1048576), .aliases = "model.num_classes", .unit = "classes", .reader = "models",
@@ -71,7 +72,8 @@ static const ct_config_row rows[] = {
       .doc = "The characters a label may have, in class order (UTF-8); empty: the sorted characters of the training "
              "labels." },
     { INT(data.length, "0", 0, 64), .unit = "characters", .reader = "data",
-      .doc = "Characters per label; 0: taken from the training labels, which must all have the same length." },
+      .doc = "Characters per label; 0: taken from the training labels, which must all have the same length. A model that "
+             "reads text of any length (crnn...) takes it for the most characters; 0: any." },
     { ENUM(data.letter_case, "keep", "keep upper lower"), .aliases = "data.case", .unit = "", .reader = "data",
       .doc = "Folds the letters of labels to upper or lower case." },
     { STRING(data.label_separator, "_"), .unit = "", .reader = "data",
@@ -85,10 +87,18 @@ static const ct_config_row rows[] = {
       .doc = "Width of the images the model sees." },
     { INT(data.channels, "1", 1, 3), .aliases = "model.input_channels", .unit = "", .reader = "data, models",
       .doc = "1: gray (0.299 R + 0.587 G + 0.114 B), 3: RGB." },
-    { ENUM(data.size_rule, "resize", "resize refuse"), .unit = "", .reader = "data",
-      .doc = "Images of another size are resized, or refused." },
+    { ENUM(data.size_rule, "resize", "resize refuse fit_height"), .unit = "", .reader = "data",
+      .doc = "Images of another size are resized, or refused. fit_height: resized to data.height, keeping their aspect "
+             "ratio, at most data.width wide, then padded at the right to a multiple of data.width_step; a batch has one "
+             "width (crnn models only)." },
+    { INT(data.width_step, "32", 1, 4096), .unit = "pixels", .reader = "data",
+      .doc = "fit_height: widths are padded to multiples of this; smaller: less padding, more different batches." },
+    { INT(data.min_width, "0", 0, 4096), .unit = "pixels", .reader = "data",
+      .doc = "fit_height: images that would be narrower are stretched to this; 0: to the least width the model can "
+             "read." },
     { AT(data.background), .type = CT_KEY_COLOR, .def = "white", .unit = "", .reader = "data",
-      .doc = "Colour behind transparent pixels: white, black, a gray value 0..255, [r, g, b] or \"#rrggbb\"." },
+      .doc = "Colour behind transparent pixels, of padding and of what augmentation moves in: white, black, a gray value "
+             "0..255, [r, g, b] or \"#rrggbb\"." },
     { INT(data.max_bad, "0", 0, 1e9), .unit = "samples", .reader = "data",
       .doc = "Unusable samples (unreadable image, label outside the charset, ...) that are tolerated; they are "
              "always listed." },
@@ -108,6 +118,18 @@ static const ct_config_row rows[] = {
       .doc = "Seed of the generator; image i is a function of (seed, i)." },
     { INT(data.synth.length, "4", 1, 64), .unit = "characters", .reader = "synth",
       .doc = "Characters per generated image." },
+    { INT(data.synth.length_min, "0", 0, 64), .unit = "characters", .reader = "synth",
+      .doc = "Least characters per generated image, for labels of different lengths; 0: data.synth.length." },
+    { INT(data.synth.length_max, "0", 0, 64), .unit = "characters", .reader = "synth",
+      .doc = "Most characters per generated image; 0: data.synth.length." },
+    { LIST(data.synth.fonts, CT_KEY_STR_LIST, "[]", 0, 16, -INF, INF), .unit = "", .reader = "synth",
+      .doc = "Fonts, one by lot for each character: names looked up in CAPTRAIN_FONT_PATH and the system's font folders, or "
+             "paths; []: the style's own. Each must have every character." },
+    { LIST(data.synth.sizes, CT_KEY_FLOAT_LIST, "[]", 0, 8, 4, 400), .unit = "pixels", .reader = "synth",
+      .doc = "Sizes of the letters, one by lot for each: pixels per em in an image 60 pixels high; []: the style's own." },
+    { BOOL(data.synth.fresh, "false"), .unit = "", .reader = "synth",
+      .doc = "Draw new training images in every epoch, while training, instead of data.synth.count images once; an epoch "
+             "still has data.synth.count of them." },
 
     /* augment */
     { FLOAT(augment.probability, "1", 0, 1), .unit = "share", .reader = "plan",
@@ -130,9 +152,10 @@ static const ct_config_row rows[] = {
       .doc = "Multiplies the distance from the mean by a factor in [1 - contrast, 1 + contrast]." },
 
     /* loss */
-    { ENUM(loss.name, "softmax", "softmax=cross_entropy soft_margin=multilabel_soft_margin"),
+    { ENUM(loss.name, "auto", "auto softmax=cross_entropy soft_margin=multilabel_soft_margin ctc"),
       .unit = "", .reader = "models",
-      .doc = "softmax: cross-entropy per position. soft_margin: multi-label soft margin, one sigmoid per class." },
+      .doc = "softmax: cross-entropy per position. soft_margin: multi-label soft margin, one sigmoid per class. ctc: "
+             "connectionist temporal classification, the loss of crnn models and of no others. auto: ctc for them, softmax else." },
     { FLOAT(loss.label_smoothing, "0", 0, 1), BELOW, .unit = "share", .reader = "models",
       .doc = "Share of the target spread evenly over all classes (softmax only)." },
 
@@ -217,6 +240,11 @@ static const ct_config_row rows[] = {
              "only as far as memory asks for it." },
     { BOOL(train.deterministic, "true"), .aliases = "hardware.cudnn_deterministic", .unit = "", .reader = "trainer",
       .doc = "Only algorithms that give the same bits in every run." },
+    { BOOL(train.exact, "false"), .unit = "", .reader = "trainer",
+      .doc = "Only algorithms that do not trade accuracy for speed: no Winograd convolution." },
+    { PATH(train.tune, ""), .unit = "", .reader = "trainer",
+      .doc = "File of implementations that `captrain tune` measured to be fastest here; empty: chosen by shape and "
+             "processor. Stored in the run, which is resumed with them. --tune is the same." },
     { INT(train.threads, "0", 0, 1024), .unit = "threads", .reader = "trainer",
       .doc = "Compute threads; 0: every core the process may use. --threads is the same." },
     { CHOICE(train.backend, "auto", "auto cpu cuda=gpu"),
@@ -232,14 +260,18 @@ static const ct_config_row rows[] = {
       .doc = "First value of the dynamic loss scale (precision fp16)." },
     { INT(train.loss_scale_growth, "2000", 1, 1e9), .unit = "steps", .reader = "trainer",
       .doc = "Good steps after which the loss scale doubles (precision fp16)." },
+    { LIST(train.freeze, CT_KEY_STR_LIST, "[]", 0, 1000, -INF, INF), .unit = "", .reader = "trainer",
+      .doc = "Parameters that are not trained: names or their first parts (cnn.0), or globs (*.bias). They take no update and "
+             "no weight decay; a batch norm both of whose parameters are frozen normalises by its running statistics, which "
+             "stay." },
 
     /* eval */
     { INT(eval.every_epochs, "1", 1, 1e6), .aliases = "eval.eval_interval training.eval_interval", .unit = "epochs",
 
       .reader = "trainer",
       .doc = "Validation on the whole validation set after every so many epochs, and at the end." },
-    { ENUM(eval.select_by, "string_accuracy", "string_accuracy char_accuracy loss"), .unit = "", .reader = "trainer",
-      .doc = "What decides which weights are the best, and early stopping." },
+    { ENUM(eval.select_by, "string_accuracy", "string_accuracy char_accuracy loss cer"), .unit = "", .reader = "trainer",
+      .doc = "What decides which weights are the best, and early stopping. cer is the character error rate: edits per character of the labels." },
     { BOOL(eval.ema, "true"), .unit = "", .reader = "trainer",
       .doc = "Evaluate the averaged weights when optimizer.ema_decay is above 0." },
 

@@ -12,29 +12,66 @@
 #include "data/workers.h"
 
 /* Part of the cache key: to be raised whenever the same files or parameters may give other pixels. */
-#define DECODER_VERSION "captrain-pack-1"
+#define DECODER_VERSION "captrain-pack-2"
 
-ct_status ct_fit_image(const ct_dataset_spec *spec, const char *name, ct_image *im)
+/* ---- items on their way into the pack ---- */
+
+/* With one bucket a picture goes to its place at once. With several, places are known only when all widths are: until
+ * then the pictures wait one by one. */
+typedef struct intake {
+    ct_pack *pack;
+    ct_image *waiting; /* [n], NULL with one bucket */
+} intake;
+
+static ct_status intake_open(const ct_dataset_spec *s, int64_t n, ct_pack *pack, intake *in)
 {
-    if (spec->channels == 1) ct_image_to_gray(im);
-    if (im->w != spec->width || im->h != spec->height) {
-        ct_image fitted;
-        if (spec->size_rule == CT_SIZE_REFUSE) {
-            return ct_fail(CT_EDATA, "%s: the picture is %dx%d, %dx%d is expected (size rule: refuse)", name, im->w,
-                           im->h, spec->width, spec->height);
-        }
-        CT_TRY(ct_image_resize_bilinear(im, spec->width, spec->height, &fitted));
-        ct_image_free(im);
-        *im = fitted;
-    }
-    if (im->c == spec->channels) return CT_OK;
-    ct_image rgb;
-    CT_TRY(ct_image_make(im->w, im->h, 3, 0, &rgb));
-    size_t n = (size_t)im->w * (size_t)im->h;
-    for (size_t i = 0; i < n; i++) memset(rgb.px + 3 * i, im->px[i], 3);
+    ct_pack_shape shape = ct_fit_shape(s);
+    *in = (intake){ .pack = pack };
+    CT_TRY(ct_pack_make(n, &shape, pack));
+    if (shape.step == 0) return ct_pack_add_pixels(pack);
+    in->waiting = ct_calloc((size_t)n, sizeof *in->waiting, "pictures");
+    return in->waiting ? CT_OK : CT_ENOMEM;
+}
+
+/* Picture i, fitted; takes its pixels over. */
+static void intake_good(intake *in, int64_t i, ct_image *im, int width)
+{
+    in->pack->width[i] = width;
+    if (in->waiting) in->waiting[i] = *im;
+    else memcpy(in->pack->own_px + in->pack->at[i], im->px, ct_pack_bytes(in->pack, i));
+    if (in->waiting) *im = (ct_image){ 0 };
     ct_image_free(im);
-    *im = rgb;
+}
+
+/* Item i is bad: the reason is the message of the last failure. */
+static ct_status intake_bad(intake *in, int64_t i, const char *name)
+{
+    ct_pack *p = in->pack;
+    if (in->waiting) p->width[i] = 0;
+    else memset(p->own_px + p->at[i], 0, ct_pack_bytes(p, i));
+    p->own_state[i] = CT_PACK_BAD;
+    p->own_text[i] = ct_reason_dup(name);
+    return p->own_text[i] ? CT_OK : CT_ENOMEM;
+}
+
+/* All items are in. */
+static ct_status intake_finish(intake *in)
+{
+    if (!in->waiting) return CT_OK;
+    CT_TRY(ct_pack_add_pixels(in->pack));
+    for (int64_t i = 0; i < in->pack->n; i++) {
+        ct_image *im = &in->waiting[i];
+        if (im->px) memcpy(in->pack->own_px + in->pack->at[i], im->px, ct_pack_bytes(in->pack, i));
+        ct_image_free(im);
+    }
     return CT_OK;
+}
+
+static void intake_close(intake *in)
+{
+    for (int64_t i = 0; in->waiting && i < in->pack->n; i++) ct_image_free(&in->waiting[i]);
+    ct_free(in->waiting);
+    *in = (intake){ 0 };
 }
 
 /* ---- where caches lie ---- */
@@ -69,7 +106,8 @@ static ct_status cache_look(const char *path, const char *key, int64_t n, const 
 {
     *hit = false;
     if (!path || !ct_path_exists(path)) return CT_OK;
-    ct_status st = ct_pack_load(path, key, n, spec->height, spec->width, spec->channels, out);
+    ct_pack_shape shape = ct_fit_shape(spec);
+    ct_status st = ct_pack_load(path, key, n, &shape, out);
     if (st == CT_ENOMEM) return st;
     *hit = st == CT_OK;
     if (!*hit) ct_warn("%s; it is made anew", ct_error_message());
@@ -78,8 +116,7 @@ static ct_status cache_look(const char *path, const char *key, int64_t n, const 
 
 /* Stores a new pack and goes over to the mapped file, so that the blocks can be given back. That the cache cannot be
  * written is no failure. */
-static ct_status cache_keep(const char *path, const char *key, const char *what, const ct_dataset_spec *spec,
-                            ct_pack *pack)
+static ct_status cache_keep(const char *path, const char *key, const char *what, ct_pack *pack)
 {
     if (!path) return CT_OK;
     ct_status st = ct_pack_store(path, key, pack);
@@ -89,7 +126,7 @@ static ct_status cache_keep(const char *path, const char *key, const char *what,
         return CT_OK;
     }
     ct_pack mapped;
-    st = ct_pack_load(path, key, pack->n, spec->height, spec->width, spec->channels, &mapped);
+    st = ct_pack_load(path, key, pack->n, &pack->shape, &mapped);
     if (st == CT_ENOMEM) return st;
     if (st != CT_OK) return CT_OK; /* removed or damaged meanwhile: the pixels in memory are good */
     ct_pack_free(pack);
@@ -105,7 +142,7 @@ typedef struct file_job {
     const char *const *name;
     char (*hash)[33];     /* [n] content digest, or "" for a file that cannot be read */
     uint64_t *size;       /* [n] bytes */
-    ct_pack *pack;
+    intake in;
 } file_job;
 
 /* True if the failure is about this sample only. */
@@ -147,26 +184,25 @@ static ct_status hash_item(void *user, int worker, int64_t i)
     return CT_OK;
 }
 
-static ct_status decode_into(const file_job *j, int64_t i, const uint8_t *data, size_t size)
+static ct_status decode_into(file_job *j, int64_t i, const uint8_t *data, size_t size)
 {
     const ct_dataset_spec *s = j->spec;
     ct_image_opts opts = { .channels = s->channels };
     ct_image im;
+    int width;
     memcpy(opts.background, s->background, sizeof opts.background);
     CT_TRY(ct_image_read_mem(data, size, j->name[i], &opts, &im));
-    ct_status st = ct_fit_image(s, j->name[i], &im);
-    size_t bytes = (size_t)s->height * (size_t)s->width * (size_t)s->channels;
-    if (st == CT_OK) memcpy(j->pack->own_px + (size_t)i * bytes, im.px, bytes);
-    ct_image_free(&im);
+    ct_status st = ct_fit_image(s, j->name[i], &im, &width);
+    if (st == CT_OK) intake_good(&j->in, i, &im, width);
+    else ct_image_free(&im);
     return st;
 }
 
 static ct_status decode_item(void *user, int worker, int64_t i)
 {
     file_job *j = user;
-    const ct_dataset_spec *s = j->spec;
     uint8_t *data = NULL;
-    size_t size = 0, bytes = (size_t)s->height * (size_t)s->width * (size_t)s->channels;
+    size_t size = 0;
     char hash[33] = "";
     (void)worker;
 
@@ -180,11 +216,7 @@ static ct_status decode_item(void *user, int worker, int64_t i)
     if (strcmp(hash, j->hash[i]) != 0) {
         return ct_fail(CT_EIO, "%s/%s: the file was changed while the data set was being read", j->dir, j->name[i]);
     }
-    if (st == CT_OK) return st;
-    memset(j->pack->own_px + (size_t)i * bytes, 0, bytes);
-    j->pack->own_state[i] = CT_PACK_BAD;
-    j->pack->own_text[i] = ct_reason_dup(j->name[i]);
-    return j->pack->own_text[i] ? CT_OK : CT_ENOMEM;
+    return st == CT_OK ? st : intake_bad(&j->in, i, j->name[i]);
 }
 
 /* Height and width of the first file that decodes. */
@@ -209,18 +241,25 @@ static ct_status first_size(const file_job *j, int64_t n)
     return CT_OK;
 }
 
+/* What the pixels of a set depend on besides its pictures: part of the cache key. */
+static void rules_text(const ct_dataset_spec *s, char buf[128])
+{
+    bool fit = s->size_rule == CT_SIZE_FIT_HEIGHT;
+    snprintf(buf, 128, "%dx%dx%d rule %d step %d from %d background %d %d %d", s->height, s->width, s->channels,
+             (int)s->size_rule, fit ? s->width_step : 0, fit ? s->min_width : 0, s->background[0], s->background[1],
+             s->background[2]);
+}
+
 /* Digest of the geometry, the rules and every file's name, size and contents. */
 static ct_status files_key(const file_job *j, int64_t n, char key[33])
 {
-    const ct_dataset_spec *s = j->spec;
     size_t size = 256;
     for (int64_t i = 0; i < n; i++) size += strlen(j->name[i]) + 64;
     char *text = ct_malloc(size, "cache key");
     if (!text) return CT_ENOMEM;
-    int len = snprintf(text, 256, "%s files %" PRId64 " %dx%dx%d rule %d background %d %d %d\n", DECODER_VERSION, n,
-                       s->height, s->width, s->channels, (int)s->size_rule, s->background[0], s->background[1],
-                       s->background[2]);
-    size_t at = (size_t)len;
+    char rules[128];
+    rules_text(j->spec, rules);
+    size_t at = (size_t)snprintf(text, 256, "%s files %" PRId64 " %s\n", DECODER_VERSION, n, rules);
     for (int64_t i = 0; i < n; i++) {
         size_t name = strlen(j->name[i]) + 1; /* with its NUL: names may hold anything else */
         memcpy(text + at, j->name[i], name);
@@ -238,7 +277,7 @@ ct_status ct_build_files(ct_dataset_spec *spec, const char *dir, const char *con
     ct_status st = CT_OK;
     char *path = NULL;
     double start = ct_now();
-    file_job j = { .spec = spec, .dir = dir, .name = name, .pack = out };
+    file_job j = { .spec = spec, .dir = dir, .name = name };
 
     *out = (ct_pack){ 0 };
     *cached = false;
@@ -255,13 +294,15 @@ ct_status ct_build_files(ct_dataset_spec *spec, const char *dir, const char *con
     if (spec->cache) CT_GOTO(st, cache_path(key, &path));
     CT_GOTO(st, cache_look(path, key, n, spec, out, cached));
     if (!*cached) {
-        CT_GOTO(st, ct_pack_make(n, spec->height, spec->width, spec->channels, out));
+        CT_GOTO(st, intake_open(spec, n, out, &j.in));
         CT_GOTO(st, ct_parallel_for(n, workers, decode_item, &j));
-        CT_GOTO(st, cache_keep(path, key, dir, spec, out));
+        CT_GOTO(st, intake_finish(&j.in));
+        CT_GOTO(st, cache_keep(path, key, dir, out));
     }
     ct_log_topic_line(CT_TOPIC_LOADER, "%s: %" PRId64 " files, %.2f s reading, %.2f s %s, key %s", dir, n,
                       hashed - start, ct_now() - hashed, *cached ? "mapping the cache" : "decoding", key);
 fail:
+    intake_close(&j.in);
     ct_free(j.hash);
     ct_free(j.size);
     ct_free(path);
@@ -275,7 +316,7 @@ typedef struct source_job {
     ct_dataset_spec *spec;
     const ct_source *src;
     void **state; /* [workers], made by the worker that needs it first */
-    ct_pack *pack;
+    intake in;
 } source_job;
 
 static ct_status render(const source_job *j, int worker, int64_t i, ct_image *im, char label[CT_LABEL_BYTES])
@@ -289,14 +330,15 @@ static ct_status source_item(void *user, int worker, int64_t i)
     source_job *j = user;
     ct_image im = { 0 };
     char label[CT_LABEL_BYTES];
+    int width = 0;
     ct_status st = render(j, worker, i, &im, label);
-    if (st == CT_OK) st = ct_fit_image(j->spec, "picture", &im);
+    if (st == CT_OK) st = ct_fit_image(j->spec, "picture", &im, &width);
     if (st == CT_OK) {
-        size_t bytes = (size_t)im.h * (size_t)im.w * (size_t)im.c;
-        memcpy(j->pack->own_px + (size_t)i * bytes, im.px, bytes);
-        j->pack->own_text[i] = ct_strdup(label, "label");
-        if (!j->pack->own_text[i]) st = CT_ENOMEM;
+        char **text = &j->in.pack->own_text[i];
+        *text = ct_strdup(label, "label");
+        if (!*text) st = CT_ENOMEM;
     }
+    if (st == CT_OK) intake_good(&j->in, i, &im, width);
     ct_image_free(&im);
     return st == CT_OK ? st : ct_fail_context(st, "%s/%" PRId64, j->src->name, j->src->first + i);
 }
@@ -305,8 +347,8 @@ ct_status ct_build_source(ct_dataset_spec *spec, const ct_source *src, int worke
                           bool *cached)
 {
     ct_status st = CT_OK;
-    char *path = NULL, text[256];
-    source_job j = { .spec = spec, .src = src, .pack = out };
+    char *path = NULL, text[512], rules[128];
+    source_job j = { .spec = spec, .src = src };
 
     *out = (ct_pack){ 0 };
     *cached = false;
@@ -321,17 +363,20 @@ ct_status ct_build_source(ct_dataset_spec *spec, const ct_source *src, int worke
         spec->width = im.w;
         ct_image_free(&im);
     }
-    int len = snprintf(text, sizeof text, "%s source %s %" PRId64 "+%" PRId64 " %dx%dx%d rule %d", DECODER_VERSION,
-                       src->key, src->first, src->n, spec->height, spec->width, spec->channels, (int)spec->size_rule);
+    rules_text(spec, rules);
+    int len = snprintf(text, sizeof text, "%s source %s %" PRId64 "+%" PRId64 " %s", DECODER_VERSION, src->key,
+                       src->first, src->n, rules);
     ct_hash_hex(text, (size_t)len, key);
     if (spec->cache && src->key[0]) CT_GOTO(st, cache_path(key, &path));
     CT_GOTO(st, cache_look(path, key, src->n, spec, out, cached));
     if (!*cached) {
-        CT_GOTO(st, ct_pack_make(src->n, spec->height, spec->width, spec->channels, out));
+        CT_GOTO(st, intake_open(spec, src->n, out, &j.in));
         CT_GOTO(st, ct_parallel_for(src->n, workers, source_item, &j));
-        CT_GOTO(st, cache_keep(path, key, src->name, spec, out));
+        CT_GOTO(st, intake_finish(&j.in));
+        CT_GOTO(st, cache_keep(path, key, src->name, out));
     }
 fail:
+    intake_close(&j.in);
     for (int i = 0; i < workers; i++) {
         if (j.state[i]) src->close(j.state[i]);
     }

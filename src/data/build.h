@@ -9,12 +9,18 @@
 #include "data/pack.h"
 #include "data/scan.h"
 
-/* Brings a decoded picture to the geometry of spec, in place: resize or refuse, then channels. CT_EDATA names both
- * sizes. */
-ct_status ct_fit_image(const ct_dataset_spec *spec, const char *name, ct_image *im);
+ct_pack_shape ct_fit_shape(const ct_dataset_spec *spec);
+/* The true width that a picture of w x h pixels gets by the size rule, and the width of the bucket for a true width. */
+int ct_fit_width(const ct_dataset_spec *spec, int w, int h);
+int ct_fit_bucket(const ct_dataset_spec *spec, int width);
 
-/* The pixels of `n` files. name[i]: relative to dir. spec->height and width may be 0: they are set from the first file
- * that decodes. Files that cannot be used become bad items. *cached: they came from the cache. key: 32 digits. */
+/* Brings a decoded picture to the geometry of spec (height and width above 0), in place: resize or refuse, channels,
+ * padding: im->w is then the width of its bucket. *width (may be NULL): its true width. CT_EDATA names both sizes. */
+ct_status ct_fit_image(const ct_dataset_spec *spec, const char *name, ct_image *im, int *width);
+
+/* The pixels of `n` files. name[i]: relative to dir. spec->height and width may be 0 unless the rule is fit_height:
+ * they are set from the first file that decodes. Files that cannot be used become bad items. *cached: they came from
+ * the cache. key: 32 digits. */
 ct_status ct_build_files(ct_dataset_spec *spec, const char *dir, const char *const *name, int64_t n, int workers,
                          ct_pack *out, char key[33], bool *cached);
 /* The pixels and labels of a generator. A failing sample is an error. */

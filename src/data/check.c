@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "data/build.h"
 #include "data/check.h"
 #include "data/scan.h"
 #include "data/workers.h"
@@ -15,6 +16,9 @@ typedef struct probe {
     int w, h;         /* 0: not decodable */
     char hash[33];    /* of the RGB pixels */
     char *reason;     /* why not */
+    bool good;        /* judged usable */
+    int needs;        /* time steps for the label; 0: there is no usable one, or no sequence model */
+    int64_t gives;    /* and what the picture gives */
 } probe;
 
 typedef struct check_job {
@@ -42,6 +46,9 @@ void ct_check_free(ct_check_report *r)
         ct_free(g->name);
         ct_free(g->text);
     }
+    for (size_t i = 0; i < r->n_steps; i++) ct_free(r->steps[i].name);
+    ct_free(r->steps);
+    ct_free(r->buckets);
     ct_free(r->issues);
     ct_free(r->dups);
     ct_free(r->sizes);
@@ -127,9 +134,22 @@ static void expected_size(const check_job *j, int set, int *w, int *h)
     }
 }
 
+/* Does the picture give a sequence model the time steps that the label needs? */
+static ct_status judge_steps(const ct_dataset_spec *s, const ct_sample *x, const int32_t *id, probe *p, char **why)
+{
+    int width = ct_fit_width(s, p->w, p->h);
+    p->needs = ct_label_steps(id, CT_LABEL_MAX);
+    p->gives = s->steps(s->steps_user, width);
+    if (p->gives < 0) p->gives = 0;
+    if (p->needs <= p->gives) return CT_OK;
+    *why = ct_asprintf("label '%s' needs %d time steps, the image of %d pixels gives %" PRId64, x->text, p->needs,
+                       width, p->gives);
+    return *why ? CT_OK : CT_ENOMEM;
+}
+
 /* What is wrong with sample x; *why is an own string, NULL if nothing is. */
-static ct_status judge_sample(const check_job *j, const ct_check_report *r, const ct_sample *x, const probe *p, int w,
-                              int h, ct_issue_kind *kind, char **why)
+static ct_status judge_sample(const check_job *j, const ct_check_report *r, const ct_sample *x, probe *p, int w, int h,
+                              ct_issue_kind *kind, char **why)
 {
     const ct_dataset_spec *s = &j->spec->data;
     int32_t id[CT_LABEL_MAX];
@@ -148,10 +168,17 @@ static ct_status judge_sample(const check_job *j, const ct_check_report *r, cons
         *why = ct_asprintf("the picture is %dx%d, %dx%d is expected (size rule: refuse)", p->w, p->h, w, h);
         return *why ? CT_OK : CT_ENOMEM;
     }
-    int want = j->spec->with_config ? s->label_len : 0;
-    ct_status st = ct_label_encode(&r->charset, x->name, x->text, want, id, CT_LABEL_MAX, NULL);
+    int want = j->spec->with_config ? s->label_len : 0, most = CT_LABEL_MAX;
+    if (j->spec->with_config && want == 0 && s->label_max > 0) most = s->label_max;
+    for (int k = most; k < CT_LABEL_MAX; k++) id[k] = -1;
+    ct_status st = ct_label_encode(&r->charset, x->name, x->text, want, id, most, NULL);
+    if (st == CT_OK && j->spec->with_config && s->steps) {
+        *kind = CT_ISSUE_STEPS;
+        return judge_steps(s, x, id, p, why);
+    }
     if (st != CT_EDATA) return st;
-    *kind = want > 0 && ct_utf8_len(x->text) != want ? CT_ISSUE_LENGTH : CT_ISSUE_CHARSET;
+    int64_t len = ct_utf8_len(x->text);
+    *kind = len > most || (want > 0 && len != want) ? CT_ISSUE_LENGTH : CT_ISSUE_CHARSET;
     return (*why = ct_reason_dup(x->name)) ? CT_OK : CT_ENOMEM;
 }
 
@@ -172,6 +199,54 @@ static ct_status judge_set(const check_job *j, int set, ct_check_report *r, size
             CT_TRY(st);
         } else {
             r->good[set]++;
+            j->probe[set][i].good = true;
+        }
+    }
+    return CT_OK;
+}
+
+/* ---- buckets and time steps ---- */
+
+/* The buckets of the usable samples, as training and validation would see them. */
+static ct_status count_buckets(const check_job *j, ct_check_report *r)
+{
+    int w, h;
+    expected_size(j, 0, &w, &h);
+    if (!j->spec->with_config || h == 0) return CT_OK;
+    ct_dataset_spec s = j->spec->data;
+    s.width = w;
+    int64_t *n = ct_calloc((size_t)w + 1, sizeof *n, "buckets"), *columns = NULL; /* of each width */
+    if (n) columns = ct_calloc((size_t)w + 1, sizeof *columns, "buckets");
+    r->buckets = columns ? ct_calloc((size_t)w + 1, sizeof *r->buckets, "buckets") : NULL;
+    for (int set = 0; r->buckets && set < j->sets; set++) {
+        for (size_t i = 0; i < j->scan[set].n; i++) {
+            const probe *p = &j->probe[set][i];
+            if (!p->good) continue;
+            int width = ct_fit_width(&s, p->w, p->h), bucket = ct_fit_bucket(&s, width);
+            n[bucket]++;
+            columns[bucket] += width;
+        }
+    }
+    for (int b = 1; r->buckets && b <= w; b++) {
+        if (n[b] == 0) continue;
+        r->buckets[r->n_buckets++] = (ct_bucket_count){ b, n[b], 1.0 - (double)columns[b] / ((double)n[b] * b) };
+    }
+    ct_free(n);
+    ct_free(columns);
+    return r->buckets ? CT_OK : CT_ENOMEM;
+}
+
+static ct_status list_steps(const check_job *j, ct_check_report *r)
+{
+    size_t cap = 0;
+    for (int set = 0; set < j->sets; set++) {
+        for (size_t i = 0; i < j->scan[set].n; i++) {
+            const probe *p = &j->probe[set][i];
+            if (p->needs == 0) continue;
+            CT_TRY(ct_grow(&r->steps, r->n_steps, &cap, sizeof *r->steps, "time steps"));
+            ct_step_count c = { .set = set, .needs = p->needs, .gives = p->gives };
+            if (!(c.name = ct_strdup(j->scan[set].s[i].name, "time steps"))) return CT_ENOMEM;
+            r->steps[r->n_steps++] = c;
         }
     }
     return CT_OK;
@@ -358,6 +433,8 @@ ct_status ct_check_run(const ct_check_spec *spec, ct_check_report *out)
     }
     CT_GOTO(st, find_charset(&j, out));
     for (int set = 0; set < j.sets; set++) CT_GOTO(st, judge_set(&j, set, out, &cap));
+    CT_GOTO(st, count_buckets(&j, out));
+    CT_GOTO(st, list_steps(&j, out));
     CT_GOTO(st, count_sizes(&j, out));
     CT_GOTO(st, count_labels(&j, out));
     CT_GOTO(st, find_duplicates(&j, out));

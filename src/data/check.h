@@ -10,7 +10,7 @@
 #include "data/dataset.h"
 
 typedef struct ct_check_spec {
-    ct_dataset_spec data;    /* path, label rule, background; with_config: charset, length, size rule, max_bad */
+    ct_dataset_spec data;    /* path, label rule, background; with_config: charset, lengths, sizes, steps, max_bad */
     const char *val_path;    /* NULL, or the validation folder: compared with the first for duplicates */
     bool with_config;        /* judge by what a training with this spec would do */
     int workers;
@@ -21,6 +21,7 @@ typedef enum ct_issue_kind {
     CT_ISSUE_LABEL,      /* no label, malformed, not in the label file */
     CT_ISSUE_CHARSET,    /* characters outside the charset */
     CT_ISSUE_LENGTH,     /* wrong number of characters */
+    CT_ISSUE_STEPS,      /* more time steps needed (CTC) than the picture gives */
     CT_ISSUE_SIZE,       /* other size, with the rule `refuse` */
     CT_ISSUE_KINDS
 } ct_issue_kind;
@@ -41,6 +42,16 @@ typedef struct ct_dup_group {
     bool across;          /* members in both folders */
 } ct_dup_group;
 
+/* What CTC needs for a label, and what its picture gives. */
+typedef struct ct_step_count {
+    int set, needs;
+    int64_t gives;
+    char *name;
+} ct_step_count;
+
+/* Usable samples of one bucket; padding: share of its columns that are no picture, 0..1. */
+typedef struct ct_bucket_count { int width; int64_t n; double padding; } ct_bucket_count;
+
 typedef struct ct_size_count { int w, h; int64_t n; } ct_size_count;
 typedef struct ct_char_count { uint32_t cp; int64_t n; } ct_char_count;
 
@@ -53,6 +64,8 @@ typedef struct ct_check_report {
     int64_t dup_samples, dup_conflicts, dup_across; /* samples beyond the first of a group; groups; groups */
     ct_size_count *sizes; size_t n_sizes; /* most frequent first */
     int64_t lengths[CT_LABEL_MAX + 1];    /* labels with so many characters */
+    ct_bucket_count *buckets; size_t n_buckets; /* with_config: ascending widths */
+    ct_step_count *steps; size_t n_steps; /* with spec.data.steps: samples with picture and label, by set, then name */
     ct_char_count *chars; size_t n_chars; /* ascending */
     ct_charset charset;                   /* the one of the spec, else collected */
     bool ok;                              /* exit 0? */

@@ -7,10 +7,10 @@
 #include "base/alloc.h"
 #include "data/check.h"
 
-static const char *const kind_names[CT_ISSUE_KINDS] = { "unreadable", "label", "charset", "length", "size" };
+static const char *const kind_names[CT_ISSUE_KINDS] = { "unreadable", "label", "charset", "length", "steps", "size" };
 static const char *const kind_titles[CT_ISSUE_KINDS] = {
     "unreadable files", "files without a usable label", "labels outside the charset", "labels of the wrong length",
-    "pictures of another size",
+    "labels that need more time steps (CTC) than their pictures give", "pictures of another size",
 };
 
 /* ---- text ---- */
@@ -61,6 +61,36 @@ static void print_duplicates(const ct_check_report *r, FILE *out)
     }
 }
 
+static void print_buckets(const ct_check_report *r, FILE *out)
+{
+    if (r->n_buckets > 0) fprintf(out, "\nbuckets (width, usable samples, share of padding):\n");
+    for (size_t i = 0; i < r->n_buckets; i++) {
+        fprintf(out, "  %5d         %8" PRId64 "  %5.1f %%\n", r->buckets[i].width, r->buckets[i].n,
+                100 * r->buckets[i].padding);
+    }
+}
+
+/* How much room CTC has: labels that only just fit are hard to learn. */
+static void print_steps(const ct_check_report *r, FILE *out)
+{
+    int64_t tight = 0, fits = 0;
+    const ct_step_count *least = NULL; /* of those that fit, the one with the fewest steps to spare */
+    for (size_t i = 0; i < r->n_steps; i++) {
+        const ct_step_count *c = &r->steps[i];
+        if (c->needs > c->gives) continue;
+        fits++;
+        tight += c->gives == c->needs;
+        if (!least || c->gives - c->needs < least->gives - least->needs) least = c;
+    }
+    if (r->n_steps == 0) return;
+    fprintf(out, "\ntime steps (CTC): %" PRId64 " of %zu labels fit their pictures, %" PRId64 " with none to spare\n",
+            fits, r->n_steps, tight);
+    if (least) {
+        fprintf(out, "  tightest: %s%s needs %d of %" PRId64 "\n", set_mark(r, least->set), least->name, least->needs,
+                least->gives);
+    }
+}
+
 static void print_histograms(const ct_check_report *r, FILE *out)
 {
     fprintf(out, "\nsizes (width x height):\n");
@@ -106,6 +136,8 @@ void ct_check_print(const ct_check_report *r, FILE *out)
     print_issues(r, out);
     print_duplicates(r, out);
     print_histograms(r, out);
+    print_buckets(r, out);
+    print_steps(r, out);
     fprintf(out, "\n%s: %s\n", r->ok ? "good" : "NOT GOOD", r->verdict);
 }
 
@@ -221,6 +253,33 @@ static void histograms_json(const ct_check_report *r, json_t *root, bool *ok)
     put(root, "characters", chars, ok);
 }
 
+static json_t *buckets_json(const ct_check_report *r, bool *ok)
+{
+    json_t *a = json_array();
+    for (size_t i = 0; i < r->n_buckets; i++) {
+        json_t *o = json_object();
+        put(o, "width", json_integer(r->buckets[i].width), ok);
+        put(o, "count", json_integer(r->buckets[i].n), ok);
+        put(o, "padding", json_real(r->buckets[i].padding), ok);
+        push(a, o, ok);
+    }
+    return a;
+}
+
+static json_t *steps_json(const ct_check_report *r, bool *ok)
+{
+    json_t *a = json_array();
+    for (size_t i = 0; i < r->n_steps; i++) {
+        json_t *o = json_object();
+        put(o, "set", json_string(set_name(r->steps[i].set)), ok);
+        put(o, "file", text(r->steps[i].name), ok);
+        put(o, "needs", json_integer(r->steps[i].needs), ok);
+        put(o, "gives", json_integer(r->steps[i].gives), ok);
+        push(a, o, ok);
+    }
+    return a;
+}
+
 ct_status ct_check_write_json(const ct_check_report *r, FILE *out)
 {
     bool ok = true;
@@ -238,6 +297,8 @@ ct_status ct_check_write_json(const ct_check_report *r, FILE *out)
     put(root, "duplicate_across", json_integer(r->dup_across), &ok);
     put(root, "duplicates", duplicates_json(r, &ok), &ok);
     histograms_json(r, root, &ok);
+    put(root, "buckets", buckets_json(r, &ok), &ok);
+    put(root, "time_steps", steps_json(r, &ok), &ok);
     put(root, "charset", text(r->charset.utf8 ? r->charset.utf8 : ""), &ok);
 
     ct_status st = CT_OK;

@@ -27,14 +27,21 @@ struct ct_dataset {
     char **name, **text;     /* [n] owned */
     int32_t *label;          /* [n,L] */
     int L;
+    int n_buckets;
+    int *bucket_width;       /* [n_buckets] ascending */
+    int64_t *bucket_count, *bucket_first; /* [n_buckets] samples, and the first of them */
+    int32_t *bucket;         /* [n], NULL with one bucket */
+    int64_t *rank;           /* [n] number of the sample within its bucket, NULL with one bucket */
     bad_entry *bad;
     size_t n_bad, cap_bad;
+    ct_source stream;        /* of ct_dataset_open_stream(), else render is NULL */
 };
 
 void ct_dataset_spec_init(ct_dataset_spec *spec)
 {
-    *spec = (ct_dataset_spec){ .channels = 1, .size_rule = CT_SIZE_RESIZE, .background = { 255, 255, 255 },
-                               .label = CT_LABEL_RULE_DEFAULT, .cache = true };
+    *spec = (ct_dataset_spec){ .channels = 1, .size_rule = CT_SIZE_RESIZE, .width_step = 32,
+                               .min_width = 1, .background = { 255, 255, 255 }, .label = CT_LABEL_RULE_DEFAULT,
+                               .cache = true };
 }
 
 void ct_dataset_close(ct_dataset *ds)
@@ -53,9 +60,15 @@ void ct_dataset_close(ct_dataset *ds)
     ct_free(ds->text);
     ct_free(ds->row);
     ct_free(ds->label);
+    ct_free(ds->bucket_width);
+    ct_free(ds->bucket_count);
+    ct_free(ds->bucket_first);
+    ct_free(ds->bucket);
+    ct_free(ds->rank);
     ct_free(ds->root);
     ct_charset_free(&ds->charset);
     ct_pack_free(&ds->pack);
+    if (ds->stream.release) ds->stream.release(ds->stream.user);
     ct_free(ds);
 }
 
@@ -95,22 +108,48 @@ static ct_status room_for(ct_dataset *ds, int64_t n)
     return ds->name && ds->text && ds->row ? CT_OK : CT_ENOMEM;
 }
 
+/* A sequence model must have the time steps that a label needs. */
+static ct_status judge_steps(const ct_dataset *ds, int64_t row, const char *name, const char *text, const int32_t *id)
+{
+    if (!ds->spec.steps) return CT_OK;
+    int need = ct_label_steps(id, ds->L), width = ds->pack.width[row];
+    int64_t have = ds->spec.steps(ds->spec.steps_user, width);
+    if (need <= have) return CT_OK;
+    return ct_fail(CT_EDATA, "%s: label '%s' needs %d time steps, the image of %d pixels gives %" PRId64, name, text,
+                   need, width, have > 0 ? have : 0);
+}
+
+/* Class ids of candidate i, behind those of the samples kept so far. CT_EDATA: the sample is bad. */
+static ct_status encode(ct_dataset *ds, int64_t i)
+{
+    int32_t *id = ds->label + ds->n * ds->L;
+    CT_TRY(ct_label_encode(&ds->charset, ds->name[i], ds->text[i], ds->spec.label_len, id, ds->L, NULL));
+    return judge_steps(ds, ds->row[i], ds->name[i], ds->text[i], id);
+}
+
+/* Characters of the longest of the first n texts. */
+static int longest(const ct_dataset *ds, int64_t n)
+{
+    int most = 0;
+    for (int64_t i = 0; i < n; i++) {
+        int len = (int)ct_utf8_len(ds->text[i]);
+        if (len > most) most = len;
+    }
+    return most > 0 ? most : 1;
+}
+
 /* Charset, columns, class ids; samples whose labels do not fit go over to the bad ones. */
 static ct_status encode_labels(ct_dataset *ds)
 {
-    int longest = 0;
     int64_t n = ds->n;
+    int fixed = ds->spec.label_len > 0 ? ds->spec.label_len : ds->spec.label_max;
     if (ds->spec.charset) {
         CT_TRY(ct_charset_copy(ds->spec.charset, &ds->charset));
     } else if (n > 0) {
         CT_TRY(ct_charset_collect((const char *const *)ds->text, n, &ds->charset));
     }
     ds->spec.charset = NULL;
-    for (int64_t i = 0; i < n; i++) {
-        int len = (int)ct_utf8_len(ds->text[i]);
-        if (len > longest) longest = len;
-    }
-    ds->L = ds->spec.label_len > 0 ? ds->spec.label_len : longest > 0 ? longest : 1;
+    ds->L = fixed > 0 ? fixed : longest(ds, n);
     ds->label = ct_malloc((size_t)(n > 0 ? n : 1) * (size_t)ds->L * sizeof *ds->label, "class ids");
     if (!ds->label) return CT_ENOMEM;
 
@@ -119,7 +158,7 @@ static ct_status encode_labels(ct_dataset *ds)
     int64_t i = 0;
     for (; i < n; i++) {
         char *name = ds->name[i], *text = ds->text[i];
-        st = ct_label_encode(&ds->charset, name, text, ds->spec.label_len, ds->label + ds->n * ds->L, ds->L, NULL);
+        st = encode(ds, i);
         if (st == CT_OK) {
             keep(ds, name, text, ds->row[i]);
             continue;
@@ -140,8 +179,85 @@ static ct_status encode_labels(ct_dataset *ds)
         ct_free(ds->name[i]);
         ct_free(ds->text[i]);
     }
+    /* what was left out may have been the longest */
+    return st == CT_OK && fixed == 0 ? ct_dataset_set_columns(ds, longest(ds, ds->n)) : st;
+}
+
+ct_status ct_dataset_set_columns(ct_dataset *ds, int L)
+{
+    if (L == ds->L) return CT_OK;
+    if (L < longest(ds, ds->n) || L > CT_LABEL_MAX) {
+        return ct_fail(CT_EINVAL, "%s: labels in %d columns; the longest has %d characters", ds->root, L,
+                       longest(ds, ds->n));
+    }
+    int32_t *label = ct_malloc((size_t)(ds->n > 0 ? ds->n : 1) * (size_t)L * sizeof *label, "class ids");
+    if (!label) return CT_ENOMEM;
+    for (int64_t i = 0; i < ds->n; i++) {
+        const int32_t *from = ds->label + i * ds->L;
+        for (int k = 0; k < L; k++) label[i * L + k] = k < ds->L ? from[k] : -1;
+    }
+    ct_free(ds->label);
+    ds->label = label;
+    ds->L = L;
+    return CT_OK;
+}
+
+/* ---- buckets ---- */
+
+static int width_of(const ct_dataset *ds, int64_t i)
+{
+    return ct_pack_width(&ds->pack.shape, ds->pack.width[ds->row[i]]);
+}
+
+static ct_status bucket_arrays(ct_dataset *ds, int n)
+{
+    size_t k = (size_t)n;
+    ds->n_buckets = n;
+    ds->bucket_width = ct_calloc(k, sizeof *ds->bucket_width, "buckets");
+    ds->bucket_count = ct_calloc(k, sizeof *ds->bucket_count, "buckets");
+    ds->bucket_first = ct_calloc(k, sizeof *ds->bucket_first, "buckets");
+    return ds->bucket_width && ds->bucket_count && ds->bucket_first ? CT_OK : CT_ENOMEM;
+}
+
+/* Sorts the samples into the buckets that occur: number[w] becomes 1 + the bucket of width w. */
+static ct_status fill_buckets(ct_dataset *ds, int32_t *number)
+{
+    int widest = ds->pack.shape.w, n = 0;
+    for (int64_t i = 0; i < ds->n; i++) number[width_of(ds, i)] = 1;
+    for (int w = 1; w <= widest; w++) n += number[w];
+    CT_TRY(bucket_arrays(ds, n));
+    n = 0;
+    for (int w = 1; w <= widest; w++) {
+        if (!number[w]) continue;
+        ds->bucket_width[n] = w;
+        number[w] = ++n;
+    }
+    if (n > 1) {
+        ds->bucket = ct_malloc((size_t)ds->n * sizeof *ds->bucket, "buckets");
+        ds->rank = ct_malloc((size_t)ds->n * sizeof *ds->rank, "buckets");
+        if (!ds->bucket || !ds->rank) return CT_ENOMEM;
+    }
+    for (int64_t i = 0; i < ds->n; i++) {
+        int b = number[width_of(ds, i)] - 1;
+        if (ds->bucket_count[b] == 0) ds->bucket_first[b] = i;
+        if (ds->bucket) {
+            ds->bucket[i] = b;
+            ds->rank[i] = ds->bucket_count[b];
+        }
+        ds->bucket_count[b]++;
+    }
+    return CT_OK;
+}
+
+static ct_status find_buckets(ct_dataset *ds)
+{
+    int32_t *number = ct_calloc((size_t)ds->pack.shape.w + 1, sizeof *number, "buckets");
+    ct_status st = number ? fill_buckets(ds, number) : CT_ENOMEM;
+    ct_free(number);
     return st;
 }
+
+/* ---- opening ---- */
 
 /* Appends to buf; output that does not fit is cut. */
 static void put(char *buf, size_t size, const char *fmt, ...) CT_PRINTF(3, 4);
@@ -188,9 +304,20 @@ static ct_status check_spec(const ct_dataset_spec *s)
     if (s->height < 0 || s->width < 0 || (s->height == 0) != (s->width == 0)) {
         return ct_fail(CT_EINVAL, "data: height %d and width %d: give both, or 0 for both", s->height, s->width);
     }
+    if (s->size_rule == CT_SIZE_FIT_HEIGHT &&
+        (s->height == 0 || s->width_step < 1 || s->min_width < 1 || s->min_width > s->width)) {
+        return ct_fail(CT_EINVAL,
+                       "data: fit_height to %dx%d pixels, least width %d, buckets of %d pixels: height, step and least "
+                       "width must be 1 or more, the least width not above the width", s->width, s->height,
+                       s->min_width, s->width_step);
+    }
     if (s->height > 0) CT_TRY(ct_image_check_size("data.width x data.height", (uint64_t)s->width, (uint64_t)s->height));
     if (s->label_len < 0 || s->label_len > CT_LABEL_MAX) {
         return ct_fail(CT_EINVAL, "data: label length %d; it must be 0 (any) to %d", s->label_len, CT_LABEL_MAX);
+    }
+    if (s->label_max < 0 || s->label_max > CT_LABEL_MAX) {
+        return ct_fail(CT_EINVAL, "data: labels of up to %d characters; 0 (any) to %d are possible", s->label_max,
+                       CT_LABEL_MAX);
     }
     if (s->max_bad < 0) return ct_fail(CT_EINVAL, "data: max_bad must not be negative");
     return CT_OK;
@@ -264,6 +391,7 @@ ct_status ct_dataset_open(const ct_dataset_spec *spec, int workers, ct_dataset *
     }
     CT_GOTO(st, encode_labels(ds));
     CT_GOTO(st, judge(ds, (int64_t)scan.n));
+    CT_GOTO(st, find_buckets(ds));
     *out = ds;
     ds = NULL;
 fail:
@@ -295,6 +423,7 @@ ct_status ct_dataset_open_source(const ct_dataset_spec *spec, const ct_source *s
     }
     CT_GOTO(st, encode_labels(ds));
     CT_GOTO(st, judge(ds, src->n));
+    CT_GOTO(st, find_buckets(ds));
     *out = ds;
     return CT_OK;
 fail:
@@ -302,9 +431,72 @@ fail:
     return st;
 }
 
+/* ---- a generator that draws when it is asked ---- */
+
+/* Every label of a stream must be feasible, since none of them is known yet. */
+static ct_status check_stream(const ct_dataset_spec *s, const ct_source *src)
+{
+    int most = s->label_len > 0 ? s->label_len : s->label_max, need = 2 * most - 1;
+    if (src->n < 1 || src->first < 0) return ct_fail(CT_EDATA, "%s: no samples are asked for", src->name);
+    if (most < 1 || !s->charset || s->width < 1 || s->height < 1)
+        return ct_fail(CT_EINVAL, "%s: a stream needs a size, a charset and a length of labels", src->name);
+    if (!s->steps || s->steps(s->steps_user, s->width) >= need) return CT_OK;
+    return ct_fail(CT_EDATA,
+                   "%s: a label of %d characters may need %d time steps, an image of %d pixels gives %" PRId64, src->name, most,
+                   need, s->width, s->steps(s->steps_user, s->width));
+}
+
+/* Names, empty texts, labels of -1. */
+static ct_status fill_stream(ct_dataset *ds, const ct_source *src)
+{
+    CT_TRY(room_for(ds, src->n));
+    ds->label = ct_malloc((size_t)src->n * (size_t)ds->L * sizeof *ds->label, "class ids");
+    if (!ds->label) return CT_ENOMEM;
+    for (int64_t i = 0; i < src->n; i++) {
+        char *name = ct_asprintf("%s/new/%" PRId64, src->name, i), *text = name ? ct_strdup("", "label") : NULL;
+        if (!text) {
+            ct_free(name);
+            return CT_ENOMEM;
+        }
+        keep(ds, name, text, i);
+        for (int k = 0; k < ds->L; k++) ds->label[i * ds->L + k] = -1;
+    }
+    return CT_OK;
+}
+
+ct_status ct_dataset_open_stream(const ct_dataset_spec *spec, const ct_source *src, ct_dataset **out)
+{
+    ct_status st = CT_OK;
+    ct_dataset *ds = NULL;
+    char *text = NULL, *root = NULL;
+    *out = NULL;
+    CT_TRY(check_stream(spec, src));
+    if (!(root = ct_asprintf("%s, new ones in every epoch", src->name))) return CT_ENOMEM;
+    CT_GOTO(st, start(spec, root, &ds));
+    const ct_pack_shape shape = { .h = spec->height, .w = spec->width, .c = spec->channels, .step = 0 };
+    ds->L = spec->label_len > 0 ? spec->label_len : spec->label_max;
+    CT_GOTO(st, ct_charset_copy(spec->charset, &ds->charset));
+    ds->spec.charset = NULL;
+    CT_GOTO(st, ct_pack_make(src->n, &shape, &ds->pack)); /* no pixels are added */
+    CT_GOTO(st, fill_stream(ds, src));
+    CT_GOTO(st, find_buckets(ds));
+    if (!(text = ct_asprintf("stream %s %" PRId64 " %" PRId64, src->key, src->first, src->n))) CT_GOTO(st, CT_ENOMEM);
+    ct_hash_hex(text, strlen(text), ds->key);
+    ds->stream = *src;
+    *out = ds;
+    ds = NULL;
+fail:
+    ct_free(text);
+    ct_free(root);
+    ct_dataset_close(ds);
+    return st;
+}
+
+const ct_source *ct_dataset_stream(const ct_dataset *ds) { return ds->stream.render ? &ds->stream : NULL; }
+
 int64_t ct_dataset_size(const ct_dataset *ds) { return ds->n; }
 int ct_dataset_height(const ct_dataset *ds) { return ds->spec.height; }
-int ct_dataset_width(const ct_dataset *ds) { return ds->spec.width; }
+int ct_dataset_width(const ct_dataset *ds) { return ds->bucket_width[ds->n_buckets - 1]; }
 int ct_dataset_channels(const ct_dataset *ds) { return ds->spec.channels; }
 int ct_dataset_label_len(const ct_dataset *ds) { return ds->L; }
 const ct_charset *ct_dataset_charset(const ct_dataset *ds) { return &ds->charset; }
@@ -319,8 +511,26 @@ int64_t ct_dataset_bad_count(const ct_dataset *ds) { return (int64_t)ds->n_bad; 
 
 const uint8_t *ct_dataset_pixels(const ct_dataset *ds, int64_t i)
 {
-    size_t bytes = (size_t)ds->spec.height * (size_t)ds->spec.width * (size_t)ds->spec.channels;
-    return ds->pack.px + (size_t)ds->row[i] * bytes;
+    return ds->pack.px ? ds->pack.px + ds->pack.at[ds->row[i]] : NULL; /* a stream has none */
+}
+int ct_dataset_buckets(const ct_dataset *ds) { return ds->n_buckets; }
+int ct_dataset_bucket_width(const ct_dataset *ds, int b) { return ds->bucket_width[b]; }
+int64_t ct_dataset_bucket_count(const ct_dataset *ds, int b) { return ds->bucket_count[b]; }
+int ct_dataset_sample_bucket(const ct_dataset *ds, int64_t i) { return ds->bucket ? ds->bucket[i] : 0; }
+int64_t ct_dataset_sample_row(const ct_dataset *ds, int64_t i) { return ds->rank ? ds->rank[i] : i; }
+int ct_dataset_sample_width(const ct_dataset *ds, int64_t i) { return ds->pack.width[ds->row[i]]; }
+
+const uint8_t *ct_dataset_bucket_pixels(const ct_dataset *ds, int b)
+{
+    return ct_dataset_pixels(ds, ds->bucket_first[b]);
+}
+
+int ct_dataset_sample_chars(const ct_dataset *ds, int64_t i)
+{
+    const int32_t *id = ct_dataset_labels(ds, i);
+    int n = 0;
+    while (n < ds->L && id[n] >= 0) n++;
+    return n;
 }
 
 ct_bad ct_dataset_bad(const ct_dataset *ds, int64_t i)

@@ -1,5 +1,11 @@
 /* Data sets: a folder of labelled pictures, or a generator, validated and packed once into [n,H,W,C] uint8.
  *
+ * Sizes. With the rules `resize` and `refuse` all samples have height x width pixels. With `fit_height` a picture is
+ * resized to `height` rows and to round(its width * height / its height) columns (halves upwards), but at least
+ * min_width (a narrower one is stretched) and at most `width` (a wider one is squeezed): its true width. At its right
+ * it is padded with the background to its bucket: the next multiple of width_step, at most `width`. Samples of one
+ * bucket have one size, so they can be a batch. The other rules are the case of one bucket, as wide as `width`.
+ *
  * Folder. Two forms:
  *   DIR/ABCD_1.png ...                 label by the label rule (data/label.h)
  *   DIR/labels.{txt,csv,tsv} [+ images/]   lines `name<sep>label`; names are relative to DIR/images if that folder
@@ -14,8 +20,9 @@
  * bytes of the relative path, so it never depends on the file system.
  *
  * Bad samples (undecodable, of the wrong size when the rule is `refuse`, label missing, too long, outside the charset,
- * listed but absent, present but not listed) are counted and listed; more than spec.max_bad make the open fail with
- * CT_EDATA and the first CT_BAD_SHOWN of them in the message. Those within the limit are left out and warned about.
+ * needing more time steps than the picture gives, listed but absent, present but not listed) are counted and listed;
+ * more than spec.max_bad make the open fail with CT_EDATA and the first CT_BAD_SHOWN of them in the message. Those
+ * within the limit are left out and warned about.
  *
  * Packed cache. Pixels are decoded once, by `workers` threads, into CACHEDIR/data/<key>.ctpack and mapped read-only
  * from then on. The key is XXH3-128 over geometry, rules, decoder version and every file's name, size and content hash:
@@ -36,8 +43,9 @@
 #define CT_BAD_SHOWN 20 /* bad samples listed in a message */
 
 typedef enum ct_size_rule {
-    CT_SIZE_RESIZE, /* ct_image_resize_bilinear() to height x width */
-    CT_SIZE_REFUSE  /* another size makes the sample bad */
+    CT_SIZE_RESIZE,    /* ct_image_resize_bilinear() to height x width */
+    CT_SIZE_REFUSE,    /* another size makes the sample bad */
+    CT_SIZE_FIT_HEIGHT /* to height, keeping the aspect ratio; padded to a bucket's width */
 } ct_size_rule;
 
 typedef struct ct_dataset_spec {
@@ -45,15 +53,24 @@ typedef struct ct_dataset_spec {
     int height, width;          /* pixels; both 0: the size of the first decodable sample */
     int channels;               /* 1 or 3 */
     ct_size_rule size_rule;
-    uint8_t background[3];      /* RGB under transparent pixels */
+    int width_step;             /* fit_height: buckets are multiples of this, pixels */
+    int min_width;              /* fit_height: least true width, pixels */
+    uint8_t background[3];      /* RGB under transparent pixels and of the padding */
     ct_label_rule label;
     const ct_charset *charset;  /* NULL: collected from the labels, ascending */
-    int label_len;              /* characters per label; 0: any (the longest decides the columns) */
+    int label_len;              /* characters per label; 0: any */
+    int label_max;              /* with label_len 0: the most characters, and the columns; 0: the longest decides */
+    /* Time steps that a picture of `width` pixels gives a sequence model (CTC), non-decreasing; NULL: no such model.
+     * With it a label of more characters + equal neighbours than its picture's true width gives steps makes a bad
+     * sample. Called during the open only. */
+    int64_t (*steps)(const void *user, int width);
+    const void *steps_user;
     int64_t max_bad;            /* bad samples that are tolerated */
     bool cache;                 /* false: keep the pixels in memory, write nothing */
 } ct_dataset_spec;
 
-/* Gray, white background, size of the first sample, labels before the first '_', no bad sample tolerated, cache on. */
+/* Gray, white background, size of the first sample, labels before the first '_', no bad sample tolerated, cache on;
+ * width_step 32, min_width 1. */
 void ct_dataset_spec_init(ct_dataset_spec *spec);
 
 /* A generator: picture `index` is a pure function of index. Sample i of the data set is picture first + i, so that sets
@@ -66,6 +83,7 @@ typedef struct ct_source {
     ct_status (*open)(const void *user, void **state);
     ct_status (*render)(void *state, int64_t index, ct_image *out, char label[CT_LABEL_BYTES]);
     void (*close)(void *state);  /* NULL is fine */
+    void (*release)(const void *user); /* NULL: user is the caller's; else a stream that was opened gives it back */
 } ct_source;
 
 typedef struct ct_bad {
@@ -80,6 +98,13 @@ typedef struct ct_dataset ct_dataset;
  * (label file), CT_EINVAL (spec), CT_ENOMEM. */
 ct_status ct_dataset_open(const ct_dataset_spec *spec, int workers, ct_dataset **out);
 ct_status ct_dataset_open_source(const ct_dataset_spec *spec, const ct_source *src, int workers, ct_dataset **out);
+/* A generator that draws when a loader asks, new pictures in every epoch: in epoch e sample i is picture
+ * first + e * n + i. Nothing is packed: such a set has n samples of spec->width x spec->height pixels, in one bucket, but no
+ * pixels, no texts, and labels of -1 only; the loader fills them in. spec->charset and label_len or label_max must be
+ * given. CT_EDATA where a label of that length could need more time steps than spec->steps gives. On success the set owns
+ * src->user if src->release is set, and calls it when it is closed. */
+ct_status ct_dataset_open_stream(const ct_dataset_spec *spec, const ct_source *src, ct_dataset **out);
+const ct_source *ct_dataset_stream(const ct_dataset *ds);           /* NULL: not a stream */
 void ct_dataset_close(ct_dataset *ds);                              /* NULL is fine */
 
 /* The folder of packed caches (CAPTRAIN_CACHE_DIR, else the user's cache directory) into *dir (ct_free); NULL when none
@@ -90,11 +115,12 @@ ct_status ct_dataset_cache_dir(char **dir);
  * in order. */
 int64_t ct_dataset_size(const ct_dataset *ds);
 int ct_dataset_height(const ct_dataset *ds);
-int ct_dataset_width(const ct_dataset *ds);
+int ct_dataset_width(const ct_dataset *ds);                         /* of the widest bucket, pixels */
 int ct_dataset_channels(const ct_dataset *ds);
 int ct_dataset_label_len(const ct_dataset *ds);                     /* L: columns of a label row */
 const ct_charset *ct_dataset_charset(const ct_dataset *ds);
-const uint8_t *ct_dataset_pixels(const ct_dataset *ds, int64_t i);  /* [H,W,C]; samples lie one after another ... */
+const uint8_t *ct_dataset_pixels(const ct_dataset *ds, int64_t i);  /* [H,W,C], W: the width of its bucket; samples of
+                                                                       a bucket lie one after another ... */
 bool ct_dataset_contiguous(const ct_dataset *ds);                   /* ... as one [n,H,W,C] block, if this is true */
 const int32_t *ct_dataset_labels(const ct_dataset *ds, int64_t i);  /* [L] class ids, -1 behind a shorter label */
 const char *ct_dataset_name(const ct_dataset *ds, int64_t i);       /* relative path, or "synth:text/17" */
@@ -104,6 +130,21 @@ const char *ct_dataset_key(const ct_dataset *ds);                   /* 32 hex di
 bool ct_dataset_was_cached(const ct_dataset *ds);                   /* pixels came from an existing cache file */
 int64_t ct_dataset_bad_count(const ct_dataset *ds);
 ct_bad ct_dataset_bad(const ct_dataset *ds, int64_t i);
+
+/* Buckets b = 0.. in ascending width; there are no empty ones, and always at least one. */
+int ct_dataset_buckets(const ct_dataset *ds);
+int ct_dataset_bucket_width(const ct_dataset *ds, int b);           /* pixels */
+int64_t ct_dataset_bucket_count(const ct_dataset *ds, int b);       /* samples */
+const uint8_t *ct_dataset_bucket_pixels(const ct_dataset *ds, int b); /* of its first sample: see contiguous */
+int ct_dataset_sample_bucket(const ct_dataset *ds, int64_t i);
+int64_t ct_dataset_sample_row(const ct_dataset *ds, int64_t i);     /* its number among the samples of its bucket */
+int ct_dataset_sample_width(const ct_dataset *ds, int64_t i);       /* true width, without padding, pixels */
+int ct_dataset_sample_chars(const ct_dataset *ds, int64_t i);       /* characters of its label */
+
+/* Lays the labels out in L columns, at least as many as the longest label has, so that several sets fit one program.
+ * Label pointers handed out before become invalid: not while a loader is open. CT_EINVAL, CT_ENOMEM (nothing is
+ * changed then). */
+ct_status ct_dataset_set_columns(ct_dataset *ds, int L);
 
 /* Splits 0..n-1: round(n * fraction) numbers (at least 1, at most n-1, for 0 < fraction < 1) drawn by the Philox
  * permutation of (seed, CT_RNG_SPLIT) into `held`, the others into `kept`, both ascending. Arrays are owned by the

@@ -154,3 +154,10 @@ ct_status ct_label_encode(const ct_charset *cs, const char *name, const char *te
     if (len) *len = n;
     return CT_OK;
 }
+
+int ct_label_steps(const int32_t *id, int n)
+{
+    int steps = 0;
+    for (int i = 0; i < n && id[i] >= 0; i++) steps += 1 + (i > 0 && id[i] == id[i - 1]);
+    return steps;
+}

@@ -87,4 +87,8 @@ ct_status ct_label_clean(const ct_label_rule *rule, const char *name, const char
 ct_status ct_label_encode(const ct_charset *cs, const char *name, const char *text, int want_len, int32_t *id, int L,
                           int *len);
 
+/* Time steps that CTC needs for a label: its characters, and one blank between equal neighbours. id [n]: class ids, the
+ * label ends in front of the first negative one. */
+int ct_label_steps(const int32_t *id, int n);
+
 #endif

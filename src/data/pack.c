@@ -9,29 +9,25 @@
 
 enum { HEADER_BYTES = 4096, BYTE_ORDER_MARK = 0x01020304, WRITE_CHUNK = 16 << 20 };
 
-static const char magic[8] = { 'C', 'T', 'P', 'A', 'C', 'K', '1', '\n' };
+static const char magic[8] = { 'C', 'T', 'P', 'A', 'C', 'K', '2', '\n' };
 
 typedef struct pack_header {
     char magic[8];
     uint32_t order;
-    int32_t h, w, c;
+    int32_t h, w, c, step;
+    uint32_t zero;
     int64_t n;
-    uint64_t record_bytes;
+    uint64_t px_bytes, record_bytes;
     char key[40];           /* 32 hex digits, zero padded */
     char px_hash[40];
     char record_hash[40];
     char header_hash[40];   /* over the bytes in front of it */
 } pack_header;
 
-_Static_assert(sizeof(pack_header) == 200 && sizeof(pack_header) <= HEADER_BYTES, "the header has no padding");
+_Static_assert(sizeof(pack_header) == 216 && sizeof(pack_header) <= HEADER_BYTES, "the header has no padding");
 
 /* Writers of one process must not share a temporary file (its name has the process id only). */
 static pthread_mutex_t store_lock = PTHREAD_MUTEX_INITIALIZER;
-
-static size_t px_bytes(int64_t n, int h, int w, int c)
-{
-    return (size_t)n * (size_t)h * (size_t)w * (size_t)c;
-}
 
 void ct_pack_free(ct_pack *p)
 {
@@ -40,6 +36,8 @@ void ct_pack_free(ct_pack *p)
         for (int64_t i = 0; i < p->n; i++) ct_free(p->own_text[i]);
     }
     ct_free(p->own_text);
+    ct_free(p->at);
+    ct_free(p->width);
     ct_free(p->own_state);
     ct_free(p->own_px);
     if (p->text && !p->own_text) ct_free((void *)p->text);
@@ -47,23 +45,71 @@ void ct_pack_free(ct_pack *p)
     *p = (ct_pack){ 0 };
 }
 
-ct_status ct_pack_make(int64_t n, int h, int w, int c, ct_pack *out)
+size_t ct_pack_bytes(const ct_pack *p, int64_t i)
 {
-    *out = (ct_pack){ .n = n, .h = h, .w = w, .c = c };
-    if (n < 1 || h < 1 || w < 1 || c < 1 || (uint64_t)n > SIZE_MAX / 2 / ((size_t)h * (size_t)w * (size_t)c)) {
-        return ct_fail(CT_EINVAL, "no pack of %lld pictures of %dx%dx%d", (long long)n, w, h, c);
+    return (size_t)p->shape.h * (size_t)ct_pack_width(&p->shape, p->width[i]) * (size_t)p->shape.c;
+}
+
+/* The number of an item's width among the possible ones: 0, step, 2 step ... w. */
+static size_t kind_of(const ct_pack *p, int64_t i)
+{
+    int step = p->shape.step > 0 ? p->shape.step : p->shape.w, w = ct_pack_width(&p->shape, p->width[i]);
+    return (size_t)(w / step + (w % step != 0));
+}
+
+/* at and px_bytes from the widths: a counting sort by item width. */
+static ct_status lay_out(ct_pack *p)
+{
+    int step = p->shape.step > 0 ? p->shape.step : p->shape.w;
+    size_t kinds = (size_t)(p->shape.w / step) + 2, at = 0;
+    size_t *next = ct_calloc(kinds, sizeof *next, "pack layout"); /* bytes of a kind, then where its next item goes */
+    p->at = ct_malloc((size_t)p->n * sizeof *p->at, "pack layout");
+    if (!next || !p->at) {
+        ct_free(next);
+        return CT_ENOMEM;
     }
-    size_t bytes = px_bytes(n, h, w, c);
-    out->own_px = ct_aligned_alloc(bytes, "packed pixels");
-    out->own_state = out->own_px ? ct_calloc((size_t)n, 1, "packed states") : NULL;
-    out->own_text = out->own_state ? ct_calloc((size_t)n, sizeof *out->own_text, "packed texts") : NULL;
+    for (int64_t i = 0; i < p->n; i++) next[kind_of(p, i)] += ct_pack_bytes(p, i);
+    for (size_t k = 0; k < kinds; k++) {
+        size_t bytes = next[k];
+        next[k] = at;
+        at += bytes;
+    }
+    for (int64_t i = 0; i < p->n; i++) {
+        size_t *to = &next[kind_of(p, i)];
+        p->at[i] = *to;
+        *to += ct_pack_bytes(p, i);
+    }
+    p->px_bytes = at;
+    ct_free(next);
+    return CT_OK;
+}
+
+ct_status ct_pack_make(int64_t n, const ct_pack_shape *s, ct_pack *out)
+{
+    *out = (ct_pack){ .n = n, .shape = *s };
+    if (n < 1 || s->h < 1 || s->w < 1 || s->c < 1 || s->step < 0 ||
+        (uint64_t)n > SIZE_MAX / 2 / ((size_t)s->h * (size_t)s->w * (size_t)s->c)) {
+        return ct_fail(CT_EINVAL, "no pack of %lld pictures of %dx%dx%d", (long long)n, s->w, s->h, s->c);
+    }
+    out->own_state = ct_calloc((size_t)n, 1, "packed states");
+    out->width = out->own_state ? ct_malloc((size_t)n * sizeof *out->width, "packed widths") : NULL;
+    out->own_text = out->width ? ct_calloc((size_t)n, sizeof *out->own_text, "packed texts") : NULL;
     if (!out->own_text) {
         ct_pack_free(out);
         return CT_ENOMEM;
     }
-    out->px = out->own_px;
+    for (int64_t i = 0; i < n; i++) out->width[i] = s->w;
     out->state = out->own_state;
     out->text = (const char **)out->own_text;
+    return CT_OK;
+}
+
+ct_status ct_pack_add_pixels(ct_pack *p)
+{
+    CT_TRY(lay_out(p));
+    p->own_px = ct_aligned_alloc(p->px_bytes > 0 ? p->px_bytes : 1, "packed pixels");
+    if (!p->own_px) return CT_ENOMEM;
+    p->px = p->own_px;
     return CT_OK;
 }
 
@@ -72,25 +118,29 @@ static ct_status damaged(const char *path, const char *what)
     return ct_fail(CT_EFORMAT, "%s: damaged cache: %s", path, what);
 }
 
-/* Reads the n records into state and text. */
+/* Reads the n records into state, width and text. */
 static ct_status read_records(const char *path, const uint8_t *p, size_t size, ct_pack *out)
 {
+    enum { FIXED = 1 + sizeof(int32_t) }; /* bytes in front of the string */
     const uint8_t *end = p + size;
     out->text = ct_malloc((size_t)out->n * sizeof *out->text, "packed texts");
-    out->own_state = out->text ? ct_malloc((size_t)out->n, "packed states") : NULL;
+    out->width = out->text ? ct_malloc((size_t)out->n * sizeof *out->width, "packed widths") : NULL;
+    out->own_state = out->width ? ct_malloc((size_t)out->n, "packed states") : NULL;
     if (!out->own_state) return CT_ENOMEM;
     out->state = out->own_state;
     for (int64_t i = 0; i < out->n; i++) {
-        const uint8_t *nul = end - p > 1 ? memchr(p + 1, 0, (size_t)(end - p - 1)) : NULL;
+        const uint8_t *nul = end - p > FIXED ? memchr(p + FIXED, 0, (size_t)(end - p - FIXED)) : NULL;
         if (!nul || p[0] > CT_PACK_BAD) return damaged(path, "records");
         out->own_state[i] = p[0];
-        out->text[i] = (const char *)p + 1;
+        memcpy(&out->width[i], p + 1, sizeof out->width[i]);
+        if (out->width[i] < (p[0] == CT_PACK_GOOD) || out->width[i] > out->shape.w) return damaged(path, "records");
+        out->text[i] = (const char *)p + FIXED;
         p = nul + 1;
     }
     return p == end ? CT_OK : damaged(path, "records");
 }
 
-ct_status ct_pack_load(const char *path, const char key[33], int64_t n, int h, int w, int c, ct_pack *out)
+ct_status ct_pack_load(const char *path, const char key[33], int64_t n, const ct_pack_shape *s, ct_pack *out)
 {
     ct_status st = CT_OK;
     pack_header head;
@@ -98,8 +148,7 @@ ct_status ct_pack_load(const char *path, const char key[33], int64_t n, int h, i
     *out = (ct_pack){ 0 };
     ct_mmap map;
     CT_TRY(ct_mmap_open(path, &map));
-    *out = (ct_pack){ .n = n, .h = h, .w = w, .c = c, .map = map };
-    size_t bytes = px_bytes(n, h, w, c);
+    *out = (ct_pack){ .n = n, .shape = *s, .map = map };
 
     if (map.size < HEADER_BYTES) {
         st = damaged(path, "too short");
@@ -113,13 +162,14 @@ ct_status ct_pack_load(const char *path, const char key[33], int64_t n, int h, i
     else if (head.order != BYTE_ORDER_MARK) wrong = "other byte order";
     else if (memcmp(hash, head.header_hash, 33) != 0) wrong = "header checksum";
     else if (memcmp(head.key, key, 33) != 0 || head.n != n) wrong = "other data";
-    else if (head.h != h || head.w != w || head.c != c) wrong = "other geometry";
-    else if (rest < bytes || rest - bytes != head.record_bytes) wrong = "wrong length";
+    else if (head.h != s->h || head.w != s->w || head.c != s->c || head.step != s->step) wrong = "other geometry";
+    else if (rest < head.px_bytes || rest - head.px_bytes != head.record_bytes) wrong = "wrong length";
     if (wrong) {
         st = damaged(path, wrong);
         goto fail;
     }
 
+    const size_t bytes = head.px_bytes;
     out->px = map.data + HEADER_BYTES;
     ct_hash_hex(out->px, bytes, hash);
     if (memcmp(hash, head.px_hash, 33) != 0) {
@@ -132,6 +182,8 @@ ct_status ct_pack_load(const char *path, const char key[33], int64_t n, int h, i
         goto fail;
     }
     CT_GOTO(st, read_records(path, out->px + bytes, head.record_bytes, out));
+    CT_GOTO(st, lay_out(out));
+    if (out->px_bytes != bytes) CT_GOTO(st, damaged(path, "widths"));
     return CT_OK;
 fail:
     ct_pack_free(out);
@@ -141,13 +193,17 @@ fail:
 static ct_status make_records(const ct_pack *p, char **blob, size_t *size)
 {
     *size = 0;
-    for (int64_t i = 0; i < p->n; i++) *size += 2 + (p->text[i] ? strlen(p->text[i]) : 0);
+    for (int64_t i = 0; i < p->n; i++) {
+        *size += 2 + sizeof *p->width + (p->text[i] ? strlen(p->text[i]) : 0);
+    }
     char *at = *blob = ct_malloc(*size, "cache records");
     if (!at) return CT_ENOMEM;
     for (int64_t i = 0; i < p->n; i++) {
         const char *text = p->text[i] ? p->text[i] : "";
         size_t len = strlen(text) + 1;
         *at++ = (char)p->state[i];
+        memcpy(at, &p->width[i], sizeof p->width[i]);
+        at += sizeof p->width[i];
         memcpy(at, text, len);
         at += len;
     }
@@ -158,7 +214,7 @@ ct_status ct_pack_store(const char *path, const char key[33], const ct_pack *p)
 {
     ct_status st = CT_OK;
     char *blob = NULL, *dir = NULL;
-    size_t blob_size = 0, bytes = px_bytes(p->n, p->h, p->w, p->c);
+    size_t blob_size = 0, bytes = p->px_bytes;
     ct_atomic_file *f = NULL;
     union { pack_header h; uint8_t bytes[HEADER_BYTES]; } head;
 
@@ -166,10 +222,12 @@ ct_status ct_pack_store(const char *path, const char key[33], const ct_pack *p)
     memset(&head, 0, sizeof head);
     memcpy(head.h.magic, magic, sizeof magic);
     head.h.order = BYTE_ORDER_MARK;
-    head.h.h = p->h;
-    head.h.w = p->w;
-    head.h.c = p->c;
+    head.h.h = p->shape.h;
+    head.h.w = p->shape.w;
+    head.h.c = p->shape.c;
+    head.h.step = p->shape.step;
     head.h.n = p->n;
+    head.h.px_bytes = bytes;
     head.h.record_bytes = blob_size;
     memcpy(head.h.key, key, 33);
     ct_hash_hex(p->px, bytes, head.h.px_hash);

@@ -8,6 +8,7 @@ libcaptrain_la_SOURCES += \
 	src/data/check_report.c \
 	src/data/dataset.c \
 	src/data/dataset.h \
+	src/data/fit.c \
 	src/data/image.c \
 	src/data/image.h \
 	src/data/image_internal.h \
@@ -27,7 +28,7 @@ libcaptrain_la_SOURCES += \
 	src/data/workers.h
 
 check_PROGRAMS += tests/check_data tests/check_data_image tests/check_data_label \
-	tests/check_data_report tests/check_loader
+	tests/check_data_report tests/check_data_width tests/check_loader
 tests_check_data_SOURCES = tests/check_data.c tests/data_util.c tests/data_util.h
 tests_check_data_LDADD = $(CT_TEST_LIBS)
 tests_check_data_image_SOURCES = tests/check_data_image.c tests/data_util.c tests/data_util.h
@@ -36,8 +37,12 @@ tests_check_data_label_SOURCES = tests/check_data_label.c
 tests_check_data_label_LDADD = $(CT_TEST_LIBS)
 tests_check_data_report_SOURCES = tests/check_data_report.c tests/data_util.c tests/data_util.h
 tests_check_data_report_LDADD = $(CT_TEST_LIBS)
+tests_check_data_width_SOURCES = tests/check_data_width.c tests/data_util.c tests/data_util.h
+tests_check_data_width_LDADD = $(CT_TEST_LIBS)
 tests_check_loader_SOURCES = tests/check_loader.c
 tests_check_loader_LDADD = $(CT_TEST_LIBS)
+
+dist_check_SCRIPTS += tests/sh/data.sh
 
 if CT_FUZZERS
 noinst_PROGRAMS += tests/fuzz/fuzz_image tests/fuzz/fuzz_label

@@ -30,9 +30,41 @@ typedef struct ct_choice {
     size_t scratch; /* bytes */
 } ct_choice;
 
-/* The first implementation that accepts (in the table's order, honouring exact, deterministic and reference of `opts`).
- * CAPTRAIN_VERBOSE=dispatch prints who refused and why. None: CT_EUNSUPPORTED, the message lists every reason. */
+/* The implementation that opts->choices names for this very call; or the first that accepts, in the table's order. Both
+ * honour exact, deterministic and reference of `opts`. CAPTRAIN_VERBOSE=dispatch prints who refused and why. None, or a
+ * named one that does not accept or that the options rule out: CT_EUNSUPPORTED, the message lists every reason. */
 ct_status ct_dispatch(const ct_backend *b, const ct_device *dev, const ct_device_opts *opts, const ct_call *call, ct_choice *out);
+
+/* Why the options rule an implementation out, or NULL. Static string. */
+const char *ct_impl_ruled_out(const ct_device_opts *opts, const ct_impl *m);
+/* "cpu.vector": the name of an implementation with its backend in front, unless the table already has it there.
+ * ct_free(); NULL: CT_ENOMEM recorded. */
+char *ct_impl_full_name(const ct_backend *b, const ct_impl *m);
+/* ct_call_format() into a block of its own: ct_free(); NULL with CT_ENOMEM recorded. */
+char *ct_call_text(const ct_call *call);
+
+/* ---- choices: implementations by call, measured by `captrain tune` ---- */
+
+typedef struct ct_choices ct_choices;
+typedef struct ct_chosen {
+    char *call; /* as ct_call_format() writes it */
+    char *impl; /* full name: "cpu.indirect" */
+} ct_chosen;
+
+ct_status ct_choices_new(ct_choices **out); /* none */
+void ct_choices_free(ct_choices *c);        /* NULL is fine */
+size_t ct_choices_count(const ct_choices *c); /* NULL: 0 */
+const ct_chosen *ct_choices_at(const ct_choices *c, size_t i); /* by call, ascending */
+ct_status ct_choices_add(ct_choices *c, const char *call, const char *impl); /* CT_EINVAL: this call has one */
+/* The name chosen for a call; *impl NULL if there is none. CT_ENOMEM. */
+ct_status ct_choices_find(const ct_choices *c, const ct_call *call, const char **impl);
+/* One line of JSON (ct_free(); NULL: CT_ENOMEM recorded), and its reverse. Files are written atomically. Reading:
+ * CT_EFORMAT (damaged, not such a file, a call that cannot be), CT_EUNSUPPORTED (another version), CT_EIO; `source`
+ * names it. */
+char *ct_choices_text(const ct_choices *c);
+ct_status ct_choices_parse(const char *text, const char *source, ct_choices **out);
+ct_status ct_choices_write(const ct_choices *c, const char *path);
+ct_status ct_choices_read(const char *path, ct_choices **out);
 
 /* ---- store: the arenas that all plans of a model share ---- */
 

@@ -7,9 +7,6 @@
 /* Makes ACT and INPUT at least this large (bytes) and, if they moved, binds all plans of the store anew. */
 ct_status ct_arenas_grow(ct_arenas *s, int64_t act_bytes, int64_t input_bytes);
 
-/* "cpu.vector": the name of an implementation with its backend in front, unless the table already has it there. ct_free(); NULL: CT_ENOMEM recorded. */
-char *ct_impl_full_name(const ct_backend *b, const ct_impl *m);
-
 /* Writes the addresses of the store's arenas into the plan's calls. */
 void ct_plan_bind(ct_plan *p);
 ct_plan *ct_plan_next(const ct_plan *p); /* in the store's list */

@@ -1,6 +1,7 @@
 # Floor 4: backend registry, dispatch, arenas, plans.
 libcaptrain_la_SOURCES += \
 	src/exec/arenas.c \
+	src/exec/choices.c \
 	src/exec/dispatch.c \
 	src/exec/exec.h \
 	src/exec/internal.h \

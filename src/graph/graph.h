@@ -31,6 +31,7 @@ const char *ct_arena_name(ct_arena a);
 typedef enum ct_param_layout {
     CT_PARAM_PLAIN,   /* same order */
     CT_PARAM_FILTER,  /* ours [K,R,S,C], theirs [K,C,R,S] */
+    CT_PARAM_FILTER1D,/* ours [K,1,S,C], theirs [K,C,S]: of a one-dimensional convolution */
     CT_PARAM_FLATTEN  /* ours [O, H*W*C], theirs [O, C*H*W]: a Linear behind a flatten; hwc[] */
 } ct_param_layout;
 
@@ -117,7 +118,7 @@ static inline bool ct_graph_is_weight(const ct_graph *g, ct_val v)
 /* The call of node i with descriptors filled in and data NULL. */
 void ct_graph_call(const ct_graph *g, size_t node, ct_call *out);
 
-/* ---- passes (each leaves a valid graph; the order is fuse, cast, autodiff, recompute) ---- */
+/* ---- passes (each leaves a valid graph; the order is freeze, fuse, cast, autodiff, recompute or reapply) ---- */
 
 /* Merges batchnorm [+ add] + relu chains; returns the number of nodes removed in *removed (may be NULL). */
 ct_status ct_pass_fuse(ct_graph *g, int *removed);
@@ -126,6 +127,16 @@ ct_status ct_pass_fuse(ct_graph *g, int *removed);
  * ct_op_rules.precision. Forward graphs only. */
 ct_status ct_pass_cast(ct_graph *g, ct_dtype compute);
 
+/* Freezes the parameters whose names match one of n patterns (ct_name_matches): they get no gradient, and no node is
+ * differentiated that only they and inputs lead to. A batch norm both of whose parameters are frozen normalises by its
+ * running statistics, which then stay as they are. Forward graphs only, before the other passes. CT_ECONFIG for a pattern
+ * that matches no parameter, when nothing is left to train, and for a frozen batch norm behind layers that are trained. */
+ct_status ct_pass_freeze(ct_graph *g, char *const *patterns, size_t n);
+/* "cnn.0" matches cnn.0 and all names that begin with "cnn.0."; with one of * ? [ in it, a pattern is a glob over the whole
+ * name ("rnn*.bias_*"). */
+bool ct_name_matches(const char *pattern, const char *name);
+bool ct_name_matches_any(char *const *patterns, size_t n, const char *name);
+
 /* Extends g by the gradient of scalar `loss`, seeded with value `seed` [1]. Afterwards values[p].grad is the gradient of every
  * parameter that has a path to the loss and lies in CT_ARENA_GRAD; others have CT_NOVAL. New nodes are CT_PHASE_BACKWARD. */
 ct_status ct_autodiff(ct_graph *g, ct_val loss, ct_val seed);
@@ -133,6 +144,11 @@ ct_status ct_autodiff(ct_graph *g, ct_val loss, ct_val seed);
 /* Recompute (gradient checkpointing): after autodiff. `segments` = 0: one segment per marked checkpoint; n > 0: merged to about n.
  * *recomputed (may be NULL) gets the number of cloned nodes. */
 ct_status ct_pass_recompute(ct_graph *g, int segments, int *recomputed);
+
+/* Batch norms whose output the backward pass reads are applied again there, from their input and the stored statistics, where
+ * that makes nothing else live longer: outputs need not be kept, gradients are the same bit for bit. After autodiff, instead of
+ * recompute. *added (may be NULL) gets the number of new nodes. */
+ct_status ct_pass_reapply(ct_graph *g, int *added);
 
 /* Removes nodes none of whose outputs is read, kept, or in an arena other than ACT, and that mutate nothing. */
 ct_status ct_pass_dead(ct_graph *g);
@@ -158,7 +174,7 @@ typedef struct ct_memplan {
     int64_t act_bytes;      /* size of the ACT arena, scratch included */
     int64_t input_bytes;    /* size of the INPUT arena */
     int64_t lower_bound;    /* most bytes alive at one node: no plan can be smaller */
-    int64_t unshared_bytes; /* sum of all ACT values: what it would take without reuse */
+    int64_t unshared_bytes; /* sum of all ACT values and of all scratch: what it would take without reuse */
     int64_t *scratch_offset; size_t nscratch; /* [nnodes] bytes within ACT; -1 = none */
 } ct_memplan;
 

@@ -245,7 +245,10 @@ ct_status ct_memplan_make(ct_graph *g, const size_t *scratch, ct_memplan *out)
 
     for (size_t i = 0; i < g->nnodes; i++) m.scratch_offset[i] = -1;
     for (size_t i = 0; i < n; i++)
-        if (blocks[i].value == CT_NOVAL) m.scratch_offset[blocks[i].first] = blocks[i].offset;
+        if (blocks[i].value == CT_NOVAL) {
+            m.scratch_offset[blocks[i].first] = blocks[i].offset;
+            m.unshared_bytes += aligned(scratch[blocks[i].first]);
+        }
     for (size_t v = 0; v < g->nvalues; v++) {
         if (!ct_value_is_act_root(g, (ct_val)v)) continue;
         g->values[v].offset = blocks[in_block[v]].offset;

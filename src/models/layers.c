@@ -110,13 +110,42 @@ ct_status ct_layer_activation(ct_graph *g, const char *name, ct_val x, ct_act_ki
     return add_node(g, name, CT_OP_ACTIVATION, &a, 1, &x, y);
 }
 
+ct_status ct_layer_conv1d(ct_graph *g, const char *name, ct_val x, int64_t out_ch, int64_t ker, int64_t pad, bool bias,
+                          ct_val *y)
+{
+    char view[NAME_MAX_BYTES], text[CT_DESC_STR];
+    const ct_desc *d = ct_graph_desc(g, x);
+    if (d->ndim != 3)
+        return ct_fail(CT_EINVAL, "layer '%s': input %s is not [N,T,C]", name, ct_desc_str(d, text));
+    ct_attrs row = { .shape = { .ndim = 4, .d0 = d->dim[0], .d1 = 1, .d2 = d->dim[1], .d3 = d->dim[2] } };
+    CT_TRY(part_name(view, name, "row"));
+    CT_TRY(add_node(g, view, CT_OP_RESHAPE, &row, 1, &x, &x));
+    CT_TRY(ct_layer_conv2d(g, name, x, out_ch, 1, ker, 1, 0, pad, bias, false, &x));
+    CT_TRY(part_name(view, name, "weight"));
+    g->values[ct_graph_find(g, view)].layout = CT_PARAM_FILTER1D;
+    d = ct_graph_desc(g, x);
+    ct_attrs line = { .shape = { .ndim = 3, .d0 = d->dim[0], .d1 = d->dim[2], .d2 = d->dim[3] } };
+    CT_TRY(part_name(view, name, "line"));
+    return add_node(g, view, CT_OP_RESHAPE, &line, 1, &x, y);
+}
+
 ct_status ct_layer_maxpool(ct_graph *g, const char *name, ct_val x, int64_t ker, int64_t stride, int64_t pad, ct_val *y)
 {
+    return ct_layer_maxpool_hw(g, name, x, (const int64_t[]){ ker, ker }, (const int64_t[]){ stride, stride },
+                               (const int64_t[]){ pad, pad }, y);
+}
+
+ct_status ct_layer_maxpool_hw(ct_graph *g, const char *name, ct_val x, const int64_t ker[2], const int64_t stride[2],
+                              const int64_t pad[2], ct_val *y)
+{
     CT_TRY(need_image(g, name, x));
-    CT_TRY(need_room(name, ct_graph_desc(g, x), ker, ker, pad, pad));
-    ct_attrs a = {
-        .pool = { .ker_h = ker, .ker_w = ker, .stride_h = stride, .stride_w = stride, .pad_h = pad, .pad_w = pad }
-    };
+    CT_TRY(need_room(name, ct_graph_desc(g, x), ker[0], ker[1], pad[0], pad[1]));
+    ct_attrs a = { .pool = { .ker_h = ker[0],
+                             .ker_w = ker[1],
+                             .stride_h = stride[0],
+                             .stride_w = stride[1],
+                             .pad_h = pad[0],
+                             .pad_w = pad[1] } };
     ct_val outs[2]; /* y, index */
     ct_status st = ct_graph_node(g, CT_OP_MAXPOOL2D, &a, name, 1, &x, 2, 3, outs);
     if (st != CT_OK) return ct_fail_context(st, "layer '%s'", name);
@@ -178,4 +207,58 @@ ct_status ct_layer_dropout(ct_graph *g, const char *name, ct_val x, double p, ui
     ct_attrs apply = { .dropout = { .p = p } };
     ct_val in[2] = { x, mask };
     return add_node(g, name, CT_OP_DROPOUT_APPLY, &apply, 2, in, y);
+}
+
+/* The four parameters of one layer and direction: w_ih [4H,I], w_hh [4H,H], b_ih [4H], b_hh [4H]. */
+static ct_status lstm_params(ct_graph *g, const char *name, const char *tail, const ct_desc *x, int64_t hidden,
+                             ct_val p[4])
+{
+    static const char *const kind[4] = { "weight_ih", "weight_hh", "bias_ih", "bias_hh" };
+    const ct_init init = { CT_INIT_UNIFORM, 1 / sqrt((double)hidden) };
+    for (int i = 0; i < 4; i++) {
+        char part[32];
+        int64_t in = i == 0 ? x->dim[x->ndim - 1] : hidden;
+        ct_desc d = i < 2 ? ct_desc2(x->dtype, 4 * hidden, in) : ct_desc1(x->dtype, 4 * hidden);
+        snprintf(part, sizeof part, "%s_%s", kind[i], tail);
+        CT_TRY(add_param(g, name, part, d, init, i < 2, &p[i]));
+    }
+    return CT_OK;
+}
+
+/* One layer: what comes from below is one matrix product for all time steps; the recurrence is the operator's. */
+static ct_status lstm_layer(ct_graph *g, const char *name, int layer, ct_val x, ct_val len, int64_t hidden,
+                            int directions, ct_val *y)
+{
+    char node[NAME_MAX_BYTES], tail[24];
+    ct_val in[7] = { CT_NOVAL, CT_NOVAL, CT_NOVAL, CT_NOVAL, CT_NOVAL, CT_NOVAL, len }, outs[3];
+    for (int d = 0; d < directions; d++) {
+        ct_val p[4];
+        snprintf(tail, sizeof tail, "l%d%s", layer, d ? "_reverse" : "");
+        CT_TRY(lstm_params(g, name, tail, ct_graph_desc(g, x), hidden, p));
+        const ct_val from[3] = { x, p[0], p[2] };
+        snprintf(tail, sizeof tail, "l%d.ih%s", layer, d ? "_reverse" : "");
+        CT_TRY(part_name(node, name, tail));
+        CT_TRY(add_node(g, node, CT_OP_LINEAR, NULL, 3, from, &in[3 * d]));
+        in[3 * d + 1] = p[1];
+        in[3 * d + 2] = p[3];
+    }
+    snprintf(tail, sizeof tail, "l%d", layer);
+    CT_TRY(part_name(node, name, tail));
+    int nin = len != CT_NOVAL ? 7 : 3 * directions;
+    ct_status st = ct_graph_node(g, CT_OP_LSTM, NULL, node, nin, in, 3, 7, outs); /* y, gates, cell */
+    if (st != CT_OK) return ct_fail_context(st, "layer '%s'", node);
+    *y = outs[0];
+    return CT_OK;
+}
+
+ct_status ct_layer_lstm(ct_graph *g, const char *name, ct_val x, ct_val len, int64_t hidden, int layers,
+                        bool bidirectional, ct_val *y)
+{
+    char text[CT_DESC_STR];
+    const ct_desc *d = ct_graph_desc(g, x);
+    if (d->ndim != 3)
+        return ct_fail(CT_EINVAL, "layer '%s': input %s is not [T,N,I]", name, ct_desc_str(d, text));
+    for (int l = 0; l < layers; l++) CT_TRY(lstm_layer(g, name, l, x, len, hidden, bidirectional ? 2 : 1, &x));
+    *y = x;
+    return CT_OK;
 }

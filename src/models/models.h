@@ -5,14 +5,21 @@
 
 #include "graph/graph.h"
 
+/* How a model's scores become text. */
+typedef enum ct_head {
+    CT_HEAD_POSITIONS, /* logits [N, positions*classes]: one class for each position of a text of fixed length */
+    CT_HEAD_CTC        /* logits [T,N,classes]: one class for each time step, class 0 = blank; texts of any length (doc/operators/ctc.md) */
+} ct_head;
+
 typedef struct ct_model_spec {
-    const char *name;      /* "textcnn", "textcnn-small", "resnet18", "resnet34", "resnet50" */
-    int64_t height, width, channels; /* input, pixels */
-    int64_t positions;     /* characters per label; 1 for plain classifiers */
-    int64_t classes;       /* per position */
+    const char *name;      /* "textcnn", "textcnn-small", "crnn", "crnn-stacked", "crnn-small", "resnet18", "resnet34", "resnet50" */
+    int64_t height, width, channels; /* input, pixels; a CTC model takes any width */
+    int64_t positions;     /* characters per label; 1 for plain classifiers; CTC: the most characters a label may have */
+    int64_t classes;       /* per position or time step; CTC: the blank and one for each character */
     double width_mult;     /* channel multiplier; a count c becomes max(8, round(c*width_mult/8)*8), c itself at 1 */
-    int64_t hidden;        /* textcnn: width of fc1, textcnn-small: channels of the last convolution; 0 = the model's default */
-    double dropout;        /* textcnn: p before the last layer; < 0 = the model's default */
+    int64_t hidden;        /* textcnn: width of fc1, textcnn-small: channels of the last convolution, crnn*: units of an LSTM and
+                            * direction; 0 = the model's default */
+    double dropout;        /* p before the last layer; < 0 = the model's default */
     ct_dtype dtype;        /* CT_F32 or CT_F64: type of parameters and of everything before the precision pass */
     uint64_t seed;         /* run seed (dropout) */
 } ct_model_spec;
@@ -21,15 +28,24 @@ typedef struct ct_model_info {
     const char *name, *doc;
     int64_t height, width, channels, positions, classes, hidden; /* defaults */
     double dropout;
-    ct_status (*build)(ct_graph *g, const ct_model_spec *spec, ct_val x, bool training, ct_val *logits);
+    ct_head head;
+    ct_status (*build)(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val *logits);
+    /* CTC: time steps T that an image `width` pixels wide gives. Non-decreasing in width; < 1: too narrow. NULL otherwise. */
+    int64_t (*steps)(const ct_model_spec *spec, int64_t width);
 } ct_model_info;
 
 const ct_model_info *ct_model_table(size_t *count);
 const ct_model_info *ct_model_find(const char *name);        /* NULL if unknown; ct_fail() names the nearest */
 /* Replaces zero or negative fields of spec by the model's defaults and checks the result. */
 ct_status ct_model_resolve(ct_model_spec *spec);
-/* Adds the model to g: x [N,H,W,C] -> logits [N, positions*classes]. Marks checkpoints between blocks. */
-ct_status ct_model_build(ct_graph *g, const ct_model_spec *spec, ct_val x, bool training, ct_val *logits);
+/* CT_HEAD_POSITIONS for an unknown name. */
+ct_head ct_model_head(const ct_model_spec *spec);
+/* Time steps of an image `width` pixels wide: see ct_model_info.steps. 0 for models without time steps. */
+int64_t ct_model_steps(const ct_model_spec *spec, int64_t width);
+/* Adds the model to g: x [N,H,W,C] -> logits [N, positions*classes], or [T,N,classes] (before log_softmax) with T =
+ * ct_model_steps(W). len i32 [N]: valid time steps of each sample, 1 <= len <= T, for CTC models; CT_NOVAL: all T, and
+ * for the others. Marks checkpoints between blocks. */
+ct_status ct_model_build(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val *logits);
 
 /* ---- layers the builders share (layers.c): names like torch modules; NULL bias name etc. are derived as "<name>.weight" ---- */
 /* Initialisation as torch's defaults: kaiming_uniform(a=sqrt 5) = U(-1/sqrt(fan_in), ...) for conv and linear with their biases;
@@ -39,11 +55,21 @@ ct_status ct_layer_conv2d(ct_graph *g, const char *name, ct_val x, int64_t out_c
                           bool bias, bool fan_out_normal, ct_val *y);
 ct_status ct_layer_batchnorm(ct_graph *g, const char *name, ct_val x, bool training, ct_val *y);
 ct_status ct_layer_activation(ct_graph *g, const char *name, ct_val x, ct_act_kind kind, ct_val *y);
+/* x [N,T,C] -> y [N,P,out_ch] with P = T + 2 pad - ker + 1 (torch.nn.Conv1d on [N,C,T], stride 1): a convolution of height 1
+ * between two views. */
+ct_status ct_layer_conv1d(ct_graph *g, const char *name, ct_val x, int64_t out_ch, int64_t ker, int64_t pad, bool bias, ct_val *y);
 ct_status ct_layer_maxpool(ct_graph *g, const char *name, ct_val x, int64_t ker, int64_t stride, int64_t pad, ct_val *y);
+/* Window ker_h x ker_w, steps stride_h and stride_w, padding pad_h and pad_w: torch.nn.MaxPool2d((kh,kw), (sh,sw), (ph,pw)). */
+ct_status ct_layer_maxpool_hw(ct_graph *g, const char *name, ct_val x, const int64_t ker[2], const int64_t stride[2],
+                              const int64_t pad[2], ct_val *y);
 ct_status ct_layer_global_avgpool(ct_graph *g, const char *name, ct_val x, ct_val *y);
 ct_status ct_layer_flatten(ct_graph *g, const char *name, ct_val x, ct_val *y); /* [N,H,W,C] -> [N,H*W*C], HWC order */
 /* flatten_hwc: the [H,W,C] a flatten in front had (for the PyTorch name map), or NULL. */
 ct_status ct_layer_linear(ct_graph *g, const char *name, ct_val x, int64_t out, const int64_t *flatten_hwc, ct_val *y);
+/* torch.nn.LSTM without batch_first: x [T,N,I] -> y [T,N,D*hidden], D = 2 if bidirectional, else 1; first states 0. For each layer l and
+ * direction a linear and an LSTM operator with the parameters weight_ih_l<l>, weight_hh_l<l>, bias_ih_l<l>, bias_hh_l<l>, "_reverse" behind
+ * them for the second direction; all start as U(-1/sqrt(hidden), 1/sqrt(hidden)). len: as for ct_model_build(). */
+ct_status ct_layer_lstm(ct_graph *g, const char *name, ct_val x, ct_val len, int64_t hidden, int layers, bool bidirectional, ct_val *y);
 ct_status ct_layer_dropout(ct_graph *g, const char *name, ct_val x, double p, uint64_t seed, int64_t stream, ct_val *y);
 
 #endif

@@ -97,17 +97,20 @@ static ct_status build(ct_graph *g, const ct_model_spec *spec, bool bottlenecks,
     return ct_layer_linear(g, "fc", x, spec->positions * spec->classes, NULL, logits);
 }
 
-ct_status ct_build_resnet18(ct_graph *g, const ct_model_spec *spec, ct_val x, bool training, ct_val *logits)
+ct_status ct_build_resnet18(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val *logits)
 {
+    (void)len; /* fixed length */
     return build(g, spec, false, (const int[]){ 2, 2, 2, 2 }, x, training, logits);
 }
 
-ct_status ct_build_resnet34(ct_graph *g, const ct_model_spec *spec, ct_val x, bool training, ct_val *logits)
+ct_status ct_build_resnet34(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val *logits)
 {
+    (void)len; /* fixed length */
     return build(g, spec, false, (const int[]){ 3, 4, 6, 3 }, x, training, logits);
 }
 
-ct_status ct_build_resnet50(ct_graph *g, const ct_model_spec *spec, ct_val x, bool training, ct_val *logits)
+ct_status ct_build_resnet50(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val *logits)
 {
+    (void)len; /* fixed length */
     return build(g, spec, true, (const int[]){ 3, 4, 6, 3 }, x, training, logits);
 }

@@ -1,5 +1,6 @@
 # Floor 4: model builders.
 libcaptrain_la_SOURCES += \
+	src/models/crnn.c \
 	src/models/layers.c \
 	src/models/models.c \
 	src/models/models.h \

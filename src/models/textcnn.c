@@ -55,8 +55,9 @@ static ct_status trunk(sequence *s, const stage *stages, ct_val *x)
     return CT_OK;
 }
 
-ct_status ct_build_textcnn(ct_graph *g, const ct_model_spec *spec, ct_val x, bool training, ct_val *logits)
+ct_status ct_build_textcnn(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val *logits)
 {
+    (void)len; /* fixed length */
     sequence s = { .g = g, .spec = spec, .training = training };
     CT_TRY(trunk(&s, textcnn, &x));
     const ct_desc *d = ct_graph_desc(g, x);
@@ -69,8 +70,9 @@ ct_status ct_build_textcnn(ct_graph *g, const ct_model_spec *spec, ct_val x, boo
     return ct_layer_linear(g, "fc2", x, spec->positions * spec->classes, NULL, logits);
 }
 
-ct_status ct_build_textcnn_small(ct_graph *g, const ct_model_spec *spec, ct_val x, bool training, ct_val *logits)
+ct_status ct_build_textcnn_small(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val *logits)
 {
+    (void)len; /* fixed length */
     sequence s = { .g = g, .spec = spec, .training = training };
     CT_TRY(trunk(&s, textcnn_small, &x));
     const int64_t height = ct_graph_desc(g, x)->dim[1];

@@ -11,6 +11,10 @@ ct_desc ct_torch_desc(const ct_value *v)
         d.dim[1] = v->desc.dim[3];
         d.dim[2] = v->desc.dim[1];
         d.dim[3] = v->desc.dim[2];
+    } else if (v->layout == CT_PARAM_FILTER1D && d.ndim == 4) {
+        d.ndim = 3;
+        d.dim[1] = v->desc.dim[3];
+        d.dim[3] = 0;
     }
     return d;
 }
@@ -21,6 +25,7 @@ static bool swapped(const ct_value *v, int64_t *rows, int64_t *channels, int64_t
 {
     switch (v->layout) {
     case CT_PARAM_FILTER:
+    case CT_PARAM_FILTER1D:
         *channels = v->desc.dim[3];
         *pixels = v->desc.dim[1] * v->desc.dim[2];
         break;

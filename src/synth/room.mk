@@ -2,9 +2,11 @@
 libcaptrain_la_SOURCES += \
 	src/synth/text.c \
 	src/synth/text.h \
+	src/synth/text_config.c \
 	src/synth/text_draw.c \
 	src/synth/text_internal.h \
-	src/synth/text_set.c
+	src/synth/text_set.c \
+	src/synth/text_style.c
 
 check_PROGRAMS += tests/check_synth
 tests_check_synth_SOURCES = tests/check_synth.c tests/data_util.c tests/data_util.h

@@ -16,76 +16,6 @@
 
 enum { MAX_FONT_FILE = 64 << 20 }; /* bytes */
 
-/* ---- styles ---- */
-
-static const ct_text_params simple = {
-    .width = 160, .height = 60, .channels = 3,
-    .charset = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-    .length_min = 4, .length_max = 4,
-    .n_fonts = 1, .fonts = { "DejaVuSansMono.ttf" },
-    .n_sizes = 3, .sizes = { 42, 50, 56 },
-    .background = { 238, 256 }, .ink = { 10, 201 }, .alpha = { 220, 256 },
-    .dx = { 0, 4 }, .dy = { -3, 3 },
-    .rotation = { -30, 30 }, .warp_x = 0.2, .warp_y = 0.25,
-    .place = { 0, 0 }, .overlap = 0.25, .gap_probability = 0.5,
-    .dots_min = 30, .dots_max = 30, .dot_size = { 2.5, 3.5 },
-    .arcs_min = 1, .arcs_max = 1, .stroke = { 1, 1.5 },
-    .smooth = true,
-};
-
-static const ct_text_params plain = {
-    .width = 160, .height = 60, .channels = 3,
-    .charset = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-    .length_min = 4, .length_max = 4,
-    .n_fonts = 1, .fonts = { "DejaVuSans-Bold.ttf" },
-    .n_sizes = 2, .sizes = { 40, 46 },
-    .background = { 225, 256 }, .ink = { 0, 120 }, .alpha = { 240, 256 },
-    .dx = { 0, 4 }, .dy = { -4, 4 },
-    .rotation = { -10, 10 }, .warp_x = 0.06, .warp_y = 0.06,
-    .place = { 0.35, 0.65 }, .overlap = 0.05, .gap_probability = 0,
-    .dots_min = 8, .dots_max = 16, .dot_size = { 1.5, 2.5 },
-    .lines_min = 1, .lines_max = 1, .stroke = { 1, 1.5 },
-    .smooth = true,
-};
-
-static const ct_text_params hard = {
-    .width = 160, .height = 60, .channels = 3,
-    .charset = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-    .length_min = 4, .length_max = 4,
-    .n_fonts = 6,
-    .fonts = { "DejaVuSans.ttf", "DejaVuSans-Bold.ttf", "DejaVuSansMono.ttf", "DejaVuSansMono-Bold.ttf",
-               "DejaVuSerif.ttf", "DejaVuSerif-Bold.ttf" },
-    .n_sizes = 4, .sizes = { 36, 42, 48, 54 },
-    .background = { 200, 256 }, .ink = { 0, 170 }, .ink_per_char = true, .alpha = { 190, 256 },
-    .dx = { -2, 5 }, .dy = { -6, 6 },
-    .rotation = { -35, 35 }, .warp_x = 0.25, .warp_y = 0.25,
-    .place = { 0, 1 }, .overlap = 0.35, .gap_probability = 0.2,
-    .dots_min = 30, .dots_max = 80, .dot_size = { 1, 3.5 },
-    .lines_min = 1, .lines_max = 3, .arcs_min = 1, .arcs_max = 3, .stroke = { 1, 2.5 },
-    .smooth = true,
-};
-
-static const struct { const char *name; const ct_text_params *params; } styles[] = {
-    { "simple", &simple }, { "plain", &plain }, { "hard", &hard },
-};
-enum { STYLES = sizeof styles / sizeof *styles };
-
-const char *ct_text_style_name(int i)
-{
-    return i >= 0 && i < STYLES ? styles[i].name : NULL;
-}
-
-ct_status ct_text_params_init(ct_text_params *p, const char *style)
-{
-    for (int i = 0; i < STYLES; i++) {
-        if (strcmp(style, styles[i].name) == 0) {
-            *p = *styles[i].params;
-            return CT_OK;
-        }
-    }
-    return ct_fail(CT_ECONFIG, "unknown text style '%s'; there are simple, plain and hard", style);
-}
-
 /* ---- fonts ---- */
 
 static ct_status try_font(const char *dir, size_t len, const char *name, char **path)
@@ -137,12 +67,30 @@ ct_status ct_font_find(const char *name, char **path)
                    : "install it");
 }
 
-static ct_status load_fonts(ct_text_gen *g)
+/* The same file in another style of a mixed generator, whose styles so far are pool[0..n): it is read once. */
+static const ct_font_file *shared_font(ct_text_gen *const *pool, int n, const char *path)
+{
+    for (int k = 0; k < n; k++) {
+        for (int i = 0; i < pool[k]->p.n_fonts; i++) {
+            if (!pool[k]->font[i].borrowed && strcmp(pool[k]->font[i].path, path) == 0) return &pool[k]->font[i];
+        }
+    }
+    return NULL;
+}
+
+static ct_status load_fonts(ct_text_gen *g, ct_text_gen *const *pool, int n)
 {
     for (int i = 0; i < g->p.n_fonts; i++) {
         ct_font_file *f = &g->font[i];
         CT_TRY(ct_font_find(g->p.fonts[i], &f->path));
-        CT_TRY(ct_file_read(f->path, MAX_FONT_FILE, &f->data, &f->size));
+        const ct_font_file *other = shared_font(pool, n, f->path);
+        if (other) {
+            ct_free(f->path);
+            *f = *other;
+            f->borrowed = true;
+        } else {
+            CT_TRY(ct_file_read(f->path, MAX_FONT_FILE, &f->data, &f->size));
+        }
     }
     return ct_text_check_fonts(g);
 }
@@ -163,13 +111,15 @@ static ct_status check_params(const ct_text_params *p)
 {
     const ct_range warp_x = { 0, p->warp_x }, warp_y = { 0, p->warp_y };
     const ct_range overlap = { 0, p->overlap }, gap = { 0, p->gap_probability };
+    const ct_range outline = { 0, p->outline }, shadow = { 0, p->shadow };
+    bool waves = p->wave_x.hi > 0 || p->wave_y.hi > 0;
     const struct { bool bad; const char *what; } rule[] = {
         { bad_count(p->width, p->width, 8, 4096), "the width must be 8 to 4096 pixels" },
         { bad_count(p->height, p->height, 8, 4096), "the height must be 8 to 4096 pixels" },
         { p->channels != 1 && p->channels != 3, "channels must be 1 or 3" },
         { bad_count(p->length_min, p->length_max, 1, CT_LABEL_MAX), "the length must be 1 to 64 characters" },
-        { bad_count(p->n_fonts, p->n_fonts, 1, CT_TEXT_MAX_FONTS), "1 to 16 fonts must be given" },
-        { bad_count(p->n_sizes, p->n_sizes, 1, CT_TEXT_MAX_SIZES), "1 to 8 font sizes must be given" },
+        { bad_count(p->n_fonts, p->n_fonts, !p->mixed, CT_TEXT_MAX_FONTS), "1 to 16 fonts must be given" },
+        { bad_count(p->n_sizes, p->n_sizes, !p->mixed, CT_TEXT_MAX_SIZES), "1 to 8 font sizes must be given" },
         { bad_range(p->background, 0, 256), "background colours must be 0 to 256" },
         { bad_range(p->ink, 0, 256), "ink colours must be 0 to 256" },
         { bad_range(p->alpha, 0, 256), "alpha must be 0 to 256" },
@@ -185,6 +135,12 @@ static ct_status check_params(const ct_text_params *p)
         { bad_count(p->arcs_min, p->arcs_max, 0, 100), "there must be 0 to 100 arcs" },
         { bad_range(p->dot_size, 0, 100), "dot sizes must be 0 to 100 pixels" },
         { bad_range(p->stroke, 0, 100), "strokes must be 0 to 100 pixels wide" },
+        { bad_range(outline, 0, 20), "the outline must be 0 to 20 pixels wide" },
+        { bad_range(shadow, 0, 1), "the probability of a shadow must be 0 to 1" },
+        { bad_range(p->shadow_offset, 0, 100), "shadows must be 0 to 100 pixels away" },
+        { p->grid.hi != 0 && bad_range(p->grid, 2, 1000), "grid lines must be 2 to 1000 pixels apart" },
+        { bad_range(p->wave_x, 0, 30) || bad_range(p->wave_y, 0, 30), "waves must be 0 to 30 pixels high" },
+        { waves && bad_range(p->wave_length, 8, 10000), "waves must be 8 to 10000 pixels long" },
     };
     const char *what = NULL;
     for (size_t i = 0; !what && i < sizeof rule / sizeof *rule; i++) {
@@ -220,12 +176,38 @@ static void add_range(ct_text_buf *b, ct_range r)
     add(b, " %.17g..%.17g", r.lo, r.hi);
 }
 
+/* Parameters that came later than version 1: named only where they are in use, so that the keys of others stay. */
+static void add_extras(ct_text_buf *b, const ct_text_params *p)
+{
+    if (p->fade) add(b, " fade");
+    if (p->outline > 0) add(b, " outline %.17g", p->outline);
+    if (p->shadow > 0) {
+        add(b, " shadow %.17g", p->shadow);
+        add_range(b, p->shadow_offset);
+    }
+    if (p->grid.hi > 0) {
+        add(b, " grid");
+        add_range(b, p->grid);
+    }
+    if (p->wave_x.hi > 0 || p->wave_y.hi > 0) {
+        const ct_range wave[] = { p->wave_x, p->wave_y, p->wave_length };
+        add(b, " wave");
+        for (int i = 0; i < 3; i++) add_range(b, wave[i]);
+    }
+}
+
 static ct_status make_key(ct_text_gen *g)
 {
     const ct_text_params *p = &g->p;
     ct_text_buf b = { 0 };
+    char text[33];
+    const char *charset = p->charset;
+    if (strlen(charset) > 1000) { /* longer than the buffer of add() */
+        ct_hash_hex(p->charset, strlen(p->charset), text);
+        charset = text;
+    }
     add(&b, "%s %" PRIu64 " %dx%dx%d length %d..%d charset %s", GENERATOR_VERSION, g->seed, p->width, p->height,
-        p->channels, p->length_min, p->length_max, p->charset);
+        p->channels, p->length_min, p->length_max, charset);
     for (int i = 0; i < p->n_fonts; i++) {
         char hash[33];
         ct_hash_hex(g->font[i].data, g->font[i].size, hash);
@@ -238,6 +220,8 @@ static ct_status make_key(ct_text_gen *g)
     add(&b, " %d %.17g %.17g %.17g %.17g", p->ink_per_char, p->warp_x, p->warp_y, p->overlap, p->gap_probability);
     add(&b, " %d..%d %d..%d %d..%d %d", p->dots_min, p->dots_max, p->lines_min, p->lines_max, p->arcs_min, p->arcs_max,
         p->smooth);
+    add_extras(&b, p);
+    for (int i = 0; i < g->n_styles; i++) add(&b, " style %s", g->style[i]->key);
     if (b.st == CT_OK) ct_hash_hex(b.s, b.len, g->key);
     ct_free(b.s);
     return b.st;
@@ -246,7 +230,9 @@ static ct_status make_key(ct_text_gen *g)
 void ct_text_gen_close(ct_text_gen *g)
 {
     if (!g) return;
+    for (int i = 0; i < g->n_styles; i++) ct_text_gen_close(g->style[i]);
     for (int i = 0; i < CT_TEXT_MAX_FONTS; i++) {
+        if (g->font[i].borrowed) continue;
         ct_free(g->font[i].path);
         ct_free(g->font[i].data);
     }
@@ -254,7 +240,8 @@ void ct_text_gen_close(ct_text_gen *g)
     ct_free(g);
 }
 
-ct_status ct_text_gen_open(const ct_text_params *p, uint64_t seed, ct_text_gen **out)
+/* A generator of one look; pool[0..n) are those opened before it for the same mixed generator. */
+static ct_status open_style(const ct_text_params *p, uint64_t seed, ct_text_gen *const *pool, int n, ct_text_gen **out)
 {
     ct_status st = CT_OK;
     *out = NULL;
@@ -264,7 +251,43 @@ ct_status ct_text_gen_open(const ct_text_params *p, uint64_t seed, ct_text_gen *
     g->p = *p;
     g->seed = seed;
     CT_GOTO(st, ct_charset_parse(p->charset, &g->charset));
-    CT_GOTO(st, load_fonts(g));
+    CT_GOTO(st, load_fonts(g, pool, n));
+    CT_GOTO(st, make_key(g));
+    *out = g;
+    return CT_OK;
+fail:
+    ct_text_gen_close(g);
+    return st;
+}
+
+/* All styles but the mixed ones, into g->style. */
+static ct_status open_styles(ct_text_gen *g)
+{
+    ct_text_params *p = ct_malloc(sizeof *p, "text generator");
+    ct_status st = p ? CT_OK : CT_ENOMEM;
+    for (int i = 0; st == CT_OK && ct_text_style_name(i); i++) {
+        st = ct_text_style_of_mixed(&g->p, i, p);
+        if (st != CT_OK || p->mixed) continue;
+        st = open_style(p, g->seed, g->style, g->n_styles, &g->style[g->n_styles]);
+        if (st == CT_OK) g->n_styles++;
+    }
+    ct_free(p);
+    return st;
+}
+
+ct_status ct_text_gen_open(const ct_text_params *p, uint64_t seed, ct_text_gen **out)
+{
+    ct_status st = CT_OK;
+    if (!p->mixed) return open_style(p, seed, NULL, 0, out);
+    *out = NULL;
+    CT_TRY(check_params(p));
+    ct_text_gen *g = ct_calloc(1, sizeof *g, "text generator");
+    if (!g) return CT_ENOMEM;
+    g->p = *p;
+    g->seed = seed;
+    CT_GOTO(st, ct_charset_parse(p->charset, &g->charset));
+    CT_GOTO(st, open_styles(g));
+    g->p.n_fonts = 0; /* read and checked by the styles */
     CT_GOTO(st, make_key(g));
     *out = g;
     return CT_OK;

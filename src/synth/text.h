@@ -1,10 +1,11 @@
 /* Text CAPTCHA generator. Sample (seed, index) is a pure function of the parameters, the font files, seed and index: no
  * state, any number of threads, any order. All geometry is drawn from continuous uniform ranges.
  *
- * How a picture is made: glyphs rasterised by FreeType (8-bit coverage), each rotated, sheared by moving its four
- * corners (inverse bilinear sampling), set side by side with overlap and vertical jitter, the row shrunk if it is wider
- * than the picture; then dots, lines and arcs, drawn with coverage; then a 3x3 smoothing (weights 1, centre 5, over
- * 13). */
+ * How a picture is made: a background of one colour, or one that fades into another, and a grid on it; glyphs
+ * rasterised by FreeType (8-bit coverage; filled, or their outlines), each rotated, sheared by moving its four corners
+ * (inverse bilinear sampling), set side by side with overlap and vertical jitter, the row shrunk if it is wider than
+ * the picture, shadows below; then dots, lines and arcs, drawn with coverage; then the picture is bent along sine
+ * waves; then a 3x3 smoothing (weights 1, centre 5, over 13). */
 #ifndef CT_SYNTH_TEXT_H
 #define CT_SYNTH_TEXT_H
 
@@ -12,19 +13,22 @@
 #include <stdint.h>
 
 #include "base/status.h"
+#include "config/config.h"
 #include "data/dataset.h"
 #include "data/image.h"
 #include "data/label.h"
 
 #define CT_TEXT_MAX_FONTS 16
 #define CT_TEXT_MAX_SIZES 8
+#define CT_TEXT_MAX_STYLES 16
+#define CT_TEXT_CHARSET_BYTES 32768 /* some 10,000 Chinese characters */
 
 typedef struct ct_range { double lo, hi; } ct_range; /* uniform in [lo,hi) */
 
 typedef struct ct_text_params {
     int width, height;              /* pixels */
     int channels;                   /* 3, or 1 (the same picture converted) */
-    char charset[1024];             /* UTF-8; characters drawn uniformly */
+    char charset[CT_TEXT_CHARSET_BYTES]; /* UTF-8; characters drawn uniformly */
     int length_min, length_max;     /* characters, uniform, inclusive */
     int n_fonts;
     char fonts[CT_TEXT_MAX_FONTS][256]; /* file names (see ct_font_find) or paths; one drawn per character */
@@ -47,16 +51,33 @@ typedef struct ct_text_params {
     int arcs_min, arcs_max;         /* elliptic arcs */
     ct_range stroke;                /* width of lines and arcs, pixels */
     bool smooth;                    /* the 3x3 filter at the end */
+    /* All of these are off when zero. */
+    bool fade;                      /* a second background colour; one fades into the other in a random direction */
+    double outline;                 /* letters are hollow: width of their contour, pixels at height 60; 0: filled */
+    double shadow;                  /* probability of shadows behind the letters of a picture */
+    ct_range shadow_offset;         /* pixels at height 60, to either side and down or up */
+    ct_range grid;                  /* distance of grid lines, pixels; hi 0: no grid */
+    ct_range wave_x, wave_y;        /* amplitude of the sine waves along which rows and columns move, pixels at
+                                       height 60 */
+    ct_range wave_length;           /* of these waves, pixels at height 60 */
+    bool mixed;                     /* each picture in one of the other styles; what else stands here but size,
+                                       channels, charset and length is theirs, fonts and sizes where n_fonts and
+                                       n_sizes are 0 */
 } ct_text_params;
 
-/* Parameters of a style for digits and capital letters, 4 characters, 160x60 RGB:
- *   "simple" close to the `captcha` package's pictures: rotation +-30, warp, 30 dots, an arc, smoothing
- *   "plain"  readable: rotation +-10, little warp, few dots, a line
- *   "hard"   several fonts, colours per character, more overlap, lines, arcs and dots
- * CT_ECONFIG for another name; the message lists them. */
+/* Parameters of a style for digits and capital letters, 4 characters, 160x60 RGB. CT_ECONFIG for another name; the
+ * message lists them. */
 ct_status ct_text_params_init(ct_text_params *p, const char *style);
-/* "simple", "plain", "hard"; NULL behind the last. */
+/* Name and one-line description of style i, from 0 on; NULL behind the last. "simple" and "plain" never change: their
+ * pictures are part of recorded results. */
 const char *ct_text_style_name(int i);
+const char *ct_text_style_doc(int i);
+/* Replaces the fonts or sizes of p; n 0 leaves them. CT_ECONFIG for too many of them or a name that is too long. */
+ct_status ct_text_params_fonts(ct_text_params *p, const char *const *fonts, size_t n);
+ct_status ct_text_params_sizes(ct_text_params *p, const double *sizes, size_t n);
+/* Parameters as the keys data.synth.*, data.charset, data.width, data.height and data.channels of a configuration say;
+ * CT_ECONFIG naming the key. */
+ct_status ct_text_params_config(const ct_config *cfg, ct_text_params *out);
 
 /* The path of font `name` into *path (ct_free). A name with '/' is taken as it is; else the directories of
  * CAPTRAIN_FONT_PATH (colon-separated), then the system's DejaVu, Liberation, TTF and user font directories are
@@ -86,6 +107,12 @@ void ct_synth_text_source(const ct_text_gen *g, int64_t first, int64_t count, ct
  * spec gives the rest: cache, max_bad; NULL: defaults. */
 ct_status ct_synth_text_dataset(const ct_text_params *p, uint64_t seed, int64_t first, int64_t count,
                                 const ct_dataset_spec *spec, int workers, ct_dataset **out);
+
+/* Pictures of a stream begin here: behind every one of a set of fixed size. */
+#define CT_SYNTH_STREAM_FIRST (INT64_C(1) << 40)
+/* count samples that are drawn when they are needed, others in every epoch: see ct_dataset_open_stream(). */
+ct_status ct_synth_text_stream(const ct_text_params *p, uint64_t seed, int64_t count, const ct_dataset_spec *spec,
+                               ct_dataset **out);
 
 /* Writes samples 0..count-1 as DIR/LABEL_INDEX.png (INDEX with as many digits as count-1 needs, at least 6) with
  * `threads` threads. DIR is created; one that is not empty is an error (CT_EIO) unless overwrite. */

@@ -2,7 +2,9 @@
 
 #include <ft2build.h>
 #include FT_FREETYPE_H
+#include FT_GLYPH_H
 #include FT_MODULE_H
+#include FT_STROKER_H
 #include FT_SYSTEM_H
 #include <math.h>
 #include <string.h>
@@ -28,6 +30,8 @@ struct ct_text_pen {
     FT_Face face[CT_TEXT_MAX_FONTS];
     glyph *glyphs;  /* [n_fonts, n_sizes, charset.n]: drawn once, used often */
     float *layer;   /* [H,W] coverage of what is being drawn */
+    FT_Stroker stroker; /* for outlined letters, else NULL */
+    ct_text_pen *style[CT_TEXT_MAX_STYLES]; /* [g->n_styles] mixed: a pen for each, nothing else is in use then */
 };
 
 /* ---- FreeType ---- */
@@ -64,6 +68,7 @@ static ct_status font_failure(const ct_text_pen *pen, int font, const char *what
 void ct_text_pen_close(ct_text_pen *pen)
 {
     if (!pen) return;
+    for (int i = 0; i < pen->g->n_styles; i++) ct_text_pen_close(pen->style[i]);
     size_t n = (size_t)pen->g->p.n_fonts * (size_t)pen->g->p.n_sizes * (size_t)pen->g->charset.n;
     for (size_t i = 0; pen->glyphs && i < n; i++) ct_free(pen->glyphs[i].cover);
     ct_free(pen->glyphs);
@@ -71,8 +76,24 @@ void ct_text_pen_close(ct_text_pen *pen)
     for (int i = 0; i < pen->g->p.n_fonts; i++) {
         if (pen->face[i]) FT_Done_Face(pen->face[i]);
     }
+    if (pen->stroker) FT_Stroker_Done(pen->stroker);
     if (pen->lib) FT_Done_Library(pen->lib);
     ct_free(pen);
+}
+
+static ct_status open_mixed(const ct_text_gen *g, ct_text_pen **out)
+{
+    ct_text_pen *pen = ct_calloc(1, sizeof *pen, "text generator");
+    if (!pen) return CT_ENOMEM;
+    pen->g = g;
+    for (int i = 0; i < g->n_styles; i++) {
+        ct_status st = ct_text_pen_open(g->style[i], &pen->style[i]);
+        if (st == CT_OK) continue;
+        ct_text_pen_close(pen);
+        return st;
+    }
+    *out = pen;
+    return CT_OK;
 }
 
 ct_status ct_text_pen_open(const ct_text_gen *g, ct_text_pen **out)
@@ -80,6 +101,7 @@ ct_status ct_text_pen_open(const ct_text_gen *g, ct_text_pen **out)
     ct_status st = CT_OK;
     size_t n = (size_t)g->p.n_fonts * (size_t)g->p.n_sizes * (size_t)g->charset.n;
     *out = NULL;
+    if (g->n_styles > 0) return open_mixed(g, out);
     ct_text_pen *pen = ct_calloc(1, sizeof *pen, "text generator");
     if (!pen) return CT_ENOMEM;
     pen->g = g;
@@ -106,6 +128,10 @@ ct_status ct_text_pen_open(const ct_text_gen *g, ct_text_pen **out)
             goto fail;
         }
     }
+    if (g->p.outline > 0 && FT_Stroker_New(pen->lib, &pen->stroker) != 0) {
+        st = pen->no_memory ? CT_ENOMEM : ct_fail(CT_EINTERNAL, "FreeType cannot draw outlines");
+        goto fail;
+    }
     *out = pen;
     return CT_OK;
 fail:
@@ -129,6 +155,42 @@ ct_status ct_text_check_fonts(const ct_text_gen *g)
     return st;
 }
 
+/* Copies FreeType's picture of a glyph. */
+static ct_status take_bitmap(ct_text_pen *pen, int f, const FT_Bitmap *b, glyph *gl)
+{
+    if (b->width == 0 || b->rows == 0) return CT_OK;
+    if (b->pixel_mode != FT_PIXEL_MODE_GRAY) return font_failure(pen, f, "a glyph is not an outline");
+    gl->cover = ct_malloc((size_t)b->width * b->rows, "glyph");
+    if (!gl->cover) return CT_ENOMEM;
+    for (unsigned y = 0; y < b->rows; y++) {
+        /* A negative pitch means that the last row comes first. */
+        const uint8_t *row = b->pitch >= 0 ? b->buffer + (size_t)y * (size_t)b->pitch
+                                           : b->buffer + (size_t)(b->rows - 1 - y) * (size_t)-b->pitch;
+        memcpy(gl->cover + (size_t)y * b->width, row, b->width);
+    }
+    gl->w = (int)b->width;
+    gl->h = (int)b->rows;
+    return CT_OK;
+}
+
+/* The contour of the loaded glyph, p.outline pixels wide. */
+static ct_status take_outline(ct_text_pen *pen, int f, glyph *gl)
+{
+    FT_Glyph own = NULL;
+    ct_status st = CT_OK;
+    double width = fmax(pen->g->p.outline * pen->g->p.height / 60.0, 0.5);
+    FT_Stroker_Set(pen->stroker, (FT_Fixed)lround(width / 2.0 * 64.0), FT_STROKER_LINECAP_ROUND,
+                   FT_STROKER_LINEJOIN_ROUND, 0);
+    if (FT_Get_Glyph(pen->face[f]->glyph, &own) != 0 || FT_Glyph_Stroke(&own, pen->stroker, 1) != 0 ||
+        FT_Glyph_To_Bitmap(&own, FT_RENDER_MODE_NORMAL, NULL, 1) != 0 || pen->no_memory) {
+        st = font_failure(pen, f, "the outline of a glyph cannot be drawn");
+    } else {
+        st = take_bitmap(pen, f, &((FT_BitmapGlyph)own)->bitmap, gl);
+    }
+    if (own) FT_Done_Glyph(own);
+    return st;
+}
+
 /* The coverage of character c in font f and size s. */
 static ct_status get_glyph(ct_text_pen *pen, int f, int s, int c, const glyph **out)
 {
@@ -139,24 +201,13 @@ static ct_status get_glyph(ct_text_pen *pen, int f, int s, int c, const glyph **
     FT_Face face = pen->face[f];
     /* 26.6 fixed point pixels per em; unhinted, so that the shape does not depend on the pixel grid. */
     FT_F26Dot6 em = (FT_F26Dot6)lround(g->p.sizes[s] * g->p.height / 60.0 * 64.0);
-    if (FT_Set_Char_Size(face, em, em, 72, 72) != 0 ||
-        FT_Load_Char(face, g->charset.cp[c], FT_LOAD_RENDER | FT_LOAD_NO_HINTING) != 0 || pen->no_memory) {
+    FT_Int32 flags = FT_LOAD_NO_HINTING | (pen->stroker ? FT_LOAD_NO_BITMAP : FT_LOAD_RENDER);
+    if (FT_Set_Char_Size(face, em, em, 72, 72) != 0 || FT_Load_Char(face, g->charset.cp[c], flags) != 0 ||
+        pen->no_memory) {
         return font_failure(pen, f, "a glyph cannot be drawn");
     }
-    const FT_Bitmap *b = &face->glyph->bitmap;
-    if (b->width > 0 && b->rows > 0) {
-        if (b->pixel_mode != FT_PIXEL_MODE_GRAY) return font_failure(pen, f, "a glyph is not an outline");
-        gl->cover = ct_malloc((size_t)b->width * b->rows, "glyph");
-        if (!gl->cover) return CT_ENOMEM;
-        for (unsigned y = 0; y < b->rows; y++) {
-            /* A negative pitch means that the last row comes first. */
-            const uint8_t *row = b->pitch >= 0 ? b->buffer + (size_t)y * (size_t)b->pitch
-                                               : b->buffer + (size_t)(b->rows - 1 - y) * (size_t)-b->pitch;
-            memcpy(gl->cover + (size_t)y * b->width, row, b->width);
-        }
-        gl->w = (int)b->width;
-        gl->h = (int)b->rows;
-    }
+    if (pen->stroker) CT_TRY(take_outline(pen, f, gl));
+    else CT_TRY(take_bitmap(pen, f, &face->glyph->bitmap, gl));
     gl->made = true;
     return CT_OK;
 }
@@ -301,12 +352,14 @@ static int clip(double v, int limit)
     return v <= 0.0 ? 0 : v >= limit ? limit : (int)v;
 }
 
-static void paint_letter(ct_text_pen *pen, const letter *t, double squeeze, ct_image *im)
+/* Draws a letter, or (shade and away given) its shadow: in that colour, away[0] pixels to the right, away[1] down. */
+static void paint_letter(ct_text_pen *pen, const letter *t, double squeeze, const double *shade, const double *away,
+                         ct_image *im)
 {
     if (t->gl->w == 0) return;
-    double left = t->x * squeeze, width = t->w * squeeze;
+    double left = t->x * squeeze + (away ? away[0] : 0), top = t->y + (away ? away[1] : 0), width = t->w * squeeze;
     int x0 = clip(floor(left) - 1, im->w), x1 = clip(ceil(left + width) + 1, im->w);
-    int y0 = clip(floor(t->y) - 1, im->h), y1 = clip(ceil(t->y + t->h) + 1, im->h);
+    int y0 = clip(floor(top) - 1, im->h), y1 = clip(ceil(top + t->h) + 1, im->h);
     /* Squeezed rows are sampled more densely than the glyph's pixels need at full width, so that thin stems stay
      * even. */
     int taps = (int)ceil(1.0 / (squeeze * t->scale) - 0.05);
@@ -314,13 +367,13 @@ static void paint_letter(ct_text_pen *pen, const letter *t, double squeeze, ct_i
         for (int x = x0; x < x1; x++) {
             double sum = 0.0;
             for (int k = 0; k < taps; k++) {
-                double u = (x + (k + 0.5) / taps - left) / width, v = (y + 0.5 - t->y) / t->h;
+                double u = (x + (k + 0.5) / taps - left) / width, v = (y + 0.5 - top) / t->h;
                 sum += letter_at(t, u, v);
             }
             pen->layer[(size_t)y * (size_t)im->w + (size_t)x] = (float)(sum / taps);
         }
     }
-    blend(im, pen->layer, x0, x1, y0, y1, t->ink, t->alpha);
+    blend(im, pen->layer, x0, x1, y0, y1, shade ? shade : t->ink, t->alpha);
 }
 
 /* ---- dots, lines, arcs ---- */
@@ -378,8 +431,9 @@ static void paint_noise(ct_text_pen *pen, ct_rng *r, const double ink[3], double
         pt[0][0] = ct_rng_uniform(r, 0, w);
         pt[0][1] = ct_rng_uniform(r, 0, h);
         double size = draw_range(r, p->dot_size);
-        int x0 = clip(pt[0][0] - size, im->w), x1 = clip(pt[0][0] + size + 2, im->w);
-        for (int y = clip(pt[0][1] - size, im->h); y < clip(pt[0][1] + size + 2, im->h); y++) {
+        double reach = size / 2.0 + 1.5; /* all that add_segment() looks at */
+        int x0 = clip(pt[0][0] - reach, im->w), x1 = clip(pt[0][0] + reach + 1, im->w);
+        for (int y = clip(pt[0][1] - reach, im->h); y < clip(pt[0][1] + reach + 1, im->h); y++) {
             memset(pen->layer + (size_t)y * (size_t)im->w + x0, 0, (size_t)(x1 - x0) * sizeof *pen->layer);
         }
         add_segment(pen->layer, im, pt[0], pt[0], size, box);
@@ -424,14 +478,140 @@ static void smooth(const ct_image *in, ct_image *out)
     }
 }
 
+/* ---- background, shadows, waves ---- */
+
+/* What is drawn by lot for a picture's background, shadows and waves; a style without them draws nothing, so that its
+ * other numbers do not move. */
+typedef struct scenery {
+    double back[3], back2[3], fade[2]; /* two colours; unit vector from one to the other */
+    bool shadow;
+    double away[2], shade[3];
+    double grid, grid_at[2], grid_ink[3]; /* distance and first lines */
+    double wave[2], length[2], phase[2];  /* of rows, of columns; pixels, pixels, radians */
+} scenery;
+
+static void mix(const double a[3], const double b[3], double part_b, double out[3])
+{
+    for (int k = 0; k < 3; k++) out[k] = a[k] + (b[k] - a[k]) * part_b;
+}
+
+static void draw_scenery(const ct_text_params *p, ct_rng *r, const double back[3], const double ink[3], scenery *s)
+{
+    double unit = p->height / 60.0;
+    *s = (scenery){ .shadow = false };
+    memcpy(s->back, back, sizeof s->back);
+    if (p->fade) {
+        double angle = ct_rng_uniform(r, 0, 360) * DEGREE;
+        draw_color(r, p->background, s->back2);
+        s->fade[0] = cos(angle);
+        s->fade[1] = sin(angle);
+    }
+    if (p->shadow > 0) {
+        s->shadow = ct_rng_uniform(r, 0, 1) < p->shadow;
+        for (int k = 0; k < 2; k++) {
+            double size = draw_range(r, p->shadow_offset) * unit;
+            s->away[k] = ct_rng_below(r, 4) == 0 ? -size : size; /* mostly to the lower right */
+        }
+        mix(back, ink, 0.45, s->shade);
+    }
+    if (p->grid.hi > 0) {
+        s->grid = fmax(draw_range(r, p->grid) * unit, 2);
+        for (int k = 0; k < 2; k++) s->grid_at[k] = ct_rng_uniform(r, 0, s->grid);
+        mix(back, ink, ct_rng_uniform(r, 0.3, 0.6), s->grid_ink);
+    }
+    if (p->wave_x.hi > 0 || p->wave_y.hi > 0) {
+        const ct_range amplitude[2] = { p->wave_x, p->wave_y };
+        for (int k = 0; k < 2; k++) {
+            s->wave[k] = draw_range(r, amplitude[k]) * unit;
+            s->length[k] = draw_range(r, p->wave_length) * unit;
+            s->phase[k] = ct_rng_uniform(r, 0, 360) * DEGREE;
+        }
+    }
+}
+
+static void paint_background(const ct_text_params *p, const scenery *s, ct_image *im)
+{
+    double reach = fabs(s->fade[0]) * im->w + fabs(s->fade[1]) * im->h;
+    for (int y = 0; y < im->h; y++) {
+        for (int x = 0; x < im->w; x++) {
+            uint8_t *px = &im->px[3 * ((size_t)y * (size_t)im->w + (size_t)x)];
+            double color[3];
+            memcpy(color, s->back, sizeof color);
+            if (p->fade) {
+                double along = (x + 0.5 - im->w / 2.0) * s->fade[0] + (y + 0.5 - im->h / 2.0) * s->fade[1];
+                mix(s->back, s->back2, along / reach + 0.5, color);
+            }
+            for (int k = 0; k < 3; k++) px[k] = (uint8_t)color[k];
+        }
+    }
+}
+
+static void paint_grid(ct_text_pen *pen, const scenery *s, ct_image *im)
+{
+    double w = im->w, h = im->h;
+    for (double x = s->grid_at[0]; s->grid > 0 && x < w; x += s->grid) {
+        double pt[2][2] = { { x, 0 }, { x, h } };
+        stroke(pen, im, pt, 2, 1, s->grid_ink, 1);
+    }
+    for (double y = s->grid_at[1]; s->grid > 0 && y < h; y += s->grid) {
+        double pt[2][2] = { { 0, y }, { w, y } };
+        stroke(pen, im, pt, 2, 1, s->grid_ink, 1);
+    }
+}
+
+/* out(x, y) = in(x + a sin(2 pi y / length + phase), y + b sin(2 pi x / length' + phase')), bilinear; the edge goes on
+ * outside. */
+static void bend(const scenery *s, const ct_image *in, ct_image *out)
+{
+    for (int y = 0; y < in->h; y++) {
+        for (int x = 0; x < in->w; x++) {
+            double fx = x + s->wave[0] * sin(360 * DEGREE * y / s->length[0] + s->phase[0]);
+            double fy = y + s->wave[1] * sin(360 * DEGREE * x / s->length[1] + s->phase[1]);
+            fx = fmin(fmax(fx, 0), in->w - 1);
+            fy = fmin(fmax(fy, 0), in->h - 1);
+            int x0 = (int)fx, y0 = (int)fy, x1 = x0 + (x0 + 1 < in->w), y1 = y0 + (y0 + 1 < in->h);
+            const uint8_t *a = in->px + 3 * (size_t)y0 * (size_t)in->w, *b = in->px + 3 * (size_t)y1 * (size_t)in->w;
+            for (int k = 0; k < 3; k++) {
+                double top = a[3 * x0 + k] + (a[3 * x1 + k] - a[3 * x0 + k]) * (fx - x0);
+                double low = b[3 * x0 + k] + (b[3 * x1 + k] - b[3 * x0 + k]) * (fx - x0);
+                out->px[3 * ((size_t)y * (size_t)in->w + (size_t)x) + (size_t)k] =
+                    (uint8_t)(top + (low - top) * (fy - y0) + 0.5);
+            }
+        }
+    }
+}
+
+/* Passes *im through a filter. */
+static ct_status filtered(ct_image *im, const scenery *waves)
+{
+    ct_image next;
+    CT_TRY(ct_image_make(im->w, im->h, 3, 0, &next));
+    if (waves) bend(waves, im, &next);
+    else smooth(im, &next);
+    ct_image_free(im);
+    *im = next;
+    return CT_OK;
+}
+
+/* The style of picture `index`: a stream of its own, since every style uses its numbers from the first on. */
+static ct_text_pen *pen_of(ct_text_pen *pen, int64_t index)
+{
+    ct_rng r;
+    if (pen->g->n_styles == 0) return pen;
+    ct_rng_init(&r, ~pen->g->seed, CT_RNG_SYNTH, (uint64_t)index);
+    return pen->style[ct_rng_below(&r, (uint32_t)pen->g->n_styles)];
+}
+
 ct_status ct_text_pen_draw(ct_text_pen *pen, int64_t index, ct_image *out, char label[CT_LABEL_BYTES])
 {
+    pen = pen_of(pen, index);
     const ct_text_params *p = &pen->g->p;
     ct_status st = CT_OK;
     letter t[CT_LABEL_MAX];
     ct_rng r;
     double back[3], ink[3];
     int32_t id[CT_LABEL_MAX];
+    scenery s;
     ct_image im = { 0 };
 
     *out = (ct_image){ 0 };
@@ -440,6 +620,7 @@ ct_status ct_text_pen_draw(ct_text_pen *pen, int64_t index, ct_image *out, char 
     draw_color(&r, p->background, back);
     draw_color(&r, p->ink, ink);
     double alpha = fmin(255.0, draw_range(&r, p->alpha)) / 255.0, place = draw_range(&r, p->place);
+    draw_scenery(p, &r, back, ink, &s);
     for (int i = 0; i < n; i++) {
         CT_GOTO(st, draw_letter(pen, &r, ink, &t[i]));
         id[i] = t[i].id;
@@ -447,18 +628,13 @@ ct_status ct_text_pen_draw(ct_text_pen *pen, int64_t index, ct_image *out, char 
     double squeeze = lay_out(p, place, t, n);
 
     CT_GOTO(st, ct_image_make(p->width, p->height, 3, 0, &im));
-    for (size_t i = 0; i < (size_t)im.w * (size_t)im.h; i++) {
-        for (size_t k = 0; k < 3; k++) im.px[3 * i + k] = (uint8_t)back[k];
-    }
-    for (int i = 0; i < n; i++) paint_letter(pen, &t[i], squeeze, &im);
+    paint_background(p, &s, &im);
+    paint_grid(pen, &s, &im);
+    for (int i = 0; i < n && s.shadow; i++) paint_letter(pen, &t[i], squeeze, s.shade, s.away, &im);
+    for (int i = 0; i < n; i++) paint_letter(pen, &t[i], squeeze, NULL, NULL, &im);
     paint_noise(pen, &r, ink, alpha, &im);
-    if (p->smooth) {
-        ct_image soft;
-        CT_GOTO(st, ct_image_make(p->width, p->height, 3, 0, &soft));
-        smooth(&im, &soft);
-        ct_image_free(&im);
-        im = soft;
-    }
+    if (s.wave[0] > 0 || s.wave[1] > 0) CT_GOTO(st, filtered(&im, &s));
+    if (p->smooth) CT_GOTO(st, filtered(&im, NULL));
     if (p->channels == 1) ct_image_to_gray(&im);
     ct_charset_decode(&pen->g->charset, id, n, label, CT_LABEL_BYTES);
     *out = im;

@@ -1,4 +1,4 @@
-/* Between text.c (parameters, fonts) and text_draw.c (pictures). */
+/* Between text_style.c (styles), text.c (parameters, fonts) and text_draw.c (pictures). */
 #ifndef CT_SYNTH_TEXT_INTERNAL_H
 #define CT_SYNTH_TEXT_INTERNAL_H
 
@@ -8,6 +8,7 @@ typedef struct ct_font_file {
     char *path;
     uint8_t *data; /* [size] the whole file */
     size_t size;
+    bool borrowed; /* path and data belong to another style of the same mixed generator */
 } ct_font_file;
 
 struct ct_text_gen {
@@ -16,7 +17,13 @@ struct ct_text_gen {
     ct_charset charset;
     ct_font_file font[CT_TEXT_MAX_FONTS]; /* [p.n_fonts] */
     char key[33];
+    ct_text_gen *style[CT_TEXT_MAX_STYLES]; /* [n_styles] mixed: the generators of which one is drawn */
+    int n_styles;
 };
+
+/* Parameters of style i as part of a mixed one: its look with the geometry, text, and where given fonts and sizes, of
+ * *mixed. Style i must exist. */
+ct_status ct_text_style_of_mixed(const ct_text_params *mixed, int i, ct_text_params *out);
 
 /* Checks that every font can be opened and has every character of the charset; CT_ECONFIG, CT_EFORMAT. */
 ct_status ct_text_check_fonts(const ct_text_gen *g);

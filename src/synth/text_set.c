@@ -64,6 +64,42 @@ fail:
     return st;
 }
 
+static void release_generator(const void *user)
+{
+    ct_text_gen_close((ct_text_gen *)(uintptr_t)user);
+}
+
+ct_status ct_synth_text_stream(const ct_text_params *p, uint64_t seed, int64_t count, const ct_dataset_spec *spec,
+                               ct_dataset **out)
+{
+    ct_status st = CT_OK;
+    ct_text_gen *g = NULL;
+    ct_dataset_spec own;
+    ct_source src;
+
+    *out = NULL;
+    if (spec) own = *spec;
+    else ct_dataset_spec_init(&own);
+    CT_GOTO(st, ct_text_gen_open(p, seed, &g));
+    own.width = p->width;
+    own.height = p->height;
+    own.channels = p->channels;
+    own.charset = &g->charset;
+    own.label_len = p->length_min == p->length_max ? p->length_min : 0;
+    own.label_max = p->length_max;
+    ct_synth_text_source(g, CT_SYNTH_STREAM_FIRST, count, &src);
+    src.release = release_generator;
+    CT_GOTO(st, ct_dataset_open_stream(&own, &src, out));
+    g = NULL; /* the set's now */
+    if (spec && spec->label_max > p->length_max) st = ct_dataset_set_columns(*out, spec->label_max);
+    if (st == CT_OK) return CT_OK;
+    ct_dataset_close(*out);
+    *out = NULL;
+fail:
+    ct_text_gen_close(g);
+    return st;
+}
+
 /* ---- as files ---- */
 
 typedef struct write_job {

@@ -9,7 +9,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/philox.h"
-#include "formats/json.h"
+#include "train/bench.h"
 #include "train/spec.h"
 
 typedef struct bench {
@@ -23,7 +23,12 @@ typedef struct bench {
     ct_plan_stats stats;
     ct_device_info info;
     double *times; /* [steps] seconds, sorted after the run */
-    int64_t steps, warmup, timed_ops;
+    int64_t steps, warmup;
+    ct_device_opts device;
+    ct_choices *choices;        /* of --tune; NULL: none */
+    int64_t max_rss;            /* bytes, before the peaks are measured */
+    ct_peaks peaks;             /* with --ops or --calls */
+    ct_op_times by_op, by_call; /* empty unless asked for */
 } bench;
 
 static void free_bench(bench *b)
@@ -31,6 +36,9 @@ static void free_bench(bench *b)
     ct_plan_free(b->plan);
     ct_arenas_free(b->store);
     ct_program_free(&b->program);
+    ct_op_times_free(&b->by_op);
+    ct_op_times_free(&b->by_call);
+    ct_choices_free(b->choices);
     ct_free(b->times);
 }
 
@@ -48,9 +56,18 @@ static ct_status upload_random(bench *b)
     for (int64_t i = 0; i < ct_desc_numel(dx); i++) ct_store(dx->dtype, host, i, ct_rng_uniform(&rng, 0, 1));
     CT_GOTO(st, ct_plan_upload(b->plan, b->program.x, host));
     CT_GOTO(st, b->backend->stream_sync(b->store->device, b->store->stream));
-    for (int64_t i = 0; i < ct_desc_numel(dt); i++)
-        ((int32_t *)host)[i] = (int32_t)ct_rng_below(&rng, (uint32_t)b->spec.model.classes);
+    const bool ctc = b->program.len != CT_NOVAL;
+    const int64_t columns = dt->dim[1];
+    for (int64_t i = 0; i < ct_desc_numel(dt); i++) {
+        bool behind = ctc && i % columns >= 5 + i / columns % 4; /* texts of 5 to 8 characters */
+        ((int32_t *)host)[i] = behind ? -1 : (int32_t)ct_rng_below(&rng, (uint32_t)(b->spec.model.classes - ctc));
+    }
     CT_GOTO(st, ct_plan_upload(b->plan, b->program.target, host));
+    CT_GOTO(st, b->backend->stream_sync(b->store->device, b->store->stream));
+    if (!ctc) goto fail;
+    const int32_t steps = (int32_t)ct_model_steps(&b->spec.model, b->spec.model.width);
+    for (int64_t i = 0; i < b->spec.batch; i++) ((int32_t *)host)[i] = steps;
+    CT_GOTO(st, ct_plan_upload(b->plan, b->program.len, host));
     st = b->backend->stream_sync(b->store->device, b->store->stream);
 fail:
     ct_free(host);
@@ -59,11 +76,10 @@ fail:
 
 static ct_status set_up(bench *b)
 {
-    const ct_device_opts opts = { .threads = b->opts->common.threads };
     const ct_arenas_needs needs = ct_program_needs(&b->spec, true);
     double state[CT_STATE_COUNT];
     CT_TRY(ct_program_build(&b->spec, CT_PROGRAM_STEP, NULL, &b->layout, &b->program));
-    CT_TRY(ct_arenas_create(b->backend, &opts, &b->layout, &needs, false, &b->store));
+    CT_TRY(ct_arenas_create(b->backend, &b->device, &b->layout, &needs, false, &b->store));
     CT_TRY(ct_plan_create(b->store, b->program.graph, false, &b->plan));
     CT_TRY(b->backend->info(b->store->device, &b->info));
     ct_plan_get_stats(b->plan, &b->stats);
@@ -87,6 +103,13 @@ static ct_status one_step(bench *b)
     return b->backend->stream_sync(b->store->device, b->store->stream);
 }
 
+/* Most memory this process ever held, bytes. */
+static int64_t max_resident(void)
+{
+    struct rusage u;
+    return getrusage(RUSAGE_SELF, &u) == 0 ? (int64_t)u.ru_maxrss * 1024 : -1;
+}
+
 static ct_status measure(bench *b)
 {
     for (int64_t i = 0; i < b->warmup; i++) CT_TRY(one_step(b));
@@ -96,13 +119,21 @@ static ct_status measure(bench *b)
         b->times[i] = ct_now() - t0;
     }
     qsort(b->times, (size_t)b->steps, sizeof *b->times, ascending);
-    if (!b->opts->ops) return CT_OK;
-    /* Operators are timed in steps of their own: waiting after each call is not what a step does. */
-    b->timed_ops = b->steps < 5 ? b->steps : 5;
-    ct_plan_set_timing(b->plan, true);
-    for (int64_t i = 0; i < b->timed_ops; i++) CT_TRY(one_step(b));
-    ct_plan_set_timing(b->plan, false);
+    b->max_rss = max_resident();
     return CT_OK;
+}
+
+/* Operators are timed in steps of their own: waiting after each call is not what a step does. */
+static ct_status measure_ops(bench *b)
+{
+    const int64_t runs = b->steps < 5 ? b->steps : 5;
+    if (!b->opts->ops && !b->opts->calls) return CT_OK;
+    ct_plan_set_timing(b->plan, true);
+    for (int64_t i = 0; i < runs; i++) CT_TRY(one_step(b));
+    ct_plan_set_timing(b->plan, false);
+    if (b->opts->ops) CT_TRY(ct_op_times_sum(b->plan, runs, false, &b->by_op));
+    if (b->opts->calls) CT_TRY(ct_op_times_sum(b->plan, runs, true, &b->by_call));
+    return ct_measure_peaks(b->backend, b->store->device, &b->device, b->spec.compute, &b->peaks);
 }
 
 static double median(const bench *b)
@@ -111,93 +142,7 @@ static double median(const bench *b)
     return n % 2 ? b->times[n / 2] : 0.5 * (b->times[n / 2 - 1] + b->times[n / 2]);
 }
 
-/* ---- per operator and implementation ---- */
-
-typedef struct op_time {
-    ct_op op;
-    const char *impl;
-    int calls;
-    double seconds, flops, bytes; /* per step */
-} op_time;
-
-static int slowest_first(const void *a, const void *b)
-{
-    const op_time *p = a, *q = b;
-    return p->seconds < q->seconds ? 1 : p->seconds > q->seconds ? -1 : 0;
-}
-
-/* Sums the plan's nodes by (operator, implementation) into *out (ct_free). */
-static ct_status sum_ops(const bench *b, op_time **out, size_t *count)
-{
-    const ct_graph *g = b->program.graph;
-    op_time *t = ct_calloc(g->nnodes + 1, sizeof *t, "operator times");
-    size_t n = 0;
-    if (!t) return CT_ENOMEM;
-    for (size_t i = 0; i < g->nnodes; i++) {
-        ct_call call;
-        ct_graph_call(g, i, &call);
-        if (ct_op_get(call.op)->rules->flags & CT_OPF_VIEW) continue;
-        size_t k = 0;
-        while (k < n && (t[k].op != call.op || strcmp(t[k].impl, ct_plan_impl(b->plan, i)) != 0)) k++;
-        if (k == n) t[n++] = (op_time){ .op = call.op, .impl = ct_plan_impl(b->plan, i) };
-        t[k].calls++;
-        t[k].seconds += ct_plan_seconds(b->plan, i) / (double)b->timed_ops;
-        t[k].flops += ct_call_flops(&call);
-        t[k].bytes += ct_call_bytes(&call);
-    }
-    qsort(t, n, sizeof *t, slowest_first);
-    *out = t;
-    *count = n;
-    return CT_OK;
-}
-
-static ct_status print_ops(const bench *b, FILE *to)
-{
-    op_time *t;
-    size_t n;
-    double sum = 0;
-    CT_TRY(sum_ops(b, &t, &n));
-    for (size_t i = 0; i < n; i++) sum += t[i].seconds;
-    fprintf(to, "\n%-22s %-24s %5s %9s %6s %9s %8s\n", "operator", "implementation", "calls", "ms", "share", "GFLOP/s",
-            "GB/s");
-    for (size_t i = 0; i < n; i++) {
-        double s = t[i].seconds > 0 ? t[i].seconds : 1e-12;
-        fprintf(to, "%-22s %-24s %5d %9.3f %5.1f%% %9.1f %8.2f\n", ct_op_get(t[i].op)->name, t[i].impl, t[i].calls,
-                1e3 * t[i].seconds, 100 * t[i].seconds / (sum > 0 ? sum : 1), t[i].flops / s * 1e-9,
-                t[i].bytes / s * 1e-9);
-    }
-    ct_free(t);
-    return CT_OK;
-}
-
-static ct_status json_ops(const bench *b, json_t *into)
-{
-    op_time *t;
-    size_t n;
-    CT_TRY(sum_ops(b, &t, &n));
-    ct_status st = CT_OK;
-    json_t *list = json_array();
-    for (size_t i = 0; i < n && st == CT_OK; i++) {
-        json_t *o = json_pack("{s:s, s:s, s:i, s:f, s:f, s:f}", "op", ct_op_get(t[i].op)->name, "impl", t[i].impl,
-                              "calls", t[i].calls, "ms", 1e3 * t[i].seconds, "flops", t[i].flops, "bytes", t[i].bytes);
-        if (json_array_append_new(list, o) != 0) st = ct_fail(CT_ENOMEM, "out of memory: operator times");
-    }
-    ct_free(t);
-    if (st != CT_OK) {
-        json_decref(list);
-        return st;
-    }
-    return ct_json_set(into, "ops", list);
-}
-
 /* ---- results ---- */
-
-/* Most memory this process ever held, bytes. */
-static int64_t max_resident(void)
-{
-    struct rusage u;
-    return getrusage(RUSAGE_SELF, &u) == 0 ? (int64_t)u.ru_maxrss * 1024 : -1;
-}
 
 static ct_status print_json(const bench *b, FILE *to)
 {
@@ -221,9 +166,11 @@ static ct_status print_json(const bench *b, FILE *to)
     CT_GOTO(st, ct_json_set(o, "flops_per_step", ct_json_number(b->stats.flops)));
     CT_GOTO(st, ct_json_set(o, "gflops_per_s", ct_json_number(b->stats.flops / s * 1e-9)));
     CT_GOTO(st, ct_json_set(o, "recompute", json_boolean(b->spec.recompute >= 0)));
-    CT_GOTO(st, ct_json_set(o, "max_rss_bytes", json_integer(max_resident())));
+    CT_GOTO(st, ct_json_set(o, "max_rss_bytes", json_integer(b->max_rss)));
     CT_GOTO(st, ct_json_set(o, "device", json_string(b->info.name)));
-    if (b->opts->ops) CT_GOTO(st, json_ops(b, o));
+    if (b->opts->ops || b->opts->calls) CT_GOTO(st, ct_peaks_json(&b->peaks, o));
+    if (b->opts->ops) CT_GOTO(st, ct_op_times_json(&b->by_op, &b->peaks, o, "ops"));
+    if (b->opts->calls) CT_GOTO(st, ct_op_times_json(&b->by_call, &b->peaks, o, "calls"));
     text = ct_json_text(o, 0);
     if (text) fprintf(to, "%s\n", text);
     else st = CT_ENOMEM;
@@ -233,34 +180,57 @@ fail:
     return st;
 }
 
-static ct_status print_text(const bench *b, FILE *to)
+static void print_text(const bench *b, FILE *to)
 {
     double s = median(b);
     fprintf(to, "%s, batch %lld, %s, %s with %d thread%s (%s)\n", b->spec.model.name, (long long)b->spec.batch,
             ct_spec_precision_name(&b->spec), b->backend->name, b->info.threads, b->info.threads == 1 ? "" : "s",
             b->info.name);
     fprintf(to, "%lld parameters, planned peak %.1f MB, resident %.1f MB at most\n", (long long)b->layout.params,
-            (double)b->stats.peak_bytes * 1e-6, (double)max_resident() * 1e-6);
+            (double)b->stats.peak_bytes * 1e-6, (double)b->max_rss * 1e-6);
     fprintf(to, "%.2f ms per step (median of %lld; fastest %.2f, slowest %.2f), %.1f samples/s, %.1f GFLOP/s\n",
             1e3 * s, (long long)b->steps, 1e3 * b->times[0], 1e3 * b->times[b->steps - 1], (double)b->spec.batch / s,
             b->stats.flops / s * 1e-9);
-    return b->opts->ops ? print_ops(b, to) : CT_OK;
+    if (b->opts->ops || b->opts->calls) ct_peaks_print(&b->peaks, to);
+    if (b->opts->ops) {
+        fputc('\n', to);
+        ct_op_times_print(&b->by_op, &b->peaks, to);
+    }
+    if (b->opts->calls) {
+        fputc('\n', to);
+        ct_op_times_print(&b->by_call, &b->peaks, to);
+    }
+}
+
+static ct_status bench_steps(bench *b, FILE *to)
+{
+    const ct_bench_opts *opts = b->opts;
+    CT_TRY(ct_spec_from_model(opts->model, opts->batch, opts->precision, &b->spec));
+    if (opts->recompute) b->spec.recompute = 0;
+    CT_TRY(set_up(b));
+    CT_TRY(measure(b));
+    CT_TRY(measure_ops(b));
+    if (opts->json) return print_json(b, to);
+    print_text(b, to);
+    return CT_OK;
 }
 
 ct_status ct_run_bench(const ct_bench_opts *opts, FILE *to)
 {
     bench b = { .opts = opts,
                 .steps = opts->steps > 0 ? opts->steps : 20,
-                .warmup = opts->warmup > 0 ? opts->warmup : 3 };
+                .warmup = opts->warmup > 0 ? opts->warmup : 3,
+                .device = { .threads = opts->common.threads,
+                            .exact = opts->exact,
+                            .deterministic = opts->deterministic } };
     ct_status st;
-    if (!opts->model) return ct_fail(CT_ECONFIG, "bench: which model?");
-    CT_TRY(ct_spec_from_model(opts->model, opts->batch, opts->precision, &b.spec));
-    if (opts->recompute) b.spec.recompute = 0;
+    if (!opts->model && !opts->op) return ct_fail(CT_ECONFIG, "bench: which model?");
+    if (opts->op && opts->tune)
+        return ct_fail(CT_ECONFIG, "bench: --op times every implementation, --tune has chosen one");
     CT_TRY(ct_backend_choose(opts->common.backend, &b.backend, NULL, 0));
-    CT_GOTO(st, set_up(&b));
-    CT_GOTO(st, measure(&b));
-    st = opts->json ? print_json(&b, to) : print_text(&b, to);
-fail:
+    if (opts->tune) CT_TRY(ct_choices_read(opts->tune, &b.choices));
+    b.device.choices = b.choices;
+    st = opts->op ? ct_bench_calls(opts, b.backend, &b.device, to) : bench_steps(&b, to);
     free_bench(&b);
     return st;
 }

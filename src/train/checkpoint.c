@@ -16,6 +16,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/version.h"
+#include "train/spec.h"
 
 #define FORMAT_NAME "captrain"
 #define FORMAT_VERSION "1"
@@ -26,6 +27,7 @@ void ct_model_meta_free(ct_model_meta *m)
     ct_free(m->config);
     ct_free(m->charset);
     ct_free(m->kernels);
+    ct_free(m->choices);
     memset(m, 0, sizeof *m);
 }
 
@@ -74,12 +76,16 @@ static ct_status add_meta(ct_st_writer *w, const ct_session *s, const ct_model_m
     CT_TRY(ct_st_writer_meta(w, "config", m->config));
     CT_TRY(ct_st_writer_meta(w, "charset", m->charset));
     CT_TRY(ct_st_writer_meta(w, "positions", number));
-    CT_TRY(ct_st_writer_meta(w, "decode", "argmax per position; class k of a position is character k of charset"));
+    CT_TRY(ct_st_writer_meta(w, "decode", s->spec.loss == CT_LOSS_CTC
+                                              ? "CTC: class 0 of a time step is the blank, class k+1 is character k of charset; best path, "
+                                                "repeats merged, blanks dropped"
+                                              : "argmax per position; class k of a position is character k of charset"));
     CT_TRY(ct_st_writer_meta(w, "weights", m->ema ? "ema" : "model"));
     CT_TRY(ct_st_writer_meta(w, "layout",
                              "filters [K,R,S,C]; a linear behind a flatten has its columns in [H,W,C] order"));
     CT_TRY(ct_st_writer_meta(w, "backend", m->backend));
     CT_TRY(ct_st_writer_meta(w, "kernels", m->kernels));
+    if (m->choices) CT_TRY(ct_st_writer_meta(w, "choices", m->choices));
     CT_TRY(ct_st_writer_meta(w, "dataset", m->train_key));
     CT_TRY(ct_st_writer_meta(w, "validation", m->val_key));
     /* what a reader of the file needs without knowing the configuration's keys */
@@ -90,7 +96,7 @@ static ct_status add_meta(ct_st_writer *w, const ct_session *s, const ct_model_m
                     ", \"classes\": %" PRId64
                     ", \"mean\": [%.17g, %.17g, %.17g], \"std\": [%.17g, %.17g, %.17g], \"loss\": \"%s\"}",
                     ms->name, ms->height, ms->width, ms->channels, ms->classes, im->mean0, im->mean1, im->mean2,
-                    im->std0, im->std1, im->std2, s->spec.loss == CT_LOSS_SOFTMAX ? "softmax" : "soft_margin");
+                    im->std0, im->std1, im->std2, ct_spec_loss_name(s->spec.loss));
     if (!text) return CT_ENOMEM;
     ct_status st = ct_st_writer_meta(w, "input", text);
     ct_free(text);

@@ -38,6 +38,7 @@ typedef struct ct_model_meta {
     char *config;                    /* resolved, JSON */
     char *charset;                   /* UTF-8 */
     char *kernels;                   /* JSON object operator -> implementation */
+    char *choices;                   /* measured choices (exec.h), JSON; NULL: none */
     char train_key[33], val_key[33]; /* of the data; "" = none */
     const char *backend;             /* static */
     int positions;

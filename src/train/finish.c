@@ -30,6 +30,17 @@ static ct_status take_best(ct_run *r, const char *path)
     return st;
 }
 
+const char *ct_run_best_place(const ct_run *r, char buf[CT_BEST_PLACE])
+{
+    const ct_best *b = &r->p.best;
+    bool whole = b->step == b->epoch * r->steps_per_epoch;
+    if (whole)
+        snprintf(buf, CT_BEST_PLACE, "epoch %" PRId64 ", step %" PRId64, b->epoch, b->step);
+    else
+        snprintf(buf, CT_BEST_PLACE, "within epoch %" PRId64 ", step %" PRId64, b->epoch + 1, b->step);
+    return buf;
+}
+
 static ct_status score(ct_run *r, const ct_view *v, ct_detail *detail, ct_scores *out)
 {
     return ct_evaluate(&r->session, r->eval_ema, v, r->batch, (int)r->cfg->train.workers, NULL, detail, out);
@@ -57,16 +68,31 @@ static char *example_path(const char *dir, const char *label, int k)
     return path;
 }
 
+ct_status ct_run_picture(const ct_view *v, int64_t i, ct_image *out)
+{
+    const int64_t sample = ct_view_sample(v, i);
+    const int bucket = ct_dataset_bucket_width(v->data, ct_dataset_sample_bucket(v->data, sample));
+    const int h = ct_dataset_height(v->data), w = ct_dataset_sample_width(v->data, sample),
+              c = ct_dataset_channels(v->data);
+    const uint8_t *px = ct_dataset_pixels(v->data, sample);
+    CT_TRY(ct_image_make(w, h, c, 0, out));
+    for (int y = 0; y < h; y++)
+        memcpy(out->px + (size_t)y * (size_t)w * (size_t)c, px + (size_t)y * (size_t)bucket * (size_t)c,
+               (size_t)w * (size_t)c);
+    return CT_OK;
+}
+
 /* Three samples of the validation set with their predictions. Generated pictures are written to RUN/examples, so that
  * they can be looked at. */
 static ct_status examples(ct_run *r, const ct_detail *d, ct_train_result *res)
 {
     const ct_view *v = &r->data.val;
     bool generated = ct_path_is_dir(ct_dataset_root(v->data)) == false;
-    char text[CT_LABEL_BYTES], *dir = NULL, *file = NULL;
-    ct_status st = CT_OK;
+    char *text = ct_malloc(ct_detail_text_size(d), "text"), *dir = NULL, *file = NULL;
+    ct_status st = text ? CT_OK : CT_ENOMEM;
+    if (st != CT_OK) return st;
     if (generated) {
-        if (!(dir = ct_path_join(r->out, "examples"))) return CT_ENOMEM;
+        if (!(dir = ct_path_join(r->out, "examples"))) CT_GOTO(st, CT_ENOMEM);
         CT_GOTO(st, ct_mkdir_p(dir));
     }
     for (int k = 0; k < 3 && k < v->n; k++) {
@@ -79,21 +105,20 @@ static ct_status examples(ct_run *r, const ct_detail *d, ct_train_result *res)
             goto fail;
         }
         if (generated) {
-            /* the pixels belong to the data set; they are only read */
-            ct_image im = { ct_dataset_width(v->data), ct_dataset_height(v->data), ct_dataset_channels(v->data), NULL };
-            CT_GOTO(st, ct_image_make(im.w, im.h, im.c, 0, &im));
-            memcpy(im.px, ct_dataset_pixels(v->data, sample), (size_t)im.w * (size_t)im.h * (size_t)im.c);
+            ct_image im;
+            CT_GOTO(st, ct_run_picture(v, i, &im));
             st = ct_image_write_png(file, &im);
             ct_image_free(&im);
             if (st != CT_OK) goto fail;
         }
-        ct_charset_decode(&r->data.charset, d->pred + i * d->positions, d->positions, text, sizeof text);
+        ct_detail_text(d, &r->data.charset, i, text, ct_detail_text_size(d));
         copy_text(res->example_file[k], sizeof res->example_file[k], file);
         copy_text(res->example_label[k], sizeof res->example_label[k], ct_dataset_text(v->data, sample));
         copy_text(res->example_predicted[k], sizeof res->example_predicted[k], text);
         res->examples = k + 1;
     }
 fail:
+    ct_free(text);
     ct_free(file);
     ct_free(dir);
     return st;
@@ -102,8 +127,9 @@ fail:
 static ct_status put_set(json_t *o, const char *key, const ct_scores *s)
 {
     return ct_json_set(o, key,
-                       json_pack("{s:I,s:f,s:f,s:o}", "samples", (json_int_t)s->samples, "string_accuracy",
-                                 ct_scores_strings(s), "char_accuracy", ct_scores_chars(s), "loss",
+                       json_pack("{s:I,s:f,s:f,s:f,s:I,s:I,s:o}", "samples", (json_int_t)s->samples, "string_accuracy",
+                                 ct_scores_strings(s), "char_accuracy", ct_scores_chars(s), "cer", ct_scores_cer(s),
+                                 "edits", (json_int_t)s->edits, "infeasible", (json_int_t)s->infeasible, "loss",
                                  ct_json_number(s->loss)));
 }
 
@@ -117,6 +143,7 @@ static ct_status write_result(ct_run *r, const ct_train_result *res, const ct_sc
     CT_GOTO(st, ct_json_set(o, "name", ct_json_any(r->cfg->name)));
     CT_GOTO(st, ct_json_set(o, "string_accuracy", val ? ct_json_number(res->string_accuracy) : json_null()));
     CT_GOTO(st, ct_json_set(o, "char_accuracy", val ? ct_json_number(res->char_accuracy) : json_null()));
+    CT_GOTO(st, ct_json_set(o, "cer", val ? ct_json_number(res->cer) : json_null()));
     CT_GOTO(st, ct_json_set(o, "epochs", json_integer(res->epochs)));
     CT_GOTO(st, ct_json_set(o, "steps", json_integer(res->steps)));
     CT_GOTO(st, ct_json_set(o, "seconds", ct_json_number(res->seconds)));
@@ -157,7 +184,7 @@ ct_status ct_run_finish(ct_run *r, ct_train_result *res)
     if (!best) return CT_ENOMEM;
     snprintf(res->model, sizeof res->model, "%s", best);
     snprintf(res->report, sizeof res->report, "%s/report.html", r->out);
-    res->string_accuracy = res->char_accuracy = -1;
+    res->string_accuracy = res->char_accuracy = res->cer = -1;
     res->epochs = r->p.epoch;
     res->steps = r->p.step;
     res->seconds = r->p.seconds;
@@ -166,10 +193,11 @@ ct_status ct_run_finish(ct_run *r, ct_train_result *res)
     CT_GOTO(st, ct_weights_hash(&r->session, res->weights_hash));
     CT_GOTO(st, take_best(r, best));
     if (has_val) {
-        CT_GOTO(st, ct_detail_init(&detail, r->data.val.n, r->data.positions, r->data.charset.n));
+        CT_GOTO(st, ct_detail_for(&detail, &r->session, &r->data.val, r->data.charset.n));
         CT_GOTO(st, score(r, &r->data.val, &detail, &val));
         res->string_accuracy = ct_scores_strings(&val);
         res->char_accuracy = ct_scores_chars(&val);
+        res->cer = ct_scores_cer(&val);
         if (r->p.best.any && val.strings != r->p.best.scores.strings)
             ct_warn("the best weights read %" PRId64 " strings, at step %" PRId64 " it was %" PRId64, val.strings,
                     r->p.best.step, r->p.best.scores.strings);
@@ -189,10 +217,10 @@ ct_status ct_run_finish(ct_run *r, ct_train_result *res)
     };
     CT_GOTO(st, ct_report_write(&rep));
     CT_GOTO(st, write_result(r, res, has_val ? &val : NULL, has_test ? &test : NULL));
-    char t[32];
+    char t[32], place[CT_BEST_PLACE];
     if (has_val)
-        ct_info("done: %" PRId64 " steps in %s; best weights (epoch %" PRId64 "): strings %.2f %%, characters %.2f %%",
-                res->steps, ct_bar_duration(res->seconds, t, sizeof t), r->p.best.epoch, 100 * res->string_accuracy,
+        ct_info("done: %" PRId64 " steps in %s; best weights (%s): strings %.2f %%, characters %.2f %%", res->steps,
+                ct_bar_duration(res->seconds, t, sizeof t), ct_run_best_place(r, place), 100 * res->string_accuracy,
                 100 * res->char_accuracy);
     else
         ct_info("done: %" PRId64 " steps in %s; there was no validation set", res->steps,

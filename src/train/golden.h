@@ -21,6 +21,9 @@
  * gradients then belong to different linear pieces of the function. Before the first backward pass such decisions are settled as in f64 on
  * our own reference, and counted below the table; a difference that is more than rounding is left as it is.
  *
+ * A CTC model's logits are compared after log_softmax, which our program ends in: a constant added to all classes of a time step is no
+ * difference. The file's target has classes (0 is the blank, zeros fill up), input.target_lens and input.out_lens the lengths.
+ *
  * Not judged either: gradients and updates of the file's zero_grad_params, whose gradient is rounding noise.
  * Parameters in no_grad_params must have no gradient here and must not change. num_batches_tracked must have
  * counted the steps. */
@@ -49,7 +52,8 @@ typedef struct ct_golden {
     json_t *no_grad, *zero_grad;/* arrays of names */
     json_t *noise;              /* object: parameter -> relative L2 of torch fp32 against fp64; NULL: none */
     void *x;                    /* [N,H,W,C] of the file's type */
-    int32_t *target;            /* [N,P] class numbers */
+    int32_t *target;            /* [N,P] class numbers; CTC: [N,L] characters, -1 behind a shorter label */
+    int32_t *len;               /* [N] time steps of each sample; NULL unless CTC */
     uint8_t *keep;              /* dropout mask [N,hidden], NULL if none */
 } ct_golden;
 

@@ -33,7 +33,7 @@ static double number(const json_t *o, const char *key)
 
 static ct_status read_model(ct_golden *g)
 {
-    const char *format, *name, *dtype;
+    const char *format, *name, *dtype, *variant = ct_safetensors_meta(g->st, "crnn_variant");
     ct_model_spec *m = &g->spec.model;
     CT_TRY(need_meta(g, "format", &format));
     if (strcmp(format, "peer_torch golden 1") != 0)
@@ -41,7 +41,10 @@ static ct_status read_model(ct_golden *g)
                        g->path, format);
     CT_TRY(need_meta(g, "model", &name));
     CT_TRY(need_meta(g, "dtype", &dtype));
-    snprintf(g->model, sizeof g->model, "%s", name);
+    bool stacked = variant && strcmp(variant, "stacked") == 0;
+    if (variant && *variant && !stacked && strcmp(variant, "ref") != 0)
+        return ct_fail(CT_EFORMAT, "%s: crnn_variant '%s' is unknown", g->path, variant);
+    snprintf(g->model, sizeof g->model, "%s%s", name, stacked ? "-stacked" : "");
     if (!ct_model_find(g->model)) return ct_fail_context(CT_EFORMAT, "%s", g->path);
     m->name = g->model;
     if (strcmp(dtype, "F64") == 0) m->dtype = CT_F64;
@@ -178,9 +181,59 @@ fail:
     return st;
 }
 
+/* Tensor `name` I32 [N], every element within lo..hi, into *out (ct_free). */
+static ct_status read_lengths(const ct_golden *g, const char *name, int64_t lo, int64_t hi, int32_t **out)
+{
+    const ct_st_tensor *t;
+    CT_TRY(need_tensor(g, name, 1, &t));
+    if (t->desc.dim[0] != g->spec.batch || t->desc.dtype != CT_I32)
+        return ct_fail(CT_EFORMAT, "%s: '%s' must be I32 [batch]", g->path, name);
+    if (!(*out = ct_calloc((size_t)g->spec.batch, sizeof **out, "golden lengths"))) return CT_ENOMEM;
+    ct_st_read(t, CT_I32, *out);
+    for (int64_t i = 0; i < g->spec.batch; i++)
+        if ((*out)[i] < lo || (*out)[i] > hi)
+            return ct_fail(CT_EFORMAT, "%s: '%s' of sample %" PRId64 " is %d, not within %" PRId64 "..%" PRId64, g->path, name, i,
+                           (int)(*out)[i], lo, hi);
+    return CT_OK;
+}
+
+/* input.target [N,L] of classes 1.. and input.target_lens -> characters; input.out_lens. */
+static ct_status read_texts(ct_golden *g)
+{
+    const ct_st_tensor *t, *logits;
+    int32_t *chars = NULL;
+    ct_status st;
+    CT_TRY(need_tensor(g, "input.target", 2, &t));
+    CT_TRY(need_tensor(g, "output.logits", 3, &logits));
+    const int64_t n = g->spec.batch, columns = t->desc.dim[1], classes = logits->desc.dim[2];
+    if (t->desc.dim[0] != n || t->desc.dtype != CT_I32 || columns < 1)
+        return ct_fail(CT_EFORMAT, "%s: input.target must be I32 [batch, characters]", g->path);
+    CT_GOTO(st, read_lengths(g, "input.out_lens", 1, logits->desc.dim[0], &g->len));
+    CT_GOTO(st, read_lengths(g, "input.target_lens", 0, columns, &chars));
+    g->target = ct_calloc((size_t)(n * columns), sizeof *g->target, "golden targets");
+    if (!g->target) CT_GOTO(st, CT_ENOMEM);
+    ct_st_read(t, CT_I32, g->target);
+    for (int64_t i = 0; i < n * columns; i++) {
+        bool behind = i % columns >= chars[i / columns];
+        if (!behind && (g->target[i] < 1 || g->target[i] >= classes)) {
+            st = ct_fail(CT_EFORMAT, "%s: input.target of sample %" PRId64 " has class %d of %" PRId64, g->path, i / columns,
+                         (int)g->target[i], classes);
+            goto fail;
+        }
+        g->target[i] = behind ? -1 : g->target[i] - 1;
+    }
+    g->spec.model.positions = columns;
+    g->spec.model.classes = classes;
+    g->spec.loss = CT_LOSS_CTC;
+fail:
+    ct_free(chars);
+    return st;
+}
+
 static ct_status read_targets(ct_golden *g)
 {
     const ct_st_tensor *t, *logits;
+    if (ct_model_head(&g->spec.model) == CT_HEAD_CTC) return read_texts(g);
     CT_TRY(need_tensor(g, "input.target", -1, &t));
     CT_TRY(need_tensor(g, "output.logits", 2, &logits));
     if (t->desc.ndim < 1 || t->desc.dim[0] != g->spec.batch)
@@ -248,6 +301,7 @@ void ct_golden_close(ct_golden *g)
     json_decref(g->noise);
     ct_free(g->x);
     ct_free(g->target);
+    ct_free(g->len);
     ct_free(g->keep);
     *g = (ct_golden){ .path = g->path };
 }

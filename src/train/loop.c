@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "train/run.h"
 #include "train/signals.h"
+#include "train/spec.h"
 
 bool ct_run_complete(const ct_run *r)
 {
@@ -31,13 +32,11 @@ static ct_status run_batch(ct_run *r, const ct_batch *b, int64_t in_group, int64
     ct_program_kind kind = r->accumulate == 1 ? CT_PROGRAM_STEP
                            : in_group == 0    ? CT_PROGRAM_MICRO_FIRST
                                               : CT_PROGRAM_MICRO_NEXT;
-    ct_unit *u = ct_session_find(s, kind, b->n, group, false);
+    ct_unit *u = ct_session_find(s, kind, b->n, b->width, group, false);
     if (!u)
-        return ct_fail(CT_EINTERNAL, "no training program for micro-step %" PRId64 " of %" PRId64 " with %d samples",
-                       in_group, group, b->n);
-    CT_TRY(ct_plan_upload(u->plan, u->prog.src, b->px));
-    CT_TRY(ct_plan_upload(u->plan, u->prog.index, b->index));
-    CT_TRY(ct_plan_upload(u->plan, u->prog.target, b->labels));
+        return ct_fail(CT_EINTERNAL, "no training program for micro-step %" PRId64 " of %" PRId64 " with %d samples %d pixels wide",
+                       in_group, group, b->n, b->width);
+    CT_TRY(ct_session_upload(s, u, b));
     CT_TRY(ct_plan_run(u->plan));
     for (int i = 0; i < b->n; i++) r->ids[r->nids++] = b->index[3 * i + 1];
     return CT_OK;
@@ -59,7 +58,7 @@ static ct_status run_step(ct_run *r)
         CT_TRY(run_batch(r, b, k, group));
     }
     if (r->accumulate > 1) {
-        ct_unit *u = ct_session_find(&r->session, CT_PROGRAM_UPDATE, r->batch, r->accumulate, false);
+        ct_unit *u = ct_session_find(&r->session, CT_PROGRAM_UPDATE, r->batch, r->session.spec.src_w, r->accumulate, false);
         if (!u) return ct_fail(CT_EINTERNAL, "no update program");
         CT_TRY(ct_plan_run(u->plan));
     }
@@ -103,7 +102,9 @@ static ct_status put_scores(json_t *o, const ct_scores *s)
 {
     CT_TRY(ct_json_set(o, "loss", ct_json_number(s->loss)));
     CT_TRY(ct_json_set(o, "string_accuracy", ct_json_number(ct_scores_strings(s))));
-    return ct_json_set(o, "char_accuracy", ct_json_number(ct_scores_chars(s)));
+    CT_TRY(ct_json_set(o, "char_accuracy", ct_json_number(ct_scores_chars(s))));
+    CT_TRY(ct_json_set(o, "cer", ct_json_number(ct_scores_cer(s))));
+    return s->infeasible > 0 ? ct_json_set(o, "infeasible", json_integer(s->infeasible)) : CT_OK;
 }
 
 /* The "step" event: averages since the last one. */
@@ -259,16 +260,7 @@ static ct_status end_within_epoch(ct_run *r)
 static ct_status open_loader(ct_run *r)
 {
     ct_loader_spec spec;
-    memset(&spec, 0, sizeof spec);
-    spec.data = r->data.train.data;
-    spec.index = r->data.train.index;
-    spec.n = r->data.train.n;
-    spec.batch = (int)r->batch;
-    spec.shuffle = true;
-    spec.drop_last = r->cfg->train.last_batch == CT_CFG_LAST_DROP;
-    spec.seed = (uint64_t)r->cfg->train.seed;
-    spec.workers = (int)r->cfg->train.workers;
-    spec.epochs = -1;
+    ct_spec_loader(r->cfg, &r->data.train, &spec);
     spec.start_epoch = r->p.epoch;
     spec.start_batch = r->p.batch;
     return ct_loader_open(&spec, &r->loader);

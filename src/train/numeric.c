@@ -134,7 +134,7 @@ ct_status ct_run_zero_gradients(ct_run *r)
     list[0] = '\0';
     for (size_t i = 0; i < s->tensors; i++) {
         const ct_tensor_ref *t = &s->tensor[i];
-        if (t->arena != CT_ARENA_PARAM) continue;
+        if (t->arena != CT_ARENA_PARAM || ct_name_matches_any(s->spec.freeze, s->spec.freezes, t->name)) continue;
         bool zero = true;
         if (t->trained) {
             CT_TRY(ct_session_get(s, i, arena, s->host));

@@ -15,10 +15,14 @@ typedef struct planned {
     ct_config *cfg; /* NULL with --model */
     const ct_backend *backend;
     ct_device_opts device;
+    ct_choices *choices; /* of train.tune; NULL: none */
     ct_device_info info;
     char why[512]; /* why this backend */
     ct_program_spec spec;
     int64_t samples; /* training images; -1 where they were not looked at */
+    int64_t steps;   /* optimizer steps per epoch; 1 where samples is -1 */
+    int width;       /* of the widest source images, pixels */
+    int widths;      /* how many different ones there are; 0 where they were not looked at */
     ct_layout layout;
     ct_program step, update, eval;
     ct_arenas *store;
@@ -37,10 +41,27 @@ static void free_planned(planned *p)
     ct_program_free(&p->step);
     ct_program_free(&p->update);
     ct_program_free(&p->eval);
+    ct_choices_free(p->choices);
     ct_config_free(p->cfg);
 }
 
 /* ---- what is planned ---- */
+
+/* What only the data can tell. */
+static ct_status look_at_data(planned *p, int64_t *positions, int64_t *classes)
+{
+    ct_datasets d;
+    int64_t batches;
+    CT_TRY(ct_datasets_open(p->cfg, &d));
+    *positions = d.positions;
+    *classes = d.charset.n;
+    p->samples = d.train.n;
+    p->width = ct_dataset_width(d.train.data);
+    p->widths = ct_dataset_buckets(d.train.data);
+    ct_status st = ct_spec_epoch_of(p->cfg, &d.train, &batches, &p->steps);
+    ct_datasets_close(&d);
+    return st;
+}
 
 /* Label length, number of classes and of training images: from the configuration alone where it says them, else from
  * the data. */
@@ -48,7 +69,10 @@ static ct_status find_classes(planned *p, int64_t *positions, int64_t *classes)
 {
     const ct_config *cfg = p->cfg;
     ct_charset charset;
-    p->samples = -1;
+    int64_t batches;
+    p->width = (int)cfg->data.width;
+    p->steps = 1;
+    if (cfg->data.size_rule == CT_CFG_SIZE_FIT_HEIGHT && *cfg->data.train) return look_at_data(p, positions, classes);
     if (strcmp(cfg->data.train, CT_SYNTH_TEXT) == 0) {
         ct_text_params t;
         CT_TRY(ct_datasets_synth_params(cfg, &t));
@@ -57,7 +81,7 @@ static ct_status find_classes(planned *p, int64_t *positions, int64_t *classes)
         *classes = charset.n;
         p->samples = cfg->data.synth.count;
         ct_charset_free(&charset);
-        return CT_OK;
+        return ct_spec_epoch(cfg, p->samples, &batches, &p->steps);
     }
     if (*cfg->data.charset && cfg->data.length > 0) {
         CT_TRY(ct_charset_parse(cfg->data.charset, &charset));
@@ -69,13 +93,7 @@ static ct_status find_classes(planned *p, int64_t *positions, int64_t *classes)
     if (!*cfg->data.train)
         return ct_fail(CT_ECONFIG,
                        "plan: data.charset and data.length are open, and there is no data.train to take them from");
-    ct_datasets d;
-    CT_TRY(ct_datasets_open(cfg, &d));
-    *positions = d.positions;
-    *classes = d.charset.n;
-    p->samples = d.train.n;
-    ct_datasets_close(&d);
-    return CT_OK;
+    return look_at_data(p, positions, classes);
 }
 
 static ct_status make_spec(planned *p)
@@ -91,7 +109,7 @@ static ct_status make_spec(planned *p)
     }
     if (o->precision)
         return ct_fail(CT_ECONFIG, "plan: --precision goes with --model; a configuration has train.precision");
-    int64_t positions = 0, classes = 0, steps = 1;
+    int64_t positions = 0, classes = 0;
     CT_TRY(ct_config_load(o->config, o->sets, o->nsets, &p->cfg));
     const ct_config *cfg = p->cfg;
     if (o->batch > 0) {
@@ -101,12 +119,13 @@ static ct_status make_spec(planned *p)
     }
     ct_config_log_notes(cfg);
     CT_TRY(find_classes(p, &positions, &classes));
-    int64_t batches;
-    if (p->samples > 0) CT_TRY(ct_spec_epoch(cfg, p->samples, &batches, &steps));
-    CT_TRY(ct_spec_from_config(cfg, positions, classes, (int)cfg->data.height, (int)cfg->data.width, steps, &p->spec));
+    CT_TRY(ct_spec_from_config(cfg, positions, classes, (int)cfg->data.height, p->width, p->steps, &p->spec));
     if (!backend) backend = cfg->train.backend;
     if (!p->device.threads) p->device.threads = (int)cfg->train.threads;
     p->device.deterministic = cfg->train.deterministic;
+    p->device.exact = cfg->train.exact;
+    if (*cfg->train.tune) CT_TRY(ct_choices_read(cfg->train.tune, &p->choices));
+    p->device.choices = p->choices;
     CT_TRY(ct_backend_choose(backend, &p->backend, p->why, sizeof p->why));
     return ct_spec_settle(&p->spec, p->backend, &p->device);
 }
@@ -218,11 +237,15 @@ static ct_status print_text(const planned *p, FILE *to)
     CT_TRY(print_operators(p->step_plan, s->accumulate > 1 ? "micro-step" : "training step", to));
     CT_TRY(print_operators(p->update_plan, "update", to));
     CT_TRY(print_operators(p->eval_plan, "evaluation", to));
+    const bool ctc = s->loss == CT_LOSS_CTC;
     fprintf(to,
             "model          %s, %" PRId64 " parameters, %" PRId64 "x%" PRId64 "x%" PRId64 " pixels, %" PRId64
-            " x %" PRId64 " classes\n",
-            s->model.name, p->layout.params, s->model.height, s->model.width, s->model.channels, s->model.positions,
-            s->model.classes);
+            "%s x %" PRId64 " classes\n",
+            s->model.name, p->layout.params, s->model.height, s->model.width, s->model.channels,
+            ctc ? ct_model_steps(&s->model, s->model.width) : s->model.positions, ctc ? " time steps" : "", s->model.classes);
+    if (ctc) fprintf(to, "texts          of any length, labels of at most %" PRId64 " characters\n", s->model.positions);
+    if (p->widths > 1)
+        fprintf(to, "widths         %d, programs are made for each; shown here is the widest, which needs the most memory\n", p->widths);
     fprintf(to, "device         %s, %d thread%s, %s (%s)\n", p->info.name, p->info.threads, p->info.threads == 1 ? "" : "s", p->backend->name, p->why);
     fprintf(to, "precision      %s\n", ct_spec_precision_name(s));
     fprintf(to, "batch          %" PRId64 " x %" PRId64 " micro-step%s = %" PRId64 " effective\n", s->batch,
@@ -308,6 +331,8 @@ static ct_status print_json(const planned *p, FILE *to)
     CT_GOTO(st, set_int(o, "largest_batch", p->fits));
     CT_GOTO(st, set_int(o, "largest_batch_memory", p->memory));
     CT_GOTO(st, ct_json_set(o, "lr", ct_json_number(s->schedule.base_lr)));
+    if (s->loss == CT_LOSS_CTC) CT_GOTO(st, set_int(o, "time_steps", ct_model_steps(&s->model, s->model.width)));
+    if (p->widths > 0) CT_GOTO(st, set_int(o, "widths", p->widths));
     if (p->samples >= 0) {
         CT_GOTO(st, set_int(o, "samples", p->samples));
         CT_GOTO(st, set_int(o, "steps", s->schedule.total_steps));

@@ -76,6 +76,8 @@ static ct_status check(const ct_program_spec *s, ct_program_kind kind, const ct_
     ct_dtype c = s->compute, m = s->model.dtype;
     bool fine = m == CT_F64 ? c == CT_F64 : c == CT_F32 || c == CT_BF16 || c == CT_F16;
     if (!fine) return ct_fail(CT_EINVAL, "program: %s arithmetic on %s parameters", ct_dtype_name(c), ct_dtype_name(m));
+    if ((s->loss == CT_LOSS_CTC) != (ct_model_head(&s->model) == CT_HEAD_CTC))
+        return ct_fail(CT_EINVAL, "program: model %s and this loss do not go together: CTC belongs to models with time steps", s->model.name);
     if (s->src_h > 0 && s->src_w <= 0) return ct_fail(CT_EINVAL, "program: source images of width %" PRId64, s->src_w);
     if (s->src_h > 0 && s->model.channels > 3)
         return ct_fail(CT_EINVAL, "program: preprocessing has 1 to 3 channels, not %" PRId64, s->model.channels);
@@ -121,6 +123,39 @@ static ct_status replace_mask(const ct_program_spec *s, ct_program *p)
     return CT_OK; /* the drawn mask is nobody's now: the dead-node pass takes it */
 }
 
+/* CTC: log-probabilities, which are also what programs without labels give. */
+static ct_status build_head(const ct_program_spec *s, ct_program *p)
+{
+    if (s->loss != CT_LOSS_CTC) return CT_OK;
+    return ct_graph_node(p->graph, CT_OP_LOG_SOFTMAX, NULL, "logp", 1, &p->logits, 1, 1, &p->logits);
+}
+
+/* nll [N] of each sample in *nll: the metric sums count infeasible samples by it. */
+static ct_status build_ctc(const ct_program_spec *s, ct_program *p, ct_val *nll)
+{
+    ct_graph *g = p->graph;
+    CT_TRY(ct_graph_input(g, "target", ct_desc2(CT_I32, s->batch, s->model.positions), &p->target));
+    ct_val in[3] = { p->logits, p->target, p->len }, outs[3]; /* loss, nll, alpha */
+    CT_TRY(ct_graph_node(g, CT_OP_CTC_LOSS, NULL, "loss", 3, in, 3, 7, outs));
+    p->loss = outs[0];
+    *nll = outs[1];
+    return CT_OK;
+}
+
+/* Best paths and, where there are labels, the edits that separate them. */
+static ct_status build_ctc_metrics(ct_program *p, ct_val nll)
+{
+    ct_graph *g = p->graph;
+    ct_val in[2] = { p->logits, p->len }, outs[2], acc;
+    CT_TRY(ct_graph_node(g, CT_OP_CTC_GREEDY, NULL, "pred", 2, in, 2, 3, outs));
+    p->pred = outs[0];
+    p->conf = outs[1];
+    if (p->loss == CT_NOVAL) return CT_OK;
+    CT_TRY(ct_graph_metrics(g, &acc));
+    ct_val sums[5] = { p->pred, p->target, p->loss, nll, acc };
+    return ct_graph_node(g, CT_OP_EDIT_SUMS, NULL, "metrics", 5, sums, 0, 0, NULL);
+}
+
 static ct_status build_loss(const ct_program_spec *s, ct_program *p)
 {
     ct_graph *g = p->graph;
@@ -157,13 +192,21 @@ static ct_status build_forward(const ct_program_spec *s, ct_program *p)
     ct_graph *g = p->graph;
     bool training = trains(p->kind);
     CT_TRY(build_input(s, training, p));
-    CT_TRY(ct_model_build(g, &s->model, p->x, training, &p->logits));
+    bool ctc = s->loss == CT_LOSS_CTC;
+    ct_val nll = CT_NOVAL;
+    if (ctc) CT_TRY(ct_graph_input(g, "len", ct_desc1(CT_I32, s->batch), &p->len));
+    CT_TRY(ct_model_build(g, &s->model, p->x, p->len, training, &p->logits));
     if (training && s->dropout_keep) CT_TRY(replace_mask(s, p));
-    if (has_labels(p->kind)) CT_TRY(build_loss(s, p));
-    CT_TRY(build_metrics(s, p));
+    CT_TRY(build_head(s, p));
+    if (has_labels(p->kind)) CT_TRY(ctc ? build_ctc(s, p, &nll) : build_loss(s, p));
+    CT_TRY(ctc ? build_ctc_metrics(p, nll) : build_metrics(s, p));
     const ct_val kept[] = { p->logits, p->loss, p->pred, p->conf };
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
         if (kept[i] != CT_NOVAL) ct_graph_keep(g, kept[i]);
+    if (training) {
+        ct_status st = ct_pass_freeze(g, s->freeze, s->freezes);
+        if (st != CT_OK) return ct_fail_context(st, "train.freeze");
+    }
     CT_TRY(ct_pass_fuse(g, NULL));
     return ct_pass_cast(g, s->compute);
 }
@@ -178,7 +221,10 @@ static ct_status build_backward(const ct_program_spec *s, ct_program *p)
     CT_TRY(ct_graph_node(g, CT_OP_LOSS_SEED, &a, "seed", 1, &state, 1, 1, &seed));
     CT_TRY(ct_autodiff(g, p->loss, seed));
     CT_TRY(ct_pass_dead(g));
-    if (s->recompute >= 0) CT_TRY(ct_pass_recompute(g, s->recompute, NULL));
+    if (s->recompute >= 0)
+        CT_TRY(ct_pass_recompute(g, s->recompute, NULL));
+    else if (!s->keep_norms)
+        CT_TRY(ct_pass_reapply(g, NULL));
     return ct_graph_node(g, CT_OP_NEXT_DRAW, NULL, "next_draw", 1, &state, 0, 0, NULL);
 }
 
@@ -302,6 +348,7 @@ ct_status ct_program_build(const ct_program_spec *spec, ct_program_kind kind, co
                          .index = CT_NOVAL,
                          .x = CT_NOVAL,
                          .target = CT_NOVAL,
+                         .len = CT_NOVAL,
                          .keep = CT_NOVAL,
                          .logits = CT_NOVAL,
                          .loss = CT_NOVAL,

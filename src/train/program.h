@@ -15,7 +15,7 @@ typedef enum ct_program_kind {
     CT_PROGRAM_PREDICT  /* forward in evaluation mode, predictions; no labels */
 } ct_program_kind;
 
-typedef enum ct_loss_kind { CT_LOSS_SOFTMAX, CT_LOSS_SOFT_MARGIN } ct_loss_kind;
+typedef enum ct_loss_kind { CT_LOSS_SOFTMAX, CT_LOSS_SOFT_MARGIN, CT_LOSS_CTC } ct_loss_kind; /* CTC goes with CT_HEAD_CTC, and only with it */
 typedef enum ct_optimizer_kind { CT_OPT_ADAMW, CT_OPT_ADAM, CT_OPT_SGD } ct_optimizer_kind;
 
 /* Recompute only if a step would not fit otherwise: ct_spec_settle() decides, ct_program_build() wants it decided. */
@@ -32,12 +32,15 @@ typedef struct ct_program_spec {
     double smoothing;
     int64_t accumulate;        /* micro-steps per update, each counting 1/accumulate; 1 also makes a group of one */
     int recompute;             /* -1 off, 0 per block, n > 0 about n segments; or CT_RECOMPUTE_AUTO */
+    bool keep_norms;           /* what batch norms give stays in memory until the backward pass instead of being computed again */
     /* optimizer */
     ct_optimizer_kind optimizer;
     ct_optim_attrs optim;      /* beta1.. max_norm, dynamic.. ; ema decay in optim.decay (0 = no EMA) */
     bool decay_norm_bias;      /* weight decay also for norm and bias parameters (PyTorch's default) */
     ct_schedule_attrs schedule;
     double loss_scale;         /* first loss scale: 1, or more for fp16 */
+    char *const *freeze;       /* [freezes] patterns of parameters that are not trained (ct_pass_freeze) */
+    size_t freezes;
     const char *dropout_keep;  /* golden files: name of an input u8 mask that replaces the drawn one; NULL = drawn */
 } ct_program_spec;
 
@@ -45,7 +48,8 @@ typedef struct ct_program {
     ct_program_kind kind;
     ct_graph *graph;
     ct_val src, index, x;          /* inputs: pixels u8 [N,Hs,Ws,C] and index i32 [N,3], or x; CT_NOVAL if not used */
-    ct_val target;                 /* input i32 [N,P] */
+    ct_val target;                 /* input i32 [N,P] or [N,L] */
+    ct_val len;                    /* input i32 [N]: valid time steps of each sample, 1 <= len <= T; CT_NOVAL unless CTC */
     ct_val keep;                   /* input u8 mask, see dropout_keep */
     ct_val logits, loss, pred, conf; /* kept outputs; CT_NOVAL if not part of the kind */
 } ct_program;
@@ -53,7 +57,10 @@ typedef struct ct_program {
 /* Which kinds carry what: STEP, MICRO_* and EVAL have target, loss, pred, conf and add to the metric sums; PREDICT
  * has pred and conf; UPDATE has nothing but its effect on the arenas. All but UPDATE have logits [N,
  * positions*classes]. pred i32 [N,P], conf [N,P], loss [1]. The images come in as src u8 [batch, src_h, src_w, C]
- * with index i32 [batch, 3] = (row of src, sample id, epoch), or as x when src_h == 0. */
+ * with index i32 [batch, 3] = (row of src, sample id, epoch), or as x when src_h == 0.
+ * CTC models: all but UPDATE have len; logits are log-probabilities [T,N,classes] with T = ct_model_steps(model.width);
+ * target i32 [N,L] holds characters 0..classes-2, -1 behind a shorter label, L = model.positions; pred i32 [N,T] and conf
+ * [N,T] are the best path's characters, -1 and 0 behind them. */
 
 /* Fills spec with defaults: AdamW 1e-3, betas .9/.999, eps 1e-8, wd 0.01, constant schedule, softmax loss, no
  * accumulation, ... */
@@ -63,7 +70,7 @@ void ct_program_defaults(ct_program_spec *spec);
  * offsets it takes, or NULL for the first program of a model, which must be STEP or MICRO_FIRST when the model is
  * trained; *layout receives the layout then. With layout_from, *layout is read: it must be what the first program
  * gave. UPDATE cannot be the first. Programs of other batch sizes are built from a spec that differs in `batch`
- * only. CT_EINVAL: a combination without meaning; CT_ECONFIG: a model that cannot be built at this size. */
+ * only, those of other widths (CTC models) from one that differs in model.width and src_w. CT_EINVAL: a combination without meaning; CT_ECONFIG: a model that cannot be built at this size. */
 ct_status ct_program_build(const ct_program_spec *spec, ct_program_kind kind, const ct_graph *layout_from,
                            ct_layout *layout, ct_program *out);
 void ct_program_free(ct_program *p); /* members; NULL is fine */

@@ -11,8 +11,9 @@
 /* JSON has no NaN: such numbers are null. */
 static json_t *scores_json(const ct_scores *s)
 {
-    json_t *o = json_pack("{s:I,s:I,s:I,s:I}", "samples", (json_int_t)s->samples, "strings", (json_int_t)s->strings,
-                          "chars", (json_int_t)s->chars, "chars_ok", (json_int_t)s->chars_ok);
+    json_t *o = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I}", "samples", (json_int_t)s->samples, "strings", (json_int_t)s->strings,
+                          "chars", (json_int_t)s->chars, "chars_ok", (json_int_t)s->chars_ok, "edits", (json_int_t)s->edits, "infeasible",
+                          (json_int_t)s->infeasible);
     if (o && json_object_set_new(o, "loss", ct_json_number(s->loss)) == 0) return o;
     json_decref(o);
     return NULL;
@@ -111,6 +112,9 @@ ct_status ct_progress_from_json(const char *text, const char *source, ct_progres
         p->best.scores.strings = get_int(best, "strings", &ok);
         p->best.scores.chars = get_int(best, "chars", &ok);
         p->best.scores.chars_ok = get_int(best, "chars_ok", &ok);
+        /* not in files of earlier versions, whose models had fixed positions */
+        p->best.scores.edits = json_object_get(best, "edits") ? get_int(best, "edits", &ok) : p->best.scores.chars - p->best.scores.chars_ok;
+        p->best.scores.infeasible = json_object_get(best, "infeasible") ? get_int(best, "infeasible", &ok) : 0;
         p->best.scores.loss = get_number(json_object_get(best, "loss"), &ok);
     }
     if (p->epoch < 0 || p->batch < 0 || p->step < 0) ok = false;

@@ -57,8 +57,9 @@ static void tiles(FILE *f, const ct_report *rep)
     if (rep->val) {
         snprintf(v, sizeof v, "%.2f %%", 100 * res->string_accuracy);
         tile(f, true, v, "strings right, validation");
-        snprintf(v, sizeof v, "%.2f %%", 100 * res->char_accuracy);
-        tile(f, true, v, "characters right, validation");
+        const bool texts = rep->detail && rep->detail->sequence;
+        snprintf(v, sizeof v, "%.2f %%", 100 * (texts ? res->cer : res->char_accuracy));
+        tile(f, true, v, texts ? "character error rate, validation" : "characters right, validation");
     }
     if (rep->test) {
         snprintf(v, sizeof v, "%.2f %%", 100 * ct_scores_strings(rep->test));
@@ -77,16 +78,21 @@ static void about_model(FILE *f, const ct_report *rep)
 {
     const ct_session *s = &rep->run->session;
     const ct_config *cfg = rep->run->cfg;
-    char t[32];
+    char t[32], place[CT_BEST_PLACE];
     fputs("<div><h3>Model and training</h3><table>\n", f);
     row(f, "model", "%s", s->spec.model.name);
     row(f, "input", "%" PRId64 " x %" PRId64 " pixels, %" PRId64 " channel%s", s->spec.model.height,
         s->spec.model.width, s->spec.model.channels, s->spec.model.channels == 1 ? "" : "s");
-    row(f, "output", "%d characters of %d", rep->run->data.positions, rep->run->data.charset.n);
+    if (s->spec.loss == CT_LOSS_CTC)
+        row(f, "output", "texts of %d characters, CTC", rep->run->data.charset.n);
+    else
+        row(f, "output", "%d characters of %d", rep->run->data.positions, rep->run->data.charset.n);
     row(f, "charset", "%s", rep->run->data.charset.utf8);
     row(f, "parameters", "%" PRId64, s->layout.params);
     row(f, "loss", "%s",
-        s->spec.loss == CT_LOSS_SOFTMAX ? "softmax cross-entropy per position" : "multi-label soft margin");
+        s->spec.loss == CT_LOSS_SOFTMAX ? "softmax cross-entropy per position"
+        : s->spec.loss == CT_LOSS_CTC   ? "CTC"
+                                        : "multi-label soft margin");
     row(f, "optimizer", "%s, lr %g, weight decay %g",
         s->spec.optimizer == CT_OPT_ADAMW  ? "AdamW"
         : s->spec.optimizer == CT_OPT_ADAM ? "Adam"
@@ -97,8 +103,7 @@ static void about_model(FILE *f, const ct_report *rep)
     row(f, "steps", "%" PRId64 " (%" PRId64 " per epoch), %.0f skipped", rep->result->steps, rep->run->steps_per_epoch,
         rep->run->state[CT_STATE_SKIPPED]);
     if (rep->run->p.best.any)
-        row(f, "best weights", "epoch %" PRId64 ", step %" PRId64 "%s", rep->run->p.best.epoch, rep->run->p.best.step,
-            rep->run->eval_ema ? " (averaged)" : "");
+        row(f, "best weights", "%s%s", ct_run_best_place(rep->run, place), rep->run->eval_ema ? " (averaged)" : "");
     if (rep->run->p.stopped_early) row(f, "ended", "early: validation no longer improved");
     size_t parts = json_array_size(rep->run->resumed);
     if (parts > 0) row(f, "resumed", "%zu time%s", parts, parts == 1 ? "" : "s");

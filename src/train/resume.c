@@ -133,25 +133,28 @@ fail:
     return s;
 }
 
-ct_status ct_run_resume(ct_run *r, bool *found)
+ct_status ct_run_look_back(ct_run *r)
 {
-    ct_safetensors *st = NULL;
-    char *path = NULL;
-    *found = false;
-    ct_status s = ct_checkpoint_newest(r->checkpoints, &st, &path);
-    if (s != CT_OK || !st) return s;
-    CT_GOTO(s, compare(r, st, path));
-    CT_GOTO(s, ct_checkpoint_restore(&r->session, st, path, &r->p));
-    if (r->p.batch > r->batches || (r->p.batch % r->accumulate != 0 && r->p.batch != r->batches)) {
-        s = ct_fail(CT_EFORMAT, "%s: position %" PRId64 " in an epoch of %" PRId64 " batches", path, r->p.batch,
-                    r->batches);
-        goto fail;
-    }
-    *found = true;
-    ct_info("resuming from %s: step %" PRId64 ", epoch %" PRId64 ", batch %" PRId64 " of %" PRId64, path, r->p.step,
-            r->p.epoch + 1, r->p.batch, r->batches);
-fail:
-    ct_safetensors_close(st);
-    ct_free(path);
-    return s;
+    CT_TRY(ct_checkpoint_newest(r->checkpoints, &r->from, &r->from_path));
+    const char *choices = r->from ? ct_safetensors_meta(r->from, "choices") : NULL;
+    if (!choices) return CT_OK;
+    ct_status st = ct_choices_parse(choices, r->from_path, &r->choices);
+    if (st == CT_OK)
+        ct_info("implementations as the run began with: %zu measured choices of its checkpoint",
+                ct_choices_count(r->choices));
+    return st;
+}
+
+ct_status ct_run_resume(ct_run *r)
+{
+    CT_TRY(compare(r, r->from, r->from_path));
+    CT_TRY(ct_checkpoint_restore(&r->session, r->from, r->from_path, &r->p));
+    if (r->p.batch > r->batches || (r->p.batch % r->accumulate != 0 && r->p.batch != r->batches))
+        return ct_fail(CT_EFORMAT, "%s: position %" PRId64 " in an epoch of %" PRId64 " batches", r->from_path,
+                       r->p.batch, r->batches);
+    ct_info("resuming from %s: step %" PRId64 ", epoch %" PRId64 ", batch %" PRId64 " of %" PRId64, r->from_path,
+            r->p.step, r->p.epoch + 1, r->p.batch, r->batches);
+    ct_safetensors_close(r->from);
+    r->from = NULL;
+    return CT_OK;
 }

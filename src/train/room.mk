@@ -3,12 +3,17 @@ include $(top_srcdir)/src/train/room_exec.mk
 libcaptrain_la_SOURCES += \
 	src/train/checkpoint.c src/train/checkpoint.h \
 	src/train/datasets.c src/train/datasets.h \
+	src/train/detail.c \
 	src/train/eval.c \
 	src/train/evaluate.c src/train/evaluate.h \
+	src/train/export.c \
 	src/train/finish.c \
+	src/train/import.c \
+	src/train/init.c src/train/init.h \
 	src/train/journal.c src/train/journal.h \
 	src/train/loop.c \
 	src/train/model_file.c \
+	src/train/name_map.c src/train/name_map.h \
 	src/train/numeric.c \
 	src/train/predict.c \
 	src/train/progress.c src/train/progress.h \
@@ -24,9 +29,10 @@ libcaptrain_la_SOURCES += \
 	src/train/signals.c src/train/signals.h \
 	src/train/track.c src/train/track.h \
 	src/train/train.c \
+	src/train/tune.c \
 	src/train/use.c src/train/use.h
 
-dist_check_SCRIPTS += tests/sh/train_kill.sh tests/sh/train_run.sh
+dist_check_SCRIPTS += tests/sh/train_ctc.sh tests/sh/train_kill.sh tests/sh/train_run.sh tests/sh/weights.sh tests/sh/tune.sh tests/sh/use_ctc.sh
 EXTRA_DIST += tests/sh/train_util.sh
 
 check_PROGRAMS += tests/check_metrics tests/check_checkpoint
@@ -34,6 +40,13 @@ tests_check_metrics_SOURCES = tests/check_metrics.c
 tests_check_metrics_LDADD = $(CT_TEST_LIBS)
 tests_check_checkpoint_SOURCES = tests/check_checkpoint.c
 tests_check_checkpoint_LDADD = $(CT_TEST_LIBS)
+check_PROGRAMS += tests/check_init
+tests_check_init_SOURCES = tests/check_init.c
+tests_check_init_LDADD = $(CT_TEST_LIBS)
+check_PROGRAMS += tests/check_datasets
+tests_check_datasets_SOURCES = tests/check_datasets.c tests/data_util.c tests/data_util.h
+tests_check_datasets_LDADD = $(CT_TEST_LIBS)
+
 check_PROGRAMS += tests/check_train
 tests_check_train_SOURCES = tests/check_train.c
 tests_check_train_LDADD = $(CT_TEST_LIBS)

@@ -28,6 +28,9 @@ typedef struct ct_run {
     FILE *log;               /* run.log */
     ct_datasets data;
     ct_session session;
+    ct_choices *choices;      /* measured implementations; NULL: none. Outlives the session */
+    ct_safetensors *from;     /* checkpoint that a resume continues, until it is restored; NULL: none */
+    char *from_path;
     ct_model_meta meta;
     ct_progress p;
     ct_journal *journal;
@@ -71,9 +74,11 @@ const char *ct_run_precision(const ct_session *s);
 void ct_run_release(ct_run *r);
 
 /* ---- resume.c ---- */
-/* Restores the newest usable checkpoint; *found says whether there was one. A configuration that would train
- * differently is CT_ECONFIG naming the keys. */
-ct_status ct_run_resume(ct_run *r, bool *found);
+/* Finds the checkpoint a resume will continue (r->from stays NULL if there is none) and takes the choices of
+ * implementations it was trained with. Before ct_run_build. */
+ct_status ct_run_look_back(ct_run *r);
+/* Restores that checkpoint. A configuration that would train differently is CT_ECONFIG naming the keys. */
+ct_status ct_run_resume(ct_run *r);
 /* The keys in which two configurations differ so that training would go on differently: "optimizer.lr (0.001 -> 0.1),
  * ..." in *list (ct_free()), NULL if there are none. */
 ct_status ct_resume_conflicts(const ct_config *old, const ct_config *now, bool same_schedule, char **list);
@@ -95,6 +100,11 @@ ct_status ct_run_zero_gradients(ct_run *r);
 /* ---- finish.c ---- */
 /* Scores the best weights, writes result.json and report.html, fills *result. */
 ct_status ct_run_finish(ct_run *r, ct_train_result *result);
+/* Sample i of a view as a picture of its true width, without the padding of its bucket. ct_image_free(). */
+ct_status ct_run_picture(const ct_view *v, int64_t i, ct_image *out);
+/* When the best weights were reached: "epoch 3, step 120", or "within epoch 1, step 7" for an evaluation in the middle of one. Gives buf. */
+#define CT_BEST_PLACE 64
+const char *ct_run_best_place(const ct_run *r, char buf[CT_BEST_PLACE]);
 
 /* ---- report.c ---- */
 typedef struct ct_report {

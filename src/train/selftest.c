@@ -1,4 +1,4 @@
-/* `captrain selftest`: operators against the reference, or a golden file. */
+/* `captrain selftest`: operators against the reference, a golden file, or a CTC file. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -6,6 +6,7 @@
 
 #include "base/env.h"
 #include "tests/harness/harness.h"
+#include "train/ctc_check.h"
 #include "train/golden.h"
 
 /* Seed of the run: the option, the environment, or 1. */
@@ -67,5 +68,6 @@ fail:
 
 ct_status ct_run_selftest(const ct_selftest_run_opts *opts, FILE *to)
 {
+    if (opts->ctc) return ct_ctc_check(opts->ctc, &opts->common, to);
     return opts->golden ? ct_golden_check(opts->golden, &opts->common, to) : check_operators(opts, to);
 }

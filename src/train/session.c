@@ -3,6 +3,7 @@
 
 #include "train/session.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,42 +22,81 @@ ct_status ct_session_begin(ct_session *s, const ct_program_spec *spec, bool trai
     return train ? ct_spec_settle(&s->spec, s->backend, opts) : CT_OK;
 }
 
-ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t accumulate, bool ema)
+ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate, bool ema)
 {
     for (size_t i = 0; i < s->units; i++) {
         ct_unit *u = &s->unit[i];
         bool micro = kind == CT_PROGRAM_MICRO_FIRST || kind == CT_PROGRAM_MICRO_NEXT;
-        if (u->kind == kind && u->batch == batch && u->ema == ema && (!micro || u->accumulate == accumulate)) return u;
+        if (u->kind == kind && u->batch == batch && u->width == width && u->ema == ema && (!micro || u->accumulate == accumulate))
+            return u;
     }
     return NULL;
 }
 
-ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t accumulate, bool ema)
+/* The specification of a unit: only CTC models have programs of several widths. */
+static ct_program_spec unit_spec(const ct_session *s, int64_t batch, int64_t width, int64_t accumulate)
 {
-    if (ct_session_find(s, kind, batch, accumulate, ema)) return CT_OK;
-    if (s->units == CT_SESSION_MAX_UNITS)
-        return ct_fail(CT_EINTERNAL, "more than %d programs in a session", CT_SESSION_MAX_UNITS);
-    ct_unit *u = &s->unit[s->units];
-    memset(u, 0, sizeof *u);
     ct_program_spec spec = s->spec;
     spec.batch = batch;
     spec.accumulate = accumulate;
+    if (spec.loss == CT_LOSS_CTC) {
+        spec.model.width = width;
+        spec.src_w = width;
+    }
+    return spec;
+}
+
+ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate, bool ema)
+{
+    if (ct_session_find(s, kind, batch, width, accumulate, ema)) return CT_OK;
+    if (s->spec.loss != CT_LOSS_CTC && width != s->spec.src_w)
+        return ct_fail(CT_EINTERNAL, "a program for images of width %" PRId64 " of a model for %" PRId64, width, s->spec.src_w);
+    CT_TRY(ct_grow(&s->unit, s->units, &s->cap_units, sizeof *s->unit, "programs of a session"));
+    ct_unit *u = &s->unit[s->units];
+    memset(u, 0, sizeof *u);
+    const ct_program_spec spec = unit_spec(s, batch, width, accumulate);
     const ct_graph *from = s->units > 0 ? s->unit[0].prog.graph : NULL;
-    ct_status st = ct_program_build(&spec, kind, from, &s->layout, &u->prog);
-    if (st != CT_OK) return st;
+    CT_TRY(ct_program_build(&spec, kind, from, &s->layout, &u->prog));
     u->kind = kind;
     u->batch = batch;
+    u->width = width;
     u->accumulate = accumulate;
     u->ema = ema;
     s->units++;
     return CT_OK;
 }
 
-ct_status ct_session_add_eval(ct_session *s, int64_t n, int64_t batch, bool ema)
+ct_status ct_session_add_eval(ct_session *s, const ct_view *view, int64_t batch, bool ema)
 {
-    if (n >= batch) CT_TRY(ct_session_add(s, CT_PROGRAM_EVAL, batch, 1, ema));
-    if (n % batch > 0) CT_TRY(ct_session_add(s, CT_PROGRAM_EVAL, n % batch, 1, ema));
-    return CT_OK;
+    const ct_loader_spec l = { .data = view->data, .index = view->index, .n = view->n, .batch = (int)batch };
+    ct_batch_shape *shape = NULL;
+    size_t n = 0;
+    CT_TRY(ct_loader_shapes(&l, &shape, &n));
+    ct_status st = CT_OK;
+    if (s->spec.loss == CT_LOSS_CTC) s->spec.model.positions = ct_dataset_label_len(view->data);
+    for (size_t i = 0; i < n && st == CT_OK; i++)
+        st = ct_session_add(s, CT_PROGRAM_EVAL, shape[i].rows, shape[i].width, 1, ema);
+    ct_free(shape);
+    return st;
+}
+
+ct_status ct_session_upload_widths(ct_session *s, ct_unit *u, const int32_t *widths, int64_t n)
+{
+    if (u->prog.len == CT_NOVAL) return CT_OK;
+    const int64_t all = ct_model_steps(&s->spec.model, u->width);
+    for (int64_t i = 0; i < u->batch; i++) {
+        int64_t steps = i < n ? ct_model_steps(&s->spec.model, widths[i]) : all;
+        s->len[i] = (int32_t)(steps < 1 ? 1 : steps > all ? all : steps);
+    }
+    return ct_plan_upload(u->plan, u->prog.len, s->len);
+}
+
+ct_status ct_session_upload(ct_session *s, ct_unit *u, const ct_batch *b)
+{
+    CT_TRY(ct_plan_upload(u->plan, u->prog.src, b->px));
+    CT_TRY(ct_plan_upload(u->plan, u->prog.index, b->index));
+    if (u->prog.target != CT_NOVAL) CT_TRY(ct_plan_upload(u->plan, u->prog.target, b->labels));
+    return ct_session_upload_widths(s, u, b->widths, b->n);
 }
 
 static int by_name(const void *a, const void *b)
@@ -104,8 +144,12 @@ ct_status ct_session_ready(ct_session *s)
     ct_arenas_needs needs = ct_program_needs(&spec, s->train);
     CT_TRY(ct_arenas_create(s->backend, &s->device_opts, &s->layout, &needs, false, &s->store));
     CT_TRY(s->backend->info(s->store->device, &s->device));
-    for (size_t i = 0; i < s->units; i++)
+    int64_t rows = 0;
+    for (size_t i = 0; i < s->units; i++) {
         CT_TRY(ct_plan_create(s->store, s->unit[i].prog.graph, s->unit[i].ema, &s->unit[i].plan));
+        if (s->unit[i].batch > rows) rows = s->unit[i].batch;
+    }
+    if (s->spec.loss == CT_LOSS_CTC && !(s->len = ct_calloc((size_t)rows, sizeof *s->len, "time steps of a batch"))) return CT_ENOMEM;
     return list_tensors(s);
 }
 
@@ -115,8 +159,10 @@ void ct_session_end(ct_session *s)
     for (size_t i = 0; i < s->units; i++) ct_plan_free(s->unit[i].plan);
     ct_arenas_free(s->store);
     for (size_t i = 0; i < s->units; i++) ct_program_free(&s->unit[i].prog);
+    ct_free(s->unit);
     ct_free(s->tensor);
     ct_free(s->host);
+    ct_free(s->len);
     memset(s, 0, sizeof *s);
 }
 

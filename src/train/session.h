@@ -1,20 +1,23 @@
 /* A session: a model on a device, with every program its verb needs. Training, evaluation and prediction stand on it.
  *
  * Order of use: ct_session_begin, ct_session_add for each program, ct_session_ready, then run. All memory is taken in
- * ct_session_ready; nothing is allocated while steps run. */
+ * ct_session_ready; nothing is allocated while steps run.
+ *
+ * CTC models take images of any width: their programs differ in batch and width, and all share the arenas. */
 #ifndef CT_TRAIN_SESSION_H
 #define CT_TRAIN_SESSION_H
 
 #include "config/config.h"
+#include "data/loader.h"
 #include "exec/exec.h"
+#include "train/datasets.h"
 #include "train/program.h"
 
-#define CT_SESSION_MAX_UNITS 16
-
-/* A program at one batch size, and its plan. */
+/* A program at one batch size and image width, and its plan. */
 typedef struct ct_unit {
     ct_program_kind kind;
     int64_t batch;      /* samples */
+    int64_t width;      /* pixels of its source images */
     int64_t accumulate; /* micro-steps per update its gradient is scaled for */
     bool ema;           /* reads the averaged weights */
     ct_program prog;
@@ -38,29 +41,39 @@ typedef struct ct_session {
     ct_device_info device;
     ct_arenas *store;
     ct_layout layout;
-    ct_unit unit[CT_SESSION_MAX_UNITS];
-    size_t units;
+    ct_unit *unit; /* [units]; moves while programs are added */
+    size_t units, cap_units;
     const ct_graph *ref_graph; /* of an EVAL or PREDICT program: parameters by name */
     ct_tensor_ref *tensor;     /* parameters and buffers, by name */
     size_t tensors;
     void *host; /* staging, as large as the largest tensor */
     size_t host_bytes;
+    int32_t *len; /* [largest batch] time steps of a batch, for the upload; NULL unless CTC */
 } ct_session;
 
 /* Starts a session. `backend` is "auto" or a name; `why` gets the reason of the choice. The strings in spec must stay
  * valid. */
 ct_status ct_session_begin(ct_session *s, const ct_program_spec *spec, bool train, const char *backend,
                            const ct_device_opts *opts, char *why, size_t why_size);
-/* Adds a program unless it is there. The first one of a training session must be STEP or MICRO_FIRST. */
-ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t accumulate, bool ema);
-/* What evaluating n samples in batches of `batch` needs: a full and a shorter last program. */
-ct_status ct_session_add_eval(ct_session *s, int64_t n, int64_t batch, bool ema);
+/* Adds a program for images `width` pixels wide (models of fixed size: spec.src_w) unless it is there. The first one of a
+ * training session must be STEP or MICRO_FIRST. */
+ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate, bool ema);
+/* What evaluating a view in batches of `batch` needs: for every width a full and a shorter last program. CTC: with as many columns of labels
+ * as the view's data set has, which must be those of programs added before. */
+ct_status ct_session_add_eval(ct_session *s, const ct_view *view, int64_t batch, bool ema);
 /* Allocates the arenas and makes the plans. */
 ct_status ct_session_ready(ct_session *s);
 void ct_session_end(ct_session *s); /* empties; NULL and a zeroed session are fine */
 
 /* NULL if it was not added. */
-ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t accumulate, bool ema);
+ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate, bool ema);
+
+/* Uploads a batch of the loader to a unit of its size: pixels, index, labels where the program has them, time steps where the
+ * model has them. */
+ct_status ct_session_upload(ct_session *s, ct_unit *u, const ct_batch *b);
+/* Uploads the time steps of a CTC unit's batch: ct_model_steps() of each true width, within 1 and what the unit's width gives. widths
+ * [n] pixels without padding, n <= unit's batch; rows behind n have all steps. Does nothing for other models. */
+ct_status ct_session_upload_widths(ct_session *s, ct_unit *u, const int32_t *widths, int64_t n);
 
 /* Copies tensor i of `arena` to or from host memory. */
 ct_status ct_session_get(ct_session *s, size_t i, ct_arena arena, void *host);

@@ -14,6 +14,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/version.h"
+#include "train/init.h"
 #include "train/run.h"
 #include "train/spec.h"
 
@@ -36,6 +37,7 @@ ct_status ct_run_configure(ct_run *r, const ct_train_opts *o)
         snprintf(number, sizeof number, "%d", o->common.threads);
         CT_GOTO(st, ct_config_set(r->cfg, "train.threads", number, "--threads"));
     }
+    if (o->tune) CT_GOTO(st, ct_config_set(r->cfg, "train.tune", o->tune, "--tune"));
 fail:
     ct_free(kept);
     return st;
@@ -115,35 +117,45 @@ ct_status ct_run_directory(ct_run *r, const ct_train_opts *o)
     return ct_checkpoint_sweep(r->checkpoints);
 }
 
-/* One program of training; a last batch of another size that cannot be built says that it is this batch. */
-static ct_status add_program(ct_run *r, ct_program_kind kind, int64_t n, int64_t group)
+/* One program of training; a short batch that cannot be built says that it is this batch. */
+static ct_status add_program(ct_run *r, ct_program_kind kind, const ct_batch_shape *b, int64_t group)
 {
-    ct_status st = ct_session_add(&r->session, kind, n, group, false);
-    if ((st != CT_EINVAL && st != CT_ECONFIG) || n == r->batch) return st;
-    return ct_fail_context(CT_ECONFIG, "the last batch of an epoch has %" PRId64 " sample%s (train.last_batch drop "
-                           "leaves it out)", n, n == 1 ? "" : "s");
+    ct_status st = ct_session_add(&r->session, kind, b->rows, b->width, group, false);
+    if ((st != CT_EINVAL && st != CT_ECONFIG) || b->rows == r->batch) return st;
+    return ct_fail_context(CT_ECONFIG, "the last batch of an epoch has %d sample%s (train.last_batch drop "
+                           "leaves it out)", b->rows, b->rows == 1 ? "" : "s");
 }
 
-/* The programs of training: a step at each batch size that occurs, or the micro-steps of full and last groups. */
+/* The micro-steps of groups of `group` batches of one shape. Which place in a group it has is known only where all batches are full and of
+ * one width. */
+static ct_status add_group(ct_run *r, const ct_batch_shape *b, int64_t group)
+{
+    CT_TRY(add_program(r, CT_PROGRAM_MICRO_FIRST, b, group));
+    return group > 1 ? add_program(r, CT_PROGRAM_MICRO_NEXT, b, group) : CT_OK;
+}
+
+/* The programs of training: for each shape of batches that occurs a step, or the micro-steps of full and last groups. */
 static ct_status add_training(ct_run *r)
 {
-    int64_t part = r->cfg->train.last_batch == CT_CFG_LAST_KEEP ? r->data.train.n % r->batch : 0;
-    bool full = r->data.train.n >= r->batch;
-    int64_t k = r->accumulate,
-            tail = r->batches % k ? r->batches % k : k; /* micro-steps in the last group of an epoch */
-    if (k == 1) {
-        if (full) CT_TRY(add_program(r, CT_PROGRAM_STEP, r->batch, 1));
-        return part ? add_program(r, CT_PROGRAM_STEP, part, 1) : CT_OK;
+    const int64_t k = r->accumulate, tail = r->batches % k; /* micro-steps in the last group of an epoch; 0: full */
+    ct_loader_spec l;
+    ct_batch_shape *shape = NULL;
+    size_t n = 0;
+    ct_status st;
+    ct_spec_loader(r->cfg, &r->data.train, &l);
+    CT_TRY(ct_loader_shapes(&l, &shape, &n));
+    for (size_t i = 0; i < n; i++) {
+        if (k == 1) {
+            CT_GOTO(st, add_program(r, CT_PROGRAM_STEP, &shape[i], 1));
+            continue;
+        }
+        if (r->batches >= k) CT_GOTO(st, add_group(r, &shape[i], k));
+        if (tail) CT_GOTO(st, add_group(r, &shape[i], tail));
     }
-    for (int64_t b = 0; b < r->batches; b++) {
-        /* which (kind, group size, batch) occur is decided by the place in the epoch; only the first and last group
-         * differ */
-        if (b >= 2 * k && b < r->batches - 2 * k) continue;
-        int64_t in_group = b % k, group = b - in_group + k <= r->batches ? k : tail;
-        int64_t n = part && b == r->batches - 1 ? part : r->batch;
-        CT_TRY(add_program(r, in_group == 0 ? CT_PROGRAM_MICRO_FIRST : CT_PROGRAM_MICRO_NEXT, n, group));
-    }
-    return add_program(r, CT_PROGRAM_UPDATE, r->batch, k);
+    st = k > 1 ? ct_session_add(&r->session, CT_PROGRAM_UPDATE, r->batch, r->session.spec.src_w, k, false) : CT_OK;
+fail:
+    ct_free(shape);
+    return st;
 }
 
 static ct_status describe_model(ct_run *r)
@@ -152,6 +164,7 @@ static ct_status describe_model(ct_run *r)
     if (!(m->config = ct_config_json(r->cfg))) return CT_ENOMEM;
     if (!(m->charset = ct_strdup(r->data.charset.utf8, "charset"))) return CT_ENOMEM;
     if (!(m->kernels = ct_session_kernels(&r->session))) return CT_ENOMEM;
+    if (r->choices && !(m->choices = ct_choices_text(r->choices))) return CT_ENOMEM;
     m->positions = r->data.positions;
     m->backend = r->session.backend->name;
     m->ema = r->eval_ema;
@@ -166,7 +179,7 @@ ct_status ct_run_build(ct_run *r)
     CT_TRY(ct_datasets_open(cfg, &r->data));
     r->batch = cfg->train.batch_size;
     r->accumulate = cfg->train.accumulate;
-    CT_TRY(ct_spec_epoch(cfg, r->data.train.n, &r->batches, &r->steps_per_epoch));
+    CT_TRY(ct_spec_epoch_of(cfg, &r->data.train, &r->batches, &r->steps_per_epoch));
     r->total_steps = cfg->train.epochs * r->steps_per_epoch;
     if (cfg->train.steps > 0 && cfg->train.steps < r->total_steps) r->total_steps = cfg->train.steps;
 
@@ -176,13 +189,16 @@ ct_status ct_run_build(ct_run *r)
     r->has_ema = spec.optim.decay > 0;
     r->eval_ema = r->has_ema && cfg->eval.ema;
     r->fp16 = spec.compute == CT_F16;
-    ct_device_opts opts = { 0, (int)cfg->train.threads, false, cfg->train.deterministic, false };
+    const ct_device_opts opts = { .threads = (int)cfg->train.threads,
+                                  .exact = cfg->train.exact,
+                                  .deterministic = cfg->train.deterministic,
+                                  .choices = r->choices };
     ct_session *s = &r->session;
     CT_TRY(ct_session_begin(s, &spec, true, cfg->train.backend, &opts, r->why, sizeof r->why));
     CT_TRY(add_training(r));
-    if (r->data.val.data) CT_TRY(ct_session_add_eval(s, r->data.val.n, r->batch, r->eval_ema));
-    if (r->data.test.data) CT_TRY(ct_session_add_eval(s, r->data.test.n, r->batch, r->eval_ema));
-    if (!r->data.val.data && !r->data.test.data) CT_TRY(ct_session_add(s, CT_PROGRAM_EVAL, 1, 1, false));
+    if (r->data.val.data) CT_TRY(ct_session_add_eval(s, &r->data.val, r->batch, r->eval_ema));
+    if (r->data.test.data) CT_TRY(ct_session_add_eval(s, &r->data.test, r->batch, r->eval_ema));
+    if (!r->data.val.data && !r->data.test.data) CT_TRY(ct_session_add(s, CT_PROGRAM_EVAL, 1, s->spec.src_w, 1, false));
     CT_TRY(ct_session_ready(s));
     r->peak_bytes = ct_session_peak(s);
     /* a device that is far away is asked rarely; on a CPU reading 200 bytes costs nothing and names a bad step exactly
@@ -204,15 +220,8 @@ ct_status ct_run_start(ct_run *r, const char *init)
     ct_session *s = &r->session;
     CT_TRY(ct_arenas_init(s->store, s->ref_graph, (uint64_t)r->cfg->train.seed));
     if (init) {
-        ct_model_file m;
-        CT_TRY(ct_model_file_open(init, &m));
-        ct_status st = ct_checkpoint_load_weights(s, m.st, init, m.prefix, false);
-        if (st == CT_OK && strcmp(m.charset.utf8, r->data.charset.utf8) != 0)
-            ct_warn("%s reads the charset '%s', this run '%s': its last layer begins with other characters", init,
-                    m.charset.utf8, r->data.charset.utf8);
-        ct_model_file_close(&m);
+        ct_status st = ct_init_weights(s, init, &r->data.charset);
         if (st != CT_OK) return ct_fail_context(st, "--init");
-        ct_info("starting from the weights of %s", init);
     }
     if (r->has_ema) CT_TRY(ct_arenas_reset_ema(s->store));
     double state[CT_STATE_COUNT];
@@ -249,15 +258,38 @@ static const char *grouped(int64_t v, char buf[32])
     return buf;
 }
 
+/* What train.freeze leaves out. */
+static void describe_frozen(const ct_session *s)
+{
+    int64_t tensors = 0, params = 0, elems = 0;
+    char a[32], b[32];
+    for (size_t i = 0; i < s->tensors; i++) {
+        const ct_tensor_ref *t = &s->tensor[i];
+        if (t->arena != CT_ARENA_PARAM) continue;
+        tensors++;
+        if (!ct_name_matches_any(s->spec.freeze, s->spec.freezes, t->name)) continue;
+        params++;
+        elems += ct_desc_numel(&t->desc);
+    }
+    if (params > 0)
+        ct_info("  frozen     %" PRId64 " of %" PRId64 " parameter tensors, %s of %s parameters (train.freeze)", params, tensors,
+                grouped(elems, a), grouped(s->layout.params, b));
+}
+
 void ct_run_describe(const ct_run *r)
 {
     const ct_session *s = &r->session;
     const ct_config *cfg = r->cfg;
     char a[32], b[32];
     ct_info("captrain %s, run directory %s", ct_version(), r->out);
-    ct_info("  model      %s, %s parameters, %" PRId64 "x%" PRId64 "x%" PRId64 " pixels -> %d x %d classes",
-            s->spec.model.name, grouped(s->layout.params, a), s->spec.model.height, s->spec.model.width,
-            s->spec.model.channels, r->data.positions, r->data.charset.n);
+    const ct_model_spec *m = &s->spec.model;
+    char reads[96];
+    if (s->spec.loss == CT_LOSS_CTC)
+        snprintf(reads, sizeof reads, "%" PRId64 " time steps of %" PRId64 " classes, labels of at most %d characters",
+                 ct_model_steps(m, m->width), m->classes, r->data.positions);
+    else snprintf(reads, sizeof reads, "%d x %d classes", r->data.positions, r->data.charset.n);
+    ct_info("  model      %s, %s parameters, %" PRId64 "x%" PRId64 "x%" PRId64 " pixels -> %s", m->name, grouped(s->layout.params, a),
+            m->height, m->width, m->channels, reads);
     ct_info("  charset    %s", r->data.charset.utf8);
     ct_info("  data       %s training samples (%s), %s for validation%s%s", grouped(r->data.train.n, a),
             ct_dataset_root(r->data.train.data), grouped(r->data.val.n, b), *cfg->data.val ? ": " : "", cfg->data.val);
@@ -272,6 +304,7 @@ void ct_run_describe(const ct_run *r)
             cfg->schedule.lr_rule == CT_CFG_LR_LINEAR ? "linear"
             : cfg->schedule.lr_rule == CT_CFG_LR_SQRT ? "sqrt"
                                                       : "none");
+    describe_frozen(s);
     ct_info("  memory     %s planned on the device", ct_bar_bytes(r->peak_bytes, a, sizeof a));
     if (ct_dataset_bad_count(r->data.train.data) > 0)
         ct_warn("%" PRId64 " samples of %s cannot be used and are left out", ct_dataset_bad_count(r->data.train.data),
@@ -284,6 +317,9 @@ void ct_run_release(ct_run *r)
     ct_loader_close(r->loader);
     ct_journal_close(r->journal);
     ct_session_end(&r->session);
+    ct_choices_free(r->choices);
+    ct_safetensors_close(r->from);
+    ct_free(r->from_path);
     ct_model_meta_free(&r->meta);
     ct_datasets_close(&r->data);
     ct_config_free(r->cfg);

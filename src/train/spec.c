@@ -158,6 +158,33 @@ static int recompute_of(ct_cfg_recompute r)
     return -1;
 }
 
+const char *ct_spec_loss_name(ct_loss_kind loss)
+{
+    static const char *const name[] = { "softmax", "soft_margin", "ctc" };
+    return name[loss];
+}
+
+/* The loss of loss.name, which must suit the model, as must the size rule. */
+static ct_status find_loss(const ct_config *cfg, ct_loss_kind *out)
+{
+    const bool ctc = ct_datasets_sequence(cfg);
+    switch (cfg->loss.name) {
+    case CT_CFG_LOSS_AUTO: *out = ctc ? CT_LOSS_CTC : CT_LOSS_SOFTMAX; break;
+    case CT_CFG_LOSS_SOFTMAX: *out = CT_LOSS_SOFTMAX; break;
+    case CT_CFG_LOSS_SOFT_MARGIN: *out = CT_LOSS_SOFT_MARGIN; break;
+    case CT_CFG_LOSS_CTC: *out = CT_LOSS_CTC; break;
+    }
+    if (ctc != (*out == CT_LOSS_CTC))
+        return ct_fail(CT_ECONFIG, "loss.name: %s does not suit model.name: %s, which %s", ct_spec_loss_name(*out), cfg->model.name,
+                       ctc ? "needs ctc" : "reads a fixed number of positions (ctc needs crnn, crnn-stacked or crnn-small)");
+    if (!ctc && cfg->data.size_rule == CT_CFG_SIZE_FIT_HEIGHT)
+        return ct_fail(CT_ECONFIG, "data.size_rule: fit_height gives images of several widths, model.name: %s reads one (resize or refuse)",
+                       cfg->model.name);
+    if (ctc && cfg->loss.label_smoothing > 0)
+        return ct_fail(CT_ECONFIG, "loss.label_smoothing: the loss ctc (model.name: %s) has none", cfg->model.name);
+    return CT_OK;
+}
+
 /* Keys of the model that would have no effect. */
 static ct_status check_model_keys(const ct_config *cfg, int64_t classes)
 {
@@ -184,12 +211,14 @@ ct_status ct_spec_from_config(const ct_config *cfg, int64_t positions, int64_t c
                        positions, classes, src_h, src_w, steps_per_epoch);
     CT_TRY(check_model_keys(cfg, classes));
     ct_program_defaults(&s);
+    CT_TRY(find_loss(cfg, &s.loss));
+    const bool ctc = s.loss == CT_LOSS_CTC;
     s.model = (ct_model_spec){ .name = cfg->model.name,
                                .height = cfg->data.height,
-                               .width = cfg->data.width,
+                               .width = ctc ? src_w : cfg->data.width,
                                .channels = cfg->data.channels,
                                .positions = positions,
-                               .classes = classes,
+                               .classes = classes + ctc, /* the blank */
                                .width_mult = cfg->model.width,
                                .hidden = cfg->model.hidden,
                                .dropout = cfg->model.dropout,
@@ -199,9 +228,10 @@ ct_status ct_spec_from_config(const ct_config *cfg, int64_t positions, int64_t c
     s.accumulate = cfg->train.accumulate;
     s.src_h = src_h;
     s.src_w = src_w;
-    s.loss = cfg->loss.name == CT_CFG_LOSS_SOFT_MARGIN ? CT_LOSS_SOFT_MARGIN : CT_LOSS_SOFTMAX;
     s.smoothing = cfg->loss.label_smoothing;
     s.recompute = recompute_of(cfg->train.recompute);
+    s.freeze = cfg->train.freeze.v;
+    s.freezes = cfg->train.freeze.n;
     fill_image(cfg, &s.image);
     fill_optimizer(cfg, &s);
     CT_TRY(set_precision(cfg->train.precision, "train.precision", &s));
@@ -220,16 +250,44 @@ ct_status ct_spec_from_config(const ct_config *cfg, int64_t positions, int64_t c
     return CT_OK;
 }
 
-ct_status ct_spec_epoch(const ct_config *cfg, int64_t n, int64_t *batches, int64_t *steps)
+static ct_status steps_of_epoch(const ct_config *cfg, int64_t n, int64_t batches, int64_t *steps)
 {
-    const int64_t batch = cfg->train.batch_size, k = cfg->train.accumulate;
-    *batches = cfg->train.last_batch == CT_CFG_LAST_DROP ? n / batch : (n + batch - 1) / batch;
-    *steps = (*batches + k - 1) / k;
-    if (*batches > 0) return CT_OK;
+    const int64_t k = cfg->train.accumulate;
+    *steps = (batches + k - 1) / k;
+    if (batches > 0) return CT_OK;
     return ct_fail(CT_ECONFIG,
                    "train.batch_size %" PRId64 " with train.last_batch drop leaves no batch of %" PRId64
                    " training samples",
-                   batch, n);
+                   cfg->train.batch_size, n);
+}
+
+ct_status ct_spec_epoch(const ct_config *cfg, int64_t n, int64_t *batches, int64_t *steps)
+{
+    const int64_t batch = cfg->train.batch_size;
+    *batches = cfg->train.last_batch == CT_CFG_LAST_DROP ? n / batch : (n + batch - 1) / batch;
+    return steps_of_epoch(cfg, n, *batches, steps);
+}
+
+ct_status ct_spec_epoch_of(const ct_config *cfg, const ct_view *train, int64_t *batches, int64_t *steps)
+{
+    ct_loader_spec l;
+    ct_spec_loader(cfg, train, &l);
+    *batches = ct_loader_count(&l);
+    return steps_of_epoch(cfg, train->n, *batches, steps);
+}
+
+void ct_spec_loader(const ct_config *cfg, const ct_view *train, ct_loader_spec *out)
+{
+    memset(out, 0, sizeof *out);
+    out->data = train->data;
+    out->index = train->index;
+    out->n = train->n;
+    out->batch = (int)cfg->train.batch_size;
+    out->shuffle = true;
+    out->drop_last = cfg->train.last_batch == CT_CFG_LAST_DROP;
+    out->seed = (uint64_t)cfg->train.seed;
+    out->workers = (int)cfg->train.workers;
+    out->epochs = -1;
 }
 
 ct_status ct_spec_from_model(const char *model, int64_t batch, const char *precision, ct_program_spec *out)
@@ -246,6 +304,7 @@ ct_status ct_spec_from_model(const char *model, int64_t batch, const char *preci
     const ct_model_info *m = ct_model_find(model);
     if (!m) return CT_ECONFIG;
     s.model.name = m->name; /* outlives the caller's string */
+    if (m->head == CT_HEAD_CTC) s.loss = CT_LOSS_CTC;
     if (batch < 0 || batch > CT_MAX_BATCH)
         return ct_fail(CT_ECONFIG, "batch: must be between 1 and %d (got %" PRId64 ")", CT_MAX_BATCH, batch);
     if (batch > 0) s.batch = batch;

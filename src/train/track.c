@@ -13,13 +13,23 @@ ct_scores ct_scores_from_sums(const double *sums)
     s.strings = (int64_t)sums[CT_METRIC_STRINGS];
     s.chars = (int64_t)sums[CT_METRIC_CHARS];
     s.chars_ok = (int64_t)sums[CT_METRIC_CHARS_OK];
+    /* metric_sums leaves EDITS alone; where edit_sums counts none, every character is right */
+    s.edits = (int64_t)sums[CT_METRIC_EDITS];
+    if (s.edits < s.chars - s.chars_ok) s.edits = s.chars - s.chars_ok;
+    s.infeasible = (int64_t)sums[CT_METRIC_INFEASIBLE];
     s.loss = s.samples > 0 ? sums[CT_METRIC_LOSS_SUM] / (double)s.samples : NAN;
     return s;
 }
 
 double ct_scores_strings(const ct_scores *s) { return s->samples > 0 ? (double)s->strings / (double)s->samples : -1; }
 
-double ct_scores_chars(const ct_scores *s) { return s->chars > 0 ? (double)s->chars_ok / (double)s->chars : -1; }
+double ct_scores_cer(const ct_scores *s) { return s->chars > 0 ? (double)s->edits / (double)s->chars : -1; }
+
+double ct_scores_chars(const ct_scores *s)
+{
+    if (s->chars <= 0) return -1;
+    return s->edits < s->chars ? (double)(s->chars - s->edits) / (double)s->chars : 0;
+}
 
 double ct_scores_value(const ct_scores *s, ct_cfg_select_by by)
 {
@@ -28,13 +38,17 @@ double ct_scores_value(const ct_scores *s, ct_cfg_select_by by)
         return ct_scores_chars(s);
     case CT_CFG_SELECT_LOSS:
         return s->loss;
+    case CT_CFG_SELECT_CER: return ct_scores_cer(s);
     default:
         return ct_scores_strings(s);
     }
 }
 
 /* How much better a is than b; positive is better. */
-static double gain(ct_cfg_select_by by, double a, double b) { return by == CT_CFG_SELECT_LOSS ? b - a : a - b; }
+static double gain(ct_cfg_select_by by, double a, double b)
+{
+    return by == CT_CFG_SELECT_LOSS || by == CT_CFG_SELECT_CER ? b - a : a - b;
+}
 
 bool ct_best_update(ct_best *best, ct_cfg_select_by by, const ct_scores *s, int64_t epoch, int64_t step)
 {

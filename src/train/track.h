@@ -12,15 +12,20 @@
 /* What one pass over a data set gave. */
 typedef struct ct_scores {
     int64_t samples, strings; /* samples scored; with every character right */
-    int64_t chars, chars_ok;  /* characters scored; right */
+    int64_t chars, chars_ok;  /* characters of the labels; right. Texts of any length: characters less edits, at least 0
+                                 per sample */
     double loss;              /* mean over the samples; NaN when one was NaN */
+    int64_t edits;            /* insertions, deletions, substitutions; with fixed positions the wrong characters */
+    int64_t infeasible;       /* CTC: samples whose label does not fit into their time steps */
 } ct_scores;
 
 /* From metric accumulators f64[CT_METRIC_COUNT] (ops/ops.h). */
 ct_scores ct_scores_from_sums(const double *sums);
 double ct_scores_strings(const ct_scores *s); /* share 0..1; -1 when nothing was scored */
-double ct_scores_chars(const ct_scores *s);   /* share 0..1; -1 when nothing was scored */
-/* The number select_by asks for: an accuracy 0..1, or the loss. */
+double ct_scores_cer(const ct_scores *s);     /* character error rate, edits / characters: 0 or more, above 1 with many
+                                                 insertions; -1 as above */
+double ct_scores_chars(const ct_scores *s);   /* 1 - character error rate, at least 0; -1 as above */
+/* The number select_by asks for: an accuracy 0..1, the character error rate, or the loss. */
 double ct_scores_value(const ct_scores *s, ct_cfg_select_by by);
 
 /* The best weights so far. */

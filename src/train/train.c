@@ -20,6 +20,15 @@ static ct_status write_config(const ct_run *r)
     return st;
 }
 
+static ct_status write_choices(const ct_run *r)
+{
+    if (!r->choices) return CT_OK;
+    char *path = ct_path_join(r->out, "choices.json");
+    ct_status st = path ? ct_choices_write(r->choices, path) : CT_ENOMEM;
+    ct_free(path);
+    return st;
+}
+
 /* Steps of the "resume" events in metrics.jsonl. */
 static ct_status gather_resumes(void *user, const char *event, const json_t *line)
 {
@@ -49,16 +58,21 @@ static ct_status open_journal(ct_run *r, bool resumed)
 
 static ct_status train(ct_run *r, const ct_train_opts *o, ct_train_result *res)
 {
-    bool resumed = false;
     CT_TRY(ct_run_configure(r, o));
     CT_TRY(ct_run_directory(r, o));
     snprintf(res->out, sizeof res->out, "%s", r->out);
+    if (o->resume) CT_TRY(ct_run_look_back(r));
+    bool resumed = r->from != NULL;
+    if (!resumed && *r->cfg->train.tune) CT_TRY(ct_choices_read(r->cfg->train.tune, &r->choices));
+    if (!resumed && r->choices)
+        ct_info("implementations: %zu measured choices from %s", ct_choices_count(r->choices), r->cfg->train.tune);
     CT_TRY(ct_run_build(r));
-    if (o->resume) CT_TRY(ct_run_resume(r, &resumed));
+    if (resumed) CT_TRY(ct_run_resume(r));
     if (o->resume && !resumed) ct_info("no checkpoint in %s: starting anew", r->checkpoints);
     if (!resumed) CT_TRY(ct_run_start(r, o->init));
     else if (o->init) ct_info("--init %s is not used: the run goes on from its own weights", o->init);
     CT_TRY(write_config(r));
+    CT_TRY(write_choices(r));
     CT_TRY(ct_mkdir_p(r->checkpoints));
     CT_TRY(open_journal(r, resumed));
     r->part_started = ct_now() - r->p.seconds;
@@ -76,7 +90,7 @@ ct_status ct_run_train(const ct_train_opts *opts, ct_train_result *result)
     ct_run r;
     memset(&r, 0, sizeof r);
     memset(result, 0, sizeof *result);
-    result->string_accuracy = result->char_accuracy = -1;
+    result->string_accuracy = result->char_accuracy = result->cer = -1;
     ct_signals_begin();
     ct_status st = train(&r, opts, result);
     if (st == CT_ESIGNAL) result->signal = ct_stop_signal;

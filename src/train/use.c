@@ -20,7 +20,9 @@ ct_status ct_model_use_begin(ct_model_use *use, const char *path, const ct_commo
     CT_TRY(ct_spec_from_config(cfg, use->file.positions, use->file.charset.n, (int)cfg->data.height,
                                (int)cfg->data.width, 1, &spec));
     spec.accumulate = 1;
-    ct_device_opts opts = { 0, common->threads, false, cfg->train.deterministic, false };
+    const ct_device_opts opts = { .threads = common->threads,
+                                  .exact = cfg->train.exact,
+                                  .deterministic = cfg->train.deterministic };
     /* Where the model was trained says nothing about where it is used: train.backend of the file does not count. */
     const char *backend = common->backend ? cfg->train.backend : "auto";
     CT_TRY(ct_session_begin(&use->session, &spec, false, backend, &opts, why, sizeof why));

@@ -6,10 +6,10 @@
 expect 0 "$captrain" --version
 prints '^captrain [0-9]'
 expect 0 "$captrain" --help
-for verb in train eval predict gen check plan bench selftest doctor help; do
+for verb in train eval predict gen check import-torch export plan bench tune selftest doctor help; do
     prints "^  $verb "
 done
-for verb in train eval predict gen check plan bench selftest doctor help; do
+for verb in train eval predict gen check import-torch export plan bench tune selftest doctor help; do
     expect 0 "$captrain" "$verb" --help
     prints "^captrain $verb"
     expect 0 "$captrain" --help "$verb"
@@ -48,6 +48,10 @@ expect 2 "$captrain" bench textcnn-small --backend nonsense
 says 'nonsense'
 expect 2 "$captrain" --backend cuda bench textcnn-small
 says 'cuda'
+expect 2 "$captrain" gen text --out "$work/x" --backend cpu
+says 'means nothing here'
+expect 2 "$captrain" check "$work" --backend cpu
+says 'backend needs --config'
 expect 0 "$captrain" doctor
 prints 'backend cpu'
 prints 'backend cuda.*not available'
@@ -70,7 +74,7 @@ fi
 
 # --- gen: count, names, pure function of the seed, no overwriting ---
 expect 0 "$captrain" gen text --style list
-prints '^plain$'
+prints '^plain '
 expect 0 "$captrain" gen text --out "$work/a" --count 12 --seed 5
 checks=$((checks + 1))
 [ "$(find "$work/a" -name '*.png' | wc -l)" -eq 12 ] || fail "gen did not write 12 files"
