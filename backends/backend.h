@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "ops/ops.h"
 
-#define CT_BACKEND_ABI 1
+#define CT_BACKEND_ABI 2
 
 typedef struct ct_device ct_device;   /* opened device; the backend's own struct */
 typedef struct ct_stream ct_stream;   /* ordered queue of work on a device */
@@ -29,6 +29,7 @@ typedef struct ct_device_opts {
     bool exact;         /* only implementations with CT_IMPL_EXACT or better */
     bool deterministic; /* same bits for any number of threads */
     bool reference;     /* only implementations with CT_IMPL_REFERENCE */
+    bool eager;         /* steps are never captured: every call is queued anew each time */
     const struct ct_choices *choices; /* dispatch: implementations measured to be fastest, by call (exec/exec.h); NULL: the table's
                                          order decides. Not for backends */
 } ct_device_opts;

@@ -149,6 +149,7 @@ typedef struct ct_cfg_train {
     ct_cfg_recompute recompute;
     bool deterministic;
     bool exact;
+    bool graph;
     char *tune;
     int64_t threads;           /* compute threads; 0 = all cores the process may use */
     char *backend;             /* auto, cpu, cuda */

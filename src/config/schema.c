@@ -242,6 +242,9 @@ static const ct_config_row rows[] = {
       .doc = "Only algorithms that give the same bits in every run." },
     { BOOL(train.exact, "false"), .unit = "", .reader = "trainer",
       .doc = "Only algorithms that do not trade accuracy for speed: no Winograd convolution." },
+    { BOOL(train.graph, "true"), .unit = "", .reader = "trainer",
+      .doc = "Where the backend can, a step is recorded once and replayed as one piece; false queues every call anew. Results are the "
+             "same bits." },
     { PATH(train.tune, ""), .unit = "", .reader = "trainer",
       .doc = "File of implementations that `captrain tune` measured to be fastest here; empty: chosen by shape and "
              "processor. Stored in the run, which is resumed with them. --tune is the same." },

@@ -129,7 +129,9 @@ ct_status ct_plan_create(ct_arenas *s, ct_graph *g, bool ema, ct_plan **out);
 void ct_plan_free(ct_plan *p); /* NULL is fine */
 /* Copies host memory into an input value (ct_desc_bytes of it). */
 ct_status ct_plan_upload(ct_plan *p, ct_val input, const void *host);
-/* Runs every call once, in order. A failure names the node. Returns when the work is queued; ct_plan_download waits. */
+/* Runs every call once, in order. A failure names the node. Returns when the work is queued; ct_plan_download waits. Where the backend
+ * can capture, the third run records the calls and from then on they are replayed as one piece, unless the store was made with
+ * `eager` or timing is on. */
 ct_status ct_plan_run(ct_plan *p);
 /* Nodes [first, end) of it, for looking between two of them: ct_plan_download reads any value that is alive there, ct_plan_patch
  * overwrites one (host memory of ct_desc_bytes). */

@@ -7,6 +7,9 @@
 #include "base/log.h"
 #include "exec/internal.h"
 
+/* Whole runs before one is recorded: libraries load kernels and set themselves up at the first. */
+enum { WARM_RUNS = 2 };
+
 struct ct_plan {
     ct_arenas *store;
     ct_graph *graph;
@@ -20,6 +23,8 @@ struct ct_plan {
     void **scratch;     /* [nnodes] addresses; NULL if none */
     ct_memplan mem;
     ct_plan_stats stats;
+    ct_capture *captured; /* the whole plan, recorded; NULL: not yet, or not with this backend */
+    int runs;             /* whole ones since the calls were bound, up to WARM_RUNS */
     bool timing;
     double *seconds; /* [nnodes] */
 };
@@ -56,8 +61,18 @@ static void *address(const ct_plan *p, ct_val v)
     return base && root->offset >= 0 ? base + root->offset : NULL;
 }
 
+/* What was recorded holds addresses. */
+static void forget_capture(ct_plan *p)
+{
+    const ct_arenas *s = p->store;
+    if (p->captured) s->backend->capture_destroy(s->device, p->captured);
+    p->captured = NULL;
+    p->runs = 0;
+}
+
 void ct_plan_bind(ct_plan *p)
 {
+    forget_capture(p);
     char *act = p->store->base[CT_ARENA_ACT];
     for (size_t i = 0; i < p->nnodes; i++) {
         const ct_node *n = &p->graph->nodes[i];
@@ -180,6 +195,7 @@ fail:
 void ct_plan_free(ct_plan *p)
 {
     if (!p) return;
+    if (p->store) forget_capture(p);
     if (p->listed) {
         ct_plan **link = &p->store->plans;
         while (*link && *link != p) link = &(*link)->next;
@@ -241,9 +257,37 @@ ct_status ct_plan_run_nodes(ct_plan *p, size_t first, size_t end)
     return CT_OK;
 }
 
+/* Records one run: the calls are queued into the capture instead of the stream. */
+static ct_status capture(ct_plan *p)
+{
+    const ct_arenas *s = p->store;
+    ct_capture *c = NULL;
+    CT_TRY(s->backend->capture_begin(s->device, s->stream));
+    ct_status st = ct_plan_run_nodes(p, 0, p->nnodes);
+    if (st != CT_OK) { /* the stream must leave the capture in any case; the message to keep is the node's */
+        char *message = ct_strdup(ct_error_message(), "a message");
+        if (s->backend->capture_end(s->device, s->stream, &c) == CT_OK) s->backend->capture_destroy(s->device, c);
+        if (message) ct_fail(st, "%s", message);
+        ct_free(message);
+        return ct_fail_context(st, "capturing a step");
+    }
+    CT_TRY(s->backend->capture_end(s->device, s->stream, &c));
+    p->captured = c;
+    ct_log_topic_line(CT_TOPIC_PLAN, "plan of %zu nodes captured", p->nnodes);
+    return CT_OK;
+}
+
 ct_status ct_plan_run(ct_plan *p)
 {
-    return ct_plan_run_nodes(p, 0, p->nnodes);
+    const ct_arenas *s = p->store;
+    bool captures = s->backend->capture_begin && !s->opts.eager && !p->timing;
+    if (!captures || (!p->captured && p->runs < WARM_RUNS)) {
+        if (p->runs < WARM_RUNS) p->runs++;
+        return ct_plan_run_nodes(p, 0, p->nnodes);
+    }
+    CT_TRY(check_memory(p));
+    if (!p->captured) CT_TRY(capture(p));
+    return s->backend->capture_replay(s->device, s->stream, p->captured);
 }
 
 ct_status ct_plan_download(ct_plan *p, ct_val v, void *host)

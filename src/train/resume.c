@@ -24,6 +24,7 @@ static const char *const harmless[] = {
     "train.steps",
     "train.workers",
     "train.threads",
+    "train.graph",
     "train.backend",
     "train.recompute",
     "train.nan_policy",

@@ -191,6 +191,7 @@ ct_status ct_run_build(ct_run *r)
     r->fp16 = spec.compute == CT_F16;
     const ct_device_opts opts = { .threads = (int)cfg->train.threads,
                                   .exact = cfg->train.exact,
+                                  .eager = !cfg->train.graph,
                                   .deterministic = cfg->train.deterministic,
                                   .choices = r->choices };
     ct_session *s = &r->session;

@@ -22,6 +22,7 @@ ct_status ct_model_use_begin(ct_model_use *use, const char *path, const ct_commo
     spec.accumulate = 1;
     const ct_device_opts opts = { .threads = common->threads,
                                   .exact = cfg->train.exact,
+                                  .eager = !cfg->train.graph,
                                   .deterministic = cfg->train.deterministic };
     /* Where the model was trained says nothing about where it is used: train.backend of the file does not count. */
     const char *backend = common->backend ? cfg->train.backend : "auto";
