@@ -210,15 +210,15 @@ ct_status ct_layer_dropout(ct_graph *g, const char *name, ct_val x, double p, ui
 }
 
 /* The four parameters of one layer and direction: w_ih [4H,I], w_hh [4H,H], b_ih [4H], b_hh [4H]. */
-static ct_status lstm_params(ct_graph *g, const char *name, const char *tail, const ct_desc *x, int64_t hidden,
-                             ct_val p[4])
+static ct_status lstm_params(ct_graph *g, const char *name, const char *tail, ct_val x, int64_t hidden, ct_val p[4])
 {
     static const char *const kind[4] = { "weight_ih", "weight_hh", "bias_ih", "bias_hh" };
     const ct_init init = { CT_INIT_UNIFORM, 1 / sqrt((double)hidden) };
+    const ct_desc from = *ct_graph_desc(g, x); /* parameters make the graph's values move */
     for (int i = 0; i < 4; i++) {
         char part[32];
-        int64_t in = i == 0 ? x->dim[x->ndim - 1] : hidden;
-        ct_desc d = i < 2 ? ct_desc2(x->dtype, 4 * hidden, in) : ct_desc1(x->dtype, 4 * hidden);
+        int64_t in = i == 0 ? from.dim[from.ndim - 1] : hidden;
+        ct_desc d = i < 2 ? ct_desc2(from.dtype, 4 * hidden, in) : ct_desc1(from.dtype, 4 * hidden);
         snprintf(part, sizeof part, "%s_%s", kind[i], tail);
         CT_TRY(add_param(g, name, part, d, init, i < 2, &p[i]));
     }
@@ -234,7 +234,7 @@ static ct_status lstm_layer(ct_graph *g, const char *name, int layer, ct_val x, 
     for (int d = 0; d < directions; d++) {
         ct_val p[4];
         snprintf(tail, sizeof tail, "l%d%s", layer, d ? "_reverse" : "");
-        CT_TRY(lstm_params(g, name, tail, ct_graph_desc(g, x), hidden, p));
+        CT_TRY(lstm_params(g, name, tail, x, hidden, p));
         const ct_val from[3] = { x, p[0], p[2] };
         snprintf(tail, sizeof tail, "l%d.ih%s", layer, d ? "_reverse" : "");
         CT_TRY(part_name(node, name, tail));
