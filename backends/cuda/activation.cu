@@ -72,7 +72,7 @@ template <typename T, int KIND> __global__ void backward(const T *dy, const T *s
     }
 }
 
-/* Calls F<T, KIND>::go for the kind in the attributes. */
+/* Runs what follows with KIND a constant: the kind in the attributes. */
 #define BY_KIND(kind, ...)                                                    \
     switch ((ct_act_kind)(kind)) {                                            \
     case CT_ACT_RELU: { enum { KIND = CT_ACT_RELU }; __VA_ARGS__ } break;     \

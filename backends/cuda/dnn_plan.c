@@ -236,7 +236,6 @@ static bool search(building *b, const ct_dnn_target *t, cudnnBackendDescriptor_t
         out->tried++;
         if (!notes_of(config[i], &notes, &out->engine) || !allowed(notes, type, opts)) continue;
         found = finalise(t, config[i], out);
-        out->tensor_core = (notes & 1u << CUDNN_NUMERICAL_NOTE_TENSOR_CORE) != 0;
     }
     for (int i = 0; i < MAX_CONFIGS; i++)
         if (config[i]) (void)cudnnBackendDestroyDescriptor(config[i]);

@@ -18,7 +18,6 @@ typedef struct ct_dnn_plan {
     cudnnBackendDescriptor_t plan; /* owned */
     int64_t workspace;             /* bytes */
     int64_t engine;                /* cuDNN's number of the engine */
-    bool tensor_core;              /* its numerical notes say so */
     int tried;                     /* configurations looked at before this one */
 } ct_dnn_plan;
 
