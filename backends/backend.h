@@ -16,12 +16,13 @@
 #include "base/status.h"
 #include "ops/ops.h"
 
-#define CT_BACKEND_ABI 2
+#define CT_BACKEND_ABI 3
 
 typedef struct ct_device ct_device;   /* opened device; the backend's own struct */
 typedef struct ct_stream ct_stream;   /* ordered queue of work on a device */
 typedef struct ct_event ct_event;
 typedef struct ct_capture ct_capture; /* recorded work that can be replayed */
+typedef struct ct_comm ct_comm;       /* one device's end of a group of devices */
 
 typedef struct ct_device_opts {
     int index;          /* device number */
@@ -67,6 +68,44 @@ typedef struct ct_impl {
     ct_status (*run)(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch);
 } ct_impl;
 
+/* How an implementation really computes a call, for the precision receipt. Strings are static or live as long as the device. */
+typedef struct ct_receipt {
+    const char *math;     /* what factors are rounded to before they are multiplied: "f64", "fp32", "tf32", "bf16", "fp16" */
+    const char *sums;     /* what sums are kept in: "f64", "fp32" */
+    bool tensor_cores;    /* products are formed by matrix units */
+    char engine[96];      /* the library's own name of what runs: "cuDNN engine 38 (k2=4)"; "" for kernels of ours */
+} ct_receipt;
+
+enum { CT_VARIANT_NAME = 96 }; /* bytes of the name of a variant, with its end */
+
+/* What a device tells about itself while it works; NAN or -1 where it does not say. */
+typedef struct ct_telemetry {
+    char name[128], bus[32];      /* "NVIDIA H200", PCI bus id "00000000:18:00.0" */
+    double power, power_limit;    /* W */
+    double energy;                /* J since the driver was loaded */
+    double busy, memory_busy;     /* share of the last sampling period, 0..1, that a kernel ran, that memory was read or written */
+    double temperature;           /* degrees Celsius */
+    double clock, clock_max;      /* of the multiprocessors, MHz */
+    double memory_clock;          /* MHz */
+    double memory_used, memory_total; /* bytes, of all processes */
+    char throttle[160];           /* why clocks are held down: "power cap, thermal (software)"; "" if they are not */
+} ct_telemetry;
+
+enum { CT_COMM_ID = 128 }; /* bytes that name a group: made by one member, carried to the others by the launcher */
+
+/* Groups of devices. Calls queue work in a stream, in the same order on every member; none waits for the device. */
+typedef struct ct_comm_ops {
+    ct_status (*id)(unsigned char id[CT_COMM_ID]);
+    /* Joins; returns when all members have, or with CT_EBACKEND when `deadline` seconds are over, naming the members' count. */
+    ct_status (*create)(ct_device *dev, const unsigned char id[CT_COMM_ID], int rank, int size, double deadline, ct_comm **out);
+    ct_status (*all_reduce_sum)(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type); /* n elements, in place */
+    ct_status (*all_reduce_max)(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type); /* found_inf: one's is everyone's */
+    ct_status (*broadcast)(ct_comm *c, ct_stream *s, void *buf, int64_t bytes, int root);
+    ct_status (*check)(ct_comm *c);   /* a failure that has shown since: CT_EBACKEND with its text */
+    void (*abort)(ct_comm *c);        /* gives up work that waits for members which are gone */
+    void (*destroy)(ct_comm *c);      /* NULL is fine */
+} ct_comm_ops;
+
 typedef struct ct_backend {
     uint32_t abi;   /* CT_BACKEND_ABI */
     uint32_t size;  /* sizeof(ct_backend) */
@@ -101,6 +140,26 @@ typedef struct ct_backend {
     ct_status (*capture_end)(ct_device *dev, ct_stream *s, ct_capture **out);
     ct_status (*capture_replay)(ct_device *dev, ct_stream *s, ct_capture *c);
     void (*capture_destroy)(ct_device *dev, ct_capture *c);
+
+    /* ---- optional from here to the implementations: NULL where there is nothing to do or to tell ---- */
+
+    /* Host memory that copies to and from the device need not stage. NULL: any memory will do. */
+    ct_status (*host_alloc)(ct_device *dev, size_t bytes, const char *what, void **out);
+    void (*host_free)(ct_device *dev, void *p);
+    /* Time between two recorded events that are done. */
+    ct_status (*event_seconds)(ct_device *dev, ct_event *from, ct_event *to, double *seconds);
+    /* How `impl`, which accepted it, computes a call. NULL: as the type of its operands says, without matrix units. */
+    ct_status (*receipt)(const ct_device *dev, const ct_impl *impl, const ct_call *call, ct_receipt *out);
+    /* Ways in which `impl` can compute a call, best guess first: names into names[max], their number returned (0: one way only).
+     * prefer() makes one of them what accept() and run() of this call mean from then on; NULL the backend's own choice. A name that is
+     * unknown or cannot run here: CT_EUNSUPPORTED. */
+    int (*variants)(ct_device *dev, const ct_impl *impl, const ct_call *call, char names[][CT_VARIANT_NAME], int max);
+    ct_status (*prefer)(ct_device *dev, const ct_impl *impl, const ct_call *call, const char *variant);
+    /* State of device number `index`, which need not be open. */
+    ct_status (*telemetry)(int index, ct_telemetry *out);
+    /* Who holds the memory of device number `index`: "2.1 GB by process 4711 (python3), ..."; "" if that cannot be known. */
+    void (*memory_holders)(int index, char *buf, size_t size);
+    const ct_comm_ops *comm; /* NULL: this backend has groups of one only */
 
     /* Implementations, grouped by operator in catalogue order, best first, reference (if any) last. */
     const ct_impl *impls;

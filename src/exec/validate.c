@@ -38,6 +38,13 @@ static ct_status check_members(const ct_backend *b)
     if (capture != 0 && capture != 4)
         return ct_fail(CT_EBACKEND, "backend %s: %d of the 4 capture members are given; all or none must be", b->name,
                        capture);
+    if ((b->host_alloc != NULL) != (b->host_free != NULL))
+        return ct_fail(CT_EBACKEND, "backend %s: of host_alloc and host_free one is NULL", b->name);
+    if ((b->variants != NULL) != (b->prefer != NULL))
+        return ct_fail(CT_EBACKEND, "backend %s: of variants and prefer one is NULL", b->name);
+    const ct_comm_ops *c = b->comm;
+    if (c && !(c->id && c->create && c->all_reduce_sum && c->all_reduce_max && c->broadcast && c->check && c->abort && c->destroy))
+        return ct_fail(CT_EBACKEND, "backend %s: a member of its groups' table is NULL", b->name);
     return CT_OK;
 }
 
