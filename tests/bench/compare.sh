@@ -59,20 +59,6 @@ results=$work_results/$model-$batch.txt
 # A kernel set pinned in the environment would slow all of them down.
 unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 
-cat > "$work/child.py" << 'PYTHON'
-import os, sys, time
-out, err = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_TRUNC), os.open(sys.argv[2], os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-start = time.monotonic()
-pid = os.fork()
-if pid == 0:
-    os.dup2(out, 1)
-    os.dup2(err, 2)
-    os.execvp("/bin/sh", ["sh", "-c", "exec " + sys.argv[3]])
-_, status, usage = os.wait4(pid, 0)
-print("%.6f %d" % (time.monotonic() - start, usage.ru_maxrss))
-sys.exit(os.waitstatus_to_exitcode(status) != 0)
-PYTHON
-
 # The number behind "$1" in the JSON of file $2.
 field() {
     sed -n "s/.*\"$1\": *\([0-9.eE+-]*\).*/\1/p" "$2" | tail -n 1
@@ -81,7 +67,7 @@ field() {
 # once THREADS STEPS COMMAND: runs it; sets wall (s), rss (kB) and ms (per step, as the program itself says).
 once() {
     line=$(printf '%s\n' "$3" | sed -e "s/{model}/$model/g" -e "s/{batch}/$batch/g" -e "s/{threads}/$1/g" -e "s/{steps}/$2/g")
-    if ! measured=$(python3 "$work/child.py" "$work/out" "$work/err" "$line"); then
+    if ! measured=$(python3 "$(dirname "$0")/child.py" "$work/out" "$work/err" "$line"); then
         echo "$0: failed: $line" >&2
         tail -n 20 "$work/err" >&2
         exit 1
