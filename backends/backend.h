@@ -31,6 +31,7 @@ typedef struct ct_device_opts {
     bool deterministic; /* same bits for any number of threads */
     bool reference;     /* only implementations with CT_IMPL_REFERENCE */
     bool eager;         /* steps are never captured: every call is queued anew each time */
+    bool tf32;          /* factors of f32 products may be rounded to tf32; otherwise they never are */
     const struct ct_choices *choices; /* dispatch: implementations measured to be fastest, by call (exec/exec.h); NULL: the table's
                                          order decides. Not for backends */
 } ct_device_opts;
@@ -38,6 +39,7 @@ typedef struct ct_device_opts {
 typedef struct ct_device_info {
     char name[128];         /* "AMD EPYC 9654", "NVIDIA H200" */
     char detail[512];       /* one line: features, kernel sets, library versions */
+    char precisions[128];   /* one line: what it computes in, and whether with matrix units; "" if it does not say */
     char warning[192];      /* what costs speed here and how to undo it; "" if nothing does */
     int threads;            /* CPU: threads in use */
     uint64_t memory_total;  /* bytes */
@@ -73,6 +75,7 @@ typedef struct ct_receipt {
     const char *math;     /* what factors are rounded to before they are multiplied: "f64", "fp32", "tf32", "bf16", "fp16" */
     const char *sums;     /* what sums are kept in: "f64", "fp32" */
     bool tensor_cores;    /* products are formed by matrix units */
+    bool has_cores;       /* the device has matrix units for these operands, used or not */
     char engine[96];      /* the library's own name of what runs: "cuDNN engine 38 (k2=4)"; "" for kernels of ours */
 } ct_receipt;
 
@@ -148,7 +151,8 @@ typedef struct ct_backend {
     void (*host_free)(ct_device *dev, void *p);
     /* Time between two recorded events that are done. */
     ct_status (*event_seconds)(ct_device *dev, ct_event *from, ct_event *to, double *seconds);
-    /* How `impl`, which accepted it, computes a call. NULL: as the type of its operands says, without matrix units. */
+    /* How `impl`, which accepted it, computes a call. NULL: references, and others whose
+     * first floating operand is f64, in f64, all else in fp32; without matrix units. */
     ct_status (*receipt)(const ct_device *dev, const ct_impl *impl, const ct_call *call, ct_receipt *out);
     /* Ways in which `impl` can compute a call, best guess first: names into names[max], their number returned (0: one way only).
      * prefer() makes one of them what accept() and run() of this call mean from then on; NULL the backend's own choice. A name that is
@@ -160,6 +164,9 @@ typedef struct ct_backend {
     /* Who holds the memory of device number `index`: "2.1 GB by process 4711 (python3), ..."; "" if that cannot be known. */
     void (*memory_holders)(int index, char *buf, size_t size);
     const ct_comm_ops *comm; /* NULL: this backend has groups of one only */
+    /* What the number of channels that a convolution reads should be a multiple of, on device number opts->index (which need not be
+     * open) and in storage type `type`: the images' channels are padded to that. NULL: 1. */
+    int64_t (*channel_multiple)(const ct_device_opts *opts, ct_dtype type);
 
     /* Implementations, grouped by operator in catalogue order, best first, reference (if any) last. */
     const ct_impl *impls;

@@ -54,7 +54,7 @@ typedef struct ct_train_opts {
     const char *out;             /* run directory; NULL: runs/<date>-<name> */
     bool resume;                 /* continue the run in `out` */
     const char *init;            /* model file whose weights are the start, its last layer by character; NULL: drawn from train.seed */
-    const char *tune;            /* over train.tune when given: file that ct_run_tune wrote */
+    const char *tune;            /* over train.tune when given: file that ct_run_tune wrote, or "auto" */
 } ct_train_opts;
 
 typedef struct ct_train_result {
@@ -171,7 +171,7 @@ ct_status ct_run_plan(const ct_plan_opts *opts, FILE *to);
 typedef struct ct_bench_opts {
     ct_common common;
     const char *model;
-    int64_t batch;               /* 0: 64 */
+    int64_t batch;               /* 0: 64; -1: the largest that fits the device's free memory, as train.batch_size: auto takes it */
     int64_t steps, warmup;       /* 0: 20, 3 */
     const char *precision;       /* NULL: fp32 */
     bool recompute;
@@ -202,10 +202,26 @@ typedef struct ct_tune_opts {
  * train.tune. Other choices give other bits: a run keeps the ones it began with. */
 ct_status ct_run_tune(const ct_tune_opts *opts, FILE *to);
 
+/* ---- profile ---- */
+typedef struct ct_profile_opts {
+    ct_common common;
+    const char *config;          /* as in ct_train_opts: its data and its training step; unused with `model` */
+    const char *const *sets; size_t nsets;
+    const char *model;           /* the training step of a model of the catalogue, on images that are there */
+    int64_t batch;               /* with model; 0: 64 */
+    const char *precision;       /* with model; NULL: fp32 */
+    int64_t steps;               /* 0: 20 */
+    bool json;
+} ct_profile_opts;
+/* Runs training steps and prints where their time goes: loader, copies, queueing, operators beside measured ceilings, reading back; what
+ * holds training up, and which key to turn. */
+ct_status ct_run_profile(const ct_profile_opts *opts, FILE *to);
+
 /* ---- selftest ---- */
 typedef struct ct_selftest_run_opts {
     ct_common common;
     const char *golden;          /* safetensors file made by a PyTorch script (doc/formats.md); NULL: operators */
+    bool inexact;                /* golden: with the implementations a training takes by default, gradients within 100 times the file's noise */
     const char *ctc;             /* file of CTC losses and gradients instead (doc/formats.md); NULL: as above */
     const char *op, *impl, *call;/* filters for operators; NULL: all */
     uint64_t seed;               /* 0: CAPTRAIN_SEED, or 1 */
@@ -215,8 +231,21 @@ typedef struct ct_selftest_run_opts {
  * tolerance. */
 ct_status ct_run_selftest(const ct_selftest_run_opts *opts, FILE *to);
 
+/* ---- monitor ---- */
+typedef struct ct_monitor_opts {
+    ct_common common;
+    int device;                  /* number of the device; -1: all */
+    double interval;             /* seconds between two readings; 0: 1 */
+    int64_t count;               /* readings; 0: until the process ends */
+    bool json;                   /* one JSON object a line */
+} ct_monitor_opts;
+/* Prints power, load, temperature, clocks and memory of the backend's devices, a line for each device and reading, the first after one
+ * interval. CT_EBACKEND if the backend has nothing to tell, or cannot. */
+ct_status ct_run_monitor(const ct_monitor_opts *opts, FILE *to);
+
 /* ---- doctor ---- */
-/* Prints what this machine and build offer: CPU, BLAS, OpenMP, memory, fonts, cache, backends or why not. */
+/* Prints what this machine and build offer: CPU, BLAS, OpenMP, memory, fonts, cache, backends or why not; each backend that works trains a
+ * small model for a moment. CT_EINTERNAL, after everything is printed, if one does that wrong. */
 ct_status ct_run_doctor(bool json, FILE *to);
 
 /* ---- help ---- */

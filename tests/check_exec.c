@@ -578,7 +578,7 @@ START_TEST(timing)
     double sum = 0;
     for (size_t i = 0; i < r.p.graph->nnodes; i++) sum += ct_plan_seconds(r.plan, i);
     ck_assert(sum == 0);
-    ct_plan_set_timing(r.plan, true);
+    ck_assert_int_eq(ct_plan_set_timing(r.plan, true), CT_OK);
     ok(ct_plan_run(r.plan));
     int views = 0;
     for (size_t i = 0; i < r.p.graph->nnodes; i++) {

@@ -48,6 +48,8 @@ static const char *const calls[] = {
     "cast{dtype=2}(f32[3,4]) -> (bf16[3,4])",
     "cast(bf16[3,4]) -> (f32[3,4])",
     "accumulate{alpha=0.3333333333333333 beta=1}(bf16[12], f32[12]) -> ()",
+    "fit_channels{channels=8}(bf16[2,3,3]) -> (bf16[2,3,8])",
+    "fit_channels{channels=1}(f64[8]) -> (f64[1])",
     "maxpool2d{ker_h=3 ker_w=3 stride_h=2 stride_w=2 pad_h=1 pad_w=1}(f32[2,7,8,4]) -> (f32[2,4,4,4], u8[2,4,4,4])",
     "maxpool2d_bwd{ker_h=3 ker_w=3 stride_h=2 stride_w=2 pad_h=1 pad_w=1 in_h=7 in_w=8}(f32[2,4,4,4], u8[2,4,4,4])"
     " -> (f32[2,7,8,4])",
@@ -188,6 +190,17 @@ START_TEST(test_costs)
     ck_assert_double_eq(ct_call_flops(&c), 2.0 * 2 * 30 * 80 * 64 * 7 * 7 * 3);
     ck_assert_double_eq(ct_call_bytes(&c), 2.0 * (2 * 60 * 160 * 3 + 64 * 7 * 7 * 3 + 2 * 30 * 80 * 64));
     ck_assert_int_eq(ct_op_get(c.op)->rules->reduction(&c), 7 * 7 * 3);
+    /* Channels of padding cost bytes, but no operations that anybody asked for. */
+    double flops = ct_call_flops(&c), bytes = ct_call_bytes(&c);
+    ck_assert_int_eq(ct_call_parse("conv2d{stride_h=2 stride_w=2 pad_h=3 pad_w=3 dil_h=1 dil_w=1 groups=1 data_c=3}"
+                                   "(bf16[2,60,160,8], bf16[64,7,7,8])", &c), CT_OK);
+    ck_assert_double_eq(ct_call_flops(&c), flops);
+    ck_assert_double_gt(ct_call_bytes(&c), bytes);
+    ck_assert_int_eq(ct_call_parse("preprocess{out_h=8 out_w=8 std0=1}(u8[9,8,8,1], i32[2,3])", &c), CT_OK);
+    flops = ct_call_flops(&c);
+    ck_assert_int_eq(ct_call_parse("preprocess{out_h=8 out_w=8 channels=8 std0=1}(u8[9,8,8,1], i32[2,3])", &c), CT_OK);
+    ck_assert_double_eq(ct_call_flops(&c), flops);
+    ck_assert_double_eq(ct_call_bytes(&c), 2 * (8 * 8 + 3 * 4 + 4.0 * 8 * 8 * 8));
     ck_assert_int_eq(ct_call_parse("linear(f32[4,10], f32[7,10], f32[7])", &c), CT_OK);
     ck_assert_double_eq(ct_call_flops(&c), 2 * 4 * 10 * 7 + 4 * 7);
     ck_assert_int_eq(ct_call_parse("sgd{momentum=0.9}(f32[100], f32[100], f32[100], f64[16])", &c), CT_OK);
@@ -237,6 +250,13 @@ static const struct { const char *call, *message; } refused[] = {
     { "dropout_mask{p=0.5 ndim=1 d0=4}(f32[16])", "state is f32[16], but must be f64[16]" },
     { "dropout_mask{p=0.5 ndim=1}(f64[16])", "output 0 is u8[0]" },
     { "reshape{ndim=1 d0=5}(f32[2,3])", "f32[2,3] has not as many elements as f32[5]" },
+    { "fit_channels(f32[2,3])", "attribute channels is 0, but must be within [1, " },
+    { "fit_channels{channels=4}(f32[])", "x is f32[], but must have at least 1 dimension" },
+    { "fit_channels{channels=4}(u8[2,3])", "x is u8[2,3], but must have a floating type" },
+    { "conv2d{stride_h=1 stride_w=1 dil_h=1 dil_w=1 groups=1 data_c=9}(f32[2,8,8,8], f32[16,3,3,8])", "attribute data_c is 9" },
+    { "conv2d{stride_h=1 stride_w=1 dil_h=1 dil_w=1 groups=2 data_c=3}(f32[2,8,8,8], f32[16,3,3,4])", "attribute data_c is 3 with 2 groups" },
+    { "conv2d_wgrad{stride_h=1 stride_w=1 dil_h=1 dil_w=1 groups=1 ker_h=3 ker_w=3 data_c=-1}(f32[2,8,8,8], f32[2,6,6,16])",
+      "attribute data_c is -1" },
     { "cast{dtype=4}(f32[2])", "attribute dtype is 4 (u8), but must be a floating type" },
     { "accumulate{alpha=1}(bf16[4], bf16[4])", "acc is bf16[4], but must be of type f32" },
     { "maxpool2d{ker_h=2 ker_w=2 stride_h=2 stride_w=2 pad_h=2}(f32[2,7,8,4])", "more than half" },
@@ -289,6 +309,7 @@ static const struct { const char *call, *message; } refused[] = {
     { "sgd{nesterov=1}(f32[9], f32[9], f32[9], f64[16])", "nesterov=1 needs a momentum" },
     { "lr_schedule{kind=1 base_lr=0.1}(f64[16])", "attribute total_steps is 0, but must be at least 1" },
     { "preprocess{out_h=8 out_w=8 std0=1}(u8[9,8,8,3], i32[2,3])", "attribute std1 is 0" },
+    { "preprocess{out_h=8 out_w=8 channels=2 std0=1 std1=1 std2=1}(u8[9,8,8,3], i32[2,3])", "attribute channels is 2" },
     { "preprocess{out_h=8 out_w=8 std0=1}(u8[9,8,8,4], i32[2,3])", "at most 3" },
     { "preprocess{out_h=8 out_w=8 std0=1}(u8[9,8,8,1], i32[2,2])", "index is i32[2,2], but its dimension 1 must be 3" },
     /* the text itself */
@@ -349,7 +370,7 @@ static ct_status tape_emit(void *self, ct_op op, const ct_attrs *attrs, int nin,
     CT_TRY(ct_call_infer(&c));
     ck_assert_int_eq(c.nout, nout);
     ck_assert(ct_op_get(op)->rules->flags & CT_OPF_NO_GRAD || op == CT_OP_RESHAPE || op == CT_OP_MUL ||
-              op == CT_OP_CAST || op == CT_OP_DROPOUT_APPLY || op == CT_OP_SWAP);
+              op == CT_OP_CAST || op == CT_OP_FIT_CHANNELS || op == CT_OP_DROPOUT_APPLY || op == CT_OP_SWAP);
     for (int i = 0; i < nout; i++) outs[i] = out_mask >> i & 1u ? tape_value(t, &c.out[i].desc) : CT_NOVAL;
     t->emitted[t->nemitted++] = c;
     return CT_OK;

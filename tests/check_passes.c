@@ -140,6 +140,110 @@ START_TEST(test_cast)
 }
 END_TEST
 
+/* Two convolutions read the images, one the norm's output with the same filter: only the first two are padded, their filter once. */
+START_TEST(test_pad)
+{
+    test_net t;
+    ct_val w, v;
+    test_net_small(&t, &w);
+    ct_graph *g = t.g;
+    ct_attrs c = graph_find_node(g, "conv")->attrs;
+    MUST(ct_graph_node(g, CT_OP_CONV2D, &c, "other", 2, (ct_val[]){ t.x, w }, 1, 1, &v));
+    ct_graph_keep(g, v);
+    MUST(ct_pass_cast(g, CT_BF16));
+    size_t before = g->nnodes;
+    MUST(ct_pass_pad(g, 0));
+    MUST(ct_pass_pad(g, 1));
+    MUST(ct_pass_pad(g, 3)); /* there are three */
+    ck_assert_uint_eq(g->nnodes, before);
+    MUST(ct_pass_pad(g, 8));
+    graph_check_valid(g);
+    ck_assert_uint_eq(g->nnodes, before + 1);
+    ck_assert_int_eq(graph_count_op(g, CT_OP_FIT_CHANNELS), 1);
+    const ct_node *first = graph_find_node(g, "conv"), *other = graph_find_node(g, "other"), *again = graph_find_node(g, "conv_again");
+    ck_assert(first->attrs.conv.data_c == 3 && other->attrs.conv.data_c == 3 && again->attrs.conv.data_c == 0);
+    ck_assert(first->in[1] == other->in[1] && first->in[1] != again->in[1]);
+    ck_assert_int_eq(ct_graph_desc(g, first->in[1])->dim[3], 8);
+    ck_assert_int_eq(ct_graph_desc(g, first->in[0])->dim[3], 8);
+    ck_assert_int_eq(ct_graph_desc(g, t.x)->dim[3], 8); /* whoever uploads it brings the zeros along */
+    ck_assert_int_eq(ct_graph_desc(g, w)->dim[3], 3);
+    ck_assert_int_eq(ct_graph_desc(g, again->in[0])->dim[3], 3);
+    test_net_backward(&t);
+    graph_check_valid(g);
+    REFUSES(ct_pass_pad(g, 8), "has gradients already");
+    ck_assert_int_eq(graph_count_op(g, CT_OP_CONV2D_WGRAD), 2); /* nobody asks for the gradient of what "other" gives */
+    ck_assert_int_eq(graph_count_op(g, CT_OP_FIT_CHANNELS), 2);
+    ck_assert_int_eq(graph_count_op(g, CT_OP_CONV2D_DGRAD), 1);
+    ck_assert(g->values[w].grad != CT_NOVAL && ct_desc_equal(ct_graph_desc(g, g->values[w].grad), ct_graph_desc(g, w)));
+    ct_graph_free(g);
+    test_net_small(&t, &w);
+    REFUSES(ct_pass_pad(t.g, -1), "multiples of -1");
+    ct_graph_free(t.g);
+}
+END_TEST
+
+/* Where somebody else would see the padding, or it would help nobody, images stay as they are. */
+START_TEST(test_pad_declines)
+{
+    for (int reason = 0; reason < 5; reason++) {
+        test_net t;
+        ct_val w, v;
+        test_net_small(&t, &w);
+        ct_graph *g = t.g;
+        ct_node *conv = &g->nodes[g->values[ct_graph_find(g, "conv")].producer];
+        ct_attrs relu = { .act = { .kind = CT_ACT_RELU } };
+        switch (reason) {
+        case 0: ct_graph_keep(g, t.x); break;
+        case 1: MUST(ct_graph_node(g, CT_OP_ACTIVATION, &relu, "other", 1, &t.x, 1, 1, &v)); break;
+        case 2: /* a group for each channel */
+            MUST(ct_graph_param(g, "thin", ct_desc4(CT_F32, 3, 3, 3, 1), (ct_init){ CT_INIT_ZERO, 0 }, true, &v));
+            conv = &g->nodes[g->values[ct_graph_find(g, "conv")].producer];
+            conv->attrs.conv.groups = 3;
+            conv->in[1] = v;
+            break;
+        case 3: /* images as filters */
+            MUST(ct_graph_node(g, CT_OP_CONV2D, &conv->attrs, "other", 2, (ct_val[]){ t.x, t.x }, 1, 1, &v));
+            break;
+        default: /* a cast that the host reads */
+            MUST(ct_pass_cast(g, CT_F16));
+            ct_graph_keep(g, graph_find_node(g, "conv")->in[0]);
+        }
+        size_t nodes = g->nnodes;
+        MUST(ct_pass_pad(g, 8));
+        graph_check_valid(g);
+        ck_assert_uint_eq(g->nnodes, nodes);
+        ck_assert_int_eq(ct_graph_desc(g, t.x)->dim[3], 3);
+        ck_assert_int_eq(graph_count_op(g, CT_OP_FIT_CHANNELS), 0);
+        ct_graph_free(g);
+    }
+}
+END_TEST
+
+/* Preprocessing writes the zeros itself. */
+START_TEST(test_pad_preprocess)
+{
+    ct_graph *g;
+    ct_val in[2], x, w, y;
+    MUST(ct_graph_create(&g));
+    MUST(ct_graph_input(g, "src", ct_desc4(CT_U8, 2, 8, 8, 1), &in[0]));
+    MUST(ct_graph_input(g, "index", ct_desc2(CT_I32, 2, 3), &in[1]));
+    ct_attrs a = { .image = { .out_h = 8, .out_w = 8, .dtype = CT_F32, .std0 = 1 } };
+    MUST(ct_graph_node(g, CT_OP_PREPROCESS, &a, "x", 2, in, 1, 1, &x));
+    MUST(ct_graph_param(g, "w", ct_desc4(CT_F32, 5, 3, 3, 1), (ct_init){ CT_INIT_ZERO, 0 }, true, &w));
+    ct_attrs c = { .conv = { .stride_h = 1, .stride_w = 1, .dil_h = 1, .dil_w = 1, .groups = 1 } };
+    MUST(ct_graph_node(g, CT_OP_CONV2D, &c, "conv", 2, (ct_val[]){ x, w }, 1, 1, &y));
+    ct_graph_keep(g, y);
+    MUST(ct_pass_cast(g, CT_F16));
+    MUST(ct_pass_pad(g, 4));
+    graph_check_valid(g);
+    ck_assert_int_eq(graph_find_node(g, "x")->attrs.image.channels, 4);
+    ck_assert_int_eq(graph_find_node(g, "conv")->attrs.conv.data_c, 1);
+    ct_desc want = ct_desc4(CT_F16, 2, 8, 8, 4);
+    ck_assert(ct_desc_equal(ct_graph_desc(g, x), &want));
+    ct_graph_free(g);
+}
+END_TEST
+
 START_TEST(test_recompute_structure)
 {
     test_net t;
@@ -387,6 +491,9 @@ int main(void)
     tcase_add_test(t, test_fuse_keeps_order);
     tcase_add_test(t, test_cast);
     tcase_add_test(t, test_cast_preprocess);
+    tcase_add_test(t, test_pad);
+    tcase_add_test(t, test_pad_declines);
+    tcase_add_test(t, test_pad_preprocess);
     tcase_add_test(t, test_recompute_structure);
     tcase_add_test(t, test_recompute_spares);
     tcase_add_test(t, test_reapply_structure);

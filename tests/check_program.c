@@ -79,7 +79,7 @@ static void feed_text(test_run *r, int i, int64_t first, int32_t *target)
     ct_free(len);
 }
 
-/* Samples first, first+1, ... of an endless random set: pixels in [-1,1), classes. */
+/* Samples first, first+1, ... of an endless random set: pixels in [-1,1), zeros in channels of padding, classes. */
 void run_feed(test_run *r, int i, int64_t first)
 {
     const ct_graph *g = r->p[i].graph;
@@ -90,7 +90,8 @@ void run_feed(test_run *r, int i, int64_t first)
     for (int64_t k = 0; k < n; k++) {
         ct_rng rng;
         ct_rng_init(&rng, 99, CT_RNG_TEST, (uint64_t)(first + k));
-        for (int64_t e = 0; e < each; e++) ct_store(dx.dtype, x, k * each + e, ct_rng_uniform(&rng, -1, 1));
+        for (int64_t e = 0; e < each; e++)
+            ct_store(dx.dtype, x, k * each + e, e % dx.dim[3] < r->spec.model.channels ? ct_rng_uniform(&rng, -1, 1) : 0);
         for (int64_t p = 0; p < positions; p++)
             t[k * positions + p] = (int32_t)ct_rng_below(&rng, (uint32_t)r->spec.model.classes);
     }
@@ -633,6 +634,7 @@ static Suite *suite(void)
     suite_add_tcase(s, c);
     suite_add_tcase(s, spec_case());
     suite_add_tcase(s, ctc_case());
+    suite_add_tcase(s, pad_case());
     return s;
 }
 

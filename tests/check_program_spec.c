@@ -104,8 +104,9 @@ START_TEST(precisions)
     ok(spec_of("train: {precision: f64}\n", &cfg, &s));
     ck_assert(s.compute == CT_F64 && s.model.dtype == CT_F64);
     ct_config_free(cfg);
-    says(spec_of("train: {precision: tf32}\n", &cfg, &s), CT_ECONFIG,
-         "train.precision: tf32 is a mode of NVIDIA tensor cores");
+    ok(spec_of("train: {precision: tf32}\n", &cfg, &s));
+    ck_assert(s.compute == CT_F32 && s.tf32);
+    ck_assert_str_eq(ct_spec_precision_name(&s), "tf32");
     ct_config_free(cfg);
 }
 END_TEST
@@ -146,7 +147,8 @@ START_TEST(models_by_name)
     ok(ct_spec_from_model("textcnn", 8, "fp16", &s));
     ck_assert(s.batch == 8 && s.compute == CT_F16 && s.optim.dynamic == 1 && s.loss_scale > 1);
     says(ct_spec_from_model("textcnn", 8, "fp8", &s), CT_ECONFIG, "'fp8' is none of");
-    says(ct_spec_from_model("textcnn", 8, "tf32", &s), CT_ECONFIG, "precision: tf32");
+    ok(ct_spec_from_model("textcnn", 8, "tf32", &s));
+    ck_assert(s.compute == CT_F32 && s.tf32);
     says(ct_spec_from_model("textcnn", -1, NULL, &s), CT_ECONFIG, "batch: must be between 1 and 65536");
     says(ct_spec_from_model("vgg", 8, NULL, &s), CT_ECONFIG, "there is no model 'vgg'");
 }
@@ -211,6 +213,31 @@ START_TEST(text_of_any_length)
 }
 END_TEST
 
+static int64_t wants_eight(const ct_device_opts *opts, ct_dtype type)
+{
+    return type == CT_BF16 && opts->index == 1 ? 8 : 1;
+}
+
+/* The device says how many channels it wants, for the type that the run computes in. */
+START_TEST(channels_of_the_device)
+{
+    ct_program_spec s;
+    ct_backend b = ct_backend_cpu;
+    const ct_device_opts first = { .index = 0 }, second = { .index = 1 };
+    ok(ct_spec_from_model("textcnn", 4, "bf16", &s));
+    ct_spec_fit_device(&s, &b, &second);
+    ck_assert_int_eq(s.channel_multiple, 1);
+    b.channel_multiple = wants_eight;
+    ct_spec_fit_device(&s, &b, &second);
+    ck_assert_int_eq(s.channel_multiple, 8);
+    ct_spec_fit_device(&s, &b, &first);
+    ck_assert_int_eq(s.channel_multiple, 1);
+    ok(ct_spec_from_model("textcnn", 4, "fp32", &s));
+    ct_spec_fit_device(&s, &b, &second);
+    ck_assert_int_eq(s.channel_multiple, 1);
+}
+END_TEST
+
 TCase *spec_case(void)
 {
     TCase *c = tcase_create("spec");
@@ -223,5 +250,6 @@ TCase *spec_case(void)
     tcase_add_test(c, models_by_name);
     tcase_add_test(c, too_small);
     tcase_add_test(c, text_of_any_length);
+    tcase_add_test(c, channels_of_the_device);
     return c;
 }

@@ -67,6 +67,7 @@ static ct_status device_info(ct_device *dev, ct_device_info *out)
              ct_cpu_blas_core());
     const char *warning = ct_cpu_blas_warning();
     if (warning) snprintf(out->warning, sizeof out->warning, "%s", warning);
+    snprintf(out->precisions, sizeof out->precisions, "fp32, f64; bf16 and fp16 stored, computed in fp32");
     out->threads = dev->threads;
     ct_cpu_memory(&out->memory_total, &out->memory_free);
     return CT_OK;
@@ -237,6 +238,8 @@ static const ct_impl impls[] = {
     REF(CT_OP_CAST),
     { CT_OP_ACCUMULATE, "cpu.vector", TUNED, ct_cpu_accumulate_accept, ct_cpu_accumulate_run },
     REF(CT_OP_ACCUMULATE),
+    { CT_OP_FIT_CHANNELS, "cpu.rows", TUNED, ct_cpu_fit_channels_accept, ct_cpu_fit_channels_run },
+    REF(CT_OP_FIT_CHANNELS),
     { CT_OP_MAXPOOL2D, "cpu.vector", TUNED, ct_cpu_maxpool2d_accept, ct_cpu_maxpool2d_run },
     REF(CT_OP_MAXPOOL2D),
     { CT_OP_MAXPOOL2D_BWD, "cpu.vector", TUNED, ct_cpu_maxpool2d_bwd_accept, ct_cpu_maxpool2d_bwd_run },
@@ -310,6 +313,7 @@ const ct_backend ct_backend_cpu = {
     .event_record = event_record,
     .event_wait = event_wait,
     .event_done = event_done,
+    .telemetry = ct_cpu_telemetry,
     .impls = impls,
     .nimpls = sizeof impls / sizeof impls[0],
 };

@@ -44,6 +44,26 @@ void ct_cpu_model(char *buf,
 void ct_cpu_features(char *buf, size_t size);             /* "sse4.2 avx avx2 fma ..." */
 void ct_cpu_memory(uint64_t *total, uint64_t *available); /* bytes; 0 where not known */
 
+/* ---- telemetry.c ---- */
+
+/* Time the machine's processors had and spent working, in ticks since it was started, from the first line of `path`
+ * (/proc/stat). False if it does not tell. */
+bool ct_cpu_ticks(const char *path, uint64_t *busy, uint64_t *all);
+
+enum { CT_CPU_PACKAGES = 16 };
+typedef struct ct_cpu_energy {
+    bool known;                     /* at least one reading was had */
+    double joules;                  /* of all packages since the first reading; of each, what its counter has gone on */
+    uint64_t last[CT_CPU_PACKAGES]; /* microjoules */
+} ct_cpu_energy;
+/* Adds what the processor packages under `dir` (/sys/class/powercap) have used since the call before. False where no counter
+ * can be read: on most machines that takes root. Starts zeroed. */
+bool ct_cpu_energy_read(const char *dir, ct_cpu_energy *e);
+
+/* The whole machine: share of its processors that worked and watts since the call before, joules since the first, memory.
+ * Not for several threads at once. */
+ct_status ct_cpu_telemetry(int index, ct_telemetry *out);
+
 /* ---- helpers ---- */
 
 static inline int64_t ct_min64(int64_t a, int64_t b) { return a < b ? a : b; }
@@ -148,6 +168,8 @@ ct_accept ct_cpu_cast_accept(const ct_device *dev, const ct_call *c);
 ct_status ct_cpu_cast_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
 ct_accept ct_cpu_accumulate_accept(const ct_device *dev, const ct_call *c);
 ct_status ct_cpu_accumulate_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_fit_channels_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_fit_channels_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
 ct_accept ct_cpu_maxpool2d_accept(const ct_device *dev, const ct_call *c);
 ct_status ct_cpu_maxpool2d_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
 ct_accept ct_cpu_maxpool2d_bwd_accept(const ct_device *dev, const ct_call *c);

@@ -1,4 +1,4 @@
-/* add, mul, cast, accumulate, dropout_apply: passes over memory, cut into pieces; 16-bit tensors go through small f32
+/* add, mul, cast, accumulate, fit_channels, dropout_apply: passes over memory, cut into pieces; 16-bit tensors go through small f32
  * buffers. */
 #include "config.h"
 
@@ -144,6 +144,49 @@ ct_status ct_cpu_accumulate_run(ct_device *dev, ct_stream *s, const ct_call *c, 
     (void)scratch;
     elements e = { .call = c, .step = step_accumulate, .a = &c->in[0], .y = &c->in[1] };
     return run(dev, &e);
+}
+
+/* ---- fit_channels: rows of x [M,have] -> rows of y [M,want], as bytes (zeros are zeros in every type) ---- */
+
+typedef struct fit {
+    const char *x;
+    char *y;
+    size_t have, want; /* bytes of a row */
+    int64_t rows;
+    ct_pieces pieces; /* of the rows */
+} fit;
+
+static void fit_item(void *arg, int64_t item, int thread)
+{
+    (void)thread;
+    const fit *f = arg;
+    const int64_t end = ct_min64(f->rows, (item + 1) * f->pieces.size);
+    const size_t both = f->have < f->want ? f->have : f->want;
+    for (int64_t m = item * f->pieces.size; m < end; m++) {
+        char *y = f->y + (size_t)m * f->want;
+        memcpy(y, f->x + (size_t)m * f->have, both);
+        memset(y + both, 0, f->want - both);
+    }
+}
+
+ct_accept ct_cpu_fit_channels_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept_floats(c);
+}
+
+ct_status ct_cpu_fit_channels_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)s;
+    (void)scratch;
+    const ct_desc *x = &c->in[0].desc, *y = &c->out[0].desc;
+    const int64_t have = x->dim[x->ndim - 1], want = y->dim[y->ndim - 1];
+    const size_t each = ct_dtype_size(x->dtype);
+    fit f = { .x = c->in[0].data, .y = c->out[0].data, .have = (size_t)have * each, .want = (size_t)want * each };
+    f.rows = ct_desc_numel(y) / want;
+    f.pieces = ct_cpu_pieces(f.rows, 1, ct_max64(1, PIECE / ct_max64(have, want)));
+    ct_cpu_for(dev, f.pieces.count, fit_item, &f);
+    return CT_OK;
 }
 
 ct_accept ct_cpu_dropout_apply_accept(const ct_device *dev, const ct_call *c)

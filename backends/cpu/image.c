@@ -13,7 +13,8 @@
 typedef struct image {
     const ct_kern *kern;
     const ct_call *call;
-    int64_t hs, ws, channels, elements; /* elements of one output image */
+    int64_t hs, ws, channels, elements; /* elements of one output image, without channels of padding */
+    int64_t stored;                     /* channels of an output pixel */
     bool plain;                         /* output size = source size */
     float table[3][256]; /* result of each byte in channels 0, 1, and 2 and beyond, when plain and not augmented */
     char *threads;
@@ -43,8 +44,40 @@ static image make(const ct_device *dev, const ct_call *c)
                 .channels = c->in[0].desc.dim[3] };
     const ct_image_attrs *a = &c->attrs.image;
     g.elements = a->out_h * a->out_w * g.channels;
+    g.stored = c->out[0].desc.dim[3];
     g.plain = a->out_h == g.hs && a->out_w == g.ws;
     return g;
+}
+
+/* Where n results for elements at.. of sample `item` are put together: at their place in x, or in line [LINE] where they must still
+ * be rounded or spread over pixels with channels of padding. */
+static float *open_line(const image *g, int64_t item, int64_t at, float *line)
+{
+    const ct_tensor *out = &g->call->out[0];
+    if (g->stored != g->channels) return line;
+    return ct_cpu_write(out->desc.dtype, out->data, item * g->elements + at, line);
+}
+
+/* Puts what open_line() gave into x. */
+static void close_line(const image *g, int64_t item, int64_t at, int64_t n, const float *y)
+{
+    const ct_tensor *out = &g->call->out[0];
+    const ct_dtype type = out->desc.dtype;
+    if (g->stored == g->channels) {
+        ct_cpu_write_end(g->kern, type, out->data, item * g->elements + at, n, y);
+        return;
+    }
+    static const float zeros[LINE] = { 0 };
+    const int64_t first = item * (g->elements / g->channels);
+    for (int64_t i = 0; i < n;) {
+        const int64_t ch = (at + i) % g->channels, to = (first + (at + i) / g->channels) * g->stored + ch;
+        const int64_t here = ct_min64(g->channels - ch, n - i);
+        ct_cpu_to_type(g->kern, type, y + i, here, out->data, to);
+        i += here;
+        if (ch + here < g->channels) break; /* the rest of this pixel comes with the next line */
+        for (int64_t left = g->stored - g->channels, behind = to + here; left > 0; left -= LINE, behind += LINE)
+            ct_cpu_to_type(g->kern, type, zeros, ct_min64(LINE, left), out->data, behind);
+    }
 }
 
 static int64_t clamp_index(int64_t i, int64_t n) { return i < 0 ? 0 : i >= n ? n - 1 : i; }
@@ -69,21 +102,19 @@ static void sample_item(void *arg, int64_t item, int thread)
     const image *g = arg;
     const ct_image_attrs *a = &g->call->attrs.image;
     const int32_t *index = (const int32_t *)g->call->in[1].data + 3 * item;
-    const ct_tensor *out = &g->call->out[0];
     const uint8_t *src = (const uint8_t *)g->call->in[0].data + index[0] * g->hs * g->ws * g->channels;
     const ct_image_draw d = ct_image_draw_sample(a, g->hs, g->ws, index[1], index[2]);
-    const int64_t at = item * g->elements;
     float line[LINE];
     if (g->plain && !d.augmented) {
         for (int64_t i = 0; i < g->elements; i += LINE) {
             const int64_t n = ct_min64(LINE, g->elements - i);
-            float *y = ct_cpu_write(out->desc.dtype, out->data, at + i, line);
+            float *y = open_line(g, item, i, line);
             int64_t ch = i % g->channels;
             for (int64_t k = 0; k < n; k++) {
                 y[k] = g->table[ch < 2 ? ch : 2][src[i + k]];
                 if (++ch == g->channels) ch = 0;
             }
-            ct_cpu_write_end(g->kern, out->desc.dtype, out->data, at + i, n, y);
+            close_line(g, item, i, n, y);
         }
         return;
     }
@@ -103,7 +134,7 @@ static void sample_item(void *arg, int64_t item, int thread)
     }
     for (int64_t i = 0; i < g->elements; i += LINE) { /* LINE is a multiple of 4: whole blocks of random numbers */
         const int64_t n = ct_min64(LINE, g->elements - i);
-        float *y = ct_cpu_write(out->desc.dtype, out->data, at + i, line);
+        float *y = open_line(g, item, i, line);
         for (int64_t k = 0; k < n; k += 4) {
             double normal[4] = { 0 };
             if (d.noise > 0) ct_image_noise4(&d, (uint64_t)(i + k) >> 2, normal);
@@ -112,7 +143,7 @@ static void sample_item(void *arg, int64_t item, int thread)
                 y[k + e] = (float)ct_image_finish(a, &d, plane[at_e], normal[e], at_e % g->channels);
             }
         }
-        ct_cpu_write_end(g->kern, out->desc.dtype, out->data, at + i, n, y);
+        close_line(g, item, i, n, y);
     }
 }
 

@@ -6,7 +6,7 @@ libcaptrain_cpu_la_SOURCES += \
 	backends/cpu/kern_choose.c backends/cpu/kern_conv.h backends/cpu/kern_table.h backends/cpu/kern_vec.h \
 	backends/cpu/ctc.c backends/cpu/ctc_sample.h backends/cpu/kern_soft.h backends/cpu/metric.c backends/cpu/softmax.c \
 	backends/cpu/kern_wino.h backends/cpu/linear.c backends/cpu/norm.c backends/cpu/optim.c backends/cpu/parallel.c backends/cpu/pool.c backends/cpu/sequence.c \
-	backends/cpu/wino.c backends/cpu/wino.h backends/cpu/wino_wgrad.c
+	backends/cpu/telemetry.c backends/cpu/wino.c backends/cpu/wino.h backends/cpu/wino_wgrad.c
 
 include $(top_srcdir)/backends/cpu/ref/room.mk
 

@@ -5,6 +5,8 @@
 #include <string.h>
 
 #include "backends/cuda/libs.h"
+#include "backends/cuda/nccl.h"
+#include "backends/cuda/nvml.h"
 
 const ct_services *ct_core;
 
@@ -74,24 +76,65 @@ static ct_status open_device(const ct_device_opts *opts, ct_device **out)
     return st;
 }
 
+/* Types by what the card's multiplying units take: Tensor Cores know fp16 from compute capability 7.0 on, TF32 and bf16 from 8.0 on. */
+static void precisions(const ct_device *d, char *buf, size_t size)
+{
+    const char *text = d->major >= 8   ? "fp32; tf32, bf16 and fp16 on Tensor Cores"
+                       : d->major == 7 ? "fp32; fp16 on Tensor Cores; bf16 stored, computed in fp32"
+                                       : "fp32; bf16 and fp16 stored, computed in fp32";
+    snprintf(buf, size, "%s", text);
+}
+
 static ct_status info(ct_device *d, ct_device_info *out)
 {
     size_t available = 0, total = 0;
     int driver = 0, runtime = 0;
-    char libs[256] = "";
+    char libs[256] = "", nccl[32], version[64];
     memset(out, 0, sizeof *out);
     CT_CUDA_TRY(cudaMemGetInfo(&available, &total));
     (void)cudaDriverGetVersion(&driver);
     (void)cudaRuntimeGetVersion(&runtime);
     ct_cuda_libs_versions(libs, sizeof libs);
+    ct_cuda_nccl_version(nccl, sizeof nccl);
+    ct_nvml_driver(ct_core, version, sizeof version);
     snprintf(out->name, sizeof out->name, "%s", d->name);
-    snprintf(out->detail, sizeof out->detail, "compute capability %d.%d, %d multiprocessors, PCI %s, driver for CUDA %d.%d, runtime %d.%d%s%s",
-             d->major, d->minor, d->sms, d->bus, driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10,
-             libs[0] ? ", " : "", libs);
+    snprintf(out->detail, sizeof out->detail, "compute capability %d.%d, %d multiprocessors, PCI %s, driver %s%sfor CUDA %d.%d, runtime %d.%d%s%s%s%s",
+             d->major, d->minor, d->sms, d->bus, version, version[0] ? " " : "", driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10,
+             libs[0] ? ", " : "", libs, nccl[0] ? ", " : "", nccl);
     out->threads = 1;
+    precisions(d, out->precisions, sizeof out->precisions);
     out->memory_total = total;
     out->memory_free = available;
     return CT_OK;
+}
+
+/* Engines that use Tensor Cores want rows of channels of 16 bytes. */
+static int64_t channel_multiple(const ct_device_opts *opts, ct_dtype type)
+{
+    struct cudaDeviceProp prop;
+    if (cudaGetDeviceProperties(&prop, opts->index) != cudaSuccess) {
+        (void)cudaGetLastError(); /* open() says what is wrong with it */
+        return 1;
+    }
+    if (type == CT_F16) return prop.major >= 7 ? 8 : 1;
+    if (type == CT_BF16) return prop.major >= 8 ? 8 : 1;
+    return type == CT_F32 && opts->tf32 && prop.major >= 8 ? 4 : 1;
+}
+
+/* ---- what the driver tells about a card ---- */
+
+static ct_status telemetry(int index, ct_telemetry *out)
+{
+    char bus[CT_NVML_BUS];
+    CT_CUDA_TRY(cudaDeviceGetPCIBusId(bus, (int)sizeof bus, index));
+    return ct_nvml_telemetry(ct_core, bus, out);
+}
+
+static void memory_holders(int index, char *buf, size_t size)
+{
+    char bus[CT_NVML_BUS];
+    buf[0] = '\0';
+    if (cudaDeviceGetPCIBusId(bus, (int)sizeof bus, index) == cudaSuccess) ct_nvml_holders(ct_core, bus, buf, size);
 }
 
 /* ---- memory ---- */
@@ -111,6 +154,23 @@ static void release(ct_device *d, void *p)
 {
     (void)d;
     if (p) (void)cudaFree(p);
+}
+
+/* Pinned: the card reads and writes it without the driver's own buffers in between, and copies do not wait. */
+static ct_status host_allocate(ct_device *d, size_t bytes, const char *what, void **out)
+{
+    (void)d;
+    cudaError_t e = cudaHostAlloc(out, bytes ? bytes : 1, cudaHostAllocDefault);
+    if (e == cudaSuccess) return CT_OK;
+    (void)cudaGetLastError();
+    return ct_core->fail(e == cudaErrorMemoryAllocation ? CT_ENOMEM : CT_EBACKEND, "cuda: %s: %zu bytes of pinned host memory: %s", what,
+                         bytes, cudaGetErrorString(e));
+}
+
+static void host_release(ct_device *d, void *p)
+{
+    (void)d;
+    if (p) (void)cudaFreeHost(p);
 }
 
 static ct_status clear(ct_device *d, ct_stream *s, void *dst, size_t bytes)
@@ -171,7 +231,7 @@ static ct_status event_create(ct_device *d, ct_event **out)
     (void)d;
     ct_event *v = ct_core->alloc(sizeof *v, "CUDA event");
     if (!v) return CT_ENOMEM;
-    cudaError_t e = cudaEventCreateWithFlags(&v->e, cudaEventDisableTiming);
+    cudaError_t e = cudaEventCreateWithFlags(&v->e, cudaEventDefault);
     if (e != cudaSuccess) {
         ct_core->free(v);
         return ct_cuda_fail(e, "making an event");
@@ -202,6 +262,14 @@ static bool event_done(ct_device *d, ct_event *v)
 {
     (void)d;
     return cudaEventQuery(v->e) != cudaErrorNotReady;
+}
+static ct_status event_seconds(ct_device *d, ct_event *from, ct_event *to, double *seconds)
+{
+    (void)d;
+    float ms = 0;
+    CT_CUDA_TRY(cudaEventElapsedTime(&ms, from->e, to->e));
+    *seconds = 1e-3 * (double)ms;
+    return CT_OK;
 }
 
 /* ---- capture ---- */
@@ -248,17 +316,34 @@ static ct_status capture_replay(ct_device *d, ct_stream *s, ct_capture *c)
     return CT_OK;
 }
 
+/* ---- receipt and variants ---- */
+
+/* Kernels of ours multiply in f32 whatever is stored (the step's state: f64); the libraries speak for themselves. */
+static ct_status receipt(const ct_device *d, const ct_impl *impl, const ct_call *call, ct_receipt *out)
+{
+    const ct_dtype type = call->nin > 0 ? call->in[0].desc.dtype : CT_F32;
+    memset(out, 0, sizeof *out);
+    out->math = type == CT_F64 ? "f64" : "fp32";
+    out->sums = type == CT_F64 || strcmp(impl->name, "cuda.direct") == 0 ? "f64" : "fp32";
+    out->has_cores = type == CT_F16 || (d->major >= 8 && (type == CT_BF16 || (type == CT_F32 && d->opts.tf32)));
+    return ct_cuda_libs_receipt(d, impl, call, out);
+}
+
 /* ---- the table ---- */
 
 #define ROW(op, name, flags, impl) { op, name, flags, ct_cuda_##impl##_accept, ct_cuda_##impl##_run }
 #define OWN(op, impl) ROW(op, "cuda.kernel", CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC, impl)
 #define DIRECT(op, impl) ROW(op, "cuda.direct", CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC, impl)
+#define DEPTHWISE(op, impl) ROW(op, "cuda.depthwise", CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC, impl)
 
 static const ct_impl impls[] = {
+    DEPTHWISE(CT_OP_CONV2D, conv2d_depthwise),
     CT_CUDA_LIB_ROW(CT_OP_CONV2D, "cuda.dnn", conv2d)
     DIRECT(CT_OP_CONV2D, conv2d_direct),
+    DEPTHWISE(CT_OP_CONV2D_DGRAD, conv2d_dgrad_depthwise),
     CT_CUDA_LIB_ROW(CT_OP_CONV2D_DGRAD, "cuda.dnn", conv2d_dgrad)
     DIRECT(CT_OP_CONV2D_DGRAD, conv2d_dgrad_direct),
+    DEPTHWISE(CT_OP_CONV2D_WGRAD, conv2d_wgrad_depthwise),
     CT_CUDA_LIB_ROW(CT_OP_CONV2D_WGRAD, "cuda.dnn", conv2d_wgrad)
     DIRECT(CT_OP_CONV2D_WGRAD, conv2d_wgrad_direct),
     CT_CUDA_LIB_ROW(CT_OP_LINEAR, "cuda.lt", linear)
@@ -279,6 +364,7 @@ static const ct_impl impls[] = {
     OWN(CT_OP_MUL, mul),
     OWN(CT_OP_CAST, cast),
     OWN(CT_OP_ACCUMULATE, accumulate),
+    OWN(CT_OP_FIT_CHANNELS, fit_channels),
     OWN(CT_OP_MAXPOOL2D, maxpool2d),
     OWN(CT_OP_MAXPOOL2D_BWD, maxpool2d_bwd),
     OWN(CT_OP_AVGPOOL2D, avgpool2d),
@@ -337,6 +423,16 @@ static const ct_backend backend = {
     .capture_end = capture_end,
     .capture_replay = capture_replay,
     .capture_destroy = capture_destroy,
+    .receipt = receipt,
+    .variants = ct_cuda_libs_variants,
+    .prefer = ct_cuda_libs_prefer,
+    .host_alloc = host_allocate,
+    .host_free = host_release,
+    .event_seconds = event_seconds,
+    .comm = &ct_cuda_comm,
+    .telemetry = telemetry,
+    .memory_holders = memory_holders,
+    .channel_multiple = channel_multiple,
     .impls = impls,
     .nimpls = sizeof impls / sizeof impls[0],
 };

@@ -1,5 +1,5 @@
 /* Convolutions through cuDNN. A plan is chosen when a call is first accepted and kept with the device, so that accept() always gives
- * the same answer and run() only executes. */
+ * the same answer and run() only executes. Plans that were preferred are kept as well: measuring goes back and forth between them. */
 #include "backends/cuda/libs.h"
 
 #include <string.h>
@@ -15,10 +15,16 @@ typedef struct key {
     int64_t in0[4], in1[4], out[4];
 } key;
 
+typedef struct made {
+    ct_dnn_plan plan;
+    struct made *next;
+} made;
+
 typedef struct entry {
     key key;
-    ct_dnn_plan plan;
-    bool found;
+    made *plans;          /* all that were made */
+    const made *own;      /* the heuristics' choice; NULL: there is none */
+    const made *current;  /* what accept() and run() mean */
     struct entry *next;
 } entry;
 
@@ -39,6 +45,17 @@ ct_status ct_cuda_dnn_open(ct_device *d)
     return ct_dnn_target_device(n->handle, &n->target);
 }
 
+static void drop(entry *e)
+{
+    while (e->plans) {
+        made *m = e->plans;
+        e->plans = m->next;
+        ct_dnn_plan_free(&m->plan);
+        ct_core->free(m);
+    }
+    ct_core->free(e);
+}
+
 void ct_cuda_dnn_close(ct_device *d)
 {
     struct ct_dnn *n = d->dnn;
@@ -46,8 +63,7 @@ void ct_cuda_dnn_close(ct_device *d)
     while (n->entries) {
         entry *e = n->entries;
         n->entries = e->next;
-        if (e->found) ct_dnn_plan_free(&e->plan);
-        ct_core->free(e);
+        drop(e);
     }
     ct_dnn_target_free(&n->target);
     if (n->handle) (void)cudnnDestroy(n->handle);
@@ -71,21 +87,86 @@ static key key_of(const ct_call *c)
     return k;
 }
 
-/* The plan of a call, made at the first asking; NULL if there is none. */
-static const ct_dnn_plan *plan_of(const ct_device *d, const ct_call *c)
+/* Makes a plan, of a name or (NULL) the heuristics' choice, and keeps it with the entry. */
+static ct_status add_plan(const ct_device *d, entry *e, const ct_call *c, const char *name, const made **out)
+{
+    made *m = ct_core->alloc(sizeof *m, "convolution plan");
+    if (!m) return CT_ENOMEM;
+    ct_status st = name ? ct_dnn_plan_named(&d->dnn->target, c, &d->opts, name, &m->plan)
+                        : ct_dnn_plan_make(&d->dnn->target, c, &d->opts, &m->plan);
+    if (st != CT_OK) {
+        ct_core->free(m);
+        return st;
+    }
+    m->next = e->plans;
+    e->plans = m;
+    *out = m;
+    return CT_OK;
+}
+
+/* The entry of a call that was asked for before; NULL if it was not. */
+static entry *find_entry(const ct_device *d, const ct_call *c)
 {
     key k = key_of(c);
-    for (entry *e = d->dnn->entries; e; e = e->next)
-        if (memcmp(&e->key, &k, sizeof k) == 0) return e->found ? &e->plan : NULL;
-    entry *e = ct_core->alloc(sizeof *e, "convolution plan");
+    entry *e = d->dnn->entries;
+    while (e && memcmp(&e->key, &k, sizeof k) != 0) e = e->next;
+    return e;
+}
+
+/* The entry of a call, made at the first asking; NULL without memory. */
+static entry *entry_of(const ct_device *d, const ct_call *c)
+{
+    entry *e = find_entry(d, c);
+    if (e) return e;
+    e = ct_core->alloc(sizeof *e, "convolution plan");
     if (!e) return NULL;
     memset(e, 0, sizeof *e);
-    e->key = k;
-    e->found = ct_dnn_plan_make(&d->dnn->target, c, &d->opts, &e->plan) == CT_OK;
+    e->key = key_of(c);
+    if (add_plan(d, e, c, NULL, &e->own) == CT_OK) e->current = e->own;
     e->next = d->dnn->entries;
     d->dnn->entries = e;
-    return e->found ? &e->plan : NULL;
+    return e;
 }
+
+/* The plan of a call; NULL if there is none. */
+static const ct_dnn_plan *plan_of(const ct_device *d, const ct_call *c)
+{
+    const entry *e = entry_of(d, c);
+    return e && e->current ? &e->current->plan : NULL;
+}
+
+/* ---- receipt and variants ---- */
+
+ct_status ct_cuda_dnn_receipt(const ct_device *d, const ct_call *c, ct_receipt *out)
+{
+    const ct_dnn_plan *p = plan_of(d, c);
+    if (!p) return ct_core->fail(CT_EINTERNAL, "cuDNN: a receipt for a convolution that was not accepted");
+    ct_dnn_plan_receipt(p, c->in[0].desc.dtype, out);
+    return CT_OK;
+}
+
+int ct_cuda_dnn_variants(ct_device *d, const ct_call *c, char names[][CT_VARIANT_NAME], int max)
+{
+    return plan_of(d, c) ? ct_dnn_plan_variants(&d->dnn->target, c, &d->opts, names, max) : 0;
+}
+
+ct_status ct_cuda_dnn_prefer(ct_device *d, const ct_call *c, const char *variant)
+{
+    entry *e = variant ? entry_of(d, c) : find_entry(d, c);
+    if (!variant) {
+        if (e) e->current = e->own;
+        return CT_OK;
+    }
+    if (!e) return CT_ENOMEM;
+    for (const made *m = e->plans; m; m = m->next) {
+        if (strcmp(m->plan.name, variant) != 0) continue;
+        e->current = m;
+        return CT_OK;
+    }
+    return add_plan(d, e, c, variant, &e->current);
+}
+
+/* ---- the implementations ---- */
 
 static ct_accept accept(const ct_device *d, const ct_call *c)
 {

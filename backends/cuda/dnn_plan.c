@@ -1,8 +1,10 @@
 #include "backends/cuda/dnn_plan.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CONFIGS = 64, MAX_DESCRIPTORS = 16 };
+enum { MAX_CONFIGS = 64, MAX_KNOBS = CUDNN_KNOB_TYPE_COUNTS, MAX_DESCRIPTORS = 16 + MAX_KNOBS };
 
 /* Everything a plan is built from; freed together. */
 typedef struct building {
@@ -184,17 +186,45 @@ static bool notes_of(cudnnBackendDescriptor_t config, unsigned *notes, int64_t *
     return ok;
 }
 
+static bool has(unsigned notes, cudnnBackendNumericalNote_t which) { return (notes >> which & 1u) != 0; }
+
 static bool allowed(unsigned notes, ct_dtype type, const ct_device_opts *o)
 {
     const unsigned tricks = 1u << CUDNN_NUMERICAL_NOTE_FFT | 1u << CUDNN_NUMERICAL_NOTE_WINOGRAD |
                             1u << CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4 | 1u << CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6 |
-                            1u << CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13 | 1u << CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION;
-    const unsigned rounds = 1u << CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS | 1u << CUDNN_NUMERICAL_NOTE_TENSOR_CORE;
-    if (type == CT_F32 && (notes & rounds)) return false; /* TF32 */
-    if (o->deterministic && (notes & 1u << CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) return false;
+                            1u << CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13;
+    if (has(notes, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) return false; /* sums are f32 here */
+    if (type == CT_F32 && has(notes, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS)) return false; /* to 16 bits */
+    if (type == CT_F32 && !o->tf32 && has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE)) return false; /* they take TF32 */
+    if (o->deterministic && has(notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) return false;
     return !(o->exact && (notes & tricks));
 }
 
+/* "eng38/k2=4/k14=3" of a configuration; "" where it does not fit or cannot be had. */
+static void name_of(cudnnBackendDescriptor_t config, int64_t engine, char name[CT_VARIANT_NAME])
+{
+    cudnnBackendDescriptor_t knob[MAX_KNOBS] = { NULL };
+    int64_t n = 0, got, value;
+    bool ok = true;
+    int used = snprintf(name, CT_VARIANT_NAME, "eng%lld", (long long)engine);
+    for (int i = 0; i < MAX_KNOBS && ok; i++)
+        ok = cudnnBackendCreateDescriptor(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, &knob[i]) == CUDNN_STATUS_SUCCESS;
+    ok = ok && cudnnBackendGetAttribute(config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR, MAX_KNOBS, &n, knob) ==
+                   CUDNN_STATUS_SUCCESS && n <= MAX_KNOBS;
+    for (int64_t i = 0; ok && i < n; i++) {
+        cudnnBackendKnobType_t type;
+        ok = cudnnBackendGetAttribute(knob[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &got, &type) == CUDNN_STATUS_SUCCESS;
+        ok = ok && cudnnBackendGetAttribute(knob[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, 1, &got, &value) == CUDNN_STATUS_SUCCESS;
+        if (!ok) break;
+        used += snprintf(name + used, (size_t)(CT_VARIANT_NAME - used), "/k%d=%lld", (int)type, (long long)value);
+        ok = used < CT_VARIANT_NAME;
+    }
+    if (!ok) name[0] = '\0';
+    for (int i = 0; i < MAX_KNOBS; i++)
+        if (knob[i]) (void)cudnnBackendDestroyDescriptor(knob[i]);
+}
+
+/* Makes the plan of a configuration; fills plan and workspace. */
 static bool finalise(const ct_dnn_target *t, cudnnBackendDescriptor_t config, ct_dnn_plan *out)
 {
     cudnnBackendDescriptor_t plan = NULL;
@@ -215,46 +245,173 @@ static bool finalise(const ct_dnn_target *t, cudnnBackendDescriptor_t config, ct
     return ok;
 }
 
-/* Goes through one list of the heuristics; true when a plan stands. */
-static bool search(building *b, const ct_dnn_target *t, cudnnBackendDescriptor_t g, cudnnBackendHeurMode_t mode, ct_dtype type,
-                   const ct_device_opts *opts, ct_dnn_plan *out)
+/* One list of the heuristics. config[MAX_CONFIGS] is for drop_configs(), whatever it returns: the number of configurations. */
+static int64_t list_configs(building *b, const ct_dnn_target *t, cudnnBackendDescriptor_t g, cudnnBackendHeurMode_t mode,
+                            cudnnBackendDescriptor_t *config)
 {
-    cudnnBackendDescriptor_t config[MAX_CONFIGS] = { NULL }, heuristics = make(b, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
+    cudnnBackendDescriptor_t heuristics = make(b, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     int64_t n = 0;
-    bool found = false;
+    memset(config, 0, MAX_CONFIGS * sizeof *config);
     set(b, heuristics, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &g);
     set(b, heuristics, CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
     if (t->prop) set(b, heuristics, CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &t->prop);
     finish(b, heuristics, "the heuristics");
-    if (b->failed != CUDNN_STATUS_SUCCESS) return false;
+    if (b->failed != CUDNN_STATUS_SUCCESS) return 0;
     for (int i = 0; i < MAX_CONFIGS; i++) note(b, cudnnBackendCreateDescriptor(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, &config[i]), "a configuration");
     if (b->failed == CUDNN_STATUS_SUCCESS)
         note(b, cudnnBackendGetAttribute(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, CUDNN_TYPE_BACKEND_DESCRIPTOR, MAX_CONFIGS, &n, config),
              "the configurations");
-    for (int64_t i = 0; b->failed == CUDNN_STATUS_SUCCESS && i < n && i < MAX_CONFIGS && !found; i++) {
-        unsigned notes;
-        out->tried++;
-        if (!notes_of(config[i], &notes, &out->engine) || !allowed(notes, type, opts)) continue;
-        found = finalise(t, config[i], out);
-    }
+    if (b->failed != CUDNN_STATUS_SUCCESS) return 0;
+    return n < MAX_CONFIGS ? n : MAX_CONFIGS;
+}
+
+static void drop_configs(cudnnBackendDescriptor_t *config)
+{
     for (int i = 0; i < MAX_CONFIGS; i++)
         if (config[i]) (void)cudnnBackendDestroyDescriptor(config[i]);
+}
+
+/* Goes through one list of the heuristics; true when a plan stands. units: only engines that use matrix units. */
+static bool search(building *b, const ct_dnn_target *t, cudnnBackendDescriptor_t g, cudnnBackendHeurMode_t mode, ct_dtype type,
+                   const ct_device_opts *opts, bool units, ct_dnn_plan *out)
+{
+    cudnnBackendDescriptor_t config[MAX_CONFIGS];
+    int64_t n = list_configs(b, t, g, mode, config);
+    bool found = false;
+    for (int64_t i = 0; i < n && !found; i++) {
+        out->tried++;
+        if (!notes_of(config[i], &out->notes, &out->engine) || !allowed(out->notes, type, opts)) continue;
+        if (units && !has(out->notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE)) continue;
+        found = finalise(t, config[i], out);
+        if (found) name_of(config[i], out->engine, out->name);
+    }
+    drop_configs(config);
     return found;
 }
 
 ct_status ct_dnn_plan_make(const ct_dnn_target *t, const ct_call *c, const ct_device_opts *opts, ct_dnn_plan *out)
 {
+    static const cudnnBackendHeurMode_t modes[] = { CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK };
     building b = { .failed = CUDNN_STATUS_SUCCESS };
     ct_dtype type = c->in[0].desc.dtype;
     memset(out, 0, sizeof *out);
     cudnnBackendDescriptor_t g = graph(&b, t, c);
-    bool found = search(&b, t, g, CUDNN_HEUR_MODE_A, type, opts, out);
-    if (!found && b.failed == CUDNN_STATUS_SUCCESS) found = search(&b, t, g, CUDNN_HEUR_MODE_FALLBACK, type, opts, out);
+    bool found = false;
+    for (int units = type == CT_F32 && opts->tf32; units >= 0 && !found; units--)
+        for (int i = 0; i < 2 && !found && b.failed == CUDNN_STATUS_SUCCESS; i++) found = search(&b, t, g, modes[i], type, opts, units, out);
     release(&b);
     if (found) return CT_OK;
     if (b.failed != CUDNN_STATUS_SUCCESS)
         return ct_core->fail(CT_EUNSUPPORTED, "cuDNN refuses %s: %s", b.what, cudnnGetErrorString(b.failed));
     return ct_core->fail(CT_EUNSUPPORTED, "cuDNN has no engine for this that the options allow (%d looked at)", out->tried);
+}
+
+/* ---- variants: configurations by name ---- */
+
+typedef struct knob { cudnnBackendKnobType_t type; int64_t value; } knob;
+
+/* "eng38/k2=4" -> number of the engine and knobs[MAX_KNOBS]; the number of knobs, -1 where it is no such name. */
+static int parse_name(const char *name, int64_t *engine, knob *knobs)
+{
+    char *end;
+    int n = 0;
+    if (strncmp(name, "eng", 3) != 0 || name[3] < '0' || name[3] > '9') return -1;
+    *engine = strtoll(name + 3, &end, 10);
+    while (*end == '/' && end[1] == 'k' && n < MAX_KNOBS) {
+        if (end[2] < '0' || end[2] > '9') return -1;
+        knobs[n].type = (cudnnBackendKnobType_t)strtol(end + 2, &end, 10);
+        if (*end != '=' || !((end[1] >= '0' && end[1] <= '9') || end[1] == '-')) return -1;
+        knobs[n++].value = strtoll(end + 1, &end, 10);
+    }
+    return *end == '\0' ? n : -1;
+}
+
+/* The configuration that a name means; NULL with b->failed set where cuDNN refuses it. */
+static cudnnBackendDescriptor_t config_named(building *b, const ct_dnn_target *t, cudnnBackendDescriptor_t g, int64_t engine_number,
+                                             const knob *knobs, int n)
+{
+    cudnnBackendDescriptor_t engine = make(b, CUDNN_BACKEND_ENGINE_DESCRIPTOR), choice[MAX_KNOBS], config;
+    set(b, engine, CUDNN_ATTR_ENGINE_OPERATION_GRAPH, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &g);
+    set(b, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &engine_number);
+#if CUDNN_VERSION >= 90800
+    if (t->prop) set(b, engine, CUDNN_ATTR_ENGINE_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &t->prop);
+#endif
+    finish(b, engine, "the engine");
+    for (int i = 0; i < n; i++) {
+        choice[i] = make(b, CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR);
+        set(b, choice[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &knobs[i].type);
+        set(b, choice[i], CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, CUDNN_TYPE_INT64, 1, &knobs[i].value);
+        finish(b, choice[i], "a knob");
+    }
+    config = make(b, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR);
+    set(b, config, CUDNN_ATTR_ENGINECFG_ENGINE, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &engine);
+    if (n > 0) set(b, config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, CUDNN_TYPE_BACKEND_DESCRIPTOR, n, choice);
+    finish(b, config, "the configuration");
+    return b->failed == CUDNN_STATUS_SUCCESS ? config : NULL;
+}
+
+ct_status ct_dnn_plan_named(const ct_dnn_target *t, const ct_call *c, const ct_device_opts *opts, const char *name, ct_dnn_plan *out)
+{
+    building b = { .failed = CUDNN_STATUS_SUCCESS };
+    knob knobs[MAX_KNOBS];
+    ct_status st = CT_OK;
+    memset(out, 0, sizeof *out);
+    int n = strlen(name) < sizeof out->name ? parse_name(name, &out->engine, knobs) : -1;
+    if (n < 0) return ct_core->fail(CT_EUNSUPPORTED, "'%.64s' is no configuration of cuDNN", name);
+    cudnnBackendDescriptor_t config = config_named(&b, t, graph(&b, t, c), out->engine, knobs, n);
+    if (!config)
+        st = ct_core->fail(CT_EUNSUPPORTED, "cuDNN %zu does not take '%s' for this: %s: %s", cudnnGetVersion(), name, b.what,
+                           cudnnGetErrorString(b.failed));
+    else if (!notes_of(config, &out->notes, &out->engine) || !allowed(out->notes, c->in[0].desc.dtype, opts))
+        st = ct_core->fail(CT_EUNSUPPORTED, "the options (exact, deterministic, no tf32) do not allow '%s' of cuDNN", name);
+    else if (!finalise(t, config, out))
+        st = ct_core->fail(CT_EUNSUPPORTED, "cuDNN %zu cannot plan '%s' here", cudnnGetVersion(), name);
+    else
+        memcpy(out->name, name, strlen(name) + 1);
+    release(&b);
+    return st;
+}
+
+/* Adds the name of a configuration to list[n] if it is new and can be planned; the new n. */
+static int add_variant(const ct_dnn_target *t, cudnnBackendDescriptor_t config, ct_dtype type, const ct_device_opts *opts,
+                       char list[][CT_VARIANT_NAME], int n)
+{
+    ct_dnn_plan p = { .plan = NULL };
+    if (!notes_of(config, &p.notes, &p.engine) || !allowed(p.notes, type, opts)) return n;
+    name_of(config, p.engine, p.name);
+    for (int i = 0; i < n; i++)
+        if (strcmp(list[i], p.name) == 0) return n;
+    if (!*p.name || !finalise(t, config, &p)) return n;
+    if (p.workspace <= CT_DNN_MAX_WORKSPACE) memcpy(list[n++], p.name, sizeof p.name);
+    ct_dnn_plan_free(&p);
+    return n;
+}
+
+int ct_dnn_plan_variants(const ct_dnn_target *t, const ct_call *c, const ct_device_opts *opts, char list[][CT_VARIANT_NAME], int max)
+{
+    static const cudnnBackendHeurMode_t modes[] = { CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_B, CUDNN_HEUR_MODE_FALLBACK };
+    building b = { .failed = CUDNN_STATUS_SUCCESS };
+    cudnnBackendDescriptor_t g = graph(&b, t, c), config[MAX_CONFIGS];
+    int n = 0;
+    const bool good = b.failed == CUDNN_STATUS_SUCCESS;
+    for (int k = 0; k < 3 && n < max && good; k++) {
+        b.failed = CUDNN_STATUS_SUCCESS; /* not every release has every list */
+        int64_t found = list_configs(&b, t, g, modes[k], config);
+        for (int64_t i = 0; i < found && n < max; i++) n = add_variant(t, config[i], c->in[0].desc.dtype, opts, list, n);
+        drop_configs(config);
+    }
+    release(&b);
+    return n;
+}
+
+void ct_dnn_plan_receipt(const ct_dnn_plan *p, ct_dtype type, ct_receipt *out)
+{
+    const bool units = has(p->notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+    const char *stored = type == CT_BF16 ? "bf16" : type == CT_F16 ? "fp16" : "tf32";
+    out->math = units ? stored : "fp32"; /* without matrix units 16-bit operands are converted first */
+    out->sums = "fp32";
+    out->tensor_cores = units;
+    snprintf(out->engine, sizeof out->engine, "cuDNN %.80s", *p->name ? p->name : "engine without a name");
 }
 
 void ct_dnn_plan_free(ct_dnn_plan *p)

@@ -18,7 +18,10 @@ typedef struct ct_dnn_plan {
     cudnnBackendDescriptor_t plan; /* owned */
     int64_t workspace;             /* bytes */
     int64_t engine;                /* cuDNN's number of the engine */
+    unsigned notes;                /* its numerical notes: bit 1 << cudnnBackendNumericalNote_t */
     int tried;                     /* configurations looked at before this one */
+    char name[CT_VARIANT_NAME];    /* engine and knobs by number: "eng38/k2=4/k14=3"; "" where that does not fit. Means the same plan for as
+                                      long as cuDNN is the same */
 } ct_dnn_plan;
 
 /* Properties from JSON [n bytes] (what CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION gives on a machine with the card). */
@@ -28,9 +31,21 @@ ct_status ct_dnn_target_device(cudnnHandle_t handle, ct_dnn_target *out);
 void ct_dnn_target_free(ct_dnn_target *t);
 
 /* The first configuration of cuDNN's heuristics that the options allow and that can be finalised, for conv2d, conv2d_dgrad or
- * conv2d_wgrad in f32, bf16 or f16 with f32 sums. f32 never takes an engine that rounds its inputs (TF32); with
- * opts->deterministic none that is not; with opts->exact no Winograd and no FFT. Not found: CT_EUNSUPPORTED with the reason. */
+ * conv2d_wgrad in f32, bf16 or f16, never with sums in 16 bits. f32 takes an engine that rounds factors to TF32 only with opts->tf32, and is then
+ * offered those first; with opts->deterministic none that is not; with opts->exact no Winograd and no FFT. Not found:
+ * CT_EUNSUPPORTED with the reason. */
 ct_status ct_dnn_plan_make(const ct_dnn_target *t, const ct_call *c, const ct_device_opts *opts, ct_dnn_plan *out);
+
+/* The one that ct_dnn_plan.name or ct_dnn_plan_variants() call so. CT_EUNSUPPORTED: no such name, not here, or not allowed. */
+ct_status ct_dnn_plan_named(const ct_dnn_target *t, const ct_call *c, const ct_device_opts *opts, const char *name, ct_dnn_plan *out);
+
+/* Names of configurations that the options allow and that can be planned, in the order of cuDNN's heuristics (A, B, fallback), with at most
+ * CT_DNN_MAX_WORKSPACE bytes each; names[max]. Returns their number. */
+#define CT_DNN_MAX_WORKSPACE ((int64_t)256 << 20)
+int ct_dnn_plan_variants(const ct_dnn_target *t, const ct_call *c, const ct_device_opts *opts, char names[][CT_VARIANT_NAME], int max);
+
+/* How a plan computes operands of this type. */
+void ct_dnn_plan_receipt(const ct_dnn_plan *p, ct_dtype type, ct_receipt *out);
 void ct_dnn_plan_free(ct_dnn_plan *p);
 
 /* Numbers of the tensors in a plan's variant pack. */

@@ -1,4 +1,4 @@
-/* add, mul, cast, accumulate: one thread per 16 bytes. */
+/* add, mul, cast, accumulate, fit_channels: one thread per 16 bytes where rows allow it. */
 #include "backends/cuda/dev.cuh"
 
 /* ---- add, mul ---- */
@@ -146,4 +146,46 @@ extern "C" ct_status ct_cuda_accumulate_run(ct_device *dev, ct_stream *s, const 
                   (float)a->alpha, (float)a->beta);
     })
     CT_LAUNCHED("accumulate");
+}
+
+/* ---- fit_channels: x [M,have] -> y [M,want], zeros behind what both have; a thread writes V elements of a row ---- */
+
+template <typename T, int V> __global__ void fit_channels(const T *x, T *y, int64_t rows, int64_t have, int64_t want)
+{
+    int64_t groups = want / V;
+    for (CT_EACH(i, rows * groups)) {
+        int64_t m = i / groups, c = i % groups * V;
+        ct_pack<T, V> k;
+#pragma unroll
+        for (int e = 0; e < V; e++) {
+            if (c + e < have) k.e[e] = x[m * have + c + e];
+            else ct_put(&k.e[e], 0);
+        }
+        *reinterpret_cast<ct_pack<T, V> *>(y + i * V) = k;
+    }
+}
+
+extern "C" ct_accept ct_cuda_fit_channels_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept_all(c);
+}
+extern "C" ct_status ct_cuda_fit_channels_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    int64_t have = ct_cuda_cols(&c->in[0].desc), want = ct_cuda_cols(&c->out[0].desc), rows = ct_cuda_rows(&c->out[0].desc);
+    CT_BY_TYPE(c->in[0].desc.dtype, {
+        const int V = ct_width<T>::value;
+        const T *x = (const T *)c->in[0].data;
+        T *y = (T *)c->out[0].data;
+        if (want % V == 0) {
+            auto k = &fit_channels<T, V>;
+            CT_LAUNCH(k, CT_GRID1(ct_blocks(rows * (want / V))), CT_THREADS, s, x, y, rows, have, want);
+        } else {
+            auto k = &fit_channels<T, 1>;
+            CT_LAUNCH(k, CT_GRID1(ct_blocks(rows * want)), CT_THREADS, s, x, y, rows, have, want);
+        }
+    })
+    CT_LAUNCHED("fit_channels");
 }

@@ -1,6 +1,7 @@
-/* preprocess: src u8 [M,Hs,Ws,C], index i32 [N,3] -> x [N,H,W,C], with the arithmetic of ops/math/image_math.h: gather, resize,
- * augment, normalise and cast in one pass. What is drawn for a sample is computed once by a thread of its own. A row outside src
- * cannot be reported from here (the loader never makes one): its pixels become NaN, which the run's NaN policy finds. */
+/* preprocess: src u8 [M,Hs,Ws,C], index i32 [N,3] -> x [N,H,W,C or more], with the arithmetic of ops/math/image_math.h: gather,
+ * resize, augment, normalise, cast and pad channels in one pass. What is drawn for a sample is computed once by a thread of its own.
+ * A row outside src cannot be reported from here (the loader never makes one): its pixels become NaN, which the run's NaN policy
+ * finds. */
 #include "backends/cuda/dev.cuh"
 #include "ops/math/image_math.h"
 
@@ -24,24 +25,50 @@ __device__ static double blurred(const ct_image_attrs *a, const ct_image_draw *d
     return sum;
 }
 
-template <typename T>
-__global__ void preprocess(const uint8_t *src, const int32_t *index, const ct_image_draw *draw, T *x, int64_t samples, int64_t rows,
-                           int64_t hs, int64_t ws, int64_t channels, ct_image_attrs a)
+/* One channel of an output pixel of a sample, by its number within the image. */
+__device__ static float channel_of(const ct_image_attrs *a, const ct_image_draw *d, const uint8_t *src, int64_t hs, int64_t ws,
+                                   int64_t channels, int64_t pixel, int64_t ch)
 {
-    int64_t size = a.out_h * a.out_w * channels;
-    for (CT_EACH(e, samples * size)) {
-        int64_t n = e / size, element = e % size, ch = element % channels, pixel = element / channels;
-        const ct_image_draw *d = draw + n;
+    int64_t element = pixel * channels + ch;
+    double normal[4] = { 0, 0, 0, 0 };
+    if (!src) return NAN;
+    if (d->noise > 0) ct_image_noise4(d, (uint64_t)element >> 2, normal);
+    double v = blurred(a, d, src, hs, ws, channels, pixel / a->out_w, pixel % a->out_w, ch);
+    return (float)ct_image_finish(a, d, v, normal[element & 3], ch);
+}
+
+/* A thread writes a pixel, `stored` channels: C of the image, zeros behind them. With P > 1 they go out as packs of P elements, the
+ * first of which holds all of the at most 3 channels of an image. */
+template <typename T, int P>
+__global__ void preprocess(const uint8_t *src, const int32_t *index, const ct_image_draw *draw, T *x, int64_t samples, int64_t rows,
+                           int64_t hs, int64_t ws, int64_t channels, int64_t stored, ct_image_attrs a)
+{
+    int64_t pixels = a.out_h * a.out_w;
+    for (CT_EACH(e, samples * pixels)) {
+        int64_t n = e / pixels, pixel = e % pixels;
         int32_t row = index[3 * n];
-        if (row < 0 || row >= rows) {
-            ct_put(x + e, NAN);
-            continue;
+        const uint8_t *image = row < 0 || row >= rows ? NULL : src + row * hs * ws * channels;
+        T *to = x + e * stored;
+        if (P > 1) {
+            float v[P] = { 0 }, zeros[P] = { 0 };
+#pragma unroll
+            for (int ch = 0; ch < 3 && ch < P; ch++)
+                if (ch < channels) v[ch] = channel_of(&a, draw + n, image, hs, ws, channels, pixel, ch);
+            ct_put_n<T, P>(to, v);
+            for (int64_t ch = P; ch < stored; ch += P) ct_put_n<T, P>(to + ch, zeros);
+        } else {
+            for (int64_t ch = 0; ch < stored; ch++)
+                ct_put(to + ch, ch < channels ? channel_of(&a, draw + n, image, hs, ws, channels, pixel, ch) : 0);
         }
-        double normal[4] = { 0, 0, 0, 0 };
-        if (d->noise > 0) ct_image_noise4(d, (uint64_t)element >> 2, normal);
-        double v = blurred(&a, d, src + row * hs * ws * channels, hs, ws, channels, pixel / a.out_w, pixel % a.out_w, ch);
-        ct_put(x + e, (float)ct_image_finish(&a, d, v, normal[element & 3], ch));
     }
+}
+
+template <typename T, int P> static void launch(ct_stream *s, const ct_call *c, const ct_image_draw *draw)
+{
+    const int64_t *sd = c->in[0].desc.dim, *xd = c->out[0].desc.dim;
+    auto k = &preprocess<T, P>;
+    CT_LAUNCH(k, CT_GRID1(ct_blocks(xd[0] * xd[1] * xd[2])), CT_THREADS, s, (const uint8_t *)c->in[0].data,
+              (const int32_t *)c->in[1].data, draw, (T *)c->out[0].data, xd[0], sd[0], sd[1], sd[2], sd[3], xd[3], c->attrs.image);
 }
 
 extern "C" ct_accept ct_cuda_preprocess_accept(const ct_device *dev, const ct_call *c)
@@ -58,10 +85,8 @@ extern "C" ct_status ct_cuda_preprocess_run(ct_device *dev, ct_stream *s, const 
     CT_LAUNCH(&draw_samples, CT_GRID1(ct_blocks(samples)), CT_THREADS, s, (const int32_t *)c->in[1].data, samples, c->attrs.image,
               sd[1], sd[2], draw);
     CT_BY_TYPE(c->out[0].desc.dtype, {
-        auto k = &preprocess<T>;
-        CT_LAUNCH(k, CT_GRID1(ct_blocks(ct_cuda_numel(&c->out[0].desc))), CT_THREADS, s, (const uint8_t *)c->in[0].data,
-                  (const int32_t *)c->in[1].data, (const ct_image_draw *)draw, (T *)c->out[0].data, samples, sd[0], sd[1], sd[2],
-                  sd[3], c->attrs.image);
+        if (c->out[0].desc.dim[3] % ct_width<T>::value == 0) launch<T, ct_width<T>::value>(s, c, draw);
+        else launch<T, 1>(s, c, draw);
     })
     CT_LAUNCHED("preprocess");
 }

@@ -10,6 +10,20 @@
 static inline ct_status ct_cuda_libs_open(ct_device *d) { return (void)d, CT_OK; }
 static inline void ct_cuda_libs_close(ct_device *d) { (void)d; }
 static inline void ct_cuda_libs_versions(char *buf, size_t size) { (void)size, buf[0] = '\0'; }
+static inline ct_status ct_cuda_libs_receipt(const ct_device *d, const ct_impl *impl, const ct_call *call, ct_receipt *out)
+{
+    return (void)d, (void)impl, (void)call, (void)out, CT_OK;
+}
+static inline int ct_cuda_libs_variants(ct_device *d, const ct_impl *impl, const ct_call *call, char names[][CT_VARIANT_NAME], int max)
+{
+    return (void)d, (void)impl, (void)call, (void)names, (void)max, 0;
+}
+static inline ct_status ct_cuda_libs_prefer(ct_device *d, const ct_impl *impl, const ct_call *call, const char *variant)
+{
+    (void)d;
+    (void)call;
+    return variant ? ct_core->fail(CT_EUNSUPPORTED, "%s has no variants", impl->name) : CT_OK;
+}
 #define CT_CUDA_LIB_ROW(op, name, impl)
 
 #else
@@ -18,10 +32,19 @@ ct_status ct_cuda_libs_open(ct_device *d); /* what was opened is closed by ct_cu
 void ct_cuda_libs_close(ct_device *d);
 void ct_cuda_libs_versions(char *buf, size_t size); /* "cuBLAS 13.1.0, cuDNN 9.19.0" */
 
+/* What backend.h asks of receipt(), variants() and prefer(), where `impl` is a library's. Of other implementations: *out is left as it is,
+ * there are none, and a variant is CT_EUNSUPPORTED. */
+ct_status ct_cuda_libs_receipt(const ct_device *d, const ct_impl *impl, const ct_call *call, ct_receipt *out);
+int ct_cuda_libs_variants(ct_device *d, const ct_impl *impl, const ct_call *call, char names[][CT_VARIANT_NAME], int max);
+ct_status ct_cuda_libs_prefer(ct_device *d, const ct_impl *impl, const ct_call *call, const char *variant);
+
 ct_status ct_cuda_lt_open(ct_device *d);
 void ct_cuda_lt_close(ct_device *d);
 ct_status ct_cuda_dnn_open(ct_device *d);
 void ct_cuda_dnn_close(ct_device *d);
+ct_status ct_cuda_dnn_receipt(const ct_device *d, const ct_call *c, ct_receipt *out);
+int ct_cuda_dnn_variants(ct_device *d, const ct_call *c, char names[][CT_VARIANT_NAME], int max);
+ct_status ct_cuda_dnn_prefer(ct_device *d, const ct_call *c, const char *variant);
 
 #define CT_CUDA_IMPL(name)                                                     \
     ct_accept ct_cuda_##name##_accept(const ct_device *dev, const ct_call *c); \

@@ -3,15 +3,15 @@
  *   linear        y^T [O,R] = w [O,I] x^T [I,R]     (+ bias along O, in the epilogue)
  *   linear_dgrad  dx^T [I,R] = w^T [I,O] dy^T [O,R]
  *   linear_wgrad  dw^T [I,O] = x^T [I,R] dy [R,O]
- * Sums are f32; f32 operands are never rounded to TF32. The algorithm is the first of the library's heuristics, chosen when a call is
- * first accepted and kept with the device. */
+ * Sums are f32; f32 operands are rounded to TF32 only where the options say tf32. The algorithm is the first of the library's heuristics
+ * that the options allow, chosen when a call is first accepted and kept with the device; the others are its variants. */
 #include "backends/cuda/libs.h"
 
 #include <cublasLt.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { WORKSPACE = 32 << 20 /* bytes: what the library asks for on Hopper */ };
+enum { WORKSPACE = 32 << 20 /* bytes: what the library asks for on Hopper */, MAX_OPTIONS = 32 };
 
 typedef struct product {
     ct_op op;
@@ -20,13 +20,21 @@ typedef struct product {
     int64_t rows, in, out;
 } product;
 
+/* An algorithm for a product. Its name means the same for as long as the library and the device are the same. */
+typedef struct option {
+    cublasLtMatmulAlgo_t algo;
+    size_t workspace;     /* bytes */
+    uint64_t numerics;    /* cublasLtNumericalImplFlags_t; 0: not known */
+    char name[CT_VARIANT_NAME]; /* "algo21/tile20/stages15/...": the configuration by number; "" where it cannot be had */
+} option;
+
 typedef struct chosen {
     product what;
-    bool found;
-    size_t workspace;
     cublasLtMatmulDesc_t op;
     cublasLtMatrixLayout_t a, b, d;
-    cublasLtMatmulAlgo_t algo;
+    option *options;       /* [n] as the heuristics rank them, those that the options of the device allow */
+    int n, own;            /* own: which is taken when none is preferred */
+    const option *current; /* what accept() and run() mean; NULL: there is none */
     struct chosen *next;
 } chosen;
 
@@ -51,6 +59,7 @@ static void drop(chosen *c)
     if (c->a) (void)cublasLtMatrixLayoutDestroy(c->a);
     if (c->b) (void)cublasLtMatrixLayoutDestroy(c->b);
     if (c->d) (void)cublasLtMatrixLayoutDestroy(c->d);
+    ct_core->free(c->options);
     ct_core->free(c);
 }
 
@@ -96,7 +105,7 @@ static product product_of(const ct_call *c)
 static cudaDataType data_type(ct_dtype d) { return d == CT_BF16 ? CUDA_R_16BF : d == CT_F16 ? CUDA_R_16F : CUDA_R_32F; }
 
 /* Descriptions of the operands, column-major; false where the library refuses one. */
-static bool describe(chosen *c)
+static bool describe(chosen *c, bool tf32)
 {
     const product *p = &c->what;
     cudaDataType t = data_type(p->type);
@@ -105,7 +114,8 @@ static bool describe(chosen *c)
     uint64_t y[2] = { (uint64_t)p->out, (uint64_t)p->rows };
     const uint64_t *a = p->op == CT_OP_LINEAR_WGRAD ? x : w, *b = p->op == CT_OP_LINEAR ? x : y;
     const uint64_t *d = p->op == CT_OP_LINEAR ? y : p->op == CT_OP_LINEAR_DGRAD ? x : w;
-    bool ok = cublasLtMatmulDescCreate(&c->op, CUBLAS_COMPUTE_32F, CUDA_R_32F) == CUBLAS_STATUS_SUCCESS;
+    const cublasComputeType_t compute = tf32 && p->type == CT_F32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    bool ok = cublasLtMatmulDescCreate(&c->op, compute, CUDA_R_32F) == CUBLAS_STATUS_SUCCESS;
     ok = ok && cublasLtMatmulDescSetAttribute(c->op, CUBLASLT_MATMUL_DESC_TRANSA, &ta, sizeof ta) == CUBLAS_STATUS_SUCCESS;
     ok = ok && cublasLtMatmulDescSetAttribute(c->op, CUBLASLT_MATMUL_DESC_TRANSB, &tb, sizeof tb) == CUBLAS_STATUS_SUCCESS;
     if (p->bias) {
@@ -117,14 +127,14 @@ static bool describe(chosen *c)
     return ok && cublasLtMatrixLayoutCreate(&c->d, t, d[0], d[1], (int64_t)d[0]) == CUBLAS_STATUS_SUCCESS;
 }
 
-static bool choose(struct ct_lt *lt, chosen *c)
+/* Asks the heuristics; the number of results in result[MAX_OPTIONS], 0 where there are none or the library refuses. */
+static int ask(struct ct_lt *lt, const chosen *c, cublasLtMatmulHeuristicResult_t *result)
 {
     cublasLtMatmulPreference_t want = NULL;
-    cublasLtMatmulHeuristicResult_t result;
     size_t workspace = WORKSPACE;
     uint32_t align = 16; /* bytes: rows of 16-bit matrices and ranges of the arenas give no more */
     int n = 0;
-    bool ok = describe(c) && cublasLtMatmulPreferenceCreate(&want) == CUBLAS_STATUS_SUCCESS;
+    bool ok = cublasLtMatmulPreferenceCreate(&want) == CUBLAS_STATUS_SUCCESS;
     ok = ok && cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace) ==
                    CUBLAS_STATUS_SUCCESS;
     static const cublasLtMatmulPreferenceAttributes_t aligned[] = {
@@ -133,38 +143,154 @@ static bool choose(struct ct_lt *lt, chosen *c)
     };
     for (size_t i = 0; i < sizeof aligned / sizeof aligned[0]; i++)
         ok = ok && cublasLtMatmulPreferenceSetAttribute(want, aligned[i], &align, sizeof align) == CUBLAS_STATUS_SUCCESS;
-    ok = ok && cublasLtMatmulAlgoGetHeuristic(lt->handle, c->op, c->a, c->b, c->d, c->d, want, 1, &result, &n) == CUBLAS_STATUS_SUCCESS;
-    ok = ok && n == 1 && result.state == CUBLAS_STATUS_SUCCESS;
-    if (ok) {
-        c->algo = result.algo;
-        c->workspace = result.workspaceSize;
-    }
+    ok = ok && cublasLtMatmulAlgoGetHeuristic(lt->handle, c->op, c->a, c->b, c->d, c->d, want, MAX_OPTIONS, result, &n) ==
+                   CUBLAS_STATUS_SUCCESS;
     if (want) (void)cublasLtMatmulPreferenceDestroy(want);
-    return ok;
+    return ok ? n : 0;
 }
 
-/* The algorithm of a call, chosen at the first asking; NULL if there is none. */
-static chosen *chosen_of(const ct_device *d, const ct_call *call)
+static uint64_t numerics_of(const cublasLtMatmulAlgo_t *algo)
+{
+    uint64_t flags = 0;
+    size_t got = 0;
+    bool ok = cublasLtMatmulAlgoCapGetAttribute(algo, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS, &flags, sizeof flags, &got) == CUBLAS_STATUS_SUCCESS;
+    return ok && got == sizeof flags ? flags : 0;
+}
+
+/* f32 without tf32 takes nothing that multiplies shorter factors. */
+static bool allowed(uint64_t numerics, ct_dtype type, const ct_device_opts *o)
+{
+    const uint64_t shorter = CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16F | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16BF;
+    if (type != CT_F32) return true;
+    return !(numerics & shorter) && (o->tf32 || !(numerics & CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32));
+}
+
+/* The configuration of an algorithm in numbers; attributes are 32 or 16 bits wide. */
+static void name_of(const cublasLtMatmulAlgo_t *algo, char name[CT_VARIANT_NAME])
+{
+    static const struct { cublasLtMatmulAlgoConfigAttributes_t which; size_t size; const char *word; } part[] = {
+        { CUBLASLT_ALGO_CONFIG_ID, 4, "algo" },           { CUBLASLT_ALGO_CONFIG_TILE_ID, 4, "/tile" },
+        { CUBLASLT_ALGO_CONFIG_STAGES_ID, 4, "/stages" }, { CUBLASLT_ALGO_CONFIG_SPLITK_NUM, 4, "/split" },
+        { CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, 4, "/red" }, { CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING, 4, "/swz" },
+        { CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION, 4, "/opt" }, { CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, 2, "/inner" },
+        { CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, 2, "/cluster" }
+    };
+    int used = 0;
+    for (size_t i = 0; i < sizeof part / sizeof part[0]; i++) {
+        uint32_t wide = 0;
+        uint16_t narrow = 0;
+        size_t got = 0;
+        void *to = part[i].size == 4 ? (void *)&wide : (void *)&narrow;
+        bool ok = cublasLtMatmulAlgoConfigGetAttribute(algo, part[i].which, to, part[i].size, &got) == CUBLAS_STATUS_SUCCESS;
+        if (ok) used += snprintf(name + used, (size_t)(CT_VARIANT_NAME - used), "%s%u", part[i].word, part[i].size == 4 ? wide : narrow);
+        if (ok && used < CT_VARIANT_NAME) continue;
+        name[0] = '\0';
+        return;
+    }
+}
+
+/* Fills the options of a product; with tf32 the first that takes it is the one that is taken. */
+static ct_status choose(const ct_device *d, chosen *c)
+{
+    cublasLtMatmulHeuristicResult_t result[MAX_OPTIONS];
+    const bool tf32 = d->opts.tf32 && c->what.type == CT_F32;
+    int n = describe(c, d->opts.tf32) ? ask(d->lt, c, result) : 0;
+    if (n == 0) return CT_OK;
+    c->options = ct_core->alloc((size_t)n * sizeof *c->options, "algorithms of a matrix product");
+    if (!c->options) return CT_ENOMEM;
+    c->own = -1;
+    for (int i = 0; i < n; i++) {
+        uint64_t numerics = numerics_of(&result[i].algo);
+        if (result[i].state != CUBLAS_STATUS_SUCCESS || !allowed(numerics, c->what.type, &d->opts)) continue;
+        option *o = &c->options[c->n];
+        *o = (option){ .algo = result[i].algo, .workspace = result[i].workspaceSize, .numerics = numerics };
+        name_of(&o->algo, o->name);
+        if (c->own < 0 && tf32 && (numerics & CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32)) c->own = c->n;
+        c->n++;
+    }
+    if (c->own < 0) c->own = 0;
+    if (c->n > 0) c->current = &c->options[c->own];
+    return CT_OK;
+}
+
+/* What was found for a call before; NULL if it was not asked for. */
+static chosen *find_chosen(const ct_device *d, const ct_call *call)
 {
     product p = product_of(call);
-    for (chosen *c = d->lt->list; c; c = c->next)
-        if (memcmp(&c->what, &p, sizeof p) == 0) return c->found ? c : NULL;
-    chosen *c = ct_core->alloc(sizeof *c, "matrix product");
+    chosen *c = d->lt->list;
+    while (c && memcmp(&c->what, &p, sizeof p) != 0) c = c->next;
+    return c;
+}
+
+/* The algorithms of a call, asked for at the first time; NULL if there is none. */
+static chosen *chosen_of(const ct_device *d, const ct_call *call)
+{
+    chosen *c = find_chosen(d, call);
+    if (c) return c->current ? c : NULL;
+    c = ct_core->alloc(sizeof *c, "matrix product");
     if (!c) return NULL;
     memset(c, 0, sizeof *c);
-    c->what = p;
-    c->found = choose(d->lt, c);
+    c->what = product_of(call);
+    if (choose(d, c) != CT_OK) c->current = NULL;
     c->next = d->lt->list;
     d->lt->list = c;
-    return c->found ? c : NULL;
+    return c->current ? c : NULL;
 }
+
+/* ---- receipt and variants ---- */
+
+static ct_status lt_receipt(const ct_device *d, const ct_call *call, ct_receipt *out)
+{
+    const chosen *c = chosen_of(d, call);
+    if (!c) return ct_core->fail(CT_EINTERNAL, "cuBLASLt: a receipt for a product that was not accepted");
+    const uint64_t flags = c->current->numerics;
+    out->tensor_cores = (flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_TENSOR_OP_MASK) != 0;
+    out->math = !out->tensor_cores                                  ? "fp32" /* 16-bit operands are converted first */
+                : flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32 ? "tf32"
+                : flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16BF ? "bf16"
+                : flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16F  ? "fp16"
+                                                                    : "fp32";
+    out->sums = flags & CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_16F ? "fp16" : "fp32";
+    snprintf(out->engine, sizeof out->engine, "cuBLASLt %.80s", *c->current->name ? c->current->name : "algorithm without a name");
+    return CT_OK;
+}
+
+static int lt_variants(const ct_device *d, const ct_call *call, char names[][CT_VARIANT_NAME], int max)
+{
+    const chosen *c = chosen_of(d, call);
+    int n = 0;
+    for (int i = 0; c && i < c->n && n < max; i++) {
+        bool known = c->options[i].name[0] == '\0';
+        for (int k = 0; k < n && !known; k++) known = strcmp(names[k], c->options[i].name) == 0;
+        if (!known) memcpy(names[n++], c->options[i].name, CT_VARIANT_NAME);
+    }
+    return n;
+}
+
+static ct_status lt_prefer(const ct_device *d, const ct_call *call, const char *variant)
+{
+    chosen *c = variant ? chosen_of(d, call) : find_chosen(d, call);
+    if (!variant) {
+        if (c && c->n > 0) c->current = &c->options[c->own];
+        return CT_OK;
+    }
+    for (int i = 0; c && i < c->n; i++) {
+        if (strcmp(c->options[i].name, variant) != 0) continue;
+        c->current = &c->options[i];
+        return CT_OK;
+    }
+    return ct_core->fail(CT_EUNSUPPORTED, "cuBLASLt %zu does not offer '%.90s' for this on %s, or the options do not allow it",
+                         cublasLtGetVersion(), variant, d->name);
+}
+
+/* ---- the implementations ---- */
 
 static ct_accept accept(const ct_device *d, const ct_call *c)
 {
     if (!ct_cuda_type(c->in[0].desc.dtype)) return ct_accept_no(CT_CUDA_NO_TYPE);
     if (c->in[0].desc.dtype == CT_BF16 && d->major < 8) return ct_accept_no("cuda: bf16 needs compute capability 8.0");
     const chosen *k = chosen_of(d, c);
-    return k ? ct_accept_yes(k->workspace) : ct_accept_no("cuBLASLt has no algorithm for this");
+    return k ? ct_accept_yes(k->current->workspace) : ct_accept_no("cuBLASLt has no algorithm for this");
 }
 
 static ct_status run(ct_device *d, ct_stream *s, const ct_call *c, const void *a, const void *b, void *out, void *scratch)
@@ -175,7 +301,8 @@ static ct_status run(ct_device *d, ct_stream *s, const ct_call *c, const void *a
     if (!k) return ct_core->fail(CT_EINTERNAL, "cuBLASLt: a product runs that was not accepted");
     if (k->what.bias) st = cublasLtMatmulDescSetAttribute(k->op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &c->in[2].data, sizeof(void *));
     if (st == CUBLAS_STATUS_SUCCESS)
-        st = cublasLtMatmul(d->lt->handle, k->op, &one, a, k->a, b, k->b, &zero, out, k->d, out, k->d, &k->algo, scratch, k->workspace, s->s);
+        st = cublasLtMatmul(d->lt->handle, k->op, &one, a, k->a, b, k->b, &zero, out, k->d, out, k->d, &k->current->algo, scratch,
+                            k->current->workspace, s->s);
     return st == CUBLAS_STATUS_SUCCESS ? CT_OK : ct_core->fail(CT_EBACKEND, "cuBLASLt: a matrix product failed: %s", cublasLtGetStatusString(st));
 }
 
@@ -210,6 +337,25 @@ void ct_cuda_libs_close(ct_device *d)
 {
     ct_cuda_dnn_close(d);
     ct_cuda_lt_close(d);
+}
+
+static bool is(const ct_impl *m, const char *name) { return strcmp(m->name, name) == 0; }
+
+ct_status ct_cuda_libs_receipt(const ct_device *d, const ct_impl *impl, const ct_call *call, ct_receipt *out)
+{
+    return is(impl, "cuda.dnn") ? ct_cuda_dnn_receipt(d, call, out) : is(impl, "cuda.lt") ? lt_receipt(d, call, out) : CT_OK;
+}
+
+int ct_cuda_libs_variants(ct_device *d, const ct_impl *impl, const ct_call *call, char names[][CT_VARIANT_NAME], int max)
+{
+    return is(impl, "cuda.dnn") ? ct_cuda_dnn_variants(d, call, names, max) : is(impl, "cuda.lt") ? lt_variants(d, call, names, max) : 0;
+}
+
+ct_status ct_cuda_libs_prefer(ct_device *d, const ct_impl *impl, const ct_call *call, const char *variant)
+{
+    if (is(impl, "cuda.dnn")) return ct_cuda_dnn_prefer(d, call, variant);
+    if (is(impl, "cuda.lt")) return lt_prefer(d, call, variant);
+    return variant ? ct_core->fail(CT_EUNSUPPORTED, "%s has no variants", impl->name) : CT_OK;
 }
 
 void ct_cuda_libs_versions(char *buf, size_t size)

@@ -1,9 +1,9 @@
 # The CUDA backend: a plug-in, so that the program itself needs no CUDA library. Built with --with-cuda.
 cuda_sources = \
 	backends/cuda/activation.cu backends/cuda/backend.c backends/cuda/columns.cuh backends/cuda/conv.cu backends/cuda/ctc.cu backends/cuda/cuda.h \
-	backends/cuda/dev.cuh backends/cuda/dnn.c backends/cuda/dnn_plan.c backends/cuda/dnn_plan.h backends/cuda/elementwise.cu \
+	backends/cuda/depthwise.cu backends/cuda/dev.cuh backends/cuda/dnn.c backends/cuda/dnn_plan.c backends/cuda/dnn_plan.h backends/cuda/elementwise.cu \
 	backends/cuda/image.cu backends/cuda/impls.def backends/cuda/libs.h backends/cuda/linear.cu backends/cuda/loss.cu \
-	backends/cuda/lt.c backends/cuda/metric.cu backends/cuda/norm.cu backends/cuda/optim.cu backends/cuda/pool.cu backends/cuda/sequence.cu \
+	backends/cuda/lt.c backends/cuda/metric.cu backends/cuda/nccl.c backends/cuda/nccl.h backends/cuda/nvml.c backends/cuda/nvml.h backends/cuda/norm.cu backends/cuda/optim.cu backends/cuda/pool.cu backends/cuda/sequence.cu \
 	backends/cuda/softmax.cu
 EXTRA_DIST += $(cuda_sources) backends/cuda/nvcc.sh tests/check_cuda_plans.c
 
@@ -46,9 +46,36 @@ cuda-clean:
 # The same kernels on an emulated card, for machines without one.
 check_LTLIBRARIES += tests/emulate/captrain-cuda.la
 tests_emulate_captrain_cuda_la_SOURCES = \
-	tests/emulate/backend.c tests/emulate/cuda_runtime_api.h tests/emulate/emulate.h tests/emulate/kernels.cpp tests/emulate/runtime.cpp
+	backends/cuda/nvml.c backends/cuda/nvml.h \
+	tests/emulate/backend.c tests/emulate/cuda_runtime_api.h tests/emulate/emulate.h tests/emulate/kernels.cpp tests/emulate/nccl.c \
+	tests/emulate/runtime.cpp
 tests_emulate_captrain_cuda_la_CPPFLAGS = -I$(top_srcdir)/tests/emulate $(AM_CPPFLAGS) -DCT_CUDA_EMULATE
 tests_emulate_captrain_cuda_la_CXXFLAGS = -std=c++17 -O2 -g -Wall -Wextra -Wno-unknown-pragmas
 tests_emulate_captrain_cuda_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 dist_check_SCRIPTS += tests/sh/cuda_emulated.sh
+
+# Groups of cards in the emulated plug-in, with stand-ins for NCCL: one of today, one that is too old.
+check_LTLIBRARIES += tests/emulate/fake_nccl.la tests/emulate/fake_nccl_old.la
+tests_emulate_fake_nccl_la_SOURCES = tests/emulate/fake_nccl.c
+tests_emulate_fake_nccl_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+tests_emulate_fake_nccl_old_la_SOURCES = tests/emulate/fake_nccl.c
+tests_emulate_fake_nccl_old_la_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_NCCL_OLD
+tests_emulate_fake_nccl_old_la_LDFLAGS = $(tests_emulate_fake_nccl_la_LDFLAGS)
+check_PROGRAMS += tests/check_nccl
+tests_check_nccl_SOURCES = tests/check_nccl.c
+tests_check_nccl_LDADD = $(CT_TEST_LIBS)
+
+# NVML, which needs no CUDA to be built, against stand-ins for the driver's library: one of today, an old one, one that is too old.
+check_LTLIBRARIES += tests/fake_nvml.la tests/fake_nvml_old.la tests/fake_nvml_ancient.la
+tests_fake_nvml_la_SOURCES = tests/fake_nvml.c
+tests_fake_nvml_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
+tests_fake_nvml_old_la_SOURCES = tests/fake_nvml.c
+tests_fake_nvml_old_la_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_NVML_OLD
+tests_fake_nvml_old_la_LDFLAGS = $(tests_fake_nvml_la_LDFLAGS)
+tests_fake_nvml_ancient_la_SOURCES = tests/fake_nvml.c
+tests_fake_nvml_ancient_la_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_NVML_ANCIENT
+tests_fake_nvml_ancient_la_LDFLAGS = $(tests_fake_nvml_la_LDFLAGS)
+check_PROGRAMS += tests/check_nvml
+tests_check_nvml_SOURCES = tests/check_nvml.c backends/cuda/nvml.c
+tests_check_nvml_LDADD = $(CT_TEST_LIBS)
 EXTRA_DIST += tests/emulate/devices/a100.json tests/emulate/devices/h200.json tests/emulate/devices/rtx5090.json

@@ -5,11 +5,13 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "api/smoke.h"
 #include "base/alloc.h"
 #include "base/env.h"
 #include "captrain.h"
 #include "data/dataset.h"
 #include "exec/exec.h"
+#include "exec/telemetry.h"
 #include "synth/text.h"
 
 /* One finding: a name, a text, and whether it is trouble. */
@@ -20,7 +22,7 @@ typedef struct finding {
 } finding;
 
 typedef struct findings {
-    finding row[64];
+    finding row[256];
     size_t n;
 } findings;
 
@@ -37,29 +39,81 @@ static void add(findings *f, bool warning, const char *name, const char *fmt, ..
     r->warning = warning;
 }
 
-static void look_at_backend(findings *f, const char *name)
+/* The reference's losses, computed once: what the others are held against. */
+static ct_status smoke_reference(ct_smoke *out)
+{
+    const ct_device_opts opts = { .reference = true };
+    return ct_smoke_run(&ct_backend_cpu, &opts, out);
+}
+
+/* Trains for a moment. False if that went wrong. */
+static bool smoke_test(findings *f, const char *name, const ct_backend *b, const ct_device_opts *opts)
+{
+    ct_smoke reference, s;
+    double worst;
+    ct_status st = smoke_reference(&reference);
+    if (st == CT_OK) st = ct_smoke_run(b, opts, &s);
+    if (st == CT_OK) st = ct_smoke_judge(&s, &reference, &worst);
+    if (st == CT_OK)
+        add(f, false, name, "OK: %d training steps in %.3f s, loss %.4f -> %.4f, within %.1e of the reference", s.steps, s.seconds, s.loss[0],
+            s.loss[s.steps - 1], worst);
+    else add(f, true, name, "FAILED: %s", ct_error_message());
+    return st == CT_OK;
+}
+
+static void look_at_telemetry(findings *f, const char *label, const ct_backend *b, int index)
+{
+    ct_telemetry t;
+    char text[512];
+    if (!b->telemetry) return;
+    if (ct_telemetry_read(b, index, &t) == CT_OK) add(f, false, label, "%s", ct_telemetry_text(&t, text, sizeof text));
+    else add(f, false, label, "none: %s", ct_error_message());
+}
+
+/* Lines about a device: "cuda" for the first of a backend, "cuda:1" for the next. False if its smoke test failed. */
+static bool look_at_device(findings *f, const char *name, const ct_backend *b, int index)
+{
+    char who[24], label[48];
+    ct_device *dev = NULL;
+    ct_device_info info;
+    const ct_device_opts opts = { .index = index };
+    if (index == 0) snprintf(who, sizeof who, "%.12s", name);
+    else snprintf(who, sizeof who, "%.12s:%d", name, index);
+    snprintf(label, sizeof label, "backend %s", who);
+    if (b->open(&opts, &dev) != CT_OK || b->info(dev, &info) != CT_OK) {
+        add(f, true, label, "cannot be opened: %s", ct_error_message());
+        b->close(dev);
+        return true;
+    }
+    b->close(dev);
+    add(f, false, label, "%s, %d thread%s, %.1f of %.1f GiB free", info.name, info.threads, info.threads == 1 ? "" : "s",
+        (double)info.memory_free / 0x1p30, (double)info.memory_total / 0x1p30);
+    snprintf(label, sizeof label, "%s detail", who);
+    add(f, false, label, "%s", info.detail);
+    snprintf(label, sizeof label, "%s precisions", who);
+    if (info.precisions[0]) add(f, false, label, "%s", info.precisions);
+    snprintf(label, sizeof label, "%s telemetry", who);
+    look_at_telemetry(f, label, b, index);
+    snprintf(label, sizeof label, "%s speed", who);
+    if (info.warning[0]) add(f, true, label, "%s", info.warning);
+    snprintf(label, sizeof label, "%s smoke test", who);
+    return smoke_test(f, label, b, &opts);
+}
+
+/* How many of a backend's devices fail their smoke test. */
+static int look_at_backend(findings *f, const char *name)
 {
     char label[48];
     const ct_backend *b;
-    ct_device *dev = NULL;
-    ct_device_info info;
-    ct_device_opts opts = { 0 };
-    snprintf(label, sizeof label, "backend %s", name);
+    int failed = 0;
     if (ct_backend_load(name, &b) != CT_OK) {
+        snprintf(label, sizeof label, "backend %s", name);
         add(f, false, label, "not available: %s", ct_error_message());
-        return;
+        return 0;
     }
-    if (b->open(&opts, &dev) != CT_OK || b->info(dev, &info) != CT_OK) {
-        add(f, true, label, "cannot be opened: %s", ct_error_message());
-    } else {
-        add(f, false, label, "%s, %d thread%s, %.1f of %.1f GiB free", info.name, info.threads, info.threads == 1 ? "" : "s",
-            (double)info.memory_free / 0x1p30, (double)info.memory_total / 0x1p30);
-        snprintf(label, sizeof label, "%s detail", name);
-        add(f, false, label, "%s", info.detail);
-        snprintf(label, sizeof label, "%s speed", name);
-        if (info.warning[0]) add(f, true, label, "%s", info.warning);
-    }
-    b->close(dev);
+    const int n = b->device_count();
+    for (int i = 0; i < n; i++) failed += !look_at_device(f, name, b, i);
+    return failed;
 }
 
 /* "hard" draws with the fonts of every style. */
@@ -127,7 +181,8 @@ ct_status ct_run_doctor(bool json, FILE *to)
 #else
     add(f, false, "OpenMP", "no: every operator runs on one thread");
 #endif
-    for (size_t i = 0; i < ct_backend_count(); i++) look_at_backend(f, ct_backend_name(i));
+    int failed = 0;
+    for (size_t i = 0; i < ct_backend_count(); i++) failed += look_at_backend(f, ct_backend_name(i));
     const ct_backend *chosen;
     char why[512];
     if (ct_backend_choose("auto", &chosen, why, sizeof why) == CT_OK) add(f, false, "auto takes", "%s", why);
@@ -143,5 +198,7 @@ ct_status ct_run_doctor(bool json, FILE *to)
             fprintf(to, "%-16s %s%s\n", f->row[i].name, f->row[i].warning ? "WARNING: " : "", f->row[i].text);
     }
     ct_free(f);
+    if (st == CT_OK && failed > 0)
+        st = ct_fail(CT_EINTERNAL, "doctor: %d device%s failed the smoke test, see above", failed, failed == 1 ? "" : "s");
     return st;
 }

@@ -23,6 +23,9 @@ static const ct_env_row table[CT_ENV_COUNT] = {
     [CT_ENV_KERNELS] = { "CAPTRAIN_KERNELS", "Inner loops of the CPU backend: avx512, avx2 or base; default the best this processor "
                                              "has. Each has its own last bits." },
     [CT_ENV_NO_COLOR] = { "NO_COLOR", "If set, the progress bar uses no colour." },
+    [CT_ENV_NVML] = { "CAPTRAIN_NVML", "Library that tells the CUDA backend about power, clocks and memory of the cards; default "
+                                       "libnvidia-ml.so.1, which comes with the driver." },
+    [CT_ENV_NCCL] = { "CAPTRAIN_NCCL", "Library of NCCL, loaded by the CUDA backend for groups of cards; default libnccl.so.2." },
 };
 
 const ct_env_row *ct_env_table(void)

@@ -17,6 +17,8 @@ typedef enum ct_env {
     CT_ENV_OPENBLAS_CORETYPE,/* OPENBLAS_CORETYPE: read by OpenBLAS; a pin below the CPU's best is warned about */
     CT_ENV_KERNELS,          /* CAPTRAIN_KERNELS: inner loops of the CPU backend: base, avx2, avx512; default the processor's best */
     CT_ENV_NO_COLOR,         /* NO_COLOR: plain progress bar */
+    CT_ENV_NVML,             /* CAPTRAIN_NVML: library that tells about NVIDIA cards; default libnvidia-ml.so.1 */
+    CT_ENV_NCCL,             /* CAPTRAIN_NCCL: NCCL, which groups of NVIDIA cards need; default libnccl.so.2 */
     CT_ENV_COUNT
 } ct_env;
 

@@ -19,8 +19,8 @@ typedef struct cli_args {
     const char **pos; int npos;          /* words that are no options */
     const char **sets; size_t nsets;     /* --set, in order */
     cli_list fonts, sizes, maps;
-    const char *out, *init, *config, *model, *precision, *style, *charset, *golden, *ctc, *map_file, *decoder, *layout, *op, *impl, *call, *tune;
-    bool resume, json, force, recompute, ops, calls, exact, deterministic, full;
+    const char *out, *init, *config, *model, *precision, *style, *charset, *golden, *ctc, *map_file, *decoder, *layout, *op, *impl, *call, *tune, *device, *interval;
+    bool resume, json, force, recompute, ops, calls, exact, inexact, deterministic, full;
     int64_t batch, beam_width, steps, warmup, count, memory, length_min, length_max, width, height; /* 0: not given */
     int64_t seed;                        /* -1: not given */
 } cli_args;
@@ -29,6 +29,7 @@ typedef enum cli_type {
     CLI_FLAG,   /* bool, no argument */
     CLI_STRING, /* const char * */
     CLI_INT,    /* int64_t in [min,max] */
+    CLI_INT_AUTO, /* the same, or the word auto: -1 */
     CLI_THREADS,/* int in [min,max] */
     CLI_BYTES,  /* int64_t with an optional K, M, G (1024) */
     CLI_RANGE,  /* N or LO-HI into two int64_t in a row */
@@ -55,7 +56,7 @@ typedef struct cli_command {
     int (*run)(const cli_args *a); /* exit code */
 } cli_command;
 
-extern const cli_command cli_train, cli_eval, cli_predict, cli_gen, cli_check, cli_import, cli_export, cli_plan, cli_bench, cli_tune, cli_selftest, cli_doctor, cli_help;
+extern const cli_command cli_train, cli_eval, cli_predict, cli_gen, cli_check, cli_import, cli_export, cli_plan, cli_bench, cli_tune, cli_profile, cli_selftest, cli_doctor, cli_monitor, cli_help;
 
 const cli_command *const *cli_commands(void);   /* ends with NULL */
 const cli_option *cli_globals(void);            /* options every verb takes */

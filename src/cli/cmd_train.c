@@ -11,7 +11,7 @@ static const cli_option options[] = {
     { "--out", "DIR", CLI_STRING, OFF(out), 0, 0, "run directory; default runs/<date>-<name>. One that holds a run is an error without --resume" },
     { "--resume", NULL, CLI_FLAG, OFF(resume), 0, 0, "continue the run in DIR from its newest undamaged checkpoint; with none, start anew and say so" },
     { "--init", "MODEL", CLI_STRING, OFF(init), 0, 0, "start from the weights of a model file; the last layer goes by character" },
-    { "--tune", "FILE", CLI_STRING, OFF(tune), 0, 0, "implementations as `captrain tune` chose them; the same as --set train.tune=FILE" },
+    { "--tune", "FILE", CLI_STRING, OFF(tune), 0, 0, "implementations as `captrain tune` chose them, or auto: measured now, unless they are known; the same as --set train.tune=FILE" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
 };
 

@@ -6,10 +6,10 @@
 #define OFF(field) offsetof(cli_args, field)
 
 static const cli_option bench_options[] = {
-    { "--batch", "N", CLI_INT, OFF(batch), 1, 1 << 24, "samples per step; default 64" },
+    { "--batch", "N|auto", CLI_INT_AUTO, OFF(batch), 1, 1 << 24, "samples per step; default 64; auto: as many as the free memory holds" },
     { "--steps", "K", CLI_INT, OFF(steps), 1, 1000000, "timed steps; default 20" },
     { "--warmup", "K", CLI_INT, OFF(warmup), 1, 1000000, "steps before; default 3" },
-    { "--precision", "P", CLI_STRING, OFF(precision), 0, 0, "fp32, bf16, fp16 or f64; default fp32" },
+    { "--precision", "P", CLI_STRING, OFF(precision), 0, 0, "fp32, tf32, bf16, fp16 or f64; default fp32" },
     { "--recompute", NULL, CLI_FLAG, OFF(recompute), 0, 0, "recompute activations block by block instead of keeping them" },
     { "--ops", NULL, CLI_FLAG, OFF(ops), 0, 0, "also the time of every operator and implementation, beside the peaks of this machine" },
     { "--calls", NULL, CLI_FLAG, OFF(calls), 0, 0, "also the time of every distinct operator call" },
@@ -49,7 +49,7 @@ const cli_command cli_bench = {
 static const cli_option tune_options[] = {
     { "--model", "NAME", CLI_STRING, OFF(model), 0, 0, "the training step of a model of the catalogue instead of a configuration" },
     { "--batch", "N", CLI_INT, OFF(batch), 1, 1 << 24, "with --model: samples per step; default 64" },
-    { "--precision", "P", CLI_STRING, OFF(precision), 0, 0, "with --model: fp32, bf16, fp16 or f64; default fp32" },
+    { "--precision", "P", CLI_STRING, OFF(precision), 0, 0, "with --model: fp32, tf32, bf16, fp16 or f64; default fp32" },
     { "--set", "KEY=VALUE", CLI_SET, 0, 0, 0, "set a configuration key" },
     { "--exact", NULL, CLI_FLAG, OFF(exact), 0, 0, "only implementations that do not trade accuracy for speed" },
     { "--deterministic", NULL, CLI_FLAG, OFF(deterministic), 0, 0, "only implementations with the same bits in every run" },
@@ -68,8 +68,8 @@ static int run_tune(const cli_args *a)
 
 const cli_command cli_tune = {
     "tune", "[CONFIG]", "measure which implementations are fastest here",
-    "Measures every implementation that accepts each distinct operator call of a training, prints a table and writes the fastest ones to a "
-    "file for train.tune (train --tune FILE). Without it, the choice is a fixed function of shape and processor. Other choices give other "
-    "last bits, so a run keeps those it began with: they are stored in its directory and in every checkpoint.",
+    "Measures every implementation that accepts each distinct operator call of a training, in each variant it has, prints a table and writes the "
+    "fastest ones to a file for train.tune (train --tune FILE); train --tune auto does that by itself. Without it, the choice is a fixed function of "
+    "shape and processor. Other choices give other last bits, so a run keeps those it began with: they are stored in its directory and in every checkpoint.",
     tune_options, 0, 1, run_tune
 };

@@ -93,6 +93,9 @@ static bool store(cli_args *a, const cli_option *o, const char *value)
     case CLI_FLAG: *(bool *)field = true; return true;
     case CLI_STRING: *(const char **)field = value; return true;
     case CLI_INT: return parse_int(value, o->min, o->max, (int64_t *)field);
+    case CLI_INT_AUTO:
+        if (strcmp(value, "auto") == 0) return *(int64_t *)field = -1, true;
+        return parse_int(value, o->min, o->max, (int64_t *)field);
     case CLI_THREADS:
         if (!parse_int(value, o->min, o->max, &v)) return false;
         *(int *)field = (int)v;
@@ -137,6 +140,9 @@ static int bad_value(const cli_option *o, const char *value)
     switch (o->type) {
     case CLI_INT: case CLI_THREADS:
         fprintf(stderr, "a whole number from %lld to %lld", (long long)o->min, (long long)o->max);
+        break;
+    case CLI_INT_AUTO:
+        fprintf(stderr, "a whole number from %lld to %lld, or auto", (long long)o->min, (long long)o->max);
         break;
     case CLI_RANGE:
         fprintf(stderr, "a number or a range LO-HI from %lld to %lld", (long long)o->min, (long long)o->max);

@@ -28,6 +28,7 @@ typedef struct ct_str_list { char **v; size_t n; } ct_str_list;
 typedef enum ct_cfg_letter_case { CT_CFG_CASE_KEEP, CT_CFG_CASE_UPPER, CT_CFG_CASE_LOWER } ct_cfg_letter_case;
 typedef enum ct_cfg_label_side { CT_CFG_SIDE_BEFORE, CT_CFG_SIDE_AFTER } ct_cfg_label_side;
 typedef enum ct_cfg_size_rule { CT_CFG_SIZE_RESIZE, CT_CFG_SIZE_REFUSE, CT_CFG_SIZE_FIT_HEIGHT } ct_cfg_size_rule;
+typedef enum ct_cfg_resident { CT_CFG_RESIDENT_AUTO, CT_CFG_RESIDENT_TRUE, CT_CFG_RESIDENT_FALSE } ct_cfg_resident;
 typedef enum ct_cfg_loss { CT_CFG_LOSS_AUTO, CT_CFG_LOSS_SOFTMAX, CT_CFG_LOSS_SOFT_MARGIN, CT_CFG_LOSS_CTC } ct_cfg_loss;
 typedef enum ct_cfg_optimizer { CT_CFG_OPT_ADAMW, CT_CFG_OPT_ADAM, CT_CFG_OPT_SGD } ct_cfg_optimizer;
 typedef enum ct_cfg_schedule {
@@ -91,6 +92,7 @@ typedef struct ct_cfg_data {
     uint8_t background[3];     /* RGB 0..255 put behind transparent pixels */
     int64_t max_bad;           /* unusable samples tolerated (they are listed) */
     bool cache;                /* keep the decoded images in the cache directory */
+    ct_cfg_resident resident;  /* training images stay in the device's memory */
     ct_float_list mean, std;   /* of pixels scaled to [0,1]: x = (px/255 - mean) / std; n is 1 or channels */
     ct_cfg_synth synth;
 } ct_cfg_data;
@@ -138,7 +140,7 @@ typedef struct ct_cfg_schedule_keys {
 } ct_cfg_schedule_keys;
 
 typedef struct ct_cfg_train {
-    int64_t batch_size;        /* samples per micro-step */
+    int64_t batch_size;        /* samples per micro-step; 0 = auto, until ct_memory_auto() has decided */
     int64_t epochs;
     int64_t steps;             /* stop after this many optimizer steps; 0 = epochs alone decide */
     int64_t seed;
@@ -149,6 +151,7 @@ typedef struct ct_cfg_train {
     ct_cfg_recompute recompute;
     bool deterministic;
     bool exact;
+    bool strict;
     bool graph;
     char *tune;
     int64_t threads;           /* compute threads; 0 = all cores the process may use */
@@ -288,6 +291,7 @@ typedef struct ct_config_row {
     double min, max;       /* of numbers and list elements; equal to -+HUGE_VAL where open */
     bool min_open, max_open; /* the bound itself is not allowed */
     int list_min, list_max;/* elements of a list */
+    const char *word;      /* of an integer: may be written instead of a number, and is kept as 0; NULL = none */
     const char *values;    /* enum and choice: "adamw adam sgd", blank separated; a synonym follows as "cuda=gpu" */
     const char *unit;      /* "samples", "epochs", "pixels"; "" = none */
     const char *reader;    /* who reads it: "model", "loader", "trainer", ... */

@@ -38,6 +38,8 @@ static void describe(const ct_config_row *row, char *buf, size_t size)
         row->type == CT_KEY_FLOAT_LIST) {
         snprintf(buf + used, size - used, " %s%s%s%s", ct_config_range_text(row, range), row->unit[0] ? " (" : "",
                  row->unit, row->unit[0] ? ")" : "");
+        used = strlen(buf);
+        if (row->word) snprintf(buf + used, size - used, ", or %s", row->word);
     }
 }
 

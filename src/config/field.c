@@ -158,6 +158,7 @@ static ct_status put_field(text *t, const ct_config_row *row, const void *field,
     switch (row->type) {
     case CT_KEY_BOOL: return puts_to(t, *(const bool *)field ? "true" : "false");
     case CT_KEY_INT:
+        if (row->word && *(const int64_t *)field == 0) return put_string(t, row->word, json);
         snprintf(buf, sizeof buf, "%" PRId64, *(const int64_t *)field);
         return puts_to(t, buf);
     case CT_KEY_FLOAT: return puts_to(t, ct_format_double(*(const double *)field, buf));

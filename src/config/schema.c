@@ -104,6 +104,9 @@ static const ct_config_row rows[] = {
              "always listed." },
     { BOOL(data.cache, "true"), .unit = "", .reader = "data",
       .doc = "Keep decoded images in the cache directory (CAPTRAIN_CACHE_DIR) for the next run." },
+    { ENUM(data.resident, "auto", "auto true=yes=on false=no=off"), .unit = "", .reader = "trainer",
+      .doc = "Upload the decoded training images to the device once; batches then send their numbers only. auto: where the device has "
+             "its own memory and they fit beside the training. Same weights either way." },
     { LIST(data.mean, CT_KEY_FLOAT_LIST, "[0]", 1, 3, -10, 10), .unit = "", .reader = "models, model file",
       .doc = "Subtracted from pixels scaled to [0,1]; one number, or one per channel." },
     { LIST(data.std, CT_KEY_FLOAT_LIST, "[1]", 1, 3, 0, 10), ABOVE, .unit = "", .reader = "models, model file",
@@ -209,9 +212,10 @@ static const ct_config_row rows[] = {
       .doc = "The batch optimizer.lr was chosen for (lr_rule linear and sqrt)." },
 
     /* train */
-    { INT(train.batch_size, "64", 1, 65536), .aliases = "training.batch_size Params.batchSize batch_size",
-      .unit = "samples",
-      .reader = "trainer", .doc = "Samples per micro-step; the effective batch is batch_size * accumulate." },
+    { INT(train.batch_size, "64", 1, 65536), .word = "auto", .aliases = "training.batch_size Params.batchSize batch_size",
+      .unit = "samples", .reader = "trainer",
+      .doc = "Samples per micro-step; the effective batch is batch_size * accumulate. auto: the largest multiple of 8 whose step fits the "
+             "device's free memory, at most the training images; the run keeps it." },
     { INT(train.epochs, "30", 1, 1e6), .aliases = "sched.epochs train.num_epochs training.num_epochs epochs",
       .unit = "epochs", .reader = "trainer", .doc = "Passes over the training images." },
     { INT(train.steps, "0", 0, 1e12), .aliases = "train.max_steps", .unit = "steps", .reader = "trainer",
@@ -242,12 +246,15 @@ static const ct_config_row rows[] = {
       .doc = "Only algorithms that give the same bits in every run." },
     { BOOL(train.exact, "false"), .unit = "", .reader = "trainer",
       .doc = "Only algorithms that do not trade accuracy for speed: no Winograd convolution." },
+    { BOOL(train.strict, "false"), .unit = "", .reader = "trainer",
+      .doc = "The run fails before its first step unless every convolution, linear layer, LSTM and gradient of these is computed as "
+             "train.precision says (doc/formats.md, receipt.json); the message names operator, node and reason." },
     { BOOL(train.graph, "true"), .unit = "", .reader = "trainer",
       .doc = "Where the backend can, a step is recorded once and replayed as one piece; false queues every call anew. Results are the "
              "same bits." },
     { PATH(train.tune, ""), .unit = "", .reader = "trainer",
-      .doc = "File of implementations that `captrain tune` measured to be fastest here; empty: chosen by shape and "
-             "processor. Stored in the run, which is resumed with them. --tune is the same." },
+      .doc = "File of implementations that `captrain tune` measured to be fastest here; auto: measured before the first step, unless the "
+             "user's cache has them; empty: chosen by shape and processor. Stored in the run, which is resumed with them. --tune is the same." },
     { INT(train.threads, "0", 0, 1024), .unit = "threads", .reader = "trainer",
       .doc = "Compute threads; 0: every core the process may use. --threads is the same." },
     { CHOICE(train.backend, "auto", "auto cpu cuda=gpu"),

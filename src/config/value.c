@@ -189,6 +189,16 @@ static ct_status parse_int(const ct_config_row *row, const ct_value *v, int64_t 
     return CT_OK;
 }
 
+static ct_status parse_int_or_word(const ct_config_row *row, const ct_value *v, int64_t *out, char *err, size_t n)
+{
+    if (!row->word) return parse_int(row, v, out, err, n);
+    if (strcasecmp(v->text, row->word) == 0) return *out = 0, CT_OK;
+    if (parse_int(row, v, out, err, n) == CT_OK) return CT_OK;
+    size_t used = strlen(err);
+    snprintf(err + used, n > used ? n - used : 0, "; %s is possible, too", row->word);
+    return CT_ECONFIG;
+}
+
 static ct_status parse_bool(const ct_value *v, bool *out, char *err, size_t n)
 {
     static const char *const words[] = { "false", "true", "no", "yes", "off", "on" };
@@ -351,7 +361,7 @@ ct_status ct_value_store(const ct_config_row *row, const ct_value *v, void *fiel
     }
     switch (row->type) {
     case CT_KEY_BOOL: return parse_bool(v, field, err, err_size);
-    case CT_KEY_INT: return parse_int(row, v, field, err, err_size);
+    case CT_KEY_INT: return parse_int_or_word(row, v, field, err, err_size);
     case CT_KEY_FLOAT: return parse_double(row, v, field, err, err_size);
     case CT_KEY_ENUM: return parse_enum(row, v, field, err, err_size);
     case CT_KEY_COLOR: return parse_color(v, field, err, err_size, bad);

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "base/env.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "data/build.h"
@@ -78,14 +77,7 @@ static void intake_close(intake *in)
 
 ct_status ct_dataset_cache_dir(char **dir)
 {
-    const char *own = ct_env_get(CT_ENV_CACHE_DIR), *xdg = ct_env_get(CT_ENV_XDG_CACHE_HOME);
-    const char *home = ct_env_get(CT_ENV_HOME);
-    *dir = NULL;
-    if (own) *dir = ct_asprintf("%s/data", own);
-    else if (xdg && xdg[0] == '/') *dir = ct_asprintf("%s/captrain/data", xdg);
-    else if (home) *dir = ct_asprintf("%s/.cache/captrain/data", home);
-    else return CT_OK;
-    return *dir ? CT_OK : CT_ENOMEM;
+    return ct_cache_dir("data", dir);
 }
 
 /* The path for `key`; *path NULL if no folder is known. */

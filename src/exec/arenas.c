@@ -18,6 +18,12 @@ static ct_status allocate(ct_arenas *s, ct_arena a, int64_t bytes)
     return s->backend->clear(s->device, s->stream, s->base[a], (size_t)bytes);
 }
 
+static ct_status first_state(ct_arenas *s)
+{
+    const double state[CT_STATE_COUNT] = { [CT_STATE_LOSS_SCALE] = 1, [CT_STATE_CLIP_COEF] = 1 };
+    return ct_arenas_set_state(s, state);
+}
+
 ct_status ct_arenas_create(const ct_backend *b, const ct_device_opts *opts, const ct_layout *layout,
                            const ct_arenas_needs *needs, bool planned_only, ct_arenas **out)
 {
@@ -45,15 +51,36 @@ ct_status ct_arenas_create(const ct_backend *b, const ct_device_opts *opts, cons
     }
     CT_GOTO(st, allocate(s, CT_ARENA_STATE, CT_STATE_COUNT * (int64_t)sizeof(double)));
     CT_GOTO(st, allocate(s, CT_ARENA_METRIC, CT_METRIC_COUNT * (int64_t)sizeof(double)));
-    if (!planned_only) {
-        const double state[CT_STATE_COUNT] = { [CT_STATE_LOSS_SCALE] = 1, [CT_STATE_CLIP_COEF] = 1 };
-        CT_GOTO(st, ct_arenas_set_state(s, state));
-    }
+    if (!planned_only) CT_GOTO(st, first_state(s));
     *out = s;
     return CT_OK;
 fail:
     ct_arenas_free(s);
     return st;
+}
+
+ct_status ct_arenas_commit(ct_arenas *s)
+{
+    ct_status st = CT_OK;
+    if (!s->planned_only) return CT_OK;
+    s->planned_only = false;
+    for (int a = 0; a < CT_ARENA_COUNT; a++) CT_GOTO(st, allocate(s, (ct_arena)a, (int64_t)s->bytes[a]));
+    CT_GOTO(st, first_state(s));
+    for (ct_plan *p = s->plans; p; p = ct_plan_next(p)) ct_plan_bind(p);
+    return CT_OK;
+fail:
+    for (int a = 0; a < CT_ARENA_COUNT; a++) {
+        if (s->base[a]) s->backend->free(s->device, s->base[a]);
+        s->base[a] = NULL;
+    }
+    s->planned_only = true;
+    return st;
+}
+
+ct_status ct_arenas_hold(ct_arenas *s, int64_t bytes)
+{
+    if (s->bytes[CT_ARENA_DATA]) return ct_fail(CT_EINVAL, "arena data is held already");
+    return allocate(s, CT_ARENA_DATA, bytes);
 }
 
 void ct_arenas_free(ct_arenas *s)

@@ -16,6 +16,7 @@
 struct ct_choices {
     ct_chosen *row; /* sorted by call */
     size_t n, cap;
+    char *made_for, *source; /* NULL: "" */
 };
 
 ct_status ct_choices_new(ct_choices **out)
@@ -32,7 +33,33 @@ void ct_choices_free(ct_choices *c)
         ct_free(c->row[i].impl);
     }
     ct_free(c->row);
+    ct_free(c->made_for);
+    ct_free(c->source);
     ct_free(c);
+}
+
+const char *ct_choices_made_for(const ct_choices *c)
+{
+    return c->made_for ? c->made_for : "";
+}
+
+const char *ct_choices_source(const ct_choices *c)
+{
+    return c->source ? c->source : "";
+}
+
+static ct_status replace(char **text, const char *with)
+{
+    char *copy = ct_strdup(with, "choices");
+    if (!copy) return CT_ENOMEM;
+    ct_free(*text);
+    *text = copy;
+    return CT_OK;
+}
+
+ct_status ct_choices_set_made_for(ct_choices *c, const char *text)
+{
+    return replace(&c->made_for, text);
 }
 
 size_t ct_choices_count(const ct_choices *c)
@@ -78,6 +105,13 @@ ct_status ct_choices_add(ct_choices *c, const char *call, const char *impl)
     return CT_OK;
 }
 
+ct_status ct_choices_put(ct_choices *c, const char *call, const char *impl)
+{
+    bool found;
+    size_t at = place(c, call, &found);
+    return found ? replace(&c->row[at].impl, impl) : ct_choices_add(c, call, impl);
+}
+
 ct_status ct_choices_find(const ct_choices *c, const ct_call *call, const char **impl)
 {
     *impl = NULL;
@@ -95,10 +129,11 @@ ct_status ct_choices_find(const ct_choices *c, const ct_call *call, const char *
 
 static ct_status to_json(const ct_choices *c, json_t *o)
 {
-    json_t *list = json_array();
     CT_TRY(ct_json_set(o, "format", json_string(FORMAT_NAME)));
     CT_TRY(ct_json_set(o, "version", json_integer(FORMAT_VERSION)));
-    CT_TRY(ct_json_set(o, "choices", list));
+    if (c->made_for) CT_TRY(ct_json_set(o, "made_for", json_string(c->made_for)));
+    json_t *list = json_array();
+    CT_TRY(ct_json_set(o, "choices", list)); /* o owns it from here on */
     for (size_t i = 0; i < c->n; i++) {
         json_t *row = json_pack("{s:s, s:s}", "call", c->row[i].call, "impl", c->row[i].impl);
         if (json_array_append_new(list, row) != 0) return ct_fail(CT_ENOMEM, "out of memory: choices");
@@ -144,6 +179,8 @@ static ct_status from_json(const json_t *o, const char *source, ct_choices **out
 {
     const char *format = json_string_value(json_object_get(o, "format"));
     const json_t *version = json_object_get(o, "version"), *list = json_object_get(o, "choices");
+    const char *made_for = json_string_value(json_object_get(o, "made_for"));
+    ct_status st;
     *out = NULL;
     if (!format || strcmp(format, FORMAT_NAME) != 0)
         return ct_fail(CT_EFORMAT, "%s: not a file of choices as captrain tune writes it", source);
@@ -153,14 +190,14 @@ static ct_status from_json(const json_t *o, const char *source, ct_choices **out
     if (!json_is_array(list)) return ct_fail(CT_EFORMAT, "%s: it has no list of choices", source);
     ct_choices *c;
     CT_TRY(ct_choices_new(&c));
-    for (size_t i = 0; i < json_array_size(list); i++) {
-        ct_status st = read_row(c, json_array_get(list, i), i + 1, source);
-        if (st == CT_OK) continue;
-        ct_choices_free(c);
-        return st;
-    }
+    CT_GOTO(st, replace(&c->source, source));
+    if (made_for) CT_GOTO(st, replace(&c->made_for, made_for));
+    for (size_t i = 0; i < json_array_size(list); i++) CT_GOTO(st, read_row(c, json_array_get(list, i), i + 1, source));
     *out = c;
     return CT_OK;
+fail:
+    ct_choices_free(c);
+    return st;
 }
 
 ct_status ct_choices_parse(const char *text, const char *source, ct_choices **out)

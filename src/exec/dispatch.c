@@ -31,50 +31,68 @@ char *ct_impl_full_name(const ct_backend *b, const ct_impl *m)
     return qualified ? ct_strdup(m->name, "implementation name") : ct_asprintf("%s.%s", b->name, m->name);
 }
 
-static void print_choice(const ct_backend *b, const ct_call *call, const ct_impl *m, const char *reason)
+/* variant: "" or ":eng38/k2=4". */
+static void print_choice(const ct_backend *b, const ct_call *call, const ct_impl *m, const char *variant, const char *reason)
 {
     if (!ct_log_topic_on(CT_TOPIC_DISPATCH)) return;
     char *text = ct_call_text(call), *name = ct_impl_full_name(b, m);
     const char *who = name ? name : m->name, *what = text ? text : "?";
     if (reason) ct_log_topic_line(CT_TOPIC_DISPATCH, "%s refuses %s: %s", who, what, reason);
-    else ct_log_topic_line(CT_TOPIC_DISPATCH, "%s takes %s", who, what);
+    else ct_log_topic_line(CT_TOPIC_DISPATCH, "%s%s takes %s", who, variant, what);
     ct_free(text);
     ct_free(name);
 }
 
-/* The implementation named for this call, if one is. */
-static ct_status take_chosen(const ct_backend *b, const ct_device *dev, const ct_device_opts *opts, const ct_call *call,
-                             const char *name, ct_choice *out)
+/* The implementation of `call` that is meant by the first `len` bytes of a full name; NULL in *out if there is none. */
+static ct_status find_named(const ct_backend *b, const ct_call *call, const char *name, size_t len, const ct_impl **out)
 {
-    const char *reason = "this backend has no such implementation";
-    for (size_t i = 0; i < b->nimpls; i++) {
+    *out = NULL;
+    for (size_t i = 0; i < b->nimpls && !*out; i++) {
         const ct_impl *m = &b->impls[i];
         if (m->op != call->op) continue;
         char *full = ct_impl_full_name(b, m);
         if (!full) return CT_ENOMEM;
-        bool same = strcmp(full, name) == 0;
+        if (strlen(full) == len && memcmp(full, name, len) == 0) *out = m;
         ct_free(full);
-        if (!same) continue;
-        reason = ct_impl_ruled_out(opts, m);
-        if (reason) break;
-        ct_accept a = m->accept(dev, call);
-        if (a.ok) {
-            print_choice(b, call, m, NULL);
-            *out = (ct_choice){ m, a.scratch };
-            return CT_OK;
-        }
-        reason = a.reason ? a.reason : "no reason given";
-        break;
+    }
+    return CT_OK;
+}
+
+/* Takes `m` in the variant it is to run in (NULL: its own choice); the reason why not, or NULL. Static, or the recorded message. */
+static const char *take(const ct_backend *b, ct_device *dev, const ct_device_opts *opts, const ct_impl *m, const ct_call *call,
+                        const char *variant, ct_choice *out)
+{
+    const char *reason = ct_impl_ruled_out(opts, m);
+    if (reason) return reason;
+    if (variant && !b->prefer) return "this backend knows no variants of implementations";
+    if (b->prefer && b->prefer(dev, m, call, variant) != CT_OK) return ct_error_message();
+    ct_accept a = m->accept(dev, call);
+    if (!a.ok) return a.reason ? a.reason : "no reason given";
+    *out = (ct_choice){ m, a.scratch };
+    return NULL;
+}
+
+/* The implementation named for this call, "cpu.indirect" or "cuda.dnn:eng38/k2=4". */
+static ct_status take_chosen(const ct_backend *b, ct_device *dev, const ct_device_opts *opts, const ct_call *call,
+                             const char *name, ct_choice *out)
+{
+    const char *colon = strchr(name, ':'), *source = ct_choices_source(opts->choices);
+    const ct_impl *m;
+    CT_TRY(find_named(b, call, name, colon ? (size_t)(colon - name) : strlen(name), &m));
+    const char *reason = m ? take(b, dev, opts, m, call, colon ? colon + 1 : NULL, out) : "this backend has no such implementation";
+    if (!reason) {
+        print_choice(b, call, m, colon ? colon : "", NULL);
+        return CT_OK;
     }
     char *text = ct_call_text(call);
     if (!text) return CT_ENOMEM;
-    ct_status st = ct_fail(CT_EUNSUPPORTED, "%s was measured and chosen for %s, but cannot take it here: %s", name, text,
-                           reason);
+    ct_status st = ct_fail(CT_EUNSUPPORTED, "%s%s%s was measured and chosen for %s, but cannot take it here: %s", source, *source ? ": " : "",
+                           name, text, reason);
     ct_free(text);
     return st;
 }
 
-ct_status ct_dispatch(const ct_backend *b, const ct_device *dev, const ct_device_opts *opts, const ct_call *call,
+ct_status ct_dispatch(const ct_backend *b, ct_device *dev, const ct_device_opts *opts, const ct_call *call,
                       ct_choice *out)
 {
     char reasons[1024] = "";
@@ -89,13 +107,13 @@ ct_status ct_dispatch(const ct_backend *b, const ct_device *dev, const ct_device
         if (!reason) {
             ct_accept a = m->accept(dev, call);
             if (a.ok) {
-                print_choice(b, call, m, NULL);
+                print_choice(b, call, m, "", NULL);
                 *out = (ct_choice){ m, a.scratch };
                 return CT_OK;
             }
             reason = a.reason ? a.reason : "no reason given";
         }
-        print_choice(b, call, m, reason);
+        print_choice(b, call, m, "", reason);
         if (n < sizeof reasons)
             n += (size_t)snprintf(reasons + n, sizeof reasons - n, "%s%s: %s", n ? "; " : "", m->name, reason);
     }

@@ -30,10 +30,11 @@ typedef struct ct_choice {
     size_t scratch; /* bytes */
 } ct_choice;
 
-/* The implementation that opts->choices names for this very call; or the first that accepts, in the table's order. Both
- * honour exact, deterministic and reference of `opts`. CAPTRAIN_VERBOSE=dispatch prints who refused and why. None, or a
- * named one that does not accept or that the options rule out: CT_EUNSUPPORTED, the message lists every reason. */
-ct_status ct_dispatch(const ct_backend *b, const ct_device *dev, const ct_device_opts *opts, const ct_call *call, ct_choice *out);
+/* The implementation that opts->choices names for this very call, which the device is told to compute in the variant that the
+ * name has behind a colon; or the first that accepts, in the table's order. Both honour exact, deterministic and reference of
+ * `opts`. CAPTRAIN_VERBOSE=dispatch prints who refused and why. None, or a named one that does not accept, lacks the variant or is
+ * ruled out by the options: CT_EUNSUPPORTED, the message lists every reason. */
+ct_status ct_dispatch(const ct_backend *b, ct_device *dev, const ct_device_opts *opts, const ct_call *call, ct_choice *out);
 
 /* Why the options rule an implementation out, or NULL. Static string. */
 const char *ct_impl_ruled_out(const ct_device_opts *opts, const ct_impl *m);
@@ -48,7 +49,7 @@ char *ct_call_text(const ct_call *call);
 typedef struct ct_choices ct_choices;
 typedef struct ct_chosen {
     char *call; /* as ct_call_format() writes it */
-    char *impl; /* full name: "cpu.indirect" */
+    char *impl; /* full name: "cpu.indirect", or with a variant: "cuda.dnn:eng38/k2=4" */
 } ct_chosen;
 
 ct_status ct_choices_new(ct_choices **out); /* none */
@@ -56,6 +57,11 @@ void ct_choices_free(ct_choices *c);        /* NULL is fine */
 size_t ct_choices_count(const ct_choices *c); /* NULL: 0 */
 const ct_chosen *ct_choices_at(const ct_choices *c, size_t i); /* by call, ascending */
 ct_status ct_choices_add(ct_choices *c, const char *call, const char *impl); /* CT_EINVAL: this call has one */
+ct_status ct_choices_put(ct_choices *c, const char *call, const char *impl); /* in place of what it has */
+/* What the choices hold for (program, device, libraries, options), as text: "" unless it was set or stood in the file. Kept in the file. */
+const char *ct_choices_made_for(const ct_choices *c);
+ct_status ct_choices_set_made_for(ct_choices *c, const char *text);
+const char *ct_choices_source(const ct_choices *c); /* file they were read from; "": none */
 /* The name chosen for a call; *impl NULL if there is none. CT_ENOMEM. */
 ct_status ct_choices_find(const ct_choices *c, const ct_call *call, const char **impl);
 /* One line of JSON (ct_free(); NULL: CT_ENOMEM recorded), and its reverse. Files are written atomically. Reading:
@@ -66,9 +72,39 @@ ct_status ct_choices_parse(const char *text, const char *source, ct_choices **ou
 ct_status ct_choices_write(const ct_choices *c, const char *path);
 ct_status ct_choices_read(const char *path, ct_choices **out);
 
-/* ---- store: the arenas that all plans of a model share ---- */
+/* ---- receipt: how calls are really computed (receipt.c) ---- */
+
+/* What the backend says; what one without receipt() does stands in backend.h. */
+ct_status ct_receipt_of(const ct_backend *b, const ct_device *dev, const ct_impl *impl, const ct_call *call, ct_receipt *out);
 
 struct ct_plan;
+
+/* Calls of one operator that one implementation computes alike. */
+typedef struct ct_receipt_row {
+    ct_op op;
+    char *impl;              /* full name, without a variant */
+    char types[32];          /* of the floating-point operands and results, each once, as they are stored: "bf16", "bf16 f32" */
+    const char *asked;       /* "fp32", "tf32", "bf16", "fp16", "f64" */
+    const char *math, *sums; /* as in ct_receipt; live as long as the device */
+    bool tensor_cores;
+    char **engine;           /* [engines] of the library, each once */
+    size_t engines, cap_engines;
+    char *node;              /* name of the first of them */
+    int calls;
+    char fault[128];         /* why this is not what was asked for; "": it is, or nothing was asked of such an operator */
+} ct_receipt_row;
+
+typedef struct ct_receipt_list { /* starts zeroed but for `asked` */
+    const char *asked;       /* precision of the heavy operators: convolution, linear, LSTM and their gradients. Static */
+    ct_receipt_row *row;
+    size_t n, cap;
+} ct_receipt_list;
+
+/* Adds the calls of a plan. CT_ENOMEM, or what receipt() returns. */
+ct_status ct_receipt_list_add(ct_receipt_list *l, const struct ct_plan *plan);
+void ct_receipt_list_free(ct_receipt_list *l); /* empties */
+
+/* ---- store: the arenas that all plans of a model share ---- */
 
 typedef struct ct_arenas {
     const ct_backend *backend;
@@ -93,6 +129,11 @@ typedef struct ct_arenas_needs {
  * 1. planned_only: sizes only (the device is opened, nothing is allocated). */
 ct_status ct_arenas_create(const ct_backend *b, const ct_device_opts *opts, const ct_layout *layout, const ct_arenas_needs *needs,
                           bool planned_only, ct_arenas **out);
+/* Gives a planned store its memory, cleared as above, and binds its plans: a session looks at what they need before it takes anything. After a failure
+ * (CT_ENOMEM) it is as it was. */
+ct_status ct_arenas_commit(ct_arenas *s);
+/* Takes `bytes` for arena DATA, images that stay on the device: once, before plans that read them are made. */
+ct_status ct_arenas_hold(ct_arenas *s, int64_t bytes);
 void ct_arenas_free(ct_arenas *s); /* NULL is fine; plans must be gone */
 
 /* Draws initial values of all parameters and buffers of g: element e of the i-th parameter in name order is a
@@ -129,6 +170,8 @@ ct_status ct_plan_create(ct_arenas *s, ct_graph *g, bool ema, ct_plan **out);
 void ct_plan_free(ct_plan *p); /* NULL is fine */
 /* Copies host memory into an input value (ct_desc_bytes of it). */
 ct_status ct_plan_upload(ct_plan *p, ct_val input, const void *host);
+/* The same from memory of the device. */
+ct_status ct_plan_fill(ct_plan *p, ct_val input, const void *device);
 /* Runs every call once, in order. A failure names the node. Returns when the work is queued; ct_plan_download waits. Where the backend
  * can capture, the third run records the calls and from then on they are replayed as one piece, unless the store was made with
  * `eager` or timing is on. */
@@ -140,10 +183,13 @@ ct_status ct_plan_patch(ct_plan *p, ct_val v, const void *host);
 ct_status ct_plan_download(ct_plan *p, ct_val v, void *host);
 void ct_plan_get_stats(const ct_plan *p, ct_plan_stats *out);
 const ct_graph *ct_plan_graph(const ct_plan *p);
+/* How node i is computed; *impl NULL for views, and *out is not written. The call has the plan's descriptors. */
+ct_status ct_plan_receipt(const ct_plan *p, size_t node, const ct_impl **impl, ct_call *call, ct_receipt *out);
 /* Chosen implementation of node i ("cpu.im2col"; "view" for views). */
 const char *ct_plan_impl(const ct_plan *p, size_t node);
-/* Seconds spent in node i so far, when timing was switched on (synchronises after every call). */
-void ct_plan_set_timing(ct_plan *p, bool on);
+/* Seconds spent in node i so far, when timing was switched on: by events before and behind each call where the backend can tell the
+ * time between two, else by waiting after every call. While it is on, nothing is captured, and a run waits for the device. */
+ct_status ct_plan_set_timing(ct_plan *p, bool on);
 double ct_plan_seconds(const ct_plan *p, size_t node);
 
 #endif

@@ -26,7 +26,8 @@ struct ct_plan {
     ct_capture *captured; /* the whole plan, recorded; NULL: not yet, or not with this backend */
     int runs;             /* whole ones since the calls were bound, up to WARM_RUNS */
     bool timing;
-    double *seconds; /* [nnodes] */
+    double *seconds;   /* [nnodes] */
+    ct_event **events; /* [nnodes + 1] with timing, where the backend tells the time between two; else NULL */
 };
 
 ct_plan *ct_plan_next(const ct_plan *p)
@@ -192,10 +193,20 @@ fail:
     return st;
 }
 
+static void free_events(ct_plan *p)
+{
+    const ct_arenas *s = p->store;
+    for (size_t i = 0; i <= p->nnodes; i++)
+        if (p->events[i]) s->backend->event_destroy(s->device, p->events[i]);
+    ct_free(p->events);
+    p->events = NULL;
+}
+
 void ct_plan_free(ct_plan *p)
 {
     if (!p) return;
     if (p->store) forget_capture(p);
+    if (p->events) free_events(p);
     if (p->listed) {
         ct_plan **link = &p->store->plans;
         while (*link && *link != p) link = &(*link)->next;
@@ -239,22 +250,49 @@ ct_status ct_plan_upload(ct_plan *p, ct_val input, const void *host)
     return ct_plan_patch(p, input, host);
 }
 
+ct_status ct_plan_fill(ct_plan *p, ct_val input, const void *device)
+{
+    const ct_value *v = &p->graph->values[input];
+    const ct_arenas *s = p->store;
+    if (v->arena != CT_ARENA_INPUT) return ct_fail(CT_EINVAL, "'%s' is not an input", v->name);
+    CT_TRY(check_memory(p));
+    return s->backend->copy(s->device, s->stream, address(p, input), device, ct_desc_bytes(&v->desc));
+}
+
+/* Adds up what lies between the events around nodes [first, end). */
+static ct_status read_events(ct_plan *p, size_t first, size_t end)
+{
+    const ct_arenas *s = p->store;
+    CT_TRY(s->backend->stream_sync(s->device, s->stream));
+    for (size_t i = first; i < end; i++) {
+        double seconds = 0;
+        if (!p->choices[i].impl) continue;
+        CT_TRY(s->backend->event_seconds(s->device, p->events[i], p->events[i + 1], &seconds));
+        p->seconds[i] += seconds;
+    }
+    return CT_OK;
+}
+
 ct_status ct_plan_run_nodes(ct_plan *p, size_t first, size_t end)
 {
     CT_TRY(check_memory(p));
     const ct_arenas *s = p->store;
-    for (size_t i = first; i < end && i < p->nnodes; i++) {
+    const ct_backend *b = s->backend;
+    if (end > p->nnodes) end = p->nnodes;
+    if (p->events && first < end) CT_TRY(b->event_record(s->device, p->events[first], s->stream));
+    for (size_t i = first; i < end; i++) {
         const ct_impl *m = p->choices[i].impl;
-        if (!m) continue;
         double t0 = p->timing ? ct_now() : 0;
-        ct_status st = m->run(s->device, s->stream, &p->calls[i], p->scratch[i]);
-        if (st == CT_OK && p->timing) {
-            st = s->backend->stream_sync(s->device, s->stream);
+        ct_status st = m ? m->run(s->device, s->stream, &p->calls[i], p->scratch[i]) : CT_OK;
+        if (st == CT_OK && p->events) {
+            st = b->event_record(s->device, p->events[i + 1], s->stream);
+        } else if (st == CT_OK && p->timing && m) {
+            st = b->stream_sync(s->device, s->stream);
             p->seconds[i] += ct_now() - t0;
         }
         if (st != CT_OK) return ct_fail_context(st, "node '%s' (%s)", p->graph->nodes[i].name, p->impl_names[i]);
     }
-    return CT_OK;
+    return p->events && first < end ? read_events(p, first, end) : CT_OK;
 }
 
 /* Records one run: the calls are queued into the capture instead of the stream. */
@@ -305,14 +343,27 @@ void ct_plan_get_stats(const ct_plan *p, ct_plan_stats *out)
     *out = p->stats;
 }
 
+ct_status ct_plan_receipt(const ct_plan *p, size_t node, const ct_impl **impl, ct_call *call, ct_receipt *out)
+{
+    *impl = p->choices[node].impl;
+    *call = p->calls[node];
+    return *impl ? ct_receipt_of(p->store->backend, p->store->device, *impl, call, out) : CT_OK;
+}
+
 const char *ct_plan_impl(const ct_plan *p, size_t node)
 {
     return p->impl_names[node];
 }
 
-void ct_plan_set_timing(ct_plan *p, bool on)
+ct_status ct_plan_set_timing(ct_plan *p, bool on)
 {
+    const ct_arenas *s = p->store;
     p->timing = on;
+    if (!on && p->events) free_events(p);
+    if (!on || p->events || !s->backend->event_seconds) return CT_OK;
+    if (!(p->events = ct_calloc(p->nnodes + 1, sizeof *p->events, "events of a plan"))) return CT_ENOMEM;
+    for (size_t i = 0; i <= p->nnodes; i++) CT_TRY(s->backend->event_create(s->device, &p->events[i]));
+    return CT_OK;
 }
 
 double ct_plan_seconds(const ct_plan *p, size_t node)

@@ -2,11 +2,14 @@
 libcaptrain_la_SOURCES += \
 	src/exec/arenas.c \
 	src/exec/choices.c \
+	src/exec/comm.c src/exec/comm.h \
 	src/exec/dispatch.c \
 	src/exec/exec.h \
 	src/exec/internal.h \
 	src/exec/plan.c \
+	src/exec/receipt.c \
 	src/exec/registry.c \
+	src/exec/telemetry.c src/exec/telemetry.h \
 	src/exec/validate.c
 
 EXTRA_DIST += tests/plugins/plugin.c
@@ -40,3 +43,6 @@ tests_plugins_silent_captrain_cuda_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
 check_PROGRAMS += tests/check_exec
 tests_check_exec_SOURCES = tests/check_exec.c
 tests_check_exec_LDADD = $(CT_TEST_LIBS)
+check_PROGRAMS += tests/check_comm
+tests_check_comm_SOURCES = tests/check_comm.c
+tests_check_comm_LDADD = $(CT_TEST_LIBS)

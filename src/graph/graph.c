@@ -16,6 +16,7 @@ const char *ct_arena_name(ct_arena a)
         [CT_ARENA_GRAD] = "grad",   [CT_ARENA_GACC] = "gacc",     [CT_ARENA_OPT1] = "opt1",
         [CT_ARENA_OPT2] = "opt2",   [CT_ARENA_EMA] = "ema",       [CT_ARENA_EMABUF] = "emabuf",
         [CT_ARENA_STATE] = "state", [CT_ARENA_METRIC] = "metric", [CT_ARENA_ACT] = "act",
+        [CT_ARENA_DATA] = "data",
     };
     return (unsigned)a < (unsigned)CT_ARENA_COUNT ? names[a] : "?";
 }
@@ -126,6 +127,13 @@ ct_status ct_graph_input(ct_graph *g, const char *name, ct_desc desc, ct_val *ou
     return new_value(g, name, &desc, CT_ARENA_INPUT, out);
 }
 
+ct_status ct_graph_resident(ct_graph *g, const char *name, ct_desc desc, ct_val *out)
+{
+    CT_TRY(new_value(g, name, &desc, CT_ARENA_DATA, out));
+    g->values[*out].offset = 0;
+    return CT_OK;
+}
+
 /* Parameters and buffers are of type A. */
 static ct_status check_accum(const char *name, const ct_desc *desc)
 {
@@ -183,7 +191,7 @@ ct_status ct_graph_range(ct_graph *g, const char *name, ct_arena arena, ct_dtype
                          ct_val *out)
 {
     *out = CT_NOVAL;
-    if (arena == CT_ARENA_INPUT || arena == CT_ARENA_ACT || arena == CT_ARENA_STATE || arena == CT_ARENA_METRIC)
+    if (arena == CT_ARENA_INPUT || arena == CT_ARENA_ACT || arena == CT_ARENA_STATE || arena == CT_ARENA_METRIC || arena == CT_ARENA_DATA)
         return ct_fail(CT_EINVAL, "graph: range '%s': arena %s is not flat", name, ct_arena_name(arena));
     if (first < 0 || count < 1 || first > INT64_MAX / (int64_t)sizeof(double) - count)
         return ct_fail(CT_EINVAL, "graph: range '%s': %" PRId64 " elements from %" PRId64 " is no range", name, count,

@@ -22,6 +22,7 @@ typedef enum ct_arena {
     CT_ARENA_EMABUF,  /* average of BUFFER; same offsets */
     CT_ARENA_STATE,   /* f64[CT_STATE_COUNT] */
     CT_ARENA_METRIC,  /* f64[CT_METRIC_COUNT] */
+    CT_ARENA_DATA,    /* images that stay on the device, whole; programs only read them */
     CT_ARENA_ACT,     /* activations, gradients of activations, scratch: placed by the memory plan */
     CT_ARENA_COUNT
 } ct_arena;
@@ -90,6 +91,8 @@ void ct_graph_free(ct_graph *g);  /* NULL is fine */
 
 /* Adds a value without a producer. The name is copied; a name that exists gives CT_EINVAL. */
 ct_status ct_graph_input(ct_graph *g, const char *name, ct_desc desc, ct_val *out);
+/* The images of arena DATA as a value, from its first byte on. */
+ct_status ct_graph_resident(ct_graph *g, const char *name, ct_desc desc, ct_val *out);
 ct_status ct_graph_param(ct_graph *g, const char *name, ct_desc desc, ct_init init, bool decay, ct_val *out);
 ct_status ct_graph_buffer(ct_graph *g, const char *name, ct_desc desc, ct_init init, ct_val *out);
 /* The step state and the metric accumulators (one of each per graph; later calls give the same value). */
@@ -118,7 +121,7 @@ static inline bool ct_graph_is_weight(const ct_graph *g, ct_val v)
 /* The call of node i with descriptors filled in and data NULL. */
 void ct_graph_call(const ct_graph *g, size_t node, ct_call *out);
 
-/* ---- passes (each leaves a valid graph; the order is freeze, fuse, cast, autodiff, recompute or reapply) ---- */
+/* ---- passes (each leaves a valid graph; the order is freeze, fuse, cast, pad, autodiff, recompute or reapply) ---- */
 
 /* Merges batchnorm [+ add] + relu chains; returns the number of nodes removed in *removed (may be NULL). */
 ct_status ct_pass_fuse(ct_graph *g, int *removed);
@@ -126,6 +129,12 @@ ct_status ct_pass_fuse(ct_graph *g, int *removed);
 /* Precision: activations and matrix work in `compute` (CT_BF16, CT_F16; CT_F32 and CT_F64 do nothing); inserts casts by
  * ct_op_rules.precision. Forward graphs only. */
 ct_status ct_pass_cast(ct_graph *g, ct_dtype compute);
+
+/* Pads the images' channels with zeros to a multiple: preprocessing writes x [N,H,W,Cpad], or ready input is [N,H,W,Cpad] and whoever
+ * uploads it puts the zeros there; the convolutions that read it take filters padded by fit_channels. Parameters keep
+ * [K,R,S,C], and losses and gradients are the same: sums with zeros added. Images that anything but convolutions of one group reads
+ * stay as they are. `multiple` 0 and 1 do nothing. Forward graphs only. */
+ct_status ct_pass_pad(ct_graph *g, int64_t multiple);
 
 /* Freezes the parameters whose names match one of n patterns (ct_name_matches): they get no gradient, and no node is
  * differentiated that only they and inputs lead to. A batch norm both of whose parameters are frozen normalises by its

@@ -1,8 +1,8 @@
 # Graph, autodiff, passes, memory plan.
 libcaptrain_la_SOURCES += \
 	src/graph/graph.c src/graph/graph.h src/graph/internal.h src/graph/autodiff.c \
-	src/graph/pass_cast.c src/graph/pass_dead.c src/graph/pass_freeze.c src/graph/pass_fuse.c src/graph/pass_reapply.c \
-	src/graph/pass_recompute.c \
+	src/graph/pass_cast.c src/graph/pass_dead.c src/graph/pass_freeze.c src/graph/pass_fuse.c src/graph/pass_pad.c \
+	src/graph/pass_reapply.c src/graph/pass_recompute.c \
 	src/graph/layout.c src/graph/memplan.c src/graph/graph_print.c
 
 check_PROGRAMS += tests/check_graph tests/check_graph_grad tests/check_memplan tests/check_passes

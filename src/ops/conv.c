@@ -9,11 +9,11 @@
     CT_FIELD_INT(conv, stride_h), CT_FIELD_INT(conv, stride_w), CT_FIELD_INT(conv, pad_h), CT_FIELD_INT(conv, pad_w), \
         CT_FIELD_INT(conv, dil_h), CT_FIELD_INT(conv, dil_w), CT_FIELD_INT(conv, groups)
 
-static const ct_attr_field conv_fields[] = { WINDOW_FIELDS, CT_FIELD_END };
+static const ct_attr_field conv_fields[] = { WINDOW_FIELDS, CT_FIELD_INT(conv, data_c), CT_FIELD_END };
 static const ct_attr_field dgrad_fields[] = { WINDOW_FIELDS, CT_FIELD_INT(conv, in_h), CT_FIELD_INT(conv, in_w),
                                               CT_FIELD_END };
 static const ct_attr_field wgrad_fields[] = { WINDOW_FIELDS, CT_FIELD_INT(conv, ker_h), CT_FIELD_INT(conv, ker_w),
-                                              CT_FIELD_END };
+                                              CT_FIELD_INT(conv, data_c), CT_FIELD_END };
 
 /* P and Q of an input of h x w pixels under filters of r x s taps. */
 static ct_status output_size(const ct_call *c, int64_t h, int64_t w, int64_t r, int64_t s, int64_t *p, int64_t *q)
@@ -33,6 +33,16 @@ static ct_status check_groups(const ct_call *c, int64_t channels, int64_t filter
     return CT_OK;
 }
 
+/* Channels of padding are known where all filters read all channels. */
+static ct_status check_data_c(const ct_call *c, int64_t channels)
+{
+    const ct_conv_attrs *a = &c->attrs.conv;
+    if (a->data_c == 0) return CT_OK;
+    if (a->groups != 1)
+        return ct_rule_fail(c, "attribute data_c is %" PRId64 " with %" PRId64 " groups, but goes with one", a->data_c, a->groups);
+    return ct_rule_int(c, "data_c", a->data_c, 1, channels);
+}
+
 static ct_status conv_shape(ct_call *c)
 {
     const ct_desc *x = &c->in[0].desc, *w = &c->in[1].desc;
@@ -41,6 +51,7 @@ static ct_status conv_shape(ct_call *c)
     CT_TRY(ct_rule_ndim(c, 1, "w", 4));
     CT_TRY(ct_rule_dtype(c, 1, "w", x->dtype));
     CT_TRY(check_groups(c, x->dim[3], w->dim[0]));
+    CT_TRY(check_data_c(c, x->dim[3]));
     CT_TRY(ct_rule_dim(c, 1, "w", 3, x->dim[3] / c->attrs.conv.groups));
     if (ct_present(&c->in[2])) CT_TRY(ct_rule_vector(c, 2, "bias", x->dtype, w->dim[0]));
     int64_t p, q;
@@ -80,6 +91,7 @@ static ct_status wgrad_shape(ct_call *c)
     CT_TRY(ct_rule_dtype(c, 1, "dy", x->dtype));
     CT_TRY(ct_rule_dim(c, 1, "dy", 0, x->dim[0]));
     CT_TRY(check_groups(c, x->dim[3], dy->dim[3]));
+    CT_TRY(check_data_c(c, x->dim[3]));
     int64_t p, q;
     CT_TRY(output_size(c, x->dim[1], x->dim[2], a->ker_h, a->ker_w, &p, &q));
     if (p != dy->dim[1] || q != dy->dim[2])
@@ -100,6 +112,7 @@ static ct_status conv_grad(const ct_grad_ctx *g)
         ct_attrs a = *g->attrs;
         a.conv.in_h = dx->dim[1];
         a.conv.in_w = dx->dim[2];
+        a.conv.data_c = 0;
         CT_TRY(ct_grad_emit1(g, CT_OP_CONV2D_DGRAD, &a, 2, (ct_val[]){ dy, w }, &g->din[0]));
     }
     if (g->need[1]) {
@@ -117,20 +130,22 @@ static ct_status conv_grad(const ct_grad_ctx *g)
     return CT_OK;
 }
 
-/* 2 * N*P*Q*K * R*S*C/g, the same for all three; dy [N,P,Q,K] and w [K,R,S,C/g] name all factors. */
-static double conv_flops_of(const ct_desc *dy, const ct_desc *w)
+/* 2 * N*P*Q*K * R*S*C/g, the same for all three; dy [N,P,Q,K] and w [K,R,S,C/g] name all factors. Products with channels of
+ * padding are work that a device does for its own sake: nobody asked for them, so they are not counted. */
+static double conv_flops_of(const ct_call *c, const ct_desc *dy, const ct_desc *w)
 {
-    return 2.0 * (double)ct_desc_numel(dy) * (double)w->dim[1] * (double)w->dim[2] * (double)w->dim[3];
+    int64_t channels = c->attrs.conv.data_c ? c->attrs.conv.data_c : w->dim[3];
+    return 2.0 * (double)ct_desc_numel(dy) * (double)w->dim[1] * (double)w->dim[2] * (double)channels;
 }
 
 static double conv_flops(const ct_call *c)
 {
     double bias = ct_present(&c->in[2]) ? (double)ct_desc_numel(&c->out[0].desc) : 0;
-    return conv_flops_of(&c->out[0].desc, &c->in[1].desc) + bias;
+    return conv_flops_of(c, &c->out[0].desc, &c->in[1].desc) + bias;
 }
 
-static double dgrad_flops(const ct_call *c) { return conv_flops_of(&c->in[0].desc, &c->in[1].desc); }
-static double wgrad_flops(const ct_call *c) { return conv_flops_of(&c->in[1].desc, &c->out[0].desc); }
+static double dgrad_flops(const ct_call *c) { return conv_flops_of(c, &c->in[0].desc, &c->in[1].desc); }
+static double wgrad_flops(const ct_call *c) { return conv_flops_of(c, &c->in[1].desc, &c->out[0].desc); }
 
 static int64_t conv_reduction(const ct_call *c)
 {

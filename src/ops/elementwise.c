@@ -1,4 +1,4 @@
-/* Operators that treat elements one by one: reshape (a view), add, mul, cast, accumulate. */
+/* Operators that treat elements one by one: reshape (a view), add, mul, cast, accumulate, fit_channels. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -11,6 +11,7 @@ static const ct_attr_field reshape_fields[] = {
     CT_FIELD_INT(shape, d3), CT_FIELD_INT(shape, d4), CT_FIELD_END
 };
 static const ct_attr_field cast_fields[] = { CT_FIELD_INT(cast, dtype), CT_FIELD_END };
+static const ct_attr_field fit_fields[] = { CT_FIELD_INT(fit, channels), CT_FIELD_END };
 static const ct_attr_field scale_fields[] = { CT_FIELD_REAL(scale, alpha), CT_FIELD_REAL(scale, beta), CT_FIELD_END };
 
 static ct_status reshape_shape(ct_call *c)
@@ -54,6 +55,17 @@ static ct_status accumulate_shape(ct_call *c)
     return ct_rule_same_shape(c, 1, "acc", 0, "src");
 }
 
+static ct_status fit_shape(ct_call *c)
+{
+    CT_TRY(ct_rule_ndim_least(c, 0, "x", 1));
+    CT_TRY(ct_rule_float(c, 0, "x"));
+    CT_TRY(ct_rule_int(c, "channels", c->attrs.fit.channels, 1, CT_RULE_MAX_EXTENT));
+    ct_desc y = c->in[0].desc;
+    y.dim[y.ndim - 1] = c->attrs.fit.channels;
+    ct_rule_out(c, 0, y);
+    return CT_OK;
+}
+
 static ct_status reshape_grad(const ct_grad_ctx *g)
 {
     if (g->dout[0] == CT_NOVAL || !g->need[0]) return CT_OK;
@@ -87,6 +99,13 @@ static ct_status cast_grad(const ct_grad_ctx *g)
     return ct_grad_emit1(g, CT_OP_CAST, &a, 1, &g->dout[0], &g->din[0]);
 }
 
+static ct_status fit_grad(const ct_grad_ctx *g)
+{
+    if (g->dout[0] == CT_NOVAL || !g->need[0]) return CT_OK;
+    ct_attrs a = { .fit = { ct_last_dim(g->desc(g->self, g->in[0])) } };
+    return ct_grad_emit1(g, CT_OP_FIT_CHANNELS, &a, 1, &g->dout[0], &g->din[0]);
+}
+
 static double accumulate_flops(const ct_call *c) { return 3.0 * (double)ct_desc_numel(&c->in[0].desc); }
 
 const ct_op_rules ct_elementwise_rules[] = {
@@ -100,5 +119,7 @@ const ct_op_rules ct_elementwise_rules[] = {
       .shape = cast_shape, .grad = cast_grad },
     { .op = CT_OP_ACCUMULATE, .flags = CT_OPF_NO_GRAD, .mutates = 1u << 1, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_FLOW, .fields = scale_fields, .shape = accumulate_shape, .flops = accumulate_flops },
+    { .op = CT_OP_FIT_CHANNELS, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_FLOW, .fields = fit_fields,
+      .shape = fit_shape, .grad = fit_grad },
     { .shape = NULL },
 };

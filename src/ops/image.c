@@ -9,6 +9,7 @@
 static const ct_attr_field image_fields[] = { CT_FIELD_INT(image, out_h),
                                               CT_FIELD_INT(image, out_w),
                                               CT_FIELD_INT(image, dtype),
+                                              CT_FIELD_INT(image, channels),
                                               CT_FIELD_INT(image, augment),
                                               CT_FIELD_INT(image, seed),
                                               CT_FIELD_REAL(image, prob),
@@ -59,6 +60,7 @@ static ct_status preprocess_shape(ct_call *c)
     CT_TRY(ct_rule_int(c, "out_w", a->out_w, 1, CT_RULE_MAX_EXTENT));
     CT_TRY(ct_rule_attr_float(c, "dtype", a->dtype, false));
     CT_TRY(check_normalisation(c));
+    if (a->channels != 0) CT_TRY(ct_rule_int(c, "channels", a->channels, src->dim[3], CT_RULE_MAX_EXTENT));
     CT_TRY(ct_rule_real(c, "fill", a->fill, 0, 1));
     CT_TRY(ct_rule_int(c, "augment", a->augment, 0, 1));
     if (a->augment) {
@@ -73,18 +75,19 @@ static ct_status preprocess_shape(ct_call *c)
         CT_TRY(ct_rule_real(c, "noise", a->noise, 0, 1));
         CT_TRY(ct_rule_real(c, "blur", a->blur, 0, DBL_MAX));
     }
-    ct_rule_out(c, 0, ct_desc4((ct_dtype)a->dtype, index->dim[0], a->out_h, a->out_w, src->dim[3]));
+    ct_rule_out(c, 0, ct_desc4((ct_dtype)a->dtype, index->dim[0], a->out_h, a->out_w,
+                                 a->channels ? a->channels : src->dim[3]));
     return CT_OK;
 }
 
-/* Bilinear sampling takes 4 taps of 2 operations, a blur of 5x5 taps 50, the rest a handful. */
+/* Bilinear sampling takes 4 taps of 2 operations, a blur of 5x5 taps 50, the rest a handful. Channels of padding cost none. */
 static double preprocess_flops(const ct_call *c)
 {
     const ct_image_attrs *a = &c->attrs.image;
     const ct_desc *src = &c->in[0].desc;
     bool resampled = a->augment || a->out_h != src->dim[1] || a->out_w != src->dim[2];
     double per = 3 + (resampled ? 8 : 0) + (a->augment && a->blur > 0 ? 50 : 0) + (a->augment ? 6 : 0);
-    return per * (double)ct_desc_numel(&c->out[0].desc);
+    return per * (double)(ct_rows(&c->out[0].desc) * src->dim[3]);
 }
 
 static int64_t preprocess_reduction(const ct_call *c)

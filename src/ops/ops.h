@@ -26,6 +26,8 @@ typedef struct ct_conv_attrs {
     int64_t stride_h, stride_w, pad_h, pad_w, dil_h, dil_w, groups;
     int64_t in_h, in_w;   /* dgrad: size of x, pixels */
     int64_t ker_h, ker_w; /* wgrad: R, S */
+    int64_t data_c;       /* forward, wgrad: channels of x that hold data, the others are padding (pass_pad); 0: all. Changes no
+                             result: FLOPs are counted for these alone */
 } ct_conv_attrs;
 
 typedef struct ct_norm_attrs {
@@ -50,6 +52,7 @@ typedef struct ct_dropout_attrs {
 
 typedef struct ct_shape_attrs { int64_t ndim, d0, d1, d2, d3, d4; } ct_shape_attrs;  /* reshape */
 typedef struct ct_cast_attrs { int64_t dtype; } ct_cast_attrs;                       /* ct_dtype */
+typedef struct ct_fit_attrs { int64_t channels; } ct_fit_attrs;                      /* fit_channels */
 typedef struct ct_scale_attrs { double alpha, beta; } ct_scale_attrs;                /* accumulate */
 
 typedef struct ct_pool_attrs {
@@ -93,6 +96,7 @@ typedef struct ct_optim_attrs {
 
 typedef struct ct_image_attrs {
     int64_t out_h, out_w, dtype;  /* x is [N,out_h,out_w,C]; a size other than the source's is a bilinear resize */
+    int64_t channels;             /* of x, where more than C: zeros behind C; 0: C */
     int64_t augment;              /* 0: none of what follows down to `blur` */
     int64_t seed;
     double prob;                  /* share of samples that are augmented at all */
@@ -114,6 +118,7 @@ typedef union ct_attrs {
     ct_dropout_attrs dropout;
     ct_shape_attrs shape;
     ct_cast_attrs cast;
+    ct_fit_attrs fit;
     ct_scale_attrs scale;
     ct_pool_attrs pool;
     ct_loss_attrs loss;

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/philox.h"
 #include "train/bench.h"
+#include "train/memory.h"
 #include "train/spec.h"
 
 typedef struct bench {
@@ -42,7 +43,7 @@ static void free_bench(bench *b)
     ct_free(b->times);
 }
 
-/* Random pixels in [0,1) and classes: a function of nothing. */
+/* Random pixels in [0,1), zeros in channels of padding, and classes: a function of nothing. */
 static ct_status upload_random(bench *b)
 {
     const ct_graph *g = b->program.graph;
@@ -53,7 +54,10 @@ static ct_status upload_random(bench *b)
     ct_rng rng;
     ct_status st;
     ct_rng_init(&rng, 1, CT_RNG_TEST, 0);
-    for (int64_t i = 0; i < ct_desc_numel(dx); i++) ct_store(dx->dtype, host, i, ct_rng_uniform(&rng, 0, 1));
+    for (int64_t i = 0; i < ct_desc_numel(dx); i++) {
+        bool padding = i % dx->dim[3] >= b->spec.model.channels;
+        ct_store(dx->dtype, host, i, padding ? 0 : ct_rng_uniform(&rng, 0, 1));
+    }
     CT_GOTO(st, ct_plan_upload(b->plan, b->program.x, host));
     CT_GOTO(st, b->backend->stream_sync(b->store->device, b->store->stream));
     const bool ctc = b->program.len != CT_NOVAL;
@@ -79,8 +83,9 @@ static ct_status set_up(bench *b)
     const ct_arenas_needs needs = ct_program_needs(&b->spec, true);
     double state[CT_STATE_COUNT];
     CT_TRY(ct_program_build(&b->spec, CT_PROGRAM_STEP, NULL, &b->layout, &b->program));
-    CT_TRY(ct_arenas_create(b->backend, &b->device, &b->layout, &needs, false, &b->store));
+    CT_TRY(ct_arenas_create(b->backend, &b->device, &b->layout, &needs, true, &b->store));
     CT_TRY(ct_plan_create(b->store, b->program.graph, false, &b->plan));
+    CT_TRY(ct_memory_take(b->store, &b->spec, "--batch"));
     CT_TRY(b->backend->info(b->store->device, &b->info));
     ct_plan_get_stats(b->plan, &b->stats);
     CT_TRY(ct_arenas_init(b->store, b->program.graph, 1));
@@ -128,9 +133,9 @@ static ct_status measure_ops(bench *b)
 {
     const int64_t runs = b->steps < 5 ? b->steps : 5;
     if (!b->opts->ops && !b->opts->calls) return CT_OK;
-    ct_plan_set_timing(b->plan, true);
+    CT_TRY(ct_plan_set_timing(b->plan, true));
     for (int64_t i = 0; i < runs; i++) CT_TRY(one_step(b));
-    ct_plan_set_timing(b->plan, false);
+    CT_TRY(ct_plan_set_timing(b->plan, false));
     if (b->opts->ops) CT_TRY(ct_op_times_sum(b->plan, runs, false, &b->by_op));
     if (b->opts->calls) CT_TRY(ct_op_times_sum(b->plan, runs, true, &b->by_call));
     return ct_measure_peaks(b->backend, b->store->device, &b->device, b->spec.compute, &b->peaks);
@@ -205,8 +210,11 @@ static void print_text(const bench *b, FILE *to)
 static ct_status bench_steps(bench *b, FILE *to)
 {
     const ct_bench_opts *opts = b->opts;
-    CT_TRY(ct_spec_from_model(opts->model, opts->batch, opts->precision, &b->spec));
+    CT_TRY(ct_spec_from_model(opts->model, opts->batch < 0 ? 1 : opts->batch, opts->precision, &b->spec));
+    CT_TRY(ct_spec_device(&b->spec, b->backend, &b->device));
+    ct_spec_fit_device(&b->spec, b->backend, &b->device);
     if (opts->recompute) b->spec.recompute = 0;
+    if (opts->batch < 0) CT_TRY(ct_memory_auto_batch(&b->spec, b->backend, &b->device, CT_MAX_BATCH, "--batch auto", &b->spec.batch));
     CT_TRY(set_up(b));
     CT_TRY(measure(b));
     CT_TRY(measure_ops(b));
@@ -222,9 +230,11 @@ ct_status ct_run_bench(const ct_bench_opts *opts, FILE *to)
                 .warmup = opts->warmup > 0 ? opts->warmup : 3,
                 .device = { .threads = opts->common.threads,
                             .exact = opts->exact,
-                            .deterministic = opts->deterministic } };
+                            .deterministic = opts->deterministic,
+                            .tf32 = opts->precision && strcmp(opts->precision, "tf32") == 0 } };
     ct_status st;
     if (!opts->model && !opts->op) return ct_fail(CT_ECONFIG, "bench: which model?");
+    if (opts->op && opts->batch < 0) return ct_fail(CT_ECONFIG, "bench: --op times calls of a batch that is said; --batch auto is for steps");
     if (opts->op && opts->tune)
         return ct_fail(CT_ECONFIG, "bench: --op times every implementation, --tune has chosen one");
     CT_TRY(ct_backend_choose(opts->common.backend, &b.backend, NULL, 0));

@@ -15,47 +15,6 @@ static const struct {
     int64_t batch;
 } models[] = { { "textcnn", 64 }, { "resnet18", 16 }, { "resnet50", 8 } };
 
-/* The calls of `op` in the training step of a model. */
-static ct_status add_model(const ct_bench_opts *o, const char *model, int64_t batch, ct_op op, ct_call_list *list)
-{
-    ct_program_spec spec;
-    ct_program p;
-    ct_layout layout;
-    CT_TRY(ct_spec_from_model(model, batch, o->precision, &spec));
-    if (o->recompute) spec.recompute = 0;
-    CT_TRY(ct_program_build(&spec, CT_PROGRAM_STEP, NULL, &layout, &p));
-    ct_status st = ct_call_list_add_graph(list, p.graph, op);
-    ct_program_free(&p);
-    return st;
-}
-
-static ct_status find_calls(const ct_bench_opts *o, ct_call_list *list)
-{
-    ct_op op;
-    if (strchr(o->op, '(')) {
-        ct_call call;
-        if (o->model) return ct_fail(CT_ECONFIG, "bench: a model's shapes belong to --op NAME; a CALL has its own");
-        if (ct_call_parse(o->op, &call) != CT_OK) return ct_fail_context(CT_ECONFIG, "--op");
-        if (ct_op_get(call.op)->rules->flags & CT_OPF_VIEW)
-            return ct_fail(CT_ECONFIG, "--op: %s is a view, nothing runs", ct_op_get(call.op)->name);
-        return ct_call_list_add(list, &call);
-    }
-    if (!ct_op_find(o->op, &op)) return ct_fail(CT_ECONFIG, "--op: there is no operator '%s'", o->op);
-    if (o->model) CT_TRY(add_model(o, o->model, o->batch, op, list));
-    for (size_t i = 0; !o->model && i < sizeof models / sizeof models[0]; i++)
-        CT_TRY(add_model(o, models[i].model, o->batch ? o->batch : models[i].batch, op, list));
-    if (list->n == 0) return ct_fail(CT_ECONFIG, "--op: no training step has the operator '%s'; give a CALL", o->op);
-    return CT_OK;
-}
-
-/* Type the peaks are measured in: that of the first call's first floating tensor. */
-static ct_dtype type_of(const ct_call *call)
-{
-    for (int i = 0; i < call->nin; i++)
-        if (ct_present(&call->in[i]) && ct_dtype_is_float(call->in[i].desc.dtype)) return call->in[i].desc.dtype;
-    return CT_F32;
-}
-
 typedef struct calls_bench {
     const ct_bench_opts *opts;
     const ct_backend *backend;
@@ -66,6 +25,49 @@ typedef struct calls_bench {
     ct_peaks peaks;
     json_t *calls; /* NULL: text */
 } calls_bench;
+
+/* The calls of `op` in the training step of a model. */
+static ct_status add_model(calls_bench *b, const char *model, int64_t batch, ct_op op)
+{
+    ct_program_spec spec;
+    ct_program p;
+    ct_layout layout;
+    CT_TRY(ct_spec_from_model(model, batch, b->opts->precision, &spec));
+    ct_spec_fit_device(&spec, b->backend, b->device_opts);
+    if (b->opts->recompute) spec.recompute = 0;
+    CT_TRY(ct_program_build(&spec, CT_PROGRAM_STEP, NULL, &layout, &p));
+    ct_status st = ct_call_list_add_graph(&b->list, p.graph, op);
+    ct_program_free(&p);
+    return st;
+}
+
+static ct_status find_calls(calls_bench *b)
+{
+    const ct_bench_opts *o = b->opts;
+    ct_op op;
+    if (strchr(o->op, '(')) {
+        ct_call call;
+        if (o->model) return ct_fail(CT_ECONFIG, "bench: a model's shapes belong to --op NAME; a CALL has its own");
+        if (ct_call_parse(o->op, &call) != CT_OK) return ct_fail_context(CT_ECONFIG, "--op");
+        if (ct_op_get(call.op)->rules->flags & CT_OPF_VIEW)
+            return ct_fail(CT_ECONFIG, "--op: %s is a view, nothing runs", ct_op_get(call.op)->name);
+        return ct_call_list_add(&b->list, &call);
+    }
+    if (!ct_op_find(o->op, &op)) return ct_fail(CT_ECONFIG, "--op: there is no operator '%s'", o->op);
+    if (o->model) CT_TRY(add_model(b, o->model, o->batch, op));
+    for (size_t i = 0; !o->model && i < sizeof models / sizeof models[0]; i++)
+        CT_TRY(add_model(b, models[i].model, o->batch ? o->batch : models[i].batch, op));
+    if (b->list.n == 0) return ct_fail(CT_ECONFIG, "--op: no training step has the operator '%s'; give a CALL", o->op);
+    return CT_OK;
+}
+
+/* Type the peaks are measured in: that of the first call's first floating tensor. */
+static ct_dtype type_of(const ct_call *call)
+{
+    for (int i = 0; i < call->nin; i++)
+        if (ct_present(&call->in[i]) && ct_dtype_is_float(call->in[i].desc.dtype)) return call->in[i].desc.dtype;
+    return CT_F32;
+}
 
 static ct_status measure_all(calls_bench *b, FILE *to)
 {
@@ -108,7 +110,7 @@ ct_status ct_bench_calls(const ct_bench_opts *opts, const ct_backend *backend, c
 {
     calls_bench b = { .opts = opts, .backend = backend, .device_opts = device };
     ct_status st;
-    CT_GOTO(st, find_calls(opts, &b.list));
+    CT_GOTO(st, find_calls(&b));
     CT_GOTO(st, backend->open(device, &b.dev));
     CT_GOTO(st, backend->info(b.dev, &b.info));
     CT_GOTO(st, ct_measure_peaks(backend, b.dev, device, type_of(&b.list.use[0].call), &b.peaks));

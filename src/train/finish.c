@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -149,6 +150,10 @@ static ct_status write_result(ct_run *r, const ct_train_result *res, const ct_sc
     CT_GOTO(st, ct_json_set(o, "seconds", ct_json_number(res->seconds)));
     CT_GOTO(st, ct_json_set(o, "samples_per_s", ct_json_number(res->samples_per_s)));
     CT_GOTO(st, ct_json_set(o, "peak_bytes", json_integer(res->peak_bytes)));
+    if (isfinite(ct_gauge_each(&r->gauge))) {
+        CT_GOTO(st, ct_json_set(o, "joules_per_sample", ct_json_number(ct_gauge_each(&r->gauge))));
+        CT_GOTO(st, ct_json_set(o, "mean_power", ct_json_number(ct_gauge_power(&r->gauge))));
+    }
     CT_GOTO(st, ct_json_set(o, "weights_hash", json_string(res->weights_hash)));
     CT_GOTO(st, ct_json_set(o, "resumed_from_steps", json_incref(r->resumed)));
     CT_GOTO(st, ct_json_set(o, "stopped_early", json_boolean(r->p.stopped_early)));

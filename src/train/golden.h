@@ -17,6 +17,9 @@
  *   buffer1.*          1e-8                1e-5
  *   losses 2 and 3, param3.*, buffer3.*, eval3.*   1e-8   printed, not judged
  *
+ * With `inexact` an f32 file is run on the implementations that a training takes by default, which trade accuracy for speed (Winograd);
+ * then grad.* may differ by 100 times the file's fp32_noise.
+ *
  * In an f32 run a ReLU or a max-pool may decide otherwise than in f64 where values lie within rounding of a tie (a few in a million do). The
  * gradients then belong to different linear pieces of the function. Before the first backward pass such decisions are settled as in f64 on
  * our own reference, and counted below the table; a difference that is more than rounding is left as it is.
@@ -40,7 +43,7 @@
 /* Runs the file and prints a table, worst tensor first, per backend. CT_EINTERNAL if a comparison is beyond its
  * tolerance (the message names the worst tensor by the file's name); CT_EFORMAT for a file that is not such a
  * golden file or does not fit the model. */
-ct_status ct_golden_check(const char *path, const ct_common *common, FILE *to);
+ct_status ct_golden_check(const char *path, const ct_common *common, bool inexact, FILE *to);
 
 /* ---- parts (golden_file.c, golden_table.c) ---- */
 
@@ -74,8 +77,8 @@ typedef struct ct_golden_ties {
 /* Number of nodes of the forward pass, which come first. */
 size_t ct_golden_forward_end(const ct_graph *g);
 /* Between forward and backward pass of two plans of the same step, one in f32, one in f64, that have run their forward nodes on the same weights and
- * batch: decisions of the f32 one that differ and are ties are overwritten. Adds to *ties. */
-ct_status ct_golden_settle(ct_plan *f32, ct_plan *f64, ct_golden_ties *ties);
+ * batch: decisions of the f32 one that differ and are ties, for an exact or an inexact run, are overwritten. Adds to *ties. */
+ct_status ct_golden_settle(ct_plan *f32, ct_plan *f64, bool inexact, ct_golden_ties *ties);
 
 /* One comparison. */
 typedef struct ct_golden_row {

@@ -122,22 +122,31 @@ void ct_journal_close(ct_journal *j)
     ct_free(j);
 }
 
-/* "train/loss" for the step event's "loss", "val/loss" for the eval event's. */
-static ct_status scalars(ct_journal *j, const char *event, json_t *line)
+/* The numbers of an object as "GROUP/KEY". */
+static ct_status scalars_of(ct_journal *j, int64_t at, const char *group, json_t *o)
 {
-    bool step = strcmp(event, "step") == 0, eval = strcmp(event, "eval") == 0;
-    if (!j->tb || (!step && !eval)) return CT_OK;
-    int64_t at = json_integer_value(json_object_get(line, "step"));
     const char *key;
     json_t *v;
-    json_object_foreach (line, key, v) {
+    json_object_foreach (o, key, v) {
         if (!json_is_number(v) || strcmp(key, "step") == 0 || strcmp(key, "time") == 0) continue;
-        char *tag = ct_asprintf("%s/%s", step ? "train" : "val", key);
+        char *tag = ct_asprintf("%s/%s", group, key);
         if (!tag) return CT_ENOMEM;
         ct_status st = ct_tfevents_scalar(j->tb, at, tag, json_number_value(v));
         ct_free(tag);
         if (st != CT_OK) return st;
     }
+    return CT_OK;
+}
+
+/* "train/loss" for the step event's "loss", "device/power" for the power of its "device", "val/loss" for the eval event's "loss". */
+static ct_status scalars(ct_journal *j, const char *event, json_t *line)
+{
+    bool step = strcmp(event, "step") == 0, eval = strcmp(event, "eval") == 0;
+    if (!j->tb || (!step && !eval)) return CT_OK;
+    int64_t at = json_integer_value(json_object_get(line, "step"));
+    json_t *device = json_object_get(line, "device");
+    CT_TRY(scalars_of(j, at, step ? "train" : "val", line));
+    if (device) CT_TRY(scalars_of(j, at, "device", device));
     return ct_tfevents_flush(j->tb);
 }
 

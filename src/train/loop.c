@@ -37,7 +37,7 @@ static ct_status run_batch(ct_run *r, const ct_batch *b, int64_t in_group, int64
         return ct_fail(CT_EINTERNAL, "no training program for micro-step %" PRId64 " of %" PRId64 " with %d samples %d pixels wide",
                        in_group, group, b->n, b->width);
     CT_TRY(ct_session_upload(s, u, b));
-    CT_TRY(ct_plan_run(u->plan));
+    CT_TRY(ct_session_run(s, u));
     for (int i = 0; i < b->n; i++) r->ids[r->nids++] = b->index[3 * i + 1];
     return CT_OK;
 }
@@ -60,7 +60,7 @@ static ct_status run_step(ct_run *r)
     if (r->accumulate > 1) {
         ct_unit *u = ct_session_find(&r->session, CT_PROGRAM_UPDATE, r->batch, r->session.spec.src_w, r->accumulate, false);
         if (!u) return ct_fail(CT_EINTERNAL, "no update program");
-        CT_TRY(ct_plan_run(u->plan));
+        CT_TRY(ct_session_run(&r->session, u));
     }
     r->p.batch += group;
     r->p.step++;
@@ -79,6 +79,8 @@ static ct_status read_back(ct_run *r)
 {
     double sums[CT_METRIC_COUNT], skipped = r->state[CT_STATE_SKIPPED];
     if (r->read_step == r->p.step) return CT_OK;
+    CT_TRY(ct_group_metrics(r->session.group));
+    CT_TRY(ct_group_wait(r->session.group));
     CT_TRY(ct_arenas_get_metrics(r->session.store, sums, true));
     CT_TRY(ct_arenas_get_state(r->session.store, r->state));
     if (r->state[CT_STATE_STEP] != (double)r->p.step)
@@ -127,6 +129,9 @@ static ct_status log_window(ct_run *r)
     CT_GOTO(st, ct_json_set(o, "steps_per_s", ct_json_number((double)r->window.steps / seconds)));
     CT_GOTO(st, ct_json_set(o, "data_s", ct_json_number(r->window.wait)));
     CT_GOTO(st, ct_json_set(o, "compute_s", ct_json_number(seconds - r->window.wait)));
+    /* where something else than training comes next, the energy until here must be known */
+    const bool last = r->p.batch == r->batches || ct_run_complete(r);
+    if (ct_gauge_read(&r->gauge, ct_now(), r->p.samples, last)) CT_GOTO(st, ct_json_set(o, "device", ct_gauge_json(&r->gauge)));
     CT_GOTO(st, ct_journal_event(r->journal, "step", o));
     window_reset(r);
     return CT_OK;
@@ -148,6 +153,8 @@ static void show(ct_run *r, bool force)
     b.lr = r->state[CT_STATE_LR];
     b.eta_s = per_step > 0 ? (double)(r->total_steps - r->p.step) * per_step : -1;
     b.memory = r->peak_bytes;
+    b.power = r->gauge.works ? r->gauge.now.power : NAN;
+    b.busy = r->gauge.works ? r->gauge.now.busy : NAN;
     ct_bar_update(&r->bar, &b, force);
 }
 
@@ -244,6 +251,7 @@ static ct_status end_epoch(ct_run *r)
     if (r->p.finished || (cfg->checkpoint.every_epochs > 0 && epoch % cfg->checkpoint.every_epochs == 0))
         CT_TRY(save(r));
     window_reset(r);
+    ct_gauge_skip(&r->gauge, ct_now(), r->p.samples);
     return CT_OK;
 }
 
@@ -261,6 +269,7 @@ static ct_status open_loader(ct_run *r)
 {
     ct_loader_spec spec;
     ct_spec_loader(r->cfg, &r->data.train, &spec);
+    spec.resident = r->session.resident != NULL;
     spec.start_epoch = r->p.epoch;
     spec.start_batch = r->p.batch;
     return ct_loader_open(&spec, &r->loader);
@@ -283,6 +292,7 @@ ct_status ct_run_loop(ct_run *r)
     const ct_config *cfg = r->cfg;
     r->saved_epoch = r->saved_batch = -1;
     r->last_loss = NAN;
+    CT_TRY(ct_group_share(r->session.group));
     CT_TRY(ct_arenas_get_state(r->session.store, r->state));
     r->read_step = r->p.step;
     double clear[CT_METRIC_COUNT];
@@ -291,6 +301,7 @@ ct_status ct_run_loop(ct_run *r)
     r->p.stopped_early = r->p.stopped_early && ct_stopper_done(&r->p.stopper, &cfg->early_stopping, r->p.epoch);
     if (!ct_run_complete(r)) r->p.finished = false;
     window_reset(r);
+    ct_gauge_begin(&r->gauge, r->session.backend, r->session.device_opts.index, ct_now(), r->p.samples);
     while (!r->p.finished) {
         if (ct_stop_signal) return stop_for_signal(r);
         if (r->p.batch == r->batches) {

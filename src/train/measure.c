@@ -59,29 +59,79 @@ void ct_measured_free(ct_measured *m)
     *m = (ct_measured){ .c = NULL };
 }
 
+/* A new candidate that nobody has asked yet; `name` is taken over, NULL is CT_ENOMEM. */
+static ct_status add_candidate(ct_measured *m, const ct_impl *impl, char *name, ct_candidate **out)
+{
+    ct_status st = name ? ct_grow(&m->c, m->n, &m->cap, sizeof *m->c, "candidates") : CT_ENOMEM;
+    if (st != CT_OK) {
+        ct_free(name);
+        return st;
+    }
+    *out = &m->c[m->n++];
+    **out = (ct_candidate){ .impl = impl, .name = name };
+    return CT_OK;
+}
+
+static ct_status prefer(const ct_backend *b, ct_device *dev, const ct_impl *impl, const ct_call *call, const char *variant)
+{
+    return b->prefer ? b->prefer(dev, impl, call, *variant ? variant : NULL) : CT_OK;
+}
+
+/* The variants of an implementation that accepts. */
+static ct_status list_variants(const ct_backend *b, ct_device *dev, const ct_impl *impl, const ct_call *call, ct_measured *m)
+{
+    char names[CT_MEASURE_VARIANTS][CT_VARIANT_NAME];
+    int n = b->variants ? b->variants(dev, impl, call, names, CT_MEASURE_VARIANTS) : 0;
+    for (int i = 0; i < n; i++) {
+        ct_candidate *c;
+        char *full = ct_impl_full_name(b, impl), *name = full ? ct_asprintf("%s:%s", full, names[i]) : NULL;
+        ct_free(full);
+        CT_TRY(add_candidate(m, impl, name, &c));
+        memcpy(c->variant, names[i], sizeof c->variant);
+        if (prefer(b, dev, impl, call, c->variant) != CT_OK) {
+            c->refused = "the library does not take it after all";
+            continue;
+        }
+        ct_accept a = impl->accept(dev, call);
+        c->scratch = a.scratch;
+        if (!a.ok) c->refused = a.reason ? a.reason : "no reason given";
+    }
+    return n > 0 ? prefer(b, dev, impl, call, "") : CT_OK;
+}
+
 /* Who accepts, without timing anybody. */
-static ct_status list_candidates(const ct_backend *b, const ct_device *dev, const ct_device_opts *opts,
+static ct_status list_candidates(const ct_backend *b, ct_device *dev, const ct_device_opts *opts,
                                  const ct_call *call, ct_measured *m)
 {
     bool fast = false;
-    m->c = ct_calloc(b->nimpls, sizeof *m->c, "candidates");
-    if (!m->c) return CT_ENOMEM;
     for (size_t i = 0; i < b->nimpls; i++) {
         const ct_impl *impl = &b->impls[i];
         if (impl->op != call->op) continue;
-        ct_candidate *c = &m->c[m->n];
-        *c = (ct_candidate){ .impl = impl, .name = ct_impl_full_name(b, impl) };
-        if (!c->name) return CT_ENOMEM;
-        m->n++;
+        ct_candidate *c;
+        CT_TRY(add_candidate(m, impl, ct_impl_full_name(b, impl), &c));
         c->refused = ct_impl_ruled_out(opts, impl);
         if (c->refused) continue;
+        CT_TRY(prefer(b, dev, impl, call, ""));
         ct_accept a = impl->accept(dev, call);
         c->scratch = a.scratch;
         if (!a.ok) c->refused = a.reason ? a.reason : "no reason given";
         else if (fast && (impl->flags & CT_IMPL_REFERENCE)) c->refused = "the reference: not timed, others accept";
         else fast = true;
+        if (!c->refused) CT_TRY(list_variants(b, dev, impl, call, m));
     }
     return CT_OK;
+}
+
+int ct_measure_ways(const ct_backend *b, ct_device *dev, const ct_device_opts *opts, const ct_call *call)
+{
+    char name[1][CT_VARIANT_NAME];
+    int n = 0;
+    for (size_t i = 0; i < b->nimpls; i++) {
+        const ct_impl *m = &b->impls[i];
+        if (m->op != call->op || (m->flags & CT_IMPL_REFERENCE) || ct_impl_ruled_out(opts, m) || !m->accept(dev, call).ok) continue;
+        n += 1 + (b->variants && b->variants(dev, m, call, name, 1) > 0);
+    }
+    return n;
 }
 
 /* One of several rounds in which all candidates take their turns, so that what else the machine does slows all of them
@@ -90,6 +140,7 @@ static ct_status time_once_more(ct_timed_call *t, ct_candidate *c, double second
 {
     ct_call_time now;
     if (c->time.best >= SLOW) return CT_OK; /* once is enough */
+    CT_TRY(prefer(t->b, t->dev, c->impl, &t->call, c->variant));
     CT_TRY(ct_timed_run(t, c->impl, c->scratch, seconds, &now));
     bool first = c->time.runs == 0;
     if (first || now.best < c->time.best) c->time.best = now.best;
@@ -119,8 +170,14 @@ ct_status ct_measure_call(const ct_backend *b, ct_device *dev, const ct_device_o
     CT_GOTO(st, list_candidates(b, dev, opts, call, out));
     CT_GOTO(st, ct_timed_open(b, dev, call, &t));
     for (int round = 0; round < ROUNDS; round++)
-        for (size_t i = 0; i < out->n; i++)
-            if (!out->c[i].refused) CT_GOTO(st, time_once_more(&t, &out->c[i], seconds / ROUNDS));
+        for (size_t i = 0; i < out->n; i++) {
+            if (out->c[i].refused) continue;
+            st = time_once_more(&t, &out->c[i], seconds / ROUNDS);
+            if (st == CT_EBACKEND && *out->c[i].variant) out->c[i].refused = "it failed when it was run";
+            else if (st != CT_OK) goto fail;
+        }
+    for (size_t i = 0; i < out->n; i++)
+        if (*out->c[i].variant) CT_GOTO(st, prefer(b, dev, out->c[i].impl, call, ""));
     rank(out);
     ct_timed_close(&t);
     return CT_OK;

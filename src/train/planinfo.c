@@ -8,7 +8,11 @@
 #include "base/alloc.h"
 #include "formats/json.h"
 #include "train/datasets.h"
+#include "train/memory.h"
+#include "train/receipt.h"
+#include "train/resident.h"
 #include "train/spec.h"
+#include "train/tune.h"
 
 typedef struct planned {
     const ct_plan_opts *opts;
@@ -28,12 +32,16 @@ typedef struct planned {
     ct_arenas *store;
     ct_plan *step_plan, *update_plan, *eval_plan; /* NULL: not part of it */
     ct_plan_stats stats;                          /* of the step */
+    ct_resident_facts images;                     /* images 0: the data were not looked at */
+    ct_resident resident;
+    ct_receipt_list receipt;                      /* of all of them */
     int64_t peak;                                 /* all programs together */
     int64_t memory, fits;                         /* bytes, and the largest micro-batch whose step they hold */
 } planned;
 
 static void free_planned(planned *p)
 {
+    ct_receipt_list_free(&p->receipt);
     ct_plan_free(p->step_plan);
     ct_plan_free(p->update_plan);
     ct_plan_free(p->eval_plan);
@@ -58,6 +66,7 @@ static ct_status look_at_data(planned *p, int64_t *positions, int64_t *classes)
     p->samples = d.train.n;
     p->width = ct_dataset_width(d.train.data);
     p->widths = ct_dataset_buckets(d.train.data);
+    p->images = ct_resident_facts_of(d.train.data, p->cfg->data.resident);
     ct_status st = ct_spec_epoch_of(p->cfg, &d.train, &batches, &p->steps);
     ct_datasets_close(&d);
     return st;
@@ -80,6 +89,8 @@ static ct_status find_classes(planned *p, int64_t *positions, int64_t *classes)
         *positions = t.length_max;
         *classes = charset.n;
         p->samples = cfg->data.synth.count;
+        p->images = (ct_resident_facts){ .key = cfg->data.resident, .drawn = cfg->data.synth.fresh, .buckets = 1, .images = p->samples,
+                                         .each = cfg->data.height * cfg->data.width * cfg->data.channels };
         ct_charset_free(&charset);
         return ct_spec_epoch(cfg, p->samples, &batches, &p->steps);
     }
@@ -96,6 +107,20 @@ static ct_status find_classes(planned *p, int64_t *positions, int64_t *classes)
     return look_at_data(p, positions, classes);
 }
 
+/* train.batch_size: auto becomes the number that a training started now would take. */
+static ct_status settle_batch(planned *p, int64_t *positions, int64_t *classes)
+{
+    const ct_config *cfg = p->cfg;
+    const char *backend = p->opts->common.backend;
+    const ct_device_opts d = { .threads = p->device.threads ? p->device.threads : (int)cfg->train.threads,
+                               .exact = cfg->train.exact,
+                               .deterministic = cfg->train.deterministic };
+    CT_TRY(ct_backend_choose(backend ? backend : cfg->train.backend, &p->backend, NULL, 0));
+    CT_TRY(ct_memory_auto(p->cfg, *positions, *classes, (int)cfg->data.height, p->width, p->backend, &d,
+                          p->samples >= 0 ? p->samples : CT_MAX_BATCH));
+    return find_classes(p, positions, classes); /* it counted the steps of another batch */
+}
+
 static ct_status make_spec(planned *p)
 {
     const ct_plan_opts *o = p->opts;
@@ -105,7 +130,10 @@ static ct_status make_spec(planned *p)
     if (o->model) {
         if (o->nsets) return ct_fail(CT_ECONFIG, "plan: --set changes a configuration; with --model there is none");
         CT_TRY(ct_spec_from_model(o->model, o->batch, o->precision, &p->spec));
-        return ct_backend_choose(backend, &p->backend, p->why, sizeof p->why);
+        CT_TRY(ct_backend_choose(backend, &p->backend, p->why, sizeof p->why));
+        CT_TRY(ct_spec_device(&p->spec, p->backend, &p->device));
+        ct_spec_fit_device(&p->spec, p->backend, &p->device);
+        return CT_OK;
     }
     if (o->precision)
         return ct_fail(CT_ECONFIG, "plan: --precision goes with --model; a configuration has train.precision");
@@ -119,15 +147,20 @@ static ct_status make_spec(planned *p)
     }
     ct_config_log_notes(cfg);
     CT_TRY(find_classes(p, &positions, &classes));
+    if (cfg->train.batch_size == 0) CT_TRY(settle_batch(p, &positions, &classes));
     CT_TRY(ct_spec_from_config(cfg, positions, classes, (int)cfg->data.height, p->width, p->steps, &p->spec));
     if (!backend) backend = cfg->train.backend;
     if (!p->device.threads) p->device.threads = (int)cfg->train.threads;
     p->device.deterministic = cfg->train.deterministic;
     p->device.exact = cfg->train.exact;
-    if (*cfg->train.tune) CT_TRY(ct_choices_read(cfg->train.tune, &p->choices));
-    p->device.choices = p->choices;
     CT_TRY(ct_backend_choose(backend, &p->backend, p->why, sizeof p->why));
-    return ct_spec_settle(&p->spec, p->backend, &p->device);
+    CT_TRY(ct_spec_device(&p->spec, p->backend, &p->device));
+    if (ct_tune_is_auto(cfg)) CT_TRY(ct_tune_cached(p->backend, &p->device, &p->choices));
+    else if (*cfg->train.tune) CT_TRY(ct_choices_read(cfg->train.tune, &p->choices));
+    p->device.choices = p->choices;
+    ct_spec_fit_device(&p->spec, p->backend, &p->device);
+    CT_TRY(ct_spec_settle(&p->spec, p->backend, &p->device));
+    return p->images.images ? ct_resident_decide(&p->images, &p->spec, p->backend, &p->device, &p->resident) : CT_OK;
 }
 
 /* The programs of a run on a store without memory: the step alone with --model (what `bench` runs), the update and the
@@ -149,36 +182,13 @@ static ct_status make_plans(planned *p)
         CT_TRY(ct_program_build(s, CT_PROGRAM_EVAL, p->step.graph, &p->layout, &p->eval));
         CT_TRY(ct_plan_create(p->store, p->eval.graph, needs.ema && p->cfg->eval.ema, &p->eval_plan));
     }
+    p->receipt.asked = ct_spec_precision_name(s);
+    CT_TRY(ct_receipt_list_add(&p->receipt, p->step_plan));
+    if (p->update_plan) CT_TRY(ct_receipt_list_add(&p->receipt, p->update_plan));
+    if (p->eval_plan) CT_TRY(ct_receipt_list_add(&p->receipt, p->eval_plan));
     ct_plan_get_stats(p->step_plan, &p->stats);
     for (int a = 0; a < CT_ARENA_COUNT; a++) p->peak += (int64_t)p->store->bytes[a];
-    return CT_OK;
-}
-
-/* Largest micro-batch whose step fits into p->memory, 0 if not even one sample does: the peak grows with the batch, so
- * by bisection. */
-static ct_status find_largest(planned *p)
-{
-    ct_program_spec s = p->spec;
-    int64_t fits = 0, too_much = CT_MAX_BATCH + 1, peak;
-    p->memory = p->opts->memory > 0 ? p->opts->memory : (int64_t)p->info.memory_total;
-    /* The first guess comes from this plan: all but the weights' arenas grows in proportion. */
-    int64_t fixed = p->stats.peak_bytes - p->stats.act_bytes - p->stats.input_bytes;
-    double each = (double)(p->stats.act_bytes + p->stats.input_bytes) / (double)s.batch;
-    double guess = each > 0 ? (double)(p->memory - fixed) / each : 1;
-    int64_t next = guess < 1 ? 1 : guess > CT_MAX_BATCH ? CT_MAX_BATCH : (int64_t)guess;
-    for (int64_t reach = 1 + next / 256; too_much - fits > 1;) {
-        s.batch = next;
-        CT_TRY(ct_spec_peak(&s, p->backend, &p->device, &peak, NULL));
-        if (peak <= p->memory) fits = next;
-        else too_much = next;
-        /* First close in around the guess, in growing strides, then halve. */
-        if (fits > 0 && too_much == CT_MAX_BATCH + 1) next = fits + reach;
-        else if (fits == 0) next = too_much - reach;
-        else next = fits + (too_much - fits) / 2;
-        if (next <= fits || next >= too_much) next = fits + (too_much - fits) / 2;
-        reach *= 2;
-    }
-    p->fits = fits;
+    if (p->resident.yes) p->peak += p->resident.bytes;
     return CT_OK;
 }
 
@@ -226,9 +236,23 @@ static void print_memory(const planned *p, FILE *to)
     fprintf(to, "activations    %s (the step's lower bound is %s; without sharing memory %s)\n", megabytes(act, a),
             megabytes(t->lower_bound, b), megabytes(t->unshared_bytes, c));
     fprintf(to, "inputs         %s\n", megabytes(input, a));
+    if (p->images.images)
+        fprintf(to, "resident       %s (%s)\n", p->resident.yes ? megabytes(p->resident.bytes, a) : "no images", p->resident.why);
     fprintf(to, "peak           %s (%" PRId64 " bytes)\n", megabytes(p->peak, a), p->peak);
     fprintf(to, "micro-batch    at most %" PRId64 "%s in %s\n", p->fits,
             p->fits == CT_MAX_BATCH ? " (the largest there is)" : "", megabytes(p->memory, a));
+}
+
+/* Channels of the images as the first convolutions read them; nothing where they are as many as the model has. */
+static void print_padding(const planned *p, FILE *to)
+{
+    const ct_graph *g = p->step.graph;
+    for (size_t i = 0; i < g->nnodes; i++) {
+        const ct_node *n = &g->nodes[i];
+        if (n->op != CT_OP_CONV2D || n->attrs.conv.data_c == 0) continue;
+        fprintf(to, "channels       %" PRId64 " padded with zeros to %" PRId64 " for %s (not counted as FLOPs)\n", n->attrs.conv.data_c,
+                ct_graph_desc(g, n->in[0])->dim[3], n->name);
+    }
 }
 
 static ct_status print_text(const planned *p, FILE *to)
@@ -248,6 +272,7 @@ static ct_status print_text(const planned *p, FILE *to)
         fprintf(to, "widths         %d, programs are made for each; shown here is the widest, which needs the most memory\n", p->widths);
     fprintf(to, "device         %s, %d thread%s, %s (%s)\n", p->info.name, p->info.threads, p->info.threads == 1 ? "" : "s", p->backend->name, p->why);
     fprintf(to, "precision      %s\n", ct_spec_precision_name(s));
+    print_padding(p, to);
     fprintf(to, "batch          %" PRId64 " x %" PRId64 " micro-step%s = %" PRId64 " effective\n", s->batch,
             s->accumulate, s->accumulate > 1 ? "s" : "", ct_spec_effective_batch(s));
     fprintf(to, "learning rate  %g", s->schedule.base_lr);
@@ -257,6 +282,12 @@ static ct_status print_text(const planned *p, FILE *to)
         fprintf(to, "images         %" PRId64 " to train on, %" PRId64 " steps in all\n", p->samples,
                 s->schedule.total_steps);
     print_memory(p, to);
+    fprintf(to, "\nprecision receipt (%s was asked for)\n", p->receipt.asked);
+    ct_receipt_print(&p->receipt, "", to);
+    if (p->cfg && p->cfg->train.strict) {
+        const bool good = ct_receipt_strict(&p->receipt) == CT_OK;
+        fprintf(to, "strict         %s\n", good ? "everything heavy is computed as asked" : ct_error_message());
+    }
     return CT_OK;
 }
 
@@ -310,6 +341,7 @@ static ct_status json_arenas(const planned *p, json_t *o)
     CT_TRY(set_int(arenas, "optimizer", t->optimizer_bytes));
     CT_TRY(set_int(arenas, "ema", t->ema_bytes));
     CT_TRY(set_int(arenas, "activations", (int64_t)p->store->bytes[CT_ARENA_ACT]));
+    CT_TRY(set_int(arenas, "images", p->resident.yes ? p->resident.bytes : 0));
     return set_int(arenas, "inputs", (int64_t)p->store->bytes[CT_ARENA_INPUT]);
 }
 
@@ -348,6 +380,7 @@ static ct_status print_json(const planned *p, FILE *to)
     CT_GOTO(st, add_operators(list, p->step_plan, s->accumulate > 1 ? "micro" : "step"));
     CT_GOTO(st, add_operators(list, p->update_plan, "update"));
     CT_GOTO(st, add_operators(list, p->eval_plan, "eval"));
+    CT_GOTO(st, ct_receipt_json(&p->receipt, o));
     text = ct_json_text(o, 0);
     if (text) fprintf(to, "%s\n", text);
     else st = CT_ENOMEM;
@@ -363,7 +396,8 @@ ct_status ct_run_plan(const ct_plan_opts *opts, FILE *to)
     ct_status st;
     CT_GOTO(st, make_spec(&p));
     CT_GOTO(st, make_plans(&p));
-    CT_GOTO(st, find_largest(&p));
+    p.memory = opts->memory > 0 ? opts->memory : (int64_t)p.info.memory_total;
+    CT_GOTO(st, ct_memory_largest(&p.spec, p.backend, &p.device, p.memory, 0, &p.fits));
     st = opts->json ? print_json(&p, to) : print_text(&p, to);
 fail:
     free_planned(&p);

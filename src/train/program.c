@@ -86,21 +86,25 @@ static ct_status check(const ct_program_spec *s, ct_program_kind kind, const ct_
 
 /* ---- forward ---- */
 
-/* Pixels and their preprocessing, or ready input: p->x is [N,H,W,C] of the model's type afterwards. */
+/* Pixels and their preprocessing, or ready input: p->x is [N,H,W,C] of the model's type afterwards, until passes change it. */
 static ct_status build_input(const ct_program_spec *s, bool training, ct_program *p)
 {
     const ct_model_spec *m = &s->model;
     ct_graph *g = p->graph;
     if (s->src_h <= 0)
         return ct_graph_input(g, "x", ct_desc4(m->dtype, s->batch, m->height, m->width, m->channels), &p->x);
-    CT_TRY(ct_graph_input(g, "src", ct_desc4(CT_U8, s->batch, s->src_h, s->src_w, m->channels), &p->src));
+    const bool resident = training && s->resident > 0;
+    const ct_desc pixels = ct_desc4(CT_U8, resident ? s->resident : s->batch, s->src_h, s->src_w, m->channels);
+    ct_val src;
+    CT_TRY(resident ? ct_graph_resident(g, "src", pixels, &src) : ct_graph_input(g, "src", pixels, &src));
+    if (!resident) p->src = src;
     CT_TRY(ct_graph_input(g, "index", ct_desc2(CT_I32, s->batch, 3), &p->index));
     ct_attrs a = { .image = s->image };
     a.image.out_h = m->height;
     a.image.out_w = m->width;
     a.image.dtype = m->dtype;
     if (!training) a.image.augment = 0;
-    ct_val in[2] = { p->src, p->index };
+    ct_val in[2] = { src, p->index };
     return ct_graph_node(g, CT_OP_PREPROCESS, &a, "x", 2, in, 1, 1, &p->x);
 }
 
@@ -208,14 +212,16 @@ static ct_status build_forward(const ct_program_spec *s, ct_program *p)
         if (st != CT_OK) return ct_fail_context(st, "train.freeze");
     }
     CT_TRY(ct_pass_fuse(g, NULL));
-    return ct_pass_cast(g, s->compute);
+    CT_TRY(ct_pass_cast(g, s->compute));
+    return ct_pass_pad(g, s->channel_multiple);
 }
 
 static ct_status build_backward(const ct_program_spec *s, ct_program *p)
 {
     ct_graph *g = p->graph;
     ct_val state, seed;
-    ct_attrs a = { .loss = { .alpha = 1.0 / (double)s->accumulate, .dtype = (int64_t)s->model.dtype } };
+    const int64_t parts = s->accumulate * (s->members > 1 ? s->members : 1);
+    ct_attrs a = { .loss = { .alpha = 1.0 / (double)parts, .dtype = (int64_t)s->model.dtype } };
     g->phase = CT_PHASE_BACKWARD;
     CT_TRY(ct_graph_state(g, &state));
     CT_TRY(ct_graph_node(g, CT_OP_LOSS_SEED, &a, "seed", 1, &state, 1, 1, &seed));

@@ -25,12 +25,16 @@ typedef struct ct_program_spec {
     ct_model_spec model;
     int64_t batch;             /* samples per micro-step */
     ct_dtype compute;          /* CT_F32, CT_BF16, CT_F16 (CT_F64 when model.dtype is) */
+    bool tf32;                 /* compute CT_F32: products may round their factors to tf32 */
     /* source images, before the preprocessing operator; src_h == 0: ready input x [N,H,W,C] of model.dtype instead */
     int64_t src_h, src_w;
+    int64_t resident;          /* training programs take their images from arena DATA, which holds so many; 0: they are uploaded */
     ct_image_attrs image;      /* augmentation and normalisation; out_h, out_w, dtype are filled in */
+    int64_t channel_multiple;  /* channels of x are padded with zeros to a multiple of this (ct_pass_pad); 0 or 1: as they are */
     ct_loss_kind loss;
     double smoothing;
     int64_t accumulate;        /* micro-steps per update, each counting 1/accumulate; 1 also makes a group of one */
+    int64_t members;           /* devices whose gradients are summed, each counting 1/members (exec/comm.h); 0 is 1 */
     int recompute;             /* -1 off, 0 per block, n > 0 about n segments; or CT_RECOMPUTE_AUTO */
     bool keep_norms;           /* what batch norms give stays in memory until the backward pass instead of being computed again */
     /* optimizer */
@@ -47,7 +51,8 @@ typedef struct ct_program_spec {
 typedef struct ct_program {
     ct_program_kind kind;
     ct_graph *graph;
-    ct_val src, index, x;          /* inputs: pixels u8 [N,Hs,Ws,C] and index i32 [N,3], or x; CT_NOVAL if not used */
+    ct_val src, index, x;          /* inputs: pixels u8 [N,Hs,Ws,C] and index i32 [N,3], or x; CT_NOVAL if not used. Resident pixels
+                                      are no input: src is CT_NOVAL then */
     ct_val target;                 /* input i32 [N,P] or [N,L] */
     ct_val len;                    /* input i32 [N]: valid time steps of each sample, 1 <= len <= T; CT_NOVAL unless CTC */
     ct_val keep;                   /* input u8 mask, see dropout_keep */

@@ -74,7 +74,7 @@ void ct_bar_end(ct_bar *b)
     b->to = NULL;
 }
 
-/* Numbers behind the bar: "12.3 it/s  loss 0.1234  lr 1.0e-03  ETA 2:03  1.2 GB". */
+/* Numbers behind the bar: "12.3 it/s  loss 0.1234  lr 1.0e-03  ETA 2:03  1.2 GB  312 W  98 % busy". */
 static void numbers(const ct_bar_state *s, char *buf, size_t size)
 {
     char t[32];
@@ -85,7 +85,9 @@ static void numbers(const ct_bar_state *s, char *buf, size_t size)
     if (!isnan(s->loss)) n += snprintf(buf + n, size - (size_t)n, "  loss %.4f", s->loss);
     if (!isnan(s->lr)) n += snprintf(buf + n, size - (size_t)n, "  lr %.2e", s->lr);
     if (s->eta_s >= 0) n += snprintf(buf + n, size - (size_t)n, "  ETA %s", ct_bar_duration(s->eta_s, t, sizeof t));
-    if (s->memory > 0) snprintf(buf + n, size - (size_t)n, "  %s", ct_bar_bytes(s->memory, t, sizeof t));
+    if (s->memory > 0) n += snprintf(buf + n, size - (size_t)n, "  %s", ct_bar_bytes(s->memory, t, sizeof t));
+    if (s->power > 0) n += snprintf(buf + n, size - (size_t)n, "  %.0f W", s->power);
+    if (s->busy > 0) snprintf(buf + n, size - (size_t)n, "  %.0f %% busy", 100 * s->busy);
 }
 
 static int columns(FILE *f)

@@ -21,6 +21,8 @@ typedef struct ct_bar_state {
     double loss, lr; /* NaN: left out */
     double eta_s;    /* of the whole run; < 0: unknown */
     int64_t memory;  /* bytes, planned; 0: left out */
+    double power;    /* of the device, W; NaN or 0: left out */
+    double busy;     /* share of the time that it worked, 0..1; NaN or 0: left out */
 } ct_bar_state;
 
 /* A bar if `terminal` is one and messages of level "info" are shown; registers itself so that log lines and the bar do

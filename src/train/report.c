@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/version.h"
 #include "formats/svg.h"
+#include "train/receipt.h"
 #include "train/report_html.h"
 
 /* <tr><th>name</th><td>text</td></tr>; the text is escaped. */
@@ -182,12 +183,14 @@ static ct_status page(FILE *f, const ct_report *rep)
     fprintf(f, " \xc2\xb7 captrain %s</p></header>\n", ct_version());
     tiles(f, rep);
     CT_TRY(ct_report_curves(f, rep->run->out));
+    CT_TRY(ct_report_device(f, rep));
     CT_TRY(ct_report_errors(f, rep));
     fputs("<section><h2>Summary</h2><div class=\"cols\">\n", f);
     about_model(f, rep);
     about_data(f, rep);
     fputs("</div></section>\n", f);
     CT_TRY(kernels(f, rep));
+    CT_TRY(ct_receipt_html(rep->run, f));
     char *yaml = ct_config_yaml(cfg, false);
     if (!yaml) return CT_ENOMEM;
     fputs("<section><h2>Configuration</h2><details><summary>every key</summary><pre>", f);

@@ -10,20 +10,26 @@ libcaptrain_la_SOURCES += \
 	src/train/golden_table.c \
 	src/train/golden_ties.c \
 	src/train/measure.c src/train/measure.h \
+	src/train/memory.c src/train/memory.h \
 	src/train/planinfo.c \
+	src/train/profile.c src/train/profile.h \
 	src/train/program.c \
 	src/train/program.h \
 	src/train/selftest.c \
 	src/train/spec.c \
-	src/train/spec.h
+	src/train/spec.h \
+	src/train/verdict.c
 
 check_PROGRAMS += tests/check_program tests/check_golden tests/check_plan
 tests_check_plan_SOURCES = tests/check_plan.c
 tests_check_plan_LDADD = $(CT_TEST_LIBS)
-tests_check_program_SOURCES = tests/check_program.c tests/check_program.h tests/check_program_spec.c tests/check_program_ctc.c
+tests_check_program_SOURCES = tests/check_program.c tests/check_program.h tests/check_program_spec.c tests/check_program_ctc.c tests/check_program_pad.c
 tests_check_program_LDADD = $(CT_TEST_LIBS)
 tests_check_golden_SOURCES = tests/check_golden.c
 tests_check_golden_LDADD = $(CT_TEST_LIBS)
+check_PROGRAMS += tests/check_profile
+tests_check_profile_SOURCES = tests/check_profile.c
+tests_check_profile_LDADD = $(CT_TEST_LIBS)
 check_PROGRAMS += tests/check_tune
 tests_check_tune_SOURCES = tests/check_tune.c
 tests_check_tune_LDADD = $(CT_TEST_LIBS)
@@ -35,7 +41,7 @@ check_PROGRAMS += tests/check_ctc
 tests_check_ctc_SOURCES = tests/check_ctc.c
 tests_check_ctc_LDADD = $(CT_TEST_LIBS)
 EXTRA_DIST += \
-	tests/bench/compare.sh \
+	tests/bench/child.py tests/bench/compare.sh tests/bench/recipe_crnn.py tests/bench/startup.sh \
 	tests/bench/table.sh \
 	tests/portability.sh \
 	tests/golden/README.md \

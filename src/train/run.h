@@ -10,8 +10,10 @@
 #include "train/checkpoint.h"
 #include "train/datasets.h"
 #include "train/evaluate.h"
+#include "train/gauge.h"
 #include "train/journal.h"
 #include "train/progress.h"
+#include "train/resident.h"
 #include "train/session.h"
 
 /* Sums since the last "step" event. */
@@ -38,6 +40,7 @@ typedef struct ct_run {
     ct_loader *loader;
     char why[256]; /* how the backend was chosen */
 
+    ct_resident resident; /* whether images stay on the device, and why */
     int64_t batch, accumulate;
     int64_t batches;         /* micro-batches per epoch */
     int64_t steps_per_epoch; /* optimizer steps */
@@ -48,6 +51,7 @@ typedef struct ct_run {
     int64_t readback_every; /* steps */
 
     ct_window window;
+    ct_gauge gauge;         /* what the device tells */
     double state[CT_STATE_COUNT]; /* as of the last read-back */
     int64_t read_step;            /* step of the last read-back */
     double last_loss;             /* of the last window that was read */

@@ -69,5 +69,5 @@ fail:
 ct_status ct_run_selftest(const ct_selftest_run_opts *opts, FILE *to)
 {
     if (opts->ctc) return ct_ctc_check(opts->ctc, &opts->common, to);
-    return opts->golden ? ct_golden_check(opts->golden, &opts->common, to) : check_operators(opts, to);
+    return opts->golden ? ct_golden_check(opts->golden, &opts->common, opts->inexact, to) : check_operators(opts, to);
 }

@@ -9,6 +9,8 @@
 
 #include "base/alloc.h"
 #include "formats/json.h"
+#include "train/memory.h"
+#include "train/resident.h"
 #include "train/spec.h"
 
 ct_status ct_session_begin(ct_session *s, const ct_program_spec *spec, bool train, const char *backend,
@@ -19,7 +21,9 @@ ct_status ct_session_begin(ct_session *s, const ct_program_spec *spec, bool trai
     s->train = train;
     s->device_opts = *opts;
     CT_TRY(ct_backend_choose(backend && *backend ? backend : "auto", &s->backend, why, why_size));
-    return train ? ct_spec_settle(&s->spec, s->backend, opts) : CT_OK;
+    if (train) CT_TRY(ct_spec_device(&s->spec, s->backend, &s->device_opts));
+    ct_spec_fit_device(&s->spec, s->backend, &s->device_opts);
+    return train ? ct_spec_settle(&s->spec, s->backend, &s->device_opts) : CT_OK;
 }
 
 ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate, bool ema)
@@ -39,6 +43,8 @@ static ct_program_spec unit_spec(const ct_session *s, int64_t batch, int64_t wid
     ct_program_spec spec = s->spec;
     spec.batch = batch;
     spec.accumulate = accumulate;
+    spec.members = s->join.size;
+    if (s->resident) spec.resident = ct_dataset_size(s->resident);
     if (spec.loss == CT_LOSS_CTC) {
         spec.model.width = width;
         spec.src_w = width;
@@ -63,7 +69,9 @@ ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int
     u->accumulate = accumulate;
     u->ema = ema;
     s->units++;
-    return CT_OK;
+    const bool updates = kind == CT_PROGRAM_STEP || kind == CT_PROGRAM_UPDATE;
+    const ct_arena sums = kind == CT_PROGRAM_STEP ? CT_ARENA_GRAD : CT_ARENA_GACC;
+    return updates ? ct_buckets_make(u->prog.graph, &s->layout, sums, CT_BUCKET_BYTES, &u->buckets) : CT_OK;
 }
 
 ct_status ct_session_add_eval(ct_session *s, const ct_view *view, int64_t batch, bool ema)
@@ -80,23 +88,64 @@ ct_status ct_session_add_eval(ct_session *s, const ct_view *view, int64_t batch,
     return st;
 }
 
-ct_status ct_session_upload_widths(ct_session *s, ct_unit *u, const int32_t *widths, int64_t n)
+static void fill_steps(ct_session *s, const ct_unit *u, const int32_t *widths, int64_t n)
 {
-    if (u->prog.len == CT_NOVAL) return CT_OK;
     const int64_t all = ct_model_steps(&s->spec.model, u->width);
     for (int64_t i = 0; i < u->batch; i++) {
         int64_t steps = i < n ? ct_model_steps(&s->spec.model, widths[i]) : all;
         s->len[i] = (int32_t)(steps < 1 ? 1 : steps > all ? all : steps);
     }
+}
+
+ct_status ct_session_upload_widths(ct_session *s, ct_unit *u, const int32_t *widths, int64_t n)
+{
+    if (u->prog.len == CT_NOVAL) return CT_OK;
+    fill_steps(s, u, widths, n);
     return ct_plan_upload(u->plan, u->prog.len, s->len);
 }
 
 ct_status ct_session_upload(ct_session *s, ct_unit *u, const ct_batch *b)
 {
-    CT_TRY(ct_plan_upload(u->plan, u->prog.src, b->px));
-    CT_TRY(ct_plan_upload(u->plan, u->prog.index, b->index));
-    if (u->prog.target != CT_NOVAL) CT_TRY(ct_plan_upload(u->plan, u->prog.target, b->labels));
-    return ct_session_upload_widths(s, u, b->widths, b->n);
+    const ct_program *p = &u->prog;
+    ct_feed_part part[4];
+    int n = 0;
+    if (p->src != CT_NOVAL) part[n++] = (ct_feed_part){ p->src, b->px };
+    part[n++] = (ct_feed_part){ p->index, b->index };
+    if (p->target != CT_NOVAL) part[n++] = (ct_feed_part){ p->target, b->labels };
+    if (p->len != CT_NOVAL) {
+        fill_steps(s, u, b->widths, b->n);
+        part[n++] = (ct_feed_part){ p->len, s->len };
+    }
+    if (s->feed) return ct_feed_send(s->feed, u->plan, part, n);
+    for (int i = 0; i < n; i++) CT_TRY(ct_plan_upload(u->plan, part[i].input, part[i].host));
+    return CT_OK;
+}
+
+ct_status ct_session_run(ct_session *s, ct_unit *u)
+{
+    return u->buckets.bucket ? ct_group_step(s->group, u->plan, &u->buckets) : ct_plan_run(u->plan);
+}
+
+/* Bytes of the largest batch. */
+static size_t largest_batch(const ct_session *s)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < s->units; i++) {
+        const ct_program *p = &s->unit[i].prog;
+        const ct_val in[4] = { p->src, p->index, p->target, p->len };
+        size_t bytes = 0;
+        for (int k = 0; k < 4; k++)
+            if (in[k] != CT_NOVAL) bytes += ct_align_up(ct_desc_bytes(ct_graph_desc(p->graph, in[k])), CT_ALIGN);
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+/* What batches come from and go through, once the arenas are there. */
+static ct_status open_inputs(ct_session *s)
+{
+    if (s->resident) CT_TRY(ct_resident_upload(s->store, s->resident));
+    return ct_feed_open(s->store, largest_batch(s), &s->feed);
 }
 
 static int by_name(const void *a, const void *b)
@@ -142,23 +191,35 @@ ct_status ct_session_ready(ct_session *s)
 {
     ct_program_spec spec = s->spec;
     ct_arenas_needs needs = ct_program_needs(&spec, s->train);
-    CT_TRY(ct_arenas_create(s->backend, &s->device_opts, &s->layout, &needs, false, &s->store));
+    CT_TRY(ct_arenas_create(s->backend, &s->device_opts, &s->layout, &needs, true, &s->store));
     CT_TRY(s->backend->info(s->store->device, &s->device));
+    if (s->resident) {
+        const ct_dataset *d = s->resident;
+        CT_TRY(ct_arenas_hold(s->store, ct_dataset_size(d) * ct_dataset_height(d) * ct_dataset_width(d) * ct_dataset_channels(d)));
+    }
     int64_t rows = 0;
     for (size_t i = 0; i < s->units; i++) {
         CT_TRY(ct_plan_create(s->store, s->unit[i].prog.graph, s->unit[i].ema, &s->unit[i].plan));
         if (s->unit[i].batch > rows) rows = s->unit[i].batch;
     }
+    CT_TRY(ct_memory_take(s->store, s->train ? &s->spec : NULL, "train.batch_size"));
     if (s->spec.loss == CT_LOSS_CTC && !(s->len = ct_calloc((size_t)rows, sizeof *s->len, "time steps of a batch"))) return CT_ENOMEM;
+    CT_TRY(open_inputs(s));
+    CT_TRY(ct_group_join(s->store, &s->join, &s->group));
     return list_tensors(s);
 }
 
 void ct_session_end(ct_session *s)
 {
     if (!s) return;
+    ct_group_leave(s->group);
+    ct_feed_close(s->feed);
     for (size_t i = 0; i < s->units; i++) ct_plan_free(s->unit[i].plan);
     ct_arenas_free(s->store);
-    for (size_t i = 0; i < s->units; i++) ct_program_free(&s->unit[i].prog);
+    for (size_t i = 0; i < s->units; i++) {
+        ct_program_free(&s->unit[i].prog);
+        ct_buckets_free(&s->unit[i].buckets);
+    }
     ct_free(s->unit);
     ct_free(s->tensor);
     ct_free(s->host);
@@ -178,7 +239,7 @@ ct_status ct_session_set(ct_session *s, size_t i, ct_arena arena, const void *ho
 
 int64_t ct_session_peak(const ct_session *s)
 {
-    int64_t sum = 0;
+    int64_t sum = ct_feed_bytes(s->feed);
     for (int a = 0; a < CT_ARENA_COUNT; a++) sum += (int64_t)s->store->bytes[a];
     return sum;
 }

@@ -10,7 +10,9 @@
 #include "config/config.h"
 #include "data/loader.h"
 #include "exec/exec.h"
+#include "exec/comm.h"
 #include "train/datasets.h"
+#include "train/feed.h"
 #include "train/program.h"
 
 /* A program at one batch size and image width, and its plan. */
@@ -22,6 +24,7 @@ typedef struct ct_unit {
     bool ema;           /* reads the averaged weights */
     ct_program prog;
     ct_plan *plan;
+    ct_buckets buckets; /* of gradients; only where the program has an update */
 } ct_unit;
 
 /* A parameter or buffer of the model. */
@@ -48,6 +51,11 @@ typedef struct ct_session {
     size_t tensors;
     void *host; /* staging, as large as the largest tensor */
     size_t host_bytes;
+    const ct_dataset *resident; /* its images stay on the device, training programs read them there; NULL: none. Set before programs are
+                                   added; must outlive the session */
+    ct_feed *feed;              /* how batches get to a device with memory of its own; NULL: they are uploaded */
+    ct_group_opts join;         /* the group of devices to train in; zeroed: alone. Set before programs are added */
+    ct_group *group;            /* of one or more */
     int32_t *len; /* [largest batch] time steps of a batch, for the upload; NULL unless CTC */
 } ct_session;
 
@@ -61,16 +69,18 @@ ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int
 /* What evaluating a view in batches of `batch` needs: for every width a full and a shorter last program. CTC: with as many columns of labels
  * as the view's data set has, which must be those of programs added before. */
 ct_status ct_session_add_eval(ct_session *s, const ct_view *view, int64_t batch, bool ema);
-/* Allocates the arenas and makes the plans. */
+/* Makes the plans, then allocates the arenas. CT_ENOMEM if they need more than the device has free: as ct_memory_take() says it. */
 ct_status ct_session_ready(ct_session *s);
 void ct_session_end(ct_session *s); /* empties; NULL and a zeroed session are fine */
 
 /* NULL if it was not added. */
 ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate, bool ema);
 
-/* Uploads a batch of the loader to a unit of its size: pixels, index, labels where the program has them, time steps where the
- * model has them. */
+/* Sends a batch of the loader to a unit of its size: pixels unless they are resident, index, labels where the program has them, time
+ * steps where the model has them. The batch may be changed when this returns. */
 ct_status ct_session_upload(ct_session *s, ct_unit *u, const ct_batch *b);
+/* Runs a training unit: a micro-step, or a step or update together with the group. */
+ct_status ct_session_run(ct_session *s, ct_unit *u);
 /* Uploads the time steps of a CTC unit's batch: ct_model_steps() of each true width, within 1 and what the unit's width gives. widths
  * [n] pixels without padding, n <= unit's batch; rows behind n have all steps. Does nothing for other models. */
 ct_status ct_session_upload_widths(ct_session *s, ct_unit *u, const int32_t *widths, int64_t n);

@@ -15,8 +15,10 @@
 #include "base/log.h"
 #include "base/version.h"
 #include "train/init.h"
+#include "train/memory.h"
 #include "train/run.h"
 #include "train/spec.h"
+#include "train/tune.h"
 
 ct_status ct_run_configure(ct_run *r, const ct_train_opts *o)
 {
@@ -172,11 +174,62 @@ static ct_status describe_model(ct_run *r)
     return ct_view_key(&r->data.val, m->val_key);
 }
 
+/* train.tune: auto. What a resumed run chose is in its checkpoint, and stays. */
+static ct_status choose_fastest(ct_run *r)
+{
+    ct_session *s = &r->session;
+    ct_call_list calls = { .use = NULL };
+    ct_status st = CT_OK;
+    if (!ct_tune_is_auto(r->cfg) || r->from || r->choices) return CT_OK;
+    for (size_t i = 0; i < s->units; i++) CT_GOTO(st, ct_call_list_add_graph(&calls, s->unit[i].prog.graph, CT_OP_COUNT));
+    CT_GOTO(st, ct_tune_auto(s->backend, &s->device_opts, &calls, &r->choices));
+    s->device_opts.choices = r->choices;
+fail:
+    ct_call_list_free(&calls);
+    return st;
+}
+
+/* train.batch_size: auto. A resumed run keeps the batch it had. */
+static ct_status settle_batch(ct_run *r)
+{
+    const ct_config *cfg = r->cfg;
+    const ct_backend *b;
+    const ct_dataset *d = r->data.train.data;
+    ct_config *old = NULL;
+    const char *json = r->from ? ct_safetensors_meta(r->from, "config") : NULL;
+    if (cfg->train.batch_size > 0) return CT_OK;
+    if (json) {
+        CT_TRY(ct_config_parse(json, strlen(json), r->from_path, NULL, 0, &old));
+        char *number = ct_config_value(old, "train.batch_size");
+        ct_config_free(old);
+        if (!number) return CT_ENOMEM;
+        ct_status st = ct_config_set(r->cfg, "train.batch_size", number, "train.batch_size: auto");
+        if (st == CT_OK) ct_info("train.batch_size: auto: the run goes on with %s", number);
+        ct_free(number);
+        return st;
+    }
+    CT_TRY(ct_backend_choose(cfg->train.backend, &b, NULL, 0));
+    const ct_device_opts opts = { .threads = (int)cfg->train.threads, .exact = cfg->train.exact, .deterministic = cfg->train.deterministic };
+    return ct_memory_auto(r->cfg, r->data.positions, r->data.charset.n, ct_dataset_height(d), ct_dataset_width(d), b, &opts, r->data.train.n);
+}
+
+/* Whether training images stay on the device. */
+static ct_status choose_resident(ct_run *r)
+{
+    ct_session *s = &r->session;
+    const ct_dataset *d = r->data.train.data;
+    ct_resident_facts f = ct_resident_facts_of(d, r->cfg->data.resident);
+    CT_TRY(ct_resident_decide(&f, &s->spec, s->backend, &s->device_opts, &r->resident));
+    if (r->resident.yes) s->resident = d;
+    return CT_OK;
+}
+
 ct_status ct_run_build(ct_run *r)
 {
     const ct_config *cfg = r->cfg;
     ct_config_log_notes(cfg);
     CT_TRY(ct_datasets_open(cfg, &r->data));
+    CT_TRY(settle_batch(r));
     r->batch = cfg->train.batch_size;
     r->accumulate = cfg->train.accumulate;
     CT_TRY(ct_spec_epoch_of(cfg, &r->data.train, &r->batches, &r->steps_per_epoch));
@@ -196,10 +249,12 @@ ct_status ct_run_build(ct_run *r)
                                   .choices = r->choices };
     ct_session *s = &r->session;
     CT_TRY(ct_session_begin(s, &spec, true, cfg->train.backend, &opts, r->why, sizeof r->why));
+    CT_TRY(choose_resident(r));
     CT_TRY(add_training(r));
     if (r->data.val.data) CT_TRY(ct_session_add_eval(s, &r->data.val, r->batch, r->eval_ema));
     if (r->data.test.data) CT_TRY(ct_session_add_eval(s, &r->data.test, r->batch, r->eval_ema));
     if (!r->data.val.data && !r->data.test.data) CT_TRY(ct_session_add(s, CT_PROGRAM_EVAL, 1, s->spec.src_w, 1, false));
+    CT_TRY(choose_fastest(r));
     CT_TRY(ct_session_ready(s));
     r->peak_bytes = ct_session_peak(s);
     /* a device that is far away is asked rarely; on a CPU reading 200 bytes costs nothing and names a bad step exactly
@@ -234,16 +289,7 @@ ct_status ct_run_start(ct_run *r, const char *init)
 
 const char *ct_run_precision(const ct_session *s)
 {
-    switch (s->spec.compute) {
-    case CT_BF16:
-        return "bf16";
-    case CT_F16:
-        return "fp16";
-    case CT_F64:
-        return "f64";
-    default:
-        return "fp32";
-    }
+    return ct_spec_precision_name(&s->spec);
 }
 
 /* 1234567 -> "1,234,567". */
@@ -306,6 +352,7 @@ void ct_run_describe(const ct_run *r)
             : cfg->schedule.lr_rule == CT_CFG_LR_SQRT ? "sqrt"
                                                       : "none");
     describe_frozen(s);
+    ct_info("  images     %s: %s", r->resident.yes ? "stay on the device" : "are sent batch by batch", r->resident.why);
     ct_info("  memory     %s planned on the device", ct_bar_bytes(r->peak_bytes, a, sizeof a));
     if (ct_dataset_bad_count(r->data.train.data) > 0)
         ct_warn("%" PRId64 " samples of %s cannot be used and are left out", ct_dataset_bad_count(r->data.train.data),

@@ -13,10 +13,15 @@ static int64_t steps_of(double epochs, int64_t steps_per_epoch)
     return n < 0 ? 0 : n > 0x1p52 ? (int64_t)0x1p52 : (int64_t)n;
 }
 
+/* auto is one sample for whoever does not train: it is decided before a training is specified. */
+static int64_t batch_of(const ct_config *cfg)
+{
+    return cfg->train.batch_size > 0 ? cfg->train.batch_size : 1;
+}
+
 static double lr_factor(const ct_config *cfg)
 {
-    double ratio =
-        (double)cfg->train.batch_size * (double)cfg->train.accumulate / (double)cfg->schedule.reference_batch;
+    double ratio = (double)batch_of(cfg) * (double)cfg->train.accumulate / (double)cfg->schedule.reference_batch;
     switch (cfg->schedule.lr_rule) {
     case CT_CFG_LR_LINEAR: return ratio;
     case CT_CFG_LR_SQRT: return sqrt(ratio);
@@ -80,10 +85,9 @@ static ct_status set_precision(ct_cfg_precision precision, const char *key, ct_p
         s->model.dtype = CT_F64;
         return CT_OK;
     case CT_CFG_PRECISION_TF32:
-        return ct_fail(
-            CT_ECONFIG,
-            "%s: tf32 is a mode of NVIDIA tensor cores, which no backend of this program has; use fp32, bf16 or fp16",
-            key);
+        s->compute = CT_F32;
+        s->tf32 = true;
+        return CT_OK;
     }
     return ct_fail(CT_EINTERNAL, "%s: %d has no meaning", key, (int)precision);
 }
@@ -94,7 +98,7 @@ const char *ct_spec_precision_name(const ct_program_spec *spec)
     case CT_F64: return "f64";
     case CT_BF16: return "bf16";
     case CT_F16: return "fp16";
-    default: return "fp32";
+    default: return spec->tf32 ? "tf32" : "fp32";
     }
 }
 
@@ -224,7 +228,7 @@ ct_status ct_spec_from_config(const ct_config *cfg, int64_t positions, int64_t c
                                .dropout = cfg->model.dropout,
                                .dtype = CT_F32,
                                .seed = (uint64_t)cfg->train.seed };
-    s.batch = cfg->train.batch_size;
+    s.batch = batch_of(cfg);
     s.accumulate = cfg->train.accumulate;
     s.src_h = src_h;
     s.src_w = src_w;
@@ -263,7 +267,7 @@ static ct_status steps_of_epoch(const ct_config *cfg, int64_t n, int64_t batches
 
 ct_status ct_spec_epoch(const ct_config *cfg, int64_t n, int64_t *batches, int64_t *steps)
 {
-    const int64_t batch = cfg->train.batch_size;
+    const int64_t batch = batch_of(cfg);
     *batches = cfg->train.last_batch == CT_CFG_LAST_DROP ? n / batch : (n + batch - 1) / batch;
     return steps_of_epoch(cfg, n, *batches, steps);
 }
@@ -282,7 +286,7 @@ void ct_spec_loader(const ct_config *cfg, const ct_view *train, ct_loader_spec *
     out->data = train->data;
     out->index = train->index;
     out->n = train->n;
-    out->batch = (int)cfg->train.batch_size;
+    out->batch = (int)batch_of(cfg);
     out->shuffle = true;
     out->drop_last = cfg->train.last_batch == CT_CFG_LAST_DROP;
     out->seed = (uint64_t)cfg->train.seed;
@@ -311,10 +315,20 @@ ct_status ct_spec_from_model(const char *model, int64_t batch, const char *preci
     size_t i = 0, n = sizeof names / sizeof names[0];
     if (!precision) precision = "fp32";
     while (i < n && strcmp(names[i].name, precision) != 0) i++;
-    if (i == n) return ct_fail(CT_ECONFIG, "precision: '%s' is none of fp32, bf16, fp16, f64", precision);
+    if (i == n) return ct_fail(CT_ECONFIG, "precision: '%s' is none of fp32, tf32, bf16, fp16, f64", precision);
     CT_TRY(set_precision(names[i].value, "precision", &s));
     CT_TRY(ct_model_resolve(&s.model));
     *out = s;
+    return CT_OK;
+}
+
+ct_status ct_spec_device(const ct_program_spec *spec, const ct_backend *backend, ct_device_opts *opts)
+{
+    if (spec->tf32 && !backend->receipt)
+        return ct_fail(CT_ECONFIG,
+                       "train.precision: tf32 is a mode of NVIDIA tensor cores, which backend %s does not have; use fp32, bf16 or fp16",
+                       backend->name);
+    opts->tf32 = spec->tf32;
     return CT_OK;
 }
 
@@ -342,6 +356,11 @@ fail:
     ct_arenas_free(store);
     ct_program_free(&p);
     return st;
+}
+
+void ct_spec_fit_device(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts)
+{
+    spec->channel_multiple = backend->channel_multiple ? backend->channel_multiple(opts, spec->compute) : 1;
 }
 
 ct_status ct_spec_settle(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts)

@@ -17,10 +17,10 @@
  * What is applied: schedule.lr_rule (lr and min_lr times (batch_size*accumulate/reference_batch)^(1 or 1/2)),
  * train.epochs and train.steps (the cosine ends at whichever comes first), train.precision, augment.shear (a factor
  * tan(a); operators take degrees), data.mean and data.std (one number stands for all channels), the luminance of
- * data.background as fill of pixels from outside, model defaults. CT_ECONFIG, naming the key: train.precision tf32
- * (no backend of this program has it), more than 8 schedule.milestones, a schedule.t_mult that is not a whole
- * number, model.classes unlike `classes`, model.hidden or model.dropout for a model without, loss.name or data.size_rule
- * that the model cannot have, a model that cannot be built at data.height x data.width. Strings of *out point into cfg. */
+ * data.background as fill of pixels from outside, model defaults. CT_ECONFIG, naming the key: more than 8 schedule.milestones, a
+ * schedule.t_mult that is not a whole number, model.classes unlike `classes`, model.hidden or model.dropout for a model without,
+ * loss.name or data.size_rule that the model cannot have, a model that cannot be built at data.height x data.width. Strings of *out
+ * point into cfg. */
 ct_status ct_spec_from_config(const ct_config *cfg, int64_t positions, int64_t classes, int src_h, int src_w,
                               int64_t steps_per_epoch, ct_program_spec *out);
 
@@ -40,8 +40,12 @@ ct_status ct_spec_epoch_of(const ct_config *cfg, const ct_view *train, int64_t *
 
 /* "softmax", "soft_margin", "ctc". */
 const char *ct_spec_loss_name(ct_loss_kind loss);
-/* "fp32", "bf16", "fp16", "f64": what spec computes in. */
+/* "fp32", "tf32", "bf16", "fp16", "f64": what spec computes in. */
 const char *ct_spec_precision_name(const ct_program_spec *spec);
+
+/* Sets what the options of a device take from the specification: tf32. CT_ECONFIG where tf32 is asked of a backend that cannot tell
+ * in what it computes (it has no receipt()), and so has none. */
+ct_status ct_spec_device(const ct_program_spec *spec, const ct_backend *backend, ct_device_opts *opts);
 
 /* Planned peak of one training step (all arenas), bytes, and the device's memory; either pointer may be NULL.
  * Touches no tensor. */
@@ -51,6 +55,10 @@ ct_status ct_spec_peak(const ct_program_spec *spec, const ct_backend *backend, c
 /* Decides spec->recompute == CT_RECOMPUTE_AUTO: off if the plan of a training step fits into nine tenths of the
  * device's memory, otherwise one segment per block. Does nothing for other values. Plans only: touches no tensor. */
 ct_status ct_spec_settle(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts);
+
+/* Fills in what the programs of this device should be like: spec->channel_multiple. Before ct_spec_settle(). Programs of golden
+ * files do without: what they are compared with has no padding. */
+void ct_spec_fit_device(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts);
 
 /* Samples per optimizer step. */
 static inline int64_t ct_spec_effective_batch(const ct_program_spec *spec) { return spec->batch * spec->accumulate; }

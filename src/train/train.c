@@ -8,8 +8,10 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/version.h"
+#include "train/receipt.h"
 #include "train/run.h"
 #include "train/signals.h"
+#include "train/tune.h"
 
 static ct_status write_config(const ct_run *r)
 {
@@ -63,16 +65,18 @@ static ct_status train(ct_run *r, const ct_train_opts *o, ct_train_result *res)
     snprintf(res->out, sizeof res->out, "%s", r->out);
     if (o->resume) CT_TRY(ct_run_look_back(r));
     bool resumed = r->from != NULL;
-    if (!resumed && *r->cfg->train.tune) CT_TRY(ct_choices_read(r->cfg->train.tune, &r->choices));
+    if (!resumed && *r->cfg->train.tune && !ct_tune_is_auto(r->cfg)) CT_TRY(ct_choices_read(r->cfg->train.tune, &r->choices));
     if (!resumed && r->choices)
         ct_info("implementations: %zu measured choices from %s", ct_choices_count(r->choices), r->cfg->train.tune);
     CT_TRY(ct_run_build(r));
+    CT_TRY(ct_receipt_check(r));
     if (resumed) CT_TRY(ct_run_resume(r));
     if (o->resume && !resumed) ct_info("no checkpoint in %s: starting anew", r->checkpoints);
     if (!resumed) CT_TRY(ct_run_start(r, o->init));
     else if (o->init) ct_info("--init %s is not used: the run goes on from its own weights", o->init);
     CT_TRY(write_config(r));
     CT_TRY(write_choices(r));
+    CT_TRY(ct_receipt_write(r));
     CT_TRY(ct_mkdir_p(r->checkpoints));
     CT_TRY(open_journal(r, resumed));
     r->part_started = ct_now() - r->p.seconds;

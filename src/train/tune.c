@@ -9,8 +9,7 @@
 #include "train/bench.h"
 #include "train/run.h"
 #include "train/spec.h"
-
-#define IMPL_SECONDS 0.2 /* for each implementation of a call */
+#include "train/tune.h"
 
 typedef struct tuning {
     const ct_tune_opts *opts;
@@ -36,6 +35,7 @@ static ct_status calls_of_config(tuning *t)
     ct_session *s = &t->run.session;
     CT_TRY(ct_run_configure(&t->run, &train));
     if (*t->run.cfg->train.tune) ct_info("train.tune is not read: this measures anew");
+    CT_TRY(ct_config_set(t->run.cfg, "train.tune", "", "tune"));
     if (o->exact) t->run.cfg->train.exact = true;
     if (o->deterministic) t->run.cfg->train.deterministic = true;
     CT_TRY(ct_run_build(&t->run));
@@ -57,28 +57,18 @@ static ct_status calls_of_model(tuning *t)
     t->device_opts = (ct_device_opts){ .threads = o->common.threads,
                                        .exact = o->exact,
                                        .deterministic = o->deterministic };
+    CT_TRY(ct_spec_device(&spec, t->backend, &t->device_opts));
+    ct_spec_fit_device(&spec, t->backend, &t->device_opts);
     CT_TRY(ct_program_build(&spec, CT_PROGRAM_STEP, NULL, &layout, &p));
     ct_status st = ct_call_list_add_graph(&t->calls, p.graph, CT_OP_COUNT);
     ct_program_free(&p);
     return st;
 }
 
-/* How many implementations one could choose between for a call. */
-static int possible(const tuning *t, const ct_call *call)
-{
-    int n = 0;
-    for (size_t i = 0; i < t->backend->nimpls; i++) {
-        const ct_impl *m = &t->backend->impls[i];
-        if (m->op != call->op || (m->flags & CT_IMPL_REFERENCE) || ct_impl_ruled_out(&t->device_opts, m)) continue;
-        n += m->accept(t->dev, call).ok;
-    }
-    return n;
-}
-
 static ct_status tune_call(tuning *t, const ct_call_use *u, FILE *to)
 {
     ct_measured m;
-    CT_TRY(ct_measure_call(t->backend, t->dev, &t->device_opts, &u->call, IMPL_SECONDS, &m));
+    CT_TRY(ct_measure_call(t->backend, t->dev, &t->device_opts, &u->call, CT_TUNE_SECONDS, &m));
     ct_status st = ct_choices_add(t->choices, u->text, m.c[m.fastest].name);
     t->with_choice++;
     t->other += m.fastest != m.first;
@@ -90,12 +80,12 @@ static ct_status tune_call(tuning *t, const ct_call_use *u, FILE *to)
     return st;
 }
 
-/* Calls that only one implementation takes are passed over: there is nothing to choose. */
+/* Calls that can be computed in one way only are passed over: there is nothing to choose. */
 static ct_status tune_all(tuning *t, FILE *to)
 {
     CT_TRY(ct_choices_new(&t->choices));
     for (size_t i = 0; i < t->calls.n; i++) {
-        if (possible(t, &t->calls.use[i].call) < 2) continue;
+        if (ct_measure_ways(t->backend, t->dev, &t->device_opts, &t->calls.use[i].call) < 2) continue;
         CT_TRY(tune_call(t, &t->calls.use[i], to));
         fflush(to);
     }

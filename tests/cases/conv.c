@@ -170,6 +170,152 @@ const ct_case_row ct_cases_conv[] = {
     { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3}(T[7,5,6,288], T[7,5,6,260])", CT_TYPES_ALL,
       CT_D(UNIFORM), 0 },
 
+    /* depthwise: kernels of 3, 5, 7 and 3x5 taps, every vector width and none, more channels than a block takes, padding that is
+     * wider than the filter, one pixel */
+    { "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=8}"
+      "(T[2,6,9,8], T[8,3,3,1], T[8])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=24}"
+      "(T[2,5,11,24], T[24,3,3,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=40}"
+      "(T[2,9,7,40], T[40,3,3,1], T[40])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=1 stride_w=1 pad_h=2 pad_w=2 dil_h=1 dil_w=1 groups=24}"
+      "(T[1,9,10,24], T[24,5,5,1], T[24])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=2 stride_w=2 pad_h=2 pad_w=2 dil_h=1 dil_w=1 groups=40}"
+      "(T[2,8,9,40], T[40,5,5,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=1 stride_w=1 pad_h=4 pad_w=4 dil_h=2 dil_w=2 groups=8}"
+      "(T[1,9,11,8], T[8,5,5,1], T[8])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=1 stride_w=1 pad_h=2 pad_w=2 dil_h=2 dil_w=2 groups=40}"
+      "(T[2,7,9,40], T[40,3,3,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1}"
+      "(T[3,7,8,1], T[1,3,3,1], T[1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=3}"
+      "(T[2,7,9,3], T[3,3,3,1], T[3])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=1 stride_w=1 pad_h=2 pad_w=2 dil_h=1 dil_w=1 groups=3}(T[2,6,9,3], T[3,5,5,1])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=1 stride_w=1 pad_h=3 pad_w=3 dil_h=1 dil_w=1 groups=8}(T[1,8,9,8], T[8,7,7,1])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=1 stride_w=2 pad_h=1 pad_w=2 dil_h=1 dil_w=1 groups=24}"
+      "(T[2,6,11,24], T[24,3,5,1], T[24])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=72}"
+      "(T[2,12,17,72], T[72,3,3,1], T[72])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=1 stride_w=1 pad_h=3 pad_w=3 dil_h=1 dil_w=1 groups=8}(T[1,5,6,8], T[8,3,3,1])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=8}(T[2,1,1,8], T[8,3,3,1])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=2 stride_w=1 pad_h=2 pad_w=1 dil_h=2 dil_w=1 groups=24}"
+      "(T[2,9,8,24], T[24,3,3,1])",
+      CT_TYPES_ALL, DATA, 0 },
+
+    { "conv2d_dgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=8 in_h=6 in_w=9}"
+      "(T[2,6,9,8], T[8,3,3,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=24 in_h=5 in_w=11}"
+      "(T[2,5,11,24], T[24,3,3,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=40 in_h=9 in_w=7}"
+      "(T[2,5,4,40], T[40,3,3,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=1 stride_w=1 pad_h=2 pad_w=2 dil_h=1 dil_w=1 groups=24 in_h=9 in_w=10}"
+      "(T[1,9,10,24], T[24,5,5,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=2 stride_w=2 pad_h=2 pad_w=2 dil_h=1 dil_w=1 groups=40 in_h=8 in_w=9}"
+      "(T[2,4,5,40], T[40,5,5,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=1 stride_w=1 pad_h=4 pad_w=4 dil_h=2 dil_w=2 groups=8 in_h=9 in_w=11}"
+      "(T[1,9,11,8], T[8,5,5,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=1 stride_w=1 pad_h=2 pad_w=2 dil_h=2 dil_w=2 groups=40 in_h=7 in_w=9}"
+      "(T[2,7,9,40], T[40,3,3,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 in_h=7 in_w=8}"
+      "(T[3,7,8,1], T[1,3,3,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=3 in_h=7 in_w=9}"
+      "(T[2,4,5,3], T[3,3,3,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=1 stride_w=1 pad_h=2 pad_w=2 dil_h=1 dil_w=1 groups=3 in_h=6 in_w=9}"
+      "(T[2,6,9,3], T[3,5,5,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=1 stride_w=1 pad_h=3 pad_w=3 dil_h=1 dil_w=1 groups=8 in_h=8 in_w=9}"
+      "(T[1,8,9,8], T[8,7,7,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=1 stride_w=2 pad_h=1 pad_w=2 dil_h=1 dil_w=1 groups=24 in_h=6 in_w=11}"
+      "(T[2,6,6,24], T[24,3,5,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=72 in_h=12 in_w=17}"
+      "(T[2,12,17,72], T[72,3,3,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=1 stride_w=1 pad_h=3 pad_w=3 dil_h=1 dil_w=1 groups=8 in_h=5 in_w=6}"
+      "(T[1,9,10,8], T[8,3,3,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=8 in_h=1 in_w=1}"
+      "(T[2,1,1,8], T[8,3,3,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=2 stride_w=1 pad_h=2 pad_w=1 dil_h=2 dil_w=1 groups=24 in_h=9 in_w=8}"
+      "(T[2,5,8,24], T[24,3,3,1])",
+      CT_TYPES_ALL, DATA, 0 },
+
+    { "conv2d_wgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=8 ker_h=3 ker_w=3}"
+      "(T[2,6,9,8], T[2,6,9,8])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=24 ker_h=3 ker_w=3}"
+      "(T[2,5,11,24], T[2,5,11,24])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=40 ker_h=3 ker_w=3}"
+      "(T[2,9,7,40], T[2,5,4,40])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=1 stride_w=1 pad_h=2 pad_w=2 dil_h=1 dil_w=1 groups=24 ker_h=5 ker_w=5}"
+      "(T[1,9,10,24], T[1,9,10,24])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=2 stride_w=2 pad_h=2 pad_w=2 dil_h=1 dil_w=1 groups=40 ker_h=5 ker_w=5}"
+      "(T[2,8,9,40], T[2,4,5,40])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=1 stride_w=1 pad_h=4 pad_w=4 dil_h=2 dil_w=2 groups=8 ker_h=5 ker_w=5}"
+      "(T[1,9,11,8], T[1,9,11,8])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=1 stride_w=1 pad_h=2 pad_w=2 dil_h=2 dil_w=2 groups=40 ker_h=3 ker_w=3}"
+      "(T[2,7,9,40], T[2,7,9,40])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 ker_h=3 ker_w=3}"
+      "(T[3,7,8,1], T[3,7,8,1])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=3 ker_h=3 ker_w=3}"
+      "(T[2,7,9,3], T[2,4,5,3])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=1 stride_w=1 pad_h=2 pad_w=2 dil_h=1 dil_w=1 groups=3 ker_h=5 ker_w=5}"
+      "(T[2,6,9,3], T[2,6,9,3])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=1 stride_w=1 pad_h=3 pad_w=3 dil_h=1 dil_w=1 groups=8 ker_h=7 ker_w=7}"
+      "(T[1,8,9,8], T[1,8,9,8])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=1 stride_w=2 pad_h=1 pad_w=2 dil_h=1 dil_w=1 groups=24 ker_h=3 ker_w=5}"
+      "(T[2,6,11,24], T[2,6,6,24])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=72 ker_h=3 ker_w=3}"
+      "(T[2,12,17,72], T[2,12,17,72])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=1 stride_w=1 pad_h=3 pad_w=3 dil_h=1 dil_w=1 groups=8 ker_h=3 ker_w=3}"
+      "(T[1,5,6,8], T[1,9,10,8])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=8 ker_h=3 ker_w=3}"
+      "(T[2,1,1,8], T[2,1,1,8])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=2 stride_w=1 pad_h=2 pad_w=1 dil_h=2 dil_w=1 groups=24 ker_h=3 ker_w=3}"
+      "(T[2,9,8,24], T[2,5,8,24])",
+      CT_TYPES_ALL, DATA, 0 },
+
+    /* channels of padding in x change nothing */
+    { "conv2d{" S11 " pad_h=1 pad_w=1 data_c=3}(T[2,6,9,8], T[16,3,3,8], T[16])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1 data_c=1}(T[2,7,10,8], T[8,3,3,8])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3 data_c=3}(T[2,6,9,8], T[2,6,9,16])", CT_TYPES_ALL, DATA, 0 },
+
     /* textcnn (60x160 gray) and resnet, batch 4 */
     { "conv2d{" S11 " pad_h=1 pad_w=1}(T[4,60,160,1], T[32,3,3,1], T[32])", CT_TYPES_ALL, CT_D(UNIFORM), 1 },
     { "conv2d{" S11 " pad_h=1 pad_w=1}(T[4,30,80,32], T[64,3,3,32], T[64])", CT_TYPES_ALL, CT_D(UNIFORM), 1 },

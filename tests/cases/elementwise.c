@@ -1,5 +1,5 @@
-/* Cases of reshape (a gradient alone), add, mul, cast between all floating types, accumulate. cast dtype: 0 f32, 1 f64,
- * 2 bf16, 3 f16. */
+/* Cases of reshape (a gradient alone), add, mul, cast between all floating types, accumulate, fit_channels both
+ * ways. cast dtype: 0 f32, 1 f64, 2 bf16, 3 f16. */
 #include "config.h"
 
 #include "tests/harness/harness.h"
@@ -21,6 +21,15 @@ const ct_case_row ct_cases_elementwise[] = {
     { "accumulate{alpha=1 beta=1}(T[777], A[777])", CT_TYPES_ALL, DATA, 0 },
     { "accumulate{alpha=0.5 beta=2}(T[3,5], A[3,5])", CT_TYPES_ALL, DATA, 0 },
     { "accumulate{alpha=1}(T[130], A[130])", CT_TYPES_ALL, DATA, 0 },
+    { "fit_channels{channels=8}(T[2,5,7,3])", CT_TYPES_ALL, CASTS, 0 },
+    { "fit_channels{channels=3}(T[2,5,7,8])", CT_TYPES_ALL, CASTS, 0 },
+    { "fit_channels{channels=8}(T[16,3,3,1])", CT_TYPES_ALL, DATA, 0 },
+    { "fit_channels{channels=1}(T[16,3,3,8])", CT_TYPES_ALL, DATA, 0 },
+    { "fit_channels{channels=4}(T[6,1])", CT_TYPES_ALL, DATA, 0 },
+    { "fit_channels{channels=5}(T[5])", CT_TYPES_ALL, DATA, 0 },
+    { "fit_channels{channels=16}(T[9,13])", CT_TYPES_ALL, DATA, 0 },
+    { "fit_channels{channels=7}(T[11,24])", CT_TYPES_ALL, DATA, 0 },
+    { "fit_channels{channels=1}(T[1])", CT_TYPES_ALL, DATA, 0 },
 
     /* Large enough to be divided among threads. */
     { "add(T[3,23001], T[3,23001])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
@@ -28,6 +37,8 @@ const ct_case_row ct_cases_elementwise[] = {
     { "cast{dtype=0}(T[70001])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
     { "cast{dtype=2}(T[70001])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
     { "accumulate{alpha=1 beta=1}(T[70001], A[70001])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
+    { "fit_channels{channels=8}(T[3,67,107,3])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
+    { "fit_channels{channels=3}(T[3,67,107,8])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
 
     { "add(T[8,60,160,32], T[8,60,160,32])", CT_TYPES_ALL, CT_D(UNIFORM), 1 },
     { "cast{dtype=2}(f32[19072400])", CT_TYPES_ONCE, CT_D(UNIFORM), 1 },

@@ -1,5 +1,5 @@
-/* Cases of preprocessing: as it is, resized up and down, each augmentation alone, all together; one and three channels.
- */
+/* Cases of preprocessing: as it is, resized up and down, each augmentation alone, all together; one and three channels, and
+ * more channels in x than there are. */
 #include "config.h"
 
 #include "tests/harness/harness.h"
@@ -30,6 +30,14 @@ const ct_case_row ct_cases_image[] = {
     { "preprocess{out_h=10 out_w=17 dtype=%d augment=1 seed=-7 prob=0.5 shift_x=2 shift_y=2 scale=0.1 rotate=10 "
       "shear=5 "
       "brightness=0.1 contrast=0.1 noise=0.05 blur=1 fill=1 mean0=0.5 std0=0.25}(u8[5,14,30,1], i32[8,3])",
+      CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=6 out_w=9 dtype=%d channels=8 " GRAY "}(u8[4,6,9,1], i32[3,3])", CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=31 out_w=37 dtype=%d channels=8 " RGB "}(u8[2,31,37,3], i32[4,3])", CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=7 out_w=9 dtype=%d channels=4 " RGB "}(u8[2,5,7,3], i32[4,3])", CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=5 out_w=6 dtype=%d channels=3 " RGB "}(u8[2,5,6,3], i32[2,3])", CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=5 out_w=6 dtype=%d channels=5 " GRAY "}(u8[2,4,6,1], i32[2,3])", CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=30 out_w=37 dtype=%d channels=8 augment=1 seed=9 prob=0.7 shift_x=2 shift_y=1 rotate=9 noise=0.1 "
+      "blur=1 fill=1 " RGB "}(u8[3,28,33,3], i32[4,3])",
       CT_TYPES_ALL, D, 0 },
 
     { "preprocess{out_h=60 out_w=160 dtype=%d mean0=0.5 std0=0.25}(u8[64,60,160,1], i32[64,3])", CT_TYPES_ALL, D, 1 },

@@ -19,6 +19,9 @@ namespace conv {
 namespace ctc {
 #include "backends/cuda/ctc.cu"
 }
+namespace depthwise {
+#include "backends/cuda/depthwise.cu"
+}
 namespace elementwise {
 #include "backends/cuda/elementwise.cu"
 }

@@ -2,8 +2,13 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <ucontext.h>
 
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <vector>
 
 #include "emulate.h"
@@ -119,8 +124,17 @@ static void run_block()
     while (release());
 }
 
+/* EMULATE_WRONG, so that tests can see whether faults are noticed. kernels: none runs its last block; graphs: a captured piece of work
+ * leaves its last call out. */
+static bool wrong(const char *what)
+{
+    const char *given = getenv("EMULATE_WRONG");
+    return given && strcmp(given, what) == 0;
+}
+
 static void run_kernel(dim3 grid, unsigned threads, const std::function<void()> &body)
 {
+    const bool all = !wrong("kernels");
     if (threads > MAX_THREADS) die("more than 1024 threads in a block");
     kernel = &body;
     count = threads;
@@ -129,21 +143,78 @@ static void run_kernel(dim3 grid, unsigned threads, const std::function<void()> 
     for (unsigned y = 0; y < grid.y; y++)
         for (unsigned x = 0; x < grid.x; x++) {
             blockIdx = { x, y, 0 };
-            run_block();
+            if (all || x + 1 < grid.x || y + 1 < grid.y) run_block();
         }
 }
 
-/* ---- streams, graphs: a capture is a list of what was to be run ---- */
+/* ---- streams, graphs: a capture is a list of what was to be run ----
+ *
+ * Streams run at once, unless EMULATE_LATE is set: then all that is queued is put off for as long as CUDA's rules allow, until somebody
+ * waits for it. So a host that writes into memory which a copy still has to read, or a stream that does not wait for another, is
+ * found by its wrong results. */
 
 typedef std::vector<std::function<void()>> work_list;
-struct emu_stream { work_list *capture; };
-struct emu_event { int unused; };
+struct emu_stream {
+    work_list *capture;
+    std::deque<std::function<void()>> late; /* not run yet */
+};
+/* One record of an event: done when its stream has come to it. */
+struct emu_mark {
+    bool done;
+    double at; /* seconds */
+    emu_stream *stream;
+};
+struct emu_event {
+    std::shared_ptr<emu_mark> mark; /* the last record; empty: none */
+    int asked;                      /* since it was recorded */
+};
 struct emu_graph { work_list work; };
 struct emu_graph_exec { work_list work; };
+
+static const bool late = getenv("EMULATE_LATE") != NULL;
+static std::vector<emu_stream *> streams;
+static std::mutex streams_lock;
+
+static double seconds()
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* Runs the oldest piece of a stream's work. */
+static void advance(emu_stream *s)
+{
+    std::function<void()> work = s->late.front();
+    s->late.pop_front();
+    work();
+}
+static void drain(emu_stream *s)
+{
+    while (!s->late.empty()) advance(s);
+}
+static void drain_all()
+{
+    std::vector<emu_stream *> all;
+    {
+        std::lock_guard<std::mutex> hold(streams_lock);
+        all = streams;
+    }
+    for (size_t i = 0; i < all.size(); i++) drain(all[i]);
+}
+/* Lets the stream of a record come to it. */
+static void reach(const std::shared_ptr<emu_mark> &mark)
+{
+    while (!mark->done) {
+        if (mark->stream->late.empty()) die("an event that no stream will come to");
+        advance(mark->stream);
+    }
+}
 
 static void submit(cudaStream_t s, std::function<void()> work)
 {
     if (s && s->capture) s->capture->push_back(work);
+    else if (s && late) s->late.push_back(work);
     else work();
 }
 
@@ -177,10 +248,47 @@ cudaError_t cudaMalloc(void **p, size_t bytes)
     *p = bytes > memory ? NULL : aligned_alloc(256, (bytes + 255) & ~(size_t)255);
     return *p ? cudaSuccess : cudaErrorMemoryAllocation;
 }
-cudaError_t cudaFree(void *p) { return free(p), cudaSuccess; }
-cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind, cudaStream_t s)
+cudaError_t cudaFree(void *p)
 {
+    drain_all();
+    return free(p), cudaSuccess;
+}
+
+/* Pinned blocks: only of these is it left open when a copy reads or writes them. */
+static std::map<const char *, size_t> pinned;
+static std::mutex pinned_lock;
+cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned)
+{
+    *p = aligned_alloc(256, (bytes + 255) & ~(size_t)255);
+    if (!*p) return cudaErrorMemoryAllocation;
+    std::lock_guard<std::mutex> hold(pinned_lock);
+    pinned[(const char *)*p] = bytes;
+    return cudaSuccess;
+}
+cudaError_t cudaFreeHost(void *p)
+{
+    drain_all();
+    std::lock_guard<std::mutex> hold(pinned_lock);
+    if (!pinned.erase((const char *)p)) return cudaErrorInvalidValue;
+    return free(p), cudaSuccess;
+}
+static bool is_pinned(const void *p)
+{
+    std::lock_guard<std::mutex> hold(pinned_lock);
+    auto next = pinned.upper_bound((const char *)p);
+    return next != pinned.begin() && (const char *)p < std::prev(next)->first + std::prev(next)->second;
+}
+
+cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cudaMemcpyKind kind, cudaStream_t s)
+{
+    if (kind == cudaMemcpyHostToDevice && late && !is_pinned(src)) { /* staged before the call returns */
+        const char *from = (const char *)src;
+        auto staged = std::make_shared<std::vector<char>>(from, from + bytes);
+        submit(s, [=]() { memmove(dst, staged->data(), bytes); });
+        return cudaSuccess;
+    }
     submit(s, [=]() { memmove(dst, src, bytes); });
+    if (kind == cudaMemcpyDeviceToHost && !s->capture && !is_pinned(dst)) drain(s);
     return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t s)
@@ -188,14 +296,61 @@ cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t s)
     submit(s, [=]() { memset(dst, value, bytes); });
     return cudaSuccess;
 }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned) { return *s = new emu_stream(), cudaSuccess; }
-cudaError_t cudaStreamDestroy(cudaStream_t s) { return delete s, cudaSuccess; }
-cudaError_t cudaStreamSynchronize(cudaStream_t s) { return s->capture ? cudaErrorInvalidValue : cudaSuccess; }
-cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return cudaSuccess; }
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
+{
+    *s = new emu_stream();
+    std::lock_guard<std::mutex> hold(streams_lock);
+    streams.push_back(*s);
+    return cudaSuccess;
+}
+cudaError_t cudaStreamDestroy(cudaStream_t s)
+{
+    drain(s);
+    std::lock_guard<std::mutex> hold(streams_lock);
+    for (size_t i = 0; i < streams.size(); i++)
+        if (streams[i] == s) streams.erase(streams.begin() + (long)i--);
+    return delete s, cudaSuccess;
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t s)
+{
+    if (s->capture) return cudaErrorInvalidValue;
+    drain(s);
+    return cudaSuccess;
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned)
+{
+    std::shared_ptr<emu_mark> mark = e->mark;
+    if (mark) submit(s, [=]() { reach(mark); });
+    return cudaSuccess;
+}
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned) { return *e = new emu_event(), cudaSuccess; }
 cudaError_t cudaEventDestroy(cudaEvent_t e) { return delete e, cudaSuccess; }
-cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return cudaSuccess; }
-cudaError_t cudaEventQuery(cudaEvent_t) { return cudaSuccess; }
+cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
+{
+    auto mark = std::make_shared<emu_mark>(emu_mark{ false, 0, s });
+    e->mark = mark;
+    e->asked = 0;
+    submit(s, [=]() {
+        mark->at = seconds();
+        mark->done = true;
+    });
+    return cudaSuccess;
+}
+/* A host that only asks gets its answer in the end: time passes on a card. */
+cudaError_t cudaEventQuery(cudaEvent_t e)
+{
+    if (!e->mark || e->mark->done) return cudaSuccess;
+    if (++e->asked < 3) return cudaErrorNotReady;
+    reach(e->mark);
+    return cudaSuccess;
+}
+cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
+{
+    if (!from->mark || !to->mark) return cudaErrorInvalidValue;
+    if (!from->mark->done || !to->mark->done) return cudaErrorNotReady;
+    *ms = (float)(1e3 * (to->mark->at - from->mark->at));
+    return cudaSuccess;
+}
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, enum cudaStreamCaptureMode)
 {
     if (s->capture) return cudaErrorInvalidValue;
@@ -217,7 +372,8 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsig
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t s)
 {
-    for (size_t i = 0; i < exec->work.size(); i++) submit(s, exec->work[i]);
+    const size_t n = exec->work.size() - (wrong("graphs") && !exec->work.empty());
+    for (size_t i = 0; i < n; i++) submit(s, exec->work[i]);
     return cudaSuccess;
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) { return delete exec, cudaSuccess; }

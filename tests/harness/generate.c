@@ -361,6 +361,7 @@ static bool fill_particular(source *s, int i, const ct_tensor *t)
         }
         return false;
     case CT_OP_CAST:
+    case CT_OP_FIT_CHANNELS:
         fill_general(s, t);
         if (special) poison(s, t, true);
         return true;

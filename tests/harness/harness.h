@@ -115,6 +115,7 @@ typedef struct ct_timed_call {
     ct_device *dev;
     ct_stream *stream;
     ct_call call; /* with device addresses */
+    ct_event *from, *to; /* NULL: the host's clock is all there is */
 } ct_timed_call;
 
 typedef struct ct_call_time {
@@ -126,7 +127,7 @@ typedef struct ct_call_time {
 ct_status ct_timed_open(const ct_backend *b, ct_device *dev, const ct_call *call, ct_timed_call *out);
 /* Times an implementation that accepted the call with `scratch` bytes: one run to warm up, then at least 5 and at most
  * 31, until `seconds` are spent; of one that takes a second or more the first run is all. Waits for the device after
- * each. */
+ * each. The time is the device's own where it has one (event_seconds), else the host's from queueing to the end of waiting. */
 ct_status ct_timed_run(ct_timed_call *t, const ct_impl *impl, size_t scratch, double seconds, ct_call_time *out);
 void ct_timed_close(ct_timed_call *t); /* a zeroed one is fine */
 

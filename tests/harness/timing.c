@@ -32,6 +32,8 @@ ct_status ct_timed_open(const ct_backend *b, ct_device *dev, const ct_call *call
     c->seed = 1;
     ct_call_format(call, c->text, sizeof c->text);
     CT_GOTO(st, b->stream_create(dev, &t->stream));
+    if (b->event_seconds) CT_GOTO(st, b->event_create(dev, &t->from));
+    if (b->event_seconds) CT_GOTO(st, b->event_create(dev, &t->to));
     CT_GOTO(st, ct_host_alloc(&host));
     ct_generate(c, &host, false, 0);
     for (int i = 0; i < call->nin + call->nout; i++) {
@@ -55,6 +57,8 @@ void ct_timed_close(ct_timed_call *t)
         ct_tensor *v = tensor(&t->call, i);
         if (v->data) t->b->free(t->dev, v->data);
     }
+    if (t->from) t->b->event_destroy(t->dev, t->from);
+    if (t->to) t->b->event_destroy(t->dev, t->to);
     if (t->stream) t->b->stream_destroy(t->dev, t->stream);
     *t = (ct_timed_call){ .b = NULL };
 }
@@ -68,10 +72,12 @@ static int by_value(const void *a, const void *b)
 static ct_status one_run(ct_timed_call *t, const ct_impl *impl, void *scratch, double *seconds)
 {
     double start = ct_now();
+    if (t->to) CT_TRY(t->b->event_record(t->dev, t->from, t->stream));
     CT_TRY(impl->run(t->dev, t->stream, &t->call, scratch));
+    if (t->to) CT_TRY(t->b->event_record(t->dev, t->to, t->stream));
     CT_TRY(t->b->stream_sync(t->dev, t->stream));
     *seconds = ct_now() - start;
-    return CT_OK;
+    return t->to ? t->b->event_seconds(t->dev, t->from, t->to, seconds) : CT_OK;
 }
 
 ct_status ct_timed_run(ct_timed_call *t, const ct_impl *impl, size_t scratch_bytes, double seconds, ct_call_time *out)

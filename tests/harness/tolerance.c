@@ -70,7 +70,7 @@ bool ct_op_exact_on_ints(ct_op op)
 /* Operators that only choose or round: equal whatever the data. */
 static bool always_exact(ct_op op)
 {
-    return op == CT_OP_CAST || op == CT_OP_MAXPOOL2D || op == CT_OP_SWAP;
+    return op == CT_OP_CAST || op == CT_OP_FIT_CHANNELS || op == CT_OP_MAXPOOL2D || op == CT_OP_SWAP;
 }
 
 static double rms(const ct_tensor *t)

@@ -6,10 +6,10 @@
 expect 0 "$captrain" --version
 prints '^captrain [0-9]'
 expect 0 "$captrain" --help
-for verb in train eval predict gen check import-torch export plan bench tune selftest doctor help; do
+for verb in train eval predict gen check import-torch export plan bench tune profile selftest doctor monitor help; do
     prints "^  $verb "
 done
-for verb in train eval predict gen check import-torch export plan bench tune selftest doctor help; do
+for verb in train eval predict gen check import-torch export plan bench tune profile selftest doctor monitor help; do
     expect 0 "$captrain" "$verb" --help
     prints "^captrain $verb"
     expect 0 "$captrain" --help "$verb"

@@ -10,7 +10,8 @@ fi
 CAPTRAIN_BACKEND_PATH="${CT_BUILDDIR:?}/tests/emulate/.libs"
 export CAPTRAIN_BACKEND_PATH
 
-# --- operators: all but the direct convolutions, whose many cases take minutes here; a call of each stands for them ---
+# --- operators: all but the direct convolutions, whose many cases take minutes here; a call of each stands for them. Depthwise ones
+# are quick: all of their cases, and each direction must take tens of each type ---
 operators=$(sed -n 's/^CT_OP([A-Z0-9_]*, "\([a-z0-9_]*\)".*/\1/p' "$CT_SRCDIR/src/ops/ops.def" | grep -v -e '^conv2d' -e '^reshape$')
 [ -z "${CT_QUICK:-}" ] || operators="batchnorm softmax_xent lstm"
 for op in $operators; do
@@ -27,18 +28,45 @@ for call in "conv2d{$window}(f32[2,7,9,4], f32[6,3,3,2], f32[6])" \
     prints ', 0 failed'
 done
 
+for op in conv2d conv2d_dgrad conv2d_wgrad; do
+    expect 0 "$captrain" selftest --backend cuda --op $op --impl cuda.depthwise
+    for type in f32 bf16 f16; do prints "$op  *cuda.depthwise  *$type  *-ED  *[1-9][0-9] .*ok"; done
+    prints ', 0 failed'
+done
+
 # --- a training: same seed, same data; sums have another order, so losses agree to rounding ---
 small="--set model.width=0.25 --set data.height=16 --set data.width=40 --set train.steps=6 --set log.interval_steps=1"
 # shellcheck disable=SC2086
 expect 0 tiny cuda $small --backend cuda
 # shellcheck disable=SC2086
 expect 0 tiny cpu $small --backend cpu
-checks=$((checks + 1))
 losses() { sed -n 's/.*"event": *"step".*"loss": *\([0-9.e+-]*\).*/\1/p' "$work/$1/metrics.jsonl"; }
-losses cuda > "$work/a"
-losses cpu > "$work/b"
-paste "$work/a" "$work/b" | awk '{ d = $1 - $2; if (d < 0) d = -d; if (d > 1e-3 * $2) bad = 1; n++ } END { exit bad || n < 3 }' ||
-    fail "losses differ: $(paste "$work/a" "$work/b")"
+# losses_agree DIR DIR SHARE: the steps' losses differ by at most that share
+losses_agree() {
+    checks=$((checks + 1))
+    losses "$1" > "$work/a"
+    losses "$2" > "$work/b"
+    paste "$work/a" "$work/b" |
+        awk -v share="$3" '{ d = $1 - $2; if (d < 0) d = -d; if (d > share * $2) bad = 1; n++ } END { exit bad || n < 3 }' ||
+        fail "losses differ: $(paste "$work/a" "$work/b")"
+}
+losses_agree cuda cpu 1e-3
+
+# --- in 16 bits the images have 8 channels in place of 1 on this backend, and the training is the same ---
+short="$small --set train.steps=3"
+# shellcheck disable=SC2086
+expect 0 "$captrain" plan "$work/tiny.yaml" $small --backend cuda --set train.precision=bf16
+prints 'channels       1 padded with zeros to 8 for features.0'
+prints 'fit_channels'
+# shellcheck disable=SC2086
+expect 0 "$captrain" plan "$work/tiny.yaml" $small --backend cpu --set train.precision=bf16
+checks=$((checks + 1))
+! grep -q -e 'padded' -e 'fit_channels' "$work/out" || fail "the CPU pads channels"
+# shellcheck disable=SC2086
+expect 0 tiny cuda16 $short --backend cuda --set train.precision=bf16
+# shellcheck disable=SC2086
+expect 0 tiny cpu16 $short --backend cpu --set train.precision=bf16
+losses_agree cuda16 cpu16 0.02
 
 # --- a captured step gives the bits of an uncaptured one ---
 # shellcheck disable=SC2086
@@ -47,5 +75,16 @@ same weights_hash cuda eager
 # shellcheck disable=SC2086
 CAPTRAIN_VERBOSE=plan expect 0 tiny seen $small --backend cuda
 says 'nodes captured'
+
+# --- no matrix units in kernels of ours: the receipt says so, and train.strict refuses what would need them ---
+# shellcheck disable=SC2086
+expect 0 tiny tf32 $small --backend cuda --set train.precision=tf32
+checks=$((checks + 1))
+grep -q '"fault": "tf32 was asked for, factors are multiplied as fp32"' "$work/tf32/receipt.json" || fail "the receipt of tf32 without matrix units"
+# shellcheck disable=SC2086
+expect 2 tiny strict $small --backend cuda --set train.precision=bf16 --set train.strict=true
+says 'train.strict: conv2d by cuda.direct, node .*: bf16 was asked for, factors are multiplied as fp32'
+# shellcheck disable=SC2086
+expect 0 tiny strict $small --backend cuda --set train.strict=true
 
 finish

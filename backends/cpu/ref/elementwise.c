@@ -1,4 +1,4 @@
-/* add, mul, cast, accumulate. */
+/* add, mul, cast, accumulate, fit_channels. */
 #include "config.h"
 
 #include "backends/cpu/ref/ref_util.h"
@@ -85,9 +85,22 @@ static ct_status accumulate(ct_device *dev, ct_stream *stream, const ct_call *ca
     return CT_OK;
 }
 
-const ct_impl ct_ref_elementwise_impls[4] = {
+static ct_status fit_channels(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    (void)scratch;
+    int64_t have = ct_ref_cols(&call->in[0]), want = ct_ref_cols(&call->out[0]), rows = ct_ref_rows(&call->out[0]);
+    for (int64_t m = 0; m < rows; m++)
+        for (int64_t c = 0; c < want; c++)
+            ct_ref_put(&call->out[0], m * want + c, c < have ? ct_ref_at(&call->in[0], m * have + c) : 0);
+    return CT_OK;
+}
+
+const ct_impl ct_ref_elementwise_impls[5] = {
     { CT_OP_ADD, "ref", CT_REF_FLAGS, accept_float, add },
     { CT_OP_MUL, "ref", CT_REF_FLAGS, accept_float, mul },
     { CT_OP_CAST, "ref", CT_REF_FLAGS, accept_any, cast },
     { CT_OP_ACCUMULATE, "ref", CT_REF_FLAGS, accept_float, accumulate },
+    { CT_OP_FIT_CHANNELS, "ref", CT_REF_FLAGS, accept_float, fit_channels },
 };

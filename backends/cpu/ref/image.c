@@ -1,5 +1,5 @@
-/* preprocess: src u8 [M,Hs,Ws,C], index i32 [N,3] = (row of src, sample id, epoch) -> x [N,H,W,C]. See
- * ops/math/image_math.h. */
+/* preprocess: src u8 [M,Hs,Ws,C], index i32 [N,3] = (row of src, sample id, epoch) -> x [N,H,W,C], or more
+ * channels with zeros in them. See ops/math/image_math.h. */
 #include "config.h"
 
 #include "backends/cpu/ref/ref_util.h"
@@ -43,7 +43,7 @@ static ct_status preprocess(ct_device *dev, ct_stream *stream, const ct_call *ca
     const ct_image_attrs *a = &call->attrs.image;
     const int64_t *sd = call->in[0].desc.dim;
     const int32_t *index = call->in[1].data;
-    int64_t hs = sd[1], ws = sd[2], channels = sd[3], samples = call->in[1].desc.dim[0];
+    int64_t hs = sd[1], ws = sd[2], channels = sd[3], samples = call->in[1].desc.dim[0], stored = ct_ref_cols(&call->out[0]);
     for (int64_t n = 0; n < samples; n++) {
         int32_t row = index[3 * n];
         if (row < 0 || row >= sd[0])
@@ -52,15 +52,18 @@ static ct_status preprocess(ct_device *dev, ct_stream *stream, const ct_call *ca
         const uint8_t *src = (const uint8_t *)call->in[0].data + row * hs * ws * channels;
         ct_image_draw d = ct_image_draw_sample(a, hs, ws, index[3 * n + 1], index[3 * n + 2]);
         for (int64_t i = 0; i < a->out_h; i++)
-            for (int64_t j = 0; j < a->out_w; j++)
+            for (int64_t j = 0; j < a->out_w; j++) {
+                int64_t pixel = (n * a->out_h + i) * a->out_w + j;
                 for (int64_t ch = 0; ch < channels; ch++) {
-                    int64_t element = (i * a->out_w + j) * channels + ch; /* within the sample */
+                    int64_t element = (i * a->out_w + j) * channels + ch; /* within the sample, for its draws */
                     double normal[4] = { 0 };
                     if (d.noise > 0) ct_image_noise4(&d, (uint64_t)element >> 2, normal);
                     double v = blurred(a, &d, src, hs, ws, channels, i, j, ch);
                     v = ct_image_finish(a, &d, v, normal[element & 3], ch);
-                    ct_ref_put(&call->out[0], n * a->out_h * a->out_w * channels + element, v);
+                    ct_ref_put(&call->out[0], pixel * stored + ch, v);
                 }
+                for (int64_t ch = channels; ch < stored; ch++) ct_ref_put(&call->out[0], pixel * stored + ch, 0);
+            }
     }
     return CT_OK;
 }

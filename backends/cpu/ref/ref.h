@@ -16,7 +16,7 @@ extern const ct_impl ct_ref_conv_impls[3];
 extern const ct_impl ct_ref_linear_impls[4];
 extern const ct_impl ct_ref_norm_impls[3];
 extern const ct_impl ct_ref_activation_impls[4];
-extern const ct_impl ct_ref_elementwise_impls[4];
+extern const ct_impl ct_ref_elementwise_impls[5];
 extern const ct_impl ct_ref_pool_impls[6];
 extern const ct_impl ct_ref_sequence_impls[3];
 extern const ct_impl ct_ref_loss_impls[5];

@@ -1,0 +1,392 @@
+/* Depthwise convolutions ("cuda.depthwise"): every channel has one filter of its own, C = K = groups. x [N,H,W,C], w [C,R,S,1],
+ * y [N,P,Q,C], filters of up to 7x7 taps, sums in f32.
+ *
+ * Such a convolution is bound by memory, so threads take V neighbouring channels in one access of 16 bytes (V = 1 where C is no
+ * multiple of that). A block works on a slab of at most SLAB channels; its filters lie in shared memory, taps outermost. Its threads
+ * are `groups` vectors of channels by `teams` places, where groups is what the slab has: 40 channels of bf16 are 5 groups by 51 teams.
+ *
+ * Filters of 3x3 and 5x5 taps at stride and dilation 1 along w, forward and backward, slide: a thread makes STRIP neighbouring outputs
+ * and reads what their windows share once. The gradient of the filters is summed in two stages: parts of the pixels by blocks, then
+ * the parts in f64. Who adds what in which order follows from the shape alone. */
+#include "backends/cuda/columns.cuh"
+
+enum { MAX_TAPS = 7, SLAB = 64, STRIP = 4, MAX_WINDOW_PARTS = 512, LEAST_PIXELS = 8 };
+
+struct window {
+    int n, h, w, c, p, q, r, s; /* r, s: taps of a filter */
+    int stride_h, stride_w, pad_h, pad_w, dil_h, dil_w;
+};
+
+static window window_of(const ct_conv_attrs *a, const ct_desc *x, const ct_desc *w, const ct_desc *y)
+{
+    window g;
+    g.n = (int)x->dim[0];
+    g.h = (int)x->dim[1];
+    g.w = (int)x->dim[2];
+    g.c = (int)x->dim[3];
+    g.p = (int)y->dim[1];
+    g.q = (int)y->dim[2];
+    g.r = (int)w->dim[1];
+    g.s = (int)w->dim[2];
+    g.stride_h = (int)a->stride_h;
+    g.stride_w = (int)a->stride_w;
+    g.pad_h = (int)a->pad_h;
+    g.pad_w = (int)a->pad_w;
+    g.dil_h = (int)a->dil_h;
+    g.dil_w = (int)a->dil_w;
+    return g;
+}
+
+/* ---- what a thread does within its block ---- */
+
+/* A thread's first channel c0, and its place among those of the block; idle threads have team == teams. */
+struct place {
+    int c0, first, channels; /* first channel of the slab, and how many it has */
+    int groups, group, team, teams;
+};
+
+template <int V> __device__ static inline place place_of(int c)
+{
+    place t;
+    t.first = (int)blockIdx.x * SLAB;
+    t.channels = c - t.first < SLAB ? c - t.first : SLAB;
+    t.groups = t.channels / V;
+    t.teams = CT_THREADS / t.groups;
+    t.team = (int)threadIdx.x / t.groups;
+    t.group = (int)threadIdx.x % t.groups;
+    t.c0 = t.first + t.group * V;
+    return t;
+}
+
+/* The slab's filters [taps][SLAB], turned round by 180 degrees where `flip` says so. All threads of the block call it. */
+template <typename T> __device__ static inline void load_filters(const T *w, const place &t, int taps, bool flip, float *room)
+{
+    for (int i = (int)threadIdx.x; i < taps * t.channels; i += CT_THREADS) {
+        int c = i / taps, tap = i % taps;
+        room[(flip ? taps - 1 - tap : tap) * SLAB + c] = ct_get(w[(int64_t)(t.first + c) * taps + tap]);
+    }
+    __syncthreads();
+}
+
+template <typename T, int V> __device__ static inline void start_with(const T *bias, int c0, float sum[V])
+{
+#pragma unroll
+    for (int k = 0; k < V; k++) sum[k] = bias ? ct_get(bias[c0 + k]) : 0;
+}
+
+/* sum += x at `from` times the taps of V channels. */
+template <typename T, int V> __device__ static inline void add_products(const T *from, const float *tap, float sum[V])
+{
+    float v[V];
+    ct_get_n<T, V>(from, v);
+#pragma unroll
+    for (int k = 0; k < V; k++) sum[k] += v[k] * tap[k];
+}
+
+/* ---- forward and the gradient of x ---- */
+
+/* K x K taps, stride_w = dil_w = 1: y for STRIP neighbours at a time. */
+template <typename T, int V, int K> __global__ void slide(const T *x, const T *w, const T *bias, T *y, window g, bool flip)
+{
+    __shared__ float room[K * K * SLAB];
+    const place t = place_of<V>(g.c);
+    const int strips = (g.q + STRIP - 1) / STRIP, all = g.n * g.p * strips;
+    load_filters(w, t, K * K, flip, room);
+    for (int i = (int)blockIdx.y * t.teams + t.team; t.team < t.teams && i < all; i += (int)gridDim.y * t.teams) {
+        const int q0 = i % strips * STRIP, p = i / strips % g.p, n = i / strips / g.p;
+        float sum[STRIP][V];
+#pragma unroll
+        for (int j = 0; j < STRIP; j++) start_with<T, V>(bias, t.c0, sum[j]);
+#pragma unroll
+        for (int r = 0; r < K; r++) {
+            const int row = p * g.stride_h - g.pad_h + r * g.dil_h, col0 = q0 - g.pad_w;
+            if (row < 0 || row >= g.h) continue;
+            const T *line = x + ((int64_t)(n * g.h + row) * g.w + col0) * g.c + t.c0;
+            const float *taps = room + r * K * SLAB + t.group * V;
+#pragma unroll
+            for (int d = 0; d < STRIP + K - 1; d++) { /* column col0 + d is tap d - j of output j */
+                if (col0 + d < 0 || col0 + d >= g.w) continue;
+                float v[V];
+                ct_get_n<T, V>(line + (int64_t)d * g.c, v);
+#pragma unroll
+                for (int j = 0; j < STRIP; j++)
+                    if (d - j >= 0 && d - j < K)
+#pragma unroll
+                        for (int k = 0; k < V; k++) sum[j][k] += v[k] * taps[(d - j) * SLAB + k];
+            }
+        }
+#pragma unroll
+        for (int j = 0; j < STRIP; j++)
+            if (q0 + j < g.q) ct_put_n<T, V>(y + ((int64_t)(n * g.p + p) * g.q + q0 + j) * g.c + t.c0, sum[j]);
+    }
+}
+
+/* Any window: one y at a time. */
+template <typename T, int V> __global__ void forward(const T *x, const T *w, const T *bias, T *y, window g, bool flip)
+{
+    __shared__ float room[MAX_TAPS * MAX_TAPS * SLAB];
+    const place t = place_of<V>(g.c);
+    const int all = g.n * g.p * g.q;
+    load_filters(w, t, g.r * g.s, flip, room);
+    for (int i = (int)blockIdx.y * t.teams + t.team; t.team < t.teams && i < all; i += (int)gridDim.y * t.teams) {
+        const int q = i % g.q, p = i / g.q % g.p, n = i / g.q / g.p;
+        float sum[V];
+        start_with<T, V>(bias, t.c0, sum);
+        for (int r = 0; r < g.r; r++) {
+            const int row = p * g.stride_h - g.pad_h + r * g.dil_h;
+            if (row < 0 || row >= g.h) continue;
+            for (int j = 0; j < g.s; j++) {
+                const int col = q * g.stride_w - g.pad_w + j * g.dil_w;
+                if (col < 0 || col >= g.w) continue;
+                add_products<T, V>(x + ((int64_t)(n * g.h + row) * g.w + col) * g.c + t.c0,
+                                   room + (r * g.s + j) * SLAB + t.group * V, sum);
+            }
+        }
+        ct_put_n<T, V>(y + (int64_t)i * g.c + t.c0, sum);
+    }
+}
+
+/* The output coordinate whose tap reads input coordinate i, from d = i + pad - tap * dil; or -1. */
+__device__ static inline int source_of(int d, int stride, int count)
+{
+    return d < 0 || d % stride != 0 || d / stride >= count ? -1 : d / stride;
+}
+
+/* dx for strides above 1: from the outputs whose windows meet the pixel. */
+template <typename T, int V> __global__ void backward(const T *dy, const T *w, T *dx, window g)
+{
+    __shared__ float room[MAX_TAPS * MAX_TAPS * SLAB];
+    const place t = place_of<V>(g.c);
+    const int all = g.n * g.h * g.w;
+    load_filters(w, t, g.r * g.s, false, room);
+    for (int i = (int)blockIdx.y * t.teams + t.team; t.team < t.teams && i < all; i += (int)gridDim.y * t.teams) {
+        const int col = i % g.w, row = i / g.w % g.h, n = i / g.w / g.h;
+        float sum[V] = { 0 };
+        for (int r = 0; r < g.r; r++) {
+            const int p = source_of(row + g.pad_h - r * g.dil_h, g.stride_h, g.p);
+            if (p < 0) continue;
+            for (int j = 0; j < g.s; j++) {
+                const int q = source_of(col + g.pad_w - j * g.dil_w, g.stride_w, g.q);
+                if (q < 0) continue;
+                add_products<T, V>(dy + ((int64_t)(n * g.p + p) * g.q + q) * g.c + t.c0, room + (r * g.s + j) * SLAB + t.group * V,
+                                   sum);
+            }
+        }
+        ct_put_n<T, V>(dx + (int64_t)i * g.c + t.c0, sum);
+    }
+}
+
+/* ---- the gradient of the filters ---- */
+
+/* Adds up the V sums of all teams of a block, in a tree; those of team 0 are the totals. All threads of the block call it. */
+template <int V> __device__ static inline void add_teams(const place &t, float sum[V], float *room)
+{
+    float *mine = room + (int)threadIdx.x * V;
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < V; k++) mine[k] = sum[k];
+    __syncthreads();
+    for (int d = CT_THREADS / 2; d > 0; d >>= 1) {
+        if (t.team < d && t.team + d < t.teams)
+#pragma unroll
+            for (int k = 0; k < V; k++) mine[k] += mine[d * t.groups * V + k];
+        __syncthreads();
+    }
+#pragma unroll
+    for (int k = 0; k < V; k++) sum[k] = mine[k];
+}
+
+/* Row r of the filters from the block's share of the output pixels: part [parts][C][R][S]. blockIdx.y is part * R + r. W >= S. */
+template <typename T, int V, int W> __global__ void filter_parts(const T *x, const T *dy, float *part, window g, int pixels)
+{
+    __shared__ float room[CT_THREADS * V];
+    const place t = place_of<V>(g.c);
+    const int r = (int)blockIdx.y % g.r, share = (int)blockIdx.y / g.r, all = g.n * g.p * g.q;
+    const int end = all - share * pixels < pixels ? all : (share + 1) * pixels;
+    float sum[W][V] = { { 0 } };
+    for (int i = share * pixels + t.team; t.team < t.teams && i < end; i += t.teams) {
+        const int q = i % g.q, p = i / g.q % g.p, n = i / g.q / g.p;
+        const int row = p * g.stride_h - g.pad_h + r * g.dil_h, col0 = q * g.stride_w - g.pad_w;
+        if (row < 0 || row >= g.h) continue;
+        const T *line = x + (int64_t)(n * g.h + row) * g.w * g.c + t.c0;
+        float d[V];
+        ct_get_n<T, V>(dy + (int64_t)i * g.c + t.c0, d);
+#pragma unroll
+        for (int j = 0; j < W; j++) {
+            const int col = col0 + j * g.dil_w;
+            if (j < g.s && col >= 0 && col < g.w) add_products<T, V>(line + (int64_t)col * g.c, d, sum[j]);
+        }
+    }
+#pragma unroll
+    for (int j = 0; j < W; j++) {
+        if (j >= g.s) break;
+        add_teams<V>(t, sum[j], room);
+        if (t.team == 0)
+#pragma unroll
+            for (int k = 0; k < V; k++) part[(((int64_t)share * g.c + t.c0 + k) * g.r + r) * g.s + j] = sum[j][k];
+    }
+}
+
+/* The parts as rows of a matrix, one column for each tap. */
+template <typename T> __global__ void filter_totals(const float *part, T *dw, int64_t taps, int64_t parts)
+{
+    double total[1];
+    if (!ct_column_totals<1>(part, parts, taps, total)) return;
+    ct_put(dw + (int64_t)blockIdx.x * CT_LANES + threadIdx.x % CT_LANES, (float)total[0]);
+}
+
+/* ---- the implementations ---- */
+
+template <typename T> static int vector_of(int c) { return c % ct_width<T>::value == 0 ? ct_width<T>::value : 1; }
+
+static int slabs_of(int c) { return (c + SLAB - 1) / SLAB; }
+
+/* Places that a full slab's block works on at a time. */
+static int teams_of(int c, int v)
+{
+    int groups = (c < SLAB ? c : SLAB) / v;
+    return CT_THREADS / groups;
+}
+
+/* Blocks for `all` places: one round of them, up to a limit. */
+static dim3 grid_of(const window *g, int v, int64_t all)
+{
+    int teams = teams_of(g->c, v);
+    int64_t blocks = (all + teams - 1) / teams;
+    return CT_GRID2(slabs_of(g->c), blocks < 32768 ? blocks : 32768);
+}
+
+/* Shares that the output pixels are cut into: enough blocks for a big card, each team with LEAST_PIXELS at least. */
+static int parts_of(const window *g, int v)
+{
+    int64_t all = (int64_t)g->n * g->p * g->q, least = (int64_t)teams_of(g->c, v) * LEAST_PIXELS;
+    int64_t most = (all + least - 1) / least, wanted = 2048 / (slabs_of(g->c) * g->r) + 1;
+    int64_t parts = most < wanted ? most : wanted;
+    return (int)(parts > MAX_WINDOW_PARTS ? (int64_t)MAX_WINDOW_PARTS : parts);
+}
+
+/* x, w, y as in the forward direction. */
+static ct_accept accept_window(const ct_call *c, const ct_desc *x, const ct_desc *w, const ct_desc *y)
+{
+    const int64_t limit = INT64_C(1) << 30; /* of what is counted in 32 bits, with room for windows that reach over the edge */
+    const ct_conv_attrs *a = &c->attrs.conv;
+    if (!ct_cuda_type(x->dtype)) return ct_accept_no(CT_CUDA_NO_TYPE);
+    if (w->dim[3] != 1 || a->groups != w->dim[0]) return ct_accept_no("cuda: not depthwise: a filter of its own for each channel");
+    if (w->dim[1] > MAX_TAPS || w->dim[2] > MAX_TAPS) return ct_accept_no("cuda: more than 7x7 taps");
+    if (ct_cuda_rows(x) > limit || ct_cuda_rows(y) > limit) return ct_accept_no("cuda: more than 2^30 pixels");
+    const int64_t reach[] = { a->stride_h, a->stride_w, a->pad_h, a->pad_w, a->dil_h, a->dil_w };
+    for (size_t i = 0; i < sizeof reach / sizeof reach[0]; i++)
+        if (reach[i] > limit / 64) return ct_accept_no("cuda: strides, padding or dilation above 2^24");
+    return ct_accept_yes(0);
+}
+
+/* Launches forward or slide: also the gradient of x at stride 1, which is a convolution of dy with the filters turned round. */
+template <typename T, int V> static void launch(ct_stream *s, const T *x, const T *w, const T *bias, T *y, window g, bool flip)
+{
+    const bool slides = g.r == g.s && g.stride_w == 1 && g.dil_w == 1;
+    const int64_t strips = (int64_t)g.n * g.p * ((g.q + STRIP - 1) / STRIP);
+    if (slides && g.r == 3) {
+        auto k = &slide<T, V, 3>;
+        CT_LAUNCH(k, grid_of(&g, V, strips), CT_THREADS, s, x, w, bias, y, g, flip);
+    } else if (slides && g.r == 5) {
+        auto k = &slide<T, V, 5>;
+        CT_LAUNCH(k, grid_of(&g, V, strips), CT_THREADS, s, x, w, bias, y, g, flip);
+    } else {
+        auto k = &forward<T, V>;
+        CT_LAUNCH(k, grid_of(&g, V, (int64_t)g.n * g.p * g.q), CT_THREADS, s, x, w, bias, y, g, flip);
+    }
+}
+
+template <typename T, int V> static void launch_backward(ct_stream *s, const T *dy, const T *w, T *dx, window g)
+{
+    if (g.stride_h == 1 && g.stride_w == 1) {
+        window back = g;
+        back.h = g.p;
+        back.w = g.q;
+        back.p = g.h;
+        back.q = g.w;
+        back.pad_h = g.dil_h * (g.r - 1) - g.pad_h;
+        back.pad_w = g.dil_w * (g.s - 1) - g.pad_w;
+        launch<T, V>(s, dy, w, (const T *)NULL, dx, back, true);
+        return;
+    }
+    auto k = &backward<T, V>;
+    CT_LAUNCH(k, grid_of(&g, V, (int64_t)g.n * g.h * g.w), CT_THREADS, s, dy, w, dx, g);
+}
+
+template <typename T, int V> static void launch_filters(ct_stream *s, const T *x, const T *dy, T *dw, window g, float *part)
+{
+    const int parts = parts_of(&g, V);
+    const int64_t all = (int64_t)g.n * g.p * g.q, taps = (int64_t)g.c * g.r * g.s;
+    const int pixels = (int)((all + parts - 1) / parts);
+    const dim3 grid = CT_GRID2(slabs_of(g.c), parts * g.r);
+    if (g.s <= 3) {
+        auto k = &filter_parts<T, V, 3>;
+        CT_LAUNCH(k, grid, CT_THREADS, s, x, dy, part, g, pixels);
+    } else {
+        auto k = &filter_parts<T, V, MAX_TAPS>;
+        CT_LAUNCH(k, grid, CT_THREADS, s, x, dy, part, g, pixels);
+    }
+    auto total = &filter_totals<T>;
+    CT_LAUNCH(total, CT_GRID1((taps + CT_LANES - 1) / CT_LANES), CT_THREADS, s, (const float *)part, dw, taps, (int64_t)parts);
+}
+
+extern "C" ct_accept ct_cuda_conv2d_depthwise_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept_window(c, &c->in[0].desc, &c->in[1].desc, &c->out[0].desc);
+}
+extern "C" ct_status ct_cuda_conv2d_depthwise_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    const window g = window_of(&c->attrs.conv, &c->in[0].desc, &c->in[1].desc, &c->out[0].desc);
+    CT_BY_TYPE(c->in[0].desc.dtype, {
+        const T *x = (const T *)c->in[0].data;
+        const T *w = (const T *)c->in[1].data;
+        const T *bias = ct_cuda_has(c, 2) ? (const T *)c->in[2].data : (const T *)NULL;
+        if (vector_of<T>(g.c) > 1) launch<T, ct_width<T>::value>(s, x, w, bias, (T *)c->out[0].data, g, false);
+        else launch<T, 1>(s, x, w, bias, (T *)c->out[0].data, g, false);
+    })
+    CT_LAUNCHED("depthwise conv2d");
+}
+extern "C" ct_accept ct_cuda_conv2d_dgrad_depthwise_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept_window(c, &c->out[0].desc, &c->in[1].desc, &c->in[0].desc);
+}
+extern "C" ct_status ct_cuda_conv2d_dgrad_depthwise_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    const window g = window_of(&c->attrs.conv, &c->out[0].desc, &c->in[1].desc, &c->in[0].desc);
+    CT_BY_TYPE(c->in[0].desc.dtype, {
+        const T *dy = (const T *)c->in[0].data;
+        const T *w = (const T *)c->in[1].data;
+        if (vector_of<T>(g.c) > 1) launch_backward<T, ct_width<T>::value>(s, dy, w, (T *)c->out[0].data, g);
+        else launch_backward<T, 1>(s, dy, w, (T *)c->out[0].data, g);
+    })
+    CT_LAUNCHED("depthwise conv2d_dgrad");
+}
+extern "C" ct_accept ct_cuda_conv2d_wgrad_depthwise_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    const ct_desc *x = &c->in[0].desc, *dw = &c->out[0].desc, *dy = &c->in[1].desc;
+    ct_accept a = accept_window(c, x, dw, dy);
+    if (!a.ok) return a;
+    const window g = window_of(&c->attrs.conv, x, dw, dy);
+    const int v = x->dtype == CT_F32 ? vector_of<float>(g.c) : vector_of<ct_b16>(g.c);
+    return ct_accept_yes((size_t)(parts_of(&g, v) * ct_cuda_numel(dw)) * sizeof(float));
+}
+extern "C" ct_status ct_cuda_conv2d_wgrad_depthwise_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    const window g = window_of(&c->attrs.conv, &c->in[0].desc, &c->out[0].desc, &c->in[1].desc);
+    CT_BY_TYPE(c->in[0].desc.dtype, {
+        const T *x = (const T *)c->in[0].data;
+        const T *dy = (const T *)c->in[1].data;
+        if (vector_of<T>(g.c) > 1) launch_filters<T, ct_width<T>::value>(s, x, dy, (T *)c->out[0].data, g, (float *)scratch);
+        else launch_filters<T, 1>(s, x, dy, (T *)c->out[0].data, g, (float *)scratch);
+    })
+    CT_LAUNCHED("depthwise conv2d_wgrad");
+}

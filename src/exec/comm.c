@@ -1,0 +1,282 @@
+#include "config.h"
+
+#include "exec/comm.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+
+/* ---- buckets ---- */
+
+static bool lies_in(const ct_graph *g, ct_val v, ct_arena arena, int64_t first, int64_t end)
+{
+    if (v == CT_NOVAL) return false;
+    const ct_value *x = &g->values[g->values[v].root];
+    return x->arena == arena && x->offset >= 0 && x->offset < end && x->offset + (int64_t)ct_desc_bytes(&x->desc) > first;
+}
+
+/* Last node that writes into bytes [first, end) of the arena; -1: none does. */
+static int last_writer(const ct_graph *g, ct_arena arena, int64_t first, int64_t end)
+{
+    for (size_t i = g->nnodes; i-- > 0;) {
+        const ct_node *n = &g->nodes[i];
+        const unsigned mutates = ct_op_get(n->op)->rules->mutates;
+        for (int k = 0; k < n->nout; k++)
+            if (lies_in(g, n->out[k], arena, first, end)) return (int)i;
+        for (int k = 0; k < n->nin; k++)
+            if ((mutates >> k & 1) && lies_in(g, n->in[k], arena, first, end)) return (int)i;
+    }
+    return -1;
+}
+
+static int falling(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return x < y ? 1 : x > y ? -1 : 0;
+}
+
+static int first_ready(const void *a, const void *b)
+{
+    const ct_bucket *x = a, *y = b;
+    if (x->ready != y->ready) return x->ready < y->ready ? -1 : 1;
+    return x->first < y->first ? 1 : x->first > y->first ? -1 : 0;
+}
+
+/* Where the arena may be cut, falling: the beginnings of tensors within (0, end). Of an arena that the graph knows in one piece only
+ * (the sums of micro-steps) there are none. */
+static ct_status find_cuts(const ct_graph *g, ct_arena arena, int64_t end, int64_t **cut, size_t *n)
+{
+    *n = 0;
+    if (!(*cut = ct_calloc(g->nvalues + 1, sizeof **cut, "places to cut the gradients"))) return CT_ENOMEM;
+    for (size_t i = 0; i < g->nvalues; i++) {
+        const ct_value *v = &g->values[i];
+        if (v->arena == arena && !v->range && v->root == (ct_val)i && v->offset > 0 && v->offset < end) (*cut)[(*n)++] = v->offset;
+    }
+    qsort(*cut, *n, sizeof **cut, falling);
+    return CT_OK;
+}
+
+/* Beginning of the bucket that ends at `end` and must not reach below `floor`. */
+static int64_t bucket_begin(const int64_t *cut, size_t n, int64_t floor, int64_t end, int64_t bytes)
+{
+    if (n == 0) return end - floor > bytes ? end - (bytes + CT_ALIGN - 1) / CT_ALIGN * CT_ALIGN : floor;
+    for (size_t i = 0; i < n; i++)
+        if (cut[i] < end && cut[i] >= floor && end - cut[i] >= bytes) return cut[i];
+    return floor;
+}
+
+ct_status ct_buckets_make(const ct_graph *g, const ct_layout *layout, ct_arena arena, int64_t bytes, ct_buckets *out)
+{
+    const int64_t size = (int64_t)ct_dtype_size(layout->dtype), all = layout->train_elems * size;
+    const int64_t decay = layout->decay_elems < layout->train_elems ? layout->decay_elems * size : all;
+    int64_t *cut = NULL;
+    size_t ncuts = 0, cap = 0;
+    ct_status st;
+    *out = (ct_buckets){ .arena = arena, .update = -1, .norm = -1 };
+    for (size_t i = g->nnodes; i-- > 0;) {
+        if (g->nodes[i].phase == CT_PHASE_UPDATE) out->update = (int)i;
+        if (g->nodes[i].op == CT_OP_GRAD_NORM) out->norm = (int)i;
+    }
+    if (out->update < 0) return ct_fail(CT_EINVAL, "a program without an update has no gradients to sum");
+    CT_GOTO(st, find_cuts(g, arena, all, &cut, &ncuts));
+    for (int64_t end = all; end > 0;) {
+        CT_GOTO(st, ct_grow(&out->bucket, out->n, &cap, sizeof *out->bucket, "buckets of gradients"));
+        ct_bucket *b = &out->bucket[out->n++];
+        b->end = end;
+        b->first = end = bucket_begin(cut, ncuts, end > decay ? decay : 0, end, bytes);
+        b->ready = last_writer(g, arena, b->first, b->end);
+        if (b->ready < out->update) continue;
+        st = ct_fail(CT_EINTERNAL, "node '%s' of the update writes gradients", g->nodes[b->ready].name);
+        goto fail;
+    }
+    if (out->n > 1) qsort(out->bucket, out->n, sizeof *out->bucket, first_ready);
+    ct_free(cut);
+    return CT_OK;
+fail:
+    ct_free(cut);
+    ct_buckets_free(out);
+    return st;
+}
+
+void ct_buckets_free(ct_buckets *b)
+{
+    ct_free(b->bucket);
+    *b = (ct_buckets){ .bucket = NULL };
+}
+
+/* ---- groups ---- */
+
+struct ct_group {
+    ct_arenas *store;
+    int rank, size;
+    double deadline;
+    const ct_comm_ops *ops; /* NULL when alone, as all that follows */
+    ct_comm *comm;
+    ct_stream *stream; /* of the sums */
+    ct_event *event;
+};
+
+ct_status ct_group_id(const ct_backend *b, unsigned char id[CT_COMM_ID])
+{
+    if (!b->comm) return ct_fail(CT_EUNSUPPORTED, "backend %s has groups of one device only", b->name);
+    return b->comm->id(id);
+}
+
+ct_status ct_group_join(ct_arenas *store, const ct_group_opts *opts, ct_group **out)
+{
+    const ct_backend *b = store->backend;
+    *out = NULL;
+    ct_group *g = ct_calloc(1, sizeof *g, "group of devices");
+    if (!g) return CT_ENOMEM;
+    g->store = store;
+    g->rank = opts ? opts->rank : 0;
+    g->size = opts && opts->size > 1 ? opts->size : 1;
+    g->deadline = opts && opts->deadline > 0 ? opts->deadline : 60;
+    ct_status st = CT_OK;
+    if (g->rank < 0 || g->rank >= g->size) {
+        st = ct_fail(CT_EINVAL, "member %d of a group of %d: they are counted from 0", g->rank, g->size);
+        goto fail;
+    }
+    if (g->size > 1 && !b->comm) {
+        st = ct_fail(CT_EUNSUPPORTED, "backend %s has groups of one device only, not of %d", b->name, g->size);
+        goto fail;
+    }
+    if (g->size > 1) {
+        g->ops = b->comm;
+        CT_GOTO(st, b->stream_create(store->device, &g->stream));
+        CT_GOTO(st, b->event_create(store->device, &g->event));
+        CT_GOTO(st, g->ops->create(store->device, opts->id, g->rank, g->size, g->deadline, &g->comm));
+    }
+    *out = g;
+    return CT_OK;
+fail:
+    ct_group_leave(g);
+    return st;
+}
+
+void ct_group_leave(ct_group *g)
+{
+    if (!g) return;
+    const ct_backend *b = g->store->backend;
+    if (g->ops) g->ops->destroy(g->comm);
+    if (g->event) b->event_destroy(g->store->device, g->event);
+    if (g->stream) b->stream_destroy(g->store->device, g->stream);
+    ct_free(g);
+}
+
+int ct_group_rank(const ct_group *g)
+{
+    return g->rank;
+}
+
+int ct_group_size(const ct_group *g)
+{
+    return g->size;
+}
+
+/* A group whose work was given up is there only to be left. */
+static ct_status check_whole(const ct_group *g)
+{
+    return g->comm ? CT_OK : ct_fail(CT_EBACKEND, "this group of %d devices was given up", g->size);
+}
+
+ct_status ct_group_share(ct_group *g)
+{
+    static const ct_arena what[] = { CT_ARENA_PARAM, CT_ARENA_BUFFER, CT_ARENA_OPT1, CT_ARENA_OPT2,
+                                     CT_ARENA_EMA,   CT_ARENA_EMABUF, CT_ARENA_STATE };
+    const ct_arenas *s = g->store;
+    if (g->size == 1) return CT_OK;
+    CT_TRY(check_whole(g));
+    for (size_t i = 0; i < sizeof what / sizeof what[0]; i++) {
+        if (!s->base[what[i]]) continue;
+        CT_TRY(g->ops->broadcast(g->comm, s->stream, s->base[what[i]], (int64_t)s->bytes[what[i]], 0));
+    }
+    return ct_group_wait(g);
+}
+
+/* `later` goes on when what `now` holds at this moment is done. */
+static ct_status follow(ct_group *g, ct_stream *now, ct_stream *later)
+{
+    const ct_arenas *s = g->store;
+    CT_TRY(s->backend->event_record(s->device, g->event, now));
+    return s->backend->event_wait(s->device, later, g->event);
+}
+
+ct_status ct_comm_reduce_gradients(ct_group *g, const ct_buckets *b, size_t bucket)
+{
+    const ct_arenas *s = g->store;
+    const ct_bucket *k = &b->bucket[bucket];
+    if (g->size == 1) return CT_OK;
+    CT_TRY(check_whole(g));
+    CT_TRY(follow(g, s->stream, g->stream));
+    return g->ops->all_reduce_sum(g->comm, g->stream, (char *)s->base[b->arena] + k->first,
+                                  (k->end - k->first) / (int64_t)ct_dtype_size(s->layout.dtype), s->layout.dtype);
+}
+
+/* NaN or infinity in one member's gradients is everyone's: all skip the step, or none. */
+static ct_status agree_on_finite(ct_group *g)
+{
+    double *state = g->store->base[CT_ARENA_STATE];
+    return g->ops->all_reduce_max(g->comm, g->store->stream, state + CT_STATE_FOUND_INF, 1, CT_F64);
+}
+
+ct_status ct_group_step(ct_group *g, ct_plan *p, const ct_buckets *b)
+{
+    if (g->size == 1) return ct_plan_run(p);
+    size_t at = 0, nodes = ct_plan_graph(p)->nnodes, update = (size_t)b->update;
+    for (size_t i = 0; i < b->n; i++) {
+        const size_t end = (size_t)(b->bucket[i].ready + 1);
+        if (end > at) CT_TRY(ct_plan_run_nodes(p, at, end));
+        if (end > at) at = end;
+        CT_TRY(ct_comm_reduce_gradients(g, b, i));
+    }
+    CT_TRY(ct_plan_run_nodes(p, at, update));
+    CT_TRY(check_whole(g));
+    CT_TRY(follow(g, g->stream, g->store->stream));
+    at = update;
+    if (b->norm >= 0) {
+        CT_TRY(ct_plan_run_nodes(p, at, (size_t)b->norm + 1));
+        CT_TRY(agree_on_finite(g));
+        at = (size_t)b->norm + 1;
+    }
+    return ct_plan_run_nodes(p, at, nodes);
+}
+
+ct_status ct_group_metrics(ct_group *g)
+{
+    const ct_arenas *s = g->store;
+    if (g->size == 1) return CT_OK;
+    CT_TRY(check_whole(g));
+    return g->ops->all_reduce_sum(g->comm, s->stream, s->base[CT_ARENA_METRIC], CT_METRIC_COUNT, CT_F64);
+}
+
+static ct_status give_up(ct_group *g, ct_status st)
+{
+    g->ops->abort(g->comm);
+    g->ops->destroy(g->comm);
+    g->comm = NULL;
+    return st;
+}
+
+ct_status ct_group_wait(ct_group *g)
+{
+    const ct_arenas *s = g->store;
+    if (g->size == 1) return CT_OK;
+    CT_TRY(check_whole(g));
+    CT_TRY(s->backend->event_record(s->device, g->event, s->stream));
+    const double started = ct_now();
+    for (;;) {
+        ct_status st = g->ops->check(g->comm);
+        if (st != CT_OK) return give_up(g, ct_fail_context(st, "member %d of %d", g->rank, g->size));
+        if (s->backend->event_done(s->device, g->event)) return CT_OK;
+        if (ct_now() - started > g->deadline)
+            return give_up(g, ct_fail(CT_EBACKEND, "member %d of %d waited %g s for the others: one of them is gone or stands still",
+                                      g->rank, g->size, g->deadline));
+        const struct timespec pause = { .tv_nsec = 200000 };
+        nanosleep(&pause, NULL);
+    }
+}

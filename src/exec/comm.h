@@ -1,0 +1,71 @@
+/* Groups of devices that train one model together: each member runs the same steps on its own part of a batch, and gradients are
+ * summed before the optimizer reads them. A group of one is a member like any other: the same calls, which then do nothing.
+ *
+ * The flat gradient arena is cut into buckets of whole tensors. A bucket is complete behind the last node that writes into it, and
+ * its sum over the group is queued there, in a stream of its own, beside what is left of the backward pass. */
+#ifndef CT_EXEC_COMM_H
+#define CT_EXEC_COMM_H
+
+#include "exec/exec.h"
+
+/* ---- buckets ---- */
+
+#define CT_BUCKET_BYTES ((int64_t)25 << 20) /* about: a bucket holds whole tensors */
+
+typedef struct ct_bucket {
+    int64_t first, end; /* bytes [first, end) of the arena */
+    int ready;          /* node behind which all of it is there; -1: it was before the program began */
+} ct_bucket;
+
+typedef struct ct_buckets {
+    ct_bucket *bucket; /* [n], the first complete one first */
+    size_t n;
+    ct_arena arena;    /* CT_ARENA_GRAD or CT_ARENA_GACC */
+    int update;        /* first node of the update, which reads sums */
+    int norm;          /* node that says whether gradients are finite; -1: none */
+} ct_buckets;
+
+/* Cuts the gradients of a program with an update (STEP: arena GRAD; UPDATE: GACC) into buckets of about `bytes`: every byte of the
+ * trained range [0, train_elems) of the arena is in exactly one. The arena is cut from its end, whose gradients the backward pass
+ * gives first, and where weight decay begins, because the gradients without it are complete last. CT_EINVAL: a program without an
+ * update. CT_EINTERNAL: one that writes gradients in it. */
+ct_status ct_buckets_make(const ct_graph *g, const ct_layout *layout, ct_arena arena, int64_t bytes, ct_buckets *out);
+void ct_buckets_free(ct_buckets *b); /* empties; a zeroed one is fine */
+
+/* ---- groups ---- */
+
+typedef struct ct_group ct_group;
+
+typedef struct ct_group_opts {
+    int rank, size;               /* this member, and how many there are; size 0 or 1: alone */
+    unsigned char id[CT_COMM_ID]; /* names the group; of the first member: ct_group_id() */
+    double deadline;              /* seconds that joining, and later waiting for the others, may take; 0: 60 */
+} ct_group_opts;
+
+/* A name for a new group, for one member to make and the launcher to carry to the others. CT_EUNSUPPORTED: this backend has groups of
+ * one only. */
+ct_status ct_group_id(const ct_backend *b, unsigned char id[CT_COMM_ID]);
+
+/* Joins with the device of `store`, which must outlive the group; returns when all members have. opts NULL: alone. CT_EUNSUPPORTED as
+ * above, CT_EINVAL for a rank outside the group, CT_EBACKEND when the deadline passed. */
+ct_status ct_group_join(ct_arenas *store, const ct_group_opts *opts, ct_group **out);
+void ct_group_leave(ct_group *g); /* NULL is fine */
+int ct_group_rank(const ct_group *g);
+int ct_group_size(const ct_group *g);
+
+/* Gives every member the weights, running statistics, optimizer and step state of member 0. */
+ct_status ct_group_share(ct_group *g);
+
+/* Queues the sum of one bucket over the group behind what the store's stream holds now. Nothing for a group of one. */
+ct_status ct_comm_reduce_gradients(ct_group *g, const ct_buckets *b, size_t bucket);
+/* Runs a plan of a program with an update, its gradients summed over the group (programs scale them by 1/size:
+ * ct_program_spec.members), and agrees on whether they are finite. Alone: ct_plan_run(). In a larger group calls are queued anew in
+ * every step: nothing is captured. */
+ct_status ct_group_step(ct_group *g, ct_plan *p, const ct_buckets *b);
+/* Sums the metrics of all members in place: every member has the group's sums then. All must call it at the same step. */
+ct_status ct_group_metrics(ct_group *g);
+/* Waits for the store's stream. A member that is gone, or that does not come within the deadline, is CT_EBACKEND and the group's end:
+ * its work is given up. Alone: nothing to wait for, whoever reads from the device waits itself. */
+ct_status ct_group_wait(ct_group *g);
+
+#endif

@@ -1,0 +1,55 @@
+#!/bin/sh
+# tests/gpu/run itself: that it passes on the emulated card, and that it notices what is wrong.
+if [ -n "${CT_SANITIZERS:-}" ]; then
+    echo "skipped: sanitizers do not know the emulator's fibers"
+    exit 77
+fi
+. "${CT_SRCDIR:?}/tests/sh/lib.sh"
+run="$CT_SRCDIR/tests/gpu/run --captrain $captrain"
+OMP_WAIT_POLICY=passive
+export OMP_WAIT_POLICY
+# jsons PATTERN: the file of --json has it
+jsons() {
+    checks=$((checks + 1))
+    grep -q -e "$1" "$work/json" || fail "the JSON file has no '$1': $(cat "$work/json")"
+}
+
+# --- usage, and no GPU ---
+# shellcheck disable=SC2086
+expect 2 $run --nonsense
+# shellcheck disable=SC2086
+expect 2 $run --only 'operators nonsense'
+CAPTRAIN_BACKEND_PATH=/nonexistent
+export CAPTRAIN_BACKEND_PATH
+# shellcheck disable=SC2086
+expect 77 $run
+prints 'SKIP: no GPU to test: .*no plug-in captrain-cuda.so'
+
+# --- the emulated card passes ---
+CAPTRAIN_BACKEND_PATH=$CT_BUILDDIR/tests/emulate/.libs
+all='operators accuracy graph kill deterministic' n=5
+[ -z "${CT_QUICK-}" ] || all='operators graph' n=2
+# shellcheck disable=SC2086
+expect 0 $run --quick --only "$all" --json "$work/json"
+prints 'captrain on emulated card (cuda), quick'
+for check in $all; do
+    prints "^$check  *PASS"
+    jsons "\"name\":\"$check\",\"result\":\"PASS\""
+done
+prints "^$n passed, 0 failed, 0 skipped"
+jsons "\"passed\":$n,\"failed\":0,\"skipped\":0}"
+jsons '"device":"emulated card","backend":"cuda","quick":true'
+
+# --- a card whose kernels leave something out, and one whose captured steps do ---
+EMULATE_WRONG=kernels
+export EMULATE_WRONG
+# shellcheck disable=SC2086
+expect 1 $run --quick --only operators --json "$work/json"
+prints '^operators  *FAIL .*failed'
+prints '^0 passed, 1 failed, 0 skipped'
+jsons '"name":"operators","result":"FAIL"'
+EMULATE_WRONG=graphs
+# shellcheck disable=SC2086
+expect 1 $run --quick --only graph
+prints '^graph  *FAIL'
+finish
