@@ -1,17 +1,21 @@
-# CT_CHECK_CUDA: --with-cuda[=DIR], --with-cudnn=DIR, --with-cuda-arch=LIST, and the variables NVCC and NVCCFLAGS.
+# CT_CHECK_CUDA: --with-cuda[=DIR], --with-cudnn=DIR, --with-nccl=DIR, --with-cuda-arch=LIST, and the variables NVCC and NVCCFLAGS.
 #
 # Sets the conditional HAVE_CUDA and substitutes NVCC, NVCCFLAGS, CT_NVCCFLAGS (dialect, host compiler, architectures),
-# CUDA_CPPFLAGS, CUDA_LDFLAGS, CUDA_LIBS. Asked for and not to be had is an error; the default is not to build it.
+# CUDA_CPPFLAGS, CUDA_LDFLAGS, CUDA_LIBS. Asked for and not to be had is an error; by default it is built where
+# everything is there.
 AC_DEFUN([CT_CHECK_CUDA],
 [AC_REQUIRE([AC_PROG_CXX])
 AC_ARG_VAR([NVCC], [CUDA compiler])
 AC_ARG_VAR([NVCCFLAGS], [CUDA compiler flags])
 AC_ARG_WITH([cuda],
   [AS_HELP_STRING([--with-cuda@<:@=DIR@:>@],
-    [build the CUDA backend with the toolkit in DIR; "auto": if there is one (default: no)])],
-  [], [with_cuda=no])
+    [build the CUDA backend with the toolkit in DIR (default: auto, if there is one)])],
+  [], [with_cuda=auto])
 AC_ARG_WITH([cudnn],
   [AS_HELP_STRING([--with-cudnn=DIR], [where cuDNN 9 is (default: with the toolkit)])], [], [with_cudnn=])
+AC_ARG_WITH([nccl],
+  [AS_HELP_STRING([--with-nccl=DIR], [where NCCL is, which is loaded when it is needed (default: where the system looks)])],
+  [], [with_nccl=])
 AC_ARG_WITH([cuda-arch],
   [AS_HELP_STRING([--with-cuda-arch=LIST],
     [compute capabilities to compile for, such as "80 90"; "native": that of this machine's GPU; default: all from 7.5 on that
@@ -19,7 +23,12 @@ AC_ARG_WITH([cuda-arch],
   [], [with_cuda_arch=default])
 ct_cuda=no
 ct_cuda_why=
-AS_IF([test "x$with_cuda" != xno], [CT_TRY_CUDA])
+# With --without-cuda nobody would obey these.
+AS_IF([test "x$with_cuda" = xno && test -n "$with_nccl$with_cudnn"], [AC_MSG_ERROR([--with-cudnn and --with-nccl belong to --with-cuda])])
+AS_IF([test -n "$with_nccl$with_cudnn" && test "x$with_cuda" = xauto], [with_cuda=yes])
+AS_IF([test "x$with_cuda" = xauto && test "x$cross_compiling" = xyes],
+  [ct_cuda_why="nvcc compiles for this machine, not for $host"],
+  [test "x$with_cuda" != xno], [CT_TRY_CUDA])
 AS_IF([test $ct_cuda = no && test "x$with_cuda" != xno && test "x$with_cuda" != xauto],
   [AC_MSG_ERROR([the CUDA backend was asked for: $ct_cuda_why])])
 AC_SUBST([CT_NVCCFLAGS])
@@ -48,6 +57,12 @@ AS_IF([test -z "$NVCC"], [ct_cuda_why="no nvcc in $ct_cuda_path"],
     [CUDA_CPPFLAGS="-isystem $with_cudnn/include $CUDA_CPPFLAGS"
      for ct_dir in "$with_cudnn/lib64" "$with_cudnn/lib"; do
        AS_IF([test -d "$ct_dir"], [CUDA_LDFLAGS="-L$ct_dir -Wl,-rpath,$ct_dir $CUDA_LDFLAGS"; break])
+     done])
+  # dlopen() looks where the library that calls it was told to look.
+  AS_IF([test -n "$with_nccl"],
+    [ct_cuda_why="--with-nccl: there is no libnccl.so.2 in $with_nccl/lib64 or $with_nccl/lib"
+     for ct_dir in "$with_nccl/lib64" "$with_nccl/lib"; do
+       AS_IF([test -e "$ct_dir/libnccl.so.2"], [CUDA_LDFLAGS="-Wl,-rpath,$ct_dir $CUDA_LDFLAGS"; ct_cuda_why=; break])
      done])
   : ${NVCCFLAGS="-O3 -lineinfo"}
   CT_CUDA_ARCH
