@@ -55,6 +55,7 @@ typedef struct ct_train_opts {
     bool resume;                 /* continue the run in `out` */
     const char *init;            /* model file whose weights are the start, its last layer by character; NULL: drawn from train.seed */
     const char *tune;            /* over train.tune when given: file that ct_run_tune wrote, or "auto" */
+    bool no_graph;               /* train.graph: false */
 } ct_train_opts;
 
 typedef struct ct_train_result {
@@ -182,6 +183,7 @@ typedef struct ct_bench_opts {
                                     or, without one, in the models of doc/performance.md */
     bool exact, deterministic;   /* only implementations that are */
     const char *tune;            /* file that ct_run_tune wrote; NULL: none */
+    bool no_graph;               /* operators are queued one by one in every step, where the backend could replay a recorded one */
 } ct_bench_opts;
 /* Times whole training steps on resident data, or single operator calls. */
 ct_status ct_run_bench(const ct_bench_opts *opts, FILE *to);

@@ -20,7 +20,7 @@ typedef struct cli_args {
     const char **sets; size_t nsets;     /* --set, in order */
     cli_list fonts, sizes, maps;
     const char *out, *init, *config, *model, *precision, *style, *charset, *golden, *ctc, *map_file, *decoder, *layout, *op, *impl, *call, *tune, *device, *interval;
-    bool resume, json, force, recompute, ops, calls, exact, inexact, deterministic, full;
+    bool resume, json, force, recompute, ops, calls, exact, inexact, deterministic, full, no_graph;
     int64_t batch, beam_width, steps, warmup, count, memory, length_min, length_max, width, height; /* 0: not given */
     int64_t seed;                        /* -1: not given */
 } cli_args;

@@ -12,13 +12,14 @@ static const cli_option options[] = {
     { "--resume", NULL, CLI_FLAG, OFF(resume), 0, 0, "continue the run in DIR from its newest undamaged checkpoint; with none, start anew and say so" },
     { "--init", "MODEL", CLI_STRING, OFF(init), 0, 0, "start from the weights of a model file; the last layer goes by character" },
     { "--tune", "FILE", CLI_STRING, OFF(tune), 0, 0, "implementations as `captrain tune` chose them, or auto: measured now, unless they are known; the same as --set train.tune=FILE" },
+    { "--no-graph", NULL, CLI_FLAG, OFF(no_graph), 0, 0, "queue every operator anew in every step instead of replaying a recorded step, to find faults; the same as --set train.graph=false" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
 };
 
 static int run(const cli_args *a)
 {
     ct_train_opts o = { .common = a->common, .config = a->npos ? a->pos[0] : NULL, .sets = a->sets, .nsets = a->nsets,
-                        .out = a->out, .resume = a->resume, .init = a->init, .tune = a->tune };
+                        .out = a->out, .resume = a->resume, .init = a->init, .tune = a->tune, .no_graph = a->no_graph };
     static ct_train_result r; /* large */
     ct_status st = ct_run_train(&o, &r);
     if (st == CT_ESIGNAL) {

@@ -17,6 +17,7 @@ static const cli_option bench_options[] = {
     { "--exact", NULL, CLI_FLAG, OFF(exact), 0, 0, "only implementations that do not trade accuracy for speed" },
     { "--deterministic", NULL, CLI_FLAG, OFF(deterministic), 0, 0, "only implementations with the same bits in every run" },
     { "--tune", "FILE", CLI_STRING, OFF(tune), 0, 0, "implementations as `captrain tune` chose them" },
+    { "--no-graph", NULL, CLI_FLAG, OFF(no_graph), 0, 0, "queue every operator anew in every step instead of replaying a recorded step" },
     { "--json", NULL, CLI_FLAG, OFF(json), 0, 0, "print one JSON object" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
 };
@@ -27,14 +28,14 @@ static int run_bench(const cli_args *a)
         fputs("captrain bench: needs MODEL, or --op\n", stderr);
         return 2;
     }
-    if (a->op && (a->steps || a->warmup || a->ops || a->calls || a->tune)) {
-        fputs("captrain bench: --steps, --warmup, --ops, --calls and --tune are about steps, not about --op\n", stderr);
+    if (a->op && (a->steps || a->warmup || a->ops || a->calls || a->tune || a->no_graph)) {
+        fputs("captrain bench: --steps, --warmup, --ops, --calls, --tune and --no-graph are about steps, not about --op\n", stderr);
         return 2;
     }
     ct_bench_opts o = { .common = a->common, .model = a->npos ? a->pos[0] : NULL, .batch = a->batch, .steps = a->steps,
                         .warmup = a->warmup, .precision = a->precision, .recompute = a->recompute, .ops = a->ops,
                         .calls = a->calls, .op = a->op, .exact = a->exact, .deterministic = a->deterministic,
-                        .tune = a->tune, .json = a->json };
+                        .tune = a->tune, .no_graph = a->no_graph, .json = a->json };
     return cli_finish(ct_run_bench(&o, stdout));
 }
 

@@ -231,6 +231,7 @@ ct_status ct_run_bench(const ct_bench_opts *opts, FILE *to)
                 .device = { .threads = opts->common.threads,
                             .exact = opts->exact,
                             .deterministic = opts->deterministic,
+                            .eager = opts->no_graph,
                             .tf32 = opts->precision && strcmp(opts->precision, "tf32") == 0 } };
     ct_status st;
     if (!opts->model && !opts->op) return ct_fail(CT_ECONFIG, "bench: which model?");

@@ -74,31 +74,29 @@ static ct_status run_step(ct_run *r)
 
 /* ---- reading the device's numbers ---- */
 
-/* Brings metrics and state to the host and judges them. Afterwards the device's metric sums are zero. */
-static ct_status read_back(ct_run *r)
+static double epochs_done(const ct_run *r) { return (double)r->p.epoch + (double)r->p.batch / (double)r->batches; }
+
+static ct_moment now(const ct_run *r)
 {
-    double sums[CT_METRIC_COUNT], skipped = r->state[CT_STATE_SKIPPED];
-    if (r->read_step == r->p.step) return CT_OK;
-    CT_TRY(ct_group_metrics(r->session.group));
-    CT_TRY(ct_group_wait(r->session.group));
-    CT_TRY(ct_arenas_get_metrics(r->session.store, sums, true));
-    CT_TRY(ct_arenas_get_state(r->session.store, r->state));
-    if (r->state[CT_STATE_STEP] != (double)r->p.step)
-        return ct_fail(CT_EINTERNAL, "the device counts %g steps, the run %" PRId64, r->state[CT_STATE_STEP],
-                       r->p.step);
-    r->read_step = r->p.step;
+    return (ct_moment){ .step = r->p.step, .samples = r->p.samples, .epochs = epochs_done(r), .time = ct_now(), .ids = r->ids, .nids = r->nids };
+}
+
+/* Metric sums and state of a moment have come: r->state skipped so many steps before. Adds to the window they belong to, and judges. */
+static ct_status absorb(ct_run *r, const ct_moment *at, const double sums[CT_METRIC_COUNT], double skipped, ct_window *w)
+{
+    if (r->state[CT_STATE_STEP] != (double)at->step)
+        return ct_fail(CT_EINTERNAL, "the device counts %g steps, the run %" PRId64, r->state[CT_STATE_STEP], at->step);
+    r->read_step = at->step;
     double loss = sums[CT_METRIC_SAMPLES] > 0 ? sums[CT_METRIC_LOSS_SUM] / sums[CT_METRIC_SAMPLES] : NAN;
     if (isfinite(loss)) {
         for (int i = 0; i < CT_METRIC_COUNT; i++) {
-            r->window.sums[i] += sums[i];
+            w->sums[i] += sums[i];
             r->p.sums[i] += sums[i];
         }
         r->last_loss = loss;
     }
-    return ct_run_judge(r, (int64_t)(r->state[CT_STATE_SKIPPED] - skipped), loss);
+    return ct_run_judge(r, at, (int64_t)(r->state[CT_STATE_SKIPPED] - skipped), loss);
 }
-
-static double epochs_done(const ct_run *r) { return (double)r->p.epoch + (double)r->p.batch / (double)r->batches; }
 
 static ct_status put_scores(json_t *o, const ct_scores *s)
 {
@@ -109,34 +107,85 @@ static ct_status put_scores(json_t *o, const ct_scores *s)
     return s->infeasible > 0 ? ct_json_set(o, "infeasible", json_integer(s->infeasible)) : CT_OK;
 }
 
-/* The "step" event: averages since the last one. */
-static ct_status log_window(ct_run *r)
+/* A "step" event: averages of a window that ended at a moment. */
+static ct_status log_step(ct_run *r, const ct_moment *at, const ct_window *w)
 {
     ct_status st;
-    if (r->window.steps == 0) return CT_OK;
-    double seconds = ct_now() - r->window.started;
-    ct_scores sc = ct_scores_from_sums(r->window.sums);
+    double seconds = at->time - w->started;
+    ct_scores sc = ct_scores_from_sums(w->sums);
     json_t *o = json_object();
-    CT_GOTO(st, ct_json_set(o, "step", json_integer(r->p.step)));
-    CT_GOTO(st, ct_json_set(o, "epoch", ct_json_number(epochs_done(r))));
+    CT_GOTO(st, ct_json_set(o, "step", json_integer(at->step)));
+    CT_GOTO(st, ct_json_set(o, "epoch", ct_json_number(at->epochs)));
     CT_GOTO(st, put_scores(o, &sc));
     CT_GOTO(st, ct_json_set(o, "lr", ct_json_number(r->state[CT_STATE_LR])));
     CT_GOTO(st, ct_json_set(o, "grad_norm", ct_json_number(r->state[CT_STATE_GRAD_NORM])));
     CT_GOTO(st, ct_json_set(o, "clip_coef", ct_json_number(r->state[CT_STATE_CLIP_COEF])));
     CT_GOTO(st, ct_json_set(o, "loss_scale", ct_json_number(r->state[CT_STATE_LOSS_SCALE])));
     CT_GOTO(st, ct_json_set(o, "skipped", json_integer((json_int_t)r->state[CT_STATE_SKIPPED])));
-    CT_GOTO(st, ct_json_set(o, "samples_per_s", ct_json_number((double)r->window.samples / seconds)));
-    CT_GOTO(st, ct_json_set(o, "steps_per_s", ct_json_number((double)r->window.steps / seconds)));
-    CT_GOTO(st, ct_json_set(o, "data_s", ct_json_number(r->window.wait)));
-    CT_GOTO(st, ct_json_set(o, "compute_s", ct_json_number(seconds - r->window.wait)));
+    CT_GOTO(st, ct_json_set(o, "samples_per_s", ct_json_number((double)w->samples / seconds)));
+    CT_GOTO(st, ct_json_set(o, "steps_per_s", ct_json_number((double)w->steps / seconds)));
+    CT_GOTO(st, ct_json_set(o, "data_s", ct_json_number(w->wait)));
+    CT_GOTO(st, ct_json_set(o, "compute_s", ct_json_number(seconds - w->wait)));
     /* where something else than training comes next, the energy until here must be known */
-    const bool last = r->p.batch == r->batches || ct_run_complete(r);
+    const bool last = at->step == r->p.step && (r->p.batch == r->batches || ct_run_complete(r));
     if (ct_gauge_read(&r->gauge, ct_now(), r->p.samples, last)) CT_GOTO(st, ct_json_set(o, "device", ct_gauge_json(&r->gauge)));
-    CT_GOTO(st, ct_journal_event(r->journal, "step", o));
-    window_reset(r);
-    return CT_OK;
+    return ct_journal_event(r->journal, "step", o);
 fail:
     return st;
+}
+
+/* The answer that is on its way, if one is: waits for it. */
+static ct_status take_answer(ct_run *r)
+{
+    double sums[CT_METRIC_COUNT], skipped = r->state[CT_STATE_SKIPPED];
+    if (!r->asked) return CT_OK;
+    r->asked = false;
+    CT_TRY(ct_readback_take(r->readback, sums, r->state));
+    CT_TRY(absorb(r, &r->asked_at, sums, skipped, &r->asked_window));
+    return log_step(r, &r->asked_at, &r->asked_window);
+}
+
+/* Brings metrics and state to the host and judges them. Afterwards the device's metric sums are zero. */
+static ct_status read_back(ct_run *r)
+{
+    double sums[CT_METRIC_COUNT];
+    CT_TRY(take_answer(r));
+    if (r->read_step == r->p.step) return CT_OK;
+    const double skipped = r->state[CT_STATE_SKIPPED];
+    const ct_moment at = now(r);
+    CT_TRY(ct_group_metrics(r->session.group));
+    CT_TRY(ct_group_wait(r->session.group));
+    CT_TRY(ct_arenas_get_metrics(r->session.store, sums, true));
+    CT_TRY(ct_arenas_get_state(r->session.store, r->state));
+    return absorb(r, &at, sums, skipped, &r->window);
+}
+
+static ct_status log_window(ct_run *r)
+{
+    const ct_moment at = now(r);
+    if (r->window.steps == 0) return CT_OK;
+    CT_TRY(log_step(r, &at, &r->window));
+    window_reset(r);
+    return CT_OK;
+}
+
+/* The end of a window within an epoch: its numbers are asked for, and logged when they have come; steps go on meanwhile. */
+static ct_status end_window(ct_run *r)
+{
+    if (!r->readback) {
+        CT_TRY(read_back(r));
+        return log_window(r);
+    }
+    CT_TRY(take_answer(r));
+    if (r->window.steps == 0) return CT_OK;
+    CT_TRY(ct_readback_ask(r->readback));
+    r->asked = true;
+    r->asked_at = now(r);
+    memcpy(r->asked_ids, r->ids, (size_t)r->nids * sizeof *r->ids);
+    r->asked_at.ids = r->asked_ids;
+    r->asked_window = r->window;
+    window_reset(r);
+    return CT_OK;
 }
 
 static void show(ct_run *r, bool force)
@@ -314,11 +363,9 @@ ct_status ct_run_loop(ct_run *r)
             if (!r->loader) CT_TRY(open_loader(r));
             CT_TRY(run_step(r));
             if (r->p.step == 1) CT_TRY(ct_run_zero_gradients(r));
-            if (r->p.step % r->readback_every == 0) CT_TRY(read_back(r));
-            if (r->p.step % cfg->log.interval_steps == 0) {
-                CT_TRY(read_back(r));
-                CT_TRY(log_window(r));
-            }
+            if (r->asked && ct_readback_there(r->readback)) CT_TRY(take_answer(r));
+            if (!r->readback && r->p.step % r->readback_every == 0) CT_TRY(read_back(r));
+            if (r->p.step % cfg->log.interval_steps == 0) CT_TRY(end_window(r));
             show(r, false);
             if (cfg->checkpoint.every_steps > 0 && r->p.step % cfg->checkpoint.every_steps == 0) st = save(r);
         }

@@ -64,32 +64,32 @@ static ct_status bad_tensors(ct_run *r, char *buf, size_t size)
     return CT_OK;
 }
 
-static void bad_samples(const ct_run *r, char *buf, size_t size)
+static void bad_samples(const ct_run *r, const ct_moment *m, char *buf, size_t size)
 {
     int at = 0;
     buf[0] = '\0';
-    for (int64_t i = 0; i < r->nids && i < SHOWN_SAMPLES; i++) {
+    for (int64_t i = 0; i < m->nids && i < SHOWN_SAMPLES; i++) {
         at = put(buf, size, at, i ? ", " : "");
-        at = put(buf, size, at, ct_dataset_name(r->data.train.data, r->ids[i]));
+        at = put(buf, size, at, ct_dataset_name(r->data.train.data, m->ids[i]));
     }
-    if (r->nids > SHOWN_SAMPLES && at >= 0 && (size_t)at < size)
+    if (m->nids > SHOWN_SAMPLES && at >= 0 && (size_t)at < size)
         snprintf(buf + at, size - (size_t)at, " and %" PRId64 " more (metrics.jsonl names all)",
-                 r->nids - SHOWN_SAMPLES);
+                 m->nids - SHOWN_SAMPLES);
 }
 
 /* The names of all samples of the step; NULL without memory. */
-static json_t *all_samples(const ct_run *r)
+static json_t *all_samples(const ct_run *r, const ct_moment *m)
 {
     json_t *list = json_array();
-    for (int64_t i = 0; list && i < r->nids; i++) {
-        if (json_array_append_new(list, ct_json_any(ct_dataset_name(r->data.train.data, r->ids[i]))) == 0) continue;
+    for (int64_t i = 0; list && i < m->nids; i++) {
+        if (json_array_append_new(list, ct_json_any(ct_dataset_name(r->data.train.data, m->ids[i]))) == 0) continue;
         json_decref(list);
         list = NULL;
     }
     return list;
 }
 
-ct_status ct_run_judge(ct_run *r, int64_t skipped, double loss)
+ct_status ct_run_judge(ct_run *r, const ct_moment *at, int64_t skipped, double loss)
 {
     if (isnan(loss)) loss = NAN; /* without a sign in messages */
     bool bad_loss = !isfinite(loss), last_bad = r->state[CT_STATE_LAST_INF] != 0;
@@ -103,23 +103,23 @@ ct_status ct_run_judge(ct_run *r, int64_t skipped, double loss)
     r->p.bad_in_a_row = last_bad || bad_loss ? r->p.bad_in_a_row + bad : 0;
     char tensor[640], samples[1200];
     CT_TRY(bad_tensors(r, tensor, sizeof tensor));
-    bad_samples(r, samples, sizeof samples);
+    bad_samples(r, at, samples, sizeof samples);
     json_t *o = json_object();
     ct_status st;
-    CT_GOTO(st, ct_json_set(o, "step", json_integer(r->p.step)));
+    CT_GOTO(st, ct_json_set(o, "step", json_integer(at->step)));
     CT_GOTO(st, ct_json_set(o, "loss", ct_json_number(loss)));
     CT_GOTO(st, ct_json_set(o, "tensor", json_string(tensor)));
-    CT_GOTO(st, ct_json_set(o, "samples", all_samples(r)));
+    CT_GOTO(st, ct_json_set(o, "samples", all_samples(r, at)));
     CT_GOTO(st, ct_json_set(o, "skipped", json_integer((json_int_t)r->state[CT_STATE_SKIPPED])));
     CT_GOTO(st, ct_journal_event(r->journal, "numeric", o));
     bool stop = r->cfg->train.nan_policy == CT_CFG_NAN_STOP;
     if (stop || r->p.bad_in_a_row >= r->cfg->train.nan_limit)
-        return ct_fail(CT_ENUMERIC, "step %" PRId64 ": NaN or infinity (loss %g) in %s; samples: %s; %s%s", r->p.step,
+        return ct_fail(CT_ENUMERIC, "step %" PRId64 ": NaN or infinity (loss %g) in %s; samples: %s; %s%s", at->step,
                        loss, tensor, samples, stop ? "" : "train.nan_limit steps in a row; ",
                        "the last good checkpoint is kept");
     ct_warn("step %" PRId64 " skipped: NaN or infinity (loss %g) in %s; samples: %s (%" PRId64
             " in a row, %.0f in total)",
-            r->p.step, loss, tensor, samples, r->p.bad_in_a_row, r->state[CT_STATE_SKIPPED]);
+            at->step, loss, tensor, samples, r->p.bad_in_a_row, r->state[CT_STATE_SKIPPED]);
     return CT_OK;
 fail:
     return st;

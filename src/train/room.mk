@@ -19,6 +19,7 @@ libcaptrain_la_SOURCES += \
 	src/train/numeric.c \
 	src/train/predict.c \
 	src/train/progress.c src/train/progress.h \
+	src/train/readback.c src/train/readback.h \
 	src/train/progress_json.c \
 	src/train/report.c src/train/report_html.h \
 	src/train/report_curves.c \

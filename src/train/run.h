@@ -13,6 +13,7 @@
 #include "train/gauge.h"
 #include "train/journal.h"
 #include "train/progress.h"
+#include "train/readback.h"
 #include "train/resident.h"
 #include "train/session.h"
 
@@ -23,6 +24,14 @@ typedef struct ct_window {
     double started; /* ct_now() */
     double wait;    /* seconds waited for data */
 } ct_window;
+
+/* Where the run stood when the device's numbers were asked for. */
+typedef struct ct_moment {
+    int64_t step, samples; /* optimizer steps and training samples so far */
+    double epochs, time;   /* with fraction; ct_now() */
+    const int32_t *ids;    /* [nids] sample numbers of that step */
+    int64_t nids;
+} ct_moment;
 
 typedef struct ct_run {
     ct_config *cfg;
@@ -57,6 +66,11 @@ typedef struct ct_run {
     double last_loss;             /* of the last window that was read */
     int32_t *ids;                 /* [a step] sample numbers of the running step */
     int64_t nids;
+    ct_readback *readback; /* reads while steps go on; NULL: the device's numbers are at hand, or members of a group have to add theirs */
+    bool asked;            /* an answer is on its way: for asked_window, as of asked_at */
+    ct_window asked_window;
+    ct_moment asked_at;
+    int32_t *asked_ids; /* [a step] */
     double part_started;              /* ct_now() when this part of the run began, less p.seconds */
     int64_t saved_epoch, saved_batch; /* position of the last checkpoint written by this process; -1 */
     json_t *resumed;                  /* steps the run was resumed from, all parts */
@@ -94,9 +108,9 @@ ct_status ct_run_loop(ct_run *r);
 bool ct_run_complete(const ct_run *r);
 
 /* ---- numeric.c ---- */
-/* Judges the state just read back (`skipped` steps since the read-back before, `loss` of this one) by train.nan_policy.
- * CT_ENUMERIC names step, tensor and samples. */
-ct_status ct_run_judge(ct_run *r, int64_t skipped, double loss);
+/* Judges the state as of `at` that was read back (`skipped` steps since the read-back before, `loss` of this one) by
+ * train.nan_policy. CT_ENUMERIC names step, tensor and samples. */
+ct_status ct_run_judge(ct_run *r, const ct_moment *at, int64_t skipped, double loss);
 /* After the first step: parameters whose gradient is exactly zero, or that no gradient reaches, are named in a warning.
  */
 ct_status ct_run_zero_gradients(ct_run *r);

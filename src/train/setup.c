@@ -40,6 +40,7 @@ ct_status ct_run_configure(ct_run *r, const ct_train_opts *o)
         CT_GOTO(st, ct_config_set(r->cfg, "train.threads", number, "--threads"));
     }
     if (o->tune) CT_GOTO(st, ct_config_set(r->cfg, "train.tune", o->tune, "--tune"));
+    if (o->no_graph) CT_GOTO(st, ct_config_set(r->cfg, "train.graph", "false", "--no-graph"));
 fail:
     ct_free(kept);
     return st;
@@ -261,9 +262,11 @@ ct_status ct_run_build(ct_run *r)
      */
     r->readback_every = strcmp(s->backend->name, "cpu") == 0 ? 1 : cfg->log.interval_steps;
     int64_t most = r->batch * r->accumulate; /* a step never reaches over the end of an epoch */
-    r->ids = ct_calloc((size_t)(most < r->data.train.n ? most : r->data.train.n), sizeof *r->ids,
-                       "sample numbers of a step");
-    if (!r->ids) return CT_ENOMEM;
+    const size_t ids = (size_t)(most < r->data.train.n ? most : r->data.train.n);
+    r->ids = ct_calloc(ids, sizeof *r->ids, "sample numbers of a step");
+    r->asked_ids = ct_calloc(ids, sizeof *r->asked_ids, "sample numbers of a step");
+    if (!r->ids || !r->asked_ids) return CT_ENOMEM;
+    if (s->join.size <= 1) CT_TRY(ct_readback_open(s->store, &r->readback));
     if (r->data.val.data) {
         int64_t shared;
         CT_TRY(ct_datasets_shared(&r->data.train, &r->data.val, &shared));
@@ -364,6 +367,7 @@ void ct_run_release(ct_run *r)
     ct_bar_end(&r->bar);
     ct_loader_close(r->loader);
     ct_journal_close(r->journal);
+    ct_readback_close(r->readback);
     ct_session_end(&r->session);
     ct_choices_free(r->choices);
     ct_safetensors_close(r->from);
@@ -373,6 +377,7 @@ void ct_run_release(ct_run *r)
     ct_config_free(r->cfg);
     json_decref(r->resumed);
     ct_free(r->ids);
+    ct_free(r->asked_ids);
     ct_log_set_file(NULL);
     if (r->log) fclose(r->log);
     ct_free(r->out);

@@ -65,6 +65,19 @@ if [ -z "${CT_SANITIZERS:-}" ]; then
     same weights_hash c_auto l_held
     same weights_hash c_auto l_sent
     same string_accuracy c_auto l_sent
+    # metrics come late, but for the same steps and with the same numbers
+    # shellcheck disable=SC2086
+    expect 0 tiny l_often $card --set log.interval_steps=1
+    same weights_hash c_auto l_often
+    # shellcheck disable=SC2086
+    unset EMULATE_LATE
+    expect 0 tiny c_often $card --set log.interval_steps=1 --no-graph
+    EMULATE_LATE=1
+    for run in c_often l_often; do
+        sed -n '/"event":"step"/s/.*"step":\([0-9]*\),.*"loss":\([^,]*\),.*"lr":\([^,]*\),.*/\1 \2 \3/p' "$work/$run/metrics.jsonl" > "$work/$run.steps"
+    done
+    [ "$(cut -d ' ' -f 1 < "$work/l_often.steps" | tr '\n' ' ')" = '1 2 3 4 5 ' ] || fail "step events: $(cat "$work/l_often.steps")"
+    cmp -s "$work/l_often.steps" "$work/c_often.steps" || fail "step events differ: $(diff "$work/l_often.steps" "$work/c_often.steps")"
     if [ -z "${CT_QUICK-}" ]; then
         unset EMULATE_LATE
         # shellcheck disable=SC2086
