@@ -22,17 +22,14 @@ static void sleep_until(double when)
 static ct_status print_json(const struct timespec *now, int device, const ct_telemetry *t, FILE *to)
 {
     ct_status st;
-    char *text = NULL;
     json_t *o = json_object(), *values = ct_telemetry_json(t, true);
     CT_GOTO(st, ct_json_set(o, "time", json_real((double)now->tv_sec + 1e-3 * (double)(now->tv_nsec / 1000000))));
     CT_GOTO(st, ct_json_set(o, "device", json_integer(device)));
     CT_GOTO(st, ct_json_set(o, "name", json_string(t->name)));
     CT_GOTO(st, ct_json_set(o, "bus", json_string(t->bus)));
     if (!values || json_object_update(o, values) != 0) CT_GOTO(st, ct_fail(CT_ENOMEM, "out of memory: a reading"));
-    if (!(text = ct_json_text(o, 0))) CT_GOTO(st, CT_ENOMEM);
-    fprintf(to, "%s\n", text);
+    st = ct_json_print(o, 0, to);
 fail:
-    ct_free(text);
     json_decref(values);
     json_decref(o);
     return st;

@@ -86,6 +86,15 @@ ct_status ct_json_read(const char *path, size_t max_bytes, json_t **out)
     return st;
 }
 
+ct_status ct_json_print(const json_t *v, int indent, FILE *to)
+{
+    char *text = ct_json_text(v, indent);
+    if (!text) return CT_ENOMEM;
+    fprintf(to, "%s\n", text);
+    ct_free(text);
+    return CT_OK;
+}
+
 ct_status ct_json_write(const char *path, const json_t *v, int indent)
 {
     char *text = ct_json_text(v, indent);

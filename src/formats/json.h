@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include <jansson.h>
 
@@ -26,6 +27,7 @@ bool ct_json_no_memory(const json_error_t *e);
  * *out: json_decref(). CT_EFORMAT, CT_ENOMEM. */
 ct_status ct_json_parse(const char *text, size_t size, const char *source, json_t **out);
 
+ct_status ct_json_print(const json_t *v, int indent, FILE *to);               /* ct_json_text() and a newline */
 ct_status ct_json_read(const char *path, size_t max_bytes, json_t **out);     /* CT_EIO, CT_EFORMAT, CT_ENOMEM */
 ct_status ct_json_write(const char *path, const json_t *v, int indent);       /* atomically, with a final newline */
 

@@ -153,7 +153,6 @@ static ct_status print_json(const bench *b, FILE *to)
 {
     double s = median(b);
     ct_status st;
-    char *text = NULL;
     json_t *o = json_object();
     CT_GOTO(st, ct_json_set(o, "model", json_string(b->spec.model.name)));
     CT_GOTO(st, ct_json_set(o, "batch", json_integer(b->spec.batch)));
@@ -176,11 +175,8 @@ static ct_status print_json(const bench *b, FILE *to)
     if (b->opts->ops || b->opts->calls) CT_GOTO(st, ct_peaks_json(&b->peaks, o));
     if (b->opts->ops) CT_GOTO(st, ct_op_times_json(&b->by_op, &b->peaks, o, "ops"));
     if (b->opts->calls) CT_GOTO(st, ct_op_times_json(&b->by_call, &b->peaks, o, "calls"));
-    text = ct_json_text(o, 0);
-    if (text) fprintf(to, "%s\n", text);
-    else st = CT_ENOMEM;
+    st = ct_json_print(o, 0, to);
 fail:
-    ct_free(text);
     json_decref(o);
     return st;
 }

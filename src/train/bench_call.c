@@ -88,7 +88,6 @@ static ct_status measure_all(calls_bench *b, FILE *to)
 static ct_status bench_json(calls_bench *b, FILE *to)
 {
     ct_status st;
-    char *text = NULL;
     json_t *o = json_object();
     b->calls = json_array();
     CT_GOTO(st, ct_json_set(o, "calls", b->calls));
@@ -97,11 +96,8 @@ static ct_status bench_json(calls_bench *b, FILE *to)
     CT_GOTO(st, ct_json_set(o, "threads", json_integer(b->info.threads)));
     CT_GOTO(st, ct_peaks_json(&b->peaks, o));
     CT_GOTO(st, measure_all(b, to));
-    text = ct_json_text(o, 0);
-    if (text) fprintf(to, "%s\n", text);
-    else st = CT_ENOMEM;
+    st = ct_json_print(o, 0, to);
 fail:
-    ct_free(text);
     json_decref(o);
     return st;
 }

@@ -67,7 +67,6 @@ static ct_status write_json(const ct_detail *d, const ct_view *v, const ct_score
                             const ct_eval_opts *o, FILE *to)
 {
     ct_status st;
-    char *text = NULL;
     json_t *out = json_object();
     CT_GOTO(st, ct_json_set(out, "model", ct_json_any(o->model)));
     CT_GOTO(st, ct_json_set(out, "data", ct_json_any(o->data)));
@@ -86,10 +85,8 @@ static ct_status write_json(const ct_detail *d, const ct_view *v, const ct_score
     CT_GOTO(st, ct_json_set(out, "left_out", json_integer(ct_dataset_bad_count(v->data))));
     CT_GOTO(st, put_edits(out, d, cs));
     CT_GOTO(st, put_wrong(out, d, v, cs));
-    if (!(text = ct_json_text(out, 2))) CT_GOTO(st, CT_ENOMEM);
-    fprintf(to, "%s\n", text);
+    st = ct_json_print(out, 2, to);
 fail:
-    ct_free(text);
     json_decref(out);
     return st;
 }

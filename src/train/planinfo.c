@@ -349,7 +349,6 @@ static ct_status print_json(const planned *p, FILE *to)
 {
     const ct_program_spec *s = &p->spec;
     ct_status st;
-    char *text = NULL;
     json_t *o = json_object(), *list;
     CT_GOTO(st, ct_json_set(o, "model", json_string(s->model.name)));
     CT_GOTO(st, set_int(o, "params", p->layout.params));
@@ -381,11 +380,8 @@ static ct_status print_json(const planned *p, FILE *to)
     CT_GOTO(st, add_operators(list, p->update_plan, "update"));
     CT_GOTO(st, add_operators(list, p->eval_plan, "eval"));
     CT_GOTO(st, ct_receipt_json(&p->receipt, o));
-    text = ct_json_text(o, 0);
-    if (text) fprintf(to, "%s\n", text);
-    else st = CT_ENOMEM;
+    st = ct_json_print(o, 0, to);
 fail:
-    ct_free(text);
     json_decref(o);
     return st;
 }

@@ -242,7 +242,6 @@ static double string_probability(const reading *r)
 static ct_status print_json(const reader *rd, const ct_predict_opts *o, FILE *to)
 {
     ct_status st = CT_OK;
-    char *text = NULL;
     json_t *all = json_array();
     if (!all) return ct_fail(CT_ENOMEM, "out of memory writing predictions");
     for (size_t f = 0; f < o->nfiles; f++) {
@@ -262,10 +261,8 @@ static ct_status print_json(const reader *rd, const ct_predict_opts *o, FILE *to
         CT_GOTO(st, ct_json_set(row, "char_confidence", chars = json_array()));
         for (int k = 0; k < r->chars; k++) json_array_append_new(chars, ct_json_number((double)r->prob[k]));
     }
-    if (!(text = ct_json_text(all, 2))) CT_GOTO(st, CT_ENOMEM);
-    fprintf(to, "%s\n", text);
+    st = ct_json_print(all, 2, to);
 fail:
-    ct_free(text);
     json_decref(all);
     return st;
 }

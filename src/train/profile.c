@@ -426,7 +426,6 @@ static ct_status print_json(const profile *p, FILE *to)
 {
     const ct_verdict *v = &p->verdict;
     ct_status st;
-    char *text = NULL;
     json_t *o = json_object(), *share = json_object();
     CT_GOTO(st, ct_json_set(o, "share", share));
     for (int b = 0; b < CT_BOUND_COUNT; b++) CT_GOTO(st, ct_json_set(share, ct_bound_name((ct_bound)b), ct_json_number(v->share[b])));
@@ -446,11 +445,8 @@ static ct_status print_json(const profile *p, FILE *to)
     CT_GOTO(st, ct_peaks_json(&p->peaks, o));
     CT_GOTO(st, ct_op_times_json(&p->by_op, &p->peaks, o, "ops"));
     CT_GOTO(st, ct_op_times_json(&p->by_call, &p->peaks, o, "calls"));
-    text = ct_json_text(o, 0);
-    if (text) fprintf(to, "%s\n", text);
-    else st = CT_ENOMEM;
+    st = ct_json_print(o, 0, to);
 fail:
-    ct_free(text);
     json_decref(o);
     return st;
 }

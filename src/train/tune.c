@@ -106,7 +106,6 @@ static void print_summary(const tuning *t, const char *path, FILE *to)
 static ct_status tune_json(tuning *t, const char *path, FILE *to)
 {
     ct_status st;
-    char *text = NULL;
     json_t *o = json_object();
     t->rows = json_array();
     CT_GOTO(st, ct_json_set(o, "calls", t->rows));
@@ -121,11 +120,8 @@ static ct_status tune_json(tuning *t, const char *path, FILE *to)
     CT_GOTO(st, ct_json_set(o, "ms_chosen", ct_json_number(1e3 * t->fastest_s)));
     CT_GOTO(st, ct_json_set(o, "choices", json_string(path)));
     CT_GOTO(st, ct_choices_write(t->choices, path));
-    text = ct_json_text(o, 0);
-    if (text) fprintf(to, "%s\n", text);
-    else st = CT_ENOMEM;
+    st = ct_json_print(o, 0, to);
 fail:
-    ct_free(text);
     json_decref(o);
     return st;
 }
