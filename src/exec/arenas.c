@@ -10,12 +10,19 @@
 
 /* ---- making and freeing ---- */
 
+/* What is written before it is read is left untouched: a CPU gives such memory no pages yet, and drawing the first weights, which takes as
+ * much as the largest of them for a while, does not raise the most that the process ever holds. */
+static bool starts_clear(ct_arena a)
+{
+    return a != CT_ARENA_ACT && a != CT_ARENA_INPUT && a != CT_ARENA_DATA;
+}
+
 static ct_status allocate(ct_arenas *s, ct_arena a, int64_t bytes)
 {
     s->bytes[a] = (size_t)bytes;
     if (s->planned_only || bytes == 0) return CT_OK;
     CT_TRY(s->backend->alloc(s->device, (size_t)bytes, ct_arena_name(a), &s->base[a]));
-    return s->backend->clear(s->device, s->stream, s->base[a], (size_t)bytes);
+    return starts_clear(a) ? s->backend->clear(s->device, s->stream, s->base[a], (size_t)bytes) : CT_OK;
 }
 
 static ct_status first_state(ct_arenas *s)
