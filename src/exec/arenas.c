@@ -14,7 +14,7 @@
  * much as the largest of them for a while, does not raise the most that the process ever holds. */
 static bool starts_clear(ct_arena a)
 {
-    return a != CT_ARENA_ACT && a != CT_ARENA_INPUT && a != CT_ARENA_DATA;
+    return a != CT_ARENA_ACT && a != CT_ARENA_DATA;
 }
 
 static ct_status allocate(ct_arenas *s, ct_arena a, int64_t bytes)
