@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "base/alloc.h"
 #include "base/philox.h"
@@ -101,6 +102,12 @@ void ct_arenas_free(ct_arenas *s)
         s->backend->close(s->device);
     }
     ct_free(s);
+}
+
+void ct_arenas_await(const ct_arenas *s, ct_event *e)
+{
+    const struct timespec pause = { .tv_nsec = 20000 };
+    while (!s->backend->event_done(s->device, e)) nanosleep(&pause, NULL);
 }
 
 /* ---- ACT and INPUT grow ---- */

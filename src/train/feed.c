@@ -3,7 +3,6 @@
 #include "train/feed.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 
@@ -78,8 +77,7 @@ int64_t ct_feed_bytes(const ct_feed *f)
 /* Until a block is free again: with three of them, while two steps are still to be run. */
 static void wait_for(const ct_feed *f, const slot *s)
 {
-    const struct timespec pause = { .tv_nsec = 20000 };
-    while (s->used && !f->store->backend->event_done(f->store->device, s->taken)) nanosleep(&pause, NULL);
+    if (s->used) ct_arenas_await(f->store, s->taken);
 }
 
 ct_status ct_feed_send(ct_feed *f, ct_plan *p, const ct_feed_part *part, int n)

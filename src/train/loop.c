@@ -78,7 +78,7 @@ static double epochs_done(const ct_run *r) { return (double)r->p.epoch + (double
 
 static ct_moment now(const ct_run *r)
 {
-    return (ct_moment){ .step = r->p.step, .samples = r->p.samples, .epochs = epochs_done(r), .time = ct_now(), .ids = r->ids, .nids = r->nids };
+    return (ct_moment){ .step = r->p.step, .epochs = epochs_done(r), .time = ct_now(), .ids = r->ids, .nids = r->nids };
 }
 
 /* Metric sums and state of a moment have come: r->state skipped so many steps before. Adds to the window they belong to, and judges. */

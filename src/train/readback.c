@@ -3,7 +3,6 @@
 #include "train/readback.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
 
@@ -65,9 +64,8 @@ bool ct_readback_there(const ct_readback *b)
 
 ct_status ct_readback_take(ct_readback *b, double metrics[CT_METRIC_COUNT], double state[CT_STATE_COUNT])
 {
-    const struct timespec pause = { .tv_nsec = 20000 };
     if (!b->asked) return ct_fail(CT_EINTERNAL, "metrics are taken that nobody asked for");
-    while (!ct_readback_there(b)) nanosleep(&pause, NULL);
+    ct_arenas_await(b->store, b->arrived);
     memcpy(metrics, b->host, CT_METRIC_COUNT * sizeof *metrics);
     memcpy(state, b->host + CT_METRIC_COUNT, CT_STATE_COUNT * sizeof *state);
     b->asked = false;

@@ -27,7 +27,7 @@ typedef struct ct_window {
 
 /* Where the run stood when the device's numbers were asked for. */
 typedef struct ct_moment {
-    int64_t step, samples; /* optimizer steps and training samples so far */
+    int64_t step;          /* optimizer steps so far */
     double epochs, time;   /* with fraction; ct_now() */
     const int32_t *ids;    /* [nids] sample numbers of that step */
     int64_t nids;
