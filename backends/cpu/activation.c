@@ -134,7 +134,7 @@ ct_status ct_cpu_activation_bwd_run(ct_device *dev, ct_stream *s, const ct_call 
 typedef struct mask {
     uint8_t *out;
     int64_t n;
-    uint64_t seed, stream, draw;
+    uint64_t seed, stream, rank, draw;
     uint32_t threshold;
     ct_pieces pieces; /* multiples of 4 elements: one block of random words */
 } mask;
@@ -145,7 +145,7 @@ static void mask_item(void *arg, int64_t item, int thread)
     const mask *g = arg;
     const int64_t end = ct_min64(g->n, (item + 1) * g->pieces.size);
     for (int64_t i = item * g->pieces.size; i < end; i += 4) {
-        const ct_philox b = ct_dropout_words(g->seed, g->stream, g->draw, (uint64_t)i / 4);
+        const ct_philox b = ct_dropout_words(g->seed, g->stream, g->rank, g->draw, (uint64_t)i / 4);
         for (int64_t k = 0; k < 4 && i + k < end; k++) g->out[i + k] = ct_dropout_keep_word(b.v[k], g->threshold);
     }
 }
@@ -167,7 +167,8 @@ ct_status ct_cpu_dropout_mask_run(ct_device *dev, ct_stream *s, const ct_call *c
     mask g = { .out = c->out[0].data,
                .n = ct_desc_numel(&c->out[0].desc),
                .seed = (uint64_t)a->seed,
-               .stream = (uint64_t)a->stream };
+               .stream = (uint64_t)a->stream,
+               .rank = (uint64_t)a->rank };
     g.draw = (uint64_t)state[CT_STATE_DRAWS];
     g.threshold = ct_dropout_threshold(a->p);
     g.pieces = ct_cpu_pieces(g.n, 4, PIECE);

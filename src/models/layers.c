@@ -183,9 +183,9 @@ ct_status ct_layer_linear(ct_graph *g, const char *name, ct_val x, int64_t out, 
     return add_node(g, name, CT_OP_LINEAR, NULL, 3, in, y);
 }
 
-ct_status ct_layer_dropout(ct_graph *g, const char *name, ct_val x, double p, uint64_t seed, int64_t stream, ct_val *y)
+ct_status ct_layer_dropout(ct_graph *g, const char *name, ct_val x, const ct_model_spec *spec, int64_t stream, ct_val *y)
 {
-    if (p == 0) {
+    if (spec->dropout == 0) {
         *y = x;
         return CT_OK;
     }
@@ -193,9 +193,10 @@ ct_status ct_layer_dropout(ct_graph *g, const char *name, ct_val x, double p, ui
     ct_val state, mask;
     char mask_name[NAME_MAX_BYTES];
     CT_TRY(part_name(mask_name, name, "mask"));
-    ct_attrs a = { .dropout = { .p = p,
-                                .seed = (int64_t)seed,
+    ct_attrs a = { .dropout = { .p = spec->dropout,
+                                .seed = (int64_t)spec->seed,
                                 .stream = stream,
+                                .rank = spec->rank,
                                 .ndim = d->ndim,
                                 .d0 = d->dim[0],
                                 .d1 = d->dim[1],
@@ -204,7 +205,7 @@ ct_status ct_layer_dropout(ct_graph *g, const char *name, ct_val x, double p, ui
                                 .d4 = d->dim[4] } };
     CT_TRY(ct_graph_state(g, &state));
     CT_TRY(add_node(g, mask_name, CT_OP_DROPOUT_MASK, &a, 1, &state, &mask));
-    ct_attrs apply = { .dropout = { .p = p } };
+    ct_attrs apply = { .dropout = { .p = spec->dropout } };
     ct_val in[2] = { x, mask };
     return add_node(g, name, CT_OP_DROPOUT_APPLY, &apply, 2, in, y);
 }

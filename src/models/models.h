@@ -22,6 +22,7 @@ typedef struct ct_model_spec {
     double dropout;        /* p before the last layer; < 0 = the model's default */
     ct_dtype dtype;        /* CT_F32 or CT_F64: type of parameters and of everything before the precision pass */
     uint64_t seed;         /* run seed (dropout) */
+    int rank;              /* member of a group of devices (dropout: each draws its own); 0: alone */
 } ct_model_spec;
 
 typedef struct ct_model_info {
@@ -70,6 +71,8 @@ ct_status ct_layer_linear(ct_graph *g, const char *name, ct_val x, int64_t out, 
  * direction a linear and an LSTM operator with the parameters weight_ih_l<l>, weight_hh_l<l>, bias_ih_l<l>, bias_hh_l<l>, "_reverse" behind
  * them for the second direction; all start as U(-1/sqrt(hidden), 1/sqrt(hidden)). len: as for ct_model_build(). */
 ct_status ct_layer_lstm(ct_graph *g, const char *name, ct_val x, ct_val len, int64_t hidden, int layers, bool bidirectional, ct_val *y);
-ct_status ct_layer_dropout(ct_graph *g, const char *name, ct_val x, double p, uint64_t seed, int64_t stream, ct_val *y);
+/* Drops with probability spec->dropout; what is drawn is a function of spec->seed, spec->rank, stream (number of the layer within the
+ * model), the micro-step and the element. */
+ct_status ct_layer_dropout(ct_graph *g, const char *name, ct_val x, const ct_model_spec *spec, int64_t stream, ct_val *y);
 
 #endif

@@ -65,7 +65,7 @@ ct_status ct_build_textcnn(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_
     CT_TRY(ct_layer_flatten(g, "flatten", x, &x));
     CT_TRY(ct_layer_linear(g, "fc1", x, spec->hidden, hwc, &x));
     /* linear, dropout, relu: the order of the reference. */
-    if (training) CT_TRY(ct_layer_dropout(g, "drop", x, spec->dropout, spec->seed, 0, &x));
+    if (training) CT_TRY(ct_layer_dropout(g, "drop", x, spec, 0, &x));
     CT_TRY(ct_layer_activation(g, "fc1.relu", x, CT_ACT_RELU, &x));
     return ct_layer_linear(g, "fc2", x, spec->positions * spec->classes, NULL, logits);
 }
@@ -82,6 +82,6 @@ ct_status ct_build_textcnn_small(ct_graph *g, const ct_model_spec *spec, ct_val 
     const ct_desc *d = ct_graph_desc(g, x);
     const int64_t hwc[3] = { d->dim[1], d->dim[2], d->dim[3] };
     CT_TRY(ct_layer_flatten(g, "flatten", x, &x));
-    if (training) CT_TRY(ct_layer_dropout(g, "drop", x, spec->dropout, spec->seed, 0, &x));
+    if (training) CT_TRY(ct_layer_dropout(g, "drop", x, spec, 0, &x));
     return ct_layer_linear(g, "fc", x, spec->positions * spec->classes, hwc, logits);
 }

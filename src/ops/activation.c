@@ -5,9 +5,9 @@
 
 static const ct_attr_field act_fields[] = { CT_FIELD_INT(act, kind), CT_FIELD_REAL(act, alpha), CT_FIELD_END };
 static const ct_attr_field mask_fields[] = {
-    CT_FIELD_REAL(dropout, p), CT_FIELD_INT(dropout, seed), CT_FIELD_INT(dropout, stream), CT_FIELD_INT(dropout, ndim),
-    CT_FIELD_INT(dropout, d0), CT_FIELD_INT(dropout, d1), CT_FIELD_INT(dropout, d2), CT_FIELD_INT(dropout, d3),
-    CT_FIELD_INT(dropout, d4), CT_FIELD_END
+    CT_FIELD_REAL(dropout, p), CT_FIELD_INT(dropout, seed), CT_FIELD_INT(dropout, stream), CT_FIELD_INT(dropout, rank),
+    CT_FIELD_INT(dropout, ndim), CT_FIELD_INT(dropout, d0), CT_FIELD_INT(dropout, d1), CT_FIELD_INT(dropout, d2),
+    CT_FIELD_INT(dropout, d3), CT_FIELD_INT(dropout, d4), CT_FIELD_END
 };
 static const ct_attr_field apply_fields[] = { CT_FIELD_REAL(dropout, p), CT_FIELD_END };
 
@@ -51,6 +51,7 @@ static ct_status mask_shape(ct_call *c)
     const int64_t dims[CT_MAX_DIMS] = { a->d0, a->d1, a->d2, a->d3, a->d4 };
     CT_TRY(ct_rule_state(c, 0));
     CT_TRY(check_p(c));
+    CT_TRY(ct_rule_int(c, "rank", a->rank, 0, CT_DROPOUT_RANKS - 1));
     CT_TRY(ct_rule_int(c, "ndim", a->ndim, 1, CT_MAX_DIMS));
     ct_rule_out(c, 0, ct_desc_make(CT_U8, (int)a->ndim, dims));
     return CT_OK;

@@ -44,6 +44,7 @@ static ct_program_spec unit_spec(const ct_session *s, int64_t batch, int64_t wid
     spec.batch = batch;
     spec.accumulate = accumulate;
     spec.members = s->join.size;
+    spec.model.rank = s->join.rank;
     if (s->resident) spec.resident = ct_dataset_size(s->resident);
     if (spec.loss == CT_LOSS_CTC) {
         spec.model.width = width;

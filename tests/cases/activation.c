@@ -24,6 +24,8 @@ const ct_case_row ct_cases_activation[] = {
     { "dropout_mask{seed=1 stream=1 ndim=2 d0=1 d1=1}(f64[16])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
     { "dropout_mask{p=0.25 seed=12345678901 stream=65535 ndim=2 d0=130 d1=131}(f64[16])", CT_TYPES_ONCE, CT_D(UNIFORM),
       0 },
+    { "dropout_mask{p=0.5 seed=7 stream=3 rank=1 ndim=3 d0=3 d1=5 d2=9}(f64[16])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
+    { "dropout_mask{p=0.3 seed=5 rank=65535 ndim=2 d0=67 d1=129}(f64[16])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
     { "dropout_apply{p=0.5}(T[7,33], u8[7,33])", CT_TYPES_ALL, DATA, 0 },
     { "dropout_apply{p=0.3}(T[1], u8[1])", CT_TYPES_ALL, DATA, 0 },
     { "dropout_apply{p=0.1}(T[2,3,4,5,6], u8[2,3,4,5,6])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
