@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/philox.h"
+#include "ops/math/mask_math.h"
 #include "tests/ct_check.h"
 #include "train/golden.h"
 
@@ -273,31 +274,40 @@ START_TEST(ties_are_settled)
     size_t norm = 0; /* the first batch norm, with its ReLU merged in */
     while (a.p.graph->nodes[norm].op != CT_OP_BATCHNORM) norm++;
     ck_assert_int_eq(a.p.graph->nodes[norm].attrs.norm.act, 1);
-    ct_val v = a.p.graph->nodes[norm].out[0], w = b.p.graph->nodes[norm].out[0];
+    ct_val v = a.p.graph->nodes[norm].out[0], w = b.p.graph->nodes[norm].out[0], gate = a.p.graph->nodes[norm].out[3];
+    int64_t bytes = ct_desc_numel(ct_graph_desc(a.p.graph, gate)), cols = ct_graph_desc(a.p.graph, v)->dim[3];
+    uint8_t *mask = malloc((size_t)bytes), *after = malloc((size_t)bytes);
     int64_t n = ct_desc_numel(ct_graph_desc(a.p.graph, v)), off = -1, on = -1;
-    float *y = malloc((size_t)n * sizeof *y), *back = malloc((size_t)n * sizeof *back);
+    float *y = malloc((size_t)n * sizeof *y);
     double *z = malloc((size_t)n * sizeof *z), most = 0;
     ck_assert_int_eq(ct_plan_download(a.plan, v, y), CT_OK);
     ck_assert_int_eq(ct_plan_download(b.plan, w, z), CT_OK);
+    ck_assert_int_eq(ct_plan_download(a.plan, gate, mask), CT_OK);
     for (int64_t i = 0; i < n; i++) {
         if (z[i] > most) most = z[i];
         if (z[i] == 0 && y[i] == 0 && off < 0) off = i;
         if (z[i] > 0.1 && on < 0) on = i;
+        ck_assert_int_eq(ct_mask_at(mask + i / cols * ct_mask_bytes(cols), i % cols), y[i] > 0);
     }
     ck_assert(off >= 0 && on >= 0 && most > 0.1);
+    uint8_t *risen = mask + off / cols * ct_mask_bytes(cols) + off % cols / 8, *fallen = mask + on / cols * ct_mask_bytes(cols) + on % cols / 8;
+    memcpy(after, mask, (size_t)bytes);
     y[off] = (float)(most * 1e-6); /* rounding made it positive */
+    *risen |= (uint8_t)(1u << (off % cols % 8));
     y[on] = 0;                     /* an operator that is wrong */
+    *fallen &= (uint8_t)~(1u << (on % cols % 8));
+    after[fallen - mask] &= (uint8_t)~(1u << (on % cols % 8));
     ck_assert_int_eq(ct_plan_patch(a.plan, v, y), CT_OK);
+    ck_assert_int_eq(ct_plan_patch(a.plan, gate, mask), CT_OK);
     ties = (ct_golden_ties){ 0, 0 };
     ck_assert_int_eq(ct_golden_settle(a.plan, b.plan, false, &ties), CT_OK);
     ck_assert_int_eq(ties.settled, 1);
-    ck_assert_int_eq(ct_plan_download(a.plan, v, back), CT_OK);
-    ck_assert(back[off] == 0 && back[on] == 0);
-    y[off] = 0;
-    for (int64_t i = 0; i < n; i++) ck_assert(back[i] == y[i]);
+    ck_assert_int_eq(ct_plan_download(a.plan, gate, mask), CT_OK);
+    ck_assert_mem_eq(mask, after, (size_t)bytes);
     ck_assert_int_eq(ct_plan_run_nodes(a.plan, a.forward, a.p.graph->nnodes), CT_OK);
     free(y);
-    free(back);
+    free(mask);
+    free(after);
     free(z);
     half_close(&a);
     half_close(&b);

@@ -8,6 +8,7 @@
 #include "ops/math/exp_math.h"
 #include "ops/math/image_math.h"
 #include "ops/math/lstm_math.h"
+#include "ops/math/mask_math.h"
 #include "ops/math/optim_math.h"
 #include "ops/math/schedule_math.h"
 #include "tests/ct_check.h"
@@ -305,25 +306,62 @@ START_TEST(test_ema_decay)
 }
 END_TEST
 
+/* ---- bit masks ---- */
+
+/* Packed by bytes and written one by one it is the same mask, read back as it went in; NaN and what is stored as zero are not positive. */
+START_TEST(test_mask)
+{
+    const float y[19] = { 1, -1, 0, NAN, INFINITY, -INFINITY, 1e-40f, -0.0f, 2, 0x1p-25f, 0x1.8p-25f, 0, 3, -2, 1e-30f, 0, 5, 0, 7 };
+    const bool positive[19] = { 1, 0, 0, 0, 1, 0, 1, 0, 1, 1, 1, 0, 1, 0, 1, 0, 1, 0, 1 };
+    ck_assert_int_eq((int)ct_mask_bytes(1), 1);
+    ck_assert_int_eq((int)ct_mask_bytes(8), 1);
+    ck_assert_int_eq((int)ct_mask_bytes(19), 3);
+    uint8_t packed[3], put[3] = { 0xff, 0xff, 0xff };
+    for (int b = 0; b < 3; b++) packed[b] = ct_mask_pack(y + 8 * b, b < 2 ? 8 : 3, 0);
+    for (int c = 0; c < 19; c++) ct_mask_put(put, c, positive[c]);
+    ck_assert_mem_eq(packed, put, 3);
+    ck_assert_int_eq(packed[2] >> 3, 0);
+    for (int c = 0; c < 19; c++) {
+        ck_assert_int_eq(ct_mask_at(packed, c), positive[c]);
+        for (int k = 0; c % 8 + k < 8 && c + k < 19; k++) ck_assert_int_eq(ct_mask_from(packed, c) >> k & 1u, positive[c + k]);
+    }
+    ck_assert_int_eq(ct_mask_pack(y + 8, 8, 0x1p-25f), 1 << 0 | 1 << 2 | 1 << 4); /* what f16 keeps of these */
+}
+END_TEST
+
 /* ---- dropout ---- */
 
 START_TEST(test_dropout_share_and_independence)
 {
     const int n = 40000;
-    int kept = 0, same_step = 0, same_stream = 0;
+    int kept = 0, same_step = 0, same_stream = 0, same_rank = 0;
     for (int i = 0; i < n; i++) {
-        int a = ct_dropout_keep(1, 2, 3, (uint64_t)i, 0.3);
+        int a = ct_dropout_keep(1, 2, 0, 3, (uint64_t)i, 0.3);
         kept += a;
-        same_step += a == ct_dropout_keep(1, 2, 4, (uint64_t)i, 0.3);
-        same_stream += a == ct_dropout_keep(1, 3, 3, (uint64_t)i, 0.3);
-        ct_philox w = ct_dropout_words(1, 2, 3, (uint64_t)i / 4);
+        same_step += a == ct_dropout_keep(1, 2, 0, 4, (uint64_t)i, 0.3);
+        same_stream += a == ct_dropout_keep(1, 3, 0, 3, (uint64_t)i, 0.3);
+        same_rank += a == ct_dropout_keep(1, 2, 1, 3, (uint64_t)i, 0.3);
+        ct_philox w = ct_dropout_words(1, 2, 0, 3, (uint64_t)i / 4);
         ck_assert_int_eq(a, !((double)ct_u01(w.v[i % 4]) < 0.3));
     }
     /* Standard deviations: sqrt(n*0.21) = 92; agreement of independent draws 0.58 +- sqrt(n*0.58*0.42) = 99. */
     ck_assert_int_lt(abs(kept - (int)(0.7 * n)), 5 * 92);
     ck_assert_int_lt(abs(same_step - (int)(0.58 * n)), 5 * 99);
     ck_assert_int_lt(abs(same_stream - (int)(0.58 * n)), 5 * 99);
-    for (uint64_t i = 0; i < 1000; i++) ck_assert_int_eq(ct_dropout_keep(9, 0, 0, i, 0), 1);
+    ck_assert_int_lt(abs(same_rank - (int)(0.58 * n)), 5 * 99);
+    for (uint64_t i = 0; i < 1000; i++) ck_assert_int_eq(ct_dropout_keep(9, 0, 0, 0, i, 0), 1);
+}
+END_TEST
+
+/* The counters are part of what a run can be repeated from: one alone, and the first of a group, draw blocks 0, 1, ... */
+START_TEST(test_dropout_counters)
+{
+    const uint64_t hi = (uint64_t)CT_RNG_DROPOUT << 56 | (uint64_t)2 << 40 | 3;
+    for (uint64_t rank = 0; rank < CT_DROPOUT_RANKS; rank += 4681) /* 0 and 65534 among them */
+        for (uint64_t block = 0; block < 3; block++) {
+            ct_philox got = ct_dropout_words(1, 2, rank, 3, block), want = ct_philox4x32(1, hi, rank << 48 | block);
+            ck_assert_mem_eq(&got, &want, sizeof got);
+        }
 }
 END_TEST
 
@@ -595,7 +633,9 @@ int main(void)
     tcase_add_test(t, test_sgd_plain);
     tcase_add_test(t, test_f32_follows_f64);
     tcase_add_test(t, test_ema_decay);
+    tcase_add_test(t, test_mask);
     tcase_add_test(t, test_dropout_share_and_independence);
+    tcase_add_test(t, test_dropout_counters);
     tcase_add_test(t, test_exp_sigmoid_tanh);
     tcase_add_test(t, test_lstm_unit);
     tcase_add_test(t, test_image_identity_is_exact);

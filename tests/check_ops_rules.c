@@ -30,10 +30,10 @@ static const char *const calls[] = {
     "bias_grad(bf16[4,5,7]) -> (bf16[7])",
     "batchnorm{eps=1e-05 momentum=0.1 act=1 update_stats=1}"
     "(f16[2,3,3,4], f32[4], f32[4], f32[4], f32[4], f16[2,3,3,4]) -> "
-    "(f16[2,3,3,4], f32[4], f32[4])",
+    "(f16[2,3,3,4], f32[4], f32[4], u8[2,3,3,1])",
     "batchnorm{eps=1e-05 momentum=0.1}(f64[6,4], f64[4], f64[4], f64[4], f64[4]) -> (f64[6,4], f64[4], f64[4])",
     "batchnorm_infer{eps=0.001 act=1}(f32[2,3,3,4], f32[4], f32[4], f32[4], f32[4], -) -> (f32[2,3,3,4])",
-    "batchnorm_bwd{act=1 has_add=1}(bf16[2,3,3,4], bf16[2,3,3,4], f32[4], f32[4], f32[4], bf16[2,3,3,4]) -> "
+    "batchnorm_bwd{act=1 has_add=1}(bf16[2,3,3,4], bf16[2,3,3,4], f32[4], f32[4], f32[4], u8[2,3,3,1]) -> "
     "(bf16[2,3,3,4], f32[4], f32[4], bf16[2,3,3,4])",
     "batchnorm_bwd(f32[6,4], f32[6,4], f32[4], f32[4], f32[4]) -> (f32[6,4], f32[4], f32[4])",
     "activation{kind=1 alpha=0.01}(f32[3,4]) -> (f32[3,4])",
@@ -240,13 +240,17 @@ static const struct { const char *call, *message; } refused[] = {
     { "batchnorm(bf16[2,4], bf16[4], f32[4], f32[4], f32[4])", "gamma is bf16[4], but must be f32[4]" },
     { "batchnorm(f32[2,4], f32[4], f32[4], f32[4], f32[4], f32[2,5])", "add is f32[2,5] and x is f32[2,4]" },
     { "batchnorm{act=2}(f32[2,4], f32[4], f32[4], f32[4], f32[4])", "attribute act is 2" },
-    { "batchnorm_bwd{act=1}(f32[6,4], f32[6,4], f32[4], f32[4], f32[4])", "y must be given if and only if" },
+    { "batchnorm_bwd{act=1}(f32[6,4], f32[6,4], f32[4], f32[4], f32[4])", "mask must be given if and only if" },
+    { "batchnorm_bwd{act=1}(f32[6,9], f32[6,9], f32[9], f32[9], f32[9], u8[6,1])", "mask is u8[6,1], but must be u8[6,2]" },
+    { "batchnorm{act=1}(f32[2,4], f32[4], f32[4], f32[4], f32[4]) -> (f32[2,4], f32[4], f32[4])", "act=1 gives 4 outputs" },
     { "batchnorm_bwd{has_add=1}(f32[6,4], f32[6,4], f32[4], f32[4], f32[4]) -> (f32[6,4], f32[4], f32[4])",
       "has_add=1 gives 4 outputs" },
     { "activation{kind=1}(f32[3])", "slope of leaky_relu" },
     { "activation{kind=17}(f32[3])", "attribute kind is 17" },
     { "dropout_apply{p=1}(f32[3], u8[3])", "attribute p is 1" },
     { "dropout_mask{p=0.5 ndim=6}(f64[16])", "attribute ndim is 6" },
+    { "dropout_mask{p=0.5 rank=-1 ndim=1 d0=4}(f64[16])", "attribute rank is -1" },
+    { "dropout_mask{p=0.5 rank=65536 ndim=1 d0=4}(f64[16])", "attribute rank is 65536" },
     { "dropout_mask{p=0.5 ndim=1 d0=4}(f32[16])", "state is f32[16], but must be f64[16]" },
     { "dropout_mask{p=0.5 ndim=1}(f64[16])", "output 0 is u8[0]" },
     { "reshape{ndim=1 d0=5}(f32[2,3])", "f32[2,3] has not as many elements as f32[5]" },

@@ -86,8 +86,8 @@ START_TEST(test_batchnorm_against_torch)
     assert_near(project(&f.in[3]), bn_values[1], "run_mean");
     assert_near(project(&f.in[4]), bn_values[2], "run_var");
     ct_call b =
-        make("batchnorm_bwd{act=1 has_add=1}(f64[4,3,2,5], f64[4,3,2,5], f64[5], f64[5], f64[5], f64[4,3,2,5])");
-    const ct_tensor *from[5] = { &f.in[0], &f.in[1], &f.out[1], &f.out[2], &f.out[0] };
+        make("batchnorm_bwd{act=1 has_add=1}(f64[4,3,2,5], f64[4,3,2,5], f64[5], f64[5], f64[5], u8[4,3,2,1])");
+    const ct_tensor *from[5] = { &f.in[0], &f.in[1], &f.out[1], &f.out[2], &f.out[3] };
     for (int k = 0; k < 5; k++) memcpy(b.in[k + 1].data, from[k]->data, ct_desc_bytes(&from[k]->desc));
     run(&b);
     static const char *const names[4] = { "dx", "dgamma", "dbeta", "dadd" };
@@ -416,11 +416,11 @@ END_TEST
 /* A mask is the keep decision of every element at the state's step. */
 START_TEST(test_dropout_mask)
 {
-    ct_call c = make("dropout_mask{p=0.4 seed=3 stream=2 ndim=2 d0=5 d1=9}(f64[16])");
+    ct_call c = make("dropout_mask{p=0.4 seed=3 stream=2 rank=6 ndim=2 d0=5 d1=9}(f64[16])");
     ((double *)c.in[0].data)[CT_STATE_DRAWS] = 17;
     run(&c);
     for (int i = 0; i < 45; i++)
-        ck_assert_int_eq(((uint8_t *)c.out[0].data)[i], ct_dropout_keep(3, 2, 17, (uint64_t)i, 0.4));
+        ck_assert_int_eq(((uint8_t *)c.out[0].data)[i], ct_dropout_keep(3, 2, 6, 17, (uint64_t)i, 0.4));
     ct_host_free(&c);
 }
 END_TEST

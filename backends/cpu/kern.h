@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "ops/math/lstm_math.h"
+#include "ops/math/mask_math.h"
 #include "base/status.h"
 #include "ops/math/optim_math.h"
 
@@ -79,7 +80,10 @@ typedef struct ct_wino_gemm {
 /* A block of rows of a [rows, cols] matrix seen by the batch-norm kernels; rows are `ld` floats apart. */
 typedef struct ct_bn_block {
     int64_t rows, cols, ld;
-    const float *x, *add, *dy, *y; /* add, y may be NULL; y: the ReLU's output, rows where y <= 0 give no gradient */
+    const float *x, *add, *dy; /* add may be NULL */
+    uint8_t *mask;             /* where the ReLU's output is above `floor` (mask_math.h), or NULL: bn_apply writes it, bn_bwd_* read it */
+    int64_t mask_ld;           /* bytes from a row of it to the next */
+    float floor;               /* outputs up to here are stored as zero */
     const float *mean, *scale, *shift, *bias; /* [cols] per-channel numbers; meaning stands beside each kernel */
     float *out, *out2;                        /* out2 may be NULL */
     bool relu;
@@ -142,9 +146,9 @@ typedef struct ct_kern {
 
     /* s[c] += sum of x - shift, q[c] += sum of (x - shift)^2 */
     void (*bn_stats)(const ct_bn_block *b, double *s, double *q);
-    /* out = (x - mean)*scale + bias [+ add], with relu: max(0, .) */
+    /* out = (x - mean)*scale + bias [+ add], with relu: max(0, .), and its mask */
     void (*bn_apply)(const ct_bn_block *b);
-    /* g = y given and y <= 0 ? 0 : dy; s[c] += sum of g, q[c] += sum of g*(x - mean) */
+    /* g = dy, but 0 where a mask is given and not set; s[c] += sum of g, q[c] += sum of g*(x - mean) */
     void (*bn_bwd_sums)(const ct_bn_block *b, double *s, double *q);
     /* out = scale*g + shift*(x - mean) + bias; out2 = g */
     void (*bn_bwd_apply)(const ct_bn_block *b);

@@ -25,6 +25,8 @@
 #define KERN_WINO_WMR 8
 #define KERN_F16C 1
 #define KERN_WIDEN(p) _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p)))
+#define KERN_BITS(v) _mm512_movepi32_mask((__m512i)(v))
+#define KERN_LANES(bits) _mm512_movm_epi32((__mmask16)(bits))
 #define KERN_TABLE ct_kern_avx512
 #define KERN_NAME "avx512"
 #include "backends/cpu/kern_conv.h"

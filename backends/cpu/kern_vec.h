@@ -292,46 +292,105 @@ KERN_INLINE void stream_end(const bool stream)
 #endif
 }
 
-KERN_INLINE void bn_apply_all(const ct_bn_block *b, const bool add, const bool relu, const bool stream)
+/* Bit i: lane i of a comparison's result is set; and back. */
+KERN_INLINE unsigned vbits(vi lanes)
+{
+#ifdef KERN_BITS
+    return (unsigned)KERN_BITS(lanes);
+#else
+    unsigned bits = 0;
+    for (int i = 0; i < KERN_VL; i++) bits |= ((unsigned)lanes[i] & 1u) << i;
+    return bits;
+#endif
+}
+
+KERN_INLINE vi vlanes(unsigned bits)
+{
+#ifdef KERN_LANES
+    return (vi)KERN_LANES(bits);
+#else
+    vi lane;
+    for (int i = 0; i < KERN_VL; i++) lane[i] = 1 << i;
+    return (lane & (int32_t)bits) != 0;
+#endif
+}
+
+/* The bits of the KERN_VL columns from c on in a row of a mask, and their writing, in order; c is a multiple of KERN_VL. */
+KERN_INLINE unsigned mask_bits(const uint8_t *row, int64_t c)
+{
+#if KERN_VL == 16
+    return row[c / 8] | (unsigned)row[c / 8 + 1] << 8;
+#else
+    return ct_mask_from(row, c);
+#endif
+}
+
+KERN_INLINE void mask_write(uint8_t *row, int64_t c, unsigned bits)
+{
+#if KERN_VL == 16
+    row[c / 8] = (uint8_t)bits;
+    row[c / 8 + 1] = (uint8_t)(bits >> 8);
+#else
+    row[c / 8] = (uint8_t)((c % 8 == 0 ? 0 : row[c / 8]) | bits << (c % 8));
+#endif
+}
+
+KERN_INLINE void bn_apply_all(const ct_bn_block *b, const bool add, const bool relu, const bool masked, const bool stream)
 {
     for (int64_t r = 0; r < b->rows; r++) {
         const float *x = b->x + r * b->ld, *z = add ? b->add + r * b->ld : NULL;
         float *y = b->out + r * b->ld;
+        uint8_t *mask = masked ? b->mask + r * b->mask_ld : NULL;
         int64_t c = 0;
         for (; c + KERN_VL <= b->cols; c += KERN_VL) {
             vf v = (vload(x + c) - vload(b->mean + c)) * vload(b->scale + c) + vload(b->bias + c);
             if (add) v += vload(z + c);
+            if (masked) mask_write(mask, c, vbits(v > vsplat(b->floor)));
             if (relu) v = (vf)((vi)v & ~(v < vsplat(0))); /* NaN stays */
             vstore_past(y + c, v, stream);
         }
         for (; c < b->cols; c++) {
             float v = (x[c] - b->mean[c]) * b->scale[c] + b->bias[c];
             if (add) v += z[c];
+            if (masked) ct_mask_put(mask, c, v > b->floor);
             y[c] = relu && v < 0 ? 0 : v;
         }
     }
     stream_end(stream);
 }
 
-static void bn_apply(const ct_bn_block *b)
+KERN_INLINE void bn_apply_stored(const ct_bn_block *b, const bool add, const bool stream)
 {
-    switch ((b->add ? 4 : 0) + (b->relu ? 2 : 0) + (b->stream ? 1 : 0)) {
-    case 0: bn_apply_all(b, false, false, false); break;
-    case 1: bn_apply_all(b, false, false, true); break;
-    case 2: bn_apply_all(b, false, true, false); break;
-    case 3: bn_apply_all(b, false, true, true); break;
-    case 4: bn_apply_all(b, true, false, false); break;
-    case 5: bn_apply_all(b, true, false, true); break;
-    case 6: bn_apply_all(b, true, true, false); break;
-    default: bn_apply_all(b, true, true, true); break;
-    }
+    if (!b->relu)
+        bn_apply_all(b, add, false, false, stream);
+    else if (b->mask)
+        bn_apply_all(b, add, true, true, stream);
+    else
+        bn_apply_all(b, add, true, false, stream);
 }
 
-/* Lanes of dy where y > 0; all of dy without a ReLU. */
-KERN_INLINE vf bn_gated(const ct_bn_block *b, int64_t at, const bool relu)
+static void bn_apply(const ct_bn_block *b)
 {
-    vf g = vload(b->dy + at);
-    return relu ? (vf)((vi)g & (vload(b->y + at) > vsplat(0))) : g;
+    if (b->add && b->stream)
+        bn_apply_stored(b, true, true);
+    else if (b->add)
+        bn_apply_stored(b, true, false);
+    else if (b->stream)
+        bn_apply_stored(b, false, true);
+    else
+        bn_apply_stored(b, false, false);
+}
+
+/* dy of KERN_VL columns of row r where the ReLU let them through; all of dy without one. */
+KERN_INLINE vf bn_gated(const ct_bn_block *b, int64_t r, int64_t c, const bool relu)
+{
+    vf g = vload(b->dy + r * b->ld + c);
+    return relu ? (vf)((vi)g & vlanes(mask_bits(b->mask + r * b->mask_ld, c))) : g;
+}
+
+KERN_INLINE float bn_gated_one(const ct_bn_block *b, int64_t r, int64_t c, const bool relu)
+{
+    return relu && !ct_mask_at(b->mask + r * b->mask_ld, c) ? 0 : b->dy[r * b->ld + c];
 }
 
 KERN_INLINE void bn_bwd_sums_tile(const ct_bn_block *b, int64_t r0, int64_t r1, int64_t c, double *s, double *q,
@@ -350,8 +409,7 @@ KERN_INLINE void bn_bwd_sums_tile(const ct_bn_block *b, int64_t r0, int64_t r1, 
         for (int v = 0; v < nv; v++) {
             KERN_FETCH(b->x + at + ahead + v * KERN_VL);
             KERN_FETCH(b->dy + at + ahead + v * KERN_VL);
-            if (relu) KERN_FETCH(b->y + at + ahead + v * KERN_VL);
-            vf g = bn_gated(b, at + v * KERN_VL, relu);
+            vf g = bn_gated(b, r, c + v * KERN_VL, relu);
             vs[v] += g;
             vq[v] += g * (vload(b->x + at + v * KERN_VL) - mean[v]);
         }
@@ -378,7 +436,7 @@ KERN_INLINE void bn_bwd_sums_rows(const ct_bn_block *b, double *s, double *q, co
         for (; c < cols; c++) {
             float vs = 0, vq = 0;
             for (int64_t r = r0; r < r1; r++) {
-                float g = relu && !(b->y[r * ld + c] > 0) ? 0 : b->dy[r * ld + c];
+                float g = bn_gated_one(b, r, c, relu);
                 vs += g;
                 vq += g * (b->x[r * ld + c] - b->mean[c]);
             }
@@ -390,7 +448,7 @@ KERN_INLINE void bn_bwd_sums_rows(const ct_bn_block *b, double *s, double *q, co
 
 static void bn_bwd_sums(const ct_bn_block *b, double *s, double *q)
 {
-    if (b->y)
+    if (b->mask)
         bn_bwd_sums_rows(b, s, q, true);
     else
         bn_bwd_sums_rows(b, s, q, false);
@@ -403,13 +461,13 @@ KERN_INLINE void bn_bwd_apply_all(const ct_bn_block *b, const bool relu, const b
         const int64_t at = r * b->ld;
         int64_t c = 0;
         for (; c + KERN_VL <= b->cols; c += KERN_VL) {
-            const vf g = bn_gated(b, at + c, relu), d = vload(b->x + at + c) - vload(b->mean + c);
+            const vf g = bn_gated(b, r, c, relu), d = vload(b->x + at + c) - vload(b->mean + c);
             const vf dx = vload(b->scale + c) * g + (vload(b->shift + c) * d + vload(b->bias + c));
             if (two) vstore_past(b->out2 + at + c, g, stream2);
             vstore_past(b->out + at + c, dx, stream);
         }
         for (; c < b->cols; c++) {
-            float g = relu && !(b->y[at + c] > 0) ? 0 : b->dy[at + c];
+            float g = bn_gated_one(b, r, c, relu);
             float d = b->x[at + c] - b->mean[c];
             if (two) b->out2[at + c] = g;
             b->out[at + c] = b->scale[c] * g + (b->shift[c] * d + b->bias[c]);
@@ -421,15 +479,15 @@ KERN_INLINE void bn_bwd_apply_all(const ct_bn_block *b, const bool relu, const b
 static void bn_bwd_apply(const ct_bn_block *b)
 {
     const bool s = b->stream, s2 = b->stream2;
-    if (b->y && b->out2 && s2)
+    if (b->mask && b->out2 && s2)
         bn_bwd_apply_all(b, true, true, false, true); /* dx over dy is the rule there */
-    else if (b->y && b->out2)
+    else if (b->mask && b->out2)
         bn_bwd_apply_all(b, true, true, false, false);
     else if (b->out2)
         bn_bwd_apply_all(b, false, true, false, false);
-    else if (b->y && s)
+    else if (b->mask && s)
         bn_bwd_apply_all(b, true, false, true, false);
-    else if (b->y)
+    else if (b->mask)
         bn_bwd_apply_all(b, true, false, false, false);
     else if (s)
         bn_bwd_apply_all(b, false, false, true, false);

@@ -9,13 +9,16 @@
 #include <math.h>
 #include <string.h>
 
+#include "ops/math/mask_math.h"
+
 #define TILE_ROWS 64
 #define STREAM_BYTES (16 << 20) /* a tensor of this size is not in the cache when it is read next */
 #define TILE_COLS 128 /* three or four such tiles of f32 lie on a thread's stack: 32 KiB each */
 
 typedef struct norm {
     const ct_kern *kern;
-    ct_tensor x, add, dy, y, out, out2; /* absent ones have ndim -1 */
+    ct_tensor x, add, dy, out, out2; /* absent ones have ndim -1 */
+    uint8_t *mask;                   /* of y, written forward and read backward; NULL where there is none */
     int64_t rows, cols;
     ct_pieces pieces;
     bool relu, whole;                            /* whole: all tensors f32, so that kernels take full rows */
@@ -61,6 +64,12 @@ static bool past_cache(const norm *g, const ct_tensor *t)
     return (uintptr_t)p % 64 == 0 && g->cols % 16 == 0;
 }
 
+/* The largest f32 that becomes zero in a type: half its smallest number. */
+static float floor_of(ct_dtype t)
+{
+    return t == CT_F16 ? 0x1p-25f : t == CT_BF16 ? 0x1p-134f : 0;
+}
+
 /* One pass over rows r0..r1-1; `at` is the piece's place in the partial sums. */
 static void walk(const norm *g, enum pass pass, int64_t r0, int64_t r1, int64_t at)
 {
@@ -75,23 +84,24 @@ static void walk(const norm *g, enum pass pass, int64_t r0, int64_t r1, int64_t 
             b.scale = g->scale + c;
             b.shift = (pass == STATS ? g->origin + at : g->shift) + c;
             b.bias = g->bias + c;
+            b.mask_ld = ct_mask_bytes(g->cols);
+            b.mask = g->mask ? g->mask + r * b.mask_ld + c / 8 : NULL;
             switch (pass) {
             case STATS: g->kern->bn_stats(&b, g->part_s + at + c, g->part_q + at + c); break;
             case APPLY:
                 b.add = rows_at(g, &g->add, r, rows, c, cols, buf[1]);
                 b.out = out_at(g, &g->out, r, buf[2]);
                 b.stream = past_cache(g, &g->out);
+                b.floor = floor_of(g->out.desc.dtype);
                 g->kern->bn_apply(&b);
                 out_end(g, &g->out, r, rows, c, cols, b.out);
                 break;
             case BWD_SUMS:
                 b.dy = rows_at(g, &g->dy, r, rows, c, cols, buf[1]);
-                b.y = rows_at(g, &g->y, r, rows, c, cols, buf[2]);
                 g->kern->bn_bwd_sums(&b, g->part_s + at + c, g->part_q + at + c);
                 break;
             case BWD_APPLY:
                 b.dy = rows_at(g, &g->dy, r, rows, c, cols, buf[1]);
-                b.y = rows_at(g, &g->y, r, rows, c, cols, buf[2]);
                 b.out = out_at(g, &g->out, r,
                                buf[0]); /* the kernel reads an element's inputs before it writes its outputs */
                 b.out2 = out_at(g, &g->out2, r, buf[1]);
@@ -189,7 +199,7 @@ static size_t lay_out(norm *g, bool sums, bool origins, void *base)
 static norm make(const ct_device *dev, const ct_tensor *x)
 {
     norm g = { .kern = dev->kern, .x = *x };
-    g.add.desc = g.dy.desc = g.y.desc = g.out.desc = g.out2.desc = ct_absent_desc();
+    g.add.desc = g.dy.desc = g.out.desc = g.out2.desc = ct_absent_desc();
     g.cols = x->desc.ndim > 0 ? x->desc.dim[x->desc.ndim - 1] : 1;
     g.rows = 1;
     for (int i = 0; i + 1 < x->desc.ndim; i++) g.rows *= x->desc.dim[i];
@@ -203,6 +213,7 @@ static norm make_forward(const ct_device *dev, const ct_call *c)
     if (c->nin > 5) g.add = c->in[5];
     g.out = c->out[0];
     g.relu = c->attrs.norm.act != 0;
+    if (c->nout > 3 && ct_present(&c->out[3])) g.mask = c->out[3].data;
     g.whole = g.x.desc.dtype == CT_F32 && g.out.desc.dtype == CT_F32 && (!given(&g.add) || g.add.desc.dtype == CT_F32);
     return g;
 }
@@ -211,24 +222,25 @@ static norm make_backward(const ct_device *dev, const ct_call *c)
 {
     norm g = make(dev, &c->in[1]);
     g.dy = c->in[0];
-    if (c->nin > 5 && c->attrs.norm.act != 0) g.y = c->in[5];
+    if (c->attrs.norm.act != 0) g.mask = c->in[5].data;
     g.out = c->out[0];
     if (c->nout > 3) g.out2 = c->out[3];
     g.whole = g.x.desc.dtype == CT_F32 && g.dy.desc.dtype == CT_F32 && g.out.desc.dtype == CT_F32 &&
-              (!given(&g.y) || g.y.desc.dtype == CT_F32) && (!given(&g.out2) || g.out2.desc.dtype == CT_F32);
+              (!given(&g.out2) || g.out2.desc.dtype == CT_F32);
     return g;
 }
 
-/* The tensors with one element a pixel may have 16 bits; per-channel ones (first..last of in, and of out) are f32. */
+/* The tensors with one element a pixel may have 16 bits; per-channel ones (first..last of in, and of out) are f32. Masks are what the
+ * rules say. */
 static const char *refuse(const ct_call *c, int first, int last, int out_first, int out_last)
 {
     for (int i = 0; i < c->nin; i++) {
-        if (!ct_present(&c->in[i])) continue;
+        if (!ct_present(&c->in[i]) || c->in[i].desc.dtype == CT_U8) continue;
         const ct_dtype d = c->in[i].desc.dtype;
         if (i >= first && i <= last ? d != CT_F32 : !ct_cpu_type(d)) return CT_CPU_NO_TYPE;
     }
     for (int i = 0; i < c->nout; i++) {
-        if (!ct_present(&c->out[i])) continue;
+        if (!ct_present(&c->out[i]) || c->out[i].desc.dtype == CT_U8) continue;
         const ct_dtype d = c->out[i].desc.dtype;
         if (i >= out_first && i <= out_last ? d != CT_F32 : !ct_cpu_type(d)) return CT_CPU_NO_TYPE;
     }
@@ -327,7 +339,7 @@ ct_accept ct_cpu_batchnorm_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     const char *no = refuse(c, 2, 4, 1, 2);
     if (no) return ct_accept_no(no);
-    if (c->attrs.norm.act != 0 && (c->nin < 6 || !ct_present(&c->in[5]))) return ct_accept_no("cpu: act=relu needs y");
+    if (c->attrs.norm.act != 0 && (c->nin < 6 || !ct_present(&c->in[5]))) return ct_accept_no("cpu: act=relu needs the mask");
     norm g = make_backward(dev, c);
     return ct_accept_yes(lay_out(&g, true, false, NULL));
 }

@@ -68,6 +68,14 @@ __device__ __forceinline__ void ct_put(ct_h16 *p, float v)
 #endif
 }
 
+/* What is left of v when it is stored as T. */
+template <typename T> __device__ __forceinline__ float ct_stored(float v)
+{
+    T t;
+    ct_put(&t, v);
+    return ct_get(t);
+}
+
 /* V consecutive elements, moved as one access where V * sizeof(T) is a power of two up to 16 bytes. */
 template <typename T, int V> struct alignas(sizeof(T) * V) ct_pack { T e[V]; };
 

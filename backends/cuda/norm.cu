@@ -1,9 +1,12 @@
 /* Batch normalisation over the rows of x [M,C] (ref/norm.c has the formulas), fused with the addition and the ReLU behind it.
  *
+ * What the ReLU let through is a bit mask (mask_math.h): backward passes read an eighth of a byte where y would be two or four.
+ *
  * Forward: partial sums of x-K and (x-K)^2 with K = the first row, which keeps the difference of large numbers out of the variance;
  * one small kernel that finishes the statistics; one pass that applies them. Backward: partial sums of dy and dy*xhat, a finish, a
  * pass for dx and dadd. Partial sums lie in scratch as [parts][2][C]; how rows are cut into parts depends on the shape alone. */
 #include "backends/cuda/columns.cuh"
+#include "ops/math/mask_math.h"
 
 template <typename T, int V> __global__ void forward_sums(const T *x, int64_t rows, int64_t channels, float *part)
 {
@@ -43,8 +46,15 @@ __global__ void forward_finish(const T *x, const float *part, int64_t parts, int
     run_var[c] = rv;
 }
 
-/* y = gamma*(x-mean)*invstd + beta [+ add] [relu], from the mean and invstd that are stored, so that the backward pass can repeat it
- * bit for bit. INFER: `scale` holds the running variance instead of invstd. */
+/* y = gamma*(x-mean)*invstd + beta [+ add] [relu] of one element, from the mean and invstd that are stored, so that the backward pass
+ * can repeat it bit for bit. */
+__device__ static inline float normalised(float x, float gamma, float beta, float mean, float invstd, float add, bool relu)
+{
+    float r = gamma * ((x - mean) * invstd) + beta + add;
+    return relu && r < 0 ? 0 : r;
+}
+
+/* INFER: `scale` holds the running variance instead of invstd. */
 template <typename T, int V, bool INFER>
 __global__ void apply(const T *x, const float *gamma, const float *beta, const float *mean, const float *scale, const T *add,
                       T *y, int64_t vectors, int64_t channels, float eps, bool relu)
@@ -57,11 +67,46 @@ __global__ void apply(const T *x, const float *gamma, const float *beta, const f
 #pragma unroll
         for (int k = 0; k < V; k++) {
             float s = INFER ? 1 / sqrtf(scale[c + k] + eps) : scale[c + k];
-            float r = gamma[c + k] * ((v[k] - mean[c + k]) * s) + beta[c + k] + a[k];
-            v[k] = relu && r < 0 ? 0 : r;
+            v[k] = normalised(v[k], gamma[c + k], beta[c + k], mean[c + k], s, a[k], relu);
         }
         ct_put_n<T, V>(y + at, v);
     }
+}
+
+/* The same with a ReLU and its mask; a thread takes the elements of one byte of the mask, V at a time. */
+template <typename T, int V>
+__global__ void apply_masked(const T *x, const float *gamma, const float *beta, const float *mean, const float *invstd,
+                             const T *add, T *y, uint8_t *mask, int64_t bytes, int64_t channels)
+{
+    const int64_t row_bytes = ct_mask_bytes(channels);
+    for (CT_EACH(i, bytes)) {
+        int64_t c0 = i % row_bytes * 8, at = i / row_bytes * channels + c0;
+        float stored[8] = {};
+#pragma unroll
+        for (int j = 0; j < 8; j += V) {
+            if (V == 1 && c0 + j >= channels) break; /* wider ones come where all bytes are full */
+            float v[V], a[V] = {};
+            ct_get_n<T, V>(x + at + j, v);
+            if (add) ct_get_n<T, V>(add + at + j, a);
+#pragma unroll
+            for (int k = 0; k < V; k++) {
+                int64_t c = c0 + j + k;
+                v[k] = normalised(v[k], gamma[c], beta[c], mean[c], invstd[c], a[k], true);
+                stored[j + k] = ct_stored<T>(v[k]);
+            }
+            ct_put_n<T, V>(y + at + j, v);
+        }
+        mask[i] = ct_mask_pack(stored, 8, 0);
+    }
+}
+
+template <typename T, int V> static void launch_masked(ct_stream *s, const ct_call *c, const float *mean, const float *invstd)
+{
+    int64_t bytes = ct_cuda_numel(&c->out[3].desc);
+    auto k = &apply_masked<T, V>;
+    CT_LAUNCH(k, CT_GRID1(ct_blocks(bytes)), CT_THREADS, s, (const T *)c->in[0].data, (const float *)c->in[1].data,
+              (const float *)c->in[2].data, mean, invstd, ct_cuda_has(c, 5) ? (const T *)c->in[5].data : (const T *)NULL,
+              (T *)c->out[0].data, (uint8_t *)c->out[3].data, bytes, ct_cuda_cols(&c->in[0].desc));
 }
 
 template <typename T, int V, bool INFER>
@@ -98,7 +143,9 @@ template <typename T, int V> static void forward(ct_stream *s, const ct_call *c,
     auto finish = &forward_finish<T>;
     CT_LAUNCH(finish, CT_GRID1((channels + CT_LANES - 1) / CT_LANES), CT_THREADS, s, x, (const float *)part, parts, rows, channels,
               c->attrs.norm, (float *)c->in[3].data, (float *)c->in[4].data, mean, invstd);
-    launch_apply<T, V, false>(s, c, mean, invstd);
+    if (c->nout < 4 || !ct_present(&c->out[3])) launch_apply<T, V, false>(s, c, mean, invstd);
+    else if (channels % 8 == 0) launch_masked<T, V>(s, c, mean, invstd);
+    else launch_masked<T, 1>(s, c, mean, invstd); /* a row's last byte is not full */
 }
 
 extern "C" ct_status ct_cuda_batchnorm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
@@ -134,20 +181,20 @@ extern "C" ct_status ct_cuda_batchnorm_infer_run(ct_device *dev, ct_stream *s, c
 
 /* ---- backward ---- */
 
-/* V values of dy, zero where the ReLU was closed. */
-template <typename T, int V> __device__ static inline void masked(const T *dy, const T *y, int64_t at, float g[V])
+/* V values of dy from column c of row m on, zero where the ReLU was closed. They lie within one byte of the mask. */
+template <typename T, int V>
+__device__ static inline void masked(const T *dy, const uint8_t *mask, int64_t m, int64_t c, int64_t channels, float g[V])
 {
-    ct_get_n<T, V>(dy + at, g);
-    if (!y) return;
-    float o[V];
-    ct_get_n<T, V>(y + at, o);
+    ct_get_n<T, V>(dy + m * channels + c, g);
+    if (!mask) return;
+    unsigned bits = ct_mask_from(mask + m * ct_mask_bytes(channels), c);
 #pragma unroll
     for (int k = 0; k < V; k++)
-        if (!(o[k] > 0)) g[k] = 0;
+        if (!(bits >> k & 1u)) g[k] = 0;
 }
 
 template <typename T, int V>
-__global__ void backward_sums(const T *dy, const T *x, const T *y, const float *mean, const float *invstd, int64_t rows,
+__global__ void backward_sums(const T *dy, const T *x, const uint8_t *mask, const float *mean, const float *invstd, int64_t rows,
                               int64_t channels, float *part)
 {
     int64_t c0 = ct_column<V>();
@@ -159,9 +206,8 @@ __global__ void backward_sums(const T *dy, const T *x, const T *y, const float *
             is[k] = invstd[c0 + k];
         }
         for (CT_EACH_ROW(m, rows)) {
-            int64_t at = m * channels + c0;
-            masked<T, V>(dy, y, at, g);
-            ct_get_n<T, V>(x + at, v);
+            masked<T, V>(dy, mask, m, c0, channels, g);
+            ct_get_n<T, V>(x + m * channels + c0, v);
 #pragma unroll
             for (int k = 0; k < V; k++) {
                 sum[0][k] += g[k];
@@ -183,14 +229,14 @@ __global__ void backward_finish(const float *part, int64_t parts, int64_t channe
 
 /* dx = gamma*invstd*(dy - dbeta/M - xhat*dgamma/M); dadd = masked dy. dx may lie on dy. */
 template <typename T, int V>
-__global__ void backward_apply(const T *dy, const T *x, const T *y, const float *gamma, const float *mean, const float *invstd,
+__global__ void backward_apply(const T *dy, const T *x, const uint8_t *mask, const float *gamma, const float *mean, const float *invstd,
                                const float *dgamma, const float *dbeta, T *dx, T *dadd, int64_t vectors, int64_t channels,
                                float inv_rows)
 {
     for (CT_EACH(i, vectors)) {
         int64_t at = i * V, c = at % channels;
         float g[V], v[V];
-        masked<T, V>(dy, y, at, g);
+        masked<T, V>(dy, mask, at / channels, c, channels, g);
         ct_get_n<T, V>(x + at, v);
 #pragma unroll
         for (int k = 0; k < V; k++) {
@@ -207,17 +253,17 @@ template <typename T, int V> static void backward(ct_stream *s, const ct_call *c
     int64_t channels = ct_cuda_cols(&c->in[0].desc), rows = ct_cuda_rows(&c->in[0].desc), vectors = rows * channels / V;
     int64_t groups = ct_column_groups(channels, V), parts = ct_row_parts(rows, groups);
     const T *dy = (const T *)c->in[0].data, *x = (const T *)c->in[1].data;
-    const T *y = c->attrs.norm.act ? (const T *)c->in[5].data : (const T *)NULL;
+    const uint8_t *mask = c->attrs.norm.act ? (const uint8_t *)c->in[5].data : (const uint8_t *)NULL;
     const float *gamma = (const float *)c->in[2].data, *mean = (const float *)c->in[3].data,
                 *invstd = (const float *)c->in[4].data;
     float *dgamma = (float *)c->out[1].data, *dbeta = (float *)c->out[2].data;
     T *dadd = c->nout > 3 && ct_present(&c->out[3]) ? (T *)c->out[3].data : (T *)NULL;
     auto sums = &backward_sums<T, V>;
-    CT_LAUNCH(sums, CT_GRID2(groups, parts), CT_THREADS, s, dy, x, y, mean, invstd, rows, channels, part);
+    CT_LAUNCH(sums, CT_GRID2(groups, parts), CT_THREADS, s, dy, x, mask, mean, invstd, rows, channels, part);
     CT_LAUNCH(&backward_finish, CT_GRID1((channels + CT_LANES - 1) / CT_LANES), CT_THREADS, s, (const float *)part, parts, channels,
               dgamma, dbeta);
     auto apply = &backward_apply<T, V>;
-    CT_LAUNCH(apply, CT_GRID1(ct_blocks(vectors)), CT_THREADS, s, dy, x, y, gamma, mean, invstd, (const float *)dgamma,
+    CT_LAUNCH(apply, CT_GRID1(ct_blocks(vectors)), CT_THREADS, s, dy, x, mask, gamma, mean, invstd, (const float *)dgamma,
               (const float *)dbeta, (T *)c->out[0].data, dadd, vectors, channels, 1.0f / (float)rows);
 }
 

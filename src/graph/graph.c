@@ -345,6 +345,29 @@ ct_status ct_graph_push(ct_graph *g, const ct_node *node)
     return CT_OK;
 }
 
+ct_status ct_graph_more_outputs(ct_graph *g, size_t node)
+{
+    ct_call c;
+    ct_graph_call(g, node, &c);
+    c.nout = CT_MAX_OUT < ct_op_get(c.op)->out_max ? CT_MAX_OUT : ct_op_get(c.op)->out_max;
+    CT_TRY(ct_call_infer(&c));
+    const int had = g->nodes[node].nout;
+    CT_TRY(reserve_values(g, CT_MAX_OUT));
+    for (int i = 0; i < c.nout; i++) {
+        ct_node *n = &g->nodes[node];
+        if (i < had) {
+            if (n->out[i] == CT_NOVAL || ct_desc_equal(&c.out[i].desc, &g->values[n->out[i]].desc)) continue;
+            return ct_fail(CT_EINTERNAL, "graph: node '%s': output %d changes with its attributes", n->name, i);
+        }
+        char *name = unique_name(g, n->name, i);
+        if (!name) return CT_ENOMEM;
+        n->out[i] = append_value(g, name, &c.out[i].desc, CT_ARENA_ACT);
+        g->values[n->out[i]].producer = (int)node;
+        n->nout = i + 1;
+    }
+    return CT_OK;
+}
+
 ct_status ct_graph_drop(ct_graph *g, const bool *drop)
 {
     int *renumbered = ct_calloc(g->nnodes + 1, sizeof *renumbered, "node numbers");

@@ -8,6 +8,10 @@
  * failure the name stays the caller's. */
 ct_status ct_graph_push(ct_graph *g, const ct_node *node);
 
+/* Gives node i the outputs that its attributes ask for since they were changed, behind those it has. CT_EINTERNAL when the others do
+ * not stay as they are. */
+ct_status ct_graph_more_outputs(ct_graph *g, size_t node);
+
 /* Drops the nodes i with drop[i] and renumbers the rest; values of dropped nodes that no node produces any more become
  * orphans: producer -1, arena ACT, root itself. */
 ct_status ct_graph_drop(ct_graph *g, const bool *drop);

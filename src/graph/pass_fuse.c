@@ -46,7 +46,7 @@ static ct_node *plain_norm(const fuser *f, ct_val v, size_t before)
 }
 
 /* Tries the relu at node i. */
-static void fuse_relu(fuser *f, size_t i)
+static ct_status fuse_relu(fuser *f, size_t i)
 {
     ct_graph *g = f->g;
     ct_node *relu = &g->nodes[i];
@@ -59,7 +59,7 @@ static void fuse_relu(fuser *f, size_t i)
             shortcut = sum->in[1 - k];
         }
     }
-    if (!norm) return;
+    if (!norm) return CT_OK;
 
     /* The norm takes the relu's place and output; what it gave before is nobody's. */
     ct_node fused = *norm;
@@ -81,6 +81,7 @@ static void fuse_relu(fuser *f, size_t i)
     *relu = fused;
     for (int k = 0; k < fused.nout; k++)
         if (fused.out[k] != CT_NOVAL) g->values[fused.out[k]].producer = (int)i;
+    return ct_graph_more_outputs(g, i); /* the mask, which its gradient reads */
 }
 
 ct_status ct_pass_fuse(ct_graph *g, int *removed)
@@ -94,7 +95,7 @@ ct_status ct_pass_fuse(ct_graph *g, int *removed)
     f.drop = ct_calloc(g->nnodes + 1, sizeof *f.drop, "fused nodes");
     if (!f.uses || !f.drop) goto fail;
     for (size_t i = 0; i < g->nnodes; i++)
-        if (g->nodes[i].op == CT_OP_ACTIVATION && g->nodes[i].attrs.act.kind == CT_ACT_RELU) fuse_relu(&f, i);
+        if (g->nodes[i].op == CT_OP_ACTIVATION && g->nodes[i].attrs.act.kind == CT_ACT_RELU) CT_GOTO(st, fuse_relu(&f, i));
     CT_GOTO(st, ct_graph_drop(g, f.drop));
     if (removed) *removed = (int)(before - g->nnodes);
 fail:

@@ -4,12 +4,22 @@
 #include "config.h"
 
 #include "ops/family.h"
+#include "ops/math/mask_math.h"
 
 static const ct_attr_field bn_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_REAL(norm, momentum),
                                            CT_FIELD_INT(norm, act), CT_FIELD_INT(norm, update_stats), CT_FIELD_END };
 static const ct_attr_field infer_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_INT(norm, act),
                                               CT_FIELD_INT(norm, given_invstd), CT_FIELD_END };
 static const ct_attr_field bwd_fields[] = { CT_FIELD_INT(norm, act), CT_FIELD_INT(norm, has_add), CT_FIELD_END };
+
+/* Where y is positive, a bit an element: [...,bytes of C bits]. */
+static ct_desc mask_of(const ct_desc *y)
+{
+    ct_desc d = *y;
+    d.dtype = CT_U8;
+    d.dim[d.ndim - 1] = ct_mask_bytes(ct_last_dim(y));
+    return d;
+}
 
 /* x [...,C], then gamma, beta, run_mean, run_var [C], add? like x: common to training and inference. */
 static ct_status check_forward(const ct_call *c)
@@ -33,10 +43,14 @@ static ct_status bn_shape(ct_call *c)
     CT_TRY(ct_rule_int(c, "update_stats", c->attrs.norm.update_stats, 0, 1));
     if (ct_rows(x) < 2)
         return ct_rule_fail(c, "x is %s: one value per channel has no variance to normalise by", ct_desc_str(x, s));
+    const bool relu = c->attrs.norm.act == 1;
+    if (relu && c->nout < 4) return ct_rule_fail(c, "act=1 gives 4 outputs, but %d are wanted", c->nout);
+    c->nout = relu ? 4 : 3;
     ct_desc stat = ct_desc1(ct_accum_dtype(x->dtype), ct_last_dim(x));
     ct_rule_out(c, 0, *x);
     ct_rule_out(c, 1, stat);
     ct_rule_out(c, 2, stat);
+    if (relu) ct_rule_out(c, 3, mask_of(x));
     return CT_OK;
 }
 
@@ -61,8 +75,13 @@ static ct_status bwd_shape(ct_call *c)
     CT_TRY(ct_rule_int(c, "act", a->act, 0, 1));
     CT_TRY(ct_rule_int(c, "has_add", a->has_add, 0, 1));
     if (ct_present(&c->in[5]) != (a->act == 1))
-        return ct_rule_fail(c, "y must be given if and only if act=1 (relu)");
-    if (a->act == 1) CT_TRY(ct_rule_same(c, 5, "y", 0, "dy"));
+        return ct_rule_fail(c, "mask must be given if and only if act=1 (relu)");
+    if (a->act == 1) {
+        char got[CT_DESC_STR], want[CT_DESC_STR];
+        const ct_desc mask = mask_of(dy);
+        if (!ct_desc_equal(&c->in[5].desc, &mask))
+            return ct_rule_fail(c, "mask is %s, but must be %s", ct_desc_str(&c->in[5].desc, got), ct_desc_str(&mask, want));
+    }
     if (a->has_add && c->nout < 4) return ct_rule_fail(c, "has_add=1 gives 4 outputs, but %d are wanted", c->nout);
     c->nout = a->has_add ? 4 : 3;
     ct_rule_out(c, 0, *dy);
@@ -82,8 +101,10 @@ static ct_status bn_grad(const ct_grad_ctx *g)
     if (dy == CT_NOVAL) return CT_OK;
     if (want_add && !relu) g->din[5] = dy;
     if (!g->need[0] && !g->need[1] && !g->need[2] && !(want_add && relu)) return CT_OK;
+    if (relu && g->out[3] == CT_NOVAL)
+        return ct_fail(CT_EUNSUPPORTED, "batchnorm: no gradient through a ReLU whose mask was not wanted");
     ct_attrs a = { .norm = { .act = g->attrs->norm.act, .has_add = want_add && relu } };
-    ct_val in[6] = { dy, g->in[0], g->in[1], g->out[1], g->out[2], g->out[0] };
+    ct_val in[6] = { dy, g->in[0], g->in[1], g->out[1], g->out[2], relu ? g->out[3] : CT_NOVAL };
     ct_val out[4] = { CT_NOVAL, CT_NOVAL, CT_NOVAL, CT_NOVAL };
     int nout = a.norm.has_add ? 4 : 3;
     CT_TRY(g->emit(g->self, CT_OP_BATCHNORM_BWD, &a, relu ? 6 : 5, in, nout, (1u << nout) - 1, out));

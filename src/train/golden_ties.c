@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "ops/math/mask_math.h"
 #include "train/golden.h"
 
 /* How far two values may lie apart, as a share of the tensor's largest magnitude, and still count as rounding of one another: f32 eps times
@@ -31,9 +32,10 @@ size_t ct_golden_forward_end(const ct_graph *g)
     return n;
 }
 
-/* Whether v's memory still holds v when the forward pass is over: a later node reads it. */
+/* Whether v's memory still holds v when the forward pass is over: it is kept, or a later node reads it. */
 static bool alive(const tie_run *r, ct_val v)
 {
+    if (r->g32->values[v].keep && r->g64->values[v].keep) return true;
     for (size_t i = r->forward; i < r->g32->nnodes; i++) {
         const ct_node *n = &r->g32->nodes[i];
         for (int k = 0; k < n->nin; k++)
@@ -55,7 +57,13 @@ static double largest(const double *y, int64_t n)
     return m;
 }
 
-/* y = max(0, z): the backward pass looks at y > 0. */
+/* Whether rounding may have decided between these two. */
+static bool tie(double a, double b, double margin)
+{
+    return (a > 0) != (b > 0) && fmax(a, b) <= margin;
+}
+
+/* y = max(0, z) of an activation: the backward pass looks at y > 0. */
 static ct_status settle_relu(tie_run *r, ct_val v32, ct_val v64)
 {
     float *a = NULL;
@@ -66,7 +74,7 @@ static ct_status settle_relu(tie_run *r, ct_val v32, ct_val v64)
     CT_GOTO(st, fetch(r->f64, r->g64, v64, (void **)&b));
     double margin = r->margin * largest(b, n);
     for (int64_t i = 0; i < n; i++) {
-        if ((a[i] > 0) == (b[i] > 0) || !(fmax(a[i], b[i]) <= margin)) continue;
+        if (!tie(a[i], b[i], margin)) continue;
         a[i] = b[i] > 0 ? FLT_MIN : 0;
         settled++;
     }
@@ -76,6 +84,35 @@ static ct_status settle_relu(tie_run *r, ct_val v32, ct_val v64)
 fail:
     ct_free(a);
     ct_free(b);
+    return st;
+}
+
+/* y = max(0, z) of a batch norm: the backward pass looks at its mask. */
+static ct_status settle_norm(tie_run *r, const ct_node *n32, const ct_node *n64)
+{
+    float *a = NULL;
+    double *b = NULL;
+    uint8_t *mask = NULL;
+    ct_status st;
+    const ct_desc *y = ct_graph_desc(r->g32, n32->out[0]);
+    const int64_t n = ct_desc_numel(y), cols = y->dim[y->ndim - 1];
+    int64_t settled = 0;
+    CT_GOTO(st, fetch(r->f32, r->g32, n32->out[0], (void **)&a));
+    CT_GOTO(st, fetch(r->f64, r->g64, n64->out[0], (void **)&b));
+    CT_GOTO(st, fetch(r->f32, r->g32, n32->out[3], (void **)&mask));
+    const double margin = r->margin * largest(b, n);
+    for (int64_t i = 0; i < n; i++) {
+        if (!tie(a[i], b[i], margin)) continue;
+        mask[i / cols * ct_mask_bytes(cols) + i % cols / 8] ^= (uint8_t)(1u << (i % cols % 8));
+        settled++;
+    }
+    r->ties->decisions += n;
+    r->ties->settled += settled;
+    if (settled) st = ct_plan_patch(r->f32, n32->out[3], mask);
+fail:
+    ct_free(a);
+    ct_free(b);
+    ct_free(mask);
     return st;
 }
 
@@ -108,11 +145,6 @@ fail:
     return st;
 }
 
-static bool has_relu(const ct_node *n)
-{
-    return (n->op == CT_OP_BATCHNORM && n->attrs.norm.act) || (n->op == CT_OP_ACTIVATION && n->attrs.act.kind == CT_ACT_RELU);
-}
-
 ct_status ct_golden_settle(ct_plan *f32, ct_plan *f64, bool inexact, ct_golden_ties *ties)
 {
     tie_run r = { f32, f64, ct_plan_graph(f32), ct_plan_graph(f64), 0, inexact ? TIE_MARGIN_INEXACT : TIE_MARGIN, ties };
@@ -121,7 +153,9 @@ ct_status ct_golden_settle(ct_plan *f32, ct_plan *f64, bool inexact, ct_golden_t
     for (size_t i = 0; i < r.forward; i++) {
         const ct_node *a = &r.g32->nodes[i], *b = &r.g64->nodes[i];
         if (a->op != b->op) return ct_fail(CT_EINTERNAL, "golden: node %zu is '%s' in f32 and '%s' in f64", i, a->name, b->name);
-        if (has_relu(a) && alive(&r, a->out[0])) CT_TRY(settle_relu(&r, a->out[0], b->out[0]));
+        const bool relu = a->op == CT_OP_ACTIVATION && a->attrs.act.kind == CT_ACT_RELU;
+        if (relu && alive(&r, a->out[0])) CT_TRY(settle_relu(&r, a->out[0], b->out[0]));
+        if (a->op == CT_OP_BATCHNORM && a->attrs.norm.act && alive(&r, a->out[0]) && alive(&r, a->out[3])) CT_TRY(settle_norm(&r, a, b));
         if (a->op == CT_OP_MAXPOOL2D && alive(&r, a->out[0]) && alive(&r, a->out[1])) CT_TRY(settle_pool(&r, a, b));
     }
     return CT_OK;

@@ -216,6 +216,13 @@ static ct_status build_forward(const ct_program_spec *s, ct_program *p)
     return ct_pass_pad(g, s->channel_multiple);
 }
 
+/* Outputs of batch norms outlast the forward pass. */
+static void keep_norms(ct_graph *g)
+{
+    for (size_t i = 0; i < g->nnodes; i++)
+        if (g->nodes[i].op == CT_OP_BATCHNORM) ct_graph_keep(g, g->nodes[i].out[0]);
+}
+
 static ct_status build_backward(const ct_program_spec *s, ct_program *p)
 {
     ct_graph *g = p->graph;
@@ -231,6 +238,7 @@ static ct_status build_backward(const ct_program_spec *s, ct_program *p)
         CT_TRY(ct_pass_recompute(g, s->recompute, NULL));
     else if (!s->keep_norms)
         CT_TRY(ct_pass_reapply(g, NULL));
+    if (s->keep_norms) keep_norms(g);
     return ct_graph_node(g, CT_OP_NEXT_DRAW, NULL, "next_draw", 1, &state, 0, 0, NULL);
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/philox.h"
+#include "ops/math/mask_math.h"
 #include "tests/harness/harness_priv.h"
 
 uint64_t ct_case_hash(const char *text, ct_data data, int attempt)
@@ -94,6 +95,15 @@ static void fill_state(source *s, const ct_tensor *t)
     state[CT_STATE_GRAD_NORM] = ct_rng_uniform(&s->rng, 0, 10);
     state[CT_STATE_CLIP_COEF] = ct_rng_uniform(&s->rng, 0.25, 1);
     if (s->c->data == CT_DATA_SKIPPED) state[CT_STATE_FOUND_INF] = 1;
+}
+
+/* A mask of rows like input 0's, every second bit set on average; none behind a row's end. */
+static void fill_mask(source *s, const ct_tensor *t)
+{
+    const ct_desc *like = &s->call->in[0].desc;
+    const int64_t cols = like->dim[like->ndim - 1], row = ct_mask_bytes(cols);
+    for (int64_t i = 0; i < ct_desc_numel(&t->desc) / row; i++)
+        for (int64_t c = 0; c < cols; c++) ct_mask_put((uint8_t *)t->data + i * row, c, ct_rng_below(&s->rng, 2) == 1);
 }
 
 /* What maxpool2d could have given: an existing pixel of each window. */
@@ -296,6 +306,7 @@ static bool fill_particular(source *s, int i, const ct_tensor *t)
         return false;
     case CT_OP_BATCHNORM_BWD:
         if (i == 2 || i == 4) return fill_range(s, t, 0.5, 1.5), true;
+        if (i == 5) return fill_mask(s, t), true;
         return false;
     case CT_OP_ACTIVATION_BWD:
         if (i == 1 && a->act.kind == CT_ACT_SIGMOID) return fill_range(s, t, 0, 1), true;

@@ -6,6 +6,7 @@
 
 #include "backends/cpu/ref/ref.h"
 #include "base/alloc.h"
+#include "ops/math/mask_math.h"
 #include "tests/harness/harness_priv.h"
 
 #define GUARD 256  /* bytes on either side of a tensor: a multiple of CT_ALIGN */
@@ -151,6 +152,22 @@ static void check_result(run *r, const block *k, const ct_tensor *want, int outp
     hash_bytes(&r->bits, k->host + GUARD, k->bytes);
 }
 
+/* A batch norm's mask must be that of its own y, bit for bit: how near y is to the reference's is said elsewhere. */
+static void check_mask(run *r, const block *mask, const block *y)
+{
+    const ct_tensor *like = &r->want->out[0];
+    const int64_t n = ct_desc_numel(&like->desc), cols = like->desc.dim[like->desc.ndim - 1], row = ct_mask_bytes(cols);
+    const uint8_t *got = mask->host + GUARD;
+    for (int64_t m = 0; m < n / cols; m++)
+        for (int64_t c = 0; c < 8 * row; c++) {
+            const double v = c < cols ? ct_load(like->desc.dtype, y->host + GUARD, m * cols + c) : 0;
+            if (ct_mask_at(got + m * row, c) == (v > 0)) continue;
+            blame(r, INFINITY, "the mask says %d of element %lld of row %lld, which is %.9g", v <= 0, (long long)c, (long long)m, v);
+            return;
+        }
+    hash_bytes(&r->bits, got, mask->bytes);
+}
+
 static void check_guards(run *r, const block *k, const char *what, int i)
 {
     long at = 0;
@@ -197,7 +214,10 @@ static ct_status run_once(const bench *t, run *r, size_t scratch_bytes)
     for (int i = 0; i < call.nout; i++) {
         if (!ct_present(&call.out[i])) continue;
         bool shared = r->inplace && i == rules->inplace_out;
-        check_result(r, shared ? &in[rules->inplace_in] : &out[i], &r->want->out[i], i);
+        if (call.op == CT_OP_BATCHNORM && i == 3)
+            check_mask(r, &out[3], &out[0]);
+        else
+            check_result(r, shared ? &in[rules->inplace_in] : &out[i], &r->want->out[i], i);
         if (!shared) check_guards(r, &out[i], "output", i);
     }
     for (int i = 0; i < call.nin; i++) {

@@ -1,8 +1,8 @@
 /* Batch normalisation over the rows (all dimensions but the last) of x [M,C], as torch.nn.BatchNorm1d/2d:
  *   mean = sum x / M; var = sum (x-mean)^2 / M; invstd = 1/sqrt(var + eps)
- *   y = gamma*(x-mean)*invstd + beta [+ add], then max(0,.) with act = relu
+ *   y = gamma*(x-mean)*invstd + beta [+ add], then max(0,.) with act = relu; mask = y > 0 as it is stored, a bit an element
  *   run_mean = (1-momentum)*run_mean + momentum*mean; run_var alike with the unbiased var*M/(M-1)
- * Backward (dy masked by y > 0 with relu; xhat = (x-mean)*invstd):
+ * Backward (dy where mask is set, else 0, with relu; xhat = (x-mean)*invstd):
  *   dbeta = sum dy; dgamma = sum dy*xhat; dx = gamma*invstd*(dy - dbeta/M - xhat*dgamma/M); dadd = masked dy. */
 #include "config.h"
 
@@ -10,12 +10,18 @@
 
 #include <math.h>
 
-/* Rows of C doubles that each operator needs. */
-enum { FORWARD_ROWS = 6, INFER_ROWS = 6, BACKWARD_ROWS = 9 };
+#include "ops/math/mask_math.h"
 
+/* Rows of C doubles that each operator needs. */
+enum { FORWARD_ROWS = 6, INFER_ROWS = 6, BACKWARD_ROWS = 8 };
+
+/* All but the mask must be floating. */
 static ct_accept accept_rows(const ct_call *call, int64_t rows)
 {
-    const char *reason = ct_ref_all_float(call);
+    ct_call rest = *call;
+    if (call->op == CT_OP_BATCHNORM) rest.out[3].desc = ct_absent_desc();
+    if (call->op == CT_OP_BATCHNORM_BWD) rest.in[5].desc = ct_absent_desc();
+    const char *reason = ct_ref_all_float(&rest);
     if (reason) return ct_accept_no(reason);
     return ct_accept_yes((size_t)(rows * ct_ref_cols(&call->in[0])) * sizeof(double));
 }
@@ -36,16 +42,17 @@ static ct_accept accept_infer(const ct_device *dev, const ct_call *call)
 static ct_accept accept_backward(const ct_device *dev, const ct_call *call)
 {
     (void)dev;
-    if (call->attrs.norm.act && (call->nin < 6 || !ct_present(&call->in[5]))) return ct_accept_no("act=relu needs y");
+    if (call->attrs.norm.act && (call->nin < 6 || !ct_present(&call->in[5]))) return ct_accept_no("act=relu needs the mask");
     return accept_rows(call, BACKWARD_ROWS);
 }
 
-/* y = gamma*(x-mean)*invstd + beta [+ add] [relu], row by row. */
+/* y = gamma*(x-mean)*invstd + beta [+ add] [relu], row by row, and its mask where that is wanted. */
 static void normalise(const ct_call *call, const double *mean, const double *invstd, const double *gamma,
                       const double *beta, double *row, double *add)
 {
     int64_t rows = ct_ref_rows(&call->in[0]), cols = ct_ref_cols(&call->in[0]);
     bool has_add = call->nin > 5 && ct_present(&call->in[5]);
+    uint8_t *mask = call->nout > 3 && ct_present(&call->out[3]) ? call->out[3].data : NULL;
     for (int64_t m = 0; m < rows; m++) {
         ct_ref_load(&call->in[0], m * cols, cols, row);
         if (has_add) ct_ref_load(&call->in[5], m * cols, cols, add);
@@ -55,6 +62,9 @@ static void normalise(const ct_call *call, const double *mean, const double *inv
             row[c] = call->attrs.norm.act && v < 0 ? 0 : v;
         }
         ct_ref_store(&call->out[0], m * cols, cols, row);
+        if (!mask) continue;
+        ct_ref_load(&call->out[0], m * cols, cols, row); /* what is left of them when they are stored */
+        for (int64_t c = 0; c < cols; c++) ct_mask_put(mask + m * ct_mask_bytes(cols), c, row[c] > 0);
     }
 }
 
@@ -132,7 +142,8 @@ static ct_status backward(ct_device *dev, ct_stream *stream, const ct_call *call
     double n = (double)rows;
     double *gamma = scratch, *mean = gamma + cols, *invstd = mean + cols, *dgamma = invstd + cols,
            *dbeta = dgamma + cols;
-    double *dy = dbeta + cols, *x = dy + cols, *y = x + cols, *dx = y + cols;
+    double *dy = dbeta + cols, *x = dy + cols, *dx = x + cols;
+    const uint8_t *mask = relu ? call->in[5].data : NULL;
     ct_ref_load(&call->in[2], 0, cols, gamma);
     ct_ref_load(&call->in[3], 0, cols, mean);
     ct_ref_load(&call->in[4], 0, cols, invstd);
@@ -141,11 +152,8 @@ static ct_status backward(ct_device *dev, ct_stream *stream, const ct_call *call
         for (int64_t m = 0; m < rows; m++) {
             ct_ref_load(tdy, m * cols, cols, dy);
             ct_ref_load(tx, m * cols, cols, x);
-            if (relu) {
-                ct_ref_load(&call->in[5], m * cols, cols, y);
-                for (int64_t c = 0; c < cols; c++)
-                    if (!(y[c] > 0)) dy[c] = 0;
-            }
+            for (int64_t c = 0; relu && c < cols; c++)
+                if (!ct_mask_at(mask + m * ct_mask_bytes(cols), c)) dy[c] = 0;
             if (pass == 0) {
                 for (int64_t c = 0; c < cols; c++) {
                     dbeta[c] += dy[c];
