@@ -162,7 +162,7 @@ static cudnnBackendDescriptor_t graph(building *b, const ct_dnn_target *t, const
     if (bias) ops[1] = add_bias(b, sum, type, y->dim[3], ty);
     g = make(b, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR);
     set(b, g, CUDNN_ATTR_OPERATIONGRAPH_OPS, CUDNN_TYPE_BACKEND_DESCRIPTOR, bias ? 2 : 1, ops);
-    if (!t->prop) set(b, g, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &t->handle);
+    if (t->handle) set(b, g, CUDNN_ATTR_OPERATIONGRAPH_HANDLE, CUDNN_TYPE_HANDLE, 1, &t->handle);
     finish(b, g, "the operation graph");
     return g;
 }
@@ -297,7 +297,7 @@ ct_status ct_dnn_plan_make(const ct_dnn_target *t, const ct_call *c, const ct_de
     memset(out, 0, sizeof *out);
     cudnnBackendDescriptor_t g = graph(&b, t, c);
     bool found = false;
-    for (int units = type == CT_F32 && opts->tf32; units >= 0 && !found; units--)
+    for (int units = type != CT_F32 || opts->tf32; units >= 0 && !found; units--)
         for (int i = 0; i < 2 && !found && b.failed == CUDNN_STATUS_SUCCESS; i++) found = search(&b, t, g, modes[i], type, opts, units, out);
     release(&b);
     if (found) return CT_OK;
@@ -422,28 +422,21 @@ void ct_dnn_plan_free(ct_dnn_plan *p)
 
 /* ---- targets ---- */
 
-#if CUDNN_VERSION >= 90800
-static ct_status properties(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type, int64_t n, const void *value,
-                            cudnnBackendDescriptor_t *out)
-{
-    cudnnBackendDescriptor_t d = NULL;
-    cudnnStatus_t s = cudnnBackendCreateDescriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &d);
-    if (s == CUDNN_STATUS_SUCCESS) s = cudnnBackendSetAttribute(d, name, type, n, value);
-    if (s == CUDNN_STATUS_SUCCESS) s = cudnnBackendFinalize(d);
-    if (s == CUDNN_STATUS_SUCCESS) {
-        *out = d;
-        return CT_OK;
-    }
-    if (d) (void)cudnnBackendDestroyDescriptor(d);
-    return ct_core->fail(CT_EBACKEND, "cuDNN: properties of the device: %s", cudnnGetErrorString(s));
-}
-#endif
-
 ct_status ct_dnn_target_json(const char *json, size_t n, ct_dnn_target *out)
 {
     memset(out, 0, sizeof *out);
 #if CUDNN_VERSION >= 90800
-    return properties(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, (int64_t)n, json, &out->prop);
+    cudnnBackendDescriptor_t d = NULL;
+    cudnnStatus_t s = cudnnBackendCreateDescriptor(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, &d);
+    if (s == CUDNN_STATUS_SUCCESS)
+        s = cudnnBackendSetAttribute(d, CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR, (int64_t)n, json);
+    if (s == CUDNN_STATUS_SUCCESS) s = cudnnBackendFinalize(d);
+    if (s == CUDNN_STATUS_SUCCESS) {
+        out->prop = d;
+        return CT_OK;
+    }
+    if (d) (void)cudnnBackendDestroyDescriptor(d);
+    return ct_core->fail(CT_EBACKEND, "cuDNN: properties of the device: %s", cudnnGetErrorString(s));
 #else
     (void)json;
     (void)n;
@@ -451,15 +444,9 @@ ct_status ct_dnn_target_json(const char *json, size_t n, ct_dnn_target *out)
 #endif
 }
 
-ct_status ct_dnn_target_device(cudnnHandle_t handle, ct_dnn_target *out)
+void ct_dnn_target_device(cudnnHandle_t handle, ct_dnn_target *out)
 {
-    memset(out, 0, sizeof *out);
-    out->handle = handle;
-#if CUDNN_VERSION >= 90800
-    return properties(CUDNN_ATTR_DEVICEPROP_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle, &out->prop);
-#else
-    return CT_OK;
-#endif
+    *out = (ct_dnn_target){ .handle = handle };
 }
 
 void ct_dnn_target_free(ct_dnn_target *t)

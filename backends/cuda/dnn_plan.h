@@ -10,8 +10,8 @@
 #include "backends/cuda/cuda.h"
 
 typedef struct ct_dnn_target {
-    cudnnHandle_t handle;          /* NULL: planning only */
-    cudnnBackendDescriptor_t prop; /* device properties; NULL with cuDNN before 9.8, which plans by the handle */
+    cudnnHandle_t handle;          /* of the device; NULL: planning only */
+    cudnnBackendDescriptor_t prop; /* properties of a device that is not here; else NULL */
 } ct_dnn_target;
 
 typedef struct ct_dnn_plan {
@@ -26,13 +26,13 @@ typedef struct ct_dnn_plan {
 
 /* Properties from JSON [n bytes] (what CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION gives on a machine with the card). */
 ct_status ct_dnn_target_json(const char *json, size_t n, ct_dnn_target *out);
-/* Properties of the device behind a handle, which stays the caller's. */
-ct_status ct_dnn_target_device(cudnnHandle_t handle, ct_dnn_target *out);
+/* The device behind a handle, which stays the caller's. */
+void ct_dnn_target_device(cudnnHandle_t handle, ct_dnn_target *out);
 void ct_dnn_target_free(ct_dnn_target *t);
 
 /* The first configuration of cuDNN's heuristics that the options allow and that can be finalised, for conv2d, conv2d_dgrad or
- * conv2d_wgrad in f32, bf16 or f16, never with sums in 16 bits. f32 takes an engine that rounds factors to TF32 only with opts->tf32, and is then
- * offered those first; with opts->deterministic none that is not; with opts->exact no Winograd and no FFT. Not found:
+ * conv2d_wgrad in f32, bf16 or f16, never with sums in 16 bits. Engines that use matrix units come first where the type or opts->tf32 asks for
+ * them: the heuristics rank a few others higher, which convert operands to f32. f32 takes one that rounds factors to TF32 only with opts->tf32; with opts->deterministic none that is not; with opts->exact no Winograd and no FFT. Not found:
  * CT_EUNSUPPORTED with the reason. */
 ct_status ct_dnn_plan_make(const ct_dnn_target *t, const ct_call *c, const ct_device_opts *opts, ct_dnn_plan *out);
 

@@ -5,7 +5,7 @@ cuda_sources = \
 	backends/cuda/image.cu backends/cuda/impls.def backends/cuda/libs.h backends/cuda/linear.cu backends/cuda/loss.cu \
 	backends/cuda/lt.c backends/cuda/metric.cu backends/cuda/nccl.c backends/cuda/nccl.h backends/cuda/nvml.c backends/cuda/nvml.h backends/cuda/norm.cu backends/cuda/optim.cu backends/cuda/pool.cu backends/cuda/sequence.cu \
 	backends/cuda/softmax.cu
-EXTRA_DIST += $(cuda_sources) backends/cuda/nvcc.sh tests/check_cuda_plans.c
+EXTRA_DIST += $(cuda_sources) backends/cuda/nvcc.sh tests/check_cuda_plans.c tests/gpu/properties.c
 
 if HAVE_CUDA
 pkglib_LTLIBRARIES += captrain-cuda.la
@@ -22,6 +22,13 @@ tests_check_cuda_plans_SOURCES = tests/check_cuda_plans.c backends/cuda/dnn_plan
 tests_check_cuda_plans_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
 tests_check_cuda_plans_LDFLAGS = $(CUDA_LDFLAGS)
 tests_check_cuda_plans_LDADD = $(CT_TEST_LIBS) $(CUDA_LIBS)
+
+# For tests/gpu/run, which is for a machine with a card.
+noinst_PROGRAMS += tests/gpu/properties
+tests_gpu_properties_SOURCES = tests/gpu/properties.c
+tests_gpu_properties_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_gpu_properties_LDFLAGS = $(CUDA_LDFLAGS)
+tests_gpu_properties_LDADD = $(CUDA_LIBS)
 endif
 
 # Kernels are compiled by nvcc, whose lists of used headers stand in .nvd files. What is asked of nvcc and what of libtool is
