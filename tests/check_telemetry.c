@@ -39,6 +39,10 @@ START_TEST(text_and_json)
     char buf[512], small[24];
     ct_telemetry t = nothing;
     ck_assert_str_eq(ct_telemetry_text(&t, buf, sizeof buf), "");
+    ck_assert_str_eq(ct_telemetry_missing(&t, buf, sizeof buf), "power, load, temperature, clock, memory");
+    t.busy = t.memory_used = 0;
+    ck_assert_str_eq(ct_telemetry_missing(&t, buf, sizeof buf), "power, temperature, clock");
+    t = nothing;
     json_t *o = ct_telemetry_json(&t, false);
     ck_assert_uint_eq(json_object_size(o), 0);
     json_decref(o);
@@ -51,6 +55,7 @@ START_TEST(text_and_json)
     ck_assert_str_eq(ct_telemetry_text(&t, buf, sizeof buf), "312 / 700 W, 98 % busy, memory 71 % busy, 64 C, 1755 / 1980 MHz, memory 2619 MHz, "
                                                              "20.0 / 80.0 GB, held down by: power cap");
     ck_assert_str_eq(ct_telemetry_text(&t, small, sizeof small), "312 / 700 W, 98 % busy,");
+    ck_assert_str_eq(ct_telemetry_missing(&t, buf, sizeof buf), "");
     t.power_limit = NAN;
     ck_assert_ptr_eq(strstr(ct_telemetry_text(&t, buf, sizeof buf), "312 W, "), buf);
     o = ct_telemetry_json(&t, false);
@@ -109,6 +114,34 @@ START_TEST(cpu_counters)
     put_package(dir, 3, "package-1\n", "3500000\n");
     ck_assert(ct_cpu_energy_read(dir, &e));
     ck_assert_double_eq_tol(e.joules, 3.5, 1e-9);
+    snprintf(command, sizeof command, "rm -r '%s'", dir);
+    ck_assert_int_eq(system(command), 0);
+}
+END_TEST
+
+/* DIR/hwmonN of a driver, its first sensor in thousandths of a degree; NULL: it has none. */
+static void put_sensor(const char *dir, int n, const char *driver, const char *first)
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/hwmon%d", dir, n);
+    mkdir(path, 0777);
+    put(path, "name", driver);
+    if (first) put(path, "temp1_input", first);
+}
+
+START_TEST(cpu_temperature)
+{
+    char dir[] = "ct-telemetry.XXXXXX", command[96];
+    ck_assert_ptr_nonnull(mkdtemp(dir));
+    ck_assert(isnan(ct_cpu_temperature("/nowhere")) && isnan(ct_cpu_temperature(dir)));
+    put_sensor(dir, 0, "nvme\n", "90000\n"); /* no processor */
+    put_sensor(dir, 1, "coretemp\n", NULL);
+    put_sensor(dir, 2, "coretemp\n", "nonsense\n");
+    ck_assert(isnan(ct_cpu_temperature(dir)));
+    put_sensor(dir, 4, "k10temp\n", "41250\n");
+    ck_assert_double_eq_tol(ct_cpu_temperature(dir), 41.25, 1e-9);
+    put_sensor(dir, 63, "coretemp\n", "55000\n");
+    ck_assert_double_eq_tol(ct_cpu_temperature(dir), 55, 1e-9);
     snprintf(command, sizeof command, "rm -r '%s'", dir);
     ck_assert_int_eq(system(command), 0);
 }
@@ -488,6 +521,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, text_and_json);
     tcase_add_test(t, cpu_counters);
+    tcase_add_test(t, cpu_temperature);
     tcase_add_test(t, cpu_tells);
     tcase_add_test(t, gauge_counts_energy);
     tcase_add_test(t, gauge_integrates_power);

@@ -60,7 +60,11 @@ typedef struct ct_cpu_energy {
  * can be read: on most machines that takes root. Starts zeroed. */
 bool ct_cpu_energy_read(const char *dir, ct_cpu_energy *e);
 
-/* The whole machine: share of its processors that worked and watts since the call before, joules since the first, memory.
+enum { CT_CPU_SENSORS = 64 };
+/* Degrees Celsius of the hottest processor package with a sensor under `dir` (/sys/class/hwmon); NAN if there is none. */
+double ct_cpu_temperature(const char *dir);
+
+/* The whole machine: share of its processors that worked and watts since the call before, joules since the first, temperature, memory.
  * Not for several threads at once. */
 ct_status ct_cpu_telemetry(int index, ct_telemetry *out);
 

@@ -1,4 +1,4 @@
-/* What the machine tells about itself: load, energy, memory. */
+/* What the machine tells about itself: load, energy, temperature, memory. */
 #include "config.h"
 
 #include "backends/cpu/cpu.h"
@@ -26,28 +26,33 @@ bool ct_cpu_ticks(const char *path, uint64_t *busy, uint64_t *all)
     return true;
 }
 
+enum { LINE = 32 };
+
+/* The first line of DIR/<entry>N/FILE, without its end. */
+static bool first_line(const char *dir, const char *entry, int n, const char *file, char line[LINE])
+{
+    char path[256];
+    snprintf(path, sizeof path, "%s/%s%d/%s", dir, entry, n, file);
+    FILE *f = fopen(path, "r");
+    if (!f) return false;
+    const bool ok = fgets(line, LINE, f) != NULL;
+    fclose(f);
+    if (ok) line[strcspn(line, "\n")] = '\0';
+    return ok;
+}
+
 /* The number in DIR/intel-rapl:N/FILE. */
 static bool package_number(const char *dir, int n, const char *file, uint64_t *out)
 {
-    char path[256];
-    snprintf(path, sizeof path, "%s/intel-rapl:%d/%s", dir, n, file);
-    FILE *f = fopen(path, "r");
-    if (!f) return false;
-    bool ok = fscanf(f, "%" SCNu64, out) == 1;
-    fclose(f);
-    return ok;
+    char line[LINE];
+    return first_line(dir, "intel-rapl:", n, file, line) && sscanf(line, "%" SCNu64, out) == 1;
 }
 
 /* Other domains (psys: the whole board) contain the packages. */
 static bool is_package(const char *dir, int n)
 {
-    char path[256], name[16] = "";
-    snprintf(path, sizeof path, "%s/intel-rapl:%d/name", dir, n);
-    FILE *f = fopen(path, "r");
-    if (!f) return false;
-    bool yes = fgets(name, sizeof name, f) && strncmp(name, "package", 7) == 0;
-    fclose(f);
-    return yes;
+    char name[LINE];
+    return first_line(dir, "intel-rapl:", n, "name", name) && strncmp(name, "package", 7) == 0;
 }
 
 bool ct_cpu_energy_read(const char *dir, ct_cpu_energy *e)
@@ -65,6 +70,28 @@ bool ct_cpu_energy_read(const char *dir, ct_cpu_energy *e)
     }
     e->known = e->known || any;
     return any;
+}
+
+/* Drivers of processors' sensors, whose first one is the package's. */
+static bool is_processor(const char *driver)
+{
+    static const char *const drivers[] = { "coretemp", "k10temp", "zenpower", "cpu_thermal" };
+    for (size_t i = 0; i < sizeof drivers / sizeof *drivers; i++)
+        if (strcmp(driver, drivers[i]) == 0) return true;
+    return false;
+}
+
+double ct_cpu_temperature(const char *dir)
+{
+    char line[LINE];
+    double hottest = NAN;
+    for (int n = 0; n < CT_CPU_SENSORS; n++) {
+        int millidegrees;
+        if (!first_line(dir, "hwmon", n, "name", line) || !is_processor(line)) continue;
+        if (!first_line(dir, "hwmon", n, "temp1_input", line) || sscanf(line, "%d", &millidegrees) != 1) continue;
+        hottest = fmax(hottest, 1e-3 * millidegrees); /* of NAN and a number: the number */
+    }
+    return hottest;
 }
 
 /* The calls before. */
@@ -92,6 +119,7 @@ ct_status ct_cpu_telemetry(int index, ct_telemetry *out)
         if (passed > 0) out->power = (out->energy - before.joules) / passed;
         before.joules = out->energy;
     }
+    out->temperature = ct_cpu_temperature("/sys/class/hwmon");
     ct_cpu_memory(&total, &available);
     if (total > 0) {
         out->memory_total = (double)total;

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
+#include <time.h>
 
 #include "api/smoke.h"
 #include "base/alloc.h"
@@ -61,13 +62,28 @@ static bool smoke_test(findings *f, const char *name, const ct_backend *b, const
     return st == CT_OK;
 }
 
+/* Load and power may be what has been since the reading before: where a first one does not tell the load, a second one follows. */
+static ct_status read_telemetry(const ct_backend *b, int index, ct_telemetry *t)
+{
+    const struct timespec pause = { .tv_nsec = 100000000 };
+    CT_TRY(ct_telemetry_read(b, index, t));
+    if (ct_telemetry_known(t->busy)) return CT_OK;
+    nanosleep(&pause, NULL);
+    return ct_telemetry_read(b, index, t);
+}
+
 static void look_at_telemetry(findings *f, const char *label, const ct_backend *b, int index)
 {
     ct_telemetry t;
-    char text[512];
+    char text[512], missing[64];
     if (!b->telemetry) return;
-    if (ct_telemetry_read(b, index, &t) == CT_OK) add(f, false, label, "%s", ct_telemetry_text(&t, text, sizeof text));
-    else add(f, false, label, "none: %s", ct_error_message());
+    if (read_telemetry(b, index, &t) != CT_OK) {
+        add(f, false, label, "none: %s", ct_error_message());
+        return;
+    }
+    ct_telemetry_text(&t, text, sizeof text);
+    ct_telemetry_missing(&t, missing, sizeof missing);
+    add(f, false, label, "%s%s%s", *text ? text : "nothing", *missing ? "; not told: " : "", missing);
 }
 
 /* Lines about a device: "cuda" for the first of a backend, "cuda:1" for the next. False if its smoke test failed. */

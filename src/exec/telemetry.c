@@ -79,3 +79,15 @@ char *ct_telemetry_text(const ct_telemetry *t, char *buf, size_t size)
     if (t->throttle[0]) add(&l, "held down by: %s", t->throttle);
     return buf;
 }
+
+char *ct_telemetry_missing(const ct_telemetry *t, char *buf, size_t size)
+{
+    const struct { const char *name; double v; } row[] = {
+        { "power", t->power }, { "load", t->busy }, { "temperature", t->temperature }, { "clock", t->clock }, { "memory", t->memory_used },
+    };
+    line l = { buf, 0, size };
+    buf[0] = '\0';
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        if (!ct_telemetry_known(row[i].v)) add(&l, "%s", row[i].name);
+    return buf;
+}

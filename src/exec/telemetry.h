@@ -19,4 +19,7 @@ json_t *ct_telemetry_json(const ct_telemetry *t, bool all);
  * what is not known is left out. Returns buf. */
 char *ct_telemetry_text(const ct_telemetry *t, char *buf, size_t size);
 
+/* What is not told, of power, load, temperature, clock, memory: "power, temperature" into buf; "" if all of it is. Returns buf. */
+char *ct_telemetry_missing(const ct_telemetry *t, char *buf, size_t size);
+
 #endif

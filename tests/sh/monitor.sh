@@ -44,6 +44,8 @@ prints '^cuda smoke test  *WARNING: FAILED: '
 prints '^cpu smoke test  *OK: '
 expect 0 "$captrain" doctor
 prints '^cpu precisions  *fp32, f64; bf16'
+prints '^cpu telemetry  .*[0-9] GB; not told: .*clock$'
+[ ! -r /proc/stat ] || prints '^cpu telemetry  .*[0-9] % busy, '
 prints '^cpu smoke test  *OK: [0-9]* training steps'
 
 # --- batch_size: auto, capped by the samples; the run's configuration has the number ---
@@ -104,7 +106,7 @@ same weights_hash told untold
 expect 0 "$captrain" doctor
 prints '^cuda detail  *compute capability 9.0,.*driver 599.12.3 for CUDA'
 prints '^cuda precisions  *fp32; tf32, bf16 and fp16 on Tensor Cores'
-prints '^cuda telemetry  *312 / 700 W'
+prints '^cuda telemetry  *312 / 700 W, .*held down by: power cap, thermal (software)$'
 prints '^cuda smoke test  *OK: '
 
 finish
