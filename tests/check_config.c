@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "config/config.h"
+#include "config/internal.h"
 #include "tests/ct_check.h"
 
 /* Parses YAML text (and --set strings up to a NULL) that must be fine. */
@@ -559,6 +560,20 @@ START_TEST(examples)
 }
 END_TEST
 
+/* The fewest digits that are read back as the same number; whole ones below 1e16 with all of theirs. */
+START_TEST(numbers_as_text)
+{
+    static const struct { double v; const char *text; } some[] = {
+        { 0, "0" }, { -0.0, "-0" }, { 5, "5" }, { -7, "-7" }, { 9007199254740992, "9007199254740992" },
+        { 9999999999999998, "9999999999999998" }, { -9999999999999998, "-9999999999999998" }, { 1e16, "1e+16" }, { -1e300, "-1e+300" },
+        { 0.1, "0.1" }, { -2.5e-7, "-2.5e-07" }, { 0.1 + 0.2, "0.30000000000000004" },
+        { -1.7976931348623157e308, "-1.7976931348623157e+308" }, { HUGE_VAL, "inf" },
+    };
+    char buf[32];
+    for (size_t i = 0; i < sizeof some / sizeof *some; i++) ck_assert_str_eq(ct_format_double(some[i].v, buf), some[i].text);
+}
+END_TEST
+
 START_TEST(locale_independent)
 {
     char buf[64];
@@ -670,6 +685,7 @@ int main(void)
     tcase_add_test(t, round_trip);
     tcase_add_test(t, every_row);
     tcase_add_test(t, examples);
+    tcase_add_test(t, numbers_as_text);
     tcase_add_test(t, locale_independent);
     tcase_add_test(t, out_of_memory);
     tcase_add_test(t, manual_is_current);

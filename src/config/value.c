@@ -2,9 +2,9 @@
 #include <config.h> /* the one of configure: in quotes it would be this room's */
 
 #include <errno.h>
+#include <inttypes.h>
 #include <locale.h>
 #include <math.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,7 +113,7 @@ static double c_strtod(const char *s)
 char *ct_format_double(double v, char buf[32])
 {
     if (v == floor(v) && fabs(v) < 1e16) {
-        snprintf(buf, 32, "%.0f", v);
+        snprintf(buf, 32, "%s%" PRIu64, signbit(v) ? "-" : "", (uint64_t)fabs(v));
         return buf;
     }
     for (int digits = 1; digits <= 17; digits++) {
@@ -244,14 +244,22 @@ static int find_value(const ct_config_row *row, const char *text)
     return -1;
 }
 
+/* Adds s to the text in buf, or as much of it as there is room for. */
+static void append(char *buf, size_t size, const char *s)
+{
+    const size_t used = strlen(buf), n = strnlen(s, size - 1 - used);
+    memcpy(buf + used, s, n);
+    buf[used + n] = '\0';
+}
+
 static ct_status parse_enum(const ct_config_row *row, const ct_value *v, int *out, char *err, size_t n)
 {
     int i = find_value(row, v->text);
     if (i < 0) {
         char list[256] = "one of ", name[48];
         for (int k = 0; ct_config_value_name(row, k, name, sizeof name); k++) {
-            size_t used = strlen(list);
-            snprintf(list + used, sizeof list - used, "%s%s", k ? ", " : "", name);
+            if (k) append(list, sizeof list, ", ");
+            append(list, sizeof list, name);
         }
         return bad_value(err, n, list, v->text);
     }

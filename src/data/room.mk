@@ -8,6 +8,8 @@ libcaptrain_la_SOURCES += \
 	src/data/check_report.c \
 	src/data/dataset.c \
 	src/data/dataset.h \
+	src/data/dataset_access.c \
+	src/data/dataset_internal.h \
 	src/data/fit.c \
 	src/data/image.c \
 	src/data/image.h \
