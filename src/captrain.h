@@ -68,7 +68,7 @@ typedef struct ct_train_result {
     double seconds, samples_per_s;
     int64_t peak_bytes;          /* planned */
     char weights_hash[33];       /* XXH3-128 of the model tensors' bytes in name order */
-    int signal;                  /* with CT_ESIGNAL: SIGINT, SIGTERM or SIGUSR1 */
+    int signal;                  /* with CT_ESIGNAL: SIGINT, SIGTERM, SIGUSR1 or SIGHUP */
     int examples;                /* validation samples shown by the CLI: see example_* */
     char example_file[3][256], example_label[3][64], example_predicted[3][64];
 } ct_train_result;
@@ -92,7 +92,7 @@ ct_status ct_run_eval(const ct_eval_opts *opts, FILE *to);
 typedef struct ct_predict_opts {
     ct_common common;
     const char *model;
-    const char *const *files; size_t nfiles; /* images */
+    const char *const *files; size_t nfiles; /* images, or folders of them */
     const char *decoder;         /* as in ct_eval_opts */
     int64_t beam_width;
     bool json;
@@ -252,6 +252,10 @@ ct_status ct_run_doctor(bool json, FILE *to);
 
 /* ---- help ---- */
 void ct_print_config_help(FILE *to);           /* every configuration key: type, default, range, meaning */
+/* The same for one key ("train.epochs", or another name of it), or the keys of a section ("train"). False: there is neither. */
+bool ct_print_config_topic(FILE *to, const char *topic);
+/* The key that an option of another program probably means ("epochs" is train.epochs, "batch-size" train.batch_size); NULL: none. */
+const char *ct_config_key_like(const char *word);
 void ct_print_config_markdown(FILE *to);       /* the same as doc/configuration.md */
 void ct_print_config_man(FILE *to);            /* the same as sections of the manual page, roff */
 void ct_print_environment_man(FILE *to);       /* environment variables, roff */

@@ -119,6 +119,27 @@ START_TEST(scan_errors)
 }
 END_TEST
 
+START_TEST(scan_pictures)
+{
+    char **path;
+    size_t n;
+    ct_util_text(dir, "notes.md", "x");
+    mkdir(ct_util_path(dir, "sub"), 0777);
+    ck_assert_int_eq(ct_scan_pictures(dir, &path, &n), CT_EDATA);
+    ck_message("1 sub-folders; sub-folders are not searched: a label stands in a picture's name");
+    ck_assert_ptr_null(path);
+    ct_util_text(dir, "b.png", "x"); /* what cannot be read is found out by who reads it */
+    ct_util_text(dir, "a_1.JPG", "x");
+    ck_assert_msg(ct_scan_pictures(dir, &path, &n) == CT_OK, "%s", ct_error_message());
+    ck_assert_uint_eq(n, 2);
+    ck_assert_str_eq(path[0], ct_util_path(dir, "a_1.JPG"));
+    ck_assert_str_eq(path[1], ct_util_path(dir, "b.png"));
+    for (size_t i = 0; i < n; i++) ct_free(path[i]);
+    ct_free(path);
+    ck_assert_int_eq(ct_scan_pictures(ct_util_path(dir, "none"), &path, &n), CT_EIO);
+}
+END_TEST
+
 /* Root reads everything, so the child gives its rights up first. Status 0: as it should be, or not possible here (no
  * right to change the user, a temporary folder that only root can reach). */
 static int as_nobody(void (*what)(void))
@@ -549,6 +570,7 @@ int main(void)
     tcase_add_test(t, scan_names);
     tcase_add_test(t, scan_table);
     tcase_add_test(t, scan_errors);
+    tcase_add_test(t, scan_pictures);
     tcase_add_test(t, no_permission);
     tcase_add_test(t, open_and_cache);
     tcase_add_test(t, cache_damage);

@@ -1,6 +1,9 @@
 /* The small parts of the public interface. */
 #include "config.h"
 
+#include <stdio.h>
+#include <string.h>
+
 #include "base/env.h"
 #include "base/log.h"
 #include "captrain.h"
@@ -24,6 +27,34 @@ void ct_set_verbosity(int level)
 void ct_print_config_help(FILE *to)
 {
     ct_config_print_help(to);
+}
+
+bool ct_print_config_topic(FILE *to, const char *topic)
+{
+    return ct_config_print_topic(to, topic);
+}
+
+/* A key with a field; what is only accepted from other programs is none. */
+static const char *usable_key(const char *name)
+{
+    const ct_config_row *row = ct_config_find_row(name);
+    return row && row->cls == CT_CLASS_KEY ? row->name : NULL;
+}
+
+const char *ct_config_key_like(const char *word)
+{
+    static const char *const section[] = { "train", "data", "model", "augment", "optimizer", "schedule", "eval", "checkpoint" };
+    char name[64], full[96];
+    if (strlen(word) >= sizeof name) return NULL;
+    snprintf(name, sizeof name, "%s", word);
+    for (char *p = name; *p; p++)
+        if (*p == '-') *p = '_';
+    const char *key = usable_key(name);
+    for (size_t i = 0; !key && i < sizeof section / sizeof *section; i++) {
+        snprintf(full, sizeof full, "%s.%s", section[i], name);
+        key = usable_key(full);
+    }
+    return key;
 }
 
 void ct_print_config_markdown(FILE *to)

@@ -14,6 +14,7 @@ typedef struct cli_list { const char **v; size_t n; } cli_list;
 
 /* Everything any verb can be given. Strings point into argv. */
 typedef struct cli_args {
+    const char *program;                 /* as it was called */
     ct_common common;
     bool verbose, quiet, version, help;
     const char **pos; int npos;          /* words that are no options */
@@ -70,6 +71,10 @@ void cli_args_free(cli_args *a);
 int cli_finish(ct_status st);
 /* Closes stdout: output that could not be written (full disk, closed pipe) is a failure, too. */
 int cli_close_stdout(int code);
+
+/* What a mistyped word was probably meant to be; NULL: nothing is near. */
+const char *cli_like_verb(const char *word);
+const char *cli_like_option(const char *word, const cli_command *cmd); /* "--jsno": of the verb or of all; cmd may be NULL */
 
 void cli_print_usage(FILE *f);
 void cli_print_command_help(const cli_command *c, FILE *f);

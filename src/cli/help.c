@@ -37,12 +37,13 @@ void cli_print_usage(FILE *f)
           "  captrain                      train the built-in example: nothing to prepare\n"
           "  captrain VERB [OPTION]...\n\nVerbs:\n", f);
     for (const cli_command *const *c = cli_commands(); *c; c++)
-        fprintf(f, "  %-10s %s\n", (*c)->name, (*c)->summary);
+        fprintf(f, "  %-12s %s\n", (*c)->name, (*c)->summary);
     fputs("\nOptions of every verb (before or after it):\n", f);
     print_options(f, cli_globals());
-    fputs("\n`captrain VERB --help` tells more, `captrain help config` lists the configuration keys.\n"
+    fputs("\n`captrain VERB --help` tells more; `captrain help config` lists the configuration keys, `captrain help augment` those of a section,\n"
+          "`captrain help train.epochs` tells of one.\n"
           "Exit codes: 0 done; 1 failed; 2 usage, configuration or backend not available; 75 saved, may be started again with --resume;\n"
-          "130, 143 stopped by SIGINT, SIGTERM after saving.\n", f);
+          "129, 130, 143 stopped by SIGHUP, SIGINT, SIGTERM after saving.\n", f);
 }
 
 void cli_print_command_help(const cli_command *c, FILE *f)
@@ -103,7 +104,7 @@ void cli_print_man(FILE *f)
     ct_print_environment_man(f);
     fputs(".SH EXIT STATUS\n.TP\n.B 0\ndone\n.TP\n.B 1\nfailed; one message says what\n.TP\n.B 2\n"
           "usage, configuration, or backend not available\n.TP\n.B 75\nSIGUSR1: saved, may be started again with \\-\\-resume\n"
-          ".TP\n.B 130, 143\nstopped by SIGINT, SIGTERM after saving\n", f);
+          ".TP\n.B 129, 130, 143\nstopped by SIGHUP, SIGINT, SIGTERM after saving\n", f);
 }
 
 /* ---- captrain help ---- */
@@ -119,15 +120,18 @@ static int run_help(const cli_args *a)
     else if (strcmp(a->pos[0], "config-md") == 0) ct_print_config_markdown(stdout);
     else if (strcmp(a->pos[0], "man") == 0) cli_print_man(stdout);
     else if (c) cli_print_command_help(c, stdout);
-    else {
-        fprintf(stderr, "captrain help: unknown topic '%s'; topics are the verbs, config, config-md and man\n", a->pos[0]);
+    else if (!ct_print_config_topic(stdout, a->pos[0])) {
+        const char *like = cli_like_verb(a->pos[0]);
+        fprintf(stderr, "captrain help: unknown topic '%s'%s%s%s; topics are the verbs, configuration keys and their sections, config, "
+                "config-md and man\n", a->pos[0], like ? " (did you mean '" : "", like ? like : "", like ? "'?)" : "");
         return 2;
     }
     return 0;
 }
 
 const cli_command cli_help = {
-    "help", "[TOPIC]", "help on a verb, on the configuration keys, or the man page",
-    "Prints help. TOPIC is a verb, `config` (every configuration key), `config-md` (the same in Markdown) or `man` (the manual page in roff).",
+    "help", "[TOPIC]", "help on a verb, on configuration keys, or the man page",
+    "Prints help. TOPIC is a verb, a configuration key (train.epochs) or a section of them (augment), `config` (every configuration key), "
+    "`config-md` (the same in Markdown) or `man` (the manual page in roff).",
     NULL, 0, 1, run_help
 };

@@ -11,10 +11,10 @@
 static const cli_option globals[] = {
     { "--backend", "NAME", CLI_STRING, OFF(common.backend), 0, 0, "backend to compute on: auto, cpu, cuda; a backend that cannot run is an error, never a fall-back" },
     { "--threads", "N", CLI_THREADS, OFF(common.threads), 0, 4096, "compute threads; 0 = all cores this process may use" },
-    { "--verbose", NULL, CLI_FLAG, OFF(verbose), 0, 0, "say more" },
-    { "--quiet", NULL, CLI_FLAG, OFF(quiet), 0, 0, "errors only" },
-    { "--help", NULL, CLI_FLAG, OFF(help), 0, 0, "help on the verb" },
-    { "--version", NULL, CLI_FLAG, OFF(version), 0, 0, "print the version" },
+    { "--verbose", NULL, CLI_FLAG, OFF(verbose), 0, 0, "say more; also -v" },
+    { "--quiet", NULL, CLI_FLAG, OFF(quiet), 0, 0, "errors only; also -q" },
+    { "--help", NULL, CLI_FLAG, OFF(help), 0, 0, "help on the verb; also -h" },
+    { "--version", NULL, CLI_FLAG, OFF(version), 0, 0, "print the version; also -V" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
 };
 
@@ -154,6 +154,44 @@ static int bad_value(const cli_option *o, const char *value)
     return 2;
 }
 
+static int unknown_verb(const char *word)
+{
+    const char *like = cli_like_verb(word), *dot = strrchr(word, '.');
+    if (!like && dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 || strcmp(dot, ".json") == 0))
+        return usage("'%s' stands without a verb; did you mean 'captrain train %s'?", word, word);
+    if (!like) return usage("unknown verb '%s'; see captrain --help%s", word, "");
+    return usage("unknown verb '%s'; did you mean '%s'? See captrain --help", word, like);
+}
+
+/* The option is w[0..len). Other programs have options for what is a configuration key here. */
+static int unknown_option(const char *w, size_t len, const cli_command *cmd)
+{
+    char name[64];
+    if (len >= sizeof name) return usage("unknown option '%s'; see captrain %s --help", w, cmd->name);
+    memcpy(name, w, len);
+    name[len] = 0;
+    const char *like = cli_like_option(name, cmd), *key = ct_config_key_like(name + strspn(name, "-"));
+    fprintf(stderr, "captrain: unknown option '%s'", name);
+    if (key && find_option(cmd->options, "--set", 5))
+        fprintf(stderr, "; %s is a configuration key: --set %s=...; see captrain %s --help\n", key, key, cmd->name);
+    else if (like)
+        fprintf(stderr, "; did you mean '%s'? See captrain %s --help\n", like, cmd->name);
+    else
+        fprintf(stderr, "; see captrain %s --help\n", cmd->name);
+    return 2;
+}
+
+/* The three that have a short name as well. */
+static bool short_flag(const char *w, cli_args *a)
+{
+    if (strcmp(w, "-h") == 0) a->help = true;
+    else if (strcmp(w, "-V") == 0) a->version = true;
+    else if (strcmp(w, "-v") == 0) a->verbose = true;
+    else if (strcmp(w, "-q") == 0) a->quiet = true;
+    else return false;
+    return true;
+}
+
 static int parse_words(int argc, char **argv, cli_args *a, const cli_command *cmd, const char *verb)
 {
     bool options = true, verb_seen = false;
@@ -162,12 +200,12 @@ static int parse_words(int argc, char **argv, cli_args *a, const cli_command *cm
         if (options && strcmp(w, "--") == 0) {
             options = false;
         } else if (options && w[0] == '-' && w[1]) {
-            if (strcmp(w, "-h") == 0) { a->help = true; continue; }
+            if (short_flag(w, a)) continue;
             char *eq = strncmp(w, "--", 2) == 0 ? strchr(w, '=') : NULL;
             size_t len = eq ? (size_t)(eq - w) : strlen(w);
             const cli_option *o = find_option(globals, w, len);
             if (!o && cmd) o = find_option(cmd->options, w, len);
-            if (!o) return usage("unknown option '%s'; see captrain %s --help", w, cmd->name);
+            if (!o) return unknown_option(w, len, cmd);
             const char *value = eq ? eq + 1 : NULL;
             if (!o->arg && value) return usage("%s takes no value%s", o->name, "");
             if (o->arg && !value) {
@@ -188,6 +226,7 @@ int cli_parse(int argc, char **argv, cli_args *a, const cli_command **cmd)
 {
     memset(a, 0, sizeof *a);
     a->seed = -1;
+    a->program = argc > 0 ? argv[0] : "captrain";
     *cmd = NULL;
     a->pos = calloc((size_t)argc + 1, sizeof *a->pos);
     a->sets = calloc((size_t)argc + 1, sizeof *a->sets);
@@ -199,7 +238,7 @@ int cli_parse(int argc, char **argv, cli_args *a, const cli_command **cmd)
     }
     if (!made) return usage("out of memory%s%s", "", "");
     const char *verb = find_verb(argc, argv);
-    if (verb && !(*cmd = cli_find(verb))) return usage("unknown verb '%s'; see captrain --help%s", verb, "");
+    if (verb && !(*cmd = cli_find(verb))) return unknown_verb(verb);
     int rc = parse_words(argc, argv, a, *cmd ? *cmd : &cli_train, verb);
     if (rc) return rc;
     if (a->verbose && a->quiet) return usage("%s and %s exclude each other", "--verbose", "--quiet");

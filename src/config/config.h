@@ -306,6 +306,8 @@ const char *ct_key_type_name(ct_key_type t);               /* "int", "list of fl
 bool ct_config_value_name(const ct_config_row *row, int i, char *buf, size_t size);
 
 void ct_config_print_help(FILE *f);      /* for `captrain help config`: plain text, 80+ columns */
+/* The same for one key, by its name or another, or for the keys of a section and those below it. False: there is neither. */
+bool ct_config_print_topic(FILE *f, const char *topic);
 void ct_config_print_markdown(FILE *f);  /* doc/configuration.md */
 void ct_config_print_roff(FILE *f);      /* the man page's section, man(7) macros */
 

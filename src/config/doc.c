@@ -69,24 +69,47 @@ static void wrap(FILE *f, const char *text, int indent, int width)
     fputc('\n', f);
 }
 
+static void print_row(FILE *f, const ct_config_row *row)
+{
+    char what[256];
+    describe(row, what, sizeof what);
+    fprintf(f, "%s = %s\n", row->name, shown_default(row));
+    wrap(f, what, 6, 100);
+    wrap(f, row->doc, 6, 100);
+    if (row->aliases) fprintf(f, "      also: %s\n", row->aliases);
+}
+
+bool ct_config_print_topic(FILE *f, const char *topic)
+{
+    size_t n, len = strlen(topic);
+    const ct_config_row *rows = ct_config_rows(&n), *one = ct_config_find_row(topic);
+    bool any = false;
+    if (one && one->cls == CT_CLASS_KEY) {
+        print_row(f, one);
+        return true;
+    }
+    for (size_t i = 0; i < n; i++) {
+        if (rows[i].cls != CT_CLASS_KEY || strncmp(rows[i].name, topic, len) != 0 || rows[i].name[len] != '.') continue;
+        print_row(f, &rows[i]);
+        any = true;
+    }
+    if (!any && one) { /* a key of another program, or another way of writing one: what it says itself */
+        fprintf(f, "%s: %s\n", one->name, one->doc);
+        return true;
+    }
+    return any;
+}
+
 void ct_config_print_help(FILE *f)
 {
     size_t n;
-    char what[256];
     const ct_config_row *rows = ct_config_rows(&n), *last = NULL;
     fputs("A configuration is a YAML or JSON file; --set KEY=VALUE changes one key.\n", f);
     for (size_t i = 0; i < n; i++) {
         const ct_config_row *row = &rows[i];
         if (row->cls == CT_CLASS_NOTED) continue;
         if (!last || !same_section(last, row)) fputc('\n', f);
-        describe(row, what, sizeof what);
-        fprintf(f, "%s = %s\n", row->name, shown_default(row));
-        wrap(f, what, 6, 100);
-        wrap(f, row->doc, 6, 100);
-        if (row->aliases) {
-            fputs("      also:", f);
-            fprintf(f, " %s\n", row->aliases);
-        }
+        print_row(f, row);
         last = row;
     }
     fputs("\nKeys of other programs that are accepted, reported and not used:\n", f);

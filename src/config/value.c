@@ -112,17 +112,18 @@ static double c_strtod(const char *s)
 
 char *ct_format_double(double v, char buf[32])
 {
+    char text[32];
     if (v == floor(v) && fabs(v) < 1e16) {
-        snprintf(buf, 32, "%s%" PRIu64, signbit(v) ? "-" : "", (uint64_t)fabs(v));
-        return buf;
+        snprintf(text, sizeof text, "%s%" PRIu64, signbit(v) ? "-" : "", (uint64_t)fabs(v));
+        return memcpy(buf, text, sizeof text);
     }
     for (int digits = 1; digits <= 17; digits++) {
-        snprintf(buf, 32, "%.*g", digits, v);
-        char *comma = strpbrk(buf, ",");
+        snprintf(text, sizeof text, "%.*g", digits, v);
+        char *comma = strpbrk(text, ",");
         if (comma) *comma = '.';
-        if (digits == 17 || c_strtod(buf) == v) break;
+        if (digits == 17 || c_strtod(text) == v) break;
     }
-    return buf;
+    return memcpy(buf, text, sizeof text);
 }
 
 const char *ct_config_range_text(const ct_config_row *row, char buf[128])

@@ -324,6 +324,42 @@ static ct_status find_label_file(ct_scan *s, char *kind)
     return CT_OK;
 }
 
+static ct_status no_pictures(const char *path, const listing *l)
+{
+    return ct_fail(CT_EDATA,
+                   "%s: no PNG or JPEG pictures in this folder (%lld other files, %lld sub-folders; sub-folders are "
+                   "not searched%s)", path, (long long)l->ignored, (long long)l->folders,
+                   l->folders > 0 ? ": a label stands in a picture's name, or in labels.txt beside images/" : "");
+}
+
+ct_status ct_scan_pictures(const char *path, char ***paths, size_t *n)
+{
+    listing l;
+    ct_status st = CT_OK;
+    *paths = NULL;
+    *n = 0;
+    CT_TRY(list_folder(path, &l));
+    if (l.n == 0) {
+        st = no_pictures(path, &l);
+        goto fail;
+    }
+    for (size_t i = 0; i < l.n; i++) {
+        char *full = ct_path_join(path, l.name[i]);
+        if (!full) {
+            st = CT_ENOMEM;
+            goto fail;
+        }
+        ct_free(l.name[i]);
+        l.name[i] = full;
+    }
+    *paths = l.name;
+    *n = l.n;
+    return CT_OK;
+fail:
+    listing_free(&l);
+    return st;
+}
+
 ct_status ct_scan_folder(const char *path, const ct_label_rule *rule, ct_scan *out)
 {
     ct_status st = CT_OK;
@@ -353,9 +389,7 @@ ct_status ct_scan_folder(const char *path, const ct_label_rule *rule, ct_scan *o
     if (kind) CT_GOTO(st, from_table(out, &l, kind, rule));
     else CT_GOTO(st, from_names(out, &l, rule));
     if (out->n == 0) {
-        st = ct_fail(CT_EDATA,
-                     "%s: no PNG or JPEG pictures in this folder (%lld other files, %lld sub-folders; sub-folders are "
-                     "not searched)", out->dir, (long long)l.ignored, (long long)l.folders);
+        st = no_pictures(out->dir, &l);
         goto fail;
     }
     listing_free(&l);

@@ -31,6 +31,10 @@ typedef struct ct_scan {
 ct_status ct_scan_folder(const char *path, const ct_label_rule *rule, ct_scan *out);
 void ct_scan_free(ct_scan *s); /* empties; NULL is fine */
 
+/* Paths of the pictures that lie in a folder, by the bytes of their names; labels do not matter, sub-folders are not entered. Each is the
+ * caller's, and so is the list (ct_free). Errors: CT_EIO, CT_EDATA (no picture), CT_ENOMEM. */
+ct_status ct_scan_pictures(const char *path, char ***paths, size_t *n);
+
 /* One line of a label file. Strings point into the text given to ct_label_table_parse(). */
 typedef struct ct_label_row {
     char *name, *text; /* text NULL: the line has no second field */

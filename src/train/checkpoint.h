@@ -86,6 +86,9 @@ typedef struct ct_model_file {
     int positions;
     const char *prefix; /* "model." or "ema.": the weights to use */
 } ct_model_file;
+/* Where the model is that a user names: the path itself, or for a run's folder the best weights in it. ct_free(). CT_EIO for a folder
+ * that has none. */
+ct_status ct_model_path(const char *given, char **out);
 /* CT_EFORMAT if the file is damaged or no captrain model. */
 ct_status ct_model_file_open(const char *path, ct_model_file *out);
 void ct_model_file_close(ct_model_file *m); /* empties */

@@ -220,8 +220,13 @@ fail:
 ct_status ct_init_weights(ct_session *s, const char *path, const ct_charset *charset)
 {
     ct_model_file m;
-    CT_TRY(ct_model_file_open(path, &m));
-    ct_status st = load(s, &m, path, charset);
-    ct_model_file_close(&m);
+    char *file;
+    CT_TRY(ct_model_path(path, &file));
+    ct_status st = ct_model_file_open(file, &m);
+    if (st == CT_OK) {
+        st = load(s, &m, file, charset);
+        ct_model_file_close(&m);
+    }
+    ct_free(file);
     return st;
 }

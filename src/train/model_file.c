@@ -33,6 +33,16 @@ static ct_status need(const ct_safetensors *st, const char *path, const char *ke
     return *value ? CT_OK : ct_fail(CT_EFORMAT, "%s: not a captrain model (its metadata has no '%s')", path, key);
 }
 
+ct_status ct_model_path(const char *given, char **out)
+{
+    if (!ct_path_is_dir(given)) return (*out = ct_strdup(given, "path of the model")) ? CT_OK : CT_ENOMEM;
+    if (!(*out = ct_path_join(given, "checkpoints/best.safetensors"))) return CT_ENOMEM;
+    if (ct_path_exists(*out)) return CT_OK;
+    ct_free(*out);
+    *out = NULL;
+    return ct_fail(CT_EIO, "%s: is a folder, and holds no checkpoints/best.safetensors of a run", given);
+}
+
 ct_status ct_model_file_open(const char *path, ct_model_file *m)
 {
     ct_status st;

@@ -302,13 +302,12 @@ static void release(reader *rd, size_t nfiles)
     ct_model_use_end(&rd->use);
 }
 
-ct_status ct_run_predict(const ct_predict_opts *o, FILE *to)
+static ct_status predict(const ct_predict_opts *o, FILE *to)
 {
     ct_status st;
     reader rd;
     size_t failed = 0;
     memset(&rd, 0, sizeof rd);
-    if (!o->model || o->nfiles == 0) return ct_fail(CT_EINVAL, "predict: needs a model file and at least one picture");
     CT_GOTO(st, ct_model_use_begin(&rd.use, o->model, &o->common));
     const ct_model_spec *model = &rd.use.session.spec.model;
     CT_GOTO(st, ct_decoder_parse(o->decoder, o->beam_width, model->name, ct_model_head(model), &rd.decoder));
@@ -329,5 +328,58 @@ ct_status ct_run_predict(const ct_predict_opts *o, FILE *to)
         st = ct_fail(CT_EDATA, "%zu of %zu pictures could not be read", failed, o->nfiles);
 fail:
     release(&rd, o->nfiles);
+    return st;
+}
+
+/* The files to read: of a folder all pictures in it. */
+typedef struct file_list {
+    char **path;
+    size_t n, cap;
+} file_list;
+
+static ct_status add_folder(file_list *l, const char *folder)
+{
+    char **name;
+    size_t n, i = 0;
+    ct_status st;
+    CT_TRY(ct_scan_pictures(folder, &name, &n));
+    for (; i < n; i++) {
+        CT_GOTO(st, ct_grow(&l->path, l->n, &l->cap, sizeof *l->path, "files to read"));
+        l->path[l->n++] = name[i];
+    }
+    st = CT_OK;
+fail:
+    for (; i < n; i++) ct_free(name[i]);
+    ct_free(name);
+    return st;
+}
+
+static ct_status list_files(const ct_predict_opts *o, file_list *l)
+{
+    for (size_t f = 0; f < o->nfiles; f++) {
+        if (ct_path_is_dir(o->files[f])) {
+            CT_TRY(add_folder(l, o->files[f]));
+            continue;
+        }
+        CT_TRY(ct_grow(&l->path, l->n, &l->cap, sizeof *l->path, "files to read"));
+        if (!(l->path[l->n] = ct_strdup(o->files[f], "file to read"))) return CT_ENOMEM;
+        l->n++;
+    }
+    return CT_OK;
+}
+
+ct_status ct_run_predict(const ct_predict_opts *o, FILE *to)
+{
+    file_list l = { 0 };
+    if (!o->model || o->nfiles == 0) return ct_fail(CT_EINVAL, "predict: needs a model file and at least one picture");
+    ct_status st = list_files(o, &l);
+    if (st == CT_OK) {
+        ct_predict_opts all = *o;
+        all.files = (const char *const *)l.path;
+        all.nfiles = l.n;
+        st = predict(&all, to);
+    }
+    for (size_t f = 0; f < l.n; f++) ct_free(l.path[f]);
+    ct_free(l.path);
     return st;
 }

@@ -5,6 +5,7 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/log.h"
 #include "train/spec.h"
 
@@ -13,8 +14,8 @@ ct_status ct_model_use_begin(ct_model_use *use, const char *path, const ct_commo
     char why[256] = "";
     ct_program_spec spec;
     memset(use, 0, sizeof *use);
-    use->path = path;
-    CT_TRY(ct_model_file_open(path, &use->file));
+    CT_TRY(ct_model_path(path, &use->path));
+    CT_TRY(ct_model_file_open(use->path, &use->file));
     ct_config *cfg = use->file.cfg;
     if (common->backend) CT_TRY(ct_config_set(cfg, "train.backend", common->backend, "--backend"));
     CT_TRY(ct_spec_from_config(cfg, use->file.positions, use->file.charset.n, (int)cfg->data.height,
@@ -41,4 +42,6 @@ void ct_model_use_end(ct_model_use *use)
 {
     ct_session_end(&use->session);
     ct_model_file_close(&use->file);
+    ct_free(use->path);
+    use->path = NULL;
 }

@@ -8,12 +8,12 @@
 #include "train/session.h"
 
 typedef struct ct_model_use {
-    const char *path;
+    char *path; /* of the model file */
     ct_model_file file;
     ct_session session;
 } ct_model_use;
 
-/* Opens the model file and a session for it. Programs are added to use->session next. The model's own precision is
+/* Opens the model file, or the best one of a run's folder, and a session for it. Programs are added to use->session next. The model's own precision is
  * used. */
 ct_status ct_model_use_begin(ct_model_use *use, const char *path, const ct_common *common);
 /* Allocates, plans, and loads the weights the file says are to be used. */

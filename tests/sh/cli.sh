@@ -21,10 +21,36 @@ prints '^\.TH CAPTRAIN 1'
 prints 'batch_size'
 prints 'CAPTRAIN_CACHE_DIR'
 expect 2 "$captrain" nonsense
-says "unknown verb 'nonsense'"
+says "unknown verb 'nonsense'; see captrain --help"
+expect 2 "$captrain" trian
+says "unknown verb 'trian'; did you mean 'train'?"
+expect 2 "$captrain" evaluate model data
+says "did you mean 'eval'?"
+expect 2 "$captrain" my.yaml
+says "did you mean 'captrain train my.yaml'?"
+expect 0 "$captrain" -V
+prints '^captrain [0-9]'
+expect 0 "$captrain" plan -h
+prints '^captrain plan'
 expect 2 "$captrain" help nonsense
+expect 2 "$captrain" help evaluate
+says "did you mean 'eval'?"
+expect 0 "$captrain" help train.epochs
+prints '^train.epochs = '
+checks=$((checks + 1))
+[ "$(grep -c ' = ' "$work/out")" -eq 1 ] || fail "help on one key tells of others"
+expect 0 "$captrain" help augment
+prints '^augment.shift = '
+checks=$((checks + 1))
+if grep -q '^train' "$work/out"; then fail "help augment prints keys of train"; fi
 expect 2 "$captrain" train --nonsense
-says "unknown option '--nonsense'"
+says "unknown option '--nonsense'; see captrain train --help"
+expect 2 "$captrain" train --epochs 3
+says "train.epochs is a configuration key: --set train.epochs=\.\.\."
+expect 2 "$captrain" train --batch-size=64
+says "unknown option '--batch-size'; train.batch_size is a configuration key"
+expect 2 "$captrain" eval --jsno a b
+says "unknown option '--jsno'; did you mean '--json'?"
 expect 2 "$captrain" train a b
 says "one word too many: 'b'"
 expect 2 "$captrain" eval onlymodel

@@ -40,7 +40,7 @@ checks=$((checks + 1))
 grep -q '"cer": [0-9]' "$work/run/result.json" || fail "result.json has no cer"
 checks=$((checks + 1))
 grep -q '"event":"eval".*"cer":[0-9]' "$work/run/metrics.jsonl" || fail "metrics.jsonl has no cer"
-for text in 'character error rate' 'Edits by kind' 'insertions'; do
+for text in 'character error rate' 'Edits by kind' 'insertions' 'Wrong, validation' 'Throughput'; do
     checks=$((checks + 1))
     grep -q "$text" "$work/run/report.html" || fail "report.html does not say '$text'"
 done
