@@ -244,8 +244,11 @@ static ct_status validate(ct_run *r, int64_t epoch)
                        NULL, &sc));
     bool best = ct_best_update(&r->p.best, by, &sc, epoch, r->p.step);
     bool stop = ct_stopper_update(&r->p.stopper, &r->cfg->early_stopping, by, &sc, epoch);
-    ct_info("epoch %.4g: validation loss %.4f, strings %.2f %%, characters %.2f %%%s (step %" PRId64 ", %.1f s)",
-            epochs_done(r), isnan(sc.loss) ? NAN : sc.loss, 100 * ct_scores_strings(&sc), 100 * ct_scores_chars(&sc),
+    char training[48] = "";
+    const ct_scores so_far = ct_scores_from_sums(r->p.sums); /* of this epoch */
+    if (so_far.samples > 0) snprintf(training, sizeof training, "training loss %.4f, ", so_far.loss);
+    ct_info("epoch %.4g: %svalidation loss %.4f, strings %.2f %%, characters %.2f %%%s (step %" PRId64 ", scored in %.1f s)",
+            epochs_done(r), training, isnan(sc.loss) ? NAN : sc.loss, 100 * ct_scores_strings(&sc), 100 * ct_scores_chars(&sc),
             best ? ", best so far" : "", r->p.step, ct_now() - started);
     if (!isfinite(sc.loss)) ct_warn("the validation loss is not a finite number: these weights cannot be the best");
     json_t *o = json_object();
@@ -326,13 +329,12 @@ static ct_status open_loader(ct_run *r)
 
 static ct_status stop_for_signal(ct_run *r)
 {
-    int sig = ct_stop_signal;
-    const char *name = sig == SIGINT ? "SIGINT" : sig == SIGTERM ? "SIGTERM" : "SIGUSR1";
+    const char *name = ct_signal_name(ct_stop_signal);
     if (r->saved_epoch != r->p.epoch || r->saved_batch != r->p.batch) CT_TRY(save(r));
     CT_TRY(
         ct_journal_event(r->journal, "signal", json_pack("{s:I,s:s}", "step", (json_int_t)r->p.step, "signal", name)));
-    return ct_fail(CT_ESIGNAL, "stopped by %s after step %" PRId64 "; saved in %s, --resume continues", name, r->p.step,
-                   r->checkpoints);
+    return ct_fail(CT_ESIGNAL, "stopped by %s after step %" PRId64 " and saved; captrain train --out %s --resume goes on", name,
+                   r->p.step, r->out);
 }
 
 ct_status ct_run_loop(ct_run *r)

@@ -39,6 +39,19 @@ char *ct_bar_bytes(int64_t bytes, char *buf, size_t size)
     return buf;
 }
 
+char *ct_bar_count(int64_t v, char *buf, size_t size)
+{
+    char digits[24];
+    const int n = snprintf(digits, sizeof digits, "%lld", (long long)v);
+    size_t k = 0;
+    for (int i = 0; i < n && k + 2 < size; i++) {
+        buf[k++] = digits[i];
+        if ((n - 1 - i) % 3 == 0 && i < n - 1 && digits[i] != '-') buf[k++] = ',';
+    }
+    buf[k] = '\0';
+    return buf;
+}
+
 static void clear(void *user)
 {
     ct_bar *b = user;

@@ -36,5 +36,7 @@ void ct_bar_end(ct_bar *b); /* clears the bar */
 char *ct_bar_duration(double seconds, char *buf, size_t size);
 /* "1.5 GB" into buf; returns buf. */
 char *ct_bar_bytes(int64_t bytes, char *buf, size_t size);
+/* "1,234,567" into buf (32 bytes at least); returns buf. */
+char *ct_bar_count(int64_t v, char *buf, size_t size);
 
 #endif

@@ -112,8 +112,8 @@ static ct_status compare(const ct_run *r, const ct_safetensors *st, const char *
     CT_GOTO(s, schedule_kept(r, old, &same));
     CT_GOTO(s, ct_resume_conflicts(old, r->cfg, same, &list));
     if (list) {
-        s = ct_fail(CT_ECONFIG, "--resume: the configuration would train differently from the run in %s: %s", r->out,
-                    list);
+        s = ct_fail(CT_ECONFIG, "--resume: the configuration would train differently from the run in %s: %s; a new run can start from its "
+                    "weights: --init %s --out ANOTHER", r->out, list, r->out);
     } else if (strcmp(charset, r->data.charset.utf8) != 0) {
         s = ct_fail(CT_ECONFIG, "--resume: the charset is '%s', the run in %s has '%s'", r->data.charset.utf8, r->out,
                     charset);
@@ -155,8 +155,12 @@ ct_status ct_run_resume(ct_run *r)
     if (r->p.batch > r->batches || (r->p.batch % r->accumulate != 0 && r->p.batch != r->batches))
         return ct_fail(CT_EFORMAT, "%s: position %" PRId64 " in an epoch of %" PRId64 " batches", r->from_path,
                        r->p.batch, r->batches);
-    ct_info("resuming from %s: step %" PRId64 ", epoch %" PRId64 ", batch %" PRId64 " of %" PRId64, r->from_path,
-            r->p.step, r->p.epoch + 1, r->p.batch, r->batches);
+    if (r->p.epoch >= r->cfg->train.epochs)
+        ct_info("resuming from %s: step %" PRId64 ", all %" PRId64 " epochs are done; the best weights are scored once more", r->from_path,
+                r->p.step, r->p.epoch);
+    else
+        ct_info("resuming from %s: step %" PRId64 ", epoch %" PRId64 ", batch %" PRId64 " of %" PRId64, r->from_path,
+                r->p.step, r->p.epoch + 1, r->p.batch, r->batches);
     ct_safetensors_close(r->from);
     r->from = NULL;
     return CT_OK;

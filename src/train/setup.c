@@ -295,19 +295,6 @@ const char *ct_run_precision(const ct_session *s)
     return ct_spec_precision_name(&s->spec);
 }
 
-/* 1234567 -> "1,234,567". */
-static const char *grouped(int64_t v, char buf[32])
-{
-    char digits[24];
-    int n = snprintf(digits, sizeof digits, "%" PRId64, v), k = 0;
-    for (int i = 0; i < n; i++) {
-        buf[k++] = digits[i];
-        if ((n - 1 - i) % 3 == 0 && i < n - 1 && digits[i] != '-') buf[k++] = ',';
-    }
-    buf[k] = '\0';
-    return buf;
-}
-
 /* What train.freeze leaves out. */
 static void describe_frozen(const ct_session *s)
 {
@@ -323,7 +310,7 @@ static void describe_frozen(const ct_session *s)
     }
     if (params > 0)
         ct_info("  frozen     %" PRId64 " of %" PRId64 " parameter tensors, %s of %s parameters (train.freeze)", params, tensors,
-                grouped(elems, a), grouped(s->layout.params, b));
+                ct_bar_count(elems, a, sizeof a), ct_bar_count(s->layout.params, b, sizeof b));
 }
 
 void ct_run_describe(const ct_run *r)
@@ -338,18 +325,18 @@ void ct_run_describe(const ct_run *r)
         snprintf(reads, sizeof reads, "%" PRId64 " time steps of %" PRId64 " classes, labels of at most %d characters",
                  ct_model_steps(m, m->width), m->classes, r->data.positions);
     else snprintf(reads, sizeof reads, "%d x %d classes", r->data.positions, r->data.charset.n);
-    ct_info("  model      %s, %s parameters, %" PRId64 "x%" PRId64 "x%" PRId64 " pixels -> %s", m->name, grouped(s->layout.params, a),
+    ct_info("  model      %s, %s parameters, %" PRId64 "x%" PRId64 "x%" PRId64 " pixels -> %s", m->name, ct_bar_count(s->layout.params, a, sizeof a),
             m->height, m->width, m->channels, reads);
     ct_info("  charset    %s", r->data.charset.utf8);
-    ct_info("  data       %s training samples (%s), %s for validation%s%s", grouped(r->data.train.n, a),
-            ct_dataset_root(r->data.train.data), grouped(r->data.val.n, b), *cfg->data.val ? ": " : "", cfg->data.val);
+    ct_info("  data       %s training samples (%s), %s for validation%s%s", ct_bar_count(r->data.train.n, a, sizeof a),
+            ct_dataset_root(r->data.train.data), ct_bar_count(r->data.val.n, b, sizeof b), *cfg->data.val ? ": " : "", cfg->data.val);
     ct_info("  device     %s: %s, %d thread%s%s%s", s->backend->name, s->device.name, s->device.threads, s->device.threads == 1 ? "" : "s",
             *r->why ? "; " : "", r->why);
     ct_info("  precision  %s%s", ct_run_precision(s), r->fp16 ? " with dynamic loss scale" : "");
     ct_info("  batch      %" PRId64 " x %" PRId64 " = %" PRId64 " samples per step; %" PRId64 " batches and %" PRId64
             " steps per epoch, at most %s steps",
             r->batch, r->accumulate, r->batch * r->accumulate, r->batches, r->steps_per_epoch,
-            grouped(r->total_steps, a));
+            ct_bar_count(r->total_steps, a, sizeof a));
     ct_info("  lr         %g (optimizer.lr %g, schedule.lr_rule %s)", s->spec.schedule.base_lr, cfg->optimizer.lr,
             cfg->schedule.lr_rule == CT_CFG_LR_LINEAR ? "linear"
             : cfg->schedule.lr_rule == CT_CFG_LR_SQRT ? "sqrt"

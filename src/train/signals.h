@@ -1,4 +1,4 @@
-/* Signals that ask a run to save and end: SIGINT, SIGTERM, SIGUSR1. */
+/* Signals that ask a run to save and end: SIGINT, SIGTERM, SIGUSR1, SIGHUP. */
 #ifndef CT_TRAIN_SIGNALS_H
 #define CT_TRAIN_SIGNALS_H
 
@@ -7,7 +7,9 @@
 /* The signal that asked, 0 as long as none did. */
 extern volatile sig_atomic_t ct_stop_signal;
 
-/* Catches the three signals (a second SIGINT ends the process at once) and ignores SIGXFSZ and SIGPIPE, so that a full
+/* "SIGINT" */
+const char *ct_signal_name(int sig);
+/* Catches the four signals (a second SIGINT ends the process at once; SIGHUP stays ignored where it was, under nohup) and ignores SIGXFSZ and SIGPIPE, so that a full
  * disk is an error of write() with a message. Clears ct_stop_signal. */
 void ct_signals_begin(void);
 /* Puts the former handlers back. */

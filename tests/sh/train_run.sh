@@ -12,7 +12,7 @@ has() {
 # --- a run and what it leaves ---
 expect 0 tiny run
 says '[0-9,]* parameters'
-says 'epoch 2: validation'
+says 'epoch 2: training loss [0-9.]*, validation loss'
 for f in config.yaml metrics.jsonl run.log report.html result.json checkpoints/last.safetensors checkpoints/best.safetensors \
     tensorboard/captrain.tfevents; do
     has "run/$f"
@@ -34,6 +34,8 @@ says 'holds a run already'
 hash=$(value weights_hash run)
 rm "$work/run/result.json"
 expect 0 tiny run --resume
+says 'all 2 epochs are done'
+prints "captrain predict $work/run IMAGE"
 checks=$((checks + 1))
 [ "$(value weights_hash run)" = "$hash" ] || fail "resuming a finished run changed its weights"
 expect 0 tiny fresh --resume --set train.epochs=1
@@ -48,6 +50,7 @@ says 'is not used: the run goes on from its own weights'
 expect 2 tiny run --resume --set optimizer.lr=0.5 --set train.batch_size=8
 says 'optimizer.lr (0.001 -> 0.5)'
 says 'train.batch_size (16 -> 8)'
+says "start from its weights: --init $work/run"
 expect 2 tiny run --resume --set data.synth.seed=9
 says 'data.synth.seed'
 expect 0 tiny run --resume --set train.workers=3 --set log.interval_steps=1
@@ -91,11 +94,11 @@ for last in keep drop; do
 done
 
 # --- signals: finish the step, save, and say by the exit code which it was ---
-for sig in INT:130 TERM:143 USR1:75; do
+for sig in INT:130 TERM:143 USR1:75 HUP:129; do
     name=${sig%:*} code=${sig#*:}
     rm -rf "$work/sig"
     # perl gives the child default handlers: a shell without job control starts background commands with SIGINT ignored
-    perl -e '$SIG{INT} = "DEFAULT"; exec @ARGV' "$captrain" train "$work/tiny.yaml" --threads 1 --out "$work/sig" --set train.epochs=2000 \
+    perl -e '$SIG{INT} = $SIG{HUP} = "DEFAULT"; exec @ARGV' "$captrain" train "$work/tiny.yaml" --threads 1 --out "$work/sig" --set train.epochs=2000 \
         --set checkpoint.every_epochs=0 >"$work/out" 2>"$work/err" &
     pid=$!
     for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
@@ -107,9 +110,30 @@ for sig in INT:130 TERM:143 USR1:75; do
     got=$?
     checks=$((checks + 1))
     [ $got -eq "$code" ] || fail "SIG$name: exit $got instead of $code"
-    says "stopped by SIG$name"
+    says "stopped by SIG$name after step [0-9]* and saved; captrain train --out $work/sig --resume goes on"
     has sig/checkpoints/last.safetensors
 done
+# under nohup a closed terminal is nothing to it
+rm -rf "$work/sig"
+perl -e '$SIG{HUP} = "IGNORE"; exec @ARGV' "$captrain" train "$work/tiny.yaml" --threads 1 --out "$work/sig" --set train.epochs=2000 \
+    >"$work/out" 2>"$work/err" &
+pid=$!
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    grep -q '"event":"step"' "$work/sig/metrics.jsonl" 2>/dev/null && break
+    sleep 0.25
+done
+kill -s HUP $pid
+before=$(wc -l <"$work/sig/metrics.jsonl")
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
+    [ "$(wc -l <"$work/sig/metrics.jsonl")" -gt "$before" ] && break
+    sleep 0.25
+done
+kill -s TERM $pid
+wait $pid
+got=$?
+checks=$((checks + 1))
+[ $got -eq 143 ] || fail "an ignored SIGHUP, then SIGTERM: exit $got instead of 143"
+says 'stopped by SIGTERM'
 
 # --- damage: the previous checkpoint is used, that is said, and the end is the same ---
 expect 0 tiny hurt --quiet
@@ -166,6 +190,19 @@ expect 0 "$captrain" eval "$work/run/checkpoints/last.safetensors" synth:text --
 prints 'string accuracy'
 expect 0 "$captrain" predict "$model" "$work"/run/examples/*.png --threads 1
 prints 'examples/.*	[0-3][0-3]	'
+cp "$work/out" "$work/each"
+# a run's folder stands for its best model, a folder of pictures for the pictures in it
+expect 0 "$captrain" predict "$work/run" "$work/run/examples" --threads 1
+checks=$((checks + 1))
+cmp -s "$work/out" "$work/each" || fail "a folder is read differently from its files"
+expect 0 "$captrain" eval "$work/run" synth:text --threads 1
+prints 'string accuracy'
+expect 1 "$captrain" predict "$work" "$work/run/examples" --threads 1
+says 'holds no checkpoints/best.safetensors'
+mkdir "$work/nothing"
+expect 1 "$captrain" predict "$model" "$work/nothing" --threads 1
+says 'nothing: no PNG or JPEG pictures'
+expect 0 tiny warmer --init "$work/run" --quiet
 expect 1 "$captrain" predict "$model" "$work"/run/examples/*.png "$work/tiny.yaml" --threads 1
 says 'tiny.yaml: neither PNG nor JPEG'
 prints 'examples/'
