@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -485,6 +486,15 @@ static void check_well_formed(const char *s)
     ck_assert_int_eq(depth, 0);
 }
 
+/* Where the legend's first text stands. */
+static double first_key(const char *svg_text)
+{
+    static const char key[] = "<text class=\"k\" x=\"";
+    size_t i = 0;
+    while (svg_text[i] && strncmp(svg_text + i, key, strlen(key)) != 0) i++;
+    return svg_text[i] ? strtod(svg_text + i + strlen(key), NULL) : INFINITY;
+}
+
 START_TEST(svg_plots)
 {
     enum { N = 20001 };
@@ -504,6 +514,7 @@ START_TEST(svg_plots)
     ck_assert_ptr_nonnull(strstr(text, "train &lt;loss&gt;"));
     ck_assert_ptr_nonnull(strstr(text, "aria-label=\"Loss &quot;of&quot; the run\""));
     ck_assert_ptr_nonnull(strstr(text, ">20k<"));
+    ck_assert_double_lt(first_key(text), 320); /* behind the title: seen where a narrow page cuts the plot off */
     ck_assert_ptr_null(strstr(text, "http://www.w3.org/1999")); /* nothing is loaded from elsewhere */
     free(text);
     p.log_y = true;

@@ -358,6 +358,12 @@ END_TEST
 START_TEST(test_texts)
 {
     char b[32];
+    ck_assert_str_eq(ct_bar_count(0, b, sizeof b), "0");
+    ck_assert_str_eq(ct_bar_count(999, b, sizeof b), "999");
+    ck_assert_str_eq(ct_bar_count(741792, b, sizeof b), "741,792");
+    ck_assert_str_eq(ct_bar_count(1234567890, b, sizeof b), "1,234,567,890");
+    ck_assert_str_eq(ct_bar_count(-1000, b, sizeof b), "-1,000");
+    ck_assert_str_eq(ct_bar_count(INT64_MIN, b, sizeof b), "-9,223,372,036,854,775,808");
     ck_assert_str_eq(ct_bar_duration(7.4, b, sizeof b), "7 s");
     ck_assert_str_eq(ct_bar_duration(123, b, sizeof b), "2:03");
     ck_assert_str_eq(ct_bar_duration(3723, b, sizeof b), "1:02:03");

@@ -48,7 +48,7 @@ floors() {
     $3 ~ /^[ \t]*#[ \t]*include/ {
         inc = $3; sub(/^[^"<]*["<]/, "", inc); sub(/[">].*$/, "", inc)
         file = $1
-        if (file !~ /(^|\/)(backends\/cuda|tests\/emulate)\// && inc ~ /^(cuda|cudnn|cublas|nccl|nvml|curand|cusparse|cusolver)[A-Za-z_0-9]*(\.h|\/)/)
+        if (file !~ /(^|\/)(backends\/cuda|tests\/emulate|tests\/gpu)\// && inc ~ /^(cuda|cudnn|cublas|nccl|nvml|curand|cusparse|cusolver)[A-Za-z_0-9]*(\.h|\/)/)
             bad("a CUDA header outside backends/cuda")
         if (file !~ /(^|\/)backends\/cpu\// && inc ~ /^(cblas|omp|f77blas|lapacke?|openblas_config)\.h$/)
             bad("a header of BLAS or OpenMP outside backends/cpu")

@@ -159,7 +159,7 @@ static void axes(FILE *f, const ct_svg_plot *p, const frame *r)
     double tick[MAX_TICKS];
     char text[32];
     int n = p->log_y ? log_ticks(r->lo_y, r->hi_y, 8, tick, MAX_TICKS)
-                     : ct_svg_ticks(r->lo_y, r->hi_y, (int)fmax(2, (r->y1 - r->y0) / 44), tick, MAX_TICKS);
+                     : ct_svg_ticks(r->lo_y, r->hi_y, (int)fmax(2, (r->y1 - r->y0) / 34), tick, MAX_TICKS);
     double largest = 0;
     for (int i = 0; i < n; i++) largest = fmax(largest, fabs(tick[i]));
     for (int i = 0; i < n; i++) {
@@ -319,7 +319,8 @@ ct_status ct_svg_write(FILE *f, const ct_svg_plot *plot)
         ct_svg_escape(f, plot->title);
         fputs("</text>\n", f);
     }
-    if (keys > 0) legend(f, plot, own_line ? r.x0 : fmax(r.x0, r.x1 - keys), own_line ? 38 : 20);
+    /* Behind the title, not at the far side: where a narrow page cuts the plot off, the keys are still seen. */
+    if (keys > 0) legend(f, plot, own_line || !title ? r.x0 : r.x0 + title_width + 24, own_line ? 38 : 20);
     axes(f, plot, &r);
     for (size_t i = 0; i < plot->count; i++) CT_TRY(draw(f, plot, i, &r));
     if (!any)

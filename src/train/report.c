@@ -89,7 +89,7 @@ static void about_model(FILE *f, const ct_report *rep)
     else
         row(f, "output", "%d characters of %d", rep->run->data.positions, rep->run->data.charset.n);
     row(f, "charset", "%s", rep->run->data.charset.utf8);
-    row(f, "parameters", "%" PRId64, s->layout.params);
+    row(f, "parameters", "%s", ct_bar_count(s->layout.params, t, sizeof t));
     row(f, "loss", "%s",
         s->spec.loss == CT_LOSS_SOFTMAX ? "softmax cross-entropy per position"
         : s->spec.loss == CT_LOSS_CTC   ? "CTC"
@@ -101,8 +101,8 @@ static void about_model(FILE *f, const ct_report *rep)
         s->spec.schedule.base_lr, cfg->optimizer.weight_decay);
     row(f, "batch", "%" PRId64 " x %" PRId64 " = %" PRId64 " samples per step", rep->run->batch, rep->run->accumulate,
         rep->run->batch * rep->run->accumulate);
-    row(f, "steps", "%" PRId64 " (%" PRId64 " per epoch), %.0f skipped", rep->result->steps, rep->run->steps_per_epoch,
-        rep->run->state[CT_STATE_SKIPPED]);
+    row(f, "steps", "%s (%" PRId64 " per epoch), %.0f skipped", ct_bar_count(rep->result->steps, t, sizeof t),
+        rep->run->steps_per_epoch, rep->run->state[CT_STATE_SKIPPED]);
     if (rep->run->p.best.any)
         row(f, "best weights", "%s%s", ct_run_best_place(rep->run, place), rep->run->eval_ema ? " (averaged)" : "");
     if (rep->run->p.stopped_early) row(f, "ended", "early: validation no longer improved");
@@ -127,13 +127,14 @@ static void about_data(FILE *f, const ct_report *rep)
         if (x.peak_bytes > ps.peak_bytes) ps = x;
     }
     fputs("<div><h3>Data</h3><table>\n", f);
-    row(f, "training", "%" PRId64 " samples of %s", d->train.n, ct_dataset_root(d->train.data));
+    row(f, "training", "%s samples of %s", ct_bar_count(d->train.n, t, sizeof t), ct_dataset_root(d->train.data));
     if (d->val.data)
-        row(f, "validation", "%" PRId64 " samples of %s%s", d->val.n, ct_dataset_root(d->val.data),
+        row(f, "validation", "%s samples of %s%s", ct_bar_count(d->val.n, t, sizeof t), ct_dataset_root(d->val.data),
             d->val.index ? ", held out" : "");
-    if (d->test.data) row(f, "test", "%" PRId64 " samples of %s", d->test.n, ct_dataset_root(d->test.data));
+    if (d->test.data)
+        row(f, "test", "%s samples of %s", ct_bar_count(d->test.n, t, sizeof t), ct_dataset_root(d->test.data));
     if (ct_dataset_bad_count(d->train.data) > 0)
-        row(f, "left out", "%" PRId64 " unusable samples", ct_dataset_bad_count(d->train.data));
+        row(f, "left out", "%s unusable samples", ct_bar_count(ct_dataset_bad_count(d->train.data), t, sizeof t));
     fputs("</table><h3>Machine and memory</h3><table>\n", f);
     row(f, "device", "%s: %s, %d thread%s", s->backend->name, s->device.name, s->device.threads, s->device.threads == 1 ? "" : "s");
     if (*s->device.detail) row(f, "details", "%s", s->device.detail);

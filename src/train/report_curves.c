@@ -8,7 +8,7 @@
 #include "formats/svg.h"
 #include "train/report_html.h"
 
-enum { STEP_X, STEP_LOSS, STEP_ACC, STEP_LR, STEP_RATE, EVAL_X, EVAL_LOSS, EVAL_STRINGS, EVAL_CHARS, COLUMNS };
+enum { STEP_X, STEP_LOSS, STEP_ACC, STEP_LR, EVAL_X, EVAL_LOSS, EVAL_STRINGS, EVAL_CHARS, EVAL_WRONG, EVAL_CER, COLUMNS };
 
 typedef struct history {
     double *col[COLUMNS];
@@ -38,14 +38,14 @@ static ct_status take(void *user, const char *event, const json_t *line)
     double epoch = number(line, "epoch");
     if (strcmp(event, "step") == 0) {
         double acc = number(line, "string_accuracy");
-        double v[] = { epoch, number(line, "loss"), acc < 0 ? NAN : 100 * acc, number(line, "lr"),
-                       number(line, "samples_per_s") };
-        return push(h, STEP_X, 5, 0, v);
+        double v[] = { epoch, number(line, "loss"), acc < 0 ? NAN : 100 * acc, number(line, "lr") };
+        return push(h, STEP_X, 4, 0, v);
     }
     if (strcmp(event, "eval") == 0) {
-        double v[] = { epoch, number(line, "loss"), 100 * number(line, "string_accuracy"),
-                       100 * number(line, "char_accuracy") };
-        return push(h, EVAL_X, 4, 1, v);
+        const double strings = 100 * number(line, "string_accuracy");
+        double v[] = { epoch,         number(line, "loss"),      strings, 100 * number(line, "char_accuracy"),
+                       100 - strings, 100 * number(line, "cer") };
+        return push(h, EVAL_X, 6, 1, v);
     }
     return CT_OK;
 }
@@ -93,10 +93,11 @@ ct_status ct_report_curves(FILE *f, const char *run_dir)
                             series(&h, "strings, validation", EVAL_X, EVAL_STRINGS),
                             series(&h, "characters, validation", EVAL_X, EVAL_CHARS) };
     CT_GOTO(st, plot(f, "Accuracy", "%", acc, 3, false, true));
+    /* near 100 % what is left to gain shows only here */
+    ct_svg_series wrong[] = { series(&h, "strings", EVAL_X, EVAL_WRONG), series(&h, "characters", EVAL_X, EVAL_CER) };
+    if (h.n[1] > 0) CT_GOTO(st, plot(f, "Wrong, validation", "%", wrong, 2, wide(wrong, 2), true));
     ct_svg_series lr[] = { series(&h, NULL, STEP_X, STEP_LR) };
     CT_GOTO(st, plot(f, "Learning rate", NULL, lr, 1, false, true));
-    ct_svg_series rate[] = { series(&h, NULL, STEP_X, STEP_RATE) };
-    CT_GOTO(st, plot(f, "Throughput", "samples/s", rate, 1, false, true));
     fputs("</div></section>\n", f);
 fail:
     for (int i = 0; i < COLUMNS; i++) ct_free(h.col[i]);

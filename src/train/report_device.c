@@ -1,4 +1,4 @@
-/* The report's section on the device, from metrics.jsonl and the run's gauge. */
+/* The report's section on speed and the device, from metrics.jsonl and the run's gauge. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -9,7 +9,7 @@
 #include "formats/svg.h"
 #include "train/report_html.h"
 
-enum { DEV_X, DEV_POWER, DEV_LIMIT, DEV_BUSY, DEV_MEMORY_BUSY, DEV_TEMPERATURE, DEV_COLUMNS };
+enum { DEV_X, DEV_RATE, DEV_POWER, DEV_LIMIT, DEV_BUSY, DEV_MEMORY_BUSY, DEV_TEMPERATURE, DEV_COLUMNS };
 enum { MOST_REASONS = 16 };
 
 typedef struct reason {
@@ -20,7 +20,7 @@ typedef struct reason {
 typedef struct readings {
     double *col[DEV_COLUMNS];
     size_t cap[DEV_COLUMNS];
-    size_t n;
+    size_t n, told; /* steps that were logged; those of them at which the device told something */
     bool known[DEV_COLUMNS]; /* has at least one number */
     reason reason[MOST_REASONS];
     size_t reasons;
@@ -51,16 +51,17 @@ static ct_status take(void *user, const char *event, const json_t *line)
 {
     readings *h = user;
     const json_t *d = json_object_get(line, "device");
-    if (strcmp(event, "step") != 0 || !d) return CT_OK;
-    const double v[DEV_COLUMNS] = { number(line, "epoch"),     number(d, "power"),
-                                    number(d, "power_limit"),  100 * number(d, "busy"),
-                                    100 * number(d, "memory_busy"), number(d, "temperature") };
+    if (strcmp(event, "step") != 0) return CT_OK;
+    const double v[DEV_COLUMNS] = { number(line, "epoch"),    number(line, "samples_per_s"),  number(d, "power"),
+                                    number(d, "power_limit"), 100 * number(d, "busy"),        100 * number(d, "memory_busy"),
+                                    number(d, "temperature") };
     for (int i = 0; i < DEV_COLUMNS; i++) {
         CT_TRY(ct_grow(&h->col[i], h->n, &h->cap[i], sizeof(double), "readings of the device"));
         h->col[i][h->n] = v[i];
         h->known[i] = h->known[i] || !isnan(v[i]);
     }
     h->n++;
+    h->told += d != NULL;
     count_reasons(h, json_string_value(json_object_get(d, "throttle")));
     return CT_OK;
 }
@@ -118,7 +119,7 @@ static void table(FILE *f, const ct_gauge *g, const readings *h)
     text[0] = '\0';
     for (size_t i = 0; i < h->reasons && n < sizeof text; i++)
         n += (size_t)snprintf(text + n, sizeof text - n, "%s%s (%" PRId64 " of %zu readings)", i ? ", " : "", h->reason[i].text,
-                              h->reason[i].count, h->n);
+                              h->reason[i].count, h->told);
     if (h->reasons > 0) row(f, "clocks held down by", text);
     fputs("</table>\n", f);
 }
@@ -129,13 +130,15 @@ ct_status ct_report_device(FILE *f, const ct_report *rep)
     ct_status st;
     memset(&h, 0, sizeof h);
     CT_GOTO(st, ct_journal_read(rep->run->out, take, &h));
-    if (!h.known[DEV_POWER] && !h.known[DEV_BUSY] && !h.known[DEV_TEMPERATURE]) goto fail;
-    fputs("<section><h2>Device</h2><div class=\"plots\">\n", f);
+    const bool told = h.known[DEV_POWER] || h.known[DEV_BUSY] || h.known[DEV_TEMPERATURE];
+    if (!told && !h.known[DEV_RATE]) goto fail;
+    fprintf(f, "<section><h2>%s</h2><div class=\"plots\">\n", told ? "Device" : "Speed");
+    CT_GOTO(st, plot(f, &h, "Throughput", "samples/s", DEV_RATE, NULL, DEV_RATE, NULL));
     CT_GOTO(st, plot(f, &h, "Power", "W", DEV_POWER, "power", DEV_LIMIT, "limit"));
     CT_GOTO(st, plot(f, &h, "Utilisation", "%", DEV_BUSY, "device", DEV_MEMORY_BUSY, "memory"));
     CT_GOTO(st, plot(f, &h, "Temperature", "\xc2\xb0" "C", DEV_TEMPERATURE, NULL, DEV_TEMPERATURE, NULL));
     fputs("</div>\n", f);
-    table(f, &rep->run->gauge, &h);
+    if (told) table(f, &rep->run->gauge, &h);
     fputs("</section>\n", f);
 fail:
     for (int i = 0; i < DEV_COLUMNS; i++) ct_free(h.col[i]);

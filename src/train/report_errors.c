@@ -25,10 +25,9 @@ void ct_report_base64(FILE *f, const uint8_t *data, size_t n)
 
 static void meter_row(FILE *f, int64_t n, int64_t most)
 {
-    fprintf(f,
-            "<td class=\"wide\"><div class=\"meter\" style=\"width:%.1f%%\"></div></td><td class=\"n\">%" PRId64
-            "</td></tr>\n",
-            most > 0 ? 100.0 * (double)n / (double)most : 0.0, n);
+    fputs("<td class=\"wide\">", f);
+    if (n > 0) fprintf(f, "<div class=\"meter\" style=\"width:%.1f%%\"></div>", 100.0 * (double)n / (double)most);
+    fprintf(f, "</td><td class=\"n\">%" PRId64 "</td></tr>\n", n);
 }
 
 static void positions(FILE *f, const ct_detail *d)
@@ -178,6 +177,7 @@ ct_status ct_report_errors(FILE *f, const ct_report *rep)
         shown++;
     }
     fputs("</div>", f);
+    if (shown > 0 && d->sequence) fputs("<p class=\"none\">A dot stands for a character that was not read.</p>", f);
     if (shown == 0) fputs("<p class=\"none\">None: every validation string was read.</p>", f);
     fputs("</section>\n", f);
     return CT_OK;
