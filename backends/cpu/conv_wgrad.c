@@ -15,7 +15,8 @@
 #define SPAN 4   /* blocks of filters for which a copy of x is used */
 #define ITEMS 64  /* pieces of work aimed at, for any number of threads */
 #define MAX_CHUNKS 16
-#define CHUNK_PIXELS 2048                 /* least pixels of a chunk */
+#define CHUNK_PIXELS 768                  /* least pixels of a chunk */
+#define LONG_PIXELS 8192                  /* with more of them a chunk is cut even where there are pieces enough */
 #define CHUNK_BYTES ((int64_t)16 << 20) /* all chunks' filters together, unless there is one chunk */
 
 typedef struct wgrad {
@@ -97,7 +98,7 @@ static void plan(wgrad *g, const ct_device *dev, const ct_call *call)
     /* Enough chunks for the threads, as few as the filters' size allows; then the rest by channels. */
     const int64_t bytes = c->groups * g->padded * g->taps * c->cg * 4, rows = c->n * c->p;
     const int64_t others = c->groups * g->spans * ct_max64(1, g->units / 2);
-    g->chunks = ct_max64(ct_ceil_div(ITEMS, others), rows * c->q / (4 * CHUNK_PIXELS));
+    g->chunks = ct_max64(ct_ceil_div(ITEMS, others), rows * c->q / LONG_PIXELS);
     g->chunks = ct_min64(g->chunks, ct_min64(MAX_CHUNKS, rows * c->q / CHUNK_PIXELS));
     g->chunks = ct_min64(g->chunks, ct_min64(rows, CHUNK_BYTES / ct_max64(1, bytes)));
     g->chunks = ct_max64(1, g->chunks);

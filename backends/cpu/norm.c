@@ -13,9 +13,11 @@
 
 #define TILE_ROWS 64
 #define STREAM_BYTES (16 << 20) /* a tensor of this size is not in the cache when it is read next */
+#define CHANNELS 64                /* whose pieces' sums are added up together */
 #define TILE_COLS 128 /* three or four such tiles of f32 lie on a thread's stack: 32 KiB each */
 
 typedef struct norm {
+    const ct_call *call;
     const ct_kern *kern;
     ct_tensor x, add, dy, out, out2; /* absent ones have ndim -1 */
     uint8_t *mask;                   /* of y, written forward and read backward; NULL where there is none */
@@ -121,6 +123,13 @@ static void piece_rows(const norm *g, int64_t item, int64_t *r0, int64_t *r1)
     *r1 = ct_min64(g->rows, *r0 + g->pieces.size);
 }
 
+static int64_t rows_of(const norm *g, int64_t item)
+{
+    int64_t r0, r1;
+    piece_rows(g, item, &r0, &r1);
+    return r1 - r0;
+}
+
 static void stats_item(void *arg, int64_t item, int thread)
 {
     (void)thread;
@@ -211,6 +220,7 @@ static norm make_forward(const ct_device *dev, const ct_call *c)
 {
     norm g = make(dev, &c->in[0]);
     if (c->nin > 5) g.add = c->in[5];
+    g.call = c;
     g.out = c->out[0];
     g.relu = c->attrs.norm.act != 0;
     if (c->nout > 3 && ct_present(&c->out[3])) g.mask = c->out[3].data;
@@ -221,6 +231,7 @@ static norm make_forward(const ct_device *dev, const ct_call *c)
 static norm make_backward(const ct_device *dev, const ct_call *c)
 {
     norm g = make(dev, &c->in[1]);
+    g.call = c;
     g.dy = c->in[0];
     if (c->attrs.norm.act != 0) g.mask = c->in[5].data;
     g.out = c->out[0];
@@ -267,44 +278,48 @@ ct_accept ct_cpu_batchnorm_accept(const ct_device *dev, const ct_call *c)
     return ct_accept_yes(lay_out(&g, true, true, NULL));
 }
 
+/* The statistics of a block of channels from those of the pieces, always added in the order of the pieces. */
+static void statistics_item(void *arg, int64_t item, int thread)
+{
+    (void)thread;
+    norm *g = arg;
+    const ct_call *c = g->call;
+    const ct_norm_attrs *a = &c->attrs.norm;
+    const int64_t c0 = item * CHANNELS, count = ct_min64(CHANNELS, g->cols - c0);
+    float *run_mean = (float *)c->in[3].data + c0, *run_var = (float *)c->in[4].data + c0;
+    float *mean_out = (float *)c->out[1].data + c0, *invstd_out = (float *)c->out[2].data + c0;
+    double mean[CHANNELS] = { 0 }, m2[CHANNELS] = { 0 };
+    const double n = (double)g->rows;
+    for (int64_t i = 0; i < g->pieces.count; i++) {
+        const double *s = g->part_s + i * g->cols + c0, share = (double)rows_of(g, i) / n;
+        for (int64_t k = 0; k < count; k++) mean[k] += s[k] * share;
+    }
+    for (int64_t i = 0; i < g->pieces.count; i++) {
+        const double *s = g->part_s + i * g->cols + c0, *q = g->part_q + i * g->cols + c0, rows = (double)rows_of(g, i);
+        for (int64_t k = 0; k < count; k++) m2[k] += q[k] + (s[k] - mean[k]) * (s[k] - mean[k]) * rows;
+    }
+    for (int64_t k = 0; k < count; k++) {
+        if (m2[k] < 0) m2[k] = 0; /* rounding; NaN stays */
+        mean_out[k] = (float)mean[k];
+        invstd_out[k] = (float)(1 / sqrt(m2[k] / n + a->eps));
+        if (!a->update_stats) continue;
+        const float m = (float)((1 - a->momentum) * (double)run_mean[k] + a->momentum * mean[k]);
+        const float v = (float)((1 - a->momentum) * (double)run_var[k] + a->momentum * (m2[k] / (n - 1)));
+        if (isfinite(m) && isfinite(v)) { /* a batch that overflowed must not stay in them */
+            run_mean[k] = m;
+            run_var[k] = v;
+        }
+    }
+}
+
 ct_status ct_cpu_batchnorm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     norm g = make_forward(dev, c);
     lay_out(&g, true, true, scratch);
     ct_cpu_for(dev, g.pieces.count, stats_item, &g);
-
-    const ct_norm_attrs *a = &c->attrs.norm;
-    const float *gamma = c->in[1].data, *beta = c->in[2].data;
-    float *run_mean = c->in[3].data, *run_var = c->in[4].data, *mean_out = c->out[1].data, *invstd_out = c->out[2].data;
-    const double n = (double)g.rows;
-    for (int64_t k = 0; k < g.cols; k++) {
-        double mean = 0, m2 = 0;
-        for (int64_t i = 0; i < g.pieces.count; i++) {
-            int64_t r0, r1;
-            piece_rows(&g, i, &r0, &r1);
-            mean += g.part_s[i * g.cols + k] * ((double)(r1 - r0) / n);
-        }
-        for (int64_t i = 0; i < g.pieces.count; i++) {
-            int64_t r0, r1;
-            piece_rows(&g, i, &r0, &r1);
-            const double d = g.part_s[i * g.cols + k] - mean;
-            m2 += g.part_q[i * g.cols + k] + d * d * (double)(r1 - r0);
-        }
-        if (m2 < 0) m2 = 0; /* rounding; NaN stays */
-        const double invstd = 1 / sqrt(m2 / n + a->eps);
-        if (a->update_stats) {
-            const float m = (float)((1 - a->momentum) * (double)run_mean[k] + a->momentum * mean);
-            const float v = (float)((1 - a->momentum) * (double)run_var[k] + a->momentum * (m2 / (n - 1)));
-            if (isfinite(m) && isfinite(v)) { /* a batch that overflowed must not stay in them */
-                run_mean[k] = m;
-                run_var[k] = v;
-            }
-        }
-        mean_out[k] = (float)mean;
-        invstd_out[k] = (float)invstd;
-    }
-    set_channels(&g, gamma, beta, mean_out, invstd_out);
+    ct_cpu_for(dev, ct_ceil_div(g.cols, CHANNELS), statistics_item, &g);
+    set_channels(&g, c->in[1].data, c->in[2].data, c->out[1].data, c->out[2].data);
     ct_cpu_for(dev, g.pieces.count, apply_item, &g);
     return CT_OK;
 }
@@ -344,29 +359,42 @@ ct_accept ct_cpu_batchnorm_bwd_accept(const ct_device *dev, const ct_call *c)
     return ct_accept_yes(lay_out(&g, true, false, NULL));
 }
 
+/* dgamma and dbeta of a block of channels, and what dx takes of them. */
+static void gradients_item(void *arg, int64_t item, int thread)
+{
+    (void)thread;
+    norm *g = arg;
+    const ct_call *c = g->call;
+    const int64_t c0 = item * CHANNELS, count = ct_min64(CHANNELS, g->cols - c0);
+    const float *gamma = (const float *)c->in[2].data + c0, *invstd = (const float *)c->in[4].data + c0;
+    float *dgamma = (float *)c->out[1].data + c0, *dbeta = (float *)c->out[2].data + c0;
+    double sum[CHANNELS] = { 0 }, sum_x[CHANNELS] = { 0 };
+    const double n = (double)g->rows;
+    for (int64_t i = 0; i < g->pieces.count; i++) {
+        const double *s = g->part_s + i * g->cols + c0, *q = g->part_q + i * g->cols + c0;
+        for (int64_t k = 0; k < count; k++) {
+            sum[k] += s[k];
+            sum_x[k] += q[k];
+        }
+    }
+    for (int64_t k = 0; k < count; k++) {
+        const double is = (double)invstd[k], scale = (double)gamma[k] * is;
+        dgamma[k] = (float)(sum_x[k] * is);
+        dbeta[k] = (float)sum[k];
+        g->scale[c0 + k] = (float)scale;
+        g->shift[c0 + k] = (float)(-scale * is * is * sum_x[k] / n);
+        g->bias[c0 + k] = (float)(-scale * sum[k] / n);
+    }
+}
+
 ct_status ct_cpu_batchnorm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     norm g = make_backward(dev, c);
     lay_out(&g, true, false, scratch);
-    const float *gamma = c->in[2].data, *mean = c->in[3].data, *invstd = c->in[4].data;
-    float *dgamma = c->out[1].data, *dbeta = c->out[2].data;
-    memcpy(g.mean, mean, (size_t)g.cols * sizeof *mean);
+    memcpy(g.mean, c->in[3].data, (size_t)g.cols * sizeof *g.mean);
     ct_cpu_for(dev, g.pieces.count, bwd_sums_item, &g);
-    const double n = (double)g.rows;
-    for (int64_t k = 0; k < g.cols; k++) {
-        double sum = 0, sum_x = 0;
-        for (int64_t i = 0; i < g.pieces.count; i++) {
-            sum += g.part_s[i * g.cols + k];
-            sum_x += g.part_q[i * g.cols + k];
-        }
-        const double is = (double)invstd[k], scale = (double)gamma[k] * is;
-        dgamma[k] = (float)(sum_x * is);
-        dbeta[k] = (float)sum;
-        g.scale[k] = (float)scale;
-        g.shift[k] = (float)(-scale * is * is * sum_x / n);
-        g.bias[k] = (float)(-scale * sum / n);
-    }
+    ct_cpu_for(dev, ct_ceil_div(g.cols, CHANNELS), gradients_item, &g);
     ct_cpu_for(dev, g.pieces.count, bwd_apply_item, &g);
     return CT_OK;
 }

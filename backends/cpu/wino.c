@@ -4,8 +4,9 @@
  * The data gradient is the same with x and y exchanged, the filters turned round and padding 2 - pad.
  *
  * Work is divided into blocks of tiles whose transformed pixels and products stay in the L2 cache. Filters are
- * transformed once, before, unless they are many: then a slab of output channels at a time, for which all tiles' pixels
- * are kept. Blocks and the order of every sum follow from the shape and the set of loops alone. */
+ * transformed once, before, unless they are many: then all tiles' pixels are kept, and a thread takes a panel of output
+ * channels, transforms its filters and multiplies all tiles by them. Blocks and the order of every sum follow from the shape
+ * and the set of loops alone. */
 #include "config.h"
 
 #include "backends/cpu/wino.h"
@@ -14,8 +15,7 @@
 
 #define BLOCK_BYTES ((int64_t)448 << 10) /* transformed pixels and products of a block: half an L2 cache */
 #define WHOLE_BYTES ((int64_t)10 << 20)  /* transformed filters held at once */
-#define SLAB_BYTES ((int64_t)5 << 20)    /* if they are more: held at a time */
-#define KEPT_BYTES ((int64_t)10 << 20)   /* transformed pixels kept when there are several slabs */
+#define KEPT_BYTES ((int64_t)10 << 20)   /* if they are more: transformed pixels kept at a time */
 #define LEAST_CHANNELS 8                 /* of x and of y */
 #define BLOCK_MOST 96                    /* tiles of a block */
 #define MANY_BLOCKS 16                   /* enough to share out among threads */
@@ -30,24 +30,25 @@ typedef struct wino {
     void *out;    /* [n,p,q,k] */
     bool turned;  /* filters are [c,3,3,k], to be turned round (dgrad), instead of [k,3,3,c] */
     int64_t c, k; /* channels of the input and of the output of this product */
-    int64_t k_blocks, panel, slab, slabs; /* blocks of wino_nr columns; in a panel, in a slab */
+    int64_t k_blocks, panel; /* blocks of wino_nr columns; in a panel */
+    bool whole;              /* all filters are transformed before, not a panel's at a time */
     int64_t block, blocks, kept;          /* tiles of a block; blocks; blocks whose pixels are kept at a time */
     /* floats: between blocks of channels, between positions, in all */
     int64_t v_block, v_pos, v_size, m_block, m_pos, u_block, u_pos;
     int64_t patch, edge; /* floats of per-thread copies */
     /* scratch */
-    float *u;        /* [positions][k block][c][wino_nr] of a slab */
-    float *v;        /* [kept blocks][positions][c / CT_WINO_CB][block][CT_WINO_CB], if there are several slabs */
+    float *u;        /* [positions][k block][c][wino_nr], if they are transformed before */
+    float *v;        /* [kept blocks][positions][c / CT_WINO_CB][block][CT_WINO_CB], if they are not */
     float *bias_f32; /* [k_blocks * wino_nr] */
     char *threads;
     size_t per_thread;
     /* the pass */
-    int64_t first_block, slab_first; /* blocks */
+    int64_t first_block; /* of those whose pixels are kept */
 } wino;
 
 /* What a thread has of its own. */
 typedef struct local {
-    float *v, *products, *patch, *edge, *taps, *rows;
+    float *u, *v, *products, *patch, *edge, *taps, *rows; /* u: as wino.u, of a panel; or NULL */
 } local;
 
 ct_wino_grid ct_wino_make_grid(int m, int64_t n, int64_t h, int64_t w, int64_t p, int64_t q, int64_t pad_h,
@@ -153,24 +154,21 @@ static void plan(wino *g)
     const int64_t c_blocks = ct_ceil_div(g->c, CT_WINO_CB), c_wide = c_blocks * CT_WINO_CB;
     g->k_blocks = ct_ceil_div(g->k, nr);
     g->panel = ct_min64(PANEL / nr, g->k_blocks);
-    g->slab = g->k_blocks;
-    if (row * g->c * g->k_blocks * nr > WHOLE_BYTES)
-        g->slab = ct_max64(g->panel, SLAB_BYTES / (row * g->c * nr) / g->panel * g->panel);
-    g->slabs = ct_ceil_div(g->k_blocks, g->slab);
-    const int64_t tile = row * ((g->slabs > 1 ? 0 : c_wide) + g->panel * nr);
+    g->whole = row * g->c * g->k_blocks * nr <= WHOLE_BYTES;
+    const int64_t tile = row * ((g->whole ? c_wide : 0) + g->panel * nr);
     g->block = ct_max64(12, ct_min64(BLOCK_MOST, BLOCK_BYTES / tile) / 12 * 12);
     /* Enough blocks to share out, also of few tiles. */
-    if (g->slabs == 1) g->block = ct_min64(g->block, ct_round_up(ct_ceil_div(g->grid.count, MANY_BLOCKS), 12));
+    if (g->whole) g->block = ct_min64(g->block, ct_round_up(ct_ceil_div(g->grid.count, MANY_BLOCKS), 12));
     g->block = ct_min64(g->block, g->grid.count);
     g->blocks = ct_ceil_div(g->grid.count, g->block);
     g->v_block = g->block * CT_WINO_CB + CT_WINO_CB;
     g->v_pos = ct_wino_odd_lines(c_blocks * g->v_block);
     g->v_size = g->grid.positions * g->v_pos;
-    g->kept = g->slabs > 1 ? ct_min64(g->blocks, ct_max64(1, KEPT_BYTES / (g->v_size * 4))) : g->blocks;
+    g->kept = g->whole ? g->blocks : ct_min64(g->blocks, ct_max64(1, KEPT_BYTES / (g->v_size * 4)));
     g->m_block = g->block * nr + CT_WINO_CB;
     g->m_pos = ct_wino_odd_lines(g->panel * g->m_block);
     g->u_block = g->c * nr;
-    g->u_pos = ct_wino_odd_lines(g->slab * g->u_block);
+    g->u_pos = ct_wino_odd_lines((g->whole ? g->k_blocks : g->panel) * g->u_block);
     g->patch = ct_wino_patch_floats(&g->in, g->grid.side);
     g->edge = g->out_type == CT_F32 && g->k % g->kern->vl == 0 ? 0 : g->grid.m * g->grid.m * g->panel * nr;
 }
@@ -178,8 +176,9 @@ static void plan(wino *g)
 static local carve_local(const wino *g, void *base, size_t *used)
 {
     ct_carve t = { base, 0 };
-    local l = { .v = NULL };
-    if (g->slabs == 1) l.v = ct_carve_take(&t, (size_t)g->v_size * 4);
+    local l = { NULL };
+    if (g->whole) l.v = ct_carve_take(&t, (size_t)g->v_size * 4);
+    else l.u = ct_carve_take(&t, (size_t)(g->grid.positions * g->u_pos) * 4);
     /* The filters' taps need their room before there are products. */
     const int64_t tap = CT_WINO_CB * g->kern->wino_nr;
     l.products = l.taps = ct_carve_take(&t, (size_t)ct_max64(g->grid.positions * g->m_pos, 10 * tap) * 4);
@@ -193,13 +192,13 @@ static local carve_local(const wino *g, void *base, size_t *used)
 static size_t lay_out(wino *g, int threads, void *base)
 {
     ct_carve c = { base, 0 };
-    g->u = ct_carve_take(&c, (size_t)(g->grid.positions * g->u_pos) * 4);
-    g->v = g->slabs > 1 ? ct_carve_take(&c, (size_t)(g->kept * g->v_size) * 4) : NULL;
+    g->u = g->whole ? ct_carve_take(&c, (size_t)(g->grid.positions * g->u_pos) * 4) : NULL;
+    g->v = g->whole ? NULL : ct_carve_take(&c, (size_t)(g->kept * g->v_size) * 4);
     g->bias_f32 = ct_carve_take(&c, (size_t)(g->k_blocks * g->kern->wino_nr) * 4);
     carve_local(g, NULL, &g->per_thread);
     g->threads = base ? (char *)base + c.used : NULL;
     /* No more threads than items have anything to do. */
-    const int64_t most = ct_max64(g->blocks * ct_ceil_div(g->slab, g->panel), g->slab * ct_ceil_div(g->c, CT_WINO_CB));
+    const int64_t most = ct_max64(g->blocks, g->whole ? g->k_blocks * ct_ceil_div(g->c, CT_WINO_CB) : ct_ceil_div(g->k_blocks, g->panel));
     return c.used + g->per_thread * (size_t)ct_min64(threads, most);
 }
 
@@ -244,27 +243,33 @@ static void copy_taps(const wino *g, int64_t c0, int64_t n, int64_t k0, float *t
         }
 }
 
-/* Transforms the filters of one (block of columns of the slab, block of channels). */
-static void filters_item(void *arg, int64_t item, int thread)
+/* Transforms the filters of block of columns b, channels c0 and next, to u. */
+static void transform_filters(const wino *g, int64_t b, int64_t c0, float *u, const local *l)
 {
-    const wino *g = arg;
-    const int64_t c_blocks = ct_ceil_div(g->c, CT_WINO_CB), b = item / c_blocks, c0 = item % c_blocks * CT_WINO_CB;
-    const int64_t nr = g->kern->wino_nr, n = ct_min64(CT_WINO_CB, g->c - c0), k0 = (g->slab_first + b) * nr;
-    const local l = local_of(g, thread);
-    float *taps = l.taps;
+    const int64_t nr = g->kern->wino_nr, n = ct_min64(CT_WINO_CB, g->c - c0), k0 = b * nr;
+    float *taps = l->taps;
     ct_wino_tile t = { .m = g->grid.m, .n = nr, .xs = g->u_pos, .bs = nr, .bw = nr };
     if (g->turned)
         copy_taps(g, c0, n, k0, taps);
     else
-        turn_taps(g, c0, n, k0, taps, l.rows);
+        turn_taps(g, c0, n, k0, taps, l->rows);
     t.pixel = (g->turned ? -1 : 1) * CT_WINO_CB * nr;
     t.row = 3 * t.pixel;
     t.origin = g->turned ? -8 * t.pixel : 0;
     for (int64_t i = 0; i < n; i++) {
         t.in = taps + i * nr;
-        t.out = g->u + b * g->u_block + (c0 + i) * nr;
+        t.out = u + (c0 + i) * nr;
         g->kern->wino_filter(&t);
     }
+}
+
+/* One (block of columns, block of channels). */
+static void filters_item(void *arg, int64_t item, int thread)
+{
+    const wino *g = arg;
+    const int64_t c_blocks = ct_ceil_div(g->c, CT_WINO_CB), b = item / c_blocks;
+    const local l = local_of(g, thread);
+    transform_filters(g, b, item % c_blocks * CT_WINO_CB, g->u + b * g->u_block, &l);
 }
 
 /* ---- tiles ---- */
@@ -287,8 +292,8 @@ static void transform_pixels(const wino *g, int64_t first, int64_t count, float 
     }
 }
 
-/* Products of one panel at all positions. */
-static void multiply(const wino *g, int64_t count, const float *v, int64_t block0, int64_t blocks, float *products)
+/* Products of one panel at all positions; u: its first block's filters. */
+static void multiply(const wino *g, int64_t count, const float *v, const float *u, int64_t block0, int64_t blocks, float *products)
 {
     const int64_t nr = g->kern->wino_nr;
     ct_wino_gemm a = { .a_block = g->v_block, .rows = count, .depth = g->c };
@@ -296,7 +301,7 @@ static void multiply(const wino *g, int64_t count, const float *v, int64_t block
         for (int64_t b = 0; b < blocks; b++) {
             a.kw = g->k - (block0 + b) * nr > g->kern->vl ? nr : g->kern->vl;
             a.a = v + x * g->v_pos;
-            a.b = g->u + x * g->u_pos + (block0 + b - g->slab_first) * g->u_block;
+            a.b = u + x * g->u_pos + b * g->u_block;
             a.out = products + x * g->m_pos + b * g->m_block;
             g->kern->wino_gemm(&a);
         }
@@ -341,12 +346,11 @@ static void keep_item(void *arg, int64_t item, int thread)
     transform_pixels(g, first, count, g->v + item * g->v_size, local_of(g, thread).patch);
 }
 
-/* One panel of a block, whose pixels have been transformed into v. */
-static void run_panel(const wino *g, int64_t first, int64_t count, const float *v, int64_t panel, const local *l)
+/* One panel of a block, whose pixels have been transformed into v, and the panel's filters into u. */
+static void run_panel(const wino *g, int64_t first, int64_t count, const float *v, const float *u, int64_t panel, const local *l)
 {
-    const int64_t block0 = g->slab_first + panel * g->panel,
-                  blocks = ct_min64(g->panel, ct_min64(g->k_blocks, g->slab_first + g->slab) - block0);
-    multiply(g, count, v, block0, blocks, l->products);
+    const int64_t block0 = panel * g->panel, blocks = ct_min64(g->panel, g->k_blocks - block0);
+    multiply(g, count, v, u, block0, blocks, l->products);
     transform_products(g, first, count, block0, blocks, l);
 }
 
@@ -357,21 +361,22 @@ static void block_item(void *arg, int64_t item, int thread)
     const local l = local_of(g, thread);
     const int64_t first = item * g->block, count = ct_min64(g->block, g->grid.count - first);
     transform_pixels(g, first, count, l.v, l.patch);
-    for (int64_t p = 0; p * g->panel < g->k_blocks; p++) run_panel(g, first, count, l.v, p, &l);
+    for (int64_t p = 0; p * g->panel < g->k_blocks; p++)
+        run_panel(g, first, count, l.v, g->u + p * g->panel * g->u_block, p, &l);
 }
 
-static int64_t panels_of_slab(const wino *g)
-{
-    return ct_ceil_div(ct_min64(g->slab, g->k_blocks - g->slab_first), g->panel);
-}
-
-/* One (block of tiles, panel of the slab). */
+/* One panel of output channels, all blocks whose pixels are kept. */
 static void panel_item(void *arg, int64_t item, int thread)
 {
     const wino *g = arg;
     const local l = local_of(g, thread);
-    const int64_t panels = panels_of_slab(g), kept = item / panels, first = (g->first_block + kept) * g->block;
-    run_panel(g, first, ct_min64(g->block, g->grid.count - first), g->v + kept * g->v_size, item % panels, &l);
+    const int64_t end = ct_min64(g->blocks, g->first_block + g->kept);
+    for (int64_t b = item * g->panel; b < ct_min64(g->k_blocks, (item + 1) * g->panel); b++)
+        for (int64_t c0 = 0; c0 < g->c; c0 += CT_WINO_CB) transform_filters(g, b, c0, l.u + (b - item * g->panel) * g->u_block, &l);
+    for (int64_t i = g->first_block; i < end; i++) {
+        const int64_t first = i * g->block;
+        run_panel(g, first, ct_min64(g->block, g->grid.count - first), g->v + (i - g->first_block) * g->v_size, l.u, item, &l);
+    }
 }
 
 static void run(const ct_device *dev, wino *g, void *scratch)
@@ -382,7 +387,7 @@ static void run(const ct_device *dev, wino *g, void *scratch)
         ct_cpu_to_f32(g->kern, g->bias_type, g->bias, 0, g->k, g->bias_f32);
         for (int64_t k = g->k; k < g->k_blocks * g->kern->wino_nr; k++) g->bias_f32[k] = 0;
     }
-    if (g->slabs == 1) {
+    if (g->whole) {
         ct_cpu_for(dev, g->k_blocks * c_blocks, filters_item, g);
         ct_cpu_for(dev, g->blocks, block_item, g);
         return;
@@ -390,10 +395,7 @@ static void run(const ct_device *dev, wino *g, void *scratch)
     for (g->first_block = 0; g->first_block < g->blocks; g->first_block += g->kept) {
         const int64_t kept = ct_min64(g->kept, g->blocks - g->first_block);
         ct_cpu_for(dev, kept, keep_item, g);
-        for (g->slab_first = 0; g->slab_first < g->k_blocks; g->slab_first += g->slab) {
-            ct_cpu_for(dev, ct_min64(g->slab, g->k_blocks - g->slab_first) * c_blocks, filters_item, g);
-            ct_cpu_for(dev, kept * panels_of_slab(g), panel_item, g);
-        }
+        ct_cpu_for(dev, ct_ceil_div(g->k_blocks, g->panel), panel_item, g);
     }
 }
 
