@@ -176,12 +176,12 @@ ct_status ct_backend_choose(const char *name, const ct_backend **out, char *why,
         ct_status st = ct_backend_load(entries[i].name, out);
         if (st == CT_OK) {
             if (why)
-                snprintf(why, why_size, "%s: best of what works here%s%s", entries[i].name, n ? "; not " : "", refused);
+                snprintf(why, why_size, "%s: taken by auto%s%s", entries[i].name, n ? "; " : "", refused);
             return CT_OK;
         }
         if (st == CT_ENOMEM) return st;
         if (n < sizeof refused)
-            n += (size_t)snprintf(refused + n, sizeof refused - n, "%s%s", n ? "; not " : "", ct_error_message());
+            n += (size_t)snprintf(refused + n, sizeof refused - n, "%s%s", n ? "; " : "", ct_error_message());
     }
     return ct_fail(CT_EBACKEND, "no backend works here: %s", refused);
 }

@@ -42,6 +42,17 @@ static ct_status run_batch(ct_run *r, const ct_batch *b, int64_t in_group, int64
     return CT_OK;
 }
 
+/* Seconds that the bar's rate looks back: the first steps are slow, and what else the machine does changes. */
+#define PACE_SECONDS 15.0
+
+static void keep_pace(ct_run *r, double seconds)
+{
+    const double keep = exp(-seconds / PACE_SECONDS);
+    r->pace_seconds = keep * r->pace_seconds + seconds;
+    r->pace_steps = keep * r->pace_steps + 1;
+    r->p.step_seconds += seconds;
+}
+
 /* One optimizer step: a batch, or a group of micro-batches. A group never reaches over the end of an epoch. */
 static ct_status run_step(ct_run *r)
 {
@@ -68,7 +79,7 @@ static ct_status run_step(ct_run *r)
     r->window.steps++;
     r->window.samples += r->nids;
     r->window.wait += ct_loader_get_stats(r->loader).wait_s - waited;
-    r->p.step_seconds += ct_now() - started;
+    keep_pace(r, ct_now() - started);
     return CT_OK;
 }
 
@@ -192,7 +203,7 @@ static void show(ct_run *r, bool force)
 {
     char what[64];
     ct_bar_state b;
-    double per_step = r->p.step > 0 ? r->p.step_seconds / (double)r->p.step : 0;
+    double per_step = r->pace_steps > 0 ? r->pace_seconds / r->pace_steps : 0;
     snprintf(what, sizeof what, "epoch %" PRId64 "/%" PRId64, r->p.epoch + 1, r->cfg->train.epochs);
     b.what = what;
     b.done = (r->p.batch + r->accumulate - 1) / r->accumulate;

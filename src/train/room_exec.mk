@@ -41,7 +41,7 @@ check_PROGRAMS += tests/check_ctc
 tests_check_ctc_SOURCES = tests/check_ctc.c
 tests_check_ctc_LDADD = $(CT_TEST_LIBS)
 EXTRA_DIST += \
-	tests/bench/child.py tests/bench/compare.sh tests/bench/recipe_crnn.py tests/bench/startup.sh \
+	tests/bench/child.py tests/bench/compare.sh tests/bench/epoch.py tests/bench/epoch.sh tests/bench/recipe_crnn.py tests/bench/startup.sh \
 	tests/bench/table.sh \
 	tests/portability.sh \
 	tests/golden/README.md \

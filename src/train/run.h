@@ -64,6 +64,7 @@ typedef struct ct_run {
     double state[CT_STATE_COUNT]; /* as of the last read-back */
     int64_t read_step;            /* step of the last read-back */
     double last_loss;             /* of the last window that was read */
+    double pace_seconds, pace_steps; /* of late: sums in which what is past counts for less and less */
     int32_t *ids;                 /* [a step] sample numbers of the running step */
     int64_t nids;
     ct_readback *readback; /* reads while steps go on; NULL: the device's numbers are at hand, or members of a group have to add theirs */

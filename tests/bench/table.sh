@@ -2,14 +2,15 @@
 # The whole table of doc/performance.md against PyTorch: tests/bench/compare.sh for each model, the best of several installations,
 # layouts and modes counting as the other side.
 #
-#   tests/bench/table.sh [-r ROUNDS] [-s STEPS] [-t 'THREADS...'] [-m 'MODEL:BATCH...'] [-x 'ARGUMENTS']... [-a 'ARGUMENTS'] [-d DIR]
-#                        SCRIPT PYTHON...
+#   tests/bench/table.sh [-r ROUNDS] [-s STEPS] [-t 'THREADS...'] [-m 'MODEL:BATCH...'] [-b 'ARGUMENTS'] [-x 'ARGUMENTS']... [-a 'ARGUMENTS']
+#                        [-d DIR] SCRIPT PYTHON...
 #
 #   SCRIPT   a program that trains the models in PyTorch, run as
 #            PYTHON SCRIPT bench MODEL --batch N --threads T --layout nhwc|nchw --steps K --warmup 2
 #            and printing one line of JSON with "ms_per_step"
 #   PYTHON   an interpreter that has torch; several are compared at once
 #   -m       default 'textcnn:64 resnet18:16 resnet50:8'
+#   -b       arguments for all of them, as -a has them for captrain: -a '--backend cuda --precision bf16' -b '--device cuda --precision bf16'
 #   -x       further arguments that make another variant of each, e.g. -x '--compile default'; a variant that does not run at all is
 #            left out with a message
 #   -r -s -t -a -d  go to compare.sh
@@ -21,16 +22,17 @@ usage() {
     exit 2
 }
 
-models='textcnn:64 resnet18:16 resnet50:8'
+models='textcnn:64 resnet18:16 resnet50:8' both=''
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 echo > "$work/variants"
 pass=''
-while getopts r:s:t:m:x:a:d: opt; do
+while getopts r:s:t:m:b:x:a:d: opt; do
     case $opt in
     r | s | t | a | d) pass="$pass -$opt '$OPTARG'" ;;
     m) models=$OPTARG ;;
+    b) both=$OPTARG ;;
     x) printf '%s\n' "$OPTARG" >> "$work/variants" ;;
     *) usage ;;
     esac
@@ -44,7 +46,7 @@ unset OPENBLAS_CORETYPE OPENBLAS_L2_SIZE
 
 # add PYTHON VERSION LAYOUT VARIANT: one more NAME=COMMAND in $work/peers, if it runs at all
 add() {
-    command="$1 $script bench {model} --batch {batch} --threads {threads} --layout $3 --steps {steps} --warmup 2 $4"
+    command="$1 $script bench {model} --batch {batch} --threads {threads} --layout $3 --steps {steps} --warmup 2 $both $4"
     try=$(printf '%s\n' "$command" | sed -e "s/{model}/${models%%:*}/" -e 's/{batch}/2/' -e 's/{threads}/1/' -e 's/{steps}/1/')
     if sh -c "$try" > "$work/out" 2> "$work/err" && grep -q ms_per_step "$work/out"; then
         printf '%s\n' "torch $2 $3${4:+ $4}=$command" >> "$work/peers"
