@@ -42,18 +42,18 @@ const ct_config_row *ct_config_find_row(const char *key)
     return NULL;
 }
 
-#define MAX_NAME 96 /* longer keys are compared by their beginning */
+#define MAX_NAME 96 /* longer words are compared by their beginning */
 
 static char lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-/* Insertions, deletions, substitutions and swaps of neighbours that turn a[0..na) into b[0..nb); case is ignored
- * (optimal string alignment distance). */
-static int distance(const char *a, size_t na, const char *b, size_t nb)
+int ct_word_distance(const char *a, size_t na, const char *b, size_t nb)
 {
     int row[3][MAX_NAME + 1];
+    if (na > MAX_NAME) na = MAX_NAME;
+    if (nb > MAX_NAME) nb = MAX_NAME;
     for (size_t j = 0; j <= nb; j++) row[0][j] = (int)j;
     for (size_t i = 1; i <= na; i++) {
         int *cur = row[i % 3], *up = row[(i + 2) % 3], *up2 = row[(i + 1) % 3];
@@ -75,10 +75,8 @@ static int distance(const char *a, size_t na, const char *b, size_t nb)
 /* As above if it is less than `best`; otherwise best. The lengths alone say so in most cases. */
 static int nearer(const char *a, size_t na, const char *b, size_t nb, int best)
 {
-    if (na > MAX_NAME) na = MAX_NAME;
-    if (nb > MAX_NAME) nb = MAX_NAME;
     if (best <= 0 || (na > nb ? na - nb : nb - na) >= (size_t)best) return best;
-    int d = distance(a, na, b, nb);
+    int d = ct_word_distance(a, na, b, nb);
     return d < best ? d : best;
 }
 
