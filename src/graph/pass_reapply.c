@@ -1,6 +1,6 @@
 /* Batch normalisation applied again.
  *
- * What a batch norm gives, y, is kept for its backward readers (the filter gradient behind it, the maxima of a pool), and
+ * What a batch norm gives, y, is kept for its backward readers (the filter gradient behind it), and
  * so is what it takes, x. But y is a function of x and a few numbers per channel: one pass over memory. Here the backward
  * nodes read a second y instead, computed from the stored statistics just before the first of them needs it; the first y
  * dies with its last forward reader. Gradients stay the same bit for bit.
