@@ -79,7 +79,7 @@ tests() {
 }
 
 part_noavx() {
-    programs='tests/check_ops tests/check_cpu_backend tests/check_exec tests/check_program tests/check_golden tests/check_models tests/check_train'
+    programs='tests/harness/check_ops tests/cpu/check_cpu_backend tests/exec/check_exec tests/program/check_program tests/selftest/check_golden tests/models/check_models tests/run/check_train'
     build noavx --disable-avx || return
     tests noavx ''
     step noavx-doctor sh -c './captrain doctor | grep -q "base loops"'
@@ -88,19 +88,19 @@ part_noavx() {
 }
 
 part_kernels() {
-    programs='tests/check_ops'
+    programs='tests/harness/check_ops'
     build kernels || return
     for set in avx512 avx2 base; do
         if ! CAPTRAIN_KERNELS=$set ./captrain bench --op 'add(f32[8], f32[8])' --backend cpu > /dev/null 2> "$dir/out"; then
             echo "not here: $(cat "$dir/out")"
             continue
         fi
-        step "kernels-$set" env "CAPTRAIN_KERNELS=$set" ./tests/check_ops
+        step "kernels-$set" env "CAPTRAIN_KERNELS=$set" ./tests/harness/check_ops
     done
 }
 
 part_aarch64() {
-    programs='tests/check_base tests/check_formats tests/check_config tests/check_data_image tests/check_op_math tests/check_cpu_backend tests/check_exec tests/check_ops'
+    programs='tests/base/check_base tests/formats/check_formats tests/config/check_config tests/image/check_data_image tests/ops/check_op_math tests/cpu/check_cpu_backend tests/exec/check_exec tests/harness/check_ops'
     cross=aarch64-linux-gnu qemu=''
     for q in qemu-aarch64 qemu-aarch64-static; do command -v "$q" > /dev/null && qemu=$q; done
     PKG_CONFIG_LIBDIR=/usr/lib/$cross/pkgconfig:/usr/share/pkgconfig

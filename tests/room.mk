@@ -1,6 +1,3 @@
-# Build list of this room; see HACKING.md.
-include $(top_srcdir)/tests/harness/room.mk
-
 # What needs a GPU, and the proof that its script works without one.
 EXTRA_DIST += tests/gpu/run
 dist_check_SCRIPTS += tests/sh/gpu.sh tests/sh/gpu_emulated.sh

@@ -10,6 +10,6 @@ libcaptrain_cpu_la_SOURCES += \
 
 include $(top_srcdir)/backends/cpu/ref/room.mk
 
-check_PROGRAMS += tests/check_cpu_backend
-tests_check_cpu_backend_SOURCES = tests/check_cpu_backend.c
-tests_check_cpu_backend_LDADD = $(CT_TEST_LIBS)
+check_PROGRAMS += tests/cpu/check_cpu_backend
+tests_cpu_check_cpu_backend_SOURCES = tests/cpu/check_cpu_backend.c
+tests_cpu_check_cpu_backend_LDADD = $(CT_TEST_LIBS)

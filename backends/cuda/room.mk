@@ -5,7 +5,7 @@ cuda_sources = \
 	backends/cuda/image.cu backends/cuda/impls.def backends/cuda/libs.h backends/cuda/linear.cu backends/cuda/loss.cu \
 	backends/cuda/lt.c backends/cuda/metric.cu backends/cuda/nccl.c backends/cuda/nccl.h backends/cuda/nvml.c backends/cuda/nvml.h backends/cuda/norm.cu backends/cuda/optim.cu backends/cuda/pool.cu backends/cuda/sequence.cu \
 	backends/cuda/softmax.cu
-EXTRA_DIST += $(cuda_sources) backends/cuda/nvcc.sh tests/check_cuda_plans.c tests/gpu/properties.c
+EXTRA_DIST += $(cuda_sources) backends/cuda/nvcc.sh tests/cuda/check_cuda_plans.c tests/gpu/properties.c
 
 if HAVE_CUDA
 pkglib_LTLIBRARIES += captrain-cuda.la
@@ -17,11 +17,11 @@ captrain_cuda_la_LINK = $(LIBTOOL) $(AM_V_lt) --tag=CC $(AM_LIBTOOLFLAGS) --mode
 	$(captrain_cuda_la_LDFLAGS) $(LDFLAGS) -o $@
 
 # Plans of cuDNN for cards that are not here.
-check_PROGRAMS += tests/check_cuda_plans
-tests_check_cuda_plans_SOURCES = tests/check_cuda_plans.c backends/cuda/dnn_plan.c
-tests_check_cuda_plans_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
-tests_check_cuda_plans_LDFLAGS = $(CUDA_LDFLAGS)
-tests_check_cuda_plans_LDADD = $(CT_TEST_LIBS) $(CUDA_LIBS)
+check_PROGRAMS += tests/cuda/check_cuda_plans
+tests_cuda_check_cuda_plans_SOURCES = tests/cuda/check_cuda_plans.c backends/cuda/dnn_plan.c
+tests_cuda_check_cuda_plans_CPPFLAGS = $(AM_CPPFLAGS) $(CUDA_CPPFLAGS)
+tests_cuda_check_cuda_plans_LDFLAGS = $(CUDA_LDFLAGS)
+tests_cuda_check_cuda_plans_LDADD = $(CT_TEST_LIBS) $(CUDA_LIBS)
 
 # For tests/gpu/run, which is for a machine with a card.
 noinst_PROGRAMS += tests/gpu/properties
@@ -68,21 +68,21 @@ tests_emulate_fake_nccl_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -share
 tests_emulate_fake_nccl_old_la_SOURCES = tests/emulate/fake_nccl.c
 tests_emulate_fake_nccl_old_la_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_NCCL_OLD
 tests_emulate_fake_nccl_old_la_LDFLAGS = $(tests_emulate_fake_nccl_la_LDFLAGS)
-check_PROGRAMS += tests/check_nccl
-tests_check_nccl_SOURCES = tests/check_nccl.c
-tests_check_nccl_LDADD = $(CT_TEST_LIBS)
+check_PROGRAMS += tests/cuda/check_nccl
+tests_cuda_check_nccl_SOURCES = tests/cuda/check_nccl.c
+tests_cuda_check_nccl_LDADD = $(CT_TEST_LIBS)
 
 # NVML, which needs no CUDA to be built, against stand-ins for the driver's library: one of today, an old one, one that is too old.
 check_LTLIBRARIES += tests/fake_nvml.la tests/fake_nvml_old.la tests/fake_nvml_ancient.la
-tests_fake_nvml_la_SOURCES = tests/fake_nvml.c
+tests_fake_nvml_la_SOURCES = tests/cuda/fake_nvml.c
 tests_fake_nvml_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
-tests_fake_nvml_old_la_SOURCES = tests/fake_nvml.c
+tests_fake_nvml_old_la_SOURCES = tests/cuda/fake_nvml.c
 tests_fake_nvml_old_la_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_NVML_OLD
 tests_fake_nvml_old_la_LDFLAGS = $(tests_fake_nvml_la_LDFLAGS)
-tests_fake_nvml_ancient_la_SOURCES = tests/fake_nvml.c
+tests_fake_nvml_ancient_la_SOURCES = tests/cuda/fake_nvml.c
 tests_fake_nvml_ancient_la_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_NVML_ANCIENT
 tests_fake_nvml_ancient_la_LDFLAGS = $(tests_fake_nvml_la_LDFLAGS)
-check_PROGRAMS += tests/check_nvml
-tests_check_nvml_SOURCES = tests/check_nvml.c backends/cuda/nvml.c
-tests_check_nvml_LDADD = $(CT_TEST_LIBS)
+check_PROGRAMS += tests/cuda/check_nvml
+tests_cuda_check_nvml_SOURCES = tests/cuda/check_nvml.c backends/cuda/nvml.c
+tests_cuda_check_nvml_LDADD = $(CT_TEST_LIBS)
 EXTRA_DIST += tests/emulate/devices/a100.json tests/emulate/devices/h200.json tests/emulate/devices/rtx5090.json

@@ -9,8 +9,8 @@
 #include "config/config.h"
 #include "data/check.h"
 #include "exec/exec.h"
-#include "train/datasets.h"
-#include "train/spec.h"
+#include "program/spec.h"
+#include "task/datasets.h"
 
 /* The analysis judges files one by one; what only the whole set shows (labels of several lengths, a model that does not fit
  * the geometry) is found by doing what a training does first. A failure becomes the verdict. */

@@ -1,6 +1,17 @@
-# The public interface of verbs that need no training loop.
-libcaptrain_la_SOURCES += src/captrain.h src/api/api.c src/api/gen.c src/api/check.c src/api/doctor.c src/api/monitor.c src/api/smoke.c src/api/smoke.h
+# The public interface: a file for each verb that is not a room of its own.
+libcaptrain_la_SOURCES += \
+	src/captrain.h \
+	src/api/api.c \
+	src/api/check.c \
+	src/api/doctor.c \
+	src/api/eval.c \
+	src/api/finish.c \
+	src/api/gen.c \
+	src/api/monitor.c \
+	src/api/predict.c \
+	src/api/smoke.c src/api/smoke.h \
+	src/api/train.c
 
-check_PROGRAMS += tests/check_telemetry
-tests_check_telemetry_SOURCES = tests/check_telemetry.c
-tests_check_telemetry_LDADD = $(CT_TEST_LIBS)
+check_PROGRAMS += tests/exec/check_telemetry
+tests_exec_check_telemetry_SOURCES = tests/exec/check_telemetry.c
+tests_exec_check_telemetry_LDADD = $(CT_TEST_LIBS)

@@ -6,7 +6,7 @@
 
 #include "base/file.h"
 #include "base/philox.h"
-#include "train/spec.h"
+#include "program/spec.h"
 
 enum { BATCH = 4, HEIGHT = 16, WIDTH = 24, POSITIONS = 2, CLASSES = 4 };
 

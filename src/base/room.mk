@@ -6,11 +6,13 @@ libcaptrain_la_SOURCES += \
 	src/base/file.c src/base/file.h \
 	src/base/log.c src/base/log.h \
 	src/base/philox.c src/base/philox.h \
+	src/base/signals.c src/base/signals.h \
 	src/base/status.c src/base/status.h \
+	src/base/text.c src/base/text.h \
 	src/base/version.c src/base/version.h
 
-check_PROGRAMS += tests/check_base tests/check_base_numbers
-tests_check_base_SOURCES = tests/check_base.c
-tests_check_base_LDADD = $(CT_TEST_LIBS)
-tests_check_base_numbers_SOURCES = tests/check_base_numbers.c
-tests_check_base_numbers_LDADD = $(CT_TEST_LIBS)
+check_PROGRAMS += tests/base/check_base tests/base/check_base_numbers
+tests_base_check_base_SOURCES = tests/base/check_base.c
+tests_base_check_base_LDADD = $(CT_TEST_LIBS)
+tests_base_check_base_numbers_SOURCES = tests/base/check_base_numbers.c
+tests_base_check_base_numbers_LDADD = $(CT_TEST_LIBS)

@@ -5,7 +5,7 @@
  * and doc/configuration.md all come from that table.
  *
  * Consumers read plain C fields. A field has the name of its key: `train.batch_size` is cfg->train.batch_size
- * (tests/config_keys.sh relies on that to find keys nobody reads). After a successful load every field is within
+ * (tests/config/config_keys.sh relies on that to find keys nobody reads). After a successful load every field is within
  * the range its row states, strings are never NULL ("" = not given), and lists with n 0 have v NULL.
  * Paths are as written: relative ones belong to the working directory. */
 #ifndef CT_CONFIG_CONFIG_H

@@ -22,11 +22,11 @@ src/config/quickstart.c: examples/quickstart.yaml src/config/room.mk
 dist_examples_DATA += examples/quickstart.yaml examples/wilhelmy2013.yaml examples/captcha-package.yaml \
 	examples/captcha-package-crnn.yaml examples/wilhelmy2013-crnn.yaml
 dist_doc_DATA += doc/configuration.md
-dist_check_SCRIPTS += tests/config_keys.sh
+dist_check_SCRIPTS += tests/config/config_keys.sh
 
-check_PROGRAMS += tests/check_config
-tests_check_config_SOURCES = tests/check_config.c
-tests_check_config_LDADD = $(CT_TEST_LIBS)
+check_PROGRAMS += tests/config/check_config
+tests_config_check_config_SOURCES = tests/config/check_config.c
+tests_config_check_config_LDADD = $(CT_TEST_LIBS)
 
 EXTRA_DIST += tests/fuzz/corpus/config
 if CT_FUZZERS

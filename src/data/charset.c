@@ -5,67 +5,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "data/label.h"
-
-int32_t ct_utf8_next(const char **s)
-{
-    const unsigned char *p = (const unsigned char *)*s;
-    if (p[0] == 0) return 0;
-    if (p[0] < 0x80) {
-        *s += 1;
-        return p[0];
-    }
-    int more = p[0] >= 0xf0 && p[0] <= 0xf4 ? 3 : p[0] >= 0xe0 && p[0] < 0xf0 ? 2 : p[0] >= 0xc2 && p[0] < 0xe0 ? 1 : 0;
-    if (more == 0) return -1;
-    int32_t cp = p[0] & (0x3f >> more);
-    for (int i = 1; i <= more; i++) {
-        if ((p[i] & 0xc0) != 0x80) return -1; /* also catches the terminating NUL */
-        cp = cp << 6 | (p[i] & 0x3f);
-    }
-    if ((more == 2 && cp < 0x800) || (more == 3 && cp < 0x10000) || cp > 0x10ffff ||
-        (cp >= 0xd800 && cp <= 0xdfff)) {
-        return -1;
-    }
-    *s += more + 1;
-    return cp;
-}
-
-int ct_utf8_put(uint32_t cp, char out[5])
-{
-    int n = cp < 0x80 ? 1 : cp < 0x800 ? 2 : cp < 0x10000 ? 3 : 4;
-    static const unsigned char lead[5] = { 0, 0, 0xc0, 0xe0, 0xf0 };
-    for (int i = n - 1; i > 0; i--) {
-        out[i] = (char)(0x80 | (cp & 0x3f));
-        cp >>= 6;
-    }
-    out[0] = (char)(lead[n] | cp);
-    out[n] = '\0';
-    return n;
-}
-
-int64_t ct_utf8_len(const char *s)
-{
-    int64_t n = 0;
-    for (;; n++) {
-        int32_t cp = ct_utf8_next(&s);
-        if (cp < 0) return -1;
-        if (cp == 0) return n;
-    }
-}
-
-static bool is_control(uint32_t cp)
-{
-    return cp < 0x20 || (cp >= 0x7f && cp < 0xa0);
-}
-
-char *ct_utf8_show(uint32_t cp, char buf[32])
-{
-    char c[5];
-    ct_utf8_put(cp, c);
-    if (is_control(cp)) snprintf(buf, 32, "U+%04X", (unsigned)cp);
-    else snprintf(buf, 32, "'%s' (U+%04X)", c, (unsigned)cp);
-    return buf;
-}
 
 void ct_charset_free(ct_charset *cs)
 {
@@ -139,7 +80,7 @@ ct_status ct_charset_parse(const char *utf8, ct_charset *out)
     const char *s = utf8;
     for (int64_t i = 0; i < n; i++) {
         cp[i] = (uint32_t)ct_utf8_next(&s);
-        if (is_control(cp[i])) {
+        if (ct_utf8_control(cp[i])) {
             char show[32];
             ct_status st = ct_fail(CT_ECONFIG, "charset: control character %s at place %lld", ct_utf8_show(cp[i], show),
                                    (long long)i + 1);

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "data/build.h"
 #include "data/check.h"
 #include "data/scan.h"

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "data/check.h"
 
 static const char *const kind_names[CT_ISSUE_KINDS] = { "unreadable", "label", "charset", "length", "steps", "size" };

@@ -9,9 +9,10 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "data/build.h"
 #include "data/dataset_internal.h"
-#include "data/image_internal.h"
+#include "image/image_internal.h"
 
 void ct_dataset_spec_init(ct_dataset_spec *spec)
 {

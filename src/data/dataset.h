@@ -37,8 +37,8 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "data/image.h"
 #include "data/label.h"
+#include "image/image.h"
 
 #define CT_BAD_SHOWN 20 /* bad samples listed in a message */
 

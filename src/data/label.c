@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "data/label.h"
 
 static const char *const side_names[] = { "before_first", "before_last", "after_first", "after_last" };

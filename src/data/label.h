@@ -12,18 +12,6 @@
 #define CT_LABEL_BYTES (4 * CT_LABEL_MAX + 1)  /* bytes of one label with its NUL */
 #define CT_CHARSET_MAX 65536                   /* characters of a charset */
 
-/* ---- UTF-8 ---- */
-
-/* Decodes one code point at *s (NUL-terminated) and steps over it; -1 (and no step) for malformed, overlong or
- * surrogate sequences, 0 at the end. */
-int32_t ct_utf8_next(const char **s);
-/* Encodes cp into out (at most 4 bytes and NUL); returns the number of bytes. */
-int ct_utf8_put(uint32_t cp, char out[5]);
-/* Number of characters; -1 if `s` is not valid UTF-8. */
-int64_t ct_utf8_len(const char *s);
-/* "'x' (U+0078)" for messages; control characters show as the number only. Returns buf. */
-char *ct_utf8_show(uint32_t cp, char buf[32]);
-
 /* ---- charset ---- */
 
 /* Class id k stands for code point cp[k]. Owned arrays. */

@@ -11,10 +11,6 @@ libcaptrain_la_SOURCES += \
 	src/data/dataset_access.c \
 	src/data/dataset_internal.h \
 	src/data/fit.c \
-	src/data/image.c \
-	src/data/image.h \
-	src/data/image_internal.h \
-	src/data/jpeg.c \
 	src/data/label.c \
 	src/data/label.h \
 	src/data/label_table.c \
@@ -22,27 +18,23 @@ libcaptrain_la_SOURCES += \
 	src/data/loader.h \
 	src/data/pack.c \
 	src/data/pack.h \
-	src/data/png.c \
-	src/data/resize.c \
 	src/data/scan.c \
 	src/data/scan.h \
 	src/data/workers.c \
 	src/data/workers.h
 
-check_PROGRAMS += tests/check_data tests/check_data_image tests/check_data_label \
-	tests/check_data_report tests/check_data_width tests/check_loader
-tests_check_data_SOURCES = tests/check_data.c tests/data_util.c tests/data_util.h
-tests_check_data_LDADD = $(CT_TEST_LIBS)
-tests_check_data_image_SOURCES = tests/check_data_image.c tests/data_util.c tests/data_util.h
-tests_check_data_image_LDADD = $(CT_TEST_LIBS)
-tests_check_data_label_SOURCES = tests/check_data_label.c
-tests_check_data_label_LDADD = $(CT_TEST_LIBS)
-tests_check_data_report_SOURCES = tests/check_data_report.c tests/data_util.c tests/data_util.h
-tests_check_data_report_LDADD = $(CT_TEST_LIBS)
-tests_check_data_width_SOURCES = tests/check_data_width.c tests/data_util.c tests/data_util.h
-tests_check_data_width_LDADD = $(CT_TEST_LIBS)
-tests_check_loader_SOURCES = tests/check_loader.c
-tests_check_loader_LDADD = $(CT_TEST_LIBS)
+check_PROGRAMS += tests/data/check_data tests/data/check_data_label \
+	tests/data/check_data_report tests/data/check_data_width tests/data/check_loader
+tests_data_check_data_SOURCES = tests/data/check_data.c tests/data/data_util.c tests/data/data_util.h
+tests_data_check_data_LDADD = $(CT_TEST_LIBS)
+tests_data_check_data_label_SOURCES = tests/data/check_data_label.c
+tests_data_check_data_label_LDADD = $(CT_TEST_LIBS)
+tests_data_check_data_report_SOURCES = tests/data/check_data_report.c tests/data/data_util.c tests/data/data_util.h
+tests_data_check_data_report_LDADD = $(CT_TEST_LIBS)
+tests_data_check_data_width_SOURCES = tests/data/check_data_width.c tests/data/data_util.c tests/data/data_util.h
+tests_data_check_data_width_LDADD = $(CT_TEST_LIBS)
+tests_data_check_loader_SOURCES = tests/data/check_loader.c
+tests_data_check_loader_LDADD = $(CT_TEST_LIBS)
 
 dist_check_SCRIPTS += tests/sh/data.sh
 
@@ -57,5 +49,5 @@ tests_fuzz_fuzz_label_LDFLAGS = $(CT_FUZZER)
 endif
 EXTRA_DIST += tests/fuzz/corpus/image tests/fuzz/corpus/label
 EXTRA_PROGRAMS += tests/fuzz/make_seeds
-tests_fuzz_make_seeds_SOURCES = tests/fuzz/make_seeds.c tests/data_util.c tests/data_util.h
+tests_fuzz_make_seeds_SOURCES = tests/fuzz/make_seeds.c tests/data/data_util.c tests/data/data_util.h
 tests_fuzz_make_seeds_LDADD = $(CT_TEST_LIBS)

@@ -11,8 +11,8 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "data/image.h"
 #include "data/scan.h"
+#include "image/image.h"
 
 enum { MAX_LABEL_FILE = 256 << 20 }; /* bytes */
 

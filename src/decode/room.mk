@@ -3,6 +3,6 @@ libcaptrain_la_SOURCES += \
 	src/decode/beam.c src/decode/beam.h \
 	src/decode/edit.c src/decode/edit.h
 
-check_PROGRAMS += tests/check_decode
-tests_check_decode_SOURCES = tests/check_decode.c
-tests_check_decode_LDADD = $(CT_TEST_LIBS)
+check_PROGRAMS += tests/decode/check_decode
+tests_decode_check_decode_SOURCES = tests/decode/check_decode.c
+tests_decode_check_decode_LDADD = $(CT_TEST_LIBS)

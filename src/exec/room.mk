@@ -40,9 +40,9 @@ tests_plugins_silent_captrain_cuda_la_SOURCES = tests/plugins/plugin.c
 tests_plugins_silent_captrain_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_SILENT=1
 tests_plugins_silent_captrain_cuda_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
 
-check_PROGRAMS += tests/check_exec
-tests_check_exec_SOURCES = tests/check_exec.c
-tests_check_exec_LDADD = $(CT_TEST_LIBS)
-check_PROGRAMS += tests/check_comm
-tests_check_comm_SOURCES = tests/check_comm.c
-tests_check_comm_LDADD = $(CT_TEST_LIBS)
+check_PROGRAMS += tests/exec/check_exec
+tests_exec_check_exec_SOURCES = tests/exec/check_exec.c
+tests_exec_check_exec_LDADD = $(CT_TEST_LIBS)
+check_PROGRAMS += tests/exec/check_comm
+tests_exec_check_comm_SOURCES = tests/exec/check_comm.c
+tests_exec_check_comm_LDADD = $(CT_TEST_LIBS)

@@ -16,9 +16,9 @@ src/formats/tfevents.pb-c.c: src/formats/tfevents.proto
 src/formats/tfevents.pb-c.h: src/formats/tfevents.pb-c.c
 	@test -f $@ || { rm -f src/formats/tfevents.pb-c.c && $(MAKE) $(AM_MAKEFLAGS) src/formats/tfevents.pb-c.c; }
 
-check_PROGRAMS += tests/check_formats
-tests_check_formats_SOURCES = tests/check_formats.c
-tests_check_formats_LDADD = $(CT_TEST_LIBS)
+check_PROGRAMS += tests/formats/check_formats
+tests_formats_check_formats_SOURCES = tests/formats/check_formats.c
+tests_formats_check_formats_LDADD = $(CT_TEST_LIBS)
 
 EXTRA_DIST += tests/fuzz/corpus/safetensors
 if CT_FUZZERS

@@ -10,6 +10,6 @@ libcaptrain_la_SOURCES += \
 	src/models/torch_map.h \
 	src/models/zoo.h
 
-check_PROGRAMS += tests/check_models
-tests_check_models_SOURCES = tests/check_models.c
-tests_check_models_LDADD = $(CT_TEST_LIBS)
+check_PROGRAMS += tests/models/check_models
+tests_models_check_models_SOURCES = tests/models/check_models.c
+tests_models_check_models_LDADD = $(CT_TEST_LIBS)

@@ -15,8 +15,8 @@
 #include "base/status.h"
 #include "config/config.h"
 #include "data/dataset.h"
-#include "data/image.h"
 #include "data/label.h"
+#include "image/image.h"
 
 #define CT_TEXT_MAX_FONTS 16
 #define CT_TEXT_MAX_SIZES 8

@@ -20,7 +20,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "data/loader.h"
-#include "data_util.h"
+#include "tests/data/data_util.h"
 
 typedef struct file {
     char *name;

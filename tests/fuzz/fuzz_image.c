@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/status.h"
-#include "data/image_internal.h"
+#include "image/image_internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "data/scan.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "tests/data_util.h"
+#include "tests/data/data_util.h"
 
 static void pngs(const char *dir)
 {

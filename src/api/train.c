@@ -1,0 +1,105 @@
+/* captrain train. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/signals.h"
+#include "base/version.h"
+#include "measure/tune.h"
+#include "run/receipt.h"
+#include "run/run.h"
+
+static ct_status write_config(const ct_run *r)
+{
+    char *path = ct_path_join(r->out, "config.yaml"), *text = ct_config_yaml(r->cfg, true);
+    ct_status st = path && text ? ct_file_write_atomic(path, text, strlen(text)) : CT_ENOMEM;
+    ct_free(path);
+    ct_free(text);
+    return st;
+}
+
+static ct_status write_choices(const ct_run *r)
+{
+    if (!r->choices) return CT_OK;
+    char *path = ct_path_join(r->out, "choices.json");
+    ct_status st = path ? ct_choices_write(r->choices, path) : CT_ENOMEM;
+    ct_free(path);
+    return st;
+}
+
+/* Steps of the "resume" events in metrics.jsonl. */
+static ct_status gather_resumes(void *user, const char *event, const json_t *line)
+{
+    if (strcmp(event, "resume") != 0) return CT_OK;
+    return json_array_append(user, json_object_get(line, "step")) == 0 ? CT_OK : ct_fail(CT_ENOMEM, "out of memory");
+}
+
+static ct_status open_journal(ct_run *r, bool resumed)
+{
+    bool tb = r->cfg->log.tensorboard;
+    CT_TRY(ct_journal_open(r->out, tb, resumed ? r->p.journal_bytes : -1, r->p.step, &r->journal));
+    if (resumed) {
+        CT_TRY(ct_journal_event(r->journal, "resume",
+                                json_pack("{s:I,s:I,s:I}", "step", (json_int_t)r->p.step, "epoch",
+                                          (json_int_t)r->p.epoch, "batch", (json_int_t)r->p.batch)));
+        CT_TRY(ct_journal_sync(r->journal));
+    } else {
+        json_t *o = json_pack("{s:s,s:s,s:I,s:I,s:I,s:I,s:s}", "captrain_version", ct_version(), "model",
+                              r->session.spec.model.name, "params", (json_int_t)r->session.layout.params,
+                              "train_samples", (json_int_t)r->data.train.n, "val_samples", (json_int_t)r->data.val.n,
+                              "total_steps", (json_int_t)r->total_steps, "precision", ct_run_precision(&r->session));
+        CT_TRY(ct_journal_event(r->journal, "start", o));
+    }
+    if (!(r->resumed = json_array())) return ct_fail(CT_ENOMEM, "out of memory");
+    return ct_journal_read(r->out, gather_resumes, r->resumed);
+}
+
+static ct_status train(ct_run *r, const ct_train_opts *o, ct_train_result *res)
+{
+    CT_TRY(ct_run_configure(r, o));
+    CT_TRY(ct_run_directory(r, o));
+    snprintf(res->out, sizeof res->out, "%s", r->out);
+    if (o->resume) CT_TRY(ct_run_look_back(r));
+    bool resumed = r->from != NULL;
+    if (!resumed && *r->cfg->train.tune && !ct_tune_is_auto(r->cfg)) CT_TRY(ct_choices_read(r->cfg->train.tune, &r->choices));
+    if (!resumed && r->choices)
+        ct_info("implementations: %zu measured choices from %s", ct_choices_count(r->choices), r->cfg->train.tune);
+    CT_TRY(ct_run_build(r));
+    CT_TRY(ct_receipt_check(r));
+    if (resumed) CT_TRY(ct_run_resume(r));
+    if (o->resume && !resumed) ct_info("no checkpoint in %s: starting anew", r->checkpoints);
+    if (!resumed) CT_TRY(ct_run_start(r, o->init));
+    else if (o->init) ct_info("--init %s is not used: the run goes on from its own weights", o->init);
+    CT_TRY(write_config(r));
+    CT_TRY(write_choices(r));
+    CT_TRY(ct_receipt_write(r));
+    CT_TRY(ct_mkdir_p(r->checkpoints));
+    CT_TRY(open_journal(r, resumed));
+    r->part_started = ct_now() - r->p.seconds;
+    ct_run_describe(r);
+    ct_bar_begin(&r->bar, stderr);
+    ct_status st = ct_run_loop(r);
+    ct_bar_end(&r->bar);
+    res->steps = r->p.step;
+    res->epochs = r->p.epoch;
+    return st != CT_OK ? st : ct_run_finish(r, res);
+}
+
+ct_status ct_run_train(const ct_train_opts *opts, ct_train_result *result)
+{
+    ct_run r;
+    memset(&r, 0, sizeof r);
+    memset(result, 0, sizeof *result);
+    result->string_accuracy = result->char_accuracy = result->cer = -1;
+    ct_signals_begin();
+    ct_status st = train(&r, opts, result);
+    if (st == CT_ESIGNAL) result->signal = ct_stop_signal;
+    if (st != CT_OK && r.log) fprintf(r.log, "%s\n", ct_error_message());
+    ct_run_release(&r);
+    ct_signals_end();
+    return st;
+}

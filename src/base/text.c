@@ -1,0 +1,106 @@
+#include "config.h"
+
+#include "base/text.h"
+
+#include <stdio.h>
+
+/* ---- UTF-8 ---- */
+
+int32_t ct_utf8_next(const char **s)
+{
+    const unsigned char *p = (const unsigned char *)*s;
+    if (p[0] == 0) return 0;
+    if (p[0] < 0x80) {
+        *s += 1;
+        return p[0];
+    }
+    int more = p[0] >= 0xf0 && p[0] <= 0xf4 ? 3 : p[0] >= 0xe0 && p[0] < 0xf0 ? 2 : p[0] >= 0xc2 && p[0] < 0xe0 ? 1 : 0;
+    if (more == 0) return -1;
+    int32_t cp = p[0] & (0x3f >> more);
+    for (int i = 1; i <= more; i++) {
+        if ((p[i] & 0xc0) != 0x80) return -1; /* also catches the terminating NUL */
+        cp = cp << 6 | (p[i] & 0x3f);
+    }
+    if ((more == 2 && cp < 0x800) || (more == 3 && cp < 0x10000) || cp > 0x10ffff ||
+        (cp >= 0xd800 && cp <= 0xdfff)) {
+        return -1;
+    }
+    *s += more + 1;
+    return cp;
+}
+
+int ct_utf8_put(uint32_t cp, char out[5])
+{
+    int n = cp < 0x80 ? 1 : cp < 0x800 ? 2 : cp < 0x10000 ? 3 : 4;
+    static const unsigned char lead[5] = { 0, 0, 0xc0, 0xe0, 0xf0 };
+    for (int i = n - 1; i > 0; i--) {
+        out[i] = (char)(0x80 | (cp & 0x3f));
+        cp >>= 6;
+    }
+    out[0] = (char)(lead[n] | cp);
+    out[n] = '\0';
+    return n;
+}
+
+int64_t ct_utf8_len(const char *s)
+{
+    int64_t n = 0;
+    for (;; n++) {
+        int32_t cp = ct_utf8_next(&s);
+        if (cp < 0) return -1;
+        if (cp == 0) return n;
+    }
+}
+
+bool ct_utf8_control(uint32_t cp)
+{
+    return cp < 0x20 || (cp >= 0x7f && cp < 0xa0);
+}
+
+char *ct_utf8_show(uint32_t cp, char buf[32])
+{
+    char c[5];
+    ct_utf8_put(cp, c);
+    if (ct_utf8_control(cp)) snprintf(buf, 32, "U+%04X", (unsigned)cp);
+    else snprintf(buf, 32, "'%s' (U+%04X)", c, (unsigned)cp);
+    return buf;
+}
+
+/* ---- numbers ---- */
+
+char *ct_text_duration(double seconds, char *buf, size_t size)
+{
+    long long s = (long long)(seconds + 0.5);
+    if (!(seconds >= 0) || seconds > 1e9)
+        snprintf(buf, size, "?");
+    else if (s < 60)
+        snprintf(buf, size, "%lld s", s);
+    else if (s < 3600)
+        snprintf(buf, size, "%lld:%02lld", s / 60, s % 60);
+    else
+        snprintf(buf, size, "%lld:%02lld:%02lld", s / 3600, s / 60 % 60, s % 60);
+    return buf;
+}
+
+char *ct_text_bytes(int64_t bytes, char *buf, size_t size)
+{
+    static const char *const unit[] = { "B", "kB", "MB", "GB", "TB" };
+    double v = (double)bytes;
+    size_t k = 0;
+    for (; v >= 1000 && k + 1 < sizeof unit / sizeof unit[0]; k++) v /= 1000;
+    snprintf(buf, size, k == 0 ? "%.0f %s" : v < 10 ? "%.2f %s" : v < 100 ? "%.1f %s" : "%.0f %s", v, unit[k]);
+    return buf;
+}
+
+char *ct_text_count(int64_t v, char *buf, size_t size)
+{
+    char digits[24];
+    const int n = snprintf(digits, sizeof digits, "%lld", (long long)v);
+    size_t k = 0;
+    for (int i = 0; i < n && k + 2 < size; i++) {
+        buf[k++] = digits[i];
+        if ((n - 1 - i) % 3 == 0 && i < n - 1 && digits[i] != '-') buf[k++] = ',';
+    }
+    buf[k] = '\0';
+    return buf;
+}

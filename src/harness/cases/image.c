@@ -1,0 +1,48 @@
+/* Cases of preprocessing: as it is, resized up and down, each augmentation alone, all together; one and three channels, and
+ * more channels in x than there are. */
+#include "config.h"
+
+#include "harness/harness.h"
+
+#define GRAY "std0=1"
+#define RGB "mean0=0.485 mean1=0.456 mean2=0.406 std0=0.229 std1=0.224 std2=0.225"
+#define D CT_D(UNIFORM)
+
+const ct_case_row ct_cases_image[] = {
+    { "preprocess{out_h=6 out_w=9 dtype=%d " GRAY "}(u8[4,6,9,1], i32[3,3])", CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=5 out_w=7 dtype=%d " RGB "}(u8[2,5,7,3], i32[4,3])", CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=11 out_w=5 dtype=%d " GRAY "}(u8[2,6,9,1], i32[2,3])", CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=1 out_w=1 dtype=%d " RGB "}(u8[1,7,4,3], i32[1,3])", CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=4 out_w=4 dtype=%d " GRAY "}(u8[1,1,1,1], i32[1,3])", CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=8 out_w=12 dtype=%d augment=1 seed=3 prob=1 shift_x=3 shift_y=2 fill=1 " GRAY
+      "}(u8[3,8,12,1], i32[3,3])",
+      CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=8 out_w=12 dtype=%d augment=1 seed=3 prob=1 rotate=30 shear=20 scale=0.2 fill=0.5 " RGB
+      "}(u8[3,8,12,3], i32[3,3])",
+      CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=8 out_w=12 dtype=%d augment=1 seed=4 prob=1 brightness=0.2 contrast=0.3 " GRAY
+      "}(u8[3,8,12,1], i32[3,3])",
+      CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=8 out_w=12 dtype=%d augment=1 seed=5 prob=1 noise=0.2 " RGB "}(u8[3,8,12,3], i32[3,3])",
+      CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=8 out_w=13 dtype=%d augment=1 seed=6 prob=1 blur=1.5 " GRAY "}(u8[3,8,13,1], i32[3,3])",
+      CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=10 out_w=17 dtype=%d augment=1 seed=-7 prob=0.5 shift_x=2 shift_y=2 scale=0.1 rotate=10 "
+      "shear=5 "
+      "brightness=0.1 contrast=0.1 noise=0.05 blur=1 fill=1 mean0=0.5 std0=0.25}(u8[5,14,30,1], i32[8,3])",
+      CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=6 out_w=9 dtype=%d channels=8 " GRAY "}(u8[4,6,9,1], i32[3,3])", CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=31 out_w=37 dtype=%d channels=8 " RGB "}(u8[2,31,37,3], i32[4,3])", CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=7 out_w=9 dtype=%d channels=4 " RGB "}(u8[2,5,7,3], i32[4,3])", CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=5 out_w=6 dtype=%d channels=3 " RGB "}(u8[2,5,6,3], i32[2,3])", CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=5 out_w=6 dtype=%d channels=5 " GRAY "}(u8[2,4,6,1], i32[2,3])", CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=30 out_w=37 dtype=%d channels=8 augment=1 seed=9 prob=0.7 shift_x=2 shift_y=1 rotate=9 noise=0.1 "
+      "blur=1 fill=1 " RGB "}(u8[3,28,33,3], i32[4,3])",
+      CT_TYPES_ALL, D, 0 },
+
+    { "preprocess{out_h=60 out_w=160 dtype=%d mean0=0.5 std0=0.25}(u8[64,60,160,1], i32[64,3])", CT_TYPES_ALL, D, 1 },
+    { "preprocess{out_h=60 out_w=160 dtype=%d augment=1 seed=7 prob=1 shift_x=2 shift_y=2 scale=0.1 rotate=10 shear=5 "
+      "brightness=0.1 contrast=0.1 noise=0.05 blur=1 fill=1 std0=1}(u8[64,60,160,1], i32[64,3])",
+      CT_TYPES_ALL, D, 1 },
+    { .text = NULL },
+};

@@ -1,0 +1,25 @@
+/* Cases of predictions and metric sums. */
+#include "config.h"
+
+#include "harness/harness.h"
+
+#define DATA (CT_D(UNIFORM) | CT_D(TIES) | CT_D(LARGE))
+
+const ct_case_row ct_cases_metric[] = {
+    { "argmax{positions=4 classes=36}(A[3,144])", CT_TYPES_ACCUM, DATA, 0 },
+    { "argmax{positions=5 classes=19}(A[64,95])", CT_TYPES_ACCUM, DATA, 0 },
+    { "argmax{positions=1 classes=1}(A[2,1])", CT_TYPES_ACCUM, DATA, 0 },
+    { "metric_sums(i32[3,4], i32[3,4], f32[1], f64[8])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
+    { "metric_sums(i32[64,1], i32[64,1], f64[1], f64[8])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
+    { "metric_sums(i32[1,5], i32[1,5], f32[1], f64[8])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
+    { "ctc_greedy(A[9,4,6])", CT_TYPES_ACCUM, DATA, 0 },
+    { "ctc_greedy(A[25,7,37], i32[7])", CT_TYPES_ACCUM, DATA, 0 },
+    { "ctc_greedy(A[30,3,3], i32[3])", CT_TYPES_ACCUM, DATA, 0 },
+    { "ctc_greedy(A[1,2,1])", CT_TYPES_ACCUM, DATA, 0 },
+    { "edit_sums(i32[3,6], i32[3,4], f32[1], f32[3], f64[8])", CT_TYPES_ONCE, CT_D(UNIFORM) | CT_D(TIES), 0 },
+    { "edit_sums(i32[64,24], i32[64,7], f64[1], f64[64], f64[8])", CT_TYPES_ONCE, CT_D(UNIFORM) | CT_D(TIES), 0 },
+    { "edit_sums(i32[5,1], i32[5,9], f32[1], -, f64[8])", CT_TYPES_ONCE, CT_D(UNIFORM) | CT_D(TIES), 0 },
+
+    { "ctc_greedy(A[24,64,4000], i32[64])", CT_TYPES_ACCUM, CT_D(UNIFORM), 1 },
+    { .text = NULL },
+};

@@ -1,0 +1,53 @@
+/* Cases of batch normalisation: with and without add and relu, few rows, one channel, odd channel counts, data far from
+ * 0. */
+#include "config.h"
+
+#include "harness/harness.h"
+
+#define DATA (CT_D(UNIFORM) | CT_D(SPECIAL))
+#define MORE (DATA | CT_D(TIES) | CT_D(LARGE))
+#define BN "eps=1e-5 momentum=0.1"
+
+const ct_case_row ct_cases_norm[] = {
+    { "batchnorm{" BN " update_stats=1}(T[4,3,5,8], A[8], A[8], A[8], A[8])", CT_TYPES_ALL, MORE, 0 },
+    { "batchnorm{" BN " act=1 update_stats=1}(T[4,3,5,8], A[8], A[8], A[8], A[8])", CT_TYPES_ALL, DATA, 0 },
+    { "batchnorm{" BN " act=1 update_stats=1}(T[3,4,4,19], A[19], A[19], A[19], A[19], T[3,4,4,19])", CT_TYPES_ALL,
+      MORE, 0 },
+    { "batchnorm{" BN " act=1}(T[3,2,3,12], A[12], A[12], A[12], A[12], T[3,2,3,12])", CT_TYPES_ALL, DATA, 0 },
+    { "batchnorm{" BN "}(T[2,2,3,33], A[33], A[33], A[33], A[33], T[2,2,3,33])", CT_TYPES_ALL, DATA, 0 },
+    { "batchnorm{eps=0.001 momentum=1 update_stats=1}(T[2,7], A[7], A[7], A[7], A[7])", CT_TYPES_ALL, DATA, 0 },
+    { "batchnorm{" BN " act=1 update_stats=1}(T[700,1], A[1], A[1], A[1], A[1])", CT_TYPES_ALL, DATA, 0 },
+    { "batchnorm{" BN " act=1 update_stats=1}(T[4,12,16,64], A[64], A[64], A[64], A[64])", CT_TYPES_ALL, DATA, 0 },
+
+    { "batchnorm_infer{eps=1e-5}(T[4,3,5,8], A[8], A[8], A[8], A[8])", CT_TYPES_ALL, MORE, 0 },
+    { "batchnorm_infer{eps=1e-5 act=1}(T[3,4,4,19], A[19], A[19], A[19], A[19], T[3,4,4,19])", CT_TYPES_ALL, DATA, 0 },
+    { "batchnorm_infer{eps=1e-5 act=1}(T[1,1,1,33], A[33], A[33], A[33], A[33])", CT_TYPES_ALL, DATA, 0 },
+    { "batchnorm_infer{eps=1e-5}(T[2,2,3,33], A[33], A[33], A[33], A[33], T[2,2,3,33])", CT_TYPES_ALL, DATA, 0 },
+    { "batchnorm_infer{act=1 given_invstd=1}(T[3,4,4,19], A[19], A[19], A[19], A[19])", CT_TYPES_ALL, MORE, 0 },
+    { "batchnorm_infer{act=1 given_invstd=1}(T[4,12,16,64], A[64], A[64], A[64], A[64], T[4,12,16,64])", CT_TYPES_ALL,
+      DATA, 0 },
+
+    { "batchnorm_bwd(T[4,3,5,8], T[4,3,5,8], A[8], A[8], A[8])", CT_TYPES_ALL, MORE, 0 },
+    { "batchnorm_bwd{act=1}(T[4,3,5,8], T[4,3,5,8], A[8], A[8], A[8], u8[4,3,5,1])", CT_TYPES_ALL, MORE, 0 },
+    { "batchnorm_bwd{act=1 has_add=1}(T[3,4,4,19], T[3,4,4,19], A[19], A[19], A[19], u8[3,4,4,3])", CT_TYPES_ALL, MORE,
+      0 },
+    { "batchnorm_bwd{has_add=1}(T[2,2,3,33], T[2,2,3,33], A[33], A[33], A[33])", CT_TYPES_ALL, DATA, 0 },
+    { "batchnorm_bwd{act=1}(T[700,1], T[700,1], A[1], A[1], A[1], u8[700,1])", CT_TYPES_ALL, DATA, 0 },
+    { "batchnorm_bwd{act=1}(T[3,2,3,12], T[3,2,3,12], A[12], A[12], A[12], u8[3,2,3,2])", CT_TYPES_ALL, MORE, 0 },
+    { "batchnorm_bwd(T[2,7], T[2,7], A[7], A[7], A[7])", CT_TYPES_ALL, DATA, 0 },
+    { "batchnorm_bwd{act=1}(T[4,12,16,64], T[4,12,16,64], A[64], A[64], A[64], u8[4,12,16,8])", CT_TYPES_ALL, DATA, 0 },
+
+    /* Large enough to be divided among threads. */
+    { "batchnorm{" BN " act=1 update_stats=1}(T[8,20,40,12], A[12], A[12], A[12], A[12])", CT_TYPES_ALL, DATA, 0 },
+    { "batchnorm_bwd{act=1 has_add=1}(T[8,20,40,12], T[8,20,40,12], A[12], A[12], A[12], u8[8,20,40,2])", CT_TYPES_ALL,
+      DATA, 0 },
+
+    { "batchnorm{" BN " act=1 update_stats=1}(T[8,60,160,32], A[32], A[32], A[32], A[32])", CT_TYPES_ALL, DATA, 1 },
+    { "batchnorm{" BN " act=1 update_stats=1}(T[4,56,56,64], A[64], A[64], A[64], A[64], T[4,56,56,64])", CT_TYPES_ALL,
+      DATA, 1 },
+    { "batchnorm_bwd{act=1}(T[8,60,160,32], T[8,60,160,32], A[32], A[32], A[32], u8[8,60,160,4])", CT_TYPES_ALL, DATA,
+      1 },
+    { "batchnorm_bwd{act=1 has_add=1}(T[4,56,56,64], T[4,56,56,64], A[64], A[64], A[64], u8[4,56,56,8])", CT_TYPES_ALL,
+      DATA, 1 },
+    { .text = NULL },
+};

@@ -1,0 +1,203 @@
+#include "config.h"
+
+#include <png.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "image/image_internal.h"
+
+/* What libpng's callbacks see. Everything that must survive a longjmp lives here, not in local variables. */
+typedef struct png_job {
+    const char *name;
+    const uint8_t *data; /* reading: the file */
+    size_t size, pos;
+    uint8_t *buf;        /* writing: the result */
+    size_t len, cap;
+    png_structp png;
+    png_infop info;
+    png_bytep *rows;     /* [h] */
+    uint8_t *px;
+    ct_status st;
+    bool no_memory;
+    char message[200];
+    jmp_buf jump;
+} png_job;
+
+static void on_error(png_structp png, png_const_charp msg)
+{
+    png_job *job = png_get_error_ptr(png);
+    snprintf(job->message, sizeof job->message, "%s", msg);
+    longjmp(job->jump, 1);
+}
+
+/* libpng warns where it repaired something. About colour profiles or texts that does not matter; about the pixels or
+ * what gives them their colour it means a damaged file. */
+static void on_warning(png_structp png, png_const_charp msg)
+{
+    static const char *const matter[] = { "IDAT", "PLTE", "tRNS", "IHDR", "palette", "image data", "compressed data" };
+    for (size_t i = 0; i < sizeof matter / sizeof *matter; i++) {
+        if (strstr(msg, matter[i])) on_error(png, msg);
+    }
+}
+
+static png_voidp on_malloc(png_structp png, png_alloc_size_t bytes)
+{
+    png_job *job = png_get_mem_ptr(png);
+    void *p = ct_malloc(bytes, "PNG decoder");
+    if (!p) job->no_memory = true;
+    return p;
+}
+
+static void on_free(png_structp png, png_voidp p)
+{
+    (void)png;
+    ct_free(p);
+}
+
+static void on_read(png_structp png, png_bytep out, size_t n)
+{
+    png_job *job = png_get_io_ptr(png);
+    if (n > job->size - job->pos) png_error(png, "the file ends too early");
+    memcpy(out, job->data + job->pos, n);
+    job->pos += n;
+}
+
+static void read_body(png_job *job, int peek, ct_raw *out)
+{
+    png_structp png = job->png;
+    png_set_read_fn(png, job, on_read);
+    /* The real limits are checked below, with a message that names them; these keep libpng from refusing first. */
+    png_set_user_limits(png, 0x7fffffff, 0x7fffffff);
+    png_set_chunk_malloc_max(png, 8u << 20);
+    png_set_chunk_cache_max(png, 256);
+    png_read_info(png, job->info);
+
+    png_uint_32 w, h;
+    int depth, color;
+    png_get_IHDR(png, job->info, &w, &h, &depth, &color, NULL, NULL, NULL);
+    if (ct_image_check_size(job->name, w, h) != CT_OK) {
+        job->message[0] = '\0'; /* the message is recorded already */
+        longjmp(job->jump, 1);
+    }
+    out->w = (int)w;
+    out->h = (int)h;
+    if (peek) return;
+
+    if (depth == 16) png_set_scale_16(png);
+    png_set_expand(png); /* palette -> RGB, gray 1/2/4 -> 8, tRNS -> alpha */
+    png_set_interlace_handling(png);
+    png_read_update_info(png, job->info);
+    out->c = png_get_channels(png, job->info);
+
+    size_t row = (size_t)w * (size_t)out->c;
+    if (png_get_bit_depth(png, job->info) != 8 || png_get_rowbytes(png, job->info) != row) {
+        png_error(png, "unexpected row format");
+    }
+    job->px = ct_malloc(row * h, "PNG pixels");
+    job->rows = job->px ? ct_malloc(h * sizeof *job->rows, "PNG rows") : NULL;
+    if (!job->rows) {
+        job->no_memory = true;
+        longjmp(job->jump, 1);
+    }
+    for (png_uint_32 y = 0; y < h; y++) job->rows[y] = job->px + row * y;
+    png_read_image(png, job->rows);
+    png_read_end(png, NULL);
+}
+
+ct_status ct_png_decode(const uint8_t *data, size_t size, const char *name, int peek, ct_raw *out)
+{
+    png_job *job = ct_calloc(1, sizeof *job, "PNG decoder");
+    if (!job) return CT_ENOMEM;
+    job->name = name;
+    job->data = data;
+    job->size = size;
+
+    if (setjmp(job->jump) == 0) {
+        job->png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, job, on_error, on_warning, job, on_malloc, on_free);
+        if (job->png) job->info = png_create_info_struct(job->png);
+        if (job->info) read_body(job, peek, out);
+        else job->no_memory = true;
+        if (job->no_memory) job->st = CT_ENOMEM;
+    } else if (job->no_memory) {
+        job->st = CT_ENOMEM;
+    } else if (job->message[0]) {
+        job->st = ct_fail(CT_EFORMAT, "%s: damaged PNG: %s", name, job->message);
+    } else {
+        job->st = CT_EFORMAT; /* recorded where it was noticed */
+    }
+    if (job->png) png_destroy_read_struct(&job->png, &job->info, NULL);
+    ct_status st = job->st;
+    if (st == CT_OK) {
+        out->px = job->px;
+    } else {
+        ct_free(job->px);
+        *out = (ct_raw){ 0 };
+    }
+    ct_free(job->rows);
+    ct_free(job);
+    return st;
+}
+
+static void on_write(png_structp png, png_bytep data, size_t n)
+{
+    png_job *job = png_get_io_ptr(png);
+    if (n > job->cap - job->len) {
+        size_t cap = job->cap * 2 > job->len + n ? job->cap * 2 : job->len + n + 4096;
+        uint8_t *p = ct_realloc(job->buf, cap, 1, "PNG file");
+        if (!p) {
+            job->no_memory = true;
+            png_error(png, "out of memory");
+        }
+        job->buf = p;
+        job->cap = cap;
+    }
+    memcpy(job->buf + job->len, data, n);
+    job->len += n;
+}
+
+static void on_flush(png_structp png)
+{
+    (void)png;
+}
+
+static void write_body(png_job *job, const ct_image *im)
+{
+    png_structp png = job->png;
+    png_set_write_fn(png, job, on_write, on_flush);
+    png_set_IHDR(png, job->info, (png_uint_32)im->w, (png_uint_32)im->h, 8,
+                 im->c == 1 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+                 PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_write_info(png, job->info);
+    for (int y = 0; y < im->h; y++) png_write_row(png, im->px + (size_t)y * (size_t)im->w * (size_t)im->c);
+    png_write_end(png, NULL);
+}
+
+ct_status ct_image_encode_png(const ct_image *im, uint8_t **data, size_t *size)
+{
+    *data = NULL;
+    *size = 0;
+    if (!im->px || (im->c != 1 && im->c != 3)) return ct_fail(CT_EINVAL, "no picture to write as PNG");
+    png_job *job = ct_calloc(1, sizeof *job, "PNG encoder");
+    if (!job) return CT_ENOMEM;
+
+    if (setjmp(job->jump) == 0) {
+        job->png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, job, on_error, on_warning, job, on_malloc, on_free);
+        if (job->png) job->info = png_create_info_struct(job->png);
+        if (job->info) write_body(job, im);
+        else job->st = CT_ENOMEM;
+    } else {
+        job->st = job->no_memory ? CT_ENOMEM : ct_fail(CT_EINTERNAL, "PNG encoder: %s", job->message);
+    }
+    if (job->png) png_destroy_write_struct(&job->png, &job->info);
+    ct_status st = job->st;
+    if (st == CT_OK) {
+        *data = job->buf;
+        *size = job->len;
+    } else {
+        ct_free(job->buf);
+    }
+    ct_free(job);
+    return st;
+}

@@ -1,0 +1,12 @@
+# Pictures: decoding, encoding, resizing.
+libcaptrain_la_SOURCES += \
+	src/image/image.c \
+	src/image/image.h \
+	src/image/image_internal.h \
+	src/image/jpeg.c \
+	src/image/png.c \
+	src/image/resize.c
+
+check_PROGRAMS += tests/image/check_data_image
+tests_image_check_data_image_SOURCES = tests/image/check_data_image.c tests/data/data_util.c tests/data/data_util.h
+tests_image_check_data_image_LDADD = $(CT_TEST_LIBS)

@@ -1,0 +1,11 @@
+# Programs: the graphs a run consists of, and their specification.
+libcaptrain_la_SOURCES += \
+	src/program/program.c \
+	src/program/program.h \
+	src/program/spec.c \
+	src/program/spec.h
+
+check_PROGRAMS += tests/program/check_program
+tests_program_check_program_SOURCES = tests/program/check_program.c tests/program/check_program.h tests/program/check_program_spec.c \
+	tests/program/check_program_ctc.c tests/program/check_program_pad.c
+tests_program_check_program_LDADD = $(CT_TEST_LIBS)

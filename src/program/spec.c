@@ -1,0 +1,376 @@
+#include "config.h"
+
+#include "program/spec.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* Epochs to optimizer steps, held within what the step counter can count. */
+static int64_t steps_of(double epochs, int64_t steps_per_epoch)
+{
+    double n = nearbyint(epochs * (double)steps_per_epoch);
+    return n < 0 ? 0 : n > 0x1p52 ? (int64_t)0x1p52 : (int64_t)n;
+}
+
+/* auto is one sample for whoever does not train: it is decided before a training is specified. */
+static int64_t batch_of(const ct_config *cfg)
+{
+    return cfg->train.batch_size > 0 ? cfg->train.batch_size : 1;
+}
+
+static double lr_factor(const ct_config *cfg)
+{
+    double ratio = (double)batch_of(cfg) * (double)cfg->train.accumulate / (double)cfg->schedule.reference_batch;
+    switch (cfg->schedule.lr_rule) {
+    case CT_CFG_LR_LINEAR: return ratio;
+    case CT_CFG_LR_SQRT: return sqrt(ratio);
+    case CT_CFG_LR_NONE: break;
+    }
+    return 1;
+}
+
+static ct_status fill_schedule(const ct_config *cfg, int64_t steps_per_epoch, ct_schedule_attrs *a)
+{
+    const ct_cfg_schedule_keys *k = &cfg->schedule;
+    double factor = lr_factor(cfg);
+    int64_t total = steps_of((double)cfg->train.epochs, steps_per_epoch);
+    if (cfg->train.steps > 0 && cfg->train.steps < total) total = cfg->train.steps;
+    *a = (ct_schedule_attrs){ .base_lr = cfg->optimizer.lr * factor,
+                              .min_lr = k->min_lr * factor,
+                              .total_steps = total,
+                              .gamma = k->gamma,
+                              .t0 = 1,
+                              .t_mult = 1 };
+    switch (k->name) {
+    case CT_CFG_SCHED_CONSTANT: a->kind = CT_SCHED_CONSTANT; return CT_OK;
+    case CT_CFG_SCHED_WARMUP_COSINE:
+        a->warmup_steps = steps_of(k->warmup_epochs, steps_per_epoch);
+        a->kind = CT_SCHED_COSINE;
+        return CT_OK;
+    case CT_CFG_SCHED_COSINE: a->kind = CT_SCHED_COSINE; return CT_OK;
+    case CT_CFG_SCHED_MULTISTEP: {
+        int64_t *slot[CT_MAX_MILESTONES] = { &a->m0, &a->m1, &a->m2, &a->m3, &a->m4, &a->m5, &a->m6, &a->m7 };
+        if (k->milestones.n > CT_MAX_MILESTONES)
+            return ct_fail(CT_ECONFIG, "schedule.milestones: at most %d milestones (got %zu)", CT_MAX_MILESTONES,
+                           k->milestones.n);
+        for (size_t i = 0; i < k->milestones.n; i++) *slot[i] = steps_of((double)k->milestones.v[i], steps_per_epoch);
+        a->kind = CT_SCHED_MULTISTEP;
+        return CT_OK;
+    }
+    case CT_CFG_SCHED_WARM_RESTARTS:
+        if (k->t_mult != floor(k->t_mult))
+            return ct_fail(CT_ECONFIG, "schedule.t_mult: must be a whole number (got %g)", k->t_mult);
+        a->t0 = steps_of(k->t0, steps_per_epoch);
+        if (a->t0 < 1) a->t0 = 1;
+        a->t_mult = (int64_t)k->t_mult;
+        a->kind = CT_SCHED_WARM_RESTARTS;
+        return CT_OK;
+    }
+    return ct_fail(CT_EINTERNAL, "schedule.name %d has no meaning", (int)k->name);
+}
+
+static ct_status set_precision(ct_cfg_precision precision, const char *key, ct_program_spec *s)
+{
+    switch (precision) {
+    case CT_CFG_PRECISION_FP32: s->compute = CT_F32; return CT_OK;
+    case CT_CFG_PRECISION_BF16: s->compute = CT_BF16; return CT_OK;
+    case CT_CFG_PRECISION_FP16:
+        s->compute = CT_F16;
+        s->loss_scale = 65536;
+        s->optim.dynamic = 1;
+        return CT_OK;
+    case CT_CFG_PRECISION_F64:
+        s->compute = CT_F64;
+        s->model.dtype = CT_F64;
+        return CT_OK;
+    case CT_CFG_PRECISION_TF32:
+        s->compute = CT_F32;
+        s->tf32 = true;
+        return CT_OK;
+    }
+    return ct_fail(CT_EINTERNAL, "%s: %d has no meaning", key, (int)precision);
+}
+
+const char *ct_spec_precision_name(const ct_program_spec *spec)
+{
+    switch (spec->compute) {
+    case CT_F64: return "f64";
+    case CT_BF16: return "bf16";
+    case CT_F16: return "fp16";
+    default: return spec->tf32 ? "tf32" : "fp32";
+    }
+}
+
+/* Element i of a list that has one number for all channels or one for each. */
+static double channel(const ct_float_list *l, size_t i, double none)
+{
+    if (l->n == 0) return none;
+    return l->v[i < l->n ? i : l->n - 1];
+}
+
+static void fill_image(const ct_config *cfg, ct_image_attrs *a)
+{
+    const ct_cfg_augment *g = &cfg->augment;
+    const uint8_t *rgb = cfg->data.background;
+    const double degree = 57.295779513082320877; /* of a radian */
+    a->seed = cfg->train.seed;
+    a->prob = g->probability;
+    a->shift_x = a->shift_y = g->shift;
+    a->scale = g->scale;
+    a->rotate = g->rotate;
+    a->shear = atan(g->shear) * degree;
+    a->brightness = g->brightness;
+    a->contrast = g->contrast;
+    a->noise = g->noise;
+    a->blur = g->blur;
+    a->augment = g->probability > 0 && (g->shift > 0 || g->scale > 0 || g->rotate > 0 || g->shear > 0 ||
+                                        g->brightness > 0 || g->contrast > 0 || g->noise > 0 || g->blur > 0);
+    a->fill = (0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2]) / 255;
+    a->mean0 = channel(&cfg->data.mean, 0, 0);
+    a->mean1 = channel(&cfg->data.mean, 1, 0);
+    a->mean2 = channel(&cfg->data.mean, 2, 0);
+    a->std0 = channel(&cfg->data.std, 0, 1);
+    a->std1 = channel(&cfg->data.std, 1, 1);
+    a->std2 = channel(&cfg->data.std, 2, 1);
+}
+
+static void fill_optimizer(const ct_config *cfg, ct_program_spec *s)
+{
+    const ct_cfg_optimizer_keys *k = &cfg->optimizer;
+    s->optimizer = k->name == CT_CFG_OPT_SGD ? CT_OPT_SGD : k->name == CT_CFG_OPT_ADAM ? CT_OPT_ADAM : CT_OPT_ADAMW;
+    s->optim.beta1 = k->betas.v[0];
+    s->optim.beta2 = k->betas.v[1];
+    s->optim.eps = k->eps;
+    s->optim.weight_decay = k->weight_decay;
+    s->optim.decoupled = s->optimizer == CT_OPT_ADAMW;
+    s->optim.momentum = k->momentum;
+    s->optim.nesterov = k->nesterov;
+    s->optim.max_norm = k->clip_grad_norm;
+    s->optim.decay = k->ema_decay;
+    s->optim.warmup = 1; /* averages of a short run must not consist of its start */
+    s->decay_norm_bias = k->decay_norm_bias;
+}
+
+static int recompute_of(ct_cfg_recompute r)
+{
+    switch (r) {
+    case CT_CFG_RECOMPUTE_AUTO: return CT_RECOMPUTE_AUTO;
+    case CT_CFG_RECOMPUTE_ALL: return 0;
+    case CT_CFG_RECOMPUTE_NONE: break;
+    }
+    return -1;
+}
+
+const char *ct_spec_loss_name(ct_loss_kind loss)
+{
+    static const char *const name[] = { "softmax", "soft_margin", "ctc" };
+    return name[loss];
+}
+
+/* The loss of loss.name, which must suit the model, as must the size rule. */
+static ct_status find_loss(const ct_config *cfg, ct_loss_kind *out)
+{
+    const bool ctc = ct_datasets_sequence(cfg);
+    switch (cfg->loss.name) {
+    case CT_CFG_LOSS_AUTO: *out = ctc ? CT_LOSS_CTC : CT_LOSS_SOFTMAX; break;
+    case CT_CFG_LOSS_SOFTMAX: *out = CT_LOSS_SOFTMAX; break;
+    case CT_CFG_LOSS_SOFT_MARGIN: *out = CT_LOSS_SOFT_MARGIN; break;
+    case CT_CFG_LOSS_CTC: *out = CT_LOSS_CTC; break;
+    }
+    if (ctc != (*out == CT_LOSS_CTC))
+        return ct_fail(CT_ECONFIG, "loss.name: %s does not suit model.name: %s, which %s", ct_spec_loss_name(*out), cfg->model.name,
+                       ctc ? "needs ctc" : "reads a fixed number of positions (ctc needs crnn, crnn-stacked or crnn-small)");
+    if (!ctc && cfg->data.size_rule == CT_CFG_SIZE_FIT_HEIGHT)
+        return ct_fail(CT_ECONFIG, "data.size_rule: fit_height gives images of several widths, model.name: %s reads one (resize or refuse)",
+                       cfg->model.name);
+    if (ctc && cfg->loss.label_smoothing > 0)
+        return ct_fail(CT_ECONFIG, "loss.label_smoothing: the loss ctc (model.name: %s) has none", cfg->model.name);
+    return CT_OK;
+}
+
+/* Keys of the model that would have no effect. */
+static ct_status check_model_keys(const ct_config *cfg, int64_t classes)
+{
+    const ct_model_info *m = ct_model_find(cfg->model.name);
+    if (!m) return CT_ECONFIG;
+    if (cfg->model.classes > 0 && cfg->model.classes != classes)
+        return ct_fail(CT_ECONFIG, "model.classes: is %" PRId64 ", but the charset has %" PRId64 " characters",
+                       cfg->model.classes, classes);
+    if (cfg->model.hidden > 0 && m->hidden == 0)
+        return ct_fail(CT_ECONFIG, "model.hidden: %s has no hidden layer", m->name);
+    if (cfg->model.dropout > 0 && m->dropout == 0)
+        return ct_fail(CT_ECONFIG, "model.dropout: %s has no dropout", m->name);
+    return CT_OK;
+}
+
+ct_status ct_spec_from_config(const ct_config *cfg, int64_t positions, int64_t classes, int src_h, int src_w,
+                              int64_t steps_per_epoch, ct_program_spec *out)
+{
+    ct_program_spec s;
+    if (positions < 1 || classes < 1 || steps_per_epoch < 1 || src_h < 1 || src_w < 1)
+        return ct_fail(CT_EINVAL,
+                       "specification of %" PRId64 " positions, %" PRId64 " classes, %dx%d pixels, %" PRId64
+                       " steps per epoch",
+                       positions, classes, src_h, src_w, steps_per_epoch);
+    CT_TRY(check_model_keys(cfg, classes));
+    ct_program_defaults(&s);
+    CT_TRY(find_loss(cfg, &s.loss));
+    const bool ctc = s.loss == CT_LOSS_CTC;
+    s.model = (ct_model_spec){ .name = cfg->model.name,
+                               .height = cfg->data.height,
+                               .width = ctc ? src_w : cfg->data.width,
+                               .channels = cfg->data.channels,
+                               .positions = positions,
+                               .classes = classes + ctc, /* the blank */
+                               .width_mult = cfg->model.width,
+                               .hidden = cfg->model.hidden,
+                               .dropout = cfg->model.dropout,
+                               .dtype = CT_F32,
+                               .seed = (uint64_t)cfg->train.seed };
+    s.batch = batch_of(cfg);
+    s.accumulate = cfg->train.accumulate;
+    s.src_h = src_h;
+    s.src_w = src_w;
+    s.smoothing = cfg->loss.label_smoothing;
+    s.recompute = recompute_of(cfg->train.recompute);
+    s.freeze = cfg->train.freeze.v;
+    s.freezes = cfg->train.freeze.n;
+    fill_image(cfg, &s.image);
+    fill_optimizer(cfg, &s);
+    CT_TRY(set_precision(cfg->train.precision, "train.precision", &s));
+    if (s.compute == CT_F16) {
+        s.loss_scale = cfg->train.loss_scale;
+        s.optim.growth_interval = cfg->train.loss_scale_growth;
+    }
+    CT_TRY(fill_schedule(cfg, steps_per_epoch, &s.schedule));
+    CT_TRY(ct_model_resolve(&s.model));
+    /* Building the forward graph once tells now whether the model fits the image size. */
+    ct_program p;
+    ct_layout layout;
+    CT_TRY(ct_program_build(&s, CT_PROGRAM_PREDICT, NULL, &layout, &p));
+    ct_program_free(&p);
+    *out = s;
+    return CT_OK;
+}
+
+static ct_status steps_of_epoch(const ct_config *cfg, int64_t n, int64_t batches, int64_t *steps)
+{
+    const int64_t k = cfg->train.accumulate;
+    *steps = (batches + k - 1) / k;
+    if (batches > 0) return CT_OK;
+    return ct_fail(CT_ECONFIG,
+                   "train.batch_size %" PRId64 " with train.last_batch drop leaves no batch of %" PRId64
+                   " training samples",
+                   cfg->train.batch_size, n);
+}
+
+ct_status ct_spec_epoch(const ct_config *cfg, int64_t n, int64_t *batches, int64_t *steps)
+{
+    const int64_t batch = batch_of(cfg);
+    *batches = cfg->train.last_batch == CT_CFG_LAST_DROP ? n / batch : (n + batch - 1) / batch;
+    return steps_of_epoch(cfg, n, *batches, steps);
+}
+
+ct_status ct_spec_epoch_of(const ct_config *cfg, const ct_view *train, int64_t *batches, int64_t *steps)
+{
+    ct_loader_spec l;
+    ct_spec_loader(cfg, train, &l);
+    *batches = ct_loader_count(&l);
+    return steps_of_epoch(cfg, train->n, *batches, steps);
+}
+
+void ct_spec_loader(const ct_config *cfg, const ct_view *train, ct_loader_spec *out)
+{
+    memset(out, 0, sizeof *out);
+    out->data = train->data;
+    out->index = train->index;
+    out->n = train->n;
+    out->batch = (int)batch_of(cfg);
+    out->shuffle = true;
+    out->drop_last = cfg->train.last_batch == CT_CFG_LAST_DROP;
+    out->seed = (uint64_t)cfg->train.seed;
+    out->workers = (int)cfg->train.workers;
+    out->epochs = -1;
+}
+
+ct_status ct_spec_from_model(const char *model, int64_t batch, const char *precision, ct_program_spec *out)
+{
+    static const struct {
+        const char *name;
+        ct_cfg_precision value;
+    } names[] = {
+        { "fp32", CT_CFG_PRECISION_FP32 }, { "bf16", CT_CFG_PRECISION_BF16 }, { "fp16", CT_CFG_PRECISION_FP16 },
+        { "f64", CT_CFG_PRECISION_F64 },   { "tf32", CT_CFG_PRECISION_TF32 },
+    };
+    ct_program_spec s;
+    ct_program_defaults(&s);
+    const ct_model_info *m = ct_model_find(model);
+    if (!m) return CT_ECONFIG;
+    s.model.name = m->name; /* outlives the caller's string */
+    if (m->head == CT_HEAD_CTC) s.loss = CT_LOSS_CTC;
+    if (batch < 0 || batch > CT_MAX_BATCH)
+        return ct_fail(CT_ECONFIG, "batch: must be between 1 and %d (got %" PRId64 ")", CT_MAX_BATCH, batch);
+    if (batch > 0) s.batch = batch;
+    size_t i = 0, n = sizeof names / sizeof names[0];
+    if (!precision) precision = "fp32";
+    while (i < n && strcmp(names[i].name, precision) != 0) i++;
+    if (i == n) return ct_fail(CT_ECONFIG, "precision: '%s' is none of fp32, tf32, bf16, fp16, f64", precision);
+    CT_TRY(set_precision(names[i].value, "precision", &s));
+    CT_TRY(ct_model_resolve(&s.model));
+    *out = s;
+    return CT_OK;
+}
+
+ct_status ct_spec_device(const ct_program_spec *spec, const ct_backend *backend, ct_device_opts *opts)
+{
+    if (spec->tf32 && !backend->receipt)
+        return ct_fail(CT_ECONFIG,
+                       "train.precision: tf32 is a mode of NVIDIA tensor cores, which backend %s does not have; use fp32, bf16 or fp16",
+                       backend->name);
+    opts->tf32 = spec->tf32;
+    return CT_OK;
+}
+
+ct_status ct_spec_peak(const ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts,
+                       int64_t *peak, uint64_t *memory)
+{
+    ct_program p = { .graph = NULL };
+    ct_layout layout;
+    ct_arenas *store = NULL;
+    ct_plan *plan = NULL;
+    ct_plan_stats stats;
+    ct_device_info info;
+    ct_arenas_needs needs = ct_program_needs(spec, true);
+    ct_status st;
+    CT_GOTO(st,
+            ct_program_build(spec, spec->accumulate > 1 ? CT_PROGRAM_MICRO_FIRST : CT_PROGRAM_STEP, NULL, &layout, &p));
+    CT_GOTO(st, ct_arenas_create(backend, opts, &layout, &needs, true, &store));
+    CT_GOTO(st, ct_plan_create(store, p.graph, false, &plan));
+    CT_GOTO(st, backend->info(store->device, &info));
+    ct_plan_get_stats(plan, &stats);
+    if (peak) *peak = stats.peak_bytes;
+    if (memory) *memory = info.memory_total;
+fail:
+    ct_plan_free(plan);
+    ct_arenas_free(store);
+    ct_program_free(&p);
+    return st;
+}
+
+void ct_spec_fit_device(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts)
+{
+    spec->channel_multiple = backend->channel_multiple ? backend->channel_multiple(opts, spec->compute) : 1;
+}
+
+ct_status ct_spec_settle(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts)
+{
+    if (spec->recompute != CT_RECOMPUTE_AUTO) return CT_OK;
+    ct_program_spec tried = *spec;
+    int64_t peak = 0;
+    uint64_t memory = 0;
+    tried.recompute = -1;
+    CT_TRY(ct_spec_peak(&tried, backend, opts, &peak, &memory));
+    spec->recompute = (double)peak <= 0.9 * (double)memory ? -1 : 0;
+    return CT_OK;
+}

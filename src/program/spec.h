@@ -1,0 +1,66 @@
+/* From a configuration to what a run computes: the program specification, with units and rules applied. */
+#ifndef CT_PROGRAM_SPEC_H
+#define CT_PROGRAM_SPEC_H
+
+#include "config/config.h"
+#include "data/loader.h"
+#include "program/program.h"
+#include "task/datasets.h"
+
+#define CT_MAX_BATCH 65536 /* samples per micro-step; the range of train.batch_size */
+
+/* Fills *out from cfg.
+ *   positions, classes  characters per label (CTC: at most) and size of the charset, which the data set decides; a CTC model
+ *                       has one class more, the blank
+ *   src_h, src_w        size of the source images the loader delivers, pixels (channels: data.channels); CTC: the widest
+ *   steps_per_epoch     optimizer steps (not micro-steps) per epoch, >= 1: turns epochs of the schedule into steps
+ * What is applied: schedule.lr_rule (lr and min_lr times (batch_size*accumulate/reference_batch)^(1 or 1/2)),
+ * train.epochs and train.steps (the cosine ends at whichever comes first), train.precision, augment.shear (a factor
+ * tan(a); operators take degrees), data.mean and data.std (one number stands for all channels), the luminance of
+ * data.background as fill of pixels from outside, model defaults. CT_ECONFIG, naming the key: more than 8 schedule.milestones, a
+ * schedule.t_mult that is not a whole number, model.classes unlike `classes`, model.hidden or model.dropout for a model without,
+ * loss.name or data.size_rule that the model cannot have, a model that cannot be built at data.height x data.width. Strings of *out
+ * point into cfg. */
+ct_status ct_spec_from_config(const ct_config *cfg, int64_t positions, int64_t classes, int src_h, int src_w,
+                              int64_t steps_per_epoch, ct_program_spec *out);
+
+/* Micro-batches and optimizer steps of one epoch over n samples, by train.batch_size, train.accumulate and
+ * train.last_batch. CT_ECONFIG where dropping the last batch leaves none. */
+ct_status ct_spec_epoch(const ct_config *cfg, int64_t n, int64_t *batches, int64_t *steps);
+
+/* The same for a model of the catalogue alone, as `bench` and `plan --model` take it: its default geometry, ready
+ * input x instead of pixels, AdamW at a constant rate, softmax loss. batch 0: 64. precision NULL: fp32. CT_ECONFIG
+ * for an unknown model or precision. */
+ct_status ct_spec_from_model(const char *model, int64_t batch, const char *precision, ct_program_spec *out);
+
+/* The loader of training on a view: batch, order and last batch as cfg says; endless, from the first batch. */
+void ct_spec_loader(const ct_config *cfg, const ct_view *train, ct_loader_spec *out);
+/* ct_spec_epoch() for a view whose images may have several widths: batches hold images of one width. */
+ct_status ct_spec_epoch_of(const ct_config *cfg, const ct_view *train, int64_t *batches, int64_t *steps);
+
+/* "softmax", "soft_margin", "ctc". */
+const char *ct_spec_loss_name(ct_loss_kind loss);
+/* "fp32", "tf32", "bf16", "fp16", "f64": what spec computes in. */
+const char *ct_spec_precision_name(const ct_program_spec *spec);
+
+/* Sets what the options of a device take from the specification: tf32. CT_ECONFIG where tf32 is asked of a backend that cannot tell
+ * in what it computes (it has no receipt()), and so has none. */
+ct_status ct_spec_device(const ct_program_spec *spec, const ct_backend *backend, ct_device_opts *opts);
+
+/* Planned peak of one training step (all arenas), bytes, and the device's memory; either pointer may be NULL.
+ * Touches no tensor. */
+ct_status ct_spec_peak(const ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts,
+                       int64_t *peak, uint64_t *memory);
+
+/* Decides spec->recompute == CT_RECOMPUTE_AUTO: off if the plan of a training step fits into nine tenths of the
+ * device's memory, otherwise one segment per block. Does nothing for other values. Plans only: touches no tensor. */
+ct_status ct_spec_settle(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts);
+
+/* Fills in what the programs of this device should be like: spec->channel_multiple. Before ct_spec_settle(). Programs of golden
+ * files do without: what they are compared with has no padding. */
+void ct_spec_fit_device(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts);
+
+/* Samples per optimizer step. */
+static inline int64_t ct_spec_effective_batch(const ct_program_spec *spec) { return spec->batch * spec->accumulate; }
+
+#endif

@@ -1,0 +1,241 @@
+/* metrics.jsonl and TensorBoard scalars. */
+#include "config.h"
+
+#include "run/journal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/text.h"
+#include "data/label.h"
+#include "formats/tfevents.h"
+
+#define MAX_JOURNAL ((size_t)1 << 30) /* bytes of metrics.jsonl that are read back */
+
+struct ct_journal {
+    char *path;
+    int fd;
+    int64_t bytes;
+    ct_tfevents *tb;
+};
+
+static ct_status write_all(ct_journal *j, const char *text, size_t n)
+{
+    while (n > 0) {
+        ssize_t k = write(j->fd, text, n);
+        if (k < 0 && errno == EINTR) continue;
+        if (k <= 0) {
+            int e = k < 0 ? errno : ENOSPC;
+            /* leave no half line behind */
+            if (ftruncate(j->fd, (off_t)j->bytes) != 0)
+                return ct_fail(CT_EIO, "%s: %s, and it cannot be cut back", j->path, strerror(e));
+            return ct_fail(CT_EIO, "%s: %s", j->path, strerror(e));
+        }
+        text += k;
+        n -= (size_t)k;
+    }
+    return CT_OK;
+}
+
+/* True if the n bytes at line hold an event called "resume". */
+static bool is_resume(const char *line, size_t n)
+{
+    json_t *o = json_loadb(line, n, 0, NULL);
+    const char *event = json_string_value(json_object_get(o, "event"));
+    bool yes = event && strcmp(event, "resume") == 0;
+    json_decref(o);
+    return yes;
+}
+
+/* Cuts the file behind the line that holds byte keep-1 and puts the resume events of the tail behind it. */
+static ct_status cut(ct_journal *j, int64_t keep)
+{
+    uint8_t *data = NULL;
+    size_t size = 0;
+    CT_TRY(ct_file_read(j->path, MAX_JOURNAL, &data, &size));
+    size_t end = (uint64_t)keep < size ? (size_t)keep : size;
+    while (end > 0 && data[end - 1] != '\n') end--;
+    ct_status st = CT_OK;
+    if (ftruncate(j->fd, (off_t)end) != 0 || lseek(j->fd, 0, SEEK_END) < 0) {
+        st = ct_fail(CT_EIO, "%s: %s", j->path, strerror(errno));
+        goto fail;
+    }
+    j->bytes = (int64_t)end;
+    for (size_t at = end; at < size;) {
+        const uint8_t *nl = memchr(data + at, '\n', size - at);
+        if (!nl) break;
+        size_t n = (size_t)(nl - (data + at)) + 1;
+        if (is_resume((const char *)data + at, n)) {
+            CT_GOTO(st, write_all(j, (const char *)data + at, n));
+            j->bytes += (int64_t)n;
+        }
+        at += n;
+    }
+fail:
+    ct_free(data);
+    return st;
+}
+
+ct_status ct_journal_open(const char *run, bool tensorboard, int64_t keep_bytes, int64_t keep_step, ct_journal **out)
+{
+    ct_status st = CT_OK;
+    char *dir = NULL, *file = NULL;
+    *out = NULL;
+    ct_journal *j = ct_calloc(1, sizeof *j, "journal");
+    if (!j) return CT_ENOMEM;
+    j->fd = -1;
+    bool anew = keep_bytes < 0;
+    if (!(j->path = ct_path_join(run, "metrics.jsonl"))) CT_GOTO(st, CT_ENOMEM);
+    j->fd = open(j->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (anew ? O_TRUNC : 0), 0666);
+    if (j->fd < 0) {
+        st = ct_fail(CT_EIO, "%s: %s", j->path, strerror(errno));
+        goto fail;
+    }
+    if (!anew) CT_GOTO(st, cut(j, keep_bytes));
+    if (tensorboard) {
+        if (!(dir = ct_path_join(run, "tensorboard"))) CT_GOTO(st, CT_ENOMEM);
+        CT_GOTO(st, ct_mkdir_p(dir));
+        if (!(file = ct_path_join(dir, "captrain.tfevents"))) CT_GOTO(st, CT_ENOMEM);
+        CT_GOTO(st, ct_tfevents_open(file, anew ? -1 : keep_step, &j->tb));
+    }
+fail:
+    ct_free(dir);
+    ct_free(file);
+    if (st == CT_OK)
+        *out = j;
+    else
+        ct_journal_close(j);
+    return st;
+}
+
+void ct_journal_close(ct_journal *j)
+{
+    if (!j) return;
+    ct_tfevents_close(j->tb);
+    if (j->fd >= 0) close(j->fd);
+    ct_free(j->path);
+    ct_free(j);
+}
+
+/* The numbers of an object as "GROUP/KEY". */
+static ct_status scalars_of(ct_journal *j, int64_t at, const char *group, json_t *o)
+{
+    const char *key;
+    json_t *v;
+    json_object_foreach (o, key, v) {
+        if (!json_is_number(v) || strcmp(key, "step") == 0 || strcmp(key, "time") == 0) continue;
+        char *tag = ct_asprintf("%s/%s", group, key);
+        if (!tag) return CT_ENOMEM;
+        ct_status st = ct_tfevents_scalar(j->tb, at, tag, json_number_value(v));
+        ct_free(tag);
+        if (st != CT_OK) return st;
+    }
+    return CT_OK;
+}
+
+/* "train/loss" for the step event's "loss", "device/power" for the power of its "device", "val/loss" for the eval event's "loss". */
+static ct_status scalars(ct_journal *j, const char *event, json_t *line)
+{
+    bool step = strcmp(event, "step") == 0, eval = strcmp(event, "eval") == 0;
+    if (!j->tb || (!step && !eval)) return CT_OK;
+    int64_t at = json_integer_value(json_object_get(line, "step"));
+    json_t *device = json_object_get(line, "device");
+    CT_TRY(scalars_of(j, at, step ? "train" : "val", line));
+    if (device) CT_TRY(scalars_of(j, at, "device", device));
+    return ct_tfevents_flush(j->tb);
+}
+
+ct_status ct_journal_event(ct_journal *j, const char *name, json_t *fields)
+{
+    ct_status st = CT_OK;
+    char *text = NULL, *line = NULL;
+    json_t *o = json_object();
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    if (!o || !fields) {
+        st = ct_fail(CT_ENOMEM, "out of memory writing %s", j->path);
+        goto fail;
+    }
+    CT_GOTO(st, ct_json_set(o, "event", json_string(name)));
+    CT_GOTO(st, ct_json_set(o, "time", json_real((double)now.tv_sec + 1e-3 * (double)(now.tv_nsec / 1000000))));
+    if (json_object_update(o, fields) != 0) {
+        st = ct_fail(CT_ENOMEM, "out of memory writing %s", j->path);
+        goto fail;
+    }
+    if (!(text = ct_json_text(o, 0)) || !(line = ct_asprintf("%s\n", text))) CT_GOTO(st, CT_ENOMEM);
+    CT_GOTO(st, write_all(j, line, strlen(line)));
+    j->bytes += (int64_t)strlen(line);
+    CT_GOTO(st, scalars(j, name, o));
+fail:
+    json_decref(o);
+    json_decref(fields);
+    ct_free(text);
+    ct_free(line);
+    return st;
+}
+
+json_t *ct_json_any(const char *text)
+{
+    json_t *v = json_string(text);
+    if (v) return v;
+    size_t n = 0;
+    char *clean = ct_malloc(3 * strlen(text) + 1, "a name");
+    if (!clean) return NULL;
+    for (const char *s = text; *s;) {
+        const char *from = s;
+        if (ct_utf8_next(&s) >= 0) {
+            memcpy(clean + n, from, (size_t)(s - from));
+            n += (size_t)(s - from);
+        } else {
+            memcpy(clean + n, "\xef\xbf\xbd", 3);
+            n += 3;
+            s++;
+        }
+    }
+    v = json_stringn(clean, n);
+    ct_free(clean);
+    return v;
+}
+
+ct_status ct_journal_sync(ct_journal *j)
+{
+    return fsync(j->fd) == 0 ? CT_OK : ct_fail(CT_EIO, "%s: %s", j->path, strerror(errno));
+}
+
+int64_t ct_journal_bytes(const ct_journal *j) { return j->bytes; }
+
+ct_status ct_journal_read(const char *run, ct_journal_visit *visit, void *user)
+{
+    ct_status st = CT_OK;
+    uint8_t *data = NULL;
+    size_t size = 0;
+    char *path = ct_path_join(run, "metrics.jsonl");
+    if (!path) return CT_ENOMEM;
+    if (ct_path_exists(path)) CT_GOTO(st, ct_file_read(path, MAX_JOURNAL, &data, &size));
+    int64_t number = 1;
+    for (size_t at = 0; at < size; number++) {
+        const uint8_t *nl = memchr(data + at, '\n', size - at);
+        if (!nl) break; /* a killed run may leave half a line at the end */
+        size_t n = (size_t)(nl - (data + at)) + 1;
+        json_error_t error;
+        json_t *o = json_loadb((const char *)data + at, n, 0, &error);
+        const char *event = json_string_value(json_object_get(o, "event"));
+        if (event)
+            st = visit(user, event, o);
+        else if (at + n < size)
+            st = ct_fail(CT_EFORMAT, "%s:%lld: not an event", path, (long long)number);
+        json_decref(o);
+        if (st != CT_OK) goto fail;
+        at += n;
+    }
+fail:
+    ct_free(data);
+    ct_free(path);
+    return st;
+}

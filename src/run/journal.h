@@ -1,0 +1,34 @@
+/* What a run writes down while it goes: metrics.jsonl (one JSON object per event) and TensorBoard scalars. */
+#ifndef CT_RUN_JOURNAL_H
+#define CT_RUN_JOURNAL_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "formats/json.h"
+
+typedef struct ct_journal ct_journal;
+
+/* Opens RUN/metrics.jsonl and, with tensorboard, RUN/tensorboard/captrain.tfevents. keep_bytes < 0 starts both anew.
+ * Otherwise a resumed run goes on behind the first keep_bytes bytes and optimizer step keep_step: later lines are cut
+ * off, since those steps are done again, except "resume" events, which are kept as the run's history. */
+ct_status ct_journal_open(const char *run, bool tensorboard, int64_t keep_bytes, int64_t keep_step, ct_journal **out);
+void ct_journal_close(ct_journal *j); /* NULL is fine */
+
+/* Writes one line: {"event": name, "time": seconds since 1970, ...fields}; takes over the reference to fields, also on
+ * failure. It is on disk (as far as a killed process is concerned) when this returns. Numbers of "step" and "eval"
+ * events also go to TensorBoard. */
+ct_status ct_journal_event(ct_journal *j, const char *name, json_t *fields);
+/* fsync of metrics.jsonl. */
+ct_status ct_journal_sync(ct_journal *j);
+int64_t ct_journal_bytes(const ct_journal *j); /* length of metrics.jsonl now */
+
+/* A JSON string of any bytes: what is not UTF-8 (file names may be anything) becomes U+FFFD. NULL without memory. */
+json_t *ct_json_any(const char *text);
+
+/* Reads metrics.jsonl; calls visit for every complete line. A broken last line is passed over, another broken line is
+ * CT_EFORMAT with its number. A missing file has no lines. */
+typedef ct_status ct_journal_visit(void *user, const char *event, const json_t *line);
+ct_status ct_journal_read(const char *run, ct_journal_visit *visit, void *user);
+
+#endif

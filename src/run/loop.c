@@ -1,0 +1,391 @@
+/* The training loop: steps, read-backs, evaluations, checkpoints. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "base/log.h"
+#include "base/signals.h"
+#include "program/spec.h"
+#include "run/run.h"
+
+bool ct_run_complete(const ct_run *r)
+{
+    if (r->p.stopped_early) return true;
+    return r->p.epoch >= r->cfg->train.epochs || (r->cfg->train.steps > 0 && r->p.step >= r->cfg->train.steps);
+}
+
+static void window_reset(ct_run *r)
+{
+    memset(&r->window, 0, sizeof r->window);
+    r->window.started = ct_now();
+}
+
+/* ---- one step ---- */
+
+static ct_status run_batch(ct_run *r, const ct_batch *b, int64_t in_group, int64_t group)
+{
+    ct_session *s = &r->session;
+    ct_program_kind kind = r->accumulate == 1 ? CT_PROGRAM_STEP
+                           : in_group == 0    ? CT_PROGRAM_MICRO_FIRST
+                                              : CT_PROGRAM_MICRO_NEXT;
+    ct_unit *u = ct_session_find(s, kind, b->n, b->width, group, false);
+    if (!u)
+        return ct_fail(CT_EINTERNAL, "no training program for micro-step %" PRId64 " of %" PRId64 " with %d samples %d pixels wide",
+                       in_group, group, b->n, b->width);
+    CT_TRY(ct_session_upload(s, u, b));
+    CT_TRY(ct_session_run(s, u));
+    for (int i = 0; i < b->n; i++) r->ids[r->nids++] = b->index[3 * i + 1];
+    return CT_OK;
+}
+
+/* Seconds that the bar's rate looks back: the first steps are slow, and what else the machine does changes. */
+#define PACE_SECONDS 15.0
+
+static void keep_pace(ct_run *r, double seconds)
+{
+    const double keep = exp(-seconds / PACE_SECONDS);
+    r->pace_seconds = keep * r->pace_seconds + seconds;
+    r->pace_steps = keep * r->pace_steps + 1;
+    r->p.step_seconds += seconds;
+}
+
+/* One optimizer step: a batch, or a group of micro-batches. A group never reaches over the end of an epoch. */
+static ct_status run_step(ct_run *r)
+{
+    int64_t left = r->batches - r->p.batch, group = r->accumulate < left ? r->accumulate : left;
+    double started = ct_now(), waited = ct_loader_get_stats(r->loader).wait_s;
+    r->nids = 0;
+    for (int64_t k = 0; k < group; k++) {
+        const ct_batch *b;
+        CT_TRY(ct_loader_next(r->loader, &b));
+        if (!b || b->epoch != r->p.epoch || b->batch != r->p.batch + k)
+            return ct_fail(CT_EINTERNAL,
+                           "the loader gave batch %" PRId64 " of epoch %" PRId64 " instead of %" PRId64 " of %" PRId64,
+                           b ? b->batch : -1, b ? b->epoch : -1, r->p.batch + k, r->p.epoch);
+        CT_TRY(run_batch(r, b, k, group));
+    }
+    if (r->accumulate > 1) {
+        ct_unit *u = ct_session_find(&r->session, CT_PROGRAM_UPDATE, r->batch, r->session.spec.src_w, r->accumulate, false);
+        if (!u) return ct_fail(CT_EINTERNAL, "no update program");
+        CT_TRY(ct_session_run(&r->session, u));
+    }
+    r->p.batch += group;
+    r->p.step++;
+    r->p.samples += r->nids;
+    r->window.steps++;
+    r->window.samples += r->nids;
+    r->window.wait += ct_loader_get_stats(r->loader).wait_s - waited;
+    keep_pace(r, ct_now() - started);
+    return CT_OK;
+}
+
+/* ---- reading the device's numbers ---- */
+
+static double epochs_done(const ct_run *r) { return (double)r->p.epoch + (double)r->p.batch / (double)r->batches; }
+
+static ct_moment now(const ct_run *r)
+{
+    return (ct_moment){ .step = r->p.step, .epochs = epochs_done(r), .time = ct_now(), .ids = r->ids, .nids = r->nids };
+}
+
+/* Metric sums and state of a moment have come: r->state skipped so many steps before. Adds to the window they belong to, and judges. */
+static ct_status absorb(ct_run *r, const ct_moment *at, const double sums[CT_METRIC_COUNT], double skipped, ct_window *w)
+{
+    if (r->state[CT_STATE_STEP] != (double)at->step)
+        return ct_fail(CT_EINTERNAL, "the device counts %g steps, the run %" PRId64, r->state[CT_STATE_STEP], at->step);
+    r->read_step = at->step;
+    double loss = sums[CT_METRIC_SAMPLES] > 0 ? sums[CT_METRIC_LOSS_SUM] / sums[CT_METRIC_SAMPLES] : NAN;
+    if (isfinite(loss)) {
+        for (int i = 0; i < CT_METRIC_COUNT; i++) {
+            w->sums[i] += sums[i];
+            r->p.sums[i] += sums[i];
+        }
+        r->last_loss = loss;
+    }
+    return ct_run_judge(r, at, (int64_t)(r->state[CT_STATE_SKIPPED] - skipped), loss);
+}
+
+static ct_status put_scores(json_t *o, const ct_scores *s)
+{
+    CT_TRY(ct_json_set(o, "loss", ct_json_number(s->loss)));
+    CT_TRY(ct_json_set(o, "string_accuracy", ct_json_number(ct_scores_strings(s))));
+    CT_TRY(ct_json_set(o, "char_accuracy", ct_json_number(ct_scores_chars(s))));
+    CT_TRY(ct_json_set(o, "cer", ct_json_number(ct_scores_cer(s))));
+    return s->infeasible > 0 ? ct_json_set(o, "infeasible", json_integer(s->infeasible)) : CT_OK;
+}
+
+/* A "step" event: averages of a window that ended at a moment. */
+static ct_status log_step(ct_run *r, const ct_moment *at, const ct_window *w)
+{
+    ct_status st;
+    double seconds = at->time - w->started;
+    ct_scores sc = ct_scores_from_sums(w->sums);
+    json_t *o = json_object();
+    CT_GOTO(st, ct_json_set(o, "step", json_integer(at->step)));
+    CT_GOTO(st, ct_json_set(o, "epoch", ct_json_number(at->epochs)));
+    CT_GOTO(st, put_scores(o, &sc));
+    CT_GOTO(st, ct_json_set(o, "lr", ct_json_number(r->state[CT_STATE_LR])));
+    CT_GOTO(st, ct_json_set(o, "grad_norm", ct_json_number(r->state[CT_STATE_GRAD_NORM])));
+    CT_GOTO(st, ct_json_set(o, "clip_coef", ct_json_number(r->state[CT_STATE_CLIP_COEF])));
+    CT_GOTO(st, ct_json_set(o, "loss_scale", ct_json_number(r->state[CT_STATE_LOSS_SCALE])));
+    CT_GOTO(st, ct_json_set(o, "skipped", json_integer((json_int_t)r->state[CT_STATE_SKIPPED])));
+    CT_GOTO(st, ct_json_set(o, "samples_per_s", ct_json_number((double)w->samples / seconds)));
+    CT_GOTO(st, ct_json_set(o, "steps_per_s", ct_json_number((double)w->steps / seconds)));
+    CT_GOTO(st, ct_json_set(o, "data_s", ct_json_number(w->wait)));
+    CT_GOTO(st, ct_json_set(o, "compute_s", ct_json_number(seconds - w->wait)));
+    /* where something else than training comes next, the energy until here must be known */
+    const bool last = at->step == r->p.step && (r->p.batch == r->batches || ct_run_complete(r));
+    if (ct_gauge_read(&r->gauge, ct_now(), r->p.samples, last)) CT_GOTO(st, ct_json_set(o, "device", ct_gauge_json(&r->gauge)));
+    return ct_journal_event(r->journal, "step", o);
+fail:
+    return st;
+}
+
+/* The answer that is on its way, if one is: waits for it. */
+static ct_status take_answer(ct_run *r)
+{
+    double sums[CT_METRIC_COUNT], skipped = r->state[CT_STATE_SKIPPED];
+    if (!r->asked) return CT_OK;
+    r->asked = false;
+    CT_TRY(ct_readback_take(r->readback, sums, r->state));
+    CT_TRY(absorb(r, &r->asked_at, sums, skipped, &r->asked_window));
+    return log_step(r, &r->asked_at, &r->asked_window);
+}
+
+/* Brings metrics and state to the host and judges them. Afterwards the device's metric sums are zero. */
+static ct_status read_back(ct_run *r)
+{
+    double sums[CT_METRIC_COUNT];
+    CT_TRY(take_answer(r));
+    if (r->read_step == r->p.step) return CT_OK;
+    const double skipped = r->state[CT_STATE_SKIPPED];
+    const ct_moment at = now(r);
+    CT_TRY(ct_group_metrics(r->session.group));
+    CT_TRY(ct_group_wait(r->session.group));
+    CT_TRY(ct_arenas_get_metrics(r->session.store, sums, true));
+    CT_TRY(ct_arenas_get_state(r->session.store, r->state));
+    return absorb(r, &at, sums, skipped, &r->window);
+}
+
+static ct_status log_window(ct_run *r)
+{
+    const ct_moment at = now(r);
+    if (r->window.steps == 0) return CT_OK;
+    CT_TRY(log_step(r, &at, &r->window));
+    window_reset(r);
+    return CT_OK;
+}
+
+/* The end of a window within an epoch: its numbers are asked for, and logged when they have come; steps go on meanwhile. */
+static ct_status end_window(ct_run *r)
+{
+    if (!r->readback) {
+        CT_TRY(read_back(r));
+        return log_window(r);
+    }
+    CT_TRY(take_answer(r));
+    if (r->window.steps == 0) return CT_OK;
+    CT_TRY(ct_readback_ask(r->readback));
+    r->asked = true;
+    r->asked_at = now(r);
+    memcpy(r->asked_ids, r->ids, (size_t)r->nids * sizeof *r->ids);
+    r->asked_at.ids = r->asked_ids;
+    r->asked_window = r->window;
+    window_reset(r);
+    return CT_OK;
+}
+
+static void show(ct_run *r, bool force)
+{
+    char what[64];
+    ct_bar_state b;
+    double per_step = r->pace_steps > 0 ? r->pace_seconds / r->pace_steps : 0;
+    snprintf(what, sizeof what, "epoch %" PRId64 "/%" PRId64, r->p.epoch + 1, r->cfg->train.epochs);
+    b.what = what;
+    b.done = (r->p.batch + r->accumulate - 1) / r->accumulate;
+    b.total = r->steps_per_epoch;
+    b.steps_per_s = per_step > 0 ? 1 / per_step : 0;
+    b.loss = r->last_loss;
+    b.lr = r->state[CT_STATE_LR];
+    b.eta_s = per_step > 0 ? (double)(r->total_steps - r->p.step) * per_step : -1;
+    b.memory = r->peak_bytes;
+    b.power = r->gauge.works ? r->gauge.now.power : NAN;
+    b.busy = r->gauge.works ? r->gauge.now.busy : NAN;
+    ct_bar_update(&r->bar, &b, force);
+}
+
+/* ---- checkpoints and evaluation ---- */
+
+static ct_status save(ct_run *r)
+{
+    double started = ct_now();
+    CT_TRY(read_back(r));
+    r->p.seconds = started - r->part_started;
+    CT_TRY(ct_journal_sync(r->journal)); /* the checkpoint counts on these bytes */
+    r->p.journal_bytes = ct_journal_bytes(r->journal);
+    CT_TRY(ct_checkpoint_save(&r->session, &r->meta, &r->p, r->checkpoints, r->cfg->checkpoint.keep));
+    r->saved_epoch = r->p.epoch;
+    r->saved_batch = r->p.batch;
+    json_t *o = json_pack("{s:I,s:f,s:f}", "step", (json_int_t)r->p.step, "epoch", epochs_done(r), "seconds",
+                          ct_now() - started);
+    return ct_journal_event(r->journal, "checkpoint", o);
+}
+
+static ct_status write_best(ct_run *r)
+{
+    char *path = ct_path_join(r->checkpoints, "best.safetensors");
+    if (!path) return CT_ENOMEM;
+    ct_status st = ct_checkpoint_write(&r->session, &r->meta, &r->p, false, path);
+    ct_free(path);
+    return st;
+}
+
+/* Scores the validation set, and tells both judges, as of `epoch` complete epochs. */
+static ct_status validate(ct_run *r, int64_t epoch)
+{
+    ct_scores sc;
+    ct_status st;
+    double started = ct_now();
+    const ct_cfg_select_by by = r->cfg->eval.select_by;
+    CT_TRY(ct_evaluate(&r->session, r->eval_ema, &r->data.val, r->batch, (int)r->cfg->train.workers, &ct_stop_signal,
+                       NULL, &sc));
+    bool best = ct_best_update(&r->p.best, by, &sc, epoch, r->p.step);
+    bool stop = ct_stopper_update(&r->p.stopper, &r->cfg->early_stopping, by, &sc, epoch);
+    char training[48] = "";
+    const ct_scores so_far = ct_scores_from_sums(r->p.sums); /* of this epoch */
+    if (so_far.samples > 0) snprintf(training, sizeof training, "training loss %.4f, ", so_far.loss);
+    ct_info("epoch %.4g: %svalidation loss %.4f, strings %.2f %%, characters %.2f %%%s (step %" PRId64 ", scored in %.1f s)",
+            epochs_done(r), training, isnan(sc.loss) ? NAN : sc.loss, 100 * ct_scores_strings(&sc), 100 * ct_scores_chars(&sc),
+            best ? ", best so far" : "", r->p.step, ct_now() - started);
+    if (!isfinite(sc.loss)) ct_warn("the validation loss is not a finite number: these weights cannot be the best");
+    json_t *o = json_object();
+    CT_GOTO(st, ct_json_set(o, "step", json_integer(r->p.step)));
+    CT_GOTO(st, ct_json_set(o, "epoch", ct_json_number(epochs_done(r))));
+    CT_GOTO(st, ct_json_set(o, "samples", json_integer(sc.samples)));
+    CT_GOTO(st, put_scores(o, &sc));
+    CT_GOTO(st, ct_json_set(o, "best", json_boolean(best)));
+    CT_GOTO(st, ct_json_set(o, "ema", json_boolean(r->eval_ema)));
+    CT_GOTO(st, ct_json_set(o, "stale", json_integer(r->p.stopper.stale)));
+    CT_GOTO(st, ct_json_set(o, "seconds", ct_json_number(ct_now() - started)));
+    CT_GOTO(st, ct_journal_event(r->journal, "eval", o));
+    if (best) CT_GOTO(st, write_best(r));
+    if (stop) {
+        r->p.stopped_early = true;
+        ct_info("early stopping: no improvement in %" PRId64 " evaluations", r->p.stopper.stale);
+    }
+    return CT_OK;
+fail:
+    return st;
+}
+
+static ct_status log_epoch(ct_run *r, int64_t epoch)
+{
+    ct_status st;
+    ct_scores sc = ct_scores_from_sums(r->p.sums);
+    json_t *o = json_object();
+    CT_GOTO(st, ct_json_set(o, "step", json_integer(r->p.step)));
+    CT_GOTO(st, ct_json_set(o, "epoch", json_integer(epoch)));
+    CT_GOTO(st, ct_json_set(o, "samples", json_integer(sc.samples)));
+    CT_GOTO(st, put_scores(o, &sc));
+    return ct_journal_event(r->journal, "epoch", o);
+fail:
+    return st;
+}
+
+/* All batches of the epoch are done: evaluate if it is due, move on, save if it is due. */
+static ct_status end_epoch(ct_run *r)
+{
+    const ct_config *cfg = r->cfg;
+    int64_t epoch = r->p.epoch + 1;
+    bool last = epoch >= cfg->train.epochs || (cfg->train.steps > 0 && r->p.step >= cfg->train.steps);
+    CT_TRY(read_back(r));
+    CT_TRY(log_window(r));
+    show(r, r->bar.to != NULL);
+    if (r->data.val.data && (epoch % cfg->eval.every_epochs == 0 || last)) CT_TRY(validate(r, epoch));
+    CT_TRY(log_epoch(r, epoch));
+    r->p.epoch = epoch;
+    r->p.batch = 0;
+    memset(r->p.sums, 0, sizeof r->p.sums);
+    r->p.finished = ct_run_complete(r);
+    if (r->p.finished || (cfg->checkpoint.every_epochs > 0 && epoch % cfg->checkpoint.every_epochs == 0))
+        CT_TRY(save(r));
+    window_reset(r);
+    ct_gauge_skip(&r->gauge, ct_now(), r->p.samples);
+    return CT_OK;
+}
+
+/* train.steps ends the run within an epoch. */
+static ct_status end_within_epoch(ct_run *r)
+{
+    CT_TRY(read_back(r));
+    CT_TRY(log_window(r));
+    if (r->data.val.data && r->p.batch > 0) CT_TRY(validate(r, r->p.epoch));
+    r->p.finished = true;
+    return save(r);
+}
+
+static ct_status open_loader(ct_run *r)
+{
+    ct_loader_spec spec;
+    ct_spec_loader(r->cfg, &r->data.train, &spec);
+    spec.resident = r->session.resident != NULL;
+    spec.start_epoch = r->p.epoch;
+    spec.start_batch = r->p.batch;
+    return ct_loader_open(&spec, &r->loader);
+}
+
+static ct_status stop_for_signal(ct_run *r)
+{
+    const char *name = ct_signal_name(ct_stop_signal);
+    if (r->saved_epoch != r->p.epoch || r->saved_batch != r->p.batch) CT_TRY(save(r));
+    CT_TRY(
+        ct_journal_event(r->journal, "signal", json_pack("{s:I,s:s}", "step", (json_int_t)r->p.step, "signal", name)));
+    return ct_fail(CT_ESIGNAL, "stopped by %s after step %" PRId64 " and saved; captrain train --out %s --resume goes on", name,
+                   r->p.step, r->out);
+}
+
+ct_status ct_run_loop(ct_run *r)
+{
+    ct_status st = CT_OK;
+    const ct_config *cfg = r->cfg;
+    r->saved_epoch = r->saved_batch = -1;
+    r->last_loss = NAN;
+    CT_TRY(ct_group_share(r->session.group));
+    CT_TRY(ct_arenas_get_state(r->session.store, r->state));
+    r->read_step = r->p.step;
+    double clear[CT_METRIC_COUNT];
+    CT_TRY(ct_arenas_get_metrics(r->session.store, clear, true));
+    /* the limits may have been raised since */
+    r->p.stopped_early = r->p.stopped_early && ct_stopper_done(&r->p.stopper, &cfg->early_stopping, r->p.epoch);
+    if (!ct_run_complete(r)) r->p.finished = false;
+    window_reset(r);
+    ct_gauge_begin(&r->gauge, r->session.backend, r->session.device_opts.index, ct_now(), r->p.samples);
+    while (!r->p.finished) {
+        if (ct_stop_signal) return stop_for_signal(r);
+        if (r->p.batch == r->batches) {
+            st = end_epoch(r);
+            if (st == CT_ESIGNAL) continue;
+        } else if (ct_run_complete(r)) {
+            st = end_within_epoch(r);
+            if (st == CT_ESIGNAL) continue;
+        } else {
+            if (!r->loader) CT_TRY(open_loader(r));
+            CT_TRY(run_step(r));
+            if (r->p.step == 1) CT_TRY(ct_run_zero_gradients(r));
+            if (r->asked && ct_readback_there(r->readback)) CT_TRY(take_answer(r));
+            if (!r->readback && r->p.step % r->readback_every == 0) CT_TRY(read_back(r));
+            if (r->p.step % cfg->log.interval_steps == 0) CT_TRY(end_window(r));
+            show(r, false);
+            if (cfg->checkpoint.every_steps > 0 && r->p.step % cfg->checkpoint.every_steps == 0) st = save(r);
+        }
+        if (st != CT_OK) return st;
+    }
+    ct_loader_close(r->loader);
+    r->loader = NULL;
+    r->p.seconds = ct_now() - r->part_started;
+    return CT_OK;
+}

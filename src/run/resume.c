@@ -1,0 +1,167 @@
+/* Resuming: the newest usable checkpoint, and which changes of the configuration it may be continued with. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/log.h"
+#include "program/spec.h"
+#include "run/run.h"
+
+/* Keys that may change between the parts of a run: they say how long, where and how visibly it trains, not what a step
+ * computes. The data's paths are judged by content instead; train.epochs and train.steps by the learning rate they
+ * give. */
+static const char *const harmless[] = {
+    "name",
+    "data.train",
+    "data.val",
+    "data.test",
+    "data.cache",
+    "data.resident",
+    "data.max_bad",
+    "data.val_fraction",
+    "train.epochs",
+    "train.steps",
+    "train.workers",
+    "train.threads",
+    "train.graph",
+    "train.strict",
+    "train.backend",
+    "train.recompute",
+    "train.nan_policy",
+    "train.nan_limit",
+    "train.loss_scale",
+    "eval.every_epochs",
+    "early_stopping.*",
+    "checkpoint.*",
+    "log.*",
+    "report.*",
+    "data.charset",
+    "data.length",
+};
+
+static bool is_harmless(const char *key)
+{
+    for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
+        size_t n = strlen(harmless[i]);
+        bool group = harmless[i][n - 1] == '*';
+        if (group ? strncmp(key, harmless[i], n - 1) == 0 : strcmp(key, harmless[i]) == 0) return true;
+    }
+    return false;
+}
+
+static ct_status add_conflict(char **list, const char *key, const char *old, const char *now)
+{
+    char *longer = ct_asprintf("%s%s%s (%s -> %s)", *list ? *list : "", *list ? ", " : "", key, old, now);
+    if (!longer) return CT_ENOMEM;
+    ct_free(*list);
+    *list = longer;
+    return CT_OK;
+}
+
+ct_status ct_resume_conflicts(const ct_config *old, const ct_config *now, bool same_schedule, char **list)
+{
+    ct_status st = CT_OK;
+    size_t n;
+    const ct_config_row *rows = ct_config_rows(&n);
+    *list = NULL;
+    for (size_t i = 0; i < n && st == CT_OK; i++) {
+        if (rows[i].cls != CT_CLASS_KEY) continue;
+        bool length = strcmp(rows[i].name, "train.epochs") == 0 || strcmp(rows[i].name, "train.steps") == 0;
+        if (is_harmless(rows[i].name) && !(length && !same_schedule)) continue;
+        char *a = ct_config_value(old, rows[i].name), *b = ct_config_value(now, rows[i].name);
+        if (!a || !b)
+            st = CT_ENOMEM;
+        else if (strcmp(a, b) != 0)
+            st = add_conflict(list, rows[i].name, a, b);
+        ct_free(a);
+        ct_free(b);
+    }
+    if (st != CT_OK) {
+        ct_free(*list);
+        *list = NULL;
+    }
+    return st;
+}
+
+/* Whether a different train.epochs or train.steps leaves every learning rate as it was. */
+static ct_status schedule_kept(const ct_run *r, const ct_config *old, bool *same)
+{
+    ct_program_spec a;
+    const ct_schedule_attrs *x, *y = &r->session.spec.schedule;
+    CT_TRY(ct_spec_from_config(old, r->data.positions, r->data.charset.n, (int)r->session.spec.src_h,
+                               (int)r->session.spec.src_w, r->steps_per_epoch, &a));
+    x = &a.schedule;
+    *same = x->kind == y->kind && (x->kind != CT_SCHED_COSINE || x->total_steps == y->total_steps);
+    return CT_OK;
+}
+
+static ct_status compare(const ct_run *r, const ct_safetensors *st, const char *path)
+{
+    ct_config *old = NULL;
+    char *list = NULL;
+    bool same;
+    ct_status s;
+    const char *json = ct_safetensors_meta(st, "config"), *charset = ct_safetensors_meta(st, "charset");
+    const char *train = ct_safetensors_meta(st, "dataset"), *val = ct_safetensors_meta(st, "validation"),
+               *kernels = ct_safetensors_meta(st, "kernels");
+    if (!json || !charset || !train || !val || !kernels)
+        return ct_fail(CT_EFORMAT, "%s: its metadata is incomplete", path);
+    CT_GOTO(s, ct_config_parse(json, strlen(json), path, NULL, 0, &old));
+    CT_GOTO(s, schedule_kept(r, old, &same));
+    CT_GOTO(s, ct_resume_conflicts(old, r->cfg, same, &list));
+    if (list) {
+        s = ct_fail(CT_ECONFIG, "--resume: the configuration would train differently from the run in %s: %s; a new run can start from its "
+                    "weights: --init %s --out ANOTHER", r->out, list, r->out);
+    } else if (strcmp(charset, r->data.charset.utf8) != 0) {
+        s = ct_fail(CT_ECONFIG, "--resume: the charset is '%s', the run in %s has '%s'", r->data.charset.utf8, r->out,
+                    charset);
+    } else if (strcmp(train, r->meta.train_key) != 0) {
+        s = ct_fail(CT_ECONFIG,
+                    "--resume: the training samples (data.train, data.val_fraction) are not those of the run in %s",
+                    r->out);
+    } else if (strcmp(val, r->meta.val_key) != 0) {
+        s = ct_fail(CT_ECONFIG,
+                    "--resume: the validation samples (data.val, data.val_fraction) are not those of the run in %s",
+                    r->out);
+    } else if (strcmp(kernels, r->meta.kernels) != 0) {
+        ct_warn(
+            "other implementations are chosen than in the earlier part of the run: the weights will not be "
+                "bit-identical");
+    }
+fail:
+    ct_free(list);
+    ct_config_free(old);
+    return s;
+}
+
+ct_status ct_run_look_back(ct_run *r)
+{
+    CT_TRY(ct_checkpoint_newest(r->checkpoints, &r->from, &r->from_path));
+    const char *choices = r->from ? ct_safetensors_meta(r->from, "choices") : NULL;
+    if (!choices) return CT_OK;
+    ct_status st = ct_choices_parse(choices, r->from_path, &r->choices);
+    if (st == CT_OK)
+        ct_info("implementations as the run began with: %zu measured choices of its checkpoint",
+                ct_choices_count(r->choices));
+    return st;
+}
+
+ct_status ct_run_resume(ct_run *r)
+{
+    CT_TRY(compare(r, r->from, r->from_path));
+    CT_TRY(ct_checkpoint_restore(&r->session, r->from, r->from_path, &r->p));
+    if (r->p.batch > r->batches || (r->p.batch % r->accumulate != 0 && r->p.batch != r->batches))
+        return ct_fail(CT_EFORMAT, "%s: position %" PRId64 " in an epoch of %" PRId64 " batches", r->from_path,
+                       r->p.batch, r->batches);
+    if (r->p.epoch >= r->cfg->train.epochs)
+        ct_info("resuming from %s: step %" PRId64 ", all %" PRId64 " epochs are done; the best weights are scored once more", r->from_path,
+                r->p.step, r->p.epoch);
+    else
+        ct_info("resuming from %s: step %" PRId64 ", epoch %" PRId64 ", batch %" PRId64 " of %" PRId64, r->from_path,
+                r->p.step, r->p.epoch + 1, r->p.batch, r->batches);
+    ct_safetensors_close(r->from);
+    r->from = NULL;
+    return CT_OK;
+}

@@ -1,0 +1,139 @@
+/* A training run: what setup, loop, resume and report share. Private to this room. */
+#ifndef CT_RUN_RUN_H
+#define CT_RUN_RUN_H
+
+#include <stdio.h>
+
+#include "captrain.h"
+#include "config/config.h"
+#include "data/loader.h"
+#include "run/bar.h"
+#include "run/gauge.h"
+#include "run/journal.h"
+#include "session/evaluate.h"
+#include "session/readback.h"
+#include "session/resident.h"
+#include "session/session.h"
+#include "task/datasets.h"
+#include "weights/checkpoint.h"
+
+/* Sums since the last "step" event. */
+typedef struct ct_window {
+    double sums[CT_METRIC_COUNT];
+    int64_t steps, samples;
+    double started; /* ct_now() */
+    double wait;    /* seconds waited for data */
+} ct_window;
+
+/* Where the run stood when the device's numbers were asked for. */
+typedef struct ct_moment {
+    int64_t step;          /* optimizer steps so far */
+    double epochs, time;   /* with fraction; ct_now() */
+    const int32_t *ids;    /* [nids] sample numbers of that step */
+    int64_t nids;
+} ct_moment;
+
+typedef struct ct_run {
+    ct_config *cfg;
+    char *out, *checkpoints; /* directories */
+    FILE *log;               /* run.log */
+    ct_datasets data;
+    ct_session session;
+    ct_choices *choices;      /* measured implementations; NULL: none. Outlives the session */
+    ct_safetensors *from;     /* checkpoint that a resume continues, until it is restored; NULL: none */
+    char *from_path;
+    ct_model_meta meta;
+    ct_progress p;
+    ct_journal *journal;
+    ct_bar bar;
+    ct_loader *loader;
+    char why[256]; /* how the backend was chosen */
+
+    ct_resident resident; /* whether images stay on the device, and why */
+    int64_t batch, accumulate;
+    int64_t batches;         /* micro-batches per epoch */
+    int64_t steps_per_epoch; /* optimizer steps */
+    int64_t total_steps;     /* of the whole run, at most */
+    bool has_ema, eval_ema;
+    bool fp16;
+    int64_t peak_bytes;     /* planned */
+    int64_t readback_every; /* steps */
+
+    ct_window window;
+    ct_gauge gauge;         /* what the device tells */
+    double state[CT_STATE_COUNT]; /* as of the last read-back */
+    int64_t read_step;            /* step of the last read-back */
+    double last_loss;             /* of the last window that was read */
+    double pace_seconds, pace_steps; /* of late: sums in which what is past counts for less and less */
+    int32_t *ids;                 /* [a step] sample numbers of the running step */
+    int64_t nids;
+    ct_readback *readback; /* reads while steps go on; NULL: the device's numbers are at hand, or members of a group have to add theirs */
+    bool asked;            /* an answer is on its way: for asked_window, as of asked_at */
+    ct_window asked_window;
+    ct_moment asked_at;
+    int32_t *asked_ids; /* [a step] */
+    double part_started;              /* ct_now() when this part of the run began, less p.seconds */
+    int64_t saved_epoch, saved_batch; /* position of the last checkpoint written by this process; -1 */
+    json_t *resumed;                  /* steps the run was resumed from, all parts */
+} ct_run;
+
+/* ---- setup.c ---- */
+/* Configuration with the options of the call on top of it. */
+ct_status ct_run_configure(ct_run *r, const ct_train_opts *opts);
+/* Run directory, lock, run.log. A directory that holds a run already is CT_ECONFIG without `resume`. */
+ct_status ct_run_directory(ct_run *r, const ct_train_opts *opts);
+/* Data sets, session, programs, metadata. */
+ct_status ct_run_build(ct_run *r);
+/* Initial weights: drawn, or from model file `init`. */
+ct_status ct_run_start(ct_run *r, const char *init);
+/* The table that is printed before training starts. */
+void ct_run_describe(const ct_run *r);
+/* Name of the precision in effect: "fp32", "bf16", "fp16", "f64". */
+const char *ct_run_precision(const ct_session *s);
+void ct_run_release(ct_run *r);
+
+/* ---- resume.c ---- */
+/* Finds the checkpoint a resume will continue (r->from stays NULL if there is none) and takes the choices of
+ * implementations it was trained with. Before ct_run_build. */
+ct_status ct_run_look_back(ct_run *r);
+/* Restores that checkpoint. A configuration that would train differently is CT_ECONFIG naming the keys. */
+ct_status ct_run_resume(ct_run *r);
+/* The keys in which two configurations differ so that training would go on differently: "optimizer.lr (0.001 -> 0.1),
+ * ..." in *list (ct_free()), NULL if there are none. */
+ct_status ct_resume_conflicts(const ct_config *old, const ct_config *now, bool same_schedule, char **list);
+
+/* ---- loop.c ---- */
+/* Trains to the end, or until a signal (CT_ESIGNAL, after saving). */
+ct_status ct_run_loop(ct_run *r);
+/* True if the limits of the configuration say that nothing is left to train. */
+bool ct_run_complete(const ct_run *r);
+
+/* ---- numeric.c ---- */
+/* Judges the state as of `at` that was read back (`skipped` steps since the read-back before, `loss` of this one) by
+ * train.nan_policy. CT_ENUMERIC names step, tensor and samples. */
+ct_status ct_run_judge(ct_run *r, const ct_moment *at, int64_t skipped, double loss);
+/* After the first step: parameters whose gradient is exactly zero, or that no gradient reaches, are named in a warning.
+ */
+ct_status ct_run_zero_gradients(ct_run *r);
+
+/* ---- finish.c ---- */
+/* Scores the best weights, writes result.json and report.html, fills *result. */
+ct_status ct_run_finish(ct_run *r, ct_train_result *result);
+/* Sample i of a view as a picture of its true width, without the padding of its bucket. ct_image_free(). */
+ct_status ct_run_picture(const ct_view *v, int64_t i, ct_image *out);
+/* When the best weights were reached: "epoch 3, step 120", or "within epoch 1, step 7" for an evaluation in the middle of one. Gives buf. */
+#define CT_BEST_PLACE 64
+const char *ct_run_best_place(const ct_run *r, char buf[CT_BEST_PLACE]);
+
+/* ---- report.c ---- */
+typedef struct ct_report {
+    const ct_run *run;
+    const ct_train_result *result;
+    const ct_detail *detail;     /* of the best weights on the validation set; NULL without one */
+    const ct_scores *val, *test; /* NULL without such a set */
+    int64_t peak_bytes;
+} ct_report;
+/* Writes RUN/report.html, atomically. */
+ct_status ct_report_write(const ct_report *rep);
+
+#endif

@@ -1,0 +1,410 @@
+/* `captrain selftest --golden`: the file's steps, done here. */
+#include "config.h"
+
+#include "selftest/golden.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* A model with its weights on a device, and the programs of a run. */
+typedef struct session {
+    const ct_golden *g;
+    bool inexact;
+    ct_program step, other; /* STEP or MICRO_FIRST; EVAL or UPDATE */
+    ct_arenas *store;
+    ct_plan *step_plan, *other_plan;
+    void *ours, *theirs; /* room for the largest weight or output */
+} session;
+
+static void close_session(session *s)
+{
+    ct_plan_free(s->step_plan);
+    ct_plan_free(s->other_plan);
+    ct_arenas_free(s->store);
+    ct_program_free(&s->step);
+    ct_program_free(&s->other);
+    ct_free(s->ours);
+    ct_free(s->theirs);
+}
+
+/* Every parameter of the file must be one of the model's, whether or not the loop over the model's finds it. */
+static ct_status check_names(const session *s)
+{
+    const ct_graph *m = s->step.graph;
+    for (size_t i = 0; i < ct_safetensors_count(s->g->st); i++) {
+        const char *name = ct_safetensors_at(s->g->st, i)->name;
+        if (strncmp(name, "param.", 6) != 0) continue;
+        ct_val v = ct_graph_find(m, name + 6);
+        if (v == CT_NOVAL || !ct_graph_is_weight(m, v))
+            return ct_fail(CT_EFORMAT, "%s: '%s' is no parameter of model %s", s->g->path, name, s->g->model);
+    }
+    return CT_OK;
+}
+
+/* The weights the file starts from. */
+static ct_status load_weights(session *s)
+{
+    ct_graph *m = s->step.graph;
+    for (size_t i = 0; i < m->nvalues; i++) {
+        const ct_value *v = &m->values[i];
+        bool found, param = v->arena == CT_ARENA_PARAM;
+        if (!ct_graph_is_weight(m, (ct_val)i)) continue;
+        CT_TRY(ct_golden_read(s->g, param ? "param." : "buffer.", v, s->ours, &found));
+        if (!found)
+            return ct_fail(CT_EFORMAT, "%s: no tensor '%s%s'", s->g->path, param ? "param." : "buffer.", v->name);
+        CT_TRY(ct_arenas_set(s->store, m, (ct_val)i, v->arena, s->ours));
+    }
+    return CT_OK;
+}
+
+static size_t largest_value(const ct_program *p)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < p->graph->nvalues; i++) {
+        const ct_value *v = &p->graph->values[i];
+        size_t bytes = ct_desc_bytes(&v->desc);
+        if ((ct_graph_is_weight(p->graph, (ct_val)i) || (ct_val)i == p->logits) && bytes > most) most = bytes;
+    }
+    return most;
+}
+
+/* STEP and EVAL, or (fed) MICRO_FIRST, for the layout alone, and UPDATE. */
+static ct_status open_session(const ct_golden *g, const ct_backend *b, const ct_device_opts *opts, bool fed, session *s)
+{
+    *s = (session){ .g = g };
+    ct_layout layout;
+    ct_program_spec spec = g->spec;
+    spec.keep_norms = true; /* ReLUs are settled between the passes, in what the backward pass reads */
+    ct_status st;
+    if (fed) spec.accumulate = 2;
+    ct_arenas_needs needs = ct_program_needs(&spec, true);
+    CT_GOTO(st, ct_program_build(&spec, fed ? CT_PROGRAM_MICRO_FIRST : CT_PROGRAM_STEP, NULL, &layout, &s->step));
+    CT_GOTO(st, ct_program_build(&spec, fed ? CT_PROGRAM_UPDATE : CT_PROGRAM_EVAL, s->step.graph, &layout, &s->other));
+    CT_GOTO(st, ct_arenas_create(b, opts, &layout, &needs, false, &s->store));
+    if (!fed) CT_GOTO(st, ct_plan_create(s->store, s->step.graph, false, &s->step_plan));
+    CT_GOTO(st, ct_plan_create(s->store, s->other.graph, false, &s->other_plan));
+    size_t room = largest_value(&s->step) + 1;
+    s->ours = ct_aligned_alloc(room, "golden tensor");
+    s->theirs = ct_aligned_alloc(room, "golden tensor");
+    if (!s->ours || !s->theirs) {
+        st = CT_ENOMEM;
+        goto fail;
+    }
+    CT_GOTO(st, check_names(s));
+    CT_GOTO(st, load_weights(s));
+    return CT_OK;
+fail:
+    close_session(s);
+    return st;
+}
+
+static ct_status upload_batch(ct_plan *plan, const ct_program *p, const ct_golden *g)
+{
+    CT_TRY(ct_plan_upload(plan, p->x, g->x));
+    CT_TRY(ct_plan_upload(plan, p->target, g->target));
+    if (p->len != CT_NOVAL) CT_TRY(ct_plan_upload(plan, p->len, g->len));
+    return p->keep != CT_NOVAL ? ct_plan_upload(plan, p->keep, g->keep) : CT_OK;
+}
+
+/* ---- comparisons ---- */
+
+/* All weights of one kind against "<prefix><name>". Tolerance 0: printed only. */
+static ct_status compare_weights(session *s, ct_golden_table *t, const char *prefix, ct_arena arena, double tolerance)
+{
+    const ct_graph *m = s->step.graph;
+    const ct_golden *g = s->g;
+    ct_arena home = arena == CT_ARENA_BUFFER ? CT_ARENA_BUFFER : CT_ARENA_PARAM;
+    for (size_t i = 0; i < m->nvalues; i++) {
+        const ct_value *v = &m->values[i];
+        bool found;
+        if (!ct_graph_is_weight(m, (ct_val)i) || v->arena != home) continue;
+        CT_TRY(ct_golden_read(g, prefix, v, s->theirs, &found));
+        if (!found) continue; /* files of gradients alone have no weights after steps */
+        CT_TRY(ct_arenas_get(s->store, m, (ct_val)i, arena, s->ours));
+        double e = ct_golden_difference(v->desc.dtype, s->ours, s->theirs, ct_desc_numel(&v->desc));
+        bool noise = home == CT_ARENA_PARAM && ct_golden_listed(g->zero_grad, v->name);
+        CT_TRY(ct_golden_add(t, prefix, v->name, e, noise ? 0 : tolerance));
+    }
+    return CT_OK;
+}
+
+static double gradient_tolerance(const ct_golden *g, bool inexact, const char *name)
+{
+    if (g->spec.model.dtype == CT_F64) return 1e-10;
+    double noise = (inexact ? 100 : 30) * json_number_value(json_object_get(g->noise, name));
+    return noise > 1e-5 ? noise : 1e-5;
+}
+
+/* grad.*: there must be one exactly where the file has one. */
+static ct_status compare_gradients(session *s, ct_golden_table *t)
+{
+    const ct_graph *m = s->step.graph;
+    const ct_golden *g = s->g;
+    for (size_t i = 0; i < m->nvalues; i++) {
+        const ct_value *v = &m->values[i];
+        bool found;
+        if (!ct_graph_is_weight(m, (ct_val)i) || v->arena != CT_ARENA_PARAM) continue;
+        CT_TRY(ct_golden_read(g, "grad.", v, s->theirs, &found));
+        bool expected = !ct_golden_listed(g->no_grad, v->name);
+        if (found != expected)
+            return ct_fail(CT_EFORMAT, "%s: 'grad.%s' and no_grad_params contradict each other", g->path, v->name);
+        if (found != (v->grad != CT_NOVAL)) {
+            CT_TRY(ct_golden_add(t, "grad.", v->name, HUGE_VAL, 1e-10)); /* a gradient here or there only */
+            continue;
+        }
+        if (!found) continue;
+        CT_TRY(ct_arenas_get(s->store, m, (ct_val)i, CT_ARENA_GRAD, s->ours));
+        double e = ct_golden_difference(v->desc.dtype, s->ours, s->theirs, ct_desc_numel(&v->desc));
+        bool noise = ct_golden_listed(g->zero_grad, v->name);
+        CT_TRY(ct_golden_add(t, "grad.", v->name, e, noise ? 0 : gradient_tolerance(g, s->inexact, v->name)));
+    }
+    return CT_OK;
+}
+
+/* no_grad_params must still be what the file started from, bit for bit. */
+static ct_status compare_untouched(session *s, ct_golden_table *t)
+{
+    const ct_graph *m = s->step.graph;
+    for (size_t i = 0; i < m->nvalues; i++) {
+        const ct_value *v = &m->values[i];
+        bool found;
+        if (!ct_graph_is_weight(m, (ct_val)i) || !ct_golden_listed(s->g->no_grad, v->name)) continue;
+        CT_TRY(ct_golden_read(s->g, "param.", v, s->theirs, &found));
+        CT_TRY(ct_arenas_get(s->store, m, (ct_val)i, CT_ARENA_PARAM, s->ours));
+        bool same = found && memcmp(s->ours, s->theirs, ct_desc_bytes(&v->desc)) == 0;
+        CT_TRY(ct_golden_add(t, "untouched.", v->name, same ? 0 : HUGE_VAL, 1e-10));
+    }
+    return CT_OK;
+}
+
+/* In place: x - log(sum of exp(x)) over each row of `classes` numbers of type d. */
+static void log_softmax(ct_dtype d, void *x, int64_t n, int64_t classes)
+{
+    for (int64_t first = 0; first < n; first += classes) {
+        double most = ct_load(d, x, first), sum = 0;
+        for (int64_t c = 1; c < classes; c++) most = fmax(most, ct_load(d, x, first + c));
+        for (int64_t c = 0; c < classes; c++) sum += exp(ct_load(d, x, first + c) - most);
+        for (int64_t c = 0; c < classes; c++) ct_store(d, x, first + c, ct_load(d, x, first + c) - most - log(sum));
+    }
+}
+
+static ct_status compare_logits(session *s, ct_golden_table *t, ct_plan *plan, const ct_program *p, const char *name,
+                                double tolerance)
+{
+    char a[CT_DESC_STR], b[CT_DESC_STR];
+    const ct_st_tensor *f = ct_safetensors_find(s->g->st, name);
+    if (!f) return CT_OK;
+    const ct_desc *d = ct_graph_desc(p->graph, p->logits);
+    if (!ct_desc_same_shape(&f->desc, d))
+        return ct_fail(CT_EFORMAT, "%s: '%s' is %s, but the model gives %s", s->g->path, name, ct_desc_str(&f->desc, a),
+                       ct_desc_str(d, b));
+    ct_st_read(f, d->dtype, s->theirs);
+    if (p->len != CT_NOVAL) log_softmax(d->dtype, s->theirs, ct_desc_numel(d), d->dim[d->ndim - 1]);
+    CT_TRY(ct_plan_download(plan, p->logits, s->ours));
+    return ct_golden_add(t, "", name, ct_golden_difference(d->dtype, s->ours, s->theirs, ct_desc_numel(d)), tolerance);
+}
+
+/* Element i of the file's tensor `name` against the loss of the step just done. */
+static ct_status compare_loss(session *s, ct_golden_table *t, const char *name, int64_t i, double tolerance)
+{
+    char label[32];
+    double ours = 0;
+    const ct_st_tensor *f = ct_safetensors_find(s->g->st, name);
+    if (!f || ct_desc_numel(&f->desc) <= i) return CT_OK;
+    double theirs[8] = { 0 };
+    if (ct_desc_numel(&f->desc) > 8) return ct_fail(CT_EFORMAT, "%s: '%s' has more than 8 elements", s->g->path, name);
+    ct_st_read(f, CT_F64, theirs);
+    CT_TRY(ct_plan_download(s->step_plan, s->step.loss, &ours));
+    ct_dtype d = ct_graph_desc(s->step.graph, s->step.loss)->dtype;
+    ours = ct_load(d, &ours, 0);
+    snprintf(label, sizeof label, strcmp(name, "loss") == 0 ? "%s" : "%s[%d]", name, (int)i);
+    double e = theirs[i] != 0 ? fabs(ours - theirs[i]) / fabs(theirs[i]) : fabs(ours);
+    return ct_golden_add(t, "", label, e, tolerance);
+}
+
+/* The file counts the batches each norm has seen; here that is the step counter. */
+static ct_status compare_counts(session *s, ct_golden_table *t, const char *prefix)
+{
+    double state[CT_STATE_COUNT];
+    CT_TRY(ct_arenas_get_state(s->store, state));
+    const char *tail = ".num_batches_tracked";
+    for (size_t i = 0; i < ct_safetensors_count(s->g->st); i++) {
+        const ct_st_tensor *f = ct_safetensors_at(s->g->st, i);
+        size_t len = strlen(f->name), np = strlen(prefix);
+        if (strncmp(f->name, prefix, np) != 0 || len < strlen(tail) || strcmp(f->name + len - strlen(tail), tail) != 0)
+            continue;
+        if (ct_desc_numel(&f->desc) != 1) return ct_fail(CT_EFORMAT, "%s: '%s' is not one number", s->g->path, f->name);
+        char *start_name = ct_asprintf("buffer.%s", f->name + np);
+        if (!start_name) return CT_ENOMEM;
+        const ct_st_tensor *start = ct_safetensors_find(s->g->st, start_name);
+        ct_free(start_name);
+        double then = 0, now = 0;
+        if (start && ct_desc_numel(&start->desc) == 1) ct_st_read(start, CT_F64, &then);
+        ct_st_read(f, CT_F64, &now);
+        CT_TRY(ct_golden_add(t, "", f->name, fabs(then + state[CT_STATE_STEP] - now), 1e-10));
+    }
+    return CT_OK;
+}
+
+/* ---- runs ---- */
+
+/* The batch of an f32 file in f64, with the specification to match. Shares all else with g; `x` is to be freed. */
+static ct_status widen(const ct_golden *g, ct_golden *out)
+{
+    const ct_model_spec *m = &g->spec.model;
+    int64_t n = g->spec.batch * m->height * m->width * m->channels;
+    *out = *g;
+    out->spec.model.dtype = out->spec.compute = CT_F64;
+    double *x = ct_calloc((size_t)n, sizeof *x, "golden batch");
+    if (!x) return CT_ENOMEM;
+    for (int64_t i = 0; i < n; i++) x[i] = ((const float *)g->x)[i];
+    out->x = x;
+    return CT_OK;
+}
+
+/* The forward pass of s has run: settles its ties by the same pass on the f64 reference. */
+static ct_status settle_ties(session *s, const ct_common *common, ct_golden_ties *ties)
+{
+    ct_golden wide;
+    session ref = { 0 };
+    const ct_backend *b;
+    const ct_device_opts opts = { .threads = common->threads, .exact = true, .reference = true };
+    CT_TRY(ct_backend_load("cpu", &b));
+    CT_TRY(widen(s->g, &wide));
+    ct_status st = open_session(&wide, b, &opts, false, &ref);
+    if (st != CT_OK) goto fail;
+    CT_GOTO(st, upload_batch(ref.step_plan, &ref.step, &wide));
+    CT_GOTO(st, ct_plan_run_nodes(ref.step_plan, 0, ct_golden_forward_end(ref.step.graph)));
+    st = ct_golden_settle(s->step_plan, ref.step_plan, s->inexact, ties);
+    close_session(&ref);
+fail:
+    if (st != CT_OK && ref.store) close_session(&ref);
+    ct_free(wide.x);
+    return st;
+}
+
+/* The first step, with its ties settled between forward and backward pass where `common` is given (f32). */
+static ct_status first_step(session *s, const ct_common *common, ct_golden_ties *ties)
+{
+    size_t forward = ct_golden_forward_end(s->step.graph);
+    CT_TRY(upload_batch(s->step_plan, &s->step, s->g));
+    CT_TRY(ct_plan_run_nodes(s->step_plan, 0, forward));
+    if (common) CT_TRY(settle_ties(s, common, ties));
+    return ct_plan_run_nodes(s->step_plan, forward, s->step.graph->nnodes);
+}
+
+/* What follows the first step: comparisons, two more steps, and an evaluation. A tolerance of 0 prints without judging; param1_tol 0 leaves param1 to
+ * run_fed(). */
+static ct_status run_steps(session *s, ct_golden_table *t, double loss_tol, double logits_tol, double param1_tol,
+                           double buffer1_tol, double later_tol)
+{
+    CT_TRY(compare_loss(s, t, "loss", 0, loss_tol));
+    CT_TRY(compare_logits(s, t, s->step_plan, &s->step, "output.logits", logits_tol));
+    CT_TRY(compare_gradients(s, t));
+    if (param1_tol > 0) CT_TRY(compare_weights(s, t, "param1.", CT_ARENA_PARAM, param1_tol));
+    CT_TRY(compare_weights(s, t, "buffer1.", CT_ARENA_BUFFER, buffer1_tol));
+    CT_TRY(compare_counts(s, t, "buffer1."));
+    CT_TRY(compare_untouched(s, t));
+    if (!ct_safetensors_find(s->g->st, "eval3.logits")) return CT_OK;
+    for (int64_t i = 1; i < 3; i++) {
+        CT_TRY(upload_batch(s->step_plan, &s->step, s->g));
+        CT_TRY(ct_plan_run(s->step_plan));
+        CT_TRY(compare_loss(s, t, "losses", i, later_tol));
+    }
+    CT_TRY(compare_weights(s, t, "param3.", CT_ARENA_PARAM, later_tol));
+    CT_TRY(compare_weights(s, t, "buffer3.", CT_ARENA_BUFFER, later_tol));
+    CT_TRY(compare_counts(s, t, "buffer3."));
+    CT_TRY(upload_batch(s->other_plan, &s->other, s->g));
+    CT_TRY(ct_plan_run(s->other_plan));
+    return compare_logits(s, t, s->other_plan, &s->other, "eval3.logits", later_tol);
+}
+
+/* One AdamW update from the file's own gradients. */
+static ct_status run_fed(session *s, ct_golden_table *t)
+{
+    const ct_graph *m = s->step.graph;
+    for (size_t i = 0; i < m->nvalues; i++) {
+        const ct_value *v = &m->values[i];
+        bool found;
+        if (!ct_graph_is_weight(m, (ct_val)i) || v->arena != CT_ARENA_PARAM || v->grad == CT_NOVAL) continue;
+        CT_TRY(ct_golden_read(s->g, "grad.", v, s->theirs, &found));
+        if (found) CT_TRY(ct_arenas_set(s->store, m, (ct_val)i, CT_ARENA_GACC, s->theirs));
+    }
+    CT_TRY(ct_plan_run(s->other_plan));
+    return compare_weights(s, t, "param1.", CT_ARENA_PARAM, 1e-6);
+}
+
+static ct_status run_on(const ct_golden *g, const ct_backend *b, const ct_common *common, bool inexact, ct_golden_table *t,
+                        ct_golden_ties *ties)
+{
+    session s;
+    bool f64 = g->spec.model.dtype == CT_F64;
+    const ct_device_opts opts = { .threads = common->threads, .exact = !inexact, .reference = f64 };
+    CT_TRY(open_session(g, b, &opts, false, &s));
+    s.inexact = inexact;
+    ct_status st = first_step(&s, f64 ? NULL : common, ties);
+    if (st == CT_OK) st = f64 ? run_steps(&s, t, 1e-10, 1e-10, 1e-8, 1e-8, 1e-8) : run_steps(&s, t, 1e-5, 0, 0, 1e-5, 0);
+    close_session(&s);
+    if (st != CT_OK || f64) return st;
+    CT_TRY(open_session(g, b, &opts, true, &s));
+    st = run_fed(&s, t);
+    close_session(&s);
+    return st;
+}
+
+static ct_status check_backend(const ct_golden *g, const ct_backend *b, const ct_common *common, bool inexact, FILE *to)
+{
+    ct_golden_table t = { NULL, 0, 0 };
+    ct_golden_ties ties = { 0, 0 };
+    ct_status st = run_on(g, b, common, inexact, &t, &ties);
+    if (st != CT_OK) goto fail;
+    bool f64 = g->spec.model.dtype == CT_F64;
+    fprintf(to, "%s: %s, %" PRId64 " samples of %" PRId64 "x%" PRId64 "x%" PRId64 ", on %s\n", g->path, g->model,
+            g->spec.batch, g->spec.model.height, g->spec.model.width, g->spec.model.channels,
+            f64 ? "the reference in f64" : b->name);
+    if (inexact) fputs("with implementations that trade accuracy for speed\n", to);
+    size_t beyond = ct_golden_print(&t, to);
+    if (ties.settled)
+        fprintf(to, "%" PRId64 " of %" PRId64 " decisions of ReLU and max-pool lie within rounding of a tie and were settled as in f64\n",
+                ties.settled, ties.decisions);
+    fprintf(to, "%zu comparisons, %zu beyond tolerance\n", t.n, beyond);
+    if (beyond)
+        st = ct_fail(CT_EINTERNAL,
+                     "%s: %zu of %zu comparisons on %s are beyond tolerance; worst: %s differs by %.3g, allowed %.3g",
+                     g->path, beyond, t.n, f64 ? "the reference" : b->name, t.rows[0].name, t.rows[0].error,
+                     t.rows[0].tolerance);
+fail:
+    ct_golden_table_free(&t);
+    return st;
+}
+
+ct_status ct_golden_check(const char *path, const ct_common *common, bool inexact, FILE *to)
+{
+    ct_golden g;
+    const ct_backend *b;
+    CT_TRY(ct_golden_open(path, &g));
+    ct_status st = CT_OK;
+    bool chosen = common->backend && *common->backend && strcmp(common->backend, "auto") != 0;
+    if (g.spec.model.dtype == CT_F64) {
+        if (inexact) CT_GOTO(st, ct_fail(CT_EINVAL, "%s: an f64 file is compared with the reference, which is exact", path));
+        CT_GOTO(st, ct_backend_load("cpu", &b)); /* where the reference lives */
+        CT_GOTO(st, check_backend(&g, b, common, inexact, to));
+    } else if (chosen) {
+        CT_GOTO(st, ct_backend_load(common->backend, &b));
+        CT_GOTO(st, check_backend(&g, b, common, inexact, to));
+    } else {
+        for (size_t i = 0; i < ct_backend_count(); i++) {
+            if (ct_backend_load(ct_backend_name(i), &b) != CT_OK) {
+                fprintf(to, "not checked: %s\n", ct_error_message());
+                continue;
+            }
+            CT_GOTO(st, check_backend(&g, b, common, inexact, to));
+        }
+    }
+fail:
+    ct_golden_close(&g);
+    return st;
+}

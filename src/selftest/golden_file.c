@@ -1,0 +1,348 @@
+/* Reading a golden file: metadata to a program specification, tensors to our order. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "formats/json.h"
+#include "models/torch_map.h"
+#include "selftest/golden.h"
+
+/* ---- metadata ---- */
+
+static ct_status need_meta(const ct_golden *g, const char *key, const char **out)
+{
+    *out = ct_safetensors_meta(g->st, key);
+    return *out ? CT_OK : ct_fail(CT_EFORMAT, "%s: not a golden file: no '%s' in its metadata", g->path, key);
+}
+
+static ct_status meta_json(const ct_golden *g, const char *key, json_t **out)
+{
+    const char *text;
+    CT_TRY(need_meta(g, key, &text));
+    return ct_json_parse(text, strlen(text), g->path, out);
+}
+
+/* A number of object `o`; 0 if it has none. */
+static double number(const json_t *o, const char *key)
+{
+    return json_number_value(json_object_get(o, key));
+}
+
+static ct_status read_model(ct_golden *g)
+{
+    const char *format, *name, *dtype, *variant = ct_safetensors_meta(g->st, "crnn_variant");
+    ct_model_spec *m = &g->spec.model;
+    CT_TRY(need_meta(g, "format", &format));
+    if (strcmp(format, "peer_torch golden 1") != 0)
+        return ct_fail(CT_EFORMAT, "%s: golden format '%s' is unknown; this program reads 'peer_torch golden 1'",
+                       g->path, format);
+    CT_TRY(need_meta(g, "model", &name));
+    CT_TRY(need_meta(g, "dtype", &dtype));
+    bool stacked = variant && strcmp(variant, "stacked") == 0;
+    if (variant && *variant && !stacked && strcmp(variant, "ref") != 0)
+        return ct_fail(CT_EFORMAT, "%s: crnn_variant '%s' is unknown", g->path, variant);
+    snprintf(g->model, sizeof g->model, "%s%s", name, stacked ? "-stacked" : "");
+    if (!ct_model_find(g->model)) return ct_fail_context(CT_EFORMAT, "%s", g->path);
+    m->name = g->model;
+    if (strcmp(dtype, "F64") == 0) m->dtype = CT_F64;
+    else if (strcmp(dtype, "F32") == 0) m->dtype = CT_F32;
+    else return ct_fail(CT_EFORMAT, "%s: dtype '%s' is neither F32 nor F64", g->path, dtype);
+    g->spec.compute = m->dtype;
+    json_t *config = NULL;
+    CT_TRY(meta_json(g, "config", &config));
+    m->width_mult = number(config, "width_mult");
+    m->hidden = (int64_t)number(config, "hidden");
+    json_decref(config);
+    return CT_OK;
+}
+
+static ct_status read_optimizer(ct_golden *g)
+{
+    json_t *o = NULL;
+    CT_TRY(meta_json(g, "optimizer", &o));
+    const char *name = json_string_value(json_object_get(o, "name"));
+    const json_t *betas = json_object_get(o, "betas");
+    bool fine = name && strcmp(name, "AdamW") == 0 && json_array_size(betas) == 2;
+    g->spec.optimizer = CT_OPT_ADAMW;
+    g->spec.decay_norm_bias = true;
+    g->spec.schedule.kind = CT_SCHED_CONSTANT;
+    g->spec.schedule.base_lr = number(o, "lr");
+    g->spec.optim.beta1 = json_number_value(json_array_get(betas, 0));
+    g->spec.optim.beta2 = json_number_value(json_array_get(betas, 1));
+    g->spec.optim.eps = number(o, "eps");
+    g->spec.optim.weight_decay = number(o, "weight_decay");
+    json_decref(o);
+    return fine ? CT_OK : ct_fail(CT_EFORMAT, "%s: optimizer is not AdamW with two betas", g->path);
+}
+
+static ct_status read_lists(ct_golden *g)
+{
+    CT_TRY(meta_json(g, "no_grad_params", &g->no_grad));
+    CT_TRY(meta_json(g, "zero_grad_params", &g->zero_grad));
+    if (!json_is_array(g->no_grad) || !json_is_array(g->zero_grad))
+        return ct_fail(CT_EFORMAT, "%s: no_grad_params and zero_grad_params must be lists", g->path);
+    if (!ct_safetensors_meta(g->st, "fp32_noise")) return CT_OK;
+    json_t *noise = NULL;
+    CT_TRY(meta_json(g, "fp32_noise", &noise));
+    g->noise = json_incref(json_object_get(noise, "grad_rel_l2"));
+    json_decref(noise);
+    return CT_OK;
+}
+
+/* ---- inputs ---- */
+
+static ct_status need_tensor(const ct_golden *g, const char *name, int ndim, const ct_st_tensor **out)
+{
+    char s[CT_DESC_STR];
+    *out = ct_safetensors_find(g->st, name);
+    if (!*out) return ct_fail(CT_EFORMAT, "%s: no tensor '%s'", g->path, name);
+    if (ndim >= 0 && (*out)->desc.ndim != ndim)
+        return ct_fail(CT_EFORMAT, "%s: '%s' is %s, but must have %d dimensions", g->path, name,
+                       ct_desc_str(&(*out)->desc, s), ndim);
+    return CT_OK;
+}
+
+/* input.x [N,C,H,W] -> [N,H,W,C]. */
+static ct_status read_images(ct_golden *g)
+{
+    const ct_st_tensor *t;
+    ct_model_spec *m = &g->spec.model;
+    CT_TRY(need_tensor(g, "input.x", 4, &t));
+    for (int k = 0; k < 4; k++)
+        if (t->desc.dim[k] < 1) return ct_fail(CT_EFORMAT, "%s: 'input.x' is empty", g->path);
+    int64_t n = t->desc.dim[0], c = t->desc.dim[1], h = t->desc.dim[2], w = t->desc.dim[3];
+    size_t e = ct_dtype_size(m->dtype);
+    g->spec.batch = n;
+    m->channels = c;
+    m->height = h;
+    m->width = w;
+    char *nchw = ct_aligned_alloc((size_t)ct_desc_numel(&t->desc) * e + 1, "golden input");
+    g->x = ct_aligned_alloc((size_t)ct_desc_numel(&t->desc) * e + 1, "golden input");
+    if (!nchw || !g->x) {
+        ct_free(nchw);
+        return CT_ENOMEM;
+    }
+    ct_st_read(t, m->dtype, nchw);
+    char *nhwc = g->x;
+    for (int64_t i = 0; i < n; i++)
+        for (int64_t k = 0; k < c; k++)
+            for (int64_t p = 0; p < h * w; p++)
+                memcpy(nhwc + (size_t)((i * h * w + p) * c + k) * e, nchw + (size_t)((i * c + k) * h * w + p) * e, e);
+    ct_free(nchw);
+    return CT_OK;
+}
+
+/* One-hot rows [N, P*K] of the multi-label loss -> class numbers [N,P]: P ones a sample, one in each of P slices. */
+static ct_status read_one_hot(ct_golden *g, const ct_st_tensor *t)
+{
+    int64_t n = t->desc.dim[0], width = t->desc.dim[1], positions = 0, *column = NULL;
+    ct_status st = CT_OK;
+    double *hot = ct_malloc((size_t)(n * width) * sizeof *hot + 1, "golden targets");
+    if (!hot) return CT_ENOMEM;
+    ct_st_read(t, CT_F64, hot);
+    for (int64_t j = 0; j < width; j++) positions += hot[j] == 1;
+    if (positions == 0 || width % positions != 0) {
+        st = ct_fail(CT_EFORMAT, "%s: input.target has %" PRId64 " ones in a row of %" PRId64, g->path, positions,
+                     width);
+        goto fail;
+    }
+    int64_t classes = width / positions;
+    g->target = ct_calloc((size_t)(n * positions), sizeof *g->target, "golden targets");
+    column = ct_calloc((size_t)(n * positions), sizeof *column, "golden targets");
+    if (!g->target || !column) {
+        st = CT_ENOMEM;
+        goto fail;
+    }
+    for (int64_t i = 0; i < n * width; i++) {
+        int64_t slot = i / classes;
+        if (hot[i] == 0) continue;
+        if (hot[i] != 1 || column[slot]) {
+            st = ct_fail(CT_EFORMAT, "%s: input.target is not one-hot in sample %" PRId64, g->path, i / width);
+            goto fail;
+        }
+        g->target[slot] = (int32_t)(i % classes);
+        column[slot] = 1;
+    }
+    for (int64_t i = 0; i < n * positions; i++)
+        if (!column[i]) {
+            st = ct_fail(CT_EFORMAT, "%s: input.target has a position without a class in sample %" PRId64, g->path,
+                         i / positions);
+            goto fail;
+        }
+    g->spec.model.positions = positions;
+    g->spec.model.classes = classes;
+    g->spec.loss = CT_LOSS_SOFT_MARGIN;
+fail:
+    ct_free(column);
+    ct_free(hot);
+    return st;
+}
+
+/* Tensor `name` I32 [N], every element within lo..hi, into *out (ct_free). */
+static ct_status read_lengths(const ct_golden *g, const char *name, int64_t lo, int64_t hi, int32_t **out)
+{
+    const ct_st_tensor *t;
+    CT_TRY(need_tensor(g, name, 1, &t));
+    if (t->desc.dim[0] != g->spec.batch || t->desc.dtype != CT_I32)
+        return ct_fail(CT_EFORMAT, "%s: '%s' must be I32 [batch]", g->path, name);
+    if (!(*out = ct_calloc((size_t)g->spec.batch, sizeof **out, "golden lengths"))) return CT_ENOMEM;
+    ct_st_read(t, CT_I32, *out);
+    for (int64_t i = 0; i < g->spec.batch; i++)
+        if ((*out)[i] < lo || (*out)[i] > hi)
+            return ct_fail(CT_EFORMAT, "%s: '%s' of sample %" PRId64 " is %d, not within %" PRId64 "..%" PRId64, g->path, name, i,
+                           (int)(*out)[i], lo, hi);
+    return CT_OK;
+}
+
+/* input.target [N,L] of classes 1.. and input.target_lens -> characters; input.out_lens. */
+static ct_status read_texts(ct_golden *g)
+{
+    const ct_st_tensor *t, *logits;
+    int32_t *chars = NULL;
+    ct_status st;
+    CT_TRY(need_tensor(g, "input.target", 2, &t));
+    CT_TRY(need_tensor(g, "output.logits", 3, &logits));
+    const int64_t n = g->spec.batch, columns = t->desc.dim[1], classes = logits->desc.dim[2];
+    if (t->desc.dim[0] != n || t->desc.dtype != CT_I32 || columns < 1)
+        return ct_fail(CT_EFORMAT, "%s: input.target must be I32 [batch, characters]", g->path);
+    CT_GOTO(st, read_lengths(g, "input.out_lens", 1, logits->desc.dim[0], &g->len));
+    CT_GOTO(st, read_lengths(g, "input.target_lens", 0, columns, &chars));
+    g->target = ct_calloc((size_t)(n * columns), sizeof *g->target, "golden targets");
+    if (!g->target) CT_GOTO(st, CT_ENOMEM);
+    ct_st_read(t, CT_I32, g->target);
+    for (int64_t i = 0; i < n * columns; i++) {
+        bool behind = i % columns >= chars[i / columns];
+        if (!behind && (g->target[i] < 1 || g->target[i] >= classes)) {
+            st = ct_fail(CT_EFORMAT, "%s: input.target of sample %" PRId64 " has class %d of %" PRId64, g->path, i / columns,
+                         (int)g->target[i], classes);
+            goto fail;
+        }
+        g->target[i] = behind ? -1 : g->target[i] - 1;
+    }
+    g->spec.model.positions = columns;
+    g->spec.model.classes = classes;
+    g->spec.loss = CT_LOSS_CTC;
+fail:
+    ct_free(chars);
+    return st;
+}
+
+static ct_status read_targets(ct_golden *g)
+{
+    const ct_st_tensor *t, *logits;
+    if (ct_model_head(&g->spec.model) == CT_HEAD_CTC) return read_texts(g);
+    CT_TRY(need_tensor(g, "input.target", -1, &t));
+    CT_TRY(need_tensor(g, "output.logits", 2, &logits));
+    if (t->desc.ndim < 1 || t->desc.dim[0] != g->spec.batch)
+        return ct_fail(CT_EFORMAT, "%s: input.target is for another batch than input.x", g->path);
+    if (t->desc.ndim == 2) return read_one_hot(g, t);
+    if (t->desc.ndim != 1 || t->desc.dtype != CT_I32)
+        return ct_fail(CT_EFORMAT, "%s: input.target is neither one-hot rows nor class numbers", g->path);
+    g->spec.model.positions = 1;
+    g->spec.model.classes = logits->desc.dim[1];
+    g->spec.loss = CT_LOSS_SOFTMAX;
+    g->target = ct_calloc((size_t)g->spec.batch, sizeof *g->target, "golden targets");
+    if (!g->target) return CT_ENOMEM;
+    ct_st_read(t, CT_I32, g->target);
+    for (int64_t i = 0; i < g->spec.batch; i++)
+        if (g->target[i] < 0 || g->target[i] >= logits->desc.dim[1])
+            return ct_fail(CT_EFORMAT, "%s: input.target of sample %" PRId64 " is class %d of %" PRId64, g->path, i,
+                           (int)g->target[i], logits->desc.dim[1]);
+    return CT_OK;
+}
+
+static ct_status read_dropout(ct_golden *g)
+{
+    const char *text;
+    g->spec.model.dropout = 0;
+    CT_TRY(need_meta(g, "dropout", &text));
+    if (strcmp(text, "off") == 0) return CT_OK;
+    const ct_st_tensor *t;
+    const char *p = strstr(text, "p=");
+    double rate = p ? strtod(p + 2, NULL) : 0;
+    if (!(rate > 0 && rate < 1)) return ct_fail(CT_EFORMAT, "%s: dropout '%s' has no p", g->path, text);
+    CT_TRY(need_tensor(g, "aux.dropout_keep", 2, &t));
+    if (t->desc.dim[0] != g->spec.batch || t->desc.dim[1] != g->spec.model.hidden || t->desc.dtype != CT_U8)
+        return ct_fail(CT_EFORMAT, "%s: aux.dropout_keep must be U8 [batch, hidden]", g->path);
+    g->keep = ct_malloc(t->bytes + 1, "dropout mask");
+    if (!g->keep) return CT_ENOMEM;
+    ct_st_read(t, CT_U8, g->keep);
+    g->spec.model.dropout = rate;
+    g->spec.dropout_keep = "aux.dropout_keep";
+    return CT_OK;
+}
+
+ct_status ct_golden_open(const char *path, ct_golden *out)
+{
+    *out = (ct_golden){ .path = path };
+    ct_status st;
+    ct_program_defaults(&out->spec);
+    CT_GOTO(st, ct_safetensors_open(path, &out->st));
+    CT_GOTO(st, read_model(out));
+    CT_GOTO(st, read_optimizer(out));
+    CT_GOTO(st, read_lists(out));
+    CT_GOTO(st, read_images(out));
+    CT_GOTO(st, read_targets(out));
+    CT_GOTO(st, read_dropout(out));
+    return CT_OK;
+fail:
+    ct_golden_close(out);
+    return st;
+}
+
+void ct_golden_close(ct_golden *g)
+{
+    ct_safetensors_close(g->st);
+    json_decref(g->no_grad);
+    json_decref(g->zero_grad);
+    json_decref(g->noise);
+    ct_free(g->x);
+    ct_free(g->target);
+    ct_free(g->len);
+    ct_free(g->keep);
+    *g = (ct_golden){ .path = g->path };
+}
+
+/* ---- weights ---- */
+
+bool ct_golden_listed(const json_t *names, const char *name)
+{
+    for (size_t i = 0; i < json_array_size(names); i++) {
+        const char *s = json_string_value(json_array_get(names, i));
+        if (s && strcmp(s, name) == 0) return true;
+    }
+    return false;
+}
+
+ct_status ct_golden_read(const ct_golden *g, const char *prefix, const ct_value *v, void *ours, bool *found)
+{
+    char a[CT_DESC_STR], b[CT_DESC_STR];
+    *found = false;
+    char *name = ct_asprintf("%s%s", prefix, v->name);
+    if (!name) return CT_ENOMEM;
+    ct_status st = CT_OK;
+    void *theirs = NULL;
+    const ct_st_tensor *t = ct_safetensors_find(g->st, name);
+    if (!t) goto fail;
+    ct_desc want = ct_torch_desc(v);
+    if (!ct_desc_same_shape(&t->desc, &want)) {
+        st = ct_fail(CT_EFORMAT, "%s: '%s' is %s, but the model has %s", g->path, name, ct_desc_str(&t->desc, a),
+                     ct_desc_str(&want, b));
+        goto fail;
+    }
+    theirs = ct_aligned_alloc(ct_desc_bytes(&v->desc) + 1, "golden tensor");
+    if (!theirs) {
+        st = CT_ENOMEM;
+        goto fail;
+    }
+    ct_st_read(t, v->desc.dtype, theirs);
+    ct_from_torch(v, ct_dtype_size(v->desc.dtype), theirs, ours);
+    *found = true;
+fail:
+    ct_free(theirs);
+    ct_free(name);
+    return st;
+}

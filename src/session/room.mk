@@ -1,0 +1,25 @@
+# Sessions: a model on a device; how batches get there and numbers come back; scoring passes.
+libcaptrain_la_SOURCES += \
+	src/session/detail.c \
+	src/session/evaluate.c \
+	src/session/evaluate.h \
+	src/session/feed.c \
+	src/session/feed.h \
+	src/session/memory.c \
+	src/session/memory.h \
+	src/session/readback.c \
+	src/session/readback.h \
+	src/session/resident.c \
+	src/session/resident.h \
+	src/session/session.c \
+	src/session/session.h
+
+check_PROGRAMS += tests/session/check_feed
+tests_session_check_feed_SOURCES = tests/session/check_feed.c
+tests_session_check_feed_LDADD = $(CT_TEST_LIBS)
+
+check_PROGRAMS += tests/session/check_resident
+tests_session_check_resident_SOURCES = tests/session/check_resident.c
+tests_session_check_resident_LDADD = $(CT_TEST_LIBS)
+
+dist_check_SCRIPTS += tests/sh/feed.sh

@@ -1,0 +1,280 @@
+/* Sessions: programs, arenas and plans of one model on one device. */
+#include "config.h"
+
+#include "session/session.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "formats/json.h"
+#include "program/spec.h"
+#include "session/memory.h"
+#include "session/resident.h"
+
+ct_status ct_session_begin(ct_session *s, const ct_program_spec *spec, bool train, const char *backend,
+                           const ct_device_opts *opts, char *why, size_t why_size)
+{
+    memset(s, 0, sizeof *s);
+    s->spec = *spec;
+    s->train = train;
+    s->device_opts = *opts;
+    CT_TRY(ct_backend_choose(backend && *backend ? backend : "auto", &s->backend, why, why_size));
+    if (train) CT_TRY(ct_spec_device(&s->spec, s->backend, &s->device_opts));
+    ct_spec_fit_device(&s->spec, s->backend, &s->device_opts);
+    return train ? ct_spec_settle(&s->spec, s->backend, &s->device_opts) : CT_OK;
+}
+
+ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate, bool ema)
+{
+    for (size_t i = 0; i < s->units; i++) {
+        ct_unit *u = &s->unit[i];
+        bool micro = kind == CT_PROGRAM_MICRO_FIRST || kind == CT_PROGRAM_MICRO_NEXT;
+        if (u->kind == kind && u->batch == batch && u->width == width && u->ema == ema && (!micro || u->accumulate == accumulate))
+            return u;
+    }
+    return NULL;
+}
+
+/* The specification of a unit: only CTC models have programs of several widths. */
+static ct_program_spec unit_spec(const ct_session *s, int64_t batch, int64_t width, int64_t accumulate)
+{
+    ct_program_spec spec = s->spec;
+    spec.batch = batch;
+    spec.accumulate = accumulate;
+    spec.members = s->join.size;
+    spec.model.rank = s->join.rank;
+    if (s->resident) spec.resident = ct_dataset_size(s->resident);
+    if (spec.loss == CT_LOSS_CTC) {
+        spec.model.width = width;
+        spec.src_w = width;
+    }
+    return spec;
+}
+
+ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate, bool ema)
+{
+    if (ct_session_find(s, kind, batch, width, accumulate, ema)) return CT_OK;
+    if (s->spec.loss != CT_LOSS_CTC && width != s->spec.src_w)
+        return ct_fail(CT_EINTERNAL, "a program for images of width %" PRId64 " of a model for %" PRId64, width, s->spec.src_w);
+    CT_TRY(ct_grow(&s->unit, s->units, &s->cap_units, sizeof *s->unit, "programs of a session"));
+    ct_unit *u = &s->unit[s->units];
+    memset(u, 0, sizeof *u);
+    const ct_program_spec spec = unit_spec(s, batch, width, accumulate);
+    const ct_graph *from = s->units > 0 ? s->unit[0].prog.graph : NULL;
+    CT_TRY(ct_program_build(&spec, kind, from, &s->layout, &u->prog));
+    u->kind = kind;
+    u->batch = batch;
+    u->width = width;
+    u->accumulate = accumulate;
+    u->ema = ema;
+    s->units++;
+    const bool updates = kind == CT_PROGRAM_STEP || kind == CT_PROGRAM_UPDATE;
+    const ct_arena sums = kind == CT_PROGRAM_STEP ? CT_ARENA_GRAD : CT_ARENA_GACC;
+    return updates ? ct_buckets_make(u->prog.graph, &s->layout, sums, CT_BUCKET_BYTES, &u->buckets) : CT_OK;
+}
+
+ct_status ct_session_add_eval(ct_session *s, const ct_view *view, int64_t batch, bool ema)
+{
+    const ct_loader_spec l = { .data = view->data, .index = view->index, .n = view->n, .batch = (int)batch };
+    ct_batch_shape *shape = NULL;
+    size_t n = 0;
+    CT_TRY(ct_loader_shapes(&l, &shape, &n));
+    ct_status st = CT_OK;
+    if (s->spec.loss == CT_LOSS_CTC) s->spec.model.positions = ct_dataset_label_len(view->data);
+    for (size_t i = 0; i < n && st == CT_OK; i++)
+        st = ct_session_add(s, CT_PROGRAM_EVAL, shape[i].rows, shape[i].width, 1, ema);
+    ct_free(shape);
+    return st;
+}
+
+static void fill_steps(ct_session *s, const ct_unit *u, const int32_t *widths, int64_t n)
+{
+    const int64_t all = ct_model_steps(&s->spec.model, u->width);
+    for (int64_t i = 0; i < u->batch; i++) {
+        int64_t steps = i < n ? ct_model_steps(&s->spec.model, widths[i]) : all;
+        s->len[i] = (int32_t)(steps < 1 ? 1 : steps > all ? all : steps);
+    }
+}
+
+ct_status ct_session_upload_widths(ct_session *s, ct_unit *u, const int32_t *widths, int64_t n)
+{
+    if (u->prog.len == CT_NOVAL) return CT_OK;
+    fill_steps(s, u, widths, n);
+    return ct_plan_upload(u->plan, u->prog.len, s->len);
+}
+
+ct_status ct_session_upload(ct_session *s, ct_unit *u, const ct_batch *b)
+{
+    const ct_program *p = &u->prog;
+    ct_feed_part part[4];
+    int n = 0;
+    if (p->src != CT_NOVAL) part[n++] = (ct_feed_part){ p->src, b->px };
+    part[n++] = (ct_feed_part){ p->index, b->index };
+    if (p->target != CT_NOVAL) part[n++] = (ct_feed_part){ p->target, b->labels };
+    if (p->len != CT_NOVAL) {
+        fill_steps(s, u, b->widths, b->n);
+        part[n++] = (ct_feed_part){ p->len, s->len };
+    }
+    if (s->feed) return ct_feed_send(s->feed, u->plan, part, n);
+    for (int i = 0; i < n; i++) CT_TRY(ct_plan_upload(u->plan, part[i].input, part[i].host));
+    return CT_OK;
+}
+
+ct_status ct_session_run(ct_session *s, ct_unit *u)
+{
+    return u->buckets.bucket ? ct_group_step(s->group, u->plan, &u->buckets) : ct_plan_run(u->plan);
+}
+
+/* Bytes of the largest batch. */
+static size_t largest_batch(const ct_session *s)
+{
+    size_t most = 0;
+    for (size_t i = 0; i < s->units; i++) {
+        const ct_program *p = &s->unit[i].prog;
+        const ct_val in[4] = { p->src, p->index, p->target, p->len };
+        size_t bytes = 0;
+        for (int k = 0; k < 4; k++)
+            if (in[k] != CT_NOVAL) bytes += ct_align_up(ct_desc_bytes(ct_graph_desc(p->graph, in[k])), CT_ALIGN);
+        if (bytes > most) most = bytes;
+    }
+    return most;
+}
+
+/* What batches come from and go through, once the arenas are there. */
+static ct_status open_inputs(ct_session *s)
+{
+    if (s->resident) CT_TRY(ct_resident_upload(s->store, s->resident));
+    return ct_feed_open(s->store, largest_batch(s), &s->feed);
+}
+
+static int by_name(const void *a, const void *b)
+{
+    const ct_tensor_ref *x = a, *y = b;
+    return strcmp(x->name, y->name);
+}
+
+/* Parameters and buffers are listed from a graph without optimizer: there, every value in these arenas is a tensor of
+ * the model. */
+static ct_status list_tensors(ct_session *s)
+{
+    for (size_t i = 0; i < s->units && !s->ref_graph; i++)
+        if (s->unit[i].kind == CT_PROGRAM_EVAL || s->unit[i].kind == CT_PROGRAM_PREDICT)
+            s->ref_graph = s->unit[i].prog.graph;
+    if (!s->ref_graph) return ct_fail(CT_EINTERNAL, "a session without an evaluation program");
+    const ct_graph *g = s->ref_graph;
+    size_t n = 0;
+    for (size_t v = 0; v < g->nvalues; v++)
+        n += g->values[v].arena == CT_ARENA_PARAM || g->values[v].arena == CT_ARENA_BUFFER;
+    s->tensor = ct_calloc(n ? n : 1, sizeof *s->tensor, "list of parameters");
+    if (!s->tensor) return CT_ENOMEM;
+    for (size_t v = 0; v < g->nvalues; v++) {
+        const ct_value *x = &g->values[v];
+        if (x->arena != CT_ARENA_PARAM && x->arena != CT_ARENA_BUFFER) continue;
+        if (x->producer >= 0 || x->root != (ct_val)v) continue;
+        ct_tensor_ref *t = &s->tensor[s->tensors++];
+        t->name = x->name;
+        t->val = (ct_val)v;
+        t->arena = x->arena;
+        t->desc = x->desc;
+        t->trained =
+            x->arena == CT_ARENA_PARAM && x->offset / (int64_t)ct_dtype_size(s->layout.dtype) < s->layout.train_elems;
+        size_t bytes = ct_desc_bytes(&x->desc);
+        if (bytes > s->host_bytes) s->host_bytes = bytes;
+    }
+    qsort(s->tensor, s->tensors, sizeof *s->tensor, by_name);
+    s->host = ct_aligned_alloc(s->host_bytes ? s->host_bytes : 1, "staging of a tensor");
+    return s->host ? CT_OK : CT_ENOMEM;
+}
+
+ct_status ct_session_ready(ct_session *s)
+{
+    ct_program_spec spec = s->spec;
+    ct_arenas_needs needs = ct_program_needs(&spec, s->train);
+    CT_TRY(ct_arenas_create(s->backend, &s->device_opts, &s->layout, &needs, true, &s->store));
+    CT_TRY(s->backend->info(s->store->device, &s->device));
+    if (s->resident) {
+        const ct_dataset *d = s->resident;
+        CT_TRY(ct_arenas_hold(s->store, ct_dataset_size(d) * ct_dataset_height(d) * ct_dataset_width(d) * ct_dataset_channels(d)));
+    }
+    int64_t rows = 0;
+    for (size_t i = 0; i < s->units; i++) {
+        CT_TRY(ct_plan_create(s->store, s->unit[i].prog.graph, s->unit[i].ema, &s->unit[i].plan));
+        if (s->unit[i].batch > rows) rows = s->unit[i].batch;
+    }
+    CT_TRY(ct_memory_take(s->store, s->train ? &s->spec : NULL, "train.batch_size"));
+    if (s->spec.loss == CT_LOSS_CTC && !(s->len = ct_calloc((size_t)rows, sizeof *s->len, "time steps of a batch"))) return CT_ENOMEM;
+    CT_TRY(open_inputs(s));
+    CT_TRY(ct_group_join(s->store, &s->join, &s->group));
+    return list_tensors(s);
+}
+
+void ct_session_end(ct_session *s)
+{
+    if (!s) return;
+    ct_group_leave(s->group);
+    ct_feed_close(s->feed);
+    for (size_t i = 0; i < s->units; i++) ct_plan_free(s->unit[i].plan);
+    ct_arenas_free(s->store);
+    for (size_t i = 0; i < s->units; i++) {
+        ct_program_free(&s->unit[i].prog);
+        ct_buckets_free(&s->unit[i].buckets);
+    }
+    ct_free(s->unit);
+    ct_free(s->tensor);
+    ct_free(s->host);
+    ct_free(s->len);
+    memset(s, 0, sizeof *s);
+}
+
+ct_status ct_session_get(ct_session *s, size_t i, ct_arena arena, void *host)
+{
+    return ct_arenas_get(s->store, s->ref_graph, s->tensor[i].val, arena, host);
+}
+
+ct_status ct_session_set(ct_session *s, size_t i, ct_arena arena, const void *host)
+{
+    return ct_arenas_set(s->store, s->ref_graph, s->tensor[i].val, arena, host);
+}
+
+int64_t ct_session_peak(const ct_session *s)
+{
+    int64_t sum = ct_feed_bytes(s->feed);
+    for (int a = 0; a < CT_ARENA_COUNT; a++) sum += (int64_t)s->store->bytes[a];
+    return sum;
+}
+
+/* Joins `impl` to the entry of `op` unless it is named there already. */
+static ct_status note_kernel(json_t *o, const char *op, const char *impl)
+{
+    const char *old = json_string_value(json_object_get(o, op));
+    if (!old) return ct_json_set(o, op, json_string(impl));
+    size_t n = strlen(impl);
+    for (const char *p = old; (p = strstr(p, impl)); p += n)
+        if ((p == old || p[-1] == ' ') && (p[n] == '\0' || p[n] == ' ')) return CT_OK;
+    char *both = ct_asprintf("%s + %s", old, impl);
+    if (!both) return CT_ENOMEM;
+    ct_status st = ct_json_set(o, op, json_string(both));
+    ct_free(both);
+    return st;
+}
+
+char *ct_session_kernels(const ct_session *s)
+{
+    char *text = NULL;
+    json_t *o = json_object();
+    if (!o) {
+        ct_fail(CT_ENOMEM, "out of memory listing kernels");
+        return NULL;
+    }
+    for (size_t u = 0; u < s->units; u++) {
+        const ct_graph *g = s->unit[u].prog.graph;
+        for (size_t i = 0; i < g->nnodes; i++)
+            if (note_kernel(o, ct_op_get(g->nodes[i].op)->name, ct_plan_impl(s->unit[u].plan, i)) != CT_OK) goto fail;
+    }
+    text = ct_json_text(o, 0);
+fail:
+    json_decref(o);
+    return text;
+}

@@ -1,0 +1,98 @@
+/* A session: a model on a device, with every program its verb needs. Training, evaluation and prediction stand on it.
+ *
+ * Order of use: ct_session_begin, ct_session_add for each program, ct_session_ready, then run. All memory is taken in
+ * ct_session_ready; nothing is allocated while steps run.
+ *
+ * CTC models take images of any width: their programs differ in batch and width, and all share the arenas. */
+#ifndef CT_SESSION_SESSION_H
+#define CT_SESSION_SESSION_H
+
+#include "config/config.h"
+#include "data/loader.h"
+#include "exec/comm.h"
+#include "exec/exec.h"
+#include "program/program.h"
+#include "session/feed.h"
+#include "task/datasets.h"
+
+/* A program at one batch size and image width, and its plan. */
+typedef struct ct_unit {
+    ct_program_kind kind;
+    int64_t batch;      /* samples */
+    int64_t width;      /* pixels of its source images */
+    int64_t accumulate; /* micro-steps per update its gradient is scaled for */
+    bool ema;           /* reads the averaged weights */
+    ct_program prog;
+    ct_plan *plan;
+    ct_buckets buckets; /* of gradients; only where the program has an update */
+} ct_unit;
+
+/* A parameter or buffer of the model. */
+typedef struct ct_tensor_ref {
+    const char *name; /* belongs to the graph */
+    ct_val val;       /* in session->ref_graph */
+    ct_arena arena;   /* CT_ARENA_PARAM or CT_ARENA_BUFFER */
+    ct_desc desc;
+    bool trained; /* lies below layout.train_elems: has a gradient */
+} ct_tensor_ref;
+
+typedef struct ct_session {
+    ct_program_spec spec;
+    bool train;
+    const ct_backend *backend;
+    ct_device_opts device_opts;
+    ct_device_info device;
+    ct_arenas *store;
+    ct_layout layout;
+    ct_unit *unit; /* [units]; moves while programs are added */
+    size_t units, cap_units;
+    const ct_graph *ref_graph; /* of an EVAL or PREDICT program: parameters by name */
+    ct_tensor_ref *tensor;     /* parameters and buffers, by name */
+    size_t tensors;
+    void *host; /* staging, as large as the largest tensor */
+    size_t host_bytes;
+    const ct_dataset *resident; /* its images stay on the device, training programs read them there; NULL: none. Set before programs are
+                                   added; must outlive the session */
+    ct_feed *feed;              /* how batches get to a device with memory of its own; NULL: they are uploaded */
+    ct_group_opts join;         /* the group of devices to train in; zeroed: alone. Set before programs are added */
+    ct_group *group;            /* of one or more */
+    int32_t *len; /* [largest batch] time steps of a batch, for the upload; NULL unless CTC */
+} ct_session;
+
+/* Starts a session. `backend` is "auto" or a name; `why` gets the reason of the choice. The strings in spec must stay
+ * valid. */
+ct_status ct_session_begin(ct_session *s, const ct_program_spec *spec, bool train, const char *backend,
+                           const ct_device_opts *opts, char *why, size_t why_size);
+/* Adds a program for images `width` pixels wide (models of fixed size: spec.src_w) unless it is there. The first one of a
+ * training session must be STEP or MICRO_FIRST. */
+ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate, bool ema);
+/* What evaluating a view in batches of `batch` needs: for every width a full and a shorter last program. CTC: with as many columns of labels
+ * as the view's data set has, which must be those of programs added before. */
+ct_status ct_session_add_eval(ct_session *s, const ct_view *view, int64_t batch, bool ema);
+/* Makes the plans, then allocates the arenas. CT_ENOMEM if they need more than the device has free: as ct_memory_take() says it. */
+ct_status ct_session_ready(ct_session *s);
+void ct_session_end(ct_session *s); /* empties; NULL and a zeroed session are fine */
+
+/* NULL if it was not added. */
+ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate, bool ema);
+
+/* Sends a batch of the loader to a unit of its size: pixels unless they are resident, index, labels where the program has them, time
+ * steps where the model has them. The batch may be changed when this returns. */
+ct_status ct_session_upload(ct_session *s, ct_unit *u, const ct_batch *b);
+/* Runs a training unit: a micro-step, or a step or update together with the group. */
+ct_status ct_session_run(ct_session *s, ct_unit *u);
+/* Uploads the time steps of a CTC unit's batch: ct_model_steps() of each true width, within 1 and what the unit's width gives. widths
+ * [n] pixels without padding, n <= unit's batch; rows behind n have all steps. Does nothing for other models. */
+ct_status ct_session_upload_widths(ct_session *s, ct_unit *u, const int32_t *widths, int64_t n);
+
+/* Copies tensor i of `arena` to or from host memory. */
+ct_status ct_session_get(ct_session *s, size_t i, ct_arena arena, void *host);
+ct_status ct_session_set(ct_session *s, size_t i, ct_arena arena, const void *host);
+
+/* Bytes on the device: all arenas, the shared ones as large as the largest plan wants them. */
+int64_t ct_session_peak(const ct_session *s);
+/* Names of the implementations chosen for each operator, as a JSON object {"conv2d": "cpu.im2col", ...}: several are
+ * joined by " + ". ct_free(); NULL with a message. */
+char *ct_session_kernels(const ct_session *s);
+
+#endif

@@ -1,0 +1,14 @@
+# What a run is about: the table of a task, its data sets, best weights and early stopping.
+libcaptrain_la_SOURCES += \
+	src/task/datasets.c \
+	src/task/datasets.h \
+	src/task/track.c \
+	src/task/track.h
+
+check_PROGRAMS += tests/task/check_datasets
+tests_task_check_datasets_SOURCES = tests/task/check_datasets.c tests/data/data_util.c tests/data/data_util.h
+tests_task_check_datasets_LDADD = $(CT_TEST_LIBS)
+
+check_PROGRAMS += tests/task/check_metrics
+tests_task_check_metrics_SOURCES = tests/task/check_metrics.c
+tests_task_check_metrics_LDADD = $(CT_TEST_LIBS)

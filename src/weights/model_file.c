@@ -1,0 +1,86 @@
+/* Model files, and the hash of a model's weights. */
+#include "config.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/file.h"
+#include "weights/checkpoint.h"
+
+ct_status ct_weights_hash(ct_session *s, char out[33])
+{
+    size_t bytes = 0;
+    for (size_t i = 0; i < s->tensors; i++) bytes += ct_desc_bytes(&s->tensor[i].desc);
+    char *all = ct_malloc(bytes ? bytes : 1, "weights to hash"), *p = all;
+    if (!all) return CT_ENOMEM;
+    for (size_t i = 0; i < s->tensors; i++) {
+        ct_status st = ct_session_get(s, i, s->tensor[i].arena, p);
+        if (st != CT_OK) {
+            ct_free(all);
+            return st;
+        }
+        p += ct_desc_bytes(&s->tensor[i].desc);
+    }
+    ct_hash_hex(all, bytes, out);
+    ct_free(all);
+    return CT_OK;
+}
+
+static ct_status need(const ct_safetensors *st, const char *path, const char *key, const char **value)
+{
+    *value = ct_safetensors_meta(st, key);
+    return *value ? CT_OK : ct_fail(CT_EFORMAT, "%s: not a captrain model (its metadata has no '%s')", path, key);
+}
+
+ct_status ct_model_path(const char *given, char **out)
+{
+    if (!ct_path_is_dir(given)) return (*out = ct_strdup(given, "path of the model")) ? CT_OK : CT_ENOMEM;
+    if (!(*out = ct_path_join(given, "checkpoints/best.safetensors"))) return CT_ENOMEM;
+    if (ct_path_exists(*out)) return CT_OK;
+    ct_free(*out);
+    *out = NULL;
+    return ct_fail(CT_EIO, "%s: is a folder, and holds no checkpoints/best.safetensors of a run", given);
+}
+
+ct_status ct_model_file_open(const char *path, ct_model_file *m)
+{
+    ct_status st;
+    const char *config, *charset, *positions, *weights, *version;
+    memset(m, 0, sizeof *m);
+    CT_GOTO(st, ct_safetensors_open(path, &m->st));
+    CT_GOTO(st, need(m->st, path, "format_version", &version));
+    if (strcmp(version, "1") != 0) {
+        st = ct_fail(CT_EUNSUPPORTED, "%s: model format %s, this captrain reads 1", path, version);
+        goto fail;
+    }
+    CT_GOTO(st, need(m->st, path, "config", &config));
+    CT_GOTO(st, need(m->st, path, "charset", &charset));
+    CT_GOTO(st, need(m->st, path, "positions", &positions));
+    CT_GOTO(st, need(m->st, path, "weights", &weights));
+    st = ct_config_parse(config, strlen(config), path, NULL, 0, &m->cfg);
+    if (st != CT_OK) {
+        ct_fail_context(st == CT_ECONFIG ? (st = CT_EFORMAT) : st, "configuration in the model file");
+        goto fail;
+    }
+    CT_GOTO(st, ct_charset_parse(charset, &m->charset));
+    m->positions = atoi(positions);
+    if (m->positions < 1 || m->positions > CT_LABEL_MAX) {
+        st = ct_fail(CT_EFORMAT, "%s: positions '%s' is not within 1..%d", path, positions, CT_LABEL_MAX);
+        goto fail;
+    }
+    m->prefix = strcmp(weights, "ema") == 0 ? "ema." : "model.";
+    return CT_OK;
+fail:
+    ct_model_file_close(m);
+    return st;
+}
+
+void ct_model_file_close(ct_model_file *m)
+{
+    if (!m) return;
+    ct_safetensors_close(m->st);
+    ct_config_free(m->cfg);
+    ct_charset_free(&m->charset);
+    memset(m, 0, sizeof *m);
+}

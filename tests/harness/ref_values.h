@@ -1,0 +1,200 @@
+/* Made by tests/harness/make_ref_values.py with PyTorch 1.13.0a0:
+ * calls and the projections of their outputs. */
+static const struct {
+    const char *call;
+    int count;
+    double value[2];
+} ref_values[] = {
+    { "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1}"
+      "(f64[2,5,6,3], f64[4,3,3,3], f64[4])",
+      1, { 134.990234375 } },
+    { "conv2d_dgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 in_h=5 in_w=6}"
+      "(f64[2,5,6,4], f64[4,3,3,3])",
+      1, { -31.2841796875 } },
+    { "conv2d_wgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 ker_h=3 ker_w=3}"
+      "(f64[2,5,6,3], f64[2,5,6,4])",
+      1, { 40.197265625 } },
+    { "conv2d{stride_h=2 stride_w=3 pad_h=1 pad_w=0 dil_h=1 dil_w=1 groups=1}"
+      "(f64[1,8,7,4], f64[6,3,2,4])",
+      1, { -14.044921875 } },
+    { "conv2d_dgrad{stride_h=2 stride_w=3 pad_h=1 pad_w=0 dil_h=1 dil_w=1 groups=1 in_h=8 in_w=7}"
+      "(f64[1,4,2,6], f64[6,3,2,4])",
+      1, { -6.23828125 } },
+    { "conv2d_wgrad{stride_h=2 stride_w=3 pad_h=1 pad_w=0 dil_h=1 dil_w=1 groups=1 ker_h=3 ker_w=2}"
+      "(f64[1,8,7,4], f64[1,4,2,6])",
+      1, { 7.8603515625 } },
+    { "conv2d{stride_h=1 stride_w=2 pad_h=2 pad_w=1 dil_h=2 dil_w=1 groups=2}"
+      "(f64[2,9,8,4], f64[6,3,3,2], f64[6])",
+      1, { -3.923828125 } },
+    { "conv2d_dgrad{stride_h=1 stride_w=2 pad_h=2 pad_w=1 dil_h=2 dil_w=1 groups=2 in_h=9 in_w=8}"
+      "(f64[2,9,4,6], f64[6,3,3,2])",
+      1, { -18.2958984375 } },
+    { "conv2d_wgrad{stride_h=1 stride_w=2 pad_h=2 pad_w=1 dil_h=2 dil_w=1 groups=2 ker_h=3 ker_w=3}"
+      "(f64[2,9,8,4], f64[2,9,4,6])",
+      1, { -15.91796875 } },
+    { "conv2d{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=5}"
+      "(f64[1,6,6,5], f64[5,3,3,1])",
+      1, { -0.2451171875 } },
+    { "conv2d_dgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=5 in_h=6 in_w=6}"
+      "(f64[1,3,3,5], f64[5,3,3,1])",
+      1, { -12.015625 } },
+    { "conv2d_wgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=5 ker_h=3 ker_w=3}"
+      "(f64[1,6,6,5], f64[1,3,3,5])",
+      1, { 3.8955078125 } },
+    { "conv2d{stride_h=2 stride_w=2 pad_h=0 pad_w=0 dil_h=1 dil_w=1 groups=1}"
+      "(f64[2,4,4,7], f64[9,1,1,7], f64[9])",
+      1, { 2.63671875 } },
+    { "conv2d_dgrad{stride_h=2 stride_w=2 pad_h=0 pad_w=0 dil_h=1 dil_w=1 groups=1 in_h=4 in_w=4}"
+      "(f64[2,2,2,9], f64[9,1,1,7])",
+      1, { -4.5517578125 } },
+    { "conv2d_wgrad{stride_h=2 stride_w=2 pad_h=0 pad_w=0 dil_h=1 dil_w=1 groups=1 ker_h=1 ker_w=1}"
+      "(f64[2,4,4,7], f64[2,2,2,9])",
+      1, { -9.5400390625 } },
+    { "linear"
+      "(f64[3,4,7], f64[5,7], f64[5])",
+      1, { 12.02734375 } },
+    { "linear_dgrad"
+      "(f64[3,4,5], f64[5,7])",
+      1, { -6.3740234375 } },
+    { "linear_wgrad"
+      "(f64[3,4,7], f64[3,4,5])",
+      1, { -3.1162109375 } },
+    { "bias_grad"
+      "(f64[3,4,5])",
+      1, { -0.2421875 } },
+    { "activation{kind=0}"
+      "(f64[3,19])",
+      1, { 3.9765625 } },
+    { "activation_bwd{kind=0}"
+      "(f64[3,19], f64[3,19])",
+      1, { 2.046875 } },
+    { "activation{kind=1 alpha=0.1}"
+      "(f64[3,19])",
+      1, { 4.2328124999999996 } },
+    { "activation_bwd{kind=1 alpha=0.1}"
+      "(f64[3,19], f64[3,19])",
+      1, { 2.4960937500000004 } },
+    { "activation{kind=2}"
+      "(f64[3,19])",
+      1, { 1.4608646620300816 } },
+    { "activation{kind=3}"
+      "(f64[3,19])",
+      1, { 4.0775742632842409 } },
+    { "activation{kind=4}"
+      "(f64[3,19])",
+      1, { 3.943111614043187 } },
+    { "activation_bwd{kind=4}"
+      "(f64[3,19], f64[3,19])",
+      1, { 1.9711654142038162 } },
+    { "activation{kind=5}"
+      "(f64[3,19])",
+      1, { 3.728704536998154 } },
+    { "activation_bwd{kind=5}"
+      "(f64[3,19], f64[3,19])",
+      1, { 2.5824996603360604 } },
+    { "maxpool2d{ker_h=2 ker_w=2 stride_h=2 stride_w=2 pad_h=0 pad_w=0}"
+      "(f64[2,6,8,3])",
+      2, { 0.609375, 2.875 } },
+    { "avgpool2d{ker_h=2 ker_w=2 stride_h=2 stride_w=2 pad_h=0 pad_w=0}"
+      "(f64[2,6,8,3])",
+      1, { -0.05859375 } },
+    { "avgpool2d_bwd{ker_h=2 ker_w=2 stride_h=2 stride_w=2 pad_h=0 pad_w=0 in_h=6 in_w=8}"
+      "(f64[2,3,4,3])",
+      1, { -1.666015625 } },
+    { "maxpool2d{ker_h=3 ker_w=3 stride_h=2 stride_w=2 pad_h=1 pad_w=1}"
+      "(f64[2,7,9,3])",
+      2, { -0.3046875, -17.4375 } },
+    { "avgpool2d{ker_h=3 ker_w=3 stride_h=2 stride_w=2 pad_h=1 pad_w=1}"
+      "(f64[2,7,9,3])",
+      1, { 0.6987847222222221 } },
+    { "avgpool2d_bwd{ker_h=3 ker_w=3 stride_h=2 stride_w=2 pad_h=1 pad_w=1 in_h=7 in_w=9}"
+      "(f64[2,4,5,3])",
+      1, { -0.4730902777777779 } },
+    { "maxpool2d{ker_h=3 ker_w=2 stride_h=1 stride_w=3 pad_h=1 pad_w=1}"
+      "(f64[2,5,10,3])",
+      2, { -1.6328125, 1 } },
+    { "avgpool2d{ker_h=3 ker_w=2 stride_h=1 stride_w=3 pad_h=1 pad_w=1}"
+      "(f64[2,5,10,3])",
+      1, { -1.7421875 } },
+    { "avgpool2d_bwd{ker_h=3 ker_w=2 stride_h=1 stride_w=3 pad_h=1 pad_w=1 in_h=5 in_w=10}"
+      "(f64[2,5,4,3])",
+      1, { 0.18880208333333304 } },
+    { "global_avgpool"
+      "(f64[2,3,4,5])",
+      1, { -0.18619791666666669 } },
+    { "softmax_xent{positions=4 classes=6}"
+      "(f64[3,24], i32[3,4])",
+      2, { -1.3172800634251942, 0.29015187232975959 } },
+    { "soft_margin{positions=4 classes=6}"
+      "(f64[3,24], i32[3,4])",
+      1, { -0.62501355129465008 } },
+    { "soft_margin_bwd{positions=4 classes=6}"
+      "(f64[3,24], i32[3,4], f64[1])",
+      1, { -0.029501880295982923 } },
+    { "softmax_xent{positions=2 classes=7 smoothing=0.1}"
+      "(f64[5,14], i32[5,2])",
+      2, { -1.9321818416180774, 0.35859056829378977 } },
+    { "soft_margin{positions=2 classes=7}"
+      "(f64[5,14], i32[5,2])",
+      1, { -0.7054582606742783 } },
+    { "soft_margin_bwd{positions=2 classes=7}"
+      "(f64[5,14], i32[5,2], f64[1])",
+      1, { -0.063660747422423031 } },
+};
+
+/* batchnorm with add and relu, eps 1e-5, momentum 0.1: y, run_mean, run_var, then for dy = input 0: dx,
+ * dgamma, dbeta, dadd, then batchnorm_infer with the updated statistics. */
+static const double bn_values[8] = {
+    9.6377534280330899,
+    -0.7602213541666667,
+    -0.12063625169836945,
+    1.8229695157089643,
+    -15.18971350055242,
+    -5.8125,
+    6.1875,
+    10.364997094557481,
+};
+
+/* Parameters (and buffers) after three steps, gradients clipped to norm 2: adamw p m v, adam with L2 p m v,
+ * sgd p buf, nesterov p buf. */
+static const double optim_values[10] = {
+    0.03700265194234742,
+    -0.19979025019003682,
+    0.00083415577455683626,
+    0.04456337692834933,
+    -0.19879347861543351,
+    -0.0037708027008688848,
+    0.040128288832170678,
+    -1.9902940787883379,
+    0.058057835117011125,
+    -1.9913109713578967,
+};
+
+/* preprocess with a resize to 5x13 and to 14x4. */
+static const double resize_values[2] = {
+    -2.3574033748114624,
+    8.207843137254903,
+};
+
+/* lstm [6,4,5] to 3 units: y, dx, then dw_ih, dw_hh, db_ih, db_hh of each direction. */
+static const double lstm_values[10] = {
+    1.0356666895948228,
+    -0.066424903346699704,
+    1.5791659403097849,
+    -0.15792073252998656,
+    1.3955023546694791,
+    1.3955023546694791,
+    1.846255928428282,
+    -0.0043810219962841269,
+    -0.86793125045267416,
+    -0.86793125045267416,
+};
+
+/* lstm [5,3,4] to 2 units, one direction, no bias, no lengths: y, dx, dw_ih, dw_hh. */
+static const double lstm_plain_values[4] = {
+    0.030807747798581864,
+    0.66052776154164339,
+    2.1976816635892007,
+    -0.060951315089584124,
+};
+

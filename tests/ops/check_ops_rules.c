@@ -1,0 +1,454 @@
+/* The operator catalogue: every operator has rules, arities agree, calls round-trip through text, shape rules accept
+ * and refuse what they should, and gradient rules give gradients of the right type and shape. */
+#include "config.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ops/ops.h"
+#include "tests/ct_check.h"
+
+/* One or more calls of every operator, in the form ct_call_format writes. */
+static const char *const calls[] = {
+    "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1}(f32[2,8,9,3], f32[16,3,3,3], f32[16])"
+    " -> (f32[2,8,9,16])",
+    "conv2d{stride_h=2 stride_w=2 pad_h=3 pad_w=3 dil_h=1 dil_w=1 groups=1}(bf16[2,60,160,3], bf16[64,7,7,3], -)"
+    " -> (bf16[2,30,80,64])",
+    "conv2d{stride_h=1 stride_w=2 pad_h=2 dil_h=2 dil_w=1 groups=4}(f64[1,5,7,8], f64[12,3,1,2]) -> (f64[1,5,4,12])",
+    "conv2d_dgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=2 in_h=9 in_w=8}"
+    "(f32[2,5,4,6], f32[6,3,3,2])"
+    " -> (f32[2,9,8,4])",
+    "conv2d_wgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=2 ker_h=3 ker_w=3}"
+    "(f32[2,9,8,4], f32[2,5,4,6])"
+    " -> (f32[6,3,3,2])",
+    "linear(f32[4,10], f32[7,10], f32[7]) -> (f32[4,7])",
+    "linear(f16[4,5,10], f16[7,10], -) -> (f16[4,5,7])",
+    "linear_dgrad(f32[4,5,7], f32[7,10]) -> (f32[4,5,10])",
+    "linear_wgrad(f32[4,5,10], f32[4,5,7]) -> (f32[7,10])",
+    "bias_grad(bf16[4,5,7]) -> (bf16[7])",
+    "batchnorm{eps=1e-05 momentum=0.1 act=1 update_stats=1}"
+    "(f16[2,3,3,4], f32[4], f32[4], f32[4], f32[4], f16[2,3,3,4]) -> "
+    "(f16[2,3,3,4], f32[4], f32[4], u8[2,3,3,1])",
+    "batchnorm{eps=1e-05 momentum=0.1}(f64[6,4], f64[4], f64[4], f64[4], f64[4]) -> (f64[6,4], f64[4], f64[4])",
+    "batchnorm_infer{eps=0.001 act=1}(f32[2,3,3,4], f32[4], f32[4], f32[4], f32[4], -) -> (f32[2,3,3,4])",
+    "batchnorm_bwd{act=1 has_add=1}(bf16[2,3,3,4], bf16[2,3,3,4], f32[4], f32[4], f32[4], u8[2,3,3,1]) -> "
+    "(bf16[2,3,3,4], f32[4], f32[4], bf16[2,3,3,4])",
+    "batchnorm_bwd(f32[6,4], f32[6,4], f32[4], f32[4], f32[4]) -> (f32[6,4], f32[4], f32[4])",
+    "activation{kind=1 alpha=0.01}(f32[3,4]) -> (f32[3,4])",
+    "activation{kind=4}(f64[]) -> (f64[])",
+    "activation_bwd{kind=5}(f32[3,4], f32[3,4]) -> (f32[3,4])",
+    "dropout_mask{p=0.3 seed=9 stream=2 ndim=3 d0=4 d1=5 d2=6}(f64[16]) -> (u8[4,5,6])",
+    "dropout_apply{p=0.3}(f16[4,5,6], u8[4,5,6]) -> (f16[4,5,6])",
+    "reshape{ndim=2 d0=4 d1=30}(f32[4,2,3,5]) -> (f32[4,30])",
+    "reshape(f32[1]) -> (f32[])",
+    "add(f32[3,4], f32[3,4]) -> (f32[3,4])",
+    "mul(f32[3,4], f32[3,4]) -> (f32[3,4])",
+    "cast{dtype=2}(f32[3,4]) -> (bf16[3,4])",
+    "cast(bf16[3,4]) -> (f32[3,4])",
+    "accumulate{alpha=0.3333333333333333 beta=1}(bf16[12], f32[12]) -> ()",
+    "fit_channels{channels=8}(bf16[2,3,3]) -> (bf16[2,3,8])",
+    "fit_channels{channels=1}(f64[8]) -> (f64[1])",
+    "maxpool2d{ker_h=3 ker_w=3 stride_h=2 stride_w=2 pad_h=1 pad_w=1}(f32[2,7,8,4]) -> (f32[2,4,4,4], u8[2,4,4,4])",
+    "maxpool2d_bwd{ker_h=3 ker_w=3 stride_h=2 stride_w=2 pad_h=1 pad_w=1 in_h=7 in_w=8}(f32[2,4,4,4], u8[2,4,4,4])"
+    " -> (f32[2,7,8,4])",
+    "avgpool2d{ker_h=2 ker_w=3 stride_h=2 stride_w=3}(f32[2,7,8,4]) -> (f32[2,3,2,4])",
+    "avgpool2d_bwd{ker_h=2 ker_w=3 stride_h=2 stride_w=3 in_h=7 in_w=8}(f32[2,3,2,4]) -> (f32[2,7,8,4])",
+    "global_avgpool(bf16[2,7,8,4]) -> (bf16[2,4])",
+    "global_avgpool_bwd{in_h=7 in_w=8}(bf16[2,4]) -> (bf16[2,7,8,4])",
+    "swap(bf16[3,4,5]) -> (bf16[4,3,5])",
+    "lstm(f32[5,2,12], f32[12,3]) -> (f32[5,2,3], f32[1,5,2,12], f32[1,5,2,3])",
+    "lstm(bf16[5,2,12], bf16[12,3], bf16[12], bf16[5,2,12], bf16[12,3], bf16[12], i32[2])"
+    " -> (bf16[5,2,6], bf16[2,5,2,12], f32[2,5,2,3])",
+    "lstm_bwd(f32[5,2,3], f32[5,2,3], f32[1,5,2,12], f32[1,5,2,3], f32[12,3], -, i32[2])"
+    " -> (f32[5,2,12], f32[12,3])",
+    "lstm_bwd(f16[5,2,6], f16[5,2,6], f16[2,5,2,12], f32[2,5,2,3], f16[12,3], f16[12,3])"
+    " -> (f16[5,2,12], f16[12,3], f16[5,2,12], f16[12,3])",
+    "loss_seed{alpha=0.25 dtype=1}(f64[16]) -> (f64[1])",
+    "softmax_xent{positions=4 classes=36 smoothing=0.1}(f32[2,144], i32[2,4]) -> (f32[1], f32[2,4])",
+    "softmax_xent_bwd{positions=4 classes=36 smoothing=0.1}(f32[2,144], i32[2,4], f32[2,4], f32[1]) -> (f32[2,144])",
+    "soft_margin{positions=4 classes=36}(f64[2,144], i32[2,4]) -> (f64[1])",
+    "soft_margin_bwd{positions=4 classes=36}(f64[2,144], i32[2,4], f64[1]) -> (f64[2,144])",
+    "argmax{positions=4 classes=36}(f32[2,144]) -> (i32[2,4], f32[2,4])",
+    "metric_sums(i32[2,4], i32[2,4], f32[1], f64[8]) -> ()",
+    "log_softmax(f32[5,2,37]) -> (f32[5,2,37])",
+    "log_softmax_bwd(f64[5,2,37], f64[5,2,37]) -> (f64[5,2,37])",
+    "ctc_loss(f32[25,2,37], i32[2,5], i32[2]) -> (f32[1], f32[2], f32[2,25,11])",
+    "ctc_loss(f64[25,2,37], i32[2,5]) -> (f64[1], f64[2], f64[2,25,11])",
+    "ctc_loss_bwd(f32[25,2,37], i32[2,5], -, f32[2], f32[2,25,11], f32[1]) -> (f32[25,2,37])",
+    "ctc_greedy(f32[25,2,37], i32[2]) -> (i32[2,25], f32[2,25])",
+    "edit_sums(i32[2,25], i32[2,5], f32[1], f32[2], f64[8]) -> ()",
+    "edit_sums(i32[2,25], i32[2,5], f32[1], -, f64[8]) -> ()",
+    "lr_schedule{kind=2 base_lr=0.1 warmup_steps=5 m0=30 m1=60 gamma=0.1}(f64[16]) -> ()",
+    "lr_schedule{kind=3 base_lr=0.0003 min_lr=1e-06 t0=10 t_mult=2}(f64[16]) -> ()",
+    "grad_norm{max_norm=5}(f32[100], f64[16]) -> ()",
+    "adamw{beta1=0.9 beta2=0.999 eps=1e-08 weight_decay=0.01 decoupled=1}"
+    "(f32[100], f32[100], f32[100], f32[100], f64[16])"
+    " -> ()",
+    "sgd{weight_decay=0.0001 momentum=0.9 nesterov=1}(f64[100], f64[100], f64[100], f64[16]) -> ()",
+    "ema{decay=0.999 warmup=1}(f32[100], f32[100], f64[16]) -> ()",
+    "step_end{dynamic=1 growth=2 backoff=0.5 growth_interval=2000 max_scale=65536}(f64[16]) -> ()",
+    "next_draw(f64[16]) -> ()",
+    "preprocess{out_h=60 out_w=160 dtype=2 augment=1 seed=7 prob=0.5 shift_x=2 rotate=5 noise=0.05 fill=1 "
+    "mean0=0.5 std0=0.25}"
+    "(u8[1000,50,200,1], i32[64,3]) -> (bf16[64,60,160,1])",
+};
+#define NCALLS (sizeof calls / sizeof calls[0])
+
+static bool has_mutation_output(const ct_op_rules *r, int nin)
+{
+    return (r->mutates >> nin) != 0;
+}
+
+START_TEST(test_rules_complete)
+{
+    for (int op = 0; op < CT_OP_COUNT; op++) {
+        const ct_op_info *info = ct_op_get((ct_op)op);
+        const ct_op_rules *r = info->rules;
+        ck_assert_msg(r != NULL, "%s has no rules", info->name);
+        ck_assert_msg(r->op == (ct_op)op, "%s has the rules of another operator", info->name);
+        ck_assert_msg(r->fields != NULL, "%s has no field table", info->name);
+        ck_assert_msg((r->grad == NULL) == ((r->flags & CT_OPF_NO_GRAD) != 0), "%s: gradient rule and flag disagree",
+                      info->name);
+        ck_assert_msg(!has_mutation_output(r, info->in_max), "%s writes an input it does not have", info->name);
+        ck_assert_msg(info->in_max <= CT_MAX_IN && info->out_max <= CT_MAX_OUT, "%s: arity", info->name);
+        ck_assert_msg((r->inplace_out < 0) == (r->inplace_in < 0), "%s: half an in-place rule", info->name);
+        ck_assert_msg(r->inplace_in < info->in_max && r->inplace_out < info->out_max, "%s: in-place rule out of range",
+                      info->name);
+        ck_assert_msg(info->out_min > 0 || r->mutates, "%s has no effect", info->name);
+        for (const ct_attr_field *f = r->fields; f->name; f++) {
+            ck_assert_msg(f->offset + 8 <= sizeof(ct_attrs) && f->offset % 8 == 0, "%s: field %s", info->name, f->name);
+            for (const ct_attr_field *h = r->fields; h != f; h++)
+                ck_assert_msg(h->offset != f->offset && strcmp(h->name, f->name) != 0, "%s: field %s twice", info->name,
+                              f->name);
+        }
+        ct_op found = CT_OP_COUNT;
+        ck_assert(ct_op_find(info->name, &found));
+        ck_assert_int_eq(found, op);
+    }
+    ct_op found;
+    ck_assert(!ct_op_find("convolve", &found));
+}
+END_TEST
+
+START_TEST(test_every_operator_has_a_call)
+{
+    bool seen[CT_OP_COUNT] = { false };
+    for (size_t i = 0; i < NCALLS; i++) {
+        ct_call c;
+        ck_assert_msg(ct_call_parse(calls[i], &c) == CT_OK, "%s: %s", calls[i], ct_error_message());
+        seen[c.op] = true;
+    }
+    for (int op = 0; op < CT_OP_COUNT; op++) ck_assert_msg(seen[op], "%s is not tested", ct_op_get((ct_op)op)->name);
+}
+END_TEST
+
+START_TEST(test_round_trip)
+{
+    for (size_t i = 0; i < NCALLS; i++) {
+        ct_call c, d;
+        char text[1024], again[1024], head[1024];
+        ck_assert_msg(ct_call_parse(calls[i], &c) == CT_OK, "%s", ct_error_message());
+        int n = ct_call_format(&c, text, sizeof text);
+        ck_assert_str_eq(text, calls[i]);
+        ck_assert_int_eq(n, (int)strlen(text));
+        /* Every attribute that is left out is zero, so the bytes agree too. */
+        ck_assert_int_eq(ct_call_parse(text, &d), CT_OK);
+        ck_assert_mem_eq(&c.attrs, &d.attrs, sizeof c.attrs);
+        ck_assert_int_eq(ct_call_format(&d, again, sizeof again), n);
+        ck_assert_str_eq(again, text);
+        /* Outputs may be left out. */
+        snprintf(head, sizeof head, "%.*s", (int)(strstr(text, " ->") - text), text);
+        ck_assert_msg(ct_call_parse(head, &d) == CT_OK, "%s: %s", head, ct_error_message());
+        ct_call_format(&d, again, sizeof again);
+        ck_assert_str_eq(again, text);
+        /* A short buffer is cut, terminated, and the full length is told. */
+        char small[16];
+        ck_assert_int_eq(ct_call_format(&c, small, sizeof small), n);
+        ck_assert_int_eq((int)strlen(small), 15);
+        ck_assert_int_eq(strncmp(small, text, 15), 0);
+    }
+}
+END_TEST
+
+START_TEST(test_costs)
+{
+    for (size_t i = 0; i < NCALLS; i++) {
+        ct_call c;
+        ck_assert_int_eq(ct_call_parse(calls[i], &c), CT_OK);
+        const ct_op_rules *r = ct_op_get(c.op)->rules;
+        int64_t red = r->reduction ? r->reduction(&c) : 1;
+        ck_assert_msg(red >= 1, "%s: reduction", calls[i]);
+        if (r->flags & CT_OPF_VIEW)
+            ck_assert(ct_call_flops(&c) == 0 && ct_call_bytes(&c) == 0);
+        else
+            ck_assert_msg(ct_call_flops(&c) > 0 && ct_call_bytes(&c) > 0, "%s: cost", calls[i]);
+    }
+    ct_call c;
+    ck_assert_int_eq(ct_call_parse(calls[1], &c), CT_OK);
+    ck_assert_double_eq(ct_call_flops(&c), 2.0 * 2 * 30 * 80 * 64 * 7 * 7 * 3);
+    ck_assert_double_eq(ct_call_bytes(&c), 2.0 * (2 * 60 * 160 * 3 + 64 * 7 * 7 * 3 + 2 * 30 * 80 * 64));
+    ck_assert_int_eq(ct_op_get(c.op)->rules->reduction(&c), 7 * 7 * 3);
+    /* Channels of padding cost bytes, but no operations that anybody asked for. */
+    double flops = ct_call_flops(&c), bytes = ct_call_bytes(&c);
+    ck_assert_int_eq(ct_call_parse("conv2d{stride_h=2 stride_w=2 pad_h=3 pad_w=3 dil_h=1 dil_w=1 groups=1 data_c=3}"
+                                   "(bf16[2,60,160,8], bf16[64,7,7,8])", &c), CT_OK);
+    ck_assert_double_eq(ct_call_flops(&c), flops);
+    ck_assert_double_gt(ct_call_bytes(&c), bytes);
+    ck_assert_int_eq(ct_call_parse("preprocess{out_h=8 out_w=8 std0=1}(u8[9,8,8,1], i32[2,3])", &c), CT_OK);
+    flops = ct_call_flops(&c);
+    ck_assert_int_eq(ct_call_parse("preprocess{out_h=8 out_w=8 channels=8 std0=1}(u8[9,8,8,1], i32[2,3])", &c), CT_OK);
+    ck_assert_double_eq(ct_call_flops(&c), flops);
+    ck_assert_double_eq(ct_call_bytes(&c), 2 * (8 * 8 + 3 * 4 + 4.0 * 8 * 8 * 8));
+    ck_assert_int_eq(ct_call_parse("linear(f32[4,10], f32[7,10], f32[7])", &c), CT_OK);
+    ck_assert_double_eq(ct_call_flops(&c), 2 * 4 * 10 * 7 + 4 * 7);
+    ck_assert_int_eq(ct_call_parse("sgd{momentum=0.9}(f32[100], f32[100], f32[100], f64[16])", &c), CT_OK);
+    ck_assert_double_eq(ct_call_bytes(&c), 4.0 * 500 + 8 * 16);
+}
+END_TEST
+
+/* What must be refused, and a piece of the message that must say why. */
+static const struct { const char *call, *message; } refused[] = {
+    { "conv2d{stride_h=1 stride_w=1 dil_h=1 dil_w=1 groups=1}(f32[2,8,8,3], f32[16,3,3,4])",
+      "conv2d: w is f32[16,3,3,4], but its dimension 3 must be 3" },
+    { "conv2d{stride_h=1 stride_w=1 dil_h=1 dil_w=1 groups=2}(f32[2,8,8,3], f32[16,3,3,1])",
+      "groups=2 does not divide C=3" },
+    { "conv2d{stride_h=1 stride_w=1 dil_h=1 dil_w=1}(f32[2,8,8,3], f32[16,3,3,3])", "attribute groups is 0" },
+    { "conv2d{stride_w=1 dil_h=1 dil_w=1 groups=1}(f32[2,8,8,3], f32[16,3,3,3])", "stride_h is 0" },
+    { "conv2d{stride_h=1 stride_w=1 dil_h=1 dil_w=1 groups=1}(f32[2,8,2,3], f32[16,3,3,3])",
+      "window of 3 pixels along w does not fit into 2" },
+    { "conv2d{stride_h=1 stride_w=1 dil_h=1 dil_w=1 groups=1}(f32[2,8,8,3], f64[16,3,3,3])",
+      "w is f64[16,3,3,3], but must be of type f32" },
+    { "conv2d{stride_h=1 stride_w=1 dil_h=1 dil_w=1 groups=1}(f32[2,8,8,3], f32[16,3,3,3], f32[8])",
+      "bias is f32[8], but must be f32[16]" },
+    { "conv2d{stride_h=1 stride_w=1 dil_h=1 dil_w=1 groups=1}(f32[8,8,3], f32[16,3,3,3])",
+      "x is f32[8,8,3], but must have 4 dimensions" },
+    { "conv2d{stride_h=1 stride_w=1 dil_h=1 dil_w=1 groups=1}(u8[2,8,8,3], u8[16,3,3,3])", "floating type" },
+    { "conv2d(f32[2,8,8,3], f32[16,3,3,3], f32[16], f32[16])", "4 inputs given, takes 2 to 3" },
+    { "conv2d(f32[2,8,8,3])", "1 inputs given" },
+    { "conv2d(f32[2,8,8,3], -)", "input 1 is absent" },
+    { "add(f32[0,3], f32[0,3])", "dimension 0 must be at least 1" },
+    { "add(f32[4000000000,4000000000], f32[4000000000,4000000000])", "more bytes than can be addressed" },
+    { "conv2d_dgrad{stride_h=2 stride_w=2 dil_h=1 dil_w=1 groups=1 in_h=8 in_w=8}(f32[2,5,4,6], f32[6,3,3,2])",
+      "give P=3 Q=3, but dy has 5 and 4" },
+    { "conv2d_wgrad{stride_h=1 stride_w=1 dil_h=1 dil_w=1 groups=1 ker_h=3 ker_w=3}(f32[2,9,8,4], f32[3,7,6,6])",
+      "dy is f32[3,7,6,6], but its dimension 0 must be 2" },
+    { "linear(f32[4,10], f32[7,11])", "its dimension 1 must be 10" },
+    { "linear_wgrad(f32[4,5,10], f32[4,6,7])", "its dimension 1 must be 5" },
+    { "batchnorm(f32[1,4], f32[4], f32[4], f32[4], f32[4])", "one value per channel" },
+    { "batchnorm(bf16[2,4], bf16[4], f32[4], f32[4], f32[4])", "gamma is bf16[4], but must be f32[4]" },
+    { "batchnorm(f32[2,4], f32[4], f32[4], f32[4], f32[4], f32[2,5])", "add is f32[2,5] and x is f32[2,4]" },
+    { "batchnorm{act=2}(f32[2,4], f32[4], f32[4], f32[4], f32[4])", "attribute act is 2" },
+    { "batchnorm_bwd{act=1}(f32[6,4], f32[6,4], f32[4], f32[4], f32[4])", "mask must be given if and only if" },
+    { "batchnorm_bwd{act=1}(f32[6,9], f32[6,9], f32[9], f32[9], f32[9], u8[6,1])", "mask is u8[6,1], but must be u8[6,2]" },
+    { "batchnorm{act=1}(f32[2,4], f32[4], f32[4], f32[4], f32[4]) -> (f32[2,4], f32[4], f32[4])", "act=1 gives 4 outputs" },
+    { "batchnorm_bwd{has_add=1}(f32[6,4], f32[6,4], f32[4], f32[4], f32[4]) -> (f32[6,4], f32[4], f32[4])",
+      "has_add=1 gives 4 outputs" },
+    { "activation{kind=1}(f32[3])", "slope of leaky_relu" },
+    { "activation{kind=17}(f32[3])", "attribute kind is 17" },
+    { "dropout_apply{p=1}(f32[3], u8[3])", "attribute p is 1" },
+    { "dropout_mask{p=0.5 ndim=6}(f64[16])", "attribute ndim is 6" },
+    { "dropout_mask{p=0.5 rank=-1 ndim=1 d0=4}(f64[16])", "attribute rank is -1" },
+    { "dropout_mask{p=0.5 rank=65536 ndim=1 d0=4}(f64[16])", "attribute rank is 65536" },
+    { "dropout_mask{p=0.5 ndim=1 d0=4}(f32[16])", "state is f32[16], but must be f64[16]" },
+    { "dropout_mask{p=0.5 ndim=1}(f64[16])", "output 0 is u8[0]" },
+    { "reshape{ndim=1 d0=5}(f32[2,3])", "f32[2,3] has not as many elements as f32[5]" },
+    { "fit_channels(f32[2,3])", "attribute channels is 0, but must be within [1, " },
+    { "fit_channels{channels=4}(f32[])", "x is f32[], but must have at least 1 dimension" },
+    { "fit_channels{channels=4}(u8[2,3])", "x is u8[2,3], but must have a floating type" },
+    { "conv2d{stride_h=1 stride_w=1 dil_h=1 dil_w=1 groups=1 data_c=9}(f32[2,8,8,8], f32[16,3,3,8])", "attribute data_c is 9" },
+    { "conv2d{stride_h=1 stride_w=1 dil_h=1 dil_w=1 groups=2 data_c=3}(f32[2,8,8,8], f32[16,3,3,4])", "attribute data_c is 3 with 2 groups" },
+    { "conv2d_wgrad{stride_h=1 stride_w=1 dil_h=1 dil_w=1 groups=1 ker_h=3 ker_w=3 data_c=-1}(f32[2,8,8,8], f32[2,6,6,16])",
+      "attribute data_c is -1" },
+    { "cast{dtype=4}(f32[2])", "attribute dtype is 4 (u8), but must be a floating type" },
+    { "accumulate{alpha=1}(bf16[4], bf16[4])", "acc is bf16[4], but must be of type f32" },
+    { "maxpool2d{ker_h=2 ker_w=2 stride_h=2 stride_w=2 pad_h=2}(f32[2,7,8,4])", "more than half" },
+    { "maxpool2d{ker_h=17 ker_w=17 stride_h=2 stride_w=2}(f32[2,70,80,4])", "more than 256 places" },
+    { "swap(f32[4])", "x is f32[4], but must have at least 2 dimensions" },
+    { "lstm(f32[5,2,13], f32[12,3])", "its dimension 2 must be a multiple of 4" },
+    { "lstm(f32[5,2,12], f32[12,4])", "w_hh is f32[12,4], but must be f32[12,3]" },
+    { "lstm(f32[5,2,12], bf16[12,3])", "w_hh is bf16[12,3], but must be f32[12,3]" },
+    { "lstm(f32[5,2,12], f32[12,3], f32[3])", "b_hh is f32[3], but must be f32[12]" },
+    { "lstm(f32[5,2,12], f32[12,3], -, f32[5,2,12])", "xg_r and w_hh_r must be given together" },
+    { "lstm(f32[5,2,12], f32[12,3], -, f32[5,2,16], f32[16,4])", "xg_r is f32[5,2,16] and xg is f32[5,2,12]" },
+    { "lstm(f32[5,2,12], f32[12,3], f32[12], f32[5,2,12], f32[12,3])", "b_hh_r must be given if and only if" },
+    { "lstm(f32[5,2,12], f32[12,3], -, -, -, -, i32[5])", "len is i32[5], but must be i32[2]" },
+    { "lstm(f32[5,2,12], f32[12,3], -, -, -, -, f32[2])", "len is f32[2], but must be i32[2]" },
+    { "lstm_bwd(f32[5,2,3], f32[5,2,3], f32[2,5,2,12], f32[2,5,2,3], f32[12,3], f32[12,3])",
+      "dy is f32[5,2,3], but its dimension 2 must be 6" },
+    { "lstm_bwd(f32[5,2,3], f32[5,2,3], f32[2,5,2,12], f32[1,5,2,3], f32[12,3])",
+      "gates is f32[2,5,2,12], but must be f32[1,5,2,12]" },
+    { "lstm_bwd(bf16[5,2,3], bf16[5,2,3], bf16[1,5,2,12], bf16[1,5,2,3], bf16[12,3])",
+      "cell is bf16[1,5,2,3], but must be f32[1,5,2,3]" },
+    { "lstm_bwd(f32[5,2,6], f32[5,2,6], f32[2,5,2,12], f32[2,5,2,3], f32[12,3], f32[12,3]) -> (f32[5,2,12], f32[12,3])",
+      "w_hh_r gives 4 outputs" },
+    { "softmax_xent{positions=4 classes=36}(f32[2,140], i32[2,4])", "logits have 140 columns" },
+    { "softmax_xent{positions=4 classes=36}(bf16[2,144], i32[2,4])", "must be f32 or f64" },
+    { "softmax_xent{positions=4 classes=36}(f32[2,144], i32[2,5])", "target has 2x5 entries" },
+    { "softmax_xent{positions=4 classes=36 smoothing=1.5}(f32[2,144], i32[2,4])", "attribute smoothing is 1.5" },
+    { "softmax_xent{positions=4 classes=36 smoothing=nan}(f32[2,144], i32[2,4])", "attribute smoothing" },
+    { "log_softmax(bf16[2,37])", "must be f32 or f64" },
+    { "log_softmax(f32[])", "must have at least 1 dimension" },
+    { "log_softmax_bwd(f32[2,37], f32[2,36])", "type and shape must be the same" },
+    { "ctc_loss(f32[25,2], i32[2,5])", "logp is f32[25,2], but must have 3 dimensions" },
+    { "ctc_loss(f16[25,2,37], i32[2,5])", "must be f32 or f64" },
+    { "ctc_loss(f32[25,2,37], i32[3,5])", "target is i32[3,5], but its dimension 0 must be 2" },
+    { "ctc_loss(f32[25,2,37], f32[2,5])", "must be of type i32" },
+    { "ctc_loss(f32[25,2,37], i32[2,5], i32[3])", "len is i32[3], but must be i32[2]" },
+    { "ctc_loss_bwd(f32[25,2,37], i32[2,5], -, f32[2], f32[2,25,11])", "5 inputs given, needs logp" },
+    { "ctc_loss_bwd(f32[25,2,37], i32[2,5], -, f32[3], f32[2,25,11], f32[1])", "nll is f32[3]" },
+    { "ctc_loss_bwd(f32[25,2,37], i32[2,5], -, f32[2], f32[2,25,10], f32[1])", "must be f32[2,25,11]" },
+    { "ctc_loss_bwd(f32[25,2,37], i32[2,5], -, f32[2], -, f32[1])", "must be f32[2,25,11]" },
+    { "ctc_loss_bwd(f32[25,2,37], i32[2,5], -, f32[2], f32[2,25,11], f64[1])", "dloss is f64[1]" },
+    { "ctc_greedy(f32[25,2])", "must have 3 dimensions" },
+    { "ctc_greedy(f32[25,2,37], i32[25])", "len is i32[25], but must be i32[2]" },
+    { "edit_sums(i32[2,25], i32[3,5], f32[1], -, f64[8])", "target is i32[3,5]" },
+    { "edit_sums(i32[2,25], i32[2,5], f32[1], f64[8])", "4 inputs given, needs pred" },
+    { "edit_sums(i32[2,25], i32[2,5], f32[1], f32[3], f64[8])", "nll is f32[3]" },
+    { "edit_sums(i32[2,25], i32[2,5], f32[1], -, f64[6])", "acc is f64[6]" },
+    { "loss_seed{alpha=1 dtype=2}(f64[16])", "(bf16), but must be f32 or f64" },
+    { "adamw{beta1=1 beta2=0.999}(f32[9], f32[9], f32[9], f32[9], f64[16])", "attribute beta1" },
+    { "adamw{beta1=0.9}(f32[9], f32[9], f32[8], f32[9], f64[16])", "m is f32[8] and p is f32[9]" },
+    { "sgd{nesterov=1}(f32[9], f32[9], f32[9], f64[16])", "nesterov=1 needs a momentum" },
+    { "lr_schedule{kind=1 base_lr=0.1}(f64[16])", "attribute total_steps is 0, but must be at least 1" },
+    { "preprocess{out_h=8 out_w=8 std0=1}(u8[9,8,8,3], i32[2,3])", "attribute std1 is 0" },
+    { "preprocess{out_h=8 out_w=8 channels=2 std0=1 std1=1 std2=1}(u8[9,8,8,3], i32[2,3])", "attribute channels is 2" },
+    { "preprocess{out_h=8 out_w=8 std0=1}(u8[9,8,8,4], i32[2,3])", "at most 3" },
+    { "preprocess{out_h=8 out_w=8 std0=1}(u8[9,8,8,1], i32[2,2])", "index is i32[2,2], but its dimension 1 must be 3" },
+    /* the text itself */
+    { "convolve(f32[2])", "column 1: there is no operator 'convolve'" },
+    { "add{beta=3}(f32[2], f32[2])", "add has no attribute 'beta'" },
+    { "cast{dtype=x}(f32[2])", "dtype is not a whole number" },
+    { "cast{dtype=1.5}(f32[2])", "malformed value" },
+    { "cast{dtype 1}(f32[2])", "'=' is missing" },
+    { "cast{dtype=1(f32[2])", "malformed value" },
+    { "cast{dtype=99999999999999999999}(f32[2])", "not a whole number" },
+    { "add(f32[2], f32[2]", "',' or ')' is missing" },
+    { "add(f32[2], g32[2])", "'g32[2]' is not a tensor" },
+    { "add(f32[2], f32[2]) x", "something follows" },
+    { "add(f32[2], f32[2]) -> (f32[3])", "output 0 should be f32[2]" },
+    { "add(f32[2], f32[2]) -> (-)", "output 0 should be f32[2]" },
+    { "add(f32[2], f32[2]) -> ()", "0 outputs wanted" },
+    { "", "the name of an operator is missing" },
+};
+
+START_TEST(test_refused)
+{
+    ct_call c;
+    ct_status st = ct_call_parse(refused[_i].call, &c);
+    ck_assert_msg(st == CT_EINVAL, "%s was accepted", refused[_i].call);
+    ck_assert_msg(strstr(ct_error_message(), refused[_i].message) != NULL, "%s: the message is \"%s\"",
+                  refused[_i].call, ct_error_message());
+}
+END_TEST
+
+/* ---- gradient rules ---- */
+
+/* Enough of a graph for a gradient rule: descriptors, and the calls that were emitted. */
+typedef struct tape {
+    ct_desc desc[64];
+    int count;
+    ct_call emitted[8];
+    int nemitted;
+} tape;
+
+static const ct_desc *tape_desc(void *self, ct_val v)
+{
+    return &((tape *)self)->desc[v];
+}
+
+static ct_val tape_value(tape *t, const ct_desc *d)
+{
+    ck_assert_int_lt(t->count, 64);
+    t->desc[t->count] = *d;
+    return t->count++;
+}
+
+static ct_status tape_emit(void *self, ct_op op, const ct_attrs *attrs, int nin, const ct_val *in, int nout,
+                           unsigned out_mask, ct_val *outs)
+{
+    tape *t = self;
+    ct_call c = { .op = op, .nin = nin, .nout = nout, .attrs = *attrs };
+    for (int i = 0; i < nin; i++) c.in[i].desc = in[i] == CT_NOVAL ? ct_absent_desc() : t->desc[in[i]];
+    CT_TRY(ct_call_infer(&c));
+    ck_assert_int_eq(c.nout, nout);
+    ck_assert(ct_op_get(op)->rules->flags & CT_OPF_NO_GRAD || op == CT_OP_RESHAPE || op == CT_OP_MUL ||
+              op == CT_OP_CAST || op == CT_OP_FIT_CHANNELS || op == CT_OP_DROPOUT_APPLY || op == CT_OP_SWAP);
+    for (int i = 0; i < nout; i++) outs[i] = out_mask >> i & 1u ? tape_value(t, &c.out[i].desc) : CT_NOVAL;
+    t->emitted[t->nemitted++] = c;
+    return CT_OK;
+}
+
+/* For every differentiable call of the table and every set of wanted gradients: exactly the wanted gradients of
+ * floating inputs that have one come, in the type and shape of the input. */
+START_TEST(test_gradients)
+{
+    int tried = 0;
+    for (size_t n = 0; n < NCALLS; n++) {
+        ct_call c;
+        ck_assert_int_eq(ct_call_parse(calls[n], &c), CT_OK);
+        const ct_op_rules *r = ct_op_get(c.op)->rules;
+        if (!r->grad) continue;
+        tried++;
+        for (unsigned want = 0; want < 1u << c.nin; want++) {
+            tape t = { .count = 0 };
+            ct_val in[CT_MAX_IN], out[CT_MAX_OUT], dout[CT_MAX_OUT], din[CT_MAX_IN];
+            bool need[CT_MAX_IN] = { false };
+            for (int i = 0; i < c.nin; i++) {
+                in[i] = ct_present(&c.in[i]) ? tape_value(&t, &c.in[i].desc) : CT_NOVAL;
+                bool floating = in[i] != CT_NOVAL && ct_dtype_is_float(c.in[i].desc.dtype) && !(r->mutates >> i & 1u);
+                need[i] = floating && (want >> i & 1u);
+                din[i] = CT_NOVAL;
+            }
+            for (int i = 0; i < c.nout; i++) {
+                out[i] = tape_value(&t, &c.out[i].desc);
+                dout[i] = i == 0 ? tape_value(&t, &c.out[i].desc) : CT_NOVAL;
+            }
+            ct_grad_ctx g = { &t, &c.attrs, c.nin, c.nout, in, out, dout, need, din, tape_desc, tape_emit };
+            ck_assert_msg(r->grad(&g) == CT_OK, "%s: %s", calls[n], ct_error_message());
+            for (int i = 0; i < c.nin; i++) {
+                ck_assert_msg((din[i] != CT_NOVAL) == need[i], "%s: gradient of input %d with wants %x", calls[n], i,
+                              want);
+                if (din[i] != CT_NOVAL)
+                    ck_assert_msg(ct_desc_equal(&t.desc[din[i]], &c.in[i].desc),
+                                  "%s: gradient of input %d has another shape", calls[n], i);
+            }
+            bool any = false;
+            for (int i = 0; i < c.nin; i++) any = any || need[i];
+            ck_assert_msg(any || t.nemitted == 0, "%s: nothing wanted, but %d nodes emitted", calls[n], t.nemitted);
+            /* No gradient flows in: none flows out. */
+            for (int i = 0; i < c.nin; i++) din[i] = CT_NOVAL;
+            dout[0] = CT_NOVAL;
+            t.nemitted = 0;
+            ck_assert_int_eq(r->grad(&g), CT_OK);
+            ck_assert_int_eq(t.nemitted, 0);
+            for (int i = 0; i < c.nin; i++) ck_assert_int_eq(din[i], CT_NOVAL);
+        }
+    }
+    ck_assert_int_ge(tried, 15);
+}
+END_TEST
+
+START_TEST(test_bad_operator)
+{
+    ct_call c = { .op = CT_OP_COUNT };
+    ck_assert_int_eq(ct_call_infer(&c), CT_EINVAL);
+    ck_assert_ptr_nonnull(strstr(ct_error_message(), "does not exist"));
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("ops_rules");
+    TCase *t = tcase_create("catalogue");
+    tcase_add_test(t, test_rules_complete);
+    tcase_add_test(t, test_every_operator_has_a_call);
+    tcase_add_test(t, test_round_trip);
+    tcase_add_test(t, test_costs);
+    tcase_add_loop_test(t, test_refused, 0, (int)(sizeof refused / sizeof refused[0]));
+    tcase_add_test(t, test_gradients);
+    tcase_add_test(t, test_bad_operator);
+    suite_add_tcase(s, t);
+    return ct_check_main(s);
+}
