@@ -57,7 +57,7 @@ typedef enum ct_cfg_select_by {
 } ct_cfg_select_by;
 
 typedef struct ct_cfg_model {
-    char *name;                /* builder: a row of ct_model_table() */
+    char *name;                /* builder: ct_model_find() */
     double width;              /* multiplier of every channel count */
     int64_t hidden;            /* units of the hidden layer or of an LSTM; 0 = the model's own */
     double dropout;            /* probability in [0,1); -1 = the model's own */

@@ -14,6 +14,7 @@ libcaptrain_la_SOURCES += \
 	src/data/label.c \
 	src/data/label.h \
 	src/data/label_table.c \
+	src/data/labels.h \
 	src/data/loader.c \
 	src/data/loader.h \
 	src/data/pack.c \

@@ -8,6 +8,7 @@
 
 #include "base/status.h"
 #include "data/label.h"
+#include "data/labels.h"
 
 typedef struct ct_sample {
     char *name;   /* relative to ct_scan.dir; what the label file says for bad lines */
@@ -17,7 +18,7 @@ typedef struct ct_sample {
     bool file;    /* there is a regular file of this name */
 } ct_sample;
 
-typedef struct ct_scan {
+struct ct_scan {
     char *root;         /* as given */
     char *dir;          /* folder of the pictures: root or root/images */
     char *label_file;   /* path, or NULL: labels from file names */
@@ -25,7 +26,7 @@ typedef struct ct_scan {
     size_t n;
     int64_t ignored;    /* files of dir that are no samples; dot files and label files are not counted */
     int64_t folders;    /* sub-folders, which are not entered */
-} ct_scan;
+};
 
 /* Errors: CT_EIO (folder or label file), CT_EDATA (no sample at all), CT_EFORMAT (label file), CT_ENOMEM. */
 ct_status ct_scan_folder(const char *path, const ct_label_rule *rule, ct_scan *out);

@@ -76,14 +76,14 @@ static ct_status build_trunk(ct_graph *g, const ct_model_spec *spec, ct_val x, b
     return time_first(g, x, y);
 }
 
-int64_t ct_steps_crnn(const ct_model_spec *spec, int64_t width)
+static int64_t steps(const ct_model_spec *spec, int64_t width)
 {
     (void)spec;
     return width < 4 ? 0 : width / 2 / 2 + 1;
 }
 
 /* BiLSTM, linear, BiLSTM: 8,331,301 parameters at 37 classes. */
-ct_status ct_build_crnn(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val *logits)
+static ct_status build_crnn(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val out[])
 {
     CT_TRY(build_trunk(g, spec, x, training, &x));
     CT_TRY(ct_layer_lstm(g, "rnn1", x, len, spec->hidden, 1, true, &x));
@@ -91,23 +91,23 @@ ct_status ct_build_crnn(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val
     CT_TRY(ct_graph_mark_checkpoint(g, x));
     CT_TRY(ct_layer_lstm(g, "rnn2", x, len, spec->hidden, 1, true, &x));
     CT_TRY(ct_graph_mark_checkpoint(g, x));
-    return ct_layer_linear(g, "fc", x, spec->classes, NULL, logits);
+    return ct_layer_linear(g, "fc", x, spec->classes, NULL, out);
 }
 
 /* A BiLSTM of two layers, as most reimplementations have it: 8,724,261 parameters at 37 classes. */
-ct_status ct_build_crnn_stacked(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val *logits)
+static ct_status build_crnn_stacked(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val out[])
 {
     CT_TRY(build_trunk(g, spec, x, training, &x));
     CT_TRY(ct_layer_lstm(g, "rnn", x, len, spec->hidden, 2, true, &x));
     CT_TRY(ct_graph_mark_checkpoint(g, x));
-    return ct_layer_linear(g, "fc", x, spec->classes, NULL, logits);
+    return ct_layer_linear(g, "fc", x, spec->classes, NULL, out);
 }
 
 /* ---- for a CPU and few images ---- */
 
 #define SMALL_INPUT 256 /* features a time step gives the LSTM */
 
-int64_t ct_steps_crnn_small(const ct_model_spec *spec, int64_t width)
+static int64_t steps_small(const ct_model_spec *spec, int64_t width)
 {
     (void)spec;
     return width / 2 / 2;
@@ -116,7 +116,7 @@ int64_t ct_steps_crnn_small(const ct_model_spec *spec, int64_t width)
 /* Three convolutions with BN and ReLU, each before a pool, leave an eighth of the height and a quarter of the width; a linear layer turns
  * what is above each other there into 256 features, whatever the height; a BiLSTM of 96 reads along them. Height 50, 20 classes: 566,228
  * parameters. */
-ct_status ct_build_crnn_small(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val *logits)
+static ct_status build_crnn_small(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val out[])
 {
     sequence s = { .g = g, .spec = spec, .training = training };
     CT_TRY(block(&s, ct_model_channels(spec, 32), 3, 3, 1, 1, true, &x));
@@ -136,5 +136,24 @@ ct_status ct_build_crnn_small(ct_graph *g, const ct_model_spec *spec, ct_val x, 
     CT_TRY(ct_layer_lstm(g, "rnn", x, len, spec->hidden, 1, true, &x));
     if (training) CT_TRY(ct_layer_dropout(g, "drop", x, spec, 0, &x));
     CT_TRY(ct_graph_mark_checkpoint(g, x));
-    return ct_layer_linear(g, "fc", x, spec->classes, NULL, logits);
+    return ct_layer_linear(g, "fc", x, spec->classes, NULL, out);
 }
+
+const ct_model_info ct_models_crnn[] = {
+    { .name = "crnn",
+      .doc = "7 convolutions, BiLSTM, linear, BiLSTM, CTC: text of any length, the authors' network",
+      .task = "text", .output = { "logits" },
+      .height = 32, .width = 100, .channels = 1, .positions = 8, .classes = 37, .hidden = 256,
+      .head = CT_HEAD_CTC, .build = build_crnn, .steps = steps },
+    { .name = "crnn-stacked",
+      .doc = "the same convolutions and a BiLSTM of two layers",
+      .task = "text", .output = { "logits" },
+      .height = 32, .width = 100, .channels = 1, .positions = 8, .classes = 37, .hidden = 256,
+      .head = CT_HEAD_CTC, .build = build_crnn_stacked, .steps = steps },
+    { .name = "crnn-small",
+      .doc = "3 narrower convolutions, a BiLSTM of 96, CTC: text of any length, quick on a CPU, good with few images",
+      .task = "text", .output = { "logits" },
+      .height = 48, .width = 160, .channels = 1, .positions = 16, .classes = 37, .hidden = 96, .dropout = 0.3,
+      .head = CT_HEAD_CTC, .build = build_crnn_small, .steps = steps_small },
+    { .name = NULL },
+};

@@ -7,30 +7,36 @@
 
 #include "models/zoo.h"
 
-static const ct_model_info table[] = {
-    { "textcnn", "7 convolutions and a linear layer of 1024: the reference network for fixed-length text", 60, 160, 1, 4, 36, 1024, 0.5,
-      CT_HEAD_POSITIONS, ct_build_textcnn, NULL },
-    { "textcnn-small",
-      "6 narrower convolutions, the last one over whole columns: fixed-length text, quick on a CPU, good with few "
-      "images",
-      60, 160, 1, 4, 36, 128, 0.5, CT_HEAD_POSITIONS, ct_build_textcnn_small, NULL },
-    { "crnn", "7 convolutions, BiLSTM, linear, BiLSTM, CTC: text of any length, the authors' network", 32, 100, 1, 8, 37, 256, 0,
-      CT_HEAD_CTC, ct_build_crnn, ct_steps_crnn },
-    { "crnn-stacked", "the same convolutions and a BiLSTM of two layers", 32, 100, 1, 8, 37, 256, 0, CT_HEAD_CTC, ct_build_crnn_stacked,
-      ct_steps_crnn },
-    { "crnn-small", "3 narrower convolutions, a BiLSTM of 96, CTC: text of any length, quick on a CPU, good with few images", 48, 160, 1, 16,
-      37, 96, 0.3, CT_HEAD_CTC, ct_build_crnn_small, ct_steps_crnn_small },
-    { "resnet18", "residual network of 18 layers", 224, 224, 3, 1, 1000, 0, 0, CT_HEAD_POSITIONS, ct_build_resnet18, NULL },
-    { "resnet34", "residual network of 34 layers", 224, 224, 3, 1, 1000, 0, 0, CT_HEAD_POSITIONS, ct_build_resnet34, NULL },
-    { "resnet50", "residual network of 50 layers, bottlenecks, v1.5", 224, 224, 3, 1, 1000, 0, 0, CT_HEAD_POSITIONS, ct_build_resnet50, NULL },
-};
+/* Families of models, one file each; within a family the row that ends it has no name. */
+static const ct_model_info *const family[] = { ct_models_textcnn, ct_models_crnn, ct_models_resnet };
 
-#define NMODELS (sizeof table / sizeof table[0])
+enum { ADDED_MAX = 8 };
+static const ct_model_info *added[ADDED_MAX];
+static size_t nadded;
 
-const ct_model_info *ct_model_table(size_t *count)
+const ct_model_info *ct_model_at(size_t i)
 {
-    *count = NMODELS;
-    return table;
+    for (size_t f = 0; f < sizeof family / sizeof family[0]; f++)
+        for (const ct_model_info *m = family[f]; m->name; m++)
+            if (i-- == 0) return m;
+    return i < nadded ? added[i] : NULL;
+}
+
+/* The row of a known name, NULL otherwise; no message. */
+static const ct_model_info *row_of(const char *name)
+{
+    const ct_model_info *m = NULL;
+    for (size_t i = 0; name && (m = ct_model_at(i)); i++)
+        if (strcmp(m->name, name) == 0) return m;
+    return NULL;
+}
+
+ct_status ct_model_add(const ct_model_info *row)
+{
+    if (row_of(row->name)) return ct_fail(CT_EINVAL, "there is a model '%s' already", row->name);
+    if (nadded == ADDED_MAX) return ct_fail(CT_EINVAL, "model '%s': no more than %d can be added", row->name, ADDED_MAX);
+    added[nadded++] = row;
+    return CT_OK;
 }
 
 /* Edit distance of two short words; words beyond 31 letters count as far away. */
@@ -57,13 +63,13 @@ static int distance(const char *a, const char *b)
 const ct_model_info *ct_model_find(const char *name)
 {
     if (!name) name = "";
-    const ct_model_info *near = &table[0];
+    const ct_model_info *m = row_of(name), *near = ct_model_at(0);
     char known[256] = "";
     size_t n = 0;
-    for (size_t i = 0; i < NMODELS; i++) {
-        if (strcmp(table[i].name, name) == 0) return &table[i];
-        if (distance(name, table[i].name) < distance(name, near->name)) near = &table[i];
-        if (n < sizeof known) n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", table[i].name);
+    if (m) return m;
+    for (size_t i = 0; (m = ct_model_at(i)); i++) {
+        if (distance(name, m->name) < distance(name, near->name)) near = m;
+        if (n < sizeof known) n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", m->name);
     }
     ct_fail(CT_ECONFIG, "there is no model '%s'; did you mean '%s'? (models: %s)", name, near->name, known);
     return NULL;
@@ -114,31 +120,37 @@ int64_t ct_model_channels(const ct_model_spec *spec, int64_t c)
     return n < 8 ? 8 : n;
 }
 
-/* The row of a known name, NULL otherwise; no message. */
-static const ct_model_info *row_of(const ct_model_spec *spec)
-{
-    for (size_t i = 0; spec->name && i < NMODELS; i++)
-        if (strcmp(table[i].name, spec->name) == 0) return &table[i];
-    return NULL;
-}
-
 ct_head ct_model_head(const ct_model_spec *spec)
 {
-    const ct_model_info *m = row_of(spec);
+    const ct_model_info *m = row_of(spec->name);
     return m ? m->head : CT_HEAD_POSITIONS;
+}
+
+bool ct_model_elastic(const ct_model_spec *spec)
+{
+    const ct_model_info *m = row_of(spec->name);
+    return m && m->steps;
 }
 
 int64_t ct_model_steps(const ct_model_spec *spec, int64_t width)
 {
-    const ct_model_info *m = row_of(spec);
+    const ct_model_info *m = row_of(spec->name);
     return m && m->steps ? m->steps(spec, width) : 0;
 }
 
-ct_status ct_model_build(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val *logits)
+int ct_model_outputs(const ct_model_spec *spec)
+{
+    const ct_model_info *m = row_of(spec->name);
+    int n = 0;
+    while (m && n < CT_MODEL_OUTPUTS && m->output[n]) n++;
+    return n;
+}
+
+ct_status ct_model_build(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val out[])
 {
     const ct_model_info *m = ct_model_find(spec->name);
     if (!m) return CT_ECONFIG;
-    ct_status st = m->build(g, spec, x, len, training, logits);
+    ct_status st = m->build(g, spec, x, len, training, out);
     return st == CT_OK ? st
                        : ct_fail_context(st, "model %s at %" PRId64 "x%" PRId64 "x%" PRId64, spec->name, spec->height,
                                          spec->width, spec->channels);

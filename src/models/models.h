@@ -25,28 +25,39 @@ typedef struct ct_model_spec {
     int rank;              /* member of a group of devices (dropout: each draws its own); 0: alone */
 } ct_model_spec;
 
+#define CT_MODEL_OUTPUTS 8
+
 typedef struct ct_model_info {
     const char *name, *doc;
+    const char *task;                   /* the task it serves: "text" */
+    const char *output[CT_MODEL_OUTPUTS]; /* names of what build() gives, NULL behind the last: "logits" */
     int64_t height, width, channels, positions, classes, hidden; /* defaults */
     double dropout;
     ct_head head;
-    ct_status (*build)(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val *logits);
+    ct_status (*build)(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val out[]);
     /* CTC: time steps T that an image `width` pixels wide gives. Non-decreasing in width; < 1: too narrow. NULL otherwise. */
     int64_t (*steps)(const ct_model_spec *spec, int64_t width);
 } ct_model_info;
 
-const ct_model_info *ct_model_table(size_t *count);
+/* Row i of all models, NULL behind the last. */
+const ct_model_info *ct_model_at(size_t i);
 const ct_model_info *ct_model_find(const char *name);        /* NULL if unknown; ct_fail() names the nearest */
 /* Replaces zero or negative fields of spec by the model's defaults and checks the result. */
 ct_status ct_model_resolve(ct_model_spec *spec);
 /* CT_HEAD_POSITIONS for an unknown name. */
 ct_head ct_model_head(const ct_model_spec *spec);
+/* Does the model take images of any width? It has time steps then, and a program for each width. */
+bool ct_model_elastic(const ct_model_spec *spec);
 /* Time steps of an image `width` pixels wide: see ct_model_info.steps. 0 for models without time steps. */
 int64_t ct_model_steps(const ct_model_spec *spec, int64_t width);
-/* Adds the model to g: x [N,H,W,C] -> logits [N, positions*classes], or [T,N,classes] (before log_softmax) with T =
- * ct_model_steps(W). len i32 [N]: valid time steps of each sample, 1 <= len <= T, for CTC models; CT_NOVAL: all T, and
+/* Number of outputs a model gives; 0 for an unknown name. */
+int ct_model_outputs(const ct_model_spec *spec);
+/* Adds the model to g: x [N,H,W,C] -> out[0..ct_model_outputs()), for text models logits [N, positions*classes], or [T,N,classes] (before
+ * log_softmax) with T = ct_model_steps(W). len i32 [N]: valid time steps of each sample, 1 <= len <= T, for CTC models; CT_NOVAL: all T, and
  * for the others. Marks checkpoints between blocks. */
-ct_status ct_model_build(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val *logits);
+ct_status ct_model_build(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val out[]);
+/* Tests: a row beside the table, which must stay valid. CT_EINVAL where the name is taken. */
+ct_status ct_model_add(const ct_model_info *row);
 
 /* ---- layers the builders share (layers.c): names like torch modules; NULL bias name etc. are derived as "<name>.weight" ---- */
 /* Initialisation as torch's defaults: kaiming_uniform(a=sqrt 5) = U(-1/sqrt(fan_in), ...) for conv and linear with their biases;

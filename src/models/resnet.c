@@ -78,7 +78,7 @@ static ct_status bottleneck(ct_graph *g, const char *block, ct_val x, int64_t mi
 }
 
 static ct_status build(ct_graph *g, const ct_model_spec *spec, bool bottlenecks, const int blocks[4], ct_val x,
-                       bool training, ct_val *logits)
+                       bool training, ct_val out[])
 {
     int64_t width = ct_model_channels(spec, 64);
     CT_TRY(conv_bn(g, "", 1, x, width, 7, 2, training, &x));
@@ -94,23 +94,42 @@ static ct_status build(ct_graph *g, const ct_model_spec *spec, bool bottlenecks,
         }
     }
     CT_TRY(ct_layer_global_avgpool(g, "avgpool", x, &x));
-    return ct_layer_linear(g, "fc", x, spec->positions * spec->classes, NULL, logits);
+    return ct_layer_linear(g, "fc", x, spec->positions * spec->classes, NULL, out);
 }
 
-ct_status ct_build_resnet18(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val *logits)
+static ct_status build_resnet18(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val out[])
 {
     (void)len; /* fixed length */
-    return build(g, spec, false, (const int[]){ 2, 2, 2, 2 }, x, training, logits);
+    return build(g, spec, false, (const int[]){ 2, 2, 2, 2 }, x, training, out);
 }
 
-ct_status ct_build_resnet34(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val *logits)
+static ct_status build_resnet34(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val out[])
 {
     (void)len; /* fixed length */
-    return build(g, spec, false, (const int[]){ 3, 4, 6, 3 }, x, training, logits);
+    return build(g, spec, false, (const int[]){ 3, 4, 6, 3 }, x, training, out);
 }
 
-ct_status ct_build_resnet50(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val *logits)
+static ct_status build_resnet50(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val out[])
 {
     (void)len; /* fixed length */
-    return build(g, spec, true, (const int[]){ 3, 4, 6, 3 }, x, training, logits);
+    return build(g, spec, true, (const int[]){ 3, 4, 6, 3 }, x, training, out);
 }
+
+const ct_model_info ct_models_resnet[] = {
+    { .name = "resnet18",
+      .doc = "residual network of 18 layers",
+      .task = "text", .output = { "logits" },
+      .height = 224, .width = 224, .channels = 3, .positions = 1, .classes = 1000,
+      .head = CT_HEAD_POSITIONS, .build = build_resnet18 },
+    { .name = "resnet34",
+      .doc = "residual network of 34 layers",
+      .task = "text", .output = { "logits" },
+      .height = 224, .width = 224, .channels = 3, .positions = 1, .classes = 1000,
+      .head = CT_HEAD_POSITIONS, .build = build_resnet34 },
+    { .name = "resnet50",
+      .doc = "residual network of 50 layers, bottlenecks, v1.5",
+      .task = "text", .output = { "logits" },
+      .height = 224, .width = 224, .channels = 3, .positions = 1, .classes = 1000,
+      .head = CT_HEAD_POSITIONS, .build = build_resnet50 },
+    { .name = NULL },
+};

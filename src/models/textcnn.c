@@ -55,7 +55,7 @@ static ct_status trunk(sequence *s, const stage *stages, ct_val *x)
     return CT_OK;
 }
 
-ct_status ct_build_textcnn(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val *logits)
+static ct_status build_textcnn(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val out[])
 {
     (void)len; /* fixed length */
     sequence s = { .g = g, .spec = spec, .training = training };
@@ -67,10 +67,10 @@ ct_status ct_build_textcnn(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_
     /* linear, dropout, relu: the order of the reference. */
     if (training) CT_TRY(ct_layer_dropout(g, "drop", x, spec, 0, &x));
     CT_TRY(ct_layer_activation(g, "fc1.relu", x, CT_ACT_RELU, &x));
-    return ct_layer_linear(g, "fc2", x, spec->positions * spec->classes, NULL, logits);
+    return ct_layer_linear(g, "fc2", x, spec->positions * spec->classes, NULL, out);
 }
 
-ct_status ct_build_textcnn_small(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val *logits)
+static ct_status build_textcnn_small(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val out[])
 {
     (void)len; /* fixed length */
     sequence s = { .g = g, .spec = spec, .training = training };
@@ -83,5 +83,20 @@ ct_status ct_build_textcnn_small(ct_graph *g, const ct_model_spec *spec, ct_val 
     const int64_t hwc[3] = { d->dim[1], d->dim[2], d->dim[3] };
     CT_TRY(ct_layer_flatten(g, "flatten", x, &x));
     if (training) CT_TRY(ct_layer_dropout(g, "drop", x, spec, 0, &x));
-    return ct_layer_linear(g, "fc", x, spec->positions * spec->classes, hwc, logits);
+    return ct_layer_linear(g, "fc", x, spec->positions * spec->classes, hwc, out);
 }
+
+const ct_model_info ct_models_textcnn[] = {
+    { .name = "textcnn",
+      .doc = "7 convolutions and a linear layer of 1024: the reference network for fixed-length text",
+      .task = "text", .output = { "logits" },
+      .height = 60, .width = 160, .channels = 1, .positions = 4, .classes = 36, .hidden = 1024, .dropout = 0.5,
+      .head = CT_HEAD_POSITIONS, .build = build_textcnn },
+    { .name = "textcnn-small",
+      .doc = "6 narrower convolutions, the last one over whole columns: fixed-length text, quick on a CPU, good with few "
+             "images",
+      .task = "text", .output = { "logits" },
+      .height = 60, .width = 160, .channels = 1, .positions = 4, .classes = 36, .hidden = 128, .dropout = 0.5,
+      .head = CT_HEAD_POSITIONS, .build = build_textcnn_small },
+    { .name = NULL },
+};

@@ -5,17 +5,9 @@
 #include "config/config.h"
 #include "data/dataset.h"
 #include "synth/text.h"
+#include "task/task.h"
 
 #define CT_SYNTH_TEXT "synth:text"
-
-/* Samples of a data set that take part. */
-typedef struct ct_view {
-    const ct_dataset *data; /* NULL: there is no such set */
-    const int64_t *index;   /* [n] sample numbers, NULL: all */
-    int64_t n;
-} ct_view;
-
-static inline int64_t ct_view_sample(const ct_view *v, int64_t i) { return v->index ? v->index[i] : i; }
 
 typedef struct ct_datasets {
     ct_dataset *set[3];   /* train, val, test as opened; NULL where there is none */

@@ -47,13 +47,12 @@ static int64_t channel_multiple(const ct_program_spec *s)
 static bool collect(const char *precision)
 {
     bool tf32 = false;
-    size_t n;
-    const ct_model_info *m = ct_model_table(&n);
-    for (size_t i = 0; i < n; i++) {
+    const ct_model_info *m;
+    for (size_t i = 0; (m = ct_model_at(i)); i++) {
         ct_program_spec spec;
         ct_layout layout;
         ct_program p;
-        ck_assert_int_eq(ct_spec_from_model(m[i].name, 32, precision, &spec), CT_OK);
+        ck_assert_int_eq(ct_spec_from_model(m->name, 32, precision, &spec), CT_OK);
         spec.channel_multiple = channel_multiple(&spec);
         tf32 = spec.tf32;
         ck_assert_int_eq(ct_program_build(&spec, CT_PROGRAM_STEP, NULL, &layout, &p), CT_OK);

@@ -306,10 +306,14 @@ START_TEST(defaults)
     ct_graph_free(with.g);
     ct_graph_free(without.g);
     ct_graph_free(eval.g);
-    size_t n;
-    const ct_model_info *t = ct_model_table(&n);
+    size_t n = 0;
+    for (const ct_model_info *m; (m = ct_model_at(n)); n++) {
+        ck_assert_ptr_eq(ct_model_find(m->name), m);
+        const ct_model_spec spec = { .name = m->name };
+        ck_assert_int_ge(ct_model_outputs(&spec), 1);
+        ck_assert(ct_model_elastic(&spec) == (m->steps != NULL));
+    }
     ck_assert_uint_eq(n, 8);
-    for (size_t i = 0; i < n; i++) ck_assert_ptr_eq(ct_model_find(t[i].name), &t[i]);
 }
 END_TEST
 

@@ -1,0 +1,82 @@
+/* What a data set leaves to a task: where samples are found, what their labels say, and which tensors they become.
+ *
+ * A data set knows pictures, names and, for each sample, its label as a line of text, as the source has it: a word, a list of glosses, an
+ * entry of a JSON file. A label reader makes fields of that text: small tensors of one shape for all samples of a set. A task has a reader
+ * of its own as a struct that begins with ct_labels; a data set owns the one it was opened with.
+ *
+ * Order of calls: scan (folders only), learn once with all labels of readable samples, encode for each; then resize as often as wanted.
+ * Readers are read-only between learn and resize, so that any thread may encode. */
+#ifndef CT_DATA_LABELS_H
+#define CT_DATA_LABELS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/dtype.h"
+#include "base/status.h"
+
+#define CT_MAX_FIELDS 8     /* of a sample, pixels not counted */
+#define CT_FIELD_NDIM 3
+
+typedef enum ct_field_kind {
+    CT_FIELD_IDS,    /* numbers that mean something by themselves: classes, flags, sizes. Left alone */
+    CT_FIELD_POINTS  /* f32 [..,2]: (x, y) in pixels of the sample's picture as the set holds it, pixel i covers [i,i+1). They move with
+                        their pixels when these are augmented or resized (operator move_points). NaN: no such point */
+} ct_field_kind;
+
+/* One tensor of a sample beside its pixels. */
+typedef struct ct_field {
+    const char *name;            /* "target"; static, unique within the task: programs find it by this name */
+    ct_dtype dtype;              /* CT_I32 or CT_F32 */
+    ct_field_kind kind;
+    int ndim;                    /* 1..CT_FIELD_NDIM */
+    int64_t dim[CT_FIELD_NDIM];  /* of one sample, without the batch */
+} ct_field;
+
+static inline int64_t ct_field_elems(const ct_field *f)
+{
+    int64_t n = 1;
+    for (int i = 0; i < f->ndim; i++) n *= f->dim[i];
+    return n;
+}
+static inline size_t ct_field_bytes(const ct_field *f) { return (size_t)ct_field_elems(f) * ct_dtype_size(f->dtype); }
+
+/* A sample as its label reader sees it. */
+typedef struct ct_label_in {
+    const char *name;  /* of the sample, for messages */
+    const char *text;  /* its label */
+    int width, height; /* pixels in the set, without the padding of a bucket; 0: not known (streams that are being opened) */
+} ct_label_in;
+
+typedef struct ct_labels ct_labels;
+typedef struct ct_scan ct_scan;     /* data/scan.h */
+
+typedef struct ct_labels_ops {
+    /* Finds the samples of a folder and their labels. NULL: the reader is for a generator only. Errors as ct_scan_folder(). */
+    ct_status (*scan)(ct_labels *l, const char *path, ct_scan *out);
+    /* All labels of readable samples at once, in the order of the set: what none of them tells alone (classes, columns) is settled, and
+     * l->field[0..fields) are filled in. n may be 0. */
+    ct_status (*learn)(ct_labels *l, const char *const *text, int64_t n);
+    /* The fields of one sample: row[k] has room for field k. CT_EDATA: the sample is bad, the message begins with its name and says why. */
+    ct_status (*encode)(const ct_labels *l, const ct_label_in *in, void *const row[]);
+    /* The fields of a sample whose label is not known yet. */
+    void (*blank)(const ct_labels *l, void *const row[]);
+    /* What kind of fault encode() found in a sample, for the list of `captrain check`: a fixed word ("length"). NULL: always "label". */
+    const char *(*fault)(const ct_labels *l, const ct_label_in *in);
+    /* Before a stream is opened (samples drawn when they are asked for, so that no label is known): CT_EDATA where some could not be
+     * used. width: of the pictures, pixels. NULL: all can. */
+    ct_status (*vouch)(const ct_labels *l, const char *name, int width);
+    void (*close)(ct_labels *l); /* frees the reader itself, too */
+} ct_labels_ops;
+
+struct ct_labels {
+    const ct_labels_ops *ops;
+    int fields;
+    ct_field field[CT_MAX_FIELDS];
+};
+
+/* A reader without labels: every picture of a folder is a sample with an empty label and no fields (predict). CT_ENOMEM. */
+ct_status ct_labels_none(ct_labels **out);
+void ct_labels_close(ct_labels *l); /* NULL is fine */
+
+#endif

@@ -1,0 +1,228 @@
+/* What a run is about. A task is one const table: how its samples get their labels, which heads, losses and predictions its programs have,
+ * what is counted and how that becomes numbers a person reads, what a model file carries beside weights. Everything above knows tasks by
+ * this table alone; a task knows nothing above it. A model names the task it serves (ct_model_info.task).
+ *
+ * A task lives in src/task/<name>/ and is listed in registry.c; HACKING.md says how to add one.
+ *
+ * Facts are what the training data decided and the model file carries: for texts the characters and how many positions there are. They are
+ * the task's own struct; others hold a pointer to it. */
+#ifndef CT_TASK_TASK_H
+#define CT_TASK_TASK_H
+
+#include <stdio.h>
+
+#include "base/philox.h"
+#include "config/config.h"
+#include "data/dataset.h"
+#include "formats/json.h"
+#include "models/models.h"
+#include "ops/ops.h"
+#include "task/parts.h"
+
+typedef struct ct_facts ct_facts;
+typedef struct ct_findings ct_findings;
+typedef struct ct_place ct_place;
+
+/* Samples of a data set that take part. */
+typedef struct ct_view {
+    const ct_dataset *data; /* NULL: there is no such set */
+    const int64_t *index;   /* [n] sample numbers, NULL: all */
+    int64_t n;
+} ct_view;
+
+static inline int64_t ct_view_sample(const ct_view *v, int64_t i) { return v->index ? v->index[i] : i; }
+
+/* {key, value}, both UTF-8: options of a verb, metadata of a file. */
+typedef struct ct_pair {
+    const char *key, *value;
+} ct_pair;
+
+/* The value of a key; NULL if there is none. */
+const char *ct_pairs_find(const ct_pair *pair, size_t n, const char *key);
+
+/* ---- metrics ---- */
+
+/* A number made of the metric sums (ops.h: CT_METRIC_*; a task's own slots begin at CT_METRIC_FIRST). */
+typedef struct ct_metric_row {
+    const char *key;        /* "string_accuracy": in files, eval.select_by, --json; 1 to 40 of a-z 0-9 _ */
+    const char *label;      /* "strings right": for people */
+    const char *unit;       /* "%": people see 100 times the number; "px", "": as it is */
+    const char *plot;       /* title of the report's plot it is drawn in, "Accuracy"; NULL: none */
+    const char *rest;       /* title of a plot that shows 1 - value: what is left to gain near 100 %; NULL: none */
+    bool smaller_is_better;
+    bool training;          /* its plot shows it for training steps, too */
+    /* NAN where nothing was scored. */
+    double (*value)(const double sums[CT_METRIC_COUNT]);
+} ct_metric_row;
+
+/* A count that is told beside the metrics. */
+typedef struct ct_count_row {
+    const char *key;        /* "infeasible" */
+    int slot;               /* of the sums */
+    bool rare;              /* told only where it is not 0 */
+} ct_count_row;
+
+/* ---- generators ---- */
+
+typedef struct ct_generator {
+    const char *name, *doc; /* "synth:text": what data.train and others may say */
+    /* A source of pictures (first and n are the caller's to fill in) that owns what it needs, see ct_source.release, and a reader for its
+     * labels. facts: of the model that will read them; NULL: the configuration decides. CT_ECONFIG naming the key. */
+    ct_status (*open)(const ct_config *cfg, const ct_facts *facts, ct_source *source, ct_labels **labels);
+} ct_generator;
+
+/* An option of a verb that only this task has. */
+typedef struct ct_task_option {
+    const char *verbs;      /* "eval predict": blank separated */
+    const char *name, *arg; /* "--decoder", "NAME"; arg NULL: a flag, its value is "true" */
+    const char *doc;
+} ct_task_option;
+
+/* ---- scoring ---- */
+
+/* What a program gave for a batch, on the host. Pointers are valid during the call. */
+typedef struct ct_outcome {
+    int64_t n;               /* rows that are samples; the program's batch may be larger */
+    int64_t batch;           /* of the program */
+    const int64_t *place;    /* [n] place of each row in the view */
+    const int64_t *sample;   /* [n] number of each row in the data set */
+    const int32_t *steps;    /* [n] valid time steps; NULL for models without */
+    int outputs;
+    struct {
+        const char *name;    /* as the program's port */
+        ct_desc desc;
+        const void *host;
+    } output[CT_PARTS_MAX];
+} ct_outcome;
+
+/* What a scoring pass collects beside the sums. A task's own struct begins with it. */
+struct ct_findings {
+    const ct_task *task;
+    ct_view view;            /* what is scored; its data set must outlive the findings */
+    bool labels;             /* false: predictions only */
+    const char *want[CT_PARTS_MAX]; /* names of the outputs it looks at, NULL behind the last */
+};
+
+/* What a session is, as far as tasks care. */
+struct ct_place {
+    const ct_config *cfg;    /* NULL for a model of the catalogue alone */
+    const ct_facts *facts;
+    const ct_model_spec *model;
+    const ct_goal *goal;
+};
+
+/* ---- the table ---- */
+
+/* Rows that differ between two models in what a head's numbers mean: for --init. */
+typedef struct ct_remap {
+    const ct_place *now, *old;
+    const char *output;      /* the model output whose last layer it is: "logits" */
+    int64_t rows, old_rows;  /* of its tensors' first dimension */
+} ct_remap;
+
+/* A line of a table: what, and how it is. */
+typedef void ct_tell(void *user, const char *what, const char *text);
+
+struct ct_task {
+    const char *name, *doc;           /* "text" */
+    const ct_metric_row *metric;      /* [metrics] */
+    const ct_count_row *count;        /* [counts] */
+    const ct_generator *generator;    /* [generators] */
+    const ct_task_option *option;     /* [options] */
+    int metrics, counts, generators, options;
+    const char *select;               /* key of the metric that chooses the best weights unless eval.select_by says another */
+
+    /* -- data; nothing here knows a device -- */
+    /* A reader for the labels of a folder. facts NULL: the folder decides (training). Strings stay cfg's. */
+    ct_status (*labels)(const ct_config *cfg, const ct_facts *facts, ct_labels **out);
+    /* What the keys of the task ask of the pictures' geometry, over what the data.* keys say. NULL: nothing. */
+    void (*geometry)(const ct_config *cfg, ct_dataset_spec *spec);
+    /* Whether an opened set as a whole suits the model; `key` names it in messages ("data.train"). NULL: any does. */
+    ct_status (*accept)(const ct_config *cfg, const ct_dataset *set, const char *key);
+    /* Facts from the training set. */
+    ct_status (*learn)(const ct_config *cfg, const ct_dataset *train, ct_facts **out);
+    /* Facts as far as the configuration decides them without data; *out NULL where only the data can tell. With `must`, that is
+     * CT_ECONFIG naming the keys that are open. */
+    ct_status (*foresee)(const ct_config *cfg, bool must, ct_facts **out);
+    /* All sets of a run (NULL: none) get fields of the same shape, so that one program fits; facts follow. NULL: they always have. */
+    ct_status (*agree)(ct_dataset *const *set, int n, ct_facts *facts);
+    void (*forget)(ct_facts *facts);  /* NULL is fine */
+    /* 32 hex digits are made of this: whether facts are the same thing for a model. */
+    bool (*same)(const ct_facts *a, const ct_facts *b);
+
+    /* -- files -- */
+    /* Facts as metadata of a model file: calls put for each pair. */
+    ct_status (*write)(const ct_facts *facts, ct_status (*put)(void *user, const char *key, const char *value), void *user);
+    /* And back: get returns a value or NULL. CT_EFORMAT naming `path` and the key. */
+    ct_status (*read)(const char *path, const char *(*get)(const void *user, const char *key), const void *user, ct_facts **out);
+    /* For --init: may the weights of `old` start a model of `now`? CT_ECONFIG naming `path` if their heads are of different kinds. NULL:
+     * always. */
+    ct_status (*related)(const char *path, const ct_place *now, const ct_place *old);
+    /* Row of the old head that row r of the head takes over; -1: none, it stays as drawn. NULL: heads must be the same. */
+    int64_t (*old_row)(const ct_remap *m, int64_t r);
+    /* How many rows a head of such a model has. */
+    int64_t (*rows)(const ct_place *p, const char *output);
+    /* Says in the log what was taken over. NULL: nothing to say. */
+    void (*remapped)(const ct_place *now, const ct_place *old);
+
+    /* -- programs -- */
+    /* The model's outputs and the loss, from configuration and facts: fields of *model beyond geometry, *goal. CT_ECONFIG for keys that
+     * would have no effect, or that the model cannot have. */
+    ct_status (*specify)(const ct_config *cfg, const ct_facts *facts, ct_model_spec *model, ct_goal *goal);
+    /* The same for a model of the catalogue alone. loss: name of --loss; NULL: the model's usual one. */
+    ct_status (*usual)(const char *loss, ct_model_spec *model, ct_goal *goal);
+    /* What of the model's specification follows from a set that is to be scored. NULL: nothing. */
+    void (*fit)(ct_model_spec *model, const ct_dataset *set);
+    /* Fields, losses, predictions and sums behind the model's outputs: see task/parts.h. */
+    ct_status (*build)(ct_parts *p);
+    /* Name of a goal's loss: "softmax". */
+    const char *(*loss_name)(const ct_goal *goal);
+    /* Rows for "model" and for the report: what goes in and comes out of it, the characters, ... */
+    void (*describe)(const ct_place *p, ct_tell *tell, void *user);
+    /* One line: "4 x 36 classes". Gives buf. */
+    char *(*outputs)(const ct_place *p, char *buf, size_t size);
+    /* Something for field `name` [batch, ...] to bench and profile with: a function of nothing but the rng's state. */
+    ct_status (*random)(const ct_place *p, const char *name, const ct_desc *desc, ct_rng *rng, void *host);
+
+    /* -- scoring -- */
+    /* Findings for a view; options are those of the verb, unknown ones have been refused. labels false: predict. */
+    ct_status (*look)(const ct_place *p, const ct_view *v, bool labels, const ct_pair *option, size_t options, ct_findings **out);
+    ct_status (*collect)(ct_findings *f, const ct_outcome *o);
+    /* All is collected. sums: what the device counted; CT_EINTERNAL where the findings say otherwise; where they count differently by
+     * design (another decoder) they replace it. NULL sums: predictions only. */
+    ct_status (*settle)(ct_findings *f, double sums[CT_METRIC_COUNT]);
+    void (*drop)(ct_findings *f);     /* NULL is fine */
+    /* `captrain eval`: everything behind the number of samples, as JSON members or as lines. */
+    ct_status (*eval_json)(const ct_findings *f, const ct_facts *facts, const double sums[CT_METRIC_COUNT], json_t *into);
+    ct_status (*eval_text)(const ct_findings *f, const ct_facts *facts, const double sums[CT_METRIC_COUNT], FILE *to);
+    /* `captrain predict`: sample i of the view, as JSON members or as what stands behind its name and a tab. */
+    ct_status (*predict_json)(const ct_findings *f, const ct_facts *facts, int64_t i, json_t *into);
+    ct_status (*predict_text)(const ct_findings *f, const ct_facts *facts, int64_t i, FILE *to);
+    /* Sample i in short: its label and what was predicted, for the end of a training. CT_ENOMEM; ct_free() both. */
+    ct_status (*example)(const ct_findings *f, const ct_facts *facts, int64_t i, char **label, char **predicted);
+    /* Whether sample i was read without an error. */
+    bool (*right)(const ct_findings *f, int64_t i);
+    /* Metrics for the large figures of the report, best first; returns how many (at most max). */
+    int (*headline)(const ct_place *p, const ct_metric_row *out[], int max);
+    /* Sections of report.html about the errors of the best weights. gallery: pictures to show at most. */
+    ct_status (*report)(const ct_findings *f, const ct_place *p, const double sums[CT_METRIC_COUNT], int64_t gallery, FILE *to);
+
+    /* -- verbs -- */
+    /* `captrain gen`: options beside --out, --count, --seed, --threads, --force. NULL: the task has no generator for files. */
+    ct_status (*generate)(const ct_pair *option, size_t options, const char *dir, int64_t count, uint64_t seed, int threads, bool force,
+                          FILE *to);
+    /* Facts for import-torch from the configuration and the options of the verb, which may change the configuration. */
+    ct_status (*given)(ct_config *cfg, const ct_pair *option, size_t options, ct_facts **out);
+};
+
+/* The task of a model, or by its own name. NULL with a message for an unknown one. */
+const ct_task *ct_task_of(const char *model);
+const ct_task *ct_task_find(const char *name);
+/* All of them; tests may add one of their own, which must stay valid. */
+const ct_task *const *ct_task_table(size_t *count);
+ct_status ct_task_add(const ct_task *task);
+/* The row of a metric of the task, or of the loss, which every task has; NULL with a message naming the nearest. */
+const ct_metric_row *ct_task_metric(const ct_task *task, const char *key);
+extern const ct_metric_row ct_metric_loss;
+
+#endif
