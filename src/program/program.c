@@ -14,7 +14,6 @@ void ct_program_defaults(ct_program_spec *spec)
         .batch = 64,
         .compute = CT_F32,
         .image = { .std0 = 1, .std1 = 1, .std2 = 1, .prob = 1 },
-        .loss = CT_LOSS_SOFTMAX,
         .accumulate = 1,
         .recompute = -1,
         .optimizer = CT_OPT_ADAMW,
@@ -51,6 +50,12 @@ ct_arenas_needs ct_program_needs(const ct_program_spec *spec, bool train)
     return n;
 }
 
+ct_status ct_program_usual_goal(ct_program_spec *spec)
+{
+    const ct_task *task = ct_task_of(spec->model.name);
+    return task ? task->usual(NULL, &spec->model, &spec->goal) : CT_ECONFIG;
+}
+
 static bool trains(ct_program_kind kind)
 {
     return kind == CT_PROGRAM_STEP || kind == CT_PROGRAM_MICRO_FIRST || kind == CT_PROGRAM_MICRO_NEXT;
@@ -76,8 +81,6 @@ static ct_status check(const ct_program_spec *s, ct_program_kind kind, const ct_
     ct_dtype c = s->compute, m = s->model.dtype;
     bool fine = m == CT_F64 ? c == CT_F64 : c == CT_F32 || c == CT_BF16 || c == CT_F16;
     if (!fine) return ct_fail(CT_EINVAL, "program: %s arithmetic on %s parameters", ct_dtype_name(c), ct_dtype_name(m));
-    if ((s->loss == CT_LOSS_CTC) != (ct_model_head(&s->model) == CT_HEAD_CTC))
-        return ct_fail(CT_EINVAL, "program: model %s and this loss do not go together: CTC belongs to models with time steps", s->model.name);
     if (s->src_h > 0 && s->src_w <= 0) return ct_fail(CT_EINVAL, "program: source images of width %" PRId64, s->src_w);
     if (s->src_h > 0 && s->model.channels > 3)
         return ct_fail(CT_EINVAL, "program: preprocessing has 1 to 3 channels, not %" PRId64, s->model.channels);
@@ -86,127 +89,128 @@ static ct_status check(const ct_program_spec *s, ct_program_kind kind, const ct_
 
 /* ---- forward ---- */
 
-/* Pixels and their preprocessing, or ready input: p->x is [N,H,W,C] of the model's type afterwards, until passes change it. */
-static ct_status build_input(const ct_program_spec *s, bool training, ct_program *p)
+static ct_status add_port(ct_program *p, const char *name, ct_port_role role, ct_val v)
+{
+    if (p->ports == CT_MAX_PORTS) return ct_fail(CT_EINTERNAL, "program: more than %d inputs and outputs", CT_MAX_PORTS);
+    p->port[p->ports++] = (ct_port){ name, role, v };
+    return CT_OK;
+}
+
+ct_val ct_program_port(const ct_program *p, const char *name)
+{
+    for (int i = 0; i < p->ports; i++)
+        if (strcmp(p->port[i].name, name) == 0) return p->port[i].val;
+    return CT_NOVAL;
+}
+
+ct_val ct_program_role(const ct_program *p, ct_port_role role)
+{
+    for (int i = 0; i < p->ports; i++)
+        if (p->port[i].role == role) return p->port[i].val;
+    return CT_NOVAL;
+}
+
+static ct_status add_input(ct_program *p, const char *name, ct_port_role role, ct_desc desc, ct_val *out)
+{
+    CT_TRY(ct_graph_input(p->graph, name, desc, out));
+    return add_port(p, name, role, *out);
+}
+
+/* Pixels and their preprocessing, or ready input: *x is [N,H,W,C] of the model's type afterwards, until passes change it. */
+static ct_status build_input(const ct_program_spec *s, bool training, ct_program *p, ct_moves *moves, ct_val *x)
 {
     const ct_model_spec *m = &s->model;
     ct_graph *g = p->graph;
+    *moves = (ct_moves){ .index = CT_NOVAL, .src_h = s->src_h, .src_w = s->src_w };
     if (s->src_h <= 0)
-        return ct_graph_input(g, "x", ct_desc4(m->dtype, s->batch, m->height, m->width, m->channels), &p->x);
+        return add_input(p, "x", CT_PORT_READY, ct_desc4(m->dtype, s->batch, m->height, m->width, m->channels), x);
     const bool resident = training && s->resident > 0;
     const ct_desc pixels = ct_desc4(CT_U8, resident ? s->resident : s->batch, s->src_h, s->src_w, m->channels);
     ct_val src;
-    CT_TRY(resident ? ct_graph_resident(g, "src", pixels, &src) : ct_graph_input(g, "src", pixels, &src));
-    if (!resident) p->src = src;
-    CT_TRY(ct_graph_input(g, "index", ct_desc2(CT_I32, s->batch, 3), &p->index));
-    ct_attrs a = { .image = s->image };
-    a.image.out_h = m->height;
-    a.image.out_w = m->width;
-    a.image.dtype = m->dtype;
-    if (!training) a.image.augment = 0;
-    ct_val in[2] = { src, p->index };
-    return ct_graph_node(g, CT_OP_PREPROCESS, &a, "x", 2, in, 1, 1, &p->x);
+    CT_TRY(resident ? ct_graph_resident(g, "src", pixels, &src) : add_input(p, "src", CT_PORT_PIXELS, pixels, &src));
+    CT_TRY(add_input(p, "index", CT_PORT_INDEX, ct_desc2(CT_I32, s->batch, 3), &moves->index));
+    moves->attrs = (ct_attrs){ .image = s->image };
+    moves->attrs.image.out_h = m->height;
+    moves->attrs.image.out_w = m->width;
+    moves->attrs.image.dtype = m->dtype;
+    if (!training) moves->attrs.image.augment = 0;
+    ct_val in[2] = { src, moves->index };
+    return ct_graph_node(g, CT_OP_PREPROCESS, &moves->attrs, "x", 2, in, 1, 1, x);
 }
 
 /* Golden files bring the dropout mask along: it replaces the drawn one. */
 static ct_status replace_mask(const ct_program_spec *s, ct_program *p)
 {
     ct_graph *g = p->graph;
+    ct_val keep = CT_NOVAL;
     for (size_t i = 0; i < g->nnodes; i++) {
         if (g->nodes[i].op != CT_OP_DROPOUT_MASK) continue;
         ct_val drawn = g->nodes[i].out[0];
-        if (p->keep != CT_NOVAL)
+        if (keep != CT_NOVAL)
             return ct_fail(CT_EINVAL, "program: one given mask, but the model has more than one dropout");
-        CT_TRY(ct_graph_input(g, s->dropout_keep, g->values[drawn].desc, &p->keep));
+        CT_TRY(add_input(p, s->dropout_keep, CT_PORT_MASK, g->values[drawn].desc, &keep));
         for (size_t j = 0; j < g->nnodes; j++)
             for (int k = 0; k < g->nodes[j].nin; k++)
-                if (g->nodes[j].in[k] == drawn) g->nodes[j].in[k] = p->keep;
+                if (g->nodes[j].in[k] == drawn) g->nodes[j].in[k] = keep;
     }
-    if (p->keep == CT_NOVAL)
+    if (keep == CT_NOVAL)
         return ct_fail(CT_EINVAL, "program: a mask '%s' is given, but the model has no dropout", s->dropout_keep);
     return CT_OK; /* the drawn mask is nobody's now: the dead-node pass takes it */
 }
 
-/* CTC: log-probabilities, which are also what programs without labels give. */
-static ct_status build_head(const ct_program_spec *s, ct_program *p)
-{
-    if (s->loss != CT_LOSS_CTC) return CT_OK;
-    return ct_graph_node(p->graph, CT_OP_LOG_SOFTMAX, NULL, "logp", 1, &p->logits, 1, 1, &p->logits);
-}
-
-/* nll [N] of each sample in *nll: the metric sums count infeasible samples by it. */
-static ct_status build_ctc(const ct_program_spec *s, ct_program *p, ct_val *nll)
+/* The loss: the only term as it is, or the weighted sum of all; and what every task counts: samples, loss, batches, terms. */
+static ct_status build_loss(const ct_parts *parts, ct_program *p)
 {
     ct_graph *g = p->graph;
-    CT_TRY(ct_graph_input(g, "target", ct_desc2(CT_I32, s->batch, s->model.positions), &p->target));
-    ct_val in[3] = { p->logits, p->target, p->len }, outs[3]; /* loss, nll, alpha */
-    CT_TRY(ct_graph_node(g, CT_OP_CTC_LOSS, NULL, "loss", 3, in, 3, 7, outs));
-    p->loss = outs[0];
-    *nll = outs[1];
-    return CT_OK;
-}
-
-/* Best paths and, where there are labels, the edits that separate them. */
-static ct_status build_ctc_metrics(ct_program *p, ct_val nll)
-{
-    ct_graph *g = p->graph;
-    ct_val in[2] = { p->logits, p->len }, outs[2], acc;
-    CT_TRY(ct_graph_node(g, CT_OP_CTC_GREEDY, NULL, "pred", 2, in, 2, 3, outs));
-    p->pred = outs[0];
-    p->conf = outs[1];
-    if (p->loss == CT_NOVAL) return CT_OK;
-    CT_TRY(ct_graph_metrics(g, &acc));
-    ct_val sums[5] = { p->pred, p->target, p->loss, nll, acc };
-    return ct_graph_node(g, CT_OP_EDIT_SUMS, NULL, "metrics", 5, sums, 0, 0, NULL);
-}
-
-static ct_status build_loss(const ct_program_spec *s, ct_program *p)
-{
-    ct_graph *g = p->graph;
-    ct_attrs a = { .loss = { .positions = s->model.positions, .classes = s->model.classes } };
-    CT_TRY(ct_graph_input(g, "target", ct_desc2(CT_I32, s->batch, s->model.positions), &p->target));
-    ct_val in[2] = { p->logits, p->target }, outs[2];
-    if (s->loss == CT_LOSS_SOFTMAX) {
-        a.loss.smoothing = s->smoothing;
-        CT_TRY(ct_graph_node(g, CT_OP_SOFTMAX_XENT, &a, "loss", 2, in, 2, 3, outs));
+    ct_val in[2 + CT_PARTS_MAX], loss, acc;
+    ct_attrs sums = { .sums = { .samples = parts->batch, .first = CT_METRIC_TERMS } };
+    const int n = parts->terms;
+    if (n == 0) return ct_fail(CT_EINTERNAL, "program: task %s gives model %s no loss", parts->goal->task->name, parts->model->name);
+    for (int i = 0; i < n; i++) in[i] = parts->term[i].val;
+    if (n == 1 && parts->term[0].weight == 1) {
+        loss = in[0];
     } else {
-        CT_TRY(ct_graph_node(g, CT_OP_SOFT_MARGIN, &a, "loss", 2, in, 1, 1, outs));
+        ct_attrs a = { .weights = { .n = n } };
+        for (int i = 0; i < n; i++) a.weights.w[i] = parts->term[i].weight;
+        CT_TRY(ct_graph_node(g, CT_OP_WEIGHTED_SUM, &a, "loss.sum", n, in, 1, 1, &loss));
     }
-    p->loss = outs[0];
-    return CT_OK;
+    for (int i = 0; i < n; i++) CT_TRY(add_port(p, parts->term[i].name, CT_PORT_TERM, in[i]));
+    CT_TRY(add_port(p, "loss", CT_PORT_LOSS, loss));
+    CT_TRY(ct_graph_metrics(g, &acc));
+    memmove(in + 1, in, (size_t)n * sizeof in[0]);
+    in[0] = loss;
+    const int terms = n > 1 ? n : 0; /* a single one is the loss itself */
+    in[1 + terms] = acc;
+    return ct_graph_node(g, CT_OP_BATCH_SUMS, &sums, "sums", 2 + terms, in, 0, 0, NULL);
 }
 
-/* Predictions and, where there are labels, the sums metrics are made of. */
-static ct_status build_metrics(const ct_program_spec *s, ct_program *p)
+/* The task's part: fields, terms, predictions and sums; the ports they are. */
+static ct_status build_task(const ct_program_spec *s, ct_parts *parts, ct_program *p)
 {
-    ct_graph *g = p->graph;
-    ct_attrs a = { .loss = { .positions = s->model.positions, .classes = s->model.classes } };
-    ct_val outs[2], acc;
-    CT_TRY(ct_graph_node(g, CT_OP_ARGMAX, &a, "pred", 1, &p->logits, 2, 3, outs));
-    p->pred = outs[0];
-    p->conf = outs[1];
-    if (p->loss == CT_NOVAL) return CT_OK;
-    CT_TRY(ct_graph_metrics(g, &acc));
-    ct_val in[4] = { p->pred, p->target, p->loss, acc };
-    return ct_graph_node(g, CT_OP_METRIC_SUMS, NULL, "metrics", 4, in, 0, 0, NULL);
+    const ct_model_info *m = ct_model_find(s->model.name);
+    if (!m) return CT_ECONFIG;
+    for (int i = 0; i < ct_model_outputs(&s->model); i++) parts->score[parts->scores++] = (ct_part){ m->output[i], parts->out[i], 1 };
+    CT_TRY(s->goal.task->build(parts));
+    for (int i = 0; i < parts->fields; i++) CT_TRY(add_port(p, parts->field[i].name, CT_PORT_FIELD, parts->field[i].val));
+    for (int i = 0; i < parts->scores; i++) CT_TRY(add_port(p, parts->score[i].name, CT_PORT_SCORE, parts->score[i].val));
+    for (int i = 0; i < parts->results; i++) CT_TRY(add_port(p, parts->result[i].name, CT_PORT_RESULT, parts->result[i].val));
+    return parts->labels ? build_loss(parts, p) : CT_OK;
 }
 
 static ct_status build_forward(const ct_program_spec *s, ct_program *p)
 {
     ct_graph *g = p->graph;
-    bool training = trains(p->kind);
-    CT_TRY(build_input(s, training, p));
-    bool ctc = s->loss == CT_LOSS_CTC;
-    ct_val nll = CT_NOVAL;
-    if (ctc) CT_TRY(ct_graph_input(g, "len", ct_desc1(CT_I32, s->batch), &p->len));
-    CT_TRY(ct_model_build(g, &s->model, p->x, p->len, training, &p->logits));
+    const bool training = trains(p->kind);
+    ct_parts parts = { .g = g, .model = &s->model, .goal = &s->goal, .batch = s->batch, .training = training,
+                       .labels = has_labels(p->kind), .steps = CT_NOVAL };
+    ct_val x;
+    CT_TRY(build_input(s, training, p, &parts.moves, &x));
+    if (ct_model_elastic(&s->model)) CT_TRY(add_input(p, "len", CT_PORT_STEPS, ct_desc1(CT_I32, s->batch), &parts.steps));
+    CT_TRY(ct_model_build(g, &s->model, x, parts.steps, training, parts.out));
     if (training && s->dropout_keep) CT_TRY(replace_mask(s, p));
-    CT_TRY(build_head(s, p));
-    if (has_labels(p->kind)) CT_TRY(ctc ? build_ctc(s, p, &nll) : build_loss(s, p));
-    CT_TRY(ctc ? build_ctc_metrics(p, nll) : build_metrics(s, p));
-    const ct_val kept[] = { p->logits, p->loss, p->pred, p->conf };
-    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
-        if (kept[i] != CT_NOVAL) ct_graph_keep(g, kept[i]);
+    CT_TRY(build_task(s, &parts, p));
+    for (int i = 0; i < p->ports; i++)
+        if (!ct_port_is_input(p->port[i].role) && p->port[i].role != CT_PORT_TERM) ct_graph_keep(g, p->port[i].val);
     if (training) {
         ct_status st = ct_pass_freeze(g, s->freeze, s->freezes);
         if (st != CT_OK) return ct_fail_context(st, "train.freeze");
@@ -232,7 +236,7 @@ static ct_status build_backward(const ct_program_spec *s, ct_program *p)
     g->phase = CT_PHASE_BACKWARD;
     CT_TRY(ct_graph_state(g, &state));
     CT_TRY(ct_graph_node(g, CT_OP_LOSS_SEED, &a, "seed", 1, &state, 1, 1, &seed));
-    CT_TRY(ct_autodiff(g, p->loss, seed));
+    CT_TRY(ct_autodiff(g, ct_program_role(p, CT_PORT_LOSS), seed));
     CT_TRY(ct_pass_dead(g));
     if (s->recompute >= 0)
         CT_TRY(ct_pass_recompute(g, s->recompute, NULL));
@@ -357,19 +361,10 @@ static ct_status build_accumulate(ct_graph *g, const ct_layout *l, bool first)
 ct_status ct_program_build(const ct_program_spec *spec, ct_program_kind kind, const ct_graph *layout_from,
                            ct_layout *layout, ct_program *out)
 {
-    *out = (ct_program){ .kind = kind,
-                         .src = CT_NOVAL,
-                         .index = CT_NOVAL,
-                         .x = CT_NOVAL,
-                         .target = CT_NOVAL,
-                         .len = CT_NOVAL,
-                         .keep = CT_NOVAL,
-                         .logits = CT_NOVAL,
-                         .loss = CT_NOVAL,
-                         .pred = CT_NOVAL,
-                         .conf = CT_NOVAL };
+    *out = (ct_program){ .kind = kind };
     ct_program_spec s = *spec;
     ct_status st;
+    if (!s.goal.task) CT_TRY(ct_program_usual_goal(&s));
     CT_TRY(ct_model_resolve(&s.model));
     CT_TRY(check(&s, kind, layout_from));
     CT_TRY(ct_graph_create(&out->graph));

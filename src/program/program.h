@@ -5,6 +5,7 @@
 
 #include "exec/exec.h"
 #include "models/models.h"
+#include "task/task.h"
 
 typedef enum ct_program_kind {
     CT_PROGRAM_STEP,    /* forward, loss, backward, update: one whole step (accumulate == 1) */
@@ -15,7 +16,6 @@ typedef enum ct_program_kind {
     CT_PROGRAM_PREDICT  /* forward in evaluation mode, predictions; no labels */
 } ct_program_kind;
 
-typedef enum ct_loss_kind { CT_LOSS_SOFTMAX, CT_LOSS_SOFT_MARGIN, CT_LOSS_CTC } ct_loss_kind; /* CTC goes with CT_HEAD_CTC, and only with it */
 typedef enum ct_optimizer_kind { CT_OPT_ADAMW, CT_OPT_ADAM, CT_OPT_SGD } ct_optimizer_kind;
 
 /* Recompute only if a step would not fit otherwise: ct_spec_settle() decides, ct_program_build() wants it decided. */
@@ -31,8 +31,7 @@ typedef struct ct_program_spec {
     int64_t resident;          /* training programs take their images from arena DATA, which holds so many; 0: they are uploaded */
     ct_image_attrs image;      /* augmentation and normalisation; out_h, out_w, dtype are filled in */
     int64_t channel_multiple;  /* channels of x are padded with zeros to a multiple of this (ct_pass_pad); 0 or 1: as they are */
-    ct_loss_kind loss;
-    double smoothing;
+    ct_goal goal;              /* what is trained for; task NULL: the usual loss of the model's task */
     int64_t accumulate;        /* micro-steps per update, each counting 1/accumulate; 1 also makes a group of one */
     int64_t members;           /* devices whose gradients are summed, each counting 1/members (exec/comm.h); 0 is 1 */
     int recompute;             /* -1 off, 0 per block, n > 0 about n segments; or CT_RECOMPUTE_AUTO */
@@ -48,34 +47,59 @@ typedef struct ct_program_spec {
     const char *dropout_keep;  /* golden files: name of an input u8 mask that replaces the drawn one; NULL = drawn */
 } ct_program_spec;
 
+typedef enum ct_port_role {
+    /* inputs */
+    CT_PORT_PIXELS, /* "src" u8 [N,Hs,Ws,C] */
+    CT_PORT_INDEX,  /* "index" i32 [N,3] = (row of src, sample id, epoch) */
+    CT_PORT_READY,  /* "x" [N,H,W,C] of the model's type: ready input instead of pixels */
+    CT_PORT_FIELD,  /* a field of the samples, by its name: "target" */
+    CT_PORT_STEPS,  /* "len" i32 [N]: valid time steps of each sample, 1 <= len <= T */
+    CT_PORT_MASK,   /* see dropout_keep */
+    /* outputs */
+    CT_PORT_SCORE,  /* what the model gives, by its name: "logits" */
+    CT_PORT_RESULT, /* predictions, by the task's names: "pred", "conf" */
+    CT_PORT_TERM,   /* [1] a term of the loss, by its name; not kept */
+    CT_PORT_LOSS    /* "loss" [1]: the weighted sum of the terms */
+} ct_port_role;
+
+static inline bool ct_port_is_input(ct_port_role r) { return r <= CT_PORT_MASK; }
+
+typedef struct ct_port {
+    const char *name; /* static, or of the spec's or task's strings */
+    ct_port_role role;
+    ct_val val;
+} ct_port;
+
+#define CT_MAX_PORTS (8 + CT_MODEL_OUTPUTS + 3 * CT_PARTS_MAX)
+
 typedef struct ct_program {
     ct_program_kind kind;
     ct_graph *graph;
-    ct_val src, index, x;          /* inputs: pixels u8 [N,Hs,Ws,C] and index i32 [N,3], or x; CT_NOVAL if not used. Resident pixels
-                                      are no input: src is CT_NOVAL then */
-    ct_val target;                 /* input i32 [N,P] or [N,L] */
-    ct_val len;                    /* input i32 [N]: valid time steps of each sample, 1 <= len <= T; CT_NOVAL unless CTC */
-    ct_val keep;                   /* input u8 mask, see dropout_keep */
-    ct_val logits, loss, pred, conf; /* kept outputs; CT_NOVAL if not part of the kind */
+    ct_port port[CT_MAX_PORTS];
+    int ports;
 } ct_program;
 
-/* Which kinds carry what: STEP, MICRO_* and EVAL have target, loss, pred, conf and add to the metric sums; PREDICT
- * has pred and conf; UPDATE has nothing but its effect on the arenas. All but UPDATE have logits [N,
- * positions*classes]. pred i32 [N,P], conf [N,P], loss [1]. The images come in as src u8 [batch, src_h, src_w, C]
- * with index i32 [batch, 3] = (row of src, sample id, epoch), or as x when src_h == 0.
- * CTC models: all but UPDATE have len; logits are log-probabilities [T,N,classes] with T = ct_model_steps(model.width);
- * target i32 [N,L] holds characters 0..classes-2, -1 behind a shorter label, L = model.positions; pred i32 [N,T] and conf
- * [N,T] are the best path's characters, -1 and 0 behind them. */
+/* The value of a port by its name or, the first of them, by its role; CT_NOVAL if the program has none. */
+ct_val ct_program_port(const ct_program *p, const char *name);
+ct_val ct_program_role(const ct_program *p, ct_port_role role);
 
-/* Fills spec with defaults: AdamW 1e-3, betas .9/.999, eps 1e-8, wd 0.01, constant schedule, softmax loss, no
- * accumulation, ... */
+/* Which kinds carry what: STEP, MICRO_* and EVAL have fields, terms, a loss, results, and add to the metric sums; PREDICT has results;
+ * UPDATE has nothing but its effect on the arenas. All but UPDATE have scores. The images come in as src with index, or as x when
+ * src_h == 0; resident pixels are no port. Models with time steps (ct_model_elastic) have len. What the other ports hold is said where the
+ * task builds them (src/task/<name>/program.c). */
+
+/* Fills spec with defaults: AdamW 1e-3, betas .9/.999, eps 1e-8, wd 0.01, constant schedule, the usual loss of
+ * the model, no accumulation, ... */
 void ct_program_defaults(ct_program_spec *spec);
+
+/* The loss that goes with the model by itself: fills spec->goal. CT_ECONFIG for an unknown model. */
+ct_status ct_program_usual_goal(ct_program_spec *spec);
 
 /* Builds and optimises one program (fuse, cast, autodiff, recompute, update). `layout_from` = the graph whose arena
  * offsets it takes, or NULL for the first program of a model, which must be STEP or MICRO_FIRST when the model is
  * trained; *layout receives the layout then. With layout_from, *layout is read: it must be what the first program
  * gave. UPDATE cannot be the first. Programs of other batch sizes are built from a spec that differs in `batch`
- * only, those of other widths (CTC models) from one that differs in model.width and src_w. CT_EINVAL: a combination without meaning; CT_ECONFIG: a model that cannot be built at this size. */
+ * only, those of other widths (elastic models) from one that differs in model.width and src_w. CT_EINVAL: a combination without meaning; CT_ECONFIG: a model that cannot be built at this size. */
 ct_status ct_program_build(const ct_program_spec *spec, ct_program_kind kind, const ct_graph *layout_from,
                            ct_layout *layout, ct_program *out);
 void ct_program_free(ct_program *p); /* members; NULL is fine */

@@ -162,41 +162,11 @@ static int recompute_of(ct_cfg_recompute r)
     return -1;
 }
 
-const char *ct_spec_loss_name(ct_loss_kind loss)
-{
-    static const char *const name[] = { "softmax", "soft_margin", "ctc" };
-    return name[loss];
-}
-
-/* The loss of loss.name, which must suit the model, as must the size rule. */
-static ct_status find_loss(const ct_config *cfg, ct_loss_kind *out)
-{
-    const bool ctc = ct_datasets_sequence(cfg);
-    switch (cfg->loss.name) {
-    case CT_CFG_LOSS_AUTO: *out = ctc ? CT_LOSS_CTC : CT_LOSS_SOFTMAX; break;
-    case CT_CFG_LOSS_SOFTMAX: *out = CT_LOSS_SOFTMAX; break;
-    case CT_CFG_LOSS_SOFT_MARGIN: *out = CT_LOSS_SOFT_MARGIN; break;
-    case CT_CFG_LOSS_CTC: *out = CT_LOSS_CTC; break;
-    }
-    if (ctc != (*out == CT_LOSS_CTC))
-        return ct_fail(CT_ECONFIG, "loss.name: %s does not suit model.name: %s, which %s", ct_spec_loss_name(*out), cfg->model.name,
-                       ctc ? "needs ctc" : "reads a fixed number of positions (ctc needs crnn, crnn-stacked or crnn-small)");
-    if (!ctc && cfg->data.size_rule == CT_CFG_SIZE_FIT_HEIGHT)
-        return ct_fail(CT_ECONFIG, "data.size_rule: fit_height gives images of several widths, model.name: %s reads one (resize or refuse)",
-                       cfg->model.name);
-    if (ctc && cfg->loss.label_smoothing > 0)
-        return ct_fail(CT_ECONFIG, "loss.label_smoothing: the loss ctc (model.name: %s) has none", cfg->model.name);
-    return CT_OK;
-}
-
 /* Keys of the model that would have no effect. */
-static ct_status check_model_keys(const ct_config *cfg, int64_t classes)
+static ct_status check_model_keys(const ct_config *cfg)
 {
     const ct_model_info *m = ct_model_find(cfg->model.name);
     if (!m) return CT_ECONFIG;
-    if (cfg->model.classes > 0 && cfg->model.classes != classes)
-        return ct_fail(CT_ECONFIG, "model.classes: is %" PRId64 ", but the charset has %" PRId64 " characters",
-                       cfg->model.classes, classes);
     if (cfg->model.hidden > 0 && m->hidden == 0)
         return ct_fail(CT_ECONFIG, "model.hidden: %s has no hidden layer", m->name);
     if (cfg->model.dropout > 0 && m->dropout == 0)
@@ -204,35 +174,31 @@ static ct_status check_model_keys(const ct_config *cfg, int64_t classes)
     return CT_OK;
 }
 
-ct_status ct_spec_from_config(const ct_config *cfg, int64_t positions, int64_t classes, int src_h, int src_w,
-                              int64_t steps_per_epoch, ct_program_spec *out)
+ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int src_h, int src_w, int64_t steps_per_epoch,
+                              ct_program_spec *out)
 {
     ct_program_spec s;
-    if (positions < 1 || classes < 1 || steps_per_epoch < 1 || src_h < 1 || src_w < 1)
-        return ct_fail(CT_EINVAL,
-                       "specification of %" PRId64 " positions, %" PRId64 " classes, %dx%d pixels, %" PRId64
-                       " steps per epoch",
-                       positions, classes, src_h, src_w, steps_per_epoch);
-    CT_TRY(check_model_keys(cfg, classes));
+    if (steps_per_epoch < 1 || src_h < 1 || src_w < 1)
+        return ct_fail(CT_EINVAL, "specification of %dx%d pixels, %" PRId64 " steps per epoch", src_h, src_w, steps_per_epoch);
+    const ct_task *task = ct_task_of(cfg->model.name);
+    if (!task) return CT_ECONFIG;
+    CT_TRY(check_model_keys(cfg));
     ct_program_defaults(&s);
-    CT_TRY(find_loss(cfg, &s.loss));
-    const bool ctc = s.loss == CT_LOSS_CTC;
     s.model = (ct_model_spec){ .name = cfg->model.name,
                                .height = cfg->data.height,
-                               .width = ctc ? src_w : cfg->data.width,
+                               .width = cfg->data.width,
                                .channels = cfg->data.channels,
-                               .positions = positions,
-                               .classes = classes + ctc, /* the blank */
                                .width_mult = cfg->model.width,
                                .hidden = cfg->model.hidden,
                                .dropout = cfg->model.dropout,
                                .dtype = CT_F32,
                                .seed = (uint64_t)cfg->train.seed };
+    if (ct_model_elastic(&s.model)) s.model.width = src_w;
+    CT_TRY(task->specify(cfg, facts, &s.model, &s.goal));
     s.batch = batch_of(cfg);
     s.accumulate = cfg->train.accumulate;
     s.src_h = src_h;
     s.src_w = src_w;
-    s.smoothing = cfg->loss.label_smoothing;
     s.recompute = recompute_of(cfg->train.recompute);
     s.freeze = cfg->train.freeze.v;
     s.freezes = cfg->train.freeze.n;
@@ -308,7 +274,7 @@ ct_status ct_spec_from_model(const char *model, int64_t batch, const char *preci
     const ct_model_info *m = ct_model_find(model);
     if (!m) return CT_ECONFIG;
     s.model.name = m->name; /* outlives the caller's string */
-    if (m->head == CT_HEAD_CTC) s.loss = CT_LOSS_CTC;
+    CT_TRY(ct_program_usual_goal(&s));
     if (batch < 0 || batch > CT_MAX_BATCH)
         return ct_fail(CT_ECONFIG, "batch: must be between 1 and %d (got %" PRId64 ")", CT_MAX_BATCH, batch);
     if (batch > 0) s.batch = batch;

@@ -10,26 +10,26 @@
 #define CT_MAX_BATCH 65536 /* samples per micro-step; the range of train.batch_size */
 
 /* Fills *out from cfg.
- *   positions, classes  characters per label (CTC: at most) and size of the charset, which the data set decides; a CTC model
- *                       has one class more, the blank
- *   src_h, src_w        size of the source images the loader delivers, pixels (channels: data.channels); CTC: the widest
+ *   facts               what the data decided (ct_task.learn)
+ *   src_h, src_w        size of the source images the loader delivers, pixels (channels: data.channels); elastic models: the
+ *                       widest
  *   steps_per_epoch     optimizer steps (not micro-steps) per epoch, >= 1: turns epochs of the schedule into steps
  * What is applied: schedule.lr_rule (lr and min_lr times (batch_size*accumulate/reference_batch)^(1 or 1/2)),
  * train.epochs and train.steps (the cosine ends at whichever comes first), train.precision, augment.shear (a factor
  * tan(a); operators take degrees), data.mean and data.std (one number stands for all channels), the luminance of
  * data.background as fill of pixels from outside, model defaults. CT_ECONFIG, naming the key: more than 8 schedule.milestones, a
- * schedule.t_mult that is not a whole number, model.classes unlike `classes`, model.hidden or model.dropout for a model without,
- * loss.name or data.size_rule that the model cannot have, a model that cannot be built at data.height x data.width. Strings of *out
+ * schedule.t_mult that is not a whole number, model.hidden or model.dropout for a model without, what the task refuses (ct_task.specify),
+ * a model that cannot be built at data.height x data.width. Strings of *out
  * point into cfg. */
-ct_status ct_spec_from_config(const ct_config *cfg, int64_t positions, int64_t classes, int src_h, int src_w,
-                              int64_t steps_per_epoch, ct_program_spec *out);
+ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int src_h, int src_w, int64_t steps_per_epoch,
+                              ct_program_spec *out);
 
 /* Micro-batches and optimizer steps of one epoch over n samples, by train.batch_size, train.accumulate and
  * train.last_batch. CT_ECONFIG where dropping the last batch leaves none. */
 ct_status ct_spec_epoch(const ct_config *cfg, int64_t n, int64_t *batches, int64_t *steps);
 
 /* The same for a model of the catalogue alone, as `bench` and `plan --model` take it: its default geometry, ready
- * input x instead of pixels, AdamW at a constant rate, softmax loss. batch 0: 64. precision NULL: fp32. CT_ECONFIG
+ * input x instead of pixels, AdamW at a constant rate, the model's usual loss. batch 0: 64. precision NULL: fp32. CT_ECONFIG
  * for an unknown model or precision. */
 ct_status ct_spec_from_model(const char *model, int64_t batch, const char *precision, ct_program_spec *out);
 
@@ -38,8 +38,6 @@ void ct_spec_loader(const ct_config *cfg, const ct_view *train, ct_loader_spec *
 /* ct_spec_epoch() for a view whose images may have several widths: batches hold images of one width. */
 ct_status ct_spec_epoch_of(const ct_config *cfg, const ct_view *train, int64_t *batches, int64_t *steps);
 
-/* "softmax", "soft_margin", "ctc". */
-const char *ct_spec_loss_name(ct_loss_kind loss);
 /* "fp32", "tf32", "bf16", "fp16", "f64": what spec computes in. */
 const char *ct_spec_precision_name(const ct_program_spec *spec);
 

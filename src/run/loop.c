@@ -98,7 +98,7 @@ static ct_status absorb(ct_run *r, const ct_moment *at, const double sums[CT_MET
     if (r->state[CT_STATE_STEP] != (double)at->step)
         return ct_fail(CT_EINTERNAL, "the device counts %g steps, the run %" PRId64, r->state[CT_STATE_STEP], at->step);
     r->read_step = at->step;
-    double loss = sums[CT_METRIC_SAMPLES] > 0 ? sums[CT_METRIC_LOSS_SUM] / sums[CT_METRIC_SAMPLES] : NAN;
+    double loss = sums[CT_METRIC_SAMPLES] > 0 ? sums[CT_METRIC_LOSS] / sums[CT_METRIC_SAMPLES] : NAN;
     if (isfinite(loss)) {
         for (int i = 0; i < CT_METRIC_COUNT; i++) {
             w->sums[i] += sums[i];
@@ -109,13 +109,10 @@ static ct_status absorb(ct_run *r, const ct_moment *at, const double sums[CT_MET
     return ct_run_judge(r, at, (int64_t)(r->state[CT_STATE_SKIPPED] - skipped), loss);
 }
 
-static ct_status put_scores(json_t *o, const ct_scores *s)
+static ct_status put_metrics(const ct_run *r, const double sums[CT_METRIC_COUNT], json_t *o)
 {
-    CT_TRY(ct_json_set(o, "loss", ct_json_number(s->loss)));
-    CT_TRY(ct_json_set(o, "string_accuracy", ct_json_number(ct_scores_strings(s))));
-    CT_TRY(ct_json_set(o, "char_accuracy", ct_json_number(ct_scores_chars(s))));
-    CT_TRY(ct_json_set(o, "cer", ct_json_number(ct_scores_cer(s))));
-    return s->infeasible > 0 ? ct_json_set(o, "infeasible", json_integer(s->infeasible)) : CT_OK;
+    CT_TRY(ct_metrics_json(r->data.task, sums, o));
+    return ct_metrics_terms(r->term, r->terms, sums, o);
 }
 
 /* A "step" event: averages of a window that ended at a moment. */
@@ -123,11 +120,10 @@ static ct_status log_step(ct_run *r, const ct_moment *at, const ct_window *w)
 {
     ct_status st;
     double seconds = at->time - w->started;
-    ct_scores sc = ct_scores_from_sums(w->sums);
     json_t *o = json_object();
     CT_GOTO(st, ct_json_set(o, "step", json_integer(at->step)));
     CT_GOTO(st, ct_json_set(o, "epoch", ct_json_number(at->epochs)));
-    CT_GOTO(st, put_scores(o, &sc));
+    CT_GOTO(st, put_metrics(r, w->sums, o));
     CT_GOTO(st, ct_json_set(o, "lr", ct_json_number(r->state[CT_STATE_LR])));
     CT_GOTO(st, ct_json_set(o, "grad_norm", ct_json_number(r->state[CT_STATE_GRAD_NORM])));
     CT_GOTO(st, ct_json_set(o, "clip_coef", ct_json_number(r->state[CT_STATE_CLIP_COEF])));
@@ -244,53 +240,56 @@ static ct_status write_best(ct_run *r)
     return st;
 }
 
-/* Scores the validation set, and tells both judges, as of `epoch` complete epochs. */
-static ct_status validate(ct_run *r, int64_t epoch)
+/* What one scoring of the validation set gave, as an event. */
+static ct_status log_eval(ct_run *r, const double sums[CT_METRIC_COUNT], bool best, double seconds)
 {
-    ct_scores sc;
     ct_status st;
-    double started = ct_now();
-    const ct_cfg_select_by by = r->cfg->eval.select_by;
-    CT_TRY(ct_evaluate(&r->session, r->eval_ema, &r->data.val, r->batch, (int)r->cfg->train.workers, &ct_stop_signal,
-                       NULL, &sc));
-    bool best = ct_best_update(&r->p.best, by, &sc, epoch, r->p.step);
-    bool stop = ct_stopper_update(&r->p.stopper, &r->cfg->early_stopping, by, &sc, epoch);
-    char training[48] = "";
-    const ct_scores so_far = ct_scores_from_sums(r->p.sums); /* of this epoch */
-    if (so_far.samples > 0) snprintf(training, sizeof training, "training loss %.4f, ", so_far.loss);
-    ct_info("epoch %.4g: %svalidation loss %.4f, strings %.2f %%, characters %.2f %%%s (step %" PRId64 ", scored in %.1f s)",
-            epochs_done(r), training, isnan(sc.loss) ? NAN : sc.loss, 100 * ct_scores_strings(&sc), 100 * ct_scores_chars(&sc),
-            best ? ", best so far" : "", r->p.step, ct_now() - started);
-    if (!isfinite(sc.loss)) ct_warn("the validation loss is not a finite number: these weights cannot be the best");
     json_t *o = json_object();
     CT_GOTO(st, ct_json_set(o, "step", json_integer(r->p.step)));
     CT_GOTO(st, ct_json_set(o, "epoch", ct_json_number(epochs_done(r))));
-    CT_GOTO(st, ct_json_set(o, "samples", json_integer(sc.samples)));
-    CT_GOTO(st, put_scores(o, &sc));
+    CT_GOTO(st, ct_json_set(o, "samples", json_integer((json_int_t)sums[CT_METRIC_SAMPLES])));
+    CT_GOTO(st, put_metrics(r, sums, o));
     CT_GOTO(st, ct_json_set(o, "best", json_boolean(best)));
     CT_GOTO(st, ct_json_set(o, "ema", json_boolean(r->eval_ema)));
     CT_GOTO(st, ct_json_set(o, "stale", json_integer(r->p.stopper.stale)));
-    CT_GOTO(st, ct_json_set(o, "seconds", ct_json_number(ct_now() - started)));
-    CT_GOTO(st, ct_journal_event(r->journal, "eval", o));
-    if (best) CT_GOTO(st, write_best(r));
+    CT_GOTO(st, ct_json_set(o, "seconds", ct_json_number(seconds)));
+    return ct_journal_event(r->journal, "eval", o);
+fail:
+    json_decref(o);
+    return st;
+}
+
+/* Scores the validation set, and tells both judges, as of `epoch` complete epochs. */
+static ct_status validate(ct_run *r, int64_t epoch)
+{
+    double sums[CT_METRIC_COUNT], started = ct_now();
+    char training[48] = "", brief[160];
+    CT_TRY(ct_evaluate(&r->session, r->eval_ema, &r->data.val, r->batch, (int)r->cfg->train.workers, &ct_stop_signal, NULL, sums));
+    const bool best = ct_best_update(&r->p.best, r->select, sums, epoch, r->p.step);
+    const bool stop = ct_stopper_update(&r->p.stopper, &r->cfg->early_stopping, r->select, sums, epoch);
+    const double loss = ct_metric_loss.value(sums), so_far = ct_metric_loss.value(r->p.sums); /* of this epoch */
+    if (r->p.sums[CT_METRIC_SAMPLES] > 0) snprintf(training, sizeof training, "training loss %.4f, ", so_far);
+    ct_info("epoch %.4g: %svalidation loss %.4f, %s%s (step %" PRId64 ", scored in %.1f s)", epochs_done(r), training,
+            isnan(loss) ? NAN : loss, ct_metrics_brief(r->data.task, sums, brief, sizeof brief), best ? ", best so far" : "", r->p.step,
+            ct_now() - started);
+    if (!isfinite(loss)) ct_warn("the validation loss is not a finite number: these weights cannot be the best");
+    CT_TRY(log_eval(r, sums, best, ct_now() - started));
+    if (best) CT_TRY(write_best(r));
     if (stop) {
         r->p.stopped_early = true;
         ct_info("early stopping: no improvement in %" PRId64 " evaluations", r->p.stopper.stale);
     }
     return CT_OK;
-fail:
-    return st;
 }
 
 static ct_status log_epoch(ct_run *r, int64_t epoch)
 {
     ct_status st;
-    ct_scores sc = ct_scores_from_sums(r->p.sums);
     json_t *o = json_object();
     CT_GOTO(st, ct_json_set(o, "step", json_integer(r->p.step)));
     CT_GOTO(st, ct_json_set(o, "epoch", json_integer(epoch)));
-    CT_GOTO(st, ct_json_set(o, "samples", json_integer(sc.samples)));
-    CT_GOTO(st, put_scores(o, &sc));
+    CT_GOTO(st, ct_json_set(o, "samples", json_integer((json_int_t)r->p.sums[CT_METRIC_SAMPLES])));
+    CT_GOTO(st, put_metrics(r, r->p.sums, o));
     return ct_journal_event(r->journal, "epoch", o);
 fail:
     return st;

@@ -90,8 +90,7 @@ static ct_status schedule_kept(const ct_run *r, const ct_config *old, bool *same
 {
     ct_program_spec a;
     const ct_schedule_attrs *x, *y = &r->session.spec.schedule;
-    CT_TRY(ct_spec_from_config(old, r->data.positions, r->data.charset.n, (int)r->session.spec.src_h,
-                               (int)r->session.spec.src_w, r->steps_per_epoch, &a));
+    CT_TRY(ct_spec_from_config(old, r->data.facts, (int)r->session.spec.src_h, (int)r->session.spec.src_w, r->steps_per_epoch, &a));
     x = &a.schedule;
     *same = x->kind == y->kind && (x->kind != CT_SCHED_COSINE || x->total_steps == y->total_steps);
     return CT_OK;
@@ -103,20 +102,23 @@ static ct_status compare(const ct_run *r, const ct_safetensors *st, const char *
     char *list = NULL;
     bool same;
     ct_status s;
-    const char *json = ct_safetensors_meta(st, "config"), *charset = ct_safetensors_meta(st, "charset");
+    const ct_task *task = r->data.task;
+    ct_facts *facts = NULL;
+    char why[512] = "";
+    const char *json = ct_safetensors_meta(st, "config");
     const char *train = ct_safetensors_meta(st, "dataset"), *val = ct_safetensors_meta(st, "validation"),
                *kernels = ct_safetensors_meta(st, "kernels");
-    if (!json || !charset || !train || !val || !kernels)
+    if (!json || !train || !val || !kernels)
         return ct_fail(CT_EFORMAT, "%s: its metadata is incomplete", path);
     CT_GOTO(s, ct_config_parse(json, strlen(json), path, NULL, 0, &old));
+    CT_GOTO(s, ct_facts_get(st, path, task, &facts));
     CT_GOTO(s, schedule_kept(r, old, &same));
     CT_GOTO(s, ct_resume_conflicts(old, r->cfg, same, &list));
     if (list) {
         s = ct_fail(CT_ECONFIG, "--resume: the configuration would train differently from the run in %s: %s; a new run can start from its "
                     "weights: --init %s --out ANOTHER", r->out, list, r->out);
-    } else if (strcmp(charset, r->data.charset.utf8) != 0) {
-        s = ct_fail(CT_ECONFIG, "--resume: the charset is '%s', the run in %s has '%s'", r->data.charset.utf8, r->out,
-                    charset);
+    } else if (!task->same(r->data.facts, facts, why, sizeof why)) {
+        s = ct_fail(CT_ECONFIG, "--resume: %s in the run in %s", why, r->out);
     } else if (strcmp(train, r->meta.train_key) != 0) {
         s = ct_fail(CT_ECONFIG,
                     "--resume: the training samples (data.train, data.val_fraction) are not those of the run in %s",
@@ -131,6 +133,7 @@ static ct_status compare(const ct_run *r, const ct_safetensors *st, const char *
                 "bit-identical");
     }
 fail:
+    task->forget(facts);
     ct_free(list);
     ct_config_free(old);
     return s;

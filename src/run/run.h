@@ -54,6 +54,9 @@ typedef struct ct_run {
     int64_t batches;         /* micro-batches per epoch */
     int64_t steps_per_epoch; /* optimizer steps */
     int64_t total_steps;     /* of the whole run, at most */
+    const ct_metric_row *select; /* of eval.select_by */
+    const char *term[CT_PARTS_MAX]; /* names of the loss's terms */
+    int terms;
     bool has_ema, eval_ema;
     bool fp16;
     int64_t peak_bytes;     /* planned */
@@ -119,8 +122,6 @@ ct_status ct_run_zero_gradients(ct_run *r);
 /* ---- finish.c ---- */
 /* Scores the best weights, writes result.json and report.html, fills *result. */
 ct_status ct_run_finish(ct_run *r, ct_train_result *result);
-/* Sample i of a view as a picture of its true width, without the padding of its bucket. ct_image_free(). */
-ct_status ct_run_picture(const ct_view *v, int64_t i, ct_image *out);
 /* When the best weights were reached: "epoch 3, step 120", or "within epoch 1, step 7" for an evaluation in the middle of one. Gives buf. */
 #define CT_BEST_PLACE 64
 const char *ct_run_best_place(const ct_run *r, char buf[CT_BEST_PLACE]);
@@ -129,8 +130,8 @@ const char *ct_run_best_place(const ct_run *r, char buf[CT_BEST_PLACE]);
 typedef struct ct_report {
     const ct_run *run;
     const ct_train_result *result;
-    const ct_detail *detail;     /* of the best weights on the validation set; NULL without one */
-    const ct_scores *val, *test; /* NULL without such a set */
+    const ct_findings *findings; /* of the best weights on the validation set; NULL without one */
+    const double *val, *test;    /* metric sums; NULL without such a set */
     int64_t peak_bytes;
 } ct_report;
 /* Writes RUN/report.html, atomically. */

@@ -166,10 +166,9 @@ static ct_status describe_model(ct_run *r)
 {
     ct_model_meta *m = &r->meta;
     if (!(m->config = ct_config_json(r->cfg))) return CT_ENOMEM;
-    if (!(m->charset = ct_strdup(r->data.charset.utf8, "charset"))) return CT_ENOMEM;
     if (!(m->kernels = ct_session_kernels(&r->session))) return CT_ENOMEM;
     if (r->choices && !(m->choices = ct_choices_text(r->choices))) return CT_ENOMEM;
-    m->positions = r->data.positions;
+    m->facts = r->data.facts;
     m->backend = r->session.backend->name;
     m->ema = r->eval_ema;
     CT_TRY(ct_view_key(&r->data.train, m->train_key));
@@ -212,7 +211,7 @@ static ct_status settle_batch(ct_run *r)
     }
     CT_TRY(ct_backend_choose(cfg->train.backend, &b, NULL, 0));
     const ct_device_opts opts = { .threads = (int)cfg->train.threads, .exact = cfg->train.exact, .deterministic = cfg->train.deterministic };
-    return ct_memory_auto(r->cfg, r->data.positions, r->data.charset.n, ct_dataset_height(d), ct_dataset_width(d), b, &opts, r->data.train.n);
+    return ct_memory_auto(r->cfg, r->data.facts, ct_dataset_height(d), ct_dataset_width(d), b, &opts, r->data.train.n);
 }
 
 /* Whether training images stay on the device. */
@@ -224,6 +223,14 @@ static ct_status choose_resident(ct_run *r)
     CT_TRY(ct_resident_decide(&f, &s->spec, s->backend, &s->device_opts, &r->resident));
     if (r->resident.yes) s->resident = d;
     return CT_OK;
+}
+
+/* What the terms of the loss are called. */
+static void list_terms(ct_run *r)
+{
+    const ct_program *p = &r->session.unit[0].prog;
+    for (int i = 0; i < p->ports; i++)
+        if (p->port[i].role == CT_PORT_TERM) r->term[r->terms++] = p->port[i].name;
 }
 
 ct_status ct_run_build(ct_run *r)
@@ -238,9 +245,10 @@ ct_status ct_run_build(ct_run *r)
     r->total_steps = cfg->train.epochs * r->steps_per_epoch;
     if (cfg->train.steps > 0 && cfg->train.steps < r->total_steps) r->total_steps = cfg->train.steps;
 
+    if (!(r->select = ct_task_metric(r->data.task, cfg->eval.select_by))) return CT_ECONFIG;
     ct_program_spec spec;
-    CT_TRY(ct_spec_from_config(cfg, r->data.positions, r->data.charset.n, ct_dataset_height(r->data.train.data),
-                               ct_dataset_width(r->data.train.data), r->steps_per_epoch, &spec));
+    CT_TRY(ct_spec_from_config(cfg, r->data.facts, ct_dataset_height(r->data.train.data), ct_dataset_width(r->data.train.data),
+                               r->steps_per_epoch, &spec));
     r->has_ema = spec.optim.decay > 0;
     r->eval_ema = r->has_ema && cfg->eval.ema;
     r->fp16 = spec.compute == CT_F16;
@@ -253,6 +261,7 @@ ct_status ct_run_build(ct_run *r)
     CT_TRY(ct_session_begin(s, &spec, true, cfg->train.backend, &opts, r->why, sizeof r->why));
     CT_TRY(choose_resident(r));
     CT_TRY(add_training(r));
+    list_terms(r);
     if (r->data.val.data) CT_TRY(ct_session_add_eval(s, &r->data.val, r->batch, r->eval_ema));
     if (r->data.test.data) CT_TRY(ct_session_add_eval(s, &r->data.test, r->batch, r->eval_ema));
     if (!r->data.val.data && !r->data.test.data) CT_TRY(ct_session_add(s, CT_PROGRAM_EVAL, 1, s->spec.src_w, 1, false));
@@ -280,7 +289,7 @@ ct_status ct_run_start(ct_run *r, const char *init)
     ct_session *s = &r->session;
     CT_TRY(ct_arenas_init(s->store, s->ref_graph, (uint64_t)r->cfg->train.seed));
     if (init) {
-        ct_status st = ct_init_weights(s, init, &r->data.charset);
+        ct_status st = ct_init_weights(s, init, r->cfg, r->data.facts);
         if (st != CT_OK) return ct_fail_context(st, "--init");
     }
     if (r->has_ema) CT_TRY(ct_arenas_reset_ema(s->store));
@@ -314,6 +323,12 @@ static void describe_frozen(const ct_session *s)
                 ct_text_count(elems, a, sizeof a), ct_text_count(s->layout.params, b, sizeof b));
 }
 
+static void tell(void *user, const char *what, const char *text)
+{
+    (void)user;
+    ct_info("  %-10s %s", what, text);
+}
+
 void ct_run_describe(const ct_run *r)
 {
     const ct_session *s = &r->session;
@@ -321,14 +336,12 @@ void ct_run_describe(const ct_run *r)
     char a[32], b[32];
     ct_info("captrain %s, run directory %s", ct_version(), r->out);
     const ct_model_spec *m = &s->spec.model;
+    const ct_place place = ct_session_place(s, cfg, r->data.facts);
     char reads[96];
-    if (s->spec.loss == CT_LOSS_CTC)
-        snprintf(reads, sizeof reads, "%" PRId64 " time steps of %" PRId64 " classes, labels of at most %d characters",
-                 ct_model_steps(m, m->width), m->classes, r->data.positions);
-    else snprintf(reads, sizeof reads, "%d x %d classes", r->data.positions, r->data.charset.n);
+    r->data.task->outputs(&place, reads, sizeof reads);
     ct_info("  model      %s, %s parameters, %" PRId64 "x%" PRId64 "x%" PRId64 " pixels -> %s", m->name, ct_text_count(s->layout.params, a, sizeof a),
             m->height, m->width, m->channels, reads);
-    ct_info("  charset    %s", r->data.charset.utf8);
+    if (r->data.task->describe) r->data.task->describe(&place, tell, NULL);
     ct_info("  data       %s training samples (%s), %s for validation%s%s", ct_text_count(r->data.train.n, a, sizeof a),
             ct_dataset_root(r->data.train.data), ct_text_count(r->data.val.n, b, sizeof b), *cfg->data.val ? ": " : "", cfg->data.val);
     ct_info("  device     %s: %s, %d thread%s%s%s", s->backend->name, s->device.name, s->device.threads, s->device.threads == 1 ? "" : "s",

@@ -37,7 +37,14 @@ ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int
     return NULL;
 }
 
-/* The specification of a unit: only CTC models have programs of several widths. */
+ct_unit *ct_session_predictor(ct_session *s, int64_t width)
+{
+    for (size_t i = 0; i < s->units; i++)
+        if (s->unit[i].kind == CT_PROGRAM_PREDICT && s->unit[i].width == width) return &s->unit[i];
+    return NULL;
+}
+
+/* The specification of a unit: only elastic models have programs of several widths. */
 static ct_program_spec unit_spec(const ct_session *s, int64_t batch, int64_t width, int64_t accumulate)
 {
     ct_program_spec spec = s->spec;
@@ -46,7 +53,7 @@ static ct_program_spec unit_spec(const ct_session *s, int64_t batch, int64_t wid
     spec.members = s->join.size;
     spec.model.rank = s->join.rank;
     if (s->resident) spec.resident = ct_dataset_size(s->resident);
-    if (spec.loss == CT_LOSS_CTC) {
+    if (ct_model_elastic(&spec.model)) {
         spec.model.width = width;
         spec.src_w = width;
     }
@@ -56,7 +63,7 @@ static ct_program_spec unit_spec(const ct_session *s, int64_t batch, int64_t wid
 ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate, bool ema)
 {
     if (ct_session_find(s, kind, batch, width, accumulate, ema)) return CT_OK;
-    if (s->spec.loss != CT_LOSS_CTC && width != s->spec.src_w)
+    if (!ct_model_elastic(&s->spec.model) && width != s->spec.src_w)
         return ct_fail(CT_EINTERNAL, "a program for images of width %" PRId64 " of a model for %" PRId64, width, s->spec.src_w);
     CT_TRY(ct_grow(&s->unit, s->units, &s->cap_units, sizeof *s->unit, "programs of a session"));
     ct_unit *u = &s->unit[s->units];
@@ -82,7 +89,8 @@ ct_status ct_session_add_eval(ct_session *s, const ct_view *view, int64_t batch,
     size_t n = 0;
     CT_TRY(ct_loader_shapes(&l, &shape, &n));
     ct_status st = CT_OK;
-    if (s->spec.loss == CT_LOSS_CTC) s->spec.model.positions = ct_dataset_label_len(view->data);
+    const ct_task *task = s->spec.goal.task;
+    if (task->fit) task->fit(&s->spec.model, view->data);
     for (size_t i = 0; i < n && st == CT_OK; i++)
         st = ct_session_add(s, CT_PROGRAM_EVAL, shape[i].rows, shape[i].width, 1, ema);
     ct_free(shape);
@@ -98,24 +106,35 @@ static void fill_steps(ct_session *s, const ct_unit *u, const int32_t *widths, i
     }
 }
 
-ct_status ct_session_upload_widths(ct_session *s, ct_unit *u, const int32_t *widths, int64_t n)
+/* Where the host has what an input of a unit reads. */
+static ct_status find_source(ct_session *s, const ct_unit *u, const ct_port *port, const ct_batch *b, const void **host)
 {
-    if (u->prog.len == CT_NOVAL) return CT_OK;
-    fill_steps(s, u, widths, n);
-    return ct_plan_upload(u->plan, u->prog.len, s->len);
+    switch (port->role) {
+    case CT_PORT_PIXELS: *host = b->px; return CT_OK;
+    case CT_PORT_INDEX: *host = b->index; return CT_OK;
+    case CT_PORT_STEPS:
+        fill_steps(s, u, b->widths, b->n);
+        *host = s->len;
+        return CT_OK;
+    case CT_PORT_FIELD: {
+        const int k = ct_dataset_find_field(b->data, port->name);
+        if (k < 0) return ct_fail(CT_EINTERNAL, "the samples of %s have no field '%s'", ct_dataset_root(b->data), port->name);
+        *host = b->field[k];
+        return CT_OK;
+    }
+    default: return ct_fail(CT_EINTERNAL, "no batch holds input '%s'", port->name);
+    }
 }
 
 ct_status ct_session_upload(ct_session *s, ct_unit *u, const ct_batch *b)
 {
-    const ct_program *p = &u->prog;
-    ct_feed_part part[4];
+    ct_feed_part part[CT_MAX_PORTS];
     int n = 0;
-    if (p->src != CT_NOVAL) part[n++] = (ct_feed_part){ p->src, b->px };
-    part[n++] = (ct_feed_part){ p->index, b->index };
-    if (p->target != CT_NOVAL) part[n++] = (ct_feed_part){ p->target, b->labels };
-    if (p->len != CT_NOVAL) {
-        fill_steps(s, u, b->widths, b->n);
-        part[n++] = (ct_feed_part){ p->len, s->len };
+    for (int i = 0; i < u->prog.ports; i++) {
+        const ct_port *port = &u->prog.port[i];
+        if (!ct_port_is_input(port->role)) continue;
+        part[n].input = port->val;
+        CT_TRY(find_source(s, u, port, b, &part[n++].host));
     }
     if (s->feed) return ct_feed_send(s->feed, u->plan, part, n);
     for (int i = 0; i < n; i++) CT_TRY(ct_plan_upload(u->plan, part[i].input, part[i].host));
@@ -133,10 +152,9 @@ static size_t largest_batch(const ct_session *s)
     size_t most = 0;
     for (size_t i = 0; i < s->units; i++) {
         const ct_program *p = &s->unit[i].prog;
-        const ct_val in[4] = { p->src, p->index, p->target, p->len };
         size_t bytes = 0;
-        for (int k = 0; k < 4; k++)
-            if (in[k] != CT_NOVAL) bytes += ct_align_up(ct_desc_bytes(ct_graph_desc(p->graph, in[k])), CT_ALIGN);
+        for (int k = 0; k < p->ports; k++)
+            if (ct_port_is_input(p->port[k].role)) bytes += ct_align_up(ct_desc_bytes(ct_graph_desc(p->graph, p->port[k].val)), CT_ALIGN);
         if (bytes > most) most = bytes;
     }
     return most;
@@ -204,7 +222,7 @@ ct_status ct_session_ready(ct_session *s)
         if (s->unit[i].batch > rows) rows = s->unit[i].batch;
     }
     CT_TRY(ct_memory_take(s->store, s->train ? &s->spec : NULL, "train.batch_size"));
-    if (s->spec.loss == CT_LOSS_CTC && !(s->len = ct_calloc((size_t)rows, sizeof *s->len, "time steps of a batch"))) return CT_ENOMEM;
+    if (ct_model_elastic(&s->spec.model) && !(s->len = ct_calloc((size_t)rows, sizeof *s->len, "time steps of a batch"))) return CT_ENOMEM;
     CT_TRY(open_inputs(s));
     CT_TRY(ct_group_join(s->store, &s->join, &s->group));
     return list_tensors(s);

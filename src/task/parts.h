@@ -8,6 +8,9 @@
 
 #define CT_PARTS_MAX 16   /* fields, terms and results of a program, each */
 #define CT_GOAL_VALUES 32
+/* Metric slots of the terms of a loss, where there are several: their sums times samples, in the order of the terms. A task's own slots end
+ * before. */
+#define CT_METRIC_TERMS (CT_METRIC_COUNT - CT_PARTS_MAX)
 
 typedef struct ct_task ct_task;
 

@@ -46,11 +46,13 @@ const char *ct_pairs_find(const ct_pair *pair, size_t n, const char *key);
 typedef struct ct_metric_row {
     const char *key;        /* "string_accuracy": in files, eval.select_by, --json; 1 to 40 of a-z 0-9 _ */
     const char *label;      /* "strings right": for people */
+    const char *curve;      /* "strings": its name in a plot */
     const char *unit;       /* "%": people see 100 times the number; "px", "": as it is */
     const char *plot;       /* title of the report's plot it is drawn in, "Accuracy"; NULL: none */
     const char *rest;       /* title of a plot that shows 1 - value: what is left to gain near 100 %; NULL: none */
     bool smaller_is_better;
     bool training;          /* its plot shows it for training steps, too */
+    bool brief;             /* told in messages of one line */
     /* NAN where nothing was scored. */
     double (*value)(const double sums[CT_METRIC_COUNT]);
 } ct_metric_row;
@@ -147,12 +149,12 @@ struct ct_task {
     /* All sets of a run (NULL: none) get fields of the same shape, so that one program fits; facts follow. NULL: they always have. */
     ct_status (*agree)(ct_dataset *const *set, int n, ct_facts *facts);
     void (*forget)(ct_facts *facts);  /* NULL is fine */
-    /* 32 hex digits are made of this: whether facts are the same thing for a model. */
-    bool (*same)(const ct_facts *a, const ct_facts *b);
+    /* Whether facts mean the same for a model. If not, *why says what differs: "the charset is 'abc', it was 'ab'". */
+    bool (*same)(const ct_facts *now, const ct_facts *then, char *why, size_t size);
 
     /* -- files -- */
-    /* Facts as metadata of a model file: calls put for each pair. */
-    ct_status (*write)(const ct_facts *facts, ct_status (*put)(void *user, const char *key, const char *value), void *user);
+    /* Facts, and how outputs are decoded, as metadata of a model file: calls put for each pair. */
+    ct_status (*write)(const ct_place *p, ct_status (*put)(void *user, const char *key, const char *value), void *user);
     /* And back: get returns a value or NULL. CT_EFORMAT naming `path` and the key. */
     ct_status (*read)(const char *path, const char *(*get)(const void *user, const char *key), const void *user, ct_facts **out);
     /* For --init: may the weights of `old` start a model of `now`? CT_ECONFIG naming `path` if their heads are of different kinds. NULL:
@@ -192,20 +194,20 @@ struct ct_task {
      * design (another decoder) they replace it. NULL sums: predictions only. */
     ct_status (*settle)(ct_findings *f, double sums[CT_METRIC_COUNT]);
     void (*drop)(ct_findings *f);     /* NULL is fine */
-    /* `captrain eval`: everything behind the number of samples, as JSON members or as lines. */
-    ct_status (*eval_json)(const ct_findings *f, const ct_facts *facts, const double sums[CT_METRIC_COUNT], json_t *into);
-    ct_status (*eval_text)(const ct_findings *f, const ct_facts *facts, const double sums[CT_METRIC_COUNT], FILE *to);
+    /* `captrain eval` beside samples, metrics, loss: more members, and the whole table behind the number of samples. */
+    ct_status (*eval_json)(const ct_findings *f, const double sums[CT_METRIC_COUNT], json_t *into);
+    ct_status (*eval_text)(const ct_findings *f, const double sums[CT_METRIC_COUNT], FILE *to);
     /* `captrain predict`: sample i of the view, as JSON members or as what stands behind its name and a tab. */
-    ct_status (*predict_json)(const ct_findings *f, const ct_facts *facts, int64_t i, json_t *into);
-    ct_status (*predict_text)(const ct_findings *f, const ct_facts *facts, int64_t i, FILE *to);
+    ct_status (*predict_json)(const ct_findings *f, int64_t i, json_t *into);
+    ct_status (*predict_text)(const ct_findings *f, int64_t i, FILE *to);
     /* Sample i in short: its label and what was predicted, for the end of a training. CT_ENOMEM; ct_free() both. */
-    ct_status (*example)(const ct_findings *f, const ct_facts *facts, int64_t i, char **label, char **predicted);
+    ct_status (*example)(const ct_findings *f, int64_t i, char **label, char **predicted);
     /* Whether sample i was read without an error. */
     bool (*right)(const ct_findings *f, int64_t i);
     /* Metrics for the large figures of the report, best first; returns how many (at most max). */
     int (*headline)(const ct_place *p, const ct_metric_row *out[], int max);
     /* Sections of report.html about the errors of the best weights. gallery: pictures to show at most. */
-    ct_status (*report)(const ct_findings *f, const ct_place *p, const double sums[CT_METRIC_COUNT], int64_t gallery, FILE *to);
+    ct_status (*report)(const ct_findings *f, const double sums[CT_METRIC_COUNT], int64_t gallery, FILE *to);
 
     /* -- verbs -- */
     /* `captrain gen`: options beside --out, --count, --seed, --threads, --force. NULL: the task has no generator for files. */
@@ -218,10 +220,11 @@ struct ct_task {
 /* The task of a model, or by its own name. NULL with a message for an unknown one. */
 const ct_task *ct_task_of(const char *model);
 const ct_task *ct_task_find(const char *name);
-/* All of them; tests may add one of their own, which must stay valid. */
-const ct_task *const *ct_task_table(size_t *count);
+/* Task i of all, NULL behind the last. Tests may add one of their own, which must stay valid. */
+const ct_task *ct_task_at(size_t i);
 ct_status ct_task_add(const ct_task *task);
-/* The row of a metric of the task, or of the loss, which every task has; NULL with a message naming the nearest. */
+/* The row of a metric of the task, or of the loss, which every task has; "auto" is the task's own choice. NULL with a message that lists
+ * them. */
 const ct_metric_row *ct_task_metric(const ct_task *task, const char *key);
 extern const ct_metric_row ct_metric_loss;
 

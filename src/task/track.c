@@ -1,69 +1,81 @@
-/* Best tracking and early stopping. The two share no state: an early-stop counter that also gated the best weights once
+/* Metrics, best tracking and early stopping. The two judges share no state: an early-stop counter that also gated the best weights once
  * kept the last epoch before min_epochs as "best" whatever it scored. */
 #include "config.h"
 
 #include "task/track.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <string.h>
 
-ct_scores ct_scores_from_sums(const double *sums)
+/* ---- numbers and text ---- */
+
+ct_status ct_metrics_json(const ct_task *task, const double sums[CT_METRIC_COUNT], json_t *into)
 {
-    ct_scores s;
-    s.samples = (int64_t)sums[CT_METRIC_SAMPLES];
-    s.strings = (int64_t)sums[CT_METRIC_STRINGS];
-    s.chars = (int64_t)sums[CT_METRIC_CHARS];
-    s.chars_ok = (int64_t)sums[CT_METRIC_CHARS_OK];
-    /* metric_sums leaves EDITS alone; where edit_sums counts none, every character is right */
-    s.edits = (int64_t)sums[CT_METRIC_EDITS];
-    if (s.edits < s.chars - s.chars_ok) s.edits = s.chars - s.chars_ok;
-    s.infeasible = (int64_t)sums[CT_METRIC_INFEASIBLE];
-    s.loss = s.samples > 0 ? sums[CT_METRIC_LOSS_SUM] / (double)s.samples : NAN;
-    return s;
-}
-
-double ct_scores_strings(const ct_scores *s) { return s->samples > 0 ? (double)s->strings / (double)s->samples : -1; }
-
-double ct_scores_cer(const ct_scores *s) { return s->chars > 0 ? (double)s->edits / (double)s->chars : -1; }
-
-double ct_scores_chars(const ct_scores *s)
-{
-    if (s->chars <= 0) return -1;
-    return s->edits < s->chars ? (double)(s->chars - s->edits) / (double)s->chars : 0;
-}
-
-double ct_scores_value(const ct_scores *s, ct_cfg_select_by by)
-{
-    switch (by) {
-    case CT_CFG_SELECT_CHAR_ACCURACY:
-        return ct_scores_chars(s);
-    case CT_CFG_SELECT_LOSS:
-        return s->loss;
-    case CT_CFG_SELECT_CER: return ct_scores_cer(s);
-    default:
-        return ct_scores_strings(s);
+    CT_TRY(ct_json_set(into, ct_metric_loss.key, ct_json_number(ct_metric_loss.value(sums))));
+    for (int i = 0; i < task->metrics; i++)
+        CT_TRY(ct_json_set(into, task->metric[i].key, ct_json_number(task->metric[i].value(sums))));
+    for (int i = 0; i < task->counts; i++) {
+        const ct_count_row *c = &task->count[i];
+        if (c->rare && !(sums[c->slot] > 0)) continue;
+        CT_TRY(ct_json_set(into, c->key, json_integer((json_int_t)sums[c->slot])));
     }
+    return CT_OK;
 }
+
+ct_status ct_metrics_terms(const char *const *name, int n, const double sums[CT_METRIC_COUNT], json_t *into)
+{
+    if (n < 2) return CT_OK;
+    json_t *o = json_object();
+    CT_TRY(ct_json_set(into, "losses", o)); /* `into` owns it from here on */
+    for (int i = 0; i < n; i++)
+        CT_TRY(ct_json_set(o, name[i], ct_json_number(sums[CT_METRIC_TERMS + i] / sums[CT_METRIC_SAMPLES])));
+    return CT_OK;
+}
+
+char *ct_metric_text(const ct_metric_row *row, double value, char *buf, size_t size)
+{
+    if (isnan(value)) snprintf(buf, size, "-");
+    else if (strcmp(row->unit, "%") == 0) snprintf(buf, size, "%.2f %%", 100 * value);
+    else snprintf(buf, size, "%.4g%s%s", value, *row->unit ? " " : "", row->unit);
+    return buf;
+}
+
+char *ct_metrics_brief(const ct_task *task, const double sums[CT_METRIC_COUNT], char *buf, size_t size)
+{
+    char value[48];
+    size_t n = 0;
+    buf[0] = '\0';
+    for (int i = 0; i < task->metrics && n < size; i++) {
+        const ct_metric_row *m = &task->metric[i];
+        if (!m->brief) continue;
+        n += (size_t)snprintf(buf + n, size - n, "%s%s %s", n ? ", " : "", m->curve, ct_metric_text(m, m->value(sums), value, sizeof value));
+    }
+    return buf;
+}
+
+/* ---- judges ---- */
 
 /* How much better a is than b; positive is better. */
-static double gain(ct_cfg_select_by by, double a, double b)
+static double gain(const ct_metric_row *by, double a, double b)
 {
-    return by == CT_CFG_SELECT_LOSS || by == CT_CFG_SELECT_CER ? b - a : a - b;
+    return by->smaller_is_better ? b - a : a - b;
 }
 
-bool ct_best_update(ct_best *best, ct_cfg_select_by by, const ct_scores *s, int64_t epoch, int64_t step)
+bool ct_best_update(ct_best *best, const ct_metric_row *by, const double sums[CT_METRIC_COUNT], int64_t epoch, int64_t step)
 {
-    double value = ct_scores_value(s, by);
+    const double value = by->value(sums), loss = ct_metric_loss.value(sums);
     /* weights whose loss is not a number are no model, whatever their argmax hits */
-    if (isnan(value) || !isfinite(s->loss)) return false;
+    if (isnan(value) || !isfinite(loss)) return false;
     if (best->any) {
-        double old = ct_scores_value(&best->scores, by), g = gain(by, value, old);
-        bool tie = value == old;
-        if (!(g > 0) && !(tie && s->loss < best->scores.loss)) return false;
+        const double old = by->value(best->sums);
+        const bool tie = value == old;
+        if (!(gain(by, value, old) > 0) && !(tie && loss < ct_metric_loss.value(best->sums))) return false;
     }
     best->any = true;
     best->epoch = epoch;
     best->step = step;
-    best->scores = *s;
+    memcpy(best->sums, sums, sizeof best->sums);
     return true;
 }
 
@@ -72,12 +84,12 @@ bool ct_stopper_done(const ct_stopper *stop, const ct_cfg_early_stopping *rule, 
     return rule->enabled && epoch >= rule->min_epochs && stop->stale >= rule->patience;
 }
 
-bool ct_stopper_update(ct_stopper *stop, const ct_cfg_early_stopping *rule, ct_cfg_select_by by, const ct_scores *s,
-                       int64_t epoch)
+bool ct_stopper_update(ct_stopper *stop, const ct_cfg_early_stopping *rule, const ct_metric_row *by,
+                       const double sums[CT_METRIC_COUNT], int64_t epoch)
 {
-    double value = ct_scores_value(s, by);
-    bool better =
-        !isnan(value) && isfinite(s->loss) && (!stop->any || gain(by, value, stop->reference) > rule->min_delta);
+    const double value = by->value(sums);
+    const bool better = !isnan(value) && isfinite(ct_metric_loss.value(sums)) &&
+                        (!stop->any || gain(by, value, stop->reference) > rule->min_delta);
     if (better) {
         stop->any = true;
         stop->reference = value;

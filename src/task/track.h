@@ -1,5 +1,5 @@
-/* Scores of an evaluation, and the two independent judges of them: which weights are the best, and whether training
- * ends early. Pure functions of their arguments. */
+/* Metrics as numbers and text, and the two independent judges of them: which weights are the best, and whether training ends early. Pure
+ * functions of their arguments; sums are f64[CT_METRIC_COUNT] as ops.h has them. */
 #ifndef CT_TASK_TRACK_H
 #define CT_TASK_TRACK_H
 
@@ -7,37 +7,27 @@
 #include <stdint.h>
 
 #include "config/config.h"
-#include "ops/ops.h"
+#include "task/task.h"
 
-/* What one pass over a data set gave. */
-typedef struct ct_scores {
-    int64_t samples, strings; /* samples scored; with every character right */
-    int64_t chars, chars_ok;  /* characters of the labels; right. Texts of any length: characters less edits, at least 0
-                                 per sample */
-    double loss;              /* mean over the samples; NaN when one was NaN */
-    int64_t edits;            /* insertions, deletions, substitutions; with fixed positions the wrong characters */
-    int64_t infeasible;       /* CTC: samples whose label does not fit into their time steps */
-} ct_scores;
-
-/* From metric accumulators f64[CT_METRIC_COUNT] (ops/ops.h). */
-ct_scores ct_scores_from_sums(const double *sums);
-double ct_scores_strings(const ct_scores *s); /* share 0..1; -1 when nothing was scored */
-double ct_scores_cer(const ct_scores *s);     /* character error rate, edits / characters: 0 or more, above 1 with many
-                                                 insertions; -1 as above */
-double ct_scores_chars(const ct_scores *s);   /* 1 - character error rate, at least 0; -1 as above */
-/* The number select_by asks for: an accuracy 0..1, the character error rate, or the loss. */
-double ct_scores_value(const ct_scores *s, ct_cfg_select_by by);
+/* The loss, every metric of the task, and its counts, as members of an object: NULL where a number is not known. */
+ct_status ct_metrics_json(const ct_task *task, const double sums[CT_METRIC_COUNT], json_t *into);
+/* into["losses"] = {term: mean}, where a loss has several terms; names [n] as programs have them. */
+ct_status ct_metrics_terms(const char *const *name, int n, const double sums[CT_METRIC_COUNT], json_t *into);
+/* "strings 98.20 %, characters 99.50 %": the metrics of the task that are told in brief. Gives buf. */
+char *ct_metrics_brief(const ct_task *task, const double sums[CT_METRIC_COUNT], char *buf, size_t size);
+/* "98.20 %", "0.71 px". Gives buf. */
+char *ct_metric_text(const ct_metric_row *row, double value, char *buf, size_t size);
 
 /* The best weights so far. */
 typedef struct ct_best {
     bool any;
     int64_t epoch, step; /* epochs complete and optimizer steps done when they were evaluated */
-    ct_scores scores;
+    double sums[CT_METRIC_COUNT];
 } ct_best;
 
-/* Takes the new scores if they are better by `by`; among equals the smaller loss wins, then the earlier. Never depends
- * on early stopping. Scores with a loss of NaN or infinity are never the best. Returns true if taken. */
-bool ct_best_update(ct_best *best, ct_cfg_select_by by, const ct_scores *s, int64_t epoch, int64_t step);
+/* Takes the new sums if they are better by `by`; among equals the smaller loss wins, then the earlier. Never depends
+ * on early stopping. Sums with a loss of NaN or infinity are never the best. Returns true if taken. */
+bool ct_best_update(ct_best *best, const ct_metric_row *by, const double sums[CT_METRIC_COUNT], int64_t epoch, int64_t step);
 
 /* Early stopping: counts evaluations in a row that did not improve on its own reference by more than min_delta. */
 typedef struct ct_stopper {
@@ -49,7 +39,7 @@ typedef struct ct_stopper {
 /* Whether training should end, as of `epoch` complete epochs. A resumed run asks again: the rule may have changed. */
 bool ct_stopper_done(const ct_stopper *stop, const ct_cfg_early_stopping *rule, int64_t epoch);
 /* Notes an evaluation made when `epoch` epochs were complete. Returns true if training should end now. */
-bool ct_stopper_update(ct_stopper *stop, const ct_cfg_early_stopping *rule, ct_cfg_select_by by, const ct_scores *s,
-                       int64_t epoch);
+bool ct_stopper_update(ct_stopper *stop, const ct_cfg_early_stopping *rule, const ct_metric_row *by,
+                       const double sums[CT_METRIC_COUNT], int64_t epoch);
 
 #endif

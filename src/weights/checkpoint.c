@@ -25,7 +25,6 @@ void ct_model_meta_free(ct_model_meta *m)
 {
     if (!m) return;
     ct_free(m->config);
-    ct_free(m->charset);
     ct_free(m->kernels);
     ct_free(m->choices);
     memset(m, 0, sizeof *m);
@@ -67,19 +66,13 @@ static ct_status add_arena(ct_session *s, ct_st_writer *w, snapshot *sn, const c
 
 static ct_status add_meta(ct_st_writer *w, const ct_session *s, const ct_model_meta *m, const ct_progress *p, bool full)
 {
-    char number[32];
-    snprintf(number, sizeof number, "%d", m->positions);
     CT_TRY(ct_st_writer_meta(w, "format", FORMAT_NAME));
     CT_TRY(ct_st_writer_meta(w, "format_version", FORMAT_VERSION));
     CT_TRY(ct_st_writer_meta(w, "kind", full ? "checkpoint" : "model"));
     CT_TRY(ct_st_writer_meta(w, "captrain_version", ct_version()));
     CT_TRY(ct_st_writer_meta(w, "config", m->config));
-    CT_TRY(ct_st_writer_meta(w, "charset", m->charset));
-    CT_TRY(ct_st_writer_meta(w, "positions", number));
-    CT_TRY(ct_st_writer_meta(w, "decode", s->spec.loss == CT_LOSS_CTC
-                                              ? "CTC: class 0 of a time step is the blank, class k+1 is character k of charset; best path, "
-                                                "repeats merged, blanks dropped"
-                                              : "argmax per position; class k of a position is character k of charset"));
+    CT_TRY(ct_st_writer_meta(w, "task", s->spec.goal.task->name));
+    CT_TRY(ct_facts_put(w, s, m->facts));
     CT_TRY(ct_st_writer_meta(w, "weights", m->ema ? "ema" : "model"));
     CT_TRY(ct_st_writer_meta(w, "layout",
                              "filters [K,R,S,C]; a linear behind a flatten has its columns in [H,W,C] order"));
@@ -96,7 +89,7 @@ static ct_status add_meta(ct_st_writer *w, const ct_session *s, const ct_model_m
                     ", \"classes\": %" PRId64
                     ", \"mean\": [%.17g, %.17g, %.17g], \"std\": [%.17g, %.17g, %.17g], \"loss\": \"%s\"}",
                     ms->name, ms->height, ms->width, ms->channels, ms->classes, im->mean0, im->mean1, im->mean2,
-                    im->std0, im->std1, im->std2, ct_spec_loss_name(s->spec.loss));
+                    im->std0, im->std1, im->std2, s->spec.goal.task->loss_name(&s->spec.goal));
     if (!text) return CT_ENOMEM;
     ct_status st = ct_st_writer_meta(w, "input", text);
     ct_free(text);

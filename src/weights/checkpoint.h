@@ -12,9 +12,9 @@
 
 #include <stdbool.h>
 
-#include "data/label.h"
 #include "formats/safetensors.h"
 #include "session/session.h"
+#include "task/task.h"
 #include "task/track.h"
 
 /* The host's part of a run: everything that is not on the device. */
@@ -36,12 +36,11 @@ typedef struct ct_progress {
 /* Metadata that does not change during a run. Strings are owned (ct_model_meta_free). */
 typedef struct ct_model_meta {
     char *config;                    /* resolved, JSON */
-    char *charset;                   /* UTF-8 */
     char *kernels;                   /* JSON object operator -> implementation */
     char *choices;                   /* measured choices (exec.h), JSON; NULL: none */
     char train_key[33], val_key[33]; /* of the data; "" = none */
     const char *backend;             /* static */
-    int positions;
+    const ct_facts *facts;           /* of the task; the run's */
     bool ema; /* eval and predict take the averaged weights */
 } ct_model_meta;
 void ct_model_meta_free(ct_model_meta *m); /* empties */
@@ -72,6 +71,10 @@ ct_status ct_checkpoint_restore(ct_session *s, const ct_safetensors *st, const c
 ct_status ct_checkpoint_load_weights(ct_session *s, const ct_safetensors *st, const char *path, const char *prefix,
                                      bool to_ema);
 
+/* Facts of a task as metadata, into a file that is being written and from one that was read: CT_EFORMAT naming path and key. */
+ct_status ct_facts_put(ct_st_writer *w, const ct_session *s, const ct_facts *facts);
+ct_status ct_facts_get(const ct_safetensors *st, const char *path, const ct_task *task, ct_facts **out);
+
 /* XXH3-128 over the bytes of PARAM and BUFFER tensors in name order. */
 ct_status ct_weights_hash(ct_session *s, char out[33]);
 
@@ -82,8 +85,8 @@ ct_status ct_progress_from_json(const char *text, const char *source, ct_progres
 typedef struct ct_model_file {
     ct_safetensors *st;
     ct_config *cfg;
-    ct_charset charset;
-    int positions;
+    const ct_task *task;
+    ct_facts *facts;
     const char *prefix; /* "model." or "ema.": the weights to use */
 } ct_model_file;
 /* Where the model is that a user names: the path itself, or for a run's folder the best weights in it. ct_free(). CT_EIO for a folder

@@ -44,7 +44,7 @@ static ct_status write_file(ct_model_use *use, const ct_export_opts *o, bool tor
     CT_GOTO(st, ct_st_writer_new(&w));
     CT_GOTO(st, ct_st_writer_meta(w, "format", torch ? "pt" : "captrain-weights"));
     CT_GOTO(st, ct_st_writer_meta(w, "model", use->session.spec.model.name));
-    CT_GOTO(st, ct_st_writer_meta(w, "charset", use->file.charset.utf8));
+    CT_GOTO(st, ct_facts_put(w, &use->session, use->file.facts));
     for (size_t i = 0; i < use->session.tensors; i++) CT_GOTO(st, add(&use->session, i, torch, map, &b, w));
     st = ct_st_writer_save(w, o->out);
 fail:

@@ -12,19 +12,25 @@
 #include "weights/checkpoint.h"
 
 #define SHOWN_TENSORS 8
-#define SHOWN_CHARACTERS 40
 #define HEAD_TENSORS 4
 
-/* The last layer of a model: its parameters, and how their rows are numbered, in the file and here. */
+/* The last layer behind one of a model's outputs: its parameters, and how many rows they have, here and in the file. */
 typedef struct head {
+    const char *output;
     ct_val param[HEAD_TENSORS]; /* in the session's ref_graph */
     int n;
-    bool ctc;                   /* one class, the first, is the blank */
-    int64_t positions, old_positions; /* 1 for CTC */
-    const ct_charset *now, *old;
+    ct_remap map;
 } head;
 
-static int64_t classes_of(const head *h, const ct_charset *cs) { return cs->n + (h->ctc ? 1 : 0); }
+typedef struct start {
+    ct_session *s;
+    const ct_model_file *m;
+    const char *path;
+    ct_place now, old;
+    const ct_task *task;
+    head head[CT_MODEL_OUTPUTS];
+    int heads;
+} start;
 
 /* The parameter that v is, or is a cast or view of; CT_NOVAL. */
 static ct_val weight_behind(const ct_graph *g, ct_val v)
@@ -38,14 +44,9 @@ static ct_val weight_behind(const ct_graph *g, ct_val v)
     return CT_NOVAL;
 }
 
-/* Goes up from the logits to the first node that has parameters. */
-static ct_status find_head(const ct_session *s, head *h)
+/* Goes up from an output to the first node that has parameters. */
+static ct_status find_head(const ct_graph *g, ct_val v, head *h)
 {
-    const ct_graph *g = s->ref_graph;
-    ct_val v = CT_NOVAL;
-    for (size_t i = 0; i < s->units; i++)
-        if (s->unit[i].prog.graph == g) v = s->unit[i].prog.logits;
-    h->n = 0;
     while (v != CT_NOVAL && h->n == 0) {
         int producer = g->values[v].producer;
         if (producer < 0) break;
@@ -56,25 +57,33 @@ static ct_status find_head(const ct_session *s, head *h)
         }
         v = node->in[0];
     }
-    return h->n > 0 ? CT_OK : ct_fail(CT_EINTERNAL, "the model has no last layer");
+    return h->n > 0 ? CT_OK : ct_fail(CT_EINTERNAL, "output '%s' of the model has no last layer", h->output);
 }
 
-static bool in_head(const head *h, ct_val v)
+static ct_status find_heads(start *t)
 {
-    for (int i = 0; i < h->n; i++)
-        if (h->param[i] == v) return true;
-    return false;
+    const ct_program *p = NULL;
+    for (size_t i = 0; i < t->s->units; i++)
+        if (t->s->unit[i].prog.graph == t->s->ref_graph) p = &t->s->unit[i].prog;
+    if (!t->task->rows) return CT_OK; /* heads are tensors like any others */
+    for (int i = 0; p && i < p->ports; i++) {
+        if (p->port[i].role != CT_PORT_SCORE) continue;
+        head *h = &t->head[t->heads++];
+        *h = (head){ .output = p->port[i].name };
+        h->map = (ct_remap){ .now = &t->now, .old = &t->old, .output = h->output,
+                             .rows = t->task->rows(&t->now, h->output), .old_rows = t->task->rows(&t->old, h->output) };
+        CT_TRY(find_head(p->graph, p->port[i].val, h));
+    }
+    return t->heads > 0 ? CT_OK : ct_fail(CT_EINTERNAL, "the model has no last layer");
 }
 
-/* Row of the file that row r takes over; -1: there is none. */
-static int64_t old_row(const head *h, int64_t r)
+/* The head that parameter v belongs to; NULL: none. */
+static const head *head_of(const start *t, ct_val v)
 {
-    int64_t now = classes_of(h, h->now), old = classes_of(h, h->old);
-    int64_t position = r / now, class = r % now;
-    if (position >= h->old_positions) return -1;
-    if (h->ctc && class == 0) return 0;
-    int k = ct_charset_find(h->old, h->now->cp[class - (h->ctc ? 1 : 0)]);
-    return k < 0 ? -1 : position * old + k + (h->ctc ? 1 : 0);
+    for (int k = 0; k < t->heads; k++)
+        for (int i = 0; i < t->head[k].n; i++)
+            if (t->head[k].param[i] == v) return &t->head[k];
+    return NULL;
 }
 
 /* ---- what does not agree ---- */
@@ -101,28 +110,40 @@ static ct_status complain_shape(complaint *c, const ct_tensor_ref *t, const ct_d
     return complain(c, t->name, why);
 }
 
-/* Whether a tensor of the file can be taken over: the same shape, or in the last layer the file's number of rows. */
-static bool fits(const head *h, const ct_tensor_ref *t, const ct_desc *have)
+/* Whether a tensor of the file can be taken over: the same shape, or in a last layer the file's number of rows. */
+static bool fits(const start *t, const ct_tensor_ref *ref, const ct_desc *have)
 {
-    if (!in_head(h, t->val)) return ct_desc_same_shape(have, &t->desc);
-    if (have->ndim != t->desc.ndim || have->dim[0] != h->old_positions * classes_of(h, h->old)) return false;
+    const head *h = head_of(t, ref->val);
+    if (!h) return ct_desc_same_shape(have, &ref->desc);
+    if (have->ndim != ref->desc.ndim || have->dim[0] != h->map.old_rows) return false;
     for (int i = 1; i < have->ndim; i++)
-        if (have->dim[i] != t->desc.dim[i]) return false;
-    return t->desc.dim[0] == h->positions * classes_of(h, h->now);
+        if (have->dim[i] != ref->desc.dim[i]) return false;
+    return ref->desc.dim[0] == h->map.rows;
+}
+
+/* Tensor `name` among the weights of the file that are to be used. NULL without memory or such a tensor; *st says which. */
+static const ct_st_tensor *find(const ct_model_file *m, const char *name, ct_status *st)
+{
+    char *full = ct_asprintf("%s%s", m->prefix, name);
+    *st = full ? CT_OK : CT_ENOMEM;
+    const ct_st_tensor *have = full ? ct_safetensors_find(m->st, full) : NULL;
+    ct_free(full);
+    return have;
 }
 
 /* Lists what is missing, misshaped or left over. */
-static ct_status compare(const ct_session *s, const ct_model_file *m, const head *h, complaint *c)
+static ct_status compare(const start *t, complaint *c)
 {
-    size_t len = strlen(m->prefix);
+    const ct_session *s = t->s;
+    const ct_model_file *m = t->m;
+    const size_t len = strlen(m->prefix);
+    ct_status st;
     for (size_t i = 0; i < s->tensors; i++) {
-        const ct_tensor_ref *t = &s->tensor[i];
-        char *name = ct_asprintf("%s%s", m->prefix, t->name);
-        if (!name) return CT_ENOMEM;
-        const ct_st_tensor *have = ct_safetensors_find(m->st, name);
-        ct_free(name);
-        if (!have) CT_TRY(complain(c, t->name, "not in the file"));
-        else if (!fits(h, t, &have->desc)) CT_TRY(complain_shape(c, t, &have->desc));
+        const ct_tensor_ref *ref = &s->tensor[i];
+        const ct_st_tensor *have = find(m, ref->name, &st);
+        CT_TRY(st);
+        if (!have) CT_TRY(complain(c, ref->name, "not in the file"));
+        else if (!fits(t, ref, &have->desc)) CT_TRY(complain_shape(c, ref, &have->desc));
     }
     for (size_t i = 0; i < ct_safetensors_count(m->st); i++) {
         const char *name = ct_safetensors_at(m->st, i)->name;
@@ -136,95 +157,76 @@ static ct_status compare(const ct_session *s, const ct_model_file *m, const head
 
 /* ---- copying ---- */
 
-/* Tensor i from the file: whole, or row by row in the last layer. */
-static ct_status copy(ct_session *s, const ct_model_file *m, const head *h, size_t i)
+/* Tensor i from the file: whole, or row by row in a last layer. */
+static ct_status copy(const start *t, size_t i)
 {
-    const ct_tensor_ref *t = &s->tensor[i];
-    char *name = ct_asprintf("%s%s", m->prefix, t->name);
-    if (!name) return CT_ENOMEM;
-    const ct_st_tensor *have = ct_safetensors_find(m->st, name);
-    ct_free(name);
-    if (!have) return ct_fail(CT_EINTERNAL, "tensor %s is gone", t->name);
-    if (!in_head(h, t->val)) {
-        ct_st_read(have, t->desc.dtype, s->host);
-        return ct_session_set(s, i, t->arena, s->host);
+    ct_session *s = t->s;
+    const ct_tensor_ref *ref = &s->tensor[i];
+    const head *h = head_of(t, ref->val);
+    ct_status st;
+    const ct_st_tensor *have = find(t->m, ref->name, &st);
+    CT_TRY(st);
+    if (!have) return ct_fail(CT_EINTERNAL, "tensor %s is gone", ref->name);
+    if (!h) {
+        ct_st_read(have, ref->desc.dtype, s->host);
+        return ct_session_set(s, i, ref->arena, s->host);
     }
-    int64_t rows = t->desc.dim[0], old_rows = have->desc.dim[0];
-    size_t row = ct_desc_bytes(&t->desc) / (size_t)rows;
+    int64_t rows = ref->desc.dim[0], old_rows = have->desc.dim[0];
+    size_t row = ct_desc_bytes(&ref->desc) / (size_t)rows;
     char *old = ct_malloc(row * (size_t)old_rows, "last layer of the model to start from");
     if (!old) return CT_ENOMEM;
-    ct_st_read(have, t->desc.dtype, old);
-    ct_status st = ct_session_get(s, i, t->arena, s->host);
+    ct_st_read(have, ref->desc.dtype, old);
+    st = ct_session_get(s, i, ref->arena, s->host);
     for (int64_t r = 0; r < rows; r++) {
-        int64_t from = old_row(h, r);
+        int64_t from = t->task->old_row(&h->map, r);
         if (from >= 0) memcpy((char *)s->host + (size_t)r * row, old + (size_t)from * row, row);
     }
     ct_free(old);
-    return st == CT_OK ? ct_session_set(s, i, t->arena, s->host) : st;
+    return st == CT_OK ? ct_session_set(s, i, ref->arena, s->host) : st;
 }
 
-/* Characters of a that b has not, into buf (the first of them, with "..." behind); returns how many. */
-static int without(const ct_charset *a, const ct_charset *b, char *buf, size_t size)
+static ct_status load(start *t)
 {
-    int32_t id[SHOWN_CHARACTERS];
-    int n = 0;
-    for (int k = 0; k < a->n; k++) {
-        if (ct_charset_find(b, a->cp[k]) >= 0) continue;
-        if (n < SHOWN_CHARACTERS) id[n] = k;
-        n++;
-    }
-    ct_charset_decode(a, id, n < SHOWN_CHARACTERS ? n : SHOWN_CHARACTERS, buf, size);
-    return n;
-}
-
-static void report(const head *h, const char *path)
-{
-    char fresh[4 * SHOWN_CHARACTERS + 1], gone[4 * SHOWN_CHARACTERS + 1];
-    int nfresh = without(h->now, h->old, fresh, sizeof fresh), ngone = without(h->old, h->now, gone, sizeof gone);
-    ct_info("starting from the weights of %s", path);
-    if (nfresh + ngone > 0 || !ct_charset_equal(h->now, h->old))
-        ct_info("  last layer: %d characters taken over, %d new%s%s%s, %d dropped%s%s%s", h->now->n - nfresh, nfresh,
-                nfresh ? " (" : "", fresh, nfresh > SHOWN_CHARACTERS ? " ...)" : nfresh ? ")" : "", ngone,
-                ngone ? " (" : "", gone, ngone > SHOWN_CHARACTERS ? " ...)" : ngone ? ")" : "");
-    if (h->positions != h->old_positions)
-        ct_info("  last layer: %" PRId64 " positions, the model had %" PRId64 "%s", h->positions, h->old_positions,
-                h->positions > h->old_positions ? "; the others are new" : "");
-}
-
-static ct_status load(ct_session *s, const ct_model_file *m, const char *path, const ct_charset *charset)
-{
-    const ct_model_spec old = { .name = m->cfg->model.name };
-    head h = { .now = charset, .old = &m->charset };
     complaint c = { NULL, 0 };
     ct_status st;
-    h.ctc = ct_model_head(&s->spec.model) == CT_HEAD_CTC;
-    if ((ct_model_head(&old) == CT_HEAD_CTC) != h.ctc)
-        return ct_fail(CT_ECONFIG, "%s holds a %s, which reads texts %s; model.name: %s does not", path, old.name,
-                       h.ctc ? "of a fixed length" : "of any length", s->spec.model.name);
-    h.positions = h.ctc ? 1 : s->spec.model.positions;
-    h.old_positions = h.ctc ? 1 : m->positions;
-    CT_TRY(find_head(s, &h));
-    CT_GOTO(st, compare(s, m, &h, &c));
+    CT_TRY(find_heads(t));
+    CT_GOTO(st, compare(t, &c));
     if (c.n > 0) {
-        st = ct_fail(CT_EFORMAT, "%s does not fit model.name: %s: %s%s", path, s->spec.model.name, c.text,
+        st = ct_fail(CT_EFORMAT, "%s does not fit model.name: %s: %s%s", t->path, t->s->spec.model.name, c.text,
                      c.n > SHOWN_TENSORS ? ", ..." : "");
         goto fail;
     }
-    for (size_t i = 0; i < s->tensors; i++) CT_GOTO(st, copy(s, m, &h, i));
-    report(&h, path);
+    for (size_t i = 0; i < t->s->tensors; i++) CT_GOTO(st, copy(t, i));
+    ct_info("starting from the weights of %s", t->path);
+    if (t->task->remapped) t->task->remapped(&t->now, &t->old);
 fail:
     ct_free(c.text);
     return st;
 }
 
-ct_status ct_init_weights(ct_session *s, const char *path, const ct_charset *charset)
+/* Both models, as their task sees them. */
+static ct_status load_file(ct_session *s, const ct_model_file *m, const char *path, const ct_config *cfg, const ct_facts *facts)
+{
+    const ct_model_spec old = { .name = m->cfg->model.name };
+    const ct_goal goal = { .task = m->task };
+    start t = { .s = s, .m = m, .path = path, .task = s->spec.goal.task };
+    t.now = (ct_place){ .cfg = cfg, .facts = facts, .model = &s->spec.model, .goal = &s->spec.goal };
+    t.old = (ct_place){ .cfg = m->cfg, .facts = m->facts, .model = &old, .goal = &goal };
+    if (m->task != t.task)
+        return ct_fail(CT_ECONFIG, "%s holds a %s, a model of the task %s; model.name: %s is one of the task %s", path, old.name, m->task->name,
+                       s->spec.model.name, t.task->name);
+    if (t.task->related) CT_TRY(t.task->related(path, &t.now, &t.old));
+    return load(&t);
+}
+
+ct_status ct_init_weights(ct_session *s, const char *path, const ct_config *cfg, const ct_facts *facts)
 {
     ct_model_file m;
     char *file;
     CT_TRY(ct_model_path(path, &file));
     ct_status st = ct_model_file_open(file, &m);
     if (st == CT_OK) {
-        st = load(s, &m, file, charset);
+        st = load_file(s, &m, file, cfg, facts);
         ct_model_file_close(&m);
     }
     ct_free(file);

@@ -5,32 +5,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "formats/html.h"
 #include "formats/svg.h"
-#include "report/report_html.h"
+#include "task/text/findings.h"
 
 #define CONFUSIONS 12
 
-void ct_report_base64(FILE *f, const uint8_t *data, size_t n)
-{
-    static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    for (size_t i = 0; i < n; i += 3) {
-        uint32_t v =
-            (uint32_t)data[i] << 16 | (i + 1 < n ? (uint32_t)data[i + 1] << 8 : 0) | (i + 2 < n ? data[i + 2] : 0);
-        fputc(digit[v >> 18], f);
-        fputc(digit[v >> 12 & 63], f);
-        fputc(i + 1 < n ? digit[v >> 6 & 63] : '=', f);
-        fputc(i + 2 < n ? digit[v & 63] : '=', f);
-    }
-}
-
-static void meter_row(FILE *f, int64_t n, int64_t most)
-{
-    fputs("<td class=\"wide\">", f);
-    if (n > 0) fprintf(f, "<div class=\"meter\" style=\"width:%.1f%%\"></div>", 100.0 * (double)n / (double)most);
-    fprintf(f, "</td><td class=\"n\">%" PRId64 "</td></tr>\n", n);
-}
-
-static void positions(FILE *f, const ct_detail *d)
+static void positions(FILE *f, const ct_text_findings *d)
 {
     int64_t most = 0;
     for (int p = 0; p < d->columns; p++)
@@ -38,13 +19,13 @@ static void positions(FILE *f, const ct_detail *d)
     fputs("<div><h3>Wrong characters by position</h3><table>", f);
     for (int p = 0; p < d->columns; p++) {
         fprintf(f, "<tr><th class=\"n\">%d</th>", p + 1);
-        meter_row(f, d->errors[p], most);
+        ct_html_meter(f, d->errors[p], most);
     }
     fputs("</table></div>\n", f);
 }
 
 /* Kinds of edits between labels and predictions of any length. */
-static void edits(FILE *f, const ct_detail *d)
+static void edits(FILE *f, const ct_text_findings *d)
 {
     const struct {
         const char *name;
@@ -58,26 +39,27 @@ static void edits(FILE *f, const ct_detail *d)
     fputs("<div><h3>Edits by kind</h3><table>", f);
     for (int k = 0; k < 3; k++) {
         fprintf(f, "<tr><th>%s</th>", kind[k].name);
-        meter_row(f, kind[k].n, most);
+        ct_html_meter(f, kind[k].n, most);
     }
     fputs("</table></div>\n", f);
 }
 
-static void confusions(FILE *f, const ct_report *rep)
+static void confusions(FILE *f, const ct_text_findings *d)
 {
+    const ct_charset *cs = &d->facts->charset;
     char text[32];
     ct_confusion c[CONFUSIONS];
-    int n = ct_detail_confusions(rep->detail, c, CONFUSIONS);
+    int n = ct_text_confusions(d, c, CONFUSIONS);
     fputs("<div><h3>Most frequent confusions (label read as)</h3>", f);
     if (n == 0) fputs("<p class=\"none\">None.</p>", f);
     fputs("<table>", f);
     for (int k = 0; k < n; k++) {
         fputs("<tr><td><code>", f);
-        ct_svg_escape(f, ct_confusion_text(&rep->run->data.charset, c[k].label, text));
+        ct_svg_escape(f, ct_confusion_text(cs, c[k].label, text));
         fputs(" \xe2\x86\x92 ", f); /* arrow to the right */
-        ct_svg_escape(f, ct_confusion_text(&rep->run->data.charset, c[k].pred, text));
+        ct_svg_escape(f, ct_confusion_text(cs, c[k].pred, text));
         fputs("</code></td>", f);
-        meter_row(f, c[k].n, c[0].n);
+        ct_html_meter(f, c[k].n, c[0].n);
     }
     fputs("</table></div>\n", f);
 }
@@ -114,66 +96,64 @@ static void marked_positions(FILE *f, const ct_charset *cs, const int32_t *label
     fputs("</code>", f);
 }
 
-static ct_status figure(FILE *f, const ct_report *rep, int64_t i)
+static ct_status figure(FILE *f, const ct_text_findings *d, int64_t i)
 {
-    const ct_view *v = &rep->run->data.val;
-    const ct_detail *d = rep->detail;
-    int64_t s = ct_view_sample(v, i);
+    const ct_view *v = &d->base.view;
+    const ct_charset *cs = &d->facts->charset;
+    const int64_t s = ct_view_sample(v, i);
+    const char *text = ct_dataset_label_text(v->data, s);
     ct_image im;
     uint8_t *png = NULL;
     size_t size = 0;
-    CT_TRY(ct_run_picture(v, i, &im));
+    int64_t chars;
+    CT_TRY(ct_dataset_picture(v->data, s, &im));
     const int w = im.w, h = im.h;
     ct_status st = ct_image_encode_png(&im, &png, &size);
     ct_image_free(&im);
     if (st != CT_OK) return st;
-    fprintf(f, "<figure><img width=\"%d\" height=\"%d\" alt=\"", w, h);
-    ct_svg_escape(f, ct_dataset_text(v->data, s));
-    fputs("\" src=\"data:image/png;base64,", f);
-    ct_report_base64(f, png, size);
-    fputs("\"><figcaption><code>", f);
-    ct_svg_escape(f, ct_dataset_text(v->data, s));
+    ct_html_figure(f, w, h, text, png, size);
+    fputs("<code>", f);
+    ct_svg_escape(f, text);
     fputs("</code> read as ", f);
-    const int32_t *label = ct_dataset_labels(v->data, s), *pred = d->pred + i * d->columns;
-    if (d->sequence)
-        st = marked(f, &rep->run->data.charset, label, ct_edit_length(label, ct_dataset_label_len(v->data)), pred,
-                    ct_detail_length(d, i));
-    else
-        marked_positions(f, &rep->run->data.charset, label, pred, d->columns);
-    fprintf(f, "<small>%.1f %% sure; ", 100 * ct_detail_confidence(d, i));
+    const int32_t *label = ct_text_label(d, i, &chars), *pred = d->pred + i * d->columns;
+    if (d->sequence) st = marked(f, cs, label, chars, pred, ct_text_length(d, i));
+    else marked_positions(f, cs, label, pred, d->columns);
+    fprintf(f, "<small>%.1f %% sure; ", 100 * ct_text_confidence(d, i));
     ct_svg_escape(f, ct_dataset_name(v->data, s));
     fputs("</small></figcaption></figure>\n", f);
     ct_free(png);
     return st;
 }
 
-ct_status ct_report_errors(FILE *f, const ct_report *rep)
+/* The sentence above the tables. */
+static void summary(FILE *f, const ct_text_findings *d, const double sums[CT_METRIC_COUNT])
 {
-    const ct_detail *d = rep->detail;
-    if (!d) return CT_OK;
-    fprintf(f, "<section><h2>Errors of the best weights</h2><p class=\"none\">%" PRId64 " of %" PRId64 " strings",
-            rep->val->samples - rep->val->strings, rep->val->samples);
+    const int64_t samples = (int64_t)sums[CT_METRIC_SAMPLES], strings = (int64_t)sums[CT_TEXT_STRINGS];
+    const int64_t chars = (int64_t)sums[CT_TEXT_CHARS], edits = (int64_t)ct_text_edits(sums);
+    fprintf(f, "<section><h2>Errors of the best weights</h2><p class=\"none\">%" PRId64 " of %" PRId64 " strings", samples - strings, samples);
     if (d->sequence)
-        fprintf(f, " of the validation set are wrong; %" PRId64 " edits in %" PRId64 " characters.", rep->val->edits,
-                rep->val->chars);
-    else
-        fprintf(f, " and %" PRId64 " of %" PRId64 " characters of the validation set are wrong.", rep->val->edits,
-                rep->val->chars);
-    if (rep->val->infeasible > 0)
-        fprintf(f, " %" PRId64 " labels do not fit into their image's time steps.", rep->val->infeasible);
-    fputs("</p><div class=\"cols\">\n", f);
-    if (d->sequence)
-        edits(f, d);
-    else
-        positions(f, d);
-    confusions(f, rep);
+        fprintf(f, " of the validation set are wrong; %" PRId64 " edits in %" PRId64 " characters.", edits, chars);
+    else fprintf(f, " and %" PRId64 " of %" PRId64 " characters of the validation set are wrong.", edits, chars);
+    if (sums[CT_TEXT_INFEASIBLE] > 0)
+        fprintf(f, " %" PRId64 " labels do not fit into their image's time steps.", (int64_t)sums[CT_TEXT_INFEASIBLE]);
+    fputs("</p>", f);
+}
+
+ct_status ct_text_report(const ct_findings *findings, const double sums[CT_METRIC_COUNT], int64_t gallery, FILE *f)
+{
+    const ct_text_findings *d = ct_text_findings_of(findings);
+    summary(f, d, sums);
+    fputs("<div class=\"cols\">\n", f);
+    if (d->sequence) edits(f, d);
+    else positions(f, d);
+    confusions(f, d);
     fputs("</div></section>\n", f);
-    if (rep->run->cfg->report.gallery == 0) return CT_OK;
+    if (gallery == 0) return CT_OK;
     fputs("<section><h2>Wrong predictions</h2>\n<div class=\"gallery\">\n", f);
     int64_t shown = 0;
-    for (int64_t i = 0; i < d->n && shown < rep->run->cfg->report.gallery; i++) {
-        if (ct_detail_right(d, &rep->run->data.val, i)) continue;
-        CT_TRY(figure(f, rep, i));
+    for (int64_t i = 0; i < d->n && shown < gallery; i++) {
+        if (ct_text_right(findings, i)) continue;
+        CT_TRY(figure(f, d, i));
         shown++;
     }
     fputs("</div>", f);

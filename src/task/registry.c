@@ -1,0 +1,81 @@
+/* The tasks there are: the one place outside src/task/<name>/ that knows one by name. */
+#include "config.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "task/task.h"
+#include "task/text/text.h"
+
+static const ct_task *const built_in[] = { &ct_task_text };
+
+enum { ADDED_MAX = 8 };
+static const ct_task *added[ADDED_MAX];
+static size_t nadded;
+
+const ct_task *ct_task_at(size_t i)
+{
+    const size_t n = sizeof built_in / sizeof built_in[0];
+    return i < n ? built_in[i] : i - n < nadded ? added[i - n] : NULL;
+}
+
+static const ct_task *find(const char *name)
+{
+    const ct_task *t;
+    for (size_t i = 0; (t = ct_task_at(i)); i++)
+        if (strcmp(t->name, name) == 0) return t;
+    return NULL;
+}
+
+const ct_task *ct_task_find(const char *name)
+{
+    const ct_task *t = find(name);
+    if (!t) ct_fail(CT_ECONFIG, "there is no task '%s'", name);
+    return t;
+}
+
+const ct_task *ct_task_of(const char *model)
+{
+    const ct_model_info *m = ct_model_find(model);
+    return m ? ct_task_find(m->task) : NULL;
+}
+
+ct_status ct_task_add(const ct_task *task)
+{
+    if (find(task->name)) return ct_fail(CT_EINVAL, "there is a task '%s' already", task->name);
+    if (nadded == ADDED_MAX) return ct_fail(CT_EINVAL, "task '%s': no more than %d can be added", task->name, ADDED_MAX);
+    added[nadded++] = task;
+    return CT_OK;
+}
+
+const char *ct_pairs_find(const ct_pair *pair, size_t n, const char *key)
+{
+    for (size_t i = n; i-- > 0;) /* a later one wins */
+        if (strcmp(pair[i].key, key) == 0) return pair[i].value;
+    return NULL;
+}
+
+/* ---- metrics ---- */
+
+static double loss_value(const double sums[CT_METRIC_COUNT])
+{
+    return sums[CT_METRIC_SAMPLES] > 0 ? sums[CT_METRIC_LOSS] / sums[CT_METRIC_SAMPLES] : NAN;
+}
+
+const ct_metric_row ct_metric_loss = {
+    .key = "loss", .label = "loss", .unit = "", .plot = "Loss", .smaller_is_better = true, .training = true, .value = loss_value
+};
+
+const ct_metric_row *ct_task_metric(const ct_task *task, const char *key)
+{
+    char known[256] = "loss";
+    size_t n = strlen(known);
+    if (strcmp(key, "auto") == 0) key = task->select;
+    if (strcmp(key, ct_metric_loss.key) == 0) return &ct_metric_loss;
+    for (int i = 0; i < task->metrics; i++) {
+        if (strcmp(task->metric[i].key, key) == 0) return &task->metric[i];
+        if (n < sizeof known) n += (size_t)snprintf(known + n, sizeof known - n, ", %s", task->metric[i].key);
+    }
+    ct_fail(CT_ECONFIG, "eval.select_by: '%s' is no metric of the task %s (%s)", key, task->name, known);
+    return NULL;
+}

@@ -1,0 +1,313 @@
+/* What a scoring pass collects of texts: predictions, confidences, edits. */
+#include "config.h"
+
+#include "task/text/findings.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* ---- beginning and end ---- */
+
+/* How scores become text: the class with the largest score of each position or time step (greedy), or, for models with time steps, prefix
+ * beam search. */
+static ct_status find_decoder(const ct_place *p, const ct_pair *option, size_t options, int *beam)
+{
+    const char *name = ct_pairs_find(option, options, "decoder"), *number = ct_pairs_find(option, options, "beam_width");
+    const bool search = name && strcmp(name, "beam") == 0;
+    char *end = NULL;
+    const long width = number ? strtol(number, &end, 10) : CT_BEAM_WIDTH;
+    *beam = 0;
+    if (name && !search && strcmp(name, "greedy") != 0)
+        return ct_fail(CT_ECONFIG, "--decoder: '%s' is neither greedy nor beam", name);
+    if (number && !search) return ct_fail(CT_ECONFIG, "--beam-width belongs to --decoder beam");
+    if (!search) return CT_OK;
+    if (ct_model_head(p->model) != CT_HEAD_CTC)
+        return ct_fail(
+            CT_ECONFIG,
+            "--decoder beam: %s reads a fixed number of positions, each by itself; beam search is for CTC models",
+            p->model->name);
+    if ((number && (end == number || *end)) || width < 1 || width > CT_BEAM_WIDTH_MAX)
+        return ct_fail(CT_ECONFIG, "--beam-width: %s is not 1 to %d", number, CT_BEAM_WIDTH_MAX);
+    *beam = (int)width;
+    return CT_OK;
+}
+
+static ct_status reserve(ct_text_findings *t, int64_t classes)
+{
+    const size_t cells = (size_t)(t->n > 0 ? t->n : 1) * (size_t)t->columns;
+    t->pred = ct_calloc(cells, sizeof *t->pred, "predictions");
+    t->conf = ct_calloc(cells, sizeof *t->conf, "confidences");
+    if (!t->sequence) t->errors = ct_calloc((size_t)t->columns, sizeof *t->errors, "errors per position");
+    if (!t->pred || !t->conf || (!t->sequence && !t->errors)) return CT_ENOMEM;
+    if (t->beam == 0) return CT_OK;
+    t->text = ct_calloc((size_t)t->columns, sizeof *t->text, "texts");
+    t->text_conf = ct_calloc((size_t)t->columns, sizeof *t->text_conf, "confidences");
+    if (!t->text || !t->text_conf) return CT_ENOMEM;
+    return ct_beam_new(t->beam, classes, &t->search);
+}
+
+ct_status ct_text_look(const ct_place *p, const ct_view *v, bool labels, const ct_pair *option, size_t options, ct_findings **out)
+{
+    ct_text_findings *t = ct_calloc(1, sizeof *t, "findings");
+    ct_status st;
+    *out = NULL;
+    if (!t) return CT_ENOMEM;
+    t->base = (ct_findings){ .task = p->goal->task, .view = *v, .labels = labels, .want = { "pred", "conf" } };
+    t->facts = ct_text_facts_of(p->facts);
+    t->n = v->n;
+    t->sequence = ct_model_head(p->model) == CT_HEAD_CTC;
+    t->characters = t->facts->charset.n;
+    const int64_t columns = t->sequence ? ct_model_steps(p->model, v->data ? ct_dataset_width(v->data) : p->model->width) : p->model->positions;
+    t->columns = (int)(columns > 0 ? columns : 1);
+    CT_GOTO(st, find_decoder(p, option, options, &t->beam));
+    if (t->beam) t->base.want[2] = "logits";
+    CT_GOTO(st, reserve(t, p->model->classes));
+    *out = &t->base;
+    return CT_OK;
+fail:
+    ct_text_drop(&t->base);
+    return st;
+}
+
+void ct_text_drop(ct_findings *f)
+{
+    ct_text_findings *t = (ct_text_findings *)f;
+    if (!t) return;
+    ct_beam_free(t->search);
+    ct_edit_free(&t->edit);
+    ct_free(t->text);
+    ct_free(t->text_conf);
+    ct_free(t->pred);
+    ct_free(t->conf);
+    ct_free(t->errors);
+    ct_free(t->confusion);
+    ct_free(t);
+}
+
+/* ---- collecting ---- */
+
+static void count(ct_text_counts *c, int64_t chars, int64_t edits)
+{
+    c->strings += edits == 0;
+    c->chars += chars;
+    c->chars_ok += chars > edits ? chars - edits : 0;
+    c->edits += edits;
+}
+
+/* The label of a row; none where there are no labels. */
+static const int32_t *label_of(const ct_text_findings *t, int64_t sample, int64_t *n)
+{
+    *n = 0;
+    if (!t->base.labels) return NULL;
+    const int32_t *id = ct_dataset_field(t->base.view.data, 0, sample);
+    *n = ct_edit_length(id, ct_text_columns(t->base.view.data));
+    return id;
+}
+
+/* Puts a text into place i. */
+static void keep_text(ct_text_findings *t, int64_t i, const int32_t *text, int64_t n, const float *conf)
+{
+    for (int64_t c = 0; c < t->columns; c++) {
+        t->pred[i * t->columns + c] = c < n ? text[c] : -1;
+        t->conf[i * t->columns + c] = c < n ? conf[c] : 0;
+    }
+}
+
+/* Notes the edits of the alignment just made. */
+static ct_status note_edits(ct_text_findings *t)
+{
+    for (int64_t p = 0; p < t->edit.pairs; p++) {
+        const ct_edit_pair *pair = &t->edit.pair[p];
+        if (pair->label != pair->pred) CT_TRY(ct_text_note(t, pair->label, pair->pred));
+    }
+    return CT_OK;
+}
+
+/* Row i of a model with time steps. */
+static ct_status collect_text(ct_text_findings *t, const ct_outcome *o, int64_t i)
+{
+    const int32_t *pred = o->output[0].host;
+    const int64_t steps = o->output[0].desc.dim[1];
+    const ct_dtype conf_type = o->output[1].desc.dtype;
+    const int32_t *text = pred + i * steps;
+    int64_t n = ct_edit_length(text, steps), chars;
+    const int32_t *label = label_of(t, o->sample[i], &chars);
+    for (int64_t c = 0; c < n; c++)
+        if (text[c] >= t->characters) return ct_fail(CT_EINTERNAL, "predicted character %d of %d", (int)text[c], t->characters);
+    if (t->base.labels) {
+        CT_TRY(ct_edit_align(&t->edit, label, chars, text, n));
+        count(&t->device, chars, t->edit.distance);
+    }
+    float *conf = t->conf + o->place[i] * t->columns;
+    if (t->search) {
+        const ct_desc *logits = &o->output[2].desc;
+        const int64_t classes = logits->dim[2];
+        CT_TRY(ct_beam_decode(t->search, logits->dtype, o->output[2].host, i * classes, o->batch * classes, o->steps[i], t->text,
+                              t->text_conf, &n, NULL));
+        text = t->text;
+        conf = t->text_conf;
+        if (t->base.labels) CT_TRY(ct_edit_align(&t->edit, label, chars, text, n));
+    } else {
+        for (int64_t c = 0; c < n; c++) conf[c] = (float)ct_load(conf_type, o->output[1].host, i * steps + c);
+    }
+    keep_text(t, o->place[i], text, n, conf);
+    if (!t->base.labels) return CT_OK;
+    count(&t->decoder, chars, t->edit.distance);
+    return note_edits(t);
+}
+
+/* Row i of a model with fixed positions. */
+static ct_status collect_positions(ct_text_findings *t, const ct_outcome *o, int64_t i)
+{
+    const int32_t *pred = o->output[0].host;
+    const ct_dtype type = o->output[1].desc.dtype;
+    const int64_t at = o->place[i] * t->columns;
+    int64_t wrong = 0, chars;
+    const int32_t *label = label_of(t, o->sample[i], &chars);
+    for (int c = 0; c < t->columns; c++) {
+        const int64_t cell = i * t->columns + c;
+        const int32_t read = pred[cell];
+        t->pred[at + c] = read;
+        t->conf[at + c] = (float)ct_load(type, o->output[1].host, cell);
+        if (read < 0 || read >= t->characters) return ct_fail(CT_EINTERNAL, "predicted class %d of %d", (int)read, t->characters);
+        if (!label || read == label[c]) continue;
+        wrong++;
+        t->errors[c]++;
+        CT_TRY(ct_text_note(t, label[c], read));
+    }
+    if (label) count(&t->device, t->columns, wrong);
+    t->decoder = t->device;
+    return CT_OK;
+}
+
+ct_status ct_text_collect(ct_findings *f, const ct_outcome *o)
+{
+    ct_text_findings *t = (ct_text_findings *)f;
+    if (o->output[0].desc.dim[1] > t->columns)
+        return ct_fail(CT_EINTERNAL, "%" PRId64 " time steps, room for %d characters", o->output[0].desc.dim[1], t->columns);
+    for (int64_t i = 0; i < o->n; i++) CT_TRY(t->sequence ? collect_text(t, o, i) : collect_positions(t, o, i));
+    return CT_OK;
+}
+
+/* The device and the host agree. */
+static ct_status check_counts(const ct_text_findings *t, const double *sums)
+{
+    const ct_text_counts *c = &t->device;
+    const int64_t strings = (int64_t)sums[CT_TEXT_STRINGS], chars = (int64_t)sums[CT_TEXT_CHARS], ok = (int64_t)sums[CT_TEXT_CHARS_OK];
+    const int64_t edits = (int64_t)ct_text_edits(sums);
+    if (strings != c->strings)
+        return ct_fail(CT_EINTERNAL, "the device counts %" PRId64 " right strings, the predictions hold %" PRId64, strings, c->strings);
+    if (chars != c->chars || ok != c->chars_ok || edits != c->edits)
+        return ct_fail(CT_EINTERNAL,
+                       "the device counts %" PRId64 " edits in %" PRId64 " characters (%" PRId64 " right), the predictions hold %" PRId64
+                       " in %" PRId64 " (%" PRId64 " right)",
+                       edits, chars, ok, c->edits, c->chars, c->chars_ok);
+    return CT_OK;
+}
+
+ct_status ct_text_settle(ct_findings *f, double sums[CT_METRIC_COUNT])
+{
+    ct_text_findings *t = (ct_text_findings *)f;
+    if (!sums) return CT_OK;
+    CT_TRY(check_counts(t, sums));
+    ct_text_sort(t);
+    sums[CT_TEXT_STRINGS] = (double)t->decoder.strings;
+    sums[CT_TEXT_CHARS_OK] = (double)t->decoder.chars_ok;
+    sums[CT_TEXT_EDITS] = (double)t->decoder.edits;
+    return CT_OK;
+}
+
+/* ---- edits ---- */
+
+ct_status ct_text_note(ct_text_findings *t, int label, int pred)
+{
+    int64_t *kind = label < 0 ? &t->insertions : pred < 0 ? &t->deletions : &t->substitutions;
+    CT_TRY(ct_grow(&t->confusion, t->nconfusion, &t->cap_confusion, sizeof *t->confusion, "confusions"));
+    t->confusion[t->nconfusion++] = (ct_confusion){ label, pred, 1 };
+    ++*kind;
+    return CT_OK;
+}
+
+static int by_characters(const void *pa, const void *pb)
+{
+    const ct_confusion *a = pa, *b = pb;
+    if (a->label != b->label) return a->label < b->label ? -1 : 1;
+    return a->pred < b->pred ? -1 : a->pred > b->pred;
+}
+
+static int by_count(const void *pa, const void *pb)
+{
+    const ct_confusion *a = pa, *b = pb;
+    if (a->n != b->n) return a->n > b->n ? -1 : 1;
+    return by_characters(pa, pb);
+}
+
+void ct_text_sort(ct_text_findings *t)
+{
+    size_t kept = 0;
+    if (t->nconfusion == 0) return;
+    qsort(t->confusion, t->nconfusion, sizeof *t->confusion, by_characters);
+    for (size_t i = 1; i < t->nconfusion; i++) {
+        if (by_characters(&t->confusion[i], &t->confusion[kept]) == 0) t->confusion[kept].n += t->confusion[i].n;
+        else t->confusion[++kept] = t->confusion[i];
+    }
+    t->nconfusion = kept + 1;
+    qsort(t->confusion, t->nconfusion, sizeof *t->confusion, by_count);
+}
+
+int ct_text_confusions(const ct_text_findings *t, ct_confusion *out, int max)
+{
+    int n = 0;
+    while (n < max && (size_t)n < t->nconfusion) {
+        out[n] = t->confusion[n];
+        n++;
+    }
+    return n;
+}
+
+char *ct_confusion_text(const ct_charset *cs, int ch, char buf[32])
+{
+    const int32_t id = ch;
+    if (ch < 0) return strcpy(buf, "(nothing)");
+    return ct_charset_decode(cs, &id, 1, buf, 32);
+}
+
+/* ---- predictions ---- */
+
+const int32_t *ct_text_label(const ct_text_findings *t, int64_t i, int64_t *n)
+{
+    return label_of(t, ct_view_sample(&t->base.view, i), n);
+}
+
+int ct_text_length(const ct_text_findings *t, int64_t i)
+{
+    return (int)ct_edit_length(t->pred + i * t->columns, t->columns);
+}
+
+double ct_text_confidence(const ct_text_findings *t, int64_t i)
+{
+    const int n = ct_text_length(t, i);
+    double p = n > 0 ? 1 : 0;
+    for (int k = 0; k < n; k++) p *= (double)t->conf[i * t->columns + k];
+    return p;
+}
+
+bool ct_text_right(const ct_findings *f, int64_t i)
+{
+    const ct_text_findings *t = ct_text_findings_of(f);
+    int64_t chars;
+    const int32_t *label = ct_text_label(t, i, &chars);
+    const int n = ct_text_length(t, i);
+    return n == chars && memcmp(label, t->pred + i * t->columns, (size_t)n * sizeof *label) == 0;
+}
+
+char *ct_text_read(const ct_text_findings *t, int64_t i)
+{
+    const int n = ct_text_length(t, i);
+    const size_t size = 4 * (size_t)n + 1;
+    char *text = ct_malloc(size, "text");
+    return text ? ct_charset_decode(&t->facts->charset, t->pred + i * t->columns, n, text, size) : NULL;
+}

@@ -1,0 +1,56 @@
+/* The task of reading texts: CAPTCHAs whose label is a word of known characters. Private to this folder and the registry. */
+#ifndef CT_TASK_TEXT_TEXT_H
+#define CT_TASK_TEXT_TEXT_H
+
+#include "task/task.h"
+
+extern const ct_task ct_task_text;
+
+/* Metric slots. */
+enum {
+    CT_TEXT_STRINGS = CT_METRIC_FIRST, /* samples with every character right */
+    CT_TEXT_CHARS,                     /* characters of the labels */
+    CT_TEXT_CHARS_OK,                  /* right; texts of any length: characters less edits, at least 0, summed per sample */
+    CT_TEXT_EDITS,                     /* insertions, deletions and substitutions between prediction and label; CTC only */
+    CT_TEXT_INFEASIBLE                 /* CTC: samples whose label does not fit into their time steps */
+};
+
+/* Losses; numbers of a goal. */
+enum { CT_TEXT_SOFTMAX, CT_TEXT_SOFT_MARGIN, CT_TEXT_CTC };
+enum { CT_TEXT_SMOOTHING };
+
+/* ---- metrics.c ---- */
+enum { CT_TEXT_METRICS = 3 };
+extern const ct_metric_row ct_text_metrics[CT_TEXT_METRICS]; /* string_accuracy, char_accuracy, cer */
+extern const ct_count_row ct_text_counted[1];
+/* Edits between labels and predictions; with fixed positions the wrong characters. */
+double ct_text_edits(const double sums[CT_METRIC_COUNT]);
+int ct_text_headline(const ct_place *p, const ct_metric_row *out[], int max);
+
+/* ---- eval.c ---- */
+ct_status ct_text_eval_json(const ct_findings *f, const double sums[CT_METRIC_COUNT], json_t *into);
+ct_status ct_text_eval_text(const ct_findings *f, const double sums[CT_METRIC_COUNT], FILE *to);
+ct_status ct_text_predict_json(const ct_findings *f, int64_t i, json_t *into);
+ct_status ct_text_predict_text(const ct_findings *f, int64_t i, FILE *to);
+ct_status ct_text_example(const ct_findings *f, int64_t i, char **label, char **predicted);
+
+/* ---- report.c ---- */
+ct_status ct_text_report(const ct_findings *f, const double sums[CT_METRIC_COUNT], int64_t gallery, FILE *to);
+
+/* ---- remap.c ---- */
+ct_status ct_text_related(const char *path, const ct_place *now, const ct_place *old);
+int64_t ct_text_rows(const ct_place *p, const char *output);
+int64_t ct_text_old_row(const ct_remap *m, int64_t r);
+void ct_text_remapped(const ct_place *now, const ct_place *old);
+
+/* ---- program.c ---- */
+ct_status ct_text_specify(const ct_config *cfg, const ct_facts *facts, ct_model_spec *model, ct_goal *goal);
+ct_status ct_text_usual(const char *loss, ct_model_spec *model, ct_goal *goal);
+void ct_text_fit(ct_model_spec *model, const ct_dataset *set);
+ct_status ct_text_build(ct_parts *p);
+const char *ct_text_loss_name(const ct_goal *goal);
+void ct_text_describe(const ct_place *p, ct_tell *tell, void *user);
+char *ct_text_outputs(const ct_place *p, char *buf, size_t size);
+ct_status ct_text_random(const ct_place *p, const char *name, const ct_desc *desc, ct_rng *rng, void *host);
+
+#endif
