@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "task/track.h"
 
 void ct_program_defaults(ct_program_spec *spec)
 {
@@ -127,6 +128,14 @@ static ct_status replace_mask(const ct_program_spec *s, ct_program *p)
     return CT_OK; /* the drawn mask is nobody's now: the dead-node pass takes it */
 }
 
+/* What every training and evaluation counts. */
+static ct_status build_sums(const ct_program_spec *s, ct_program *p, ct_val acc)
+{
+    const ct_attrs a = { .sums = { .samples = s->batch, .first = CT_METRIC_FIRST } };
+    const ct_val in[2] = { p->loss, acc };
+    return ct_graph_node(p->graph, CT_OP_BATCH_SUMS, &a, "sums", 2, in, 0, 0, NULL);
+}
+
 /* CTC: log-probabilities, which are also what programs without labels give. */
 static ct_status build_head(const ct_program_spec *s, ct_program *p)
 {
@@ -147,7 +156,7 @@ static ct_status build_ctc(const ct_program_spec *s, ct_program *p, ct_val *nll)
 }
 
 /* Best paths and, where there are labels, the edits that separate them. */
-static ct_status build_ctc_metrics(ct_program *p, ct_val nll)
+static ct_status build_ctc_metrics(const ct_program_spec *s, ct_program *p, ct_val nll)
 {
     ct_graph *g = p->graph;
     ct_val in[2] = { p->logits, p->len }, outs[2], acc;
@@ -156,8 +165,10 @@ static ct_status build_ctc_metrics(ct_program *p, ct_val nll)
     p->conf = outs[1];
     if (p->loss == CT_NOVAL) return CT_OK;
     CT_TRY(ct_graph_metrics(g, &acc));
-    ct_val sums[5] = { p->pred, p->target, p->loss, nll, acc };
-    return ct_graph_node(g, CT_OP_EDIT_SUMS, NULL, "metrics", 5, sums, 0, 0, NULL);
+    CT_TRY(build_sums(s, p, acc));
+    const ct_attrs a = { .sums = { .first = CT_TEXT_STRINGS } };
+    const ct_val sums[4] = { p->pred, p->target, nll, acc };
+    return ct_graph_node(g, CT_OP_EDIT_SUMS, &a, "metrics", 4, sums, 0, 0, NULL);
 }
 
 static ct_status build_loss(const ct_program_spec *s, ct_program *p)
@@ -187,8 +198,10 @@ static ct_status build_metrics(const ct_program_spec *s, ct_program *p)
     p->conf = outs[1];
     if (p->loss == CT_NOVAL) return CT_OK;
     CT_TRY(ct_graph_metrics(g, &acc));
-    ct_val in[4] = { p->pred, p->target, p->loss, acc };
-    return ct_graph_node(g, CT_OP_METRIC_SUMS, NULL, "metrics", 4, in, 0, 0, NULL);
+    CT_TRY(build_sums(s, p, acc));
+    a = (ct_attrs){ .sums = { .first = CT_TEXT_STRINGS } };
+    const ct_val in[3] = { p->pred, p->target, acc };
+    return ct_graph_node(g, CT_OP_METRIC_SUMS, &a, "metrics", 3, in, 0, 0, NULL);
 }
 
 static ct_status build_forward(const ct_program_spec *s, ct_program *p)
@@ -203,7 +216,7 @@ static ct_status build_forward(const ct_program_spec *s, ct_program *p)
     if (training && s->dropout_keep) CT_TRY(replace_mask(s, p));
     CT_TRY(build_head(s, p));
     if (has_labels(p->kind)) CT_TRY(ctc ? build_ctc(s, p, &nll) : build_loss(s, p));
-    CT_TRY(ctc ? build_ctc_metrics(p, nll) : build_metrics(s, p));
+    CT_TRY(ctc ? build_ctc_metrics(s, p, nll) : build_metrics(s, p));
     const ct_val kept[] = { p->logits, p->loss, p->pred, p->conf };
     for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++)
         if (kept[i] != CT_NOVAL) ct_graph_keep(g, kept[i]);

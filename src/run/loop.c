@@ -98,7 +98,7 @@ static ct_status absorb(ct_run *r, const ct_moment *at, const double sums[CT_MET
     if (r->state[CT_STATE_STEP] != (double)at->step)
         return ct_fail(CT_EINTERNAL, "the device counts %g steps, the run %" PRId64, r->state[CT_STATE_STEP], at->step);
     r->read_step = at->step;
-    double loss = sums[CT_METRIC_SAMPLES] > 0 ? sums[CT_METRIC_LOSS_SUM] / sums[CT_METRIC_SAMPLES] : NAN;
+    double loss = sums[CT_METRIC_SAMPLES] > 0 ? sums[CT_METRIC_LOSS] / sums[CT_METRIC_SAMPLES] : NAN;
     if (isfinite(loss)) {
         for (int i = 0; i < CT_METRIC_COUNT; i++) {
             w->sums[i] += sums[i];

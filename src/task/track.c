@@ -10,14 +10,14 @@ ct_scores ct_scores_from_sums(const double *sums)
 {
     ct_scores s;
     s.samples = (int64_t)sums[CT_METRIC_SAMPLES];
-    s.strings = (int64_t)sums[CT_METRIC_STRINGS];
-    s.chars = (int64_t)sums[CT_METRIC_CHARS];
-    s.chars_ok = (int64_t)sums[CT_METRIC_CHARS_OK];
+    s.strings = (int64_t)sums[CT_TEXT_STRINGS];
+    s.chars = (int64_t)sums[CT_TEXT_CHARS];
+    s.chars_ok = (int64_t)sums[CT_TEXT_CHARS_OK];
     /* metric_sums leaves EDITS alone; where edit_sums counts none, every character is right */
-    s.edits = (int64_t)sums[CT_METRIC_EDITS];
+    s.edits = (int64_t)sums[CT_TEXT_EDITS];
     if (s.edits < s.chars - s.chars_ok) s.edits = s.chars - s.chars_ok;
-    s.infeasible = (int64_t)sums[CT_METRIC_INFEASIBLE];
-    s.loss = s.samples > 0 ? sums[CT_METRIC_LOSS_SUM] / (double)s.samples : NAN;
+    s.infeasible = (int64_t)sums[CT_TEXT_INFEASIBLE];
+    s.loss = s.samples > 0 ? sums[CT_METRIC_LOSS] / (double)s.samples : NAN;
     return s;
 }
 
