@@ -272,6 +272,7 @@ static const ct_impl impls[] = {
     { CT_OP_CTC_LOSS_BWD, "cpu.vector", TUNED, ct_cpu_ctc_loss_bwd_accept, ct_cpu_ctc_loss_bwd_run },
     REF(CT_OP_CTC_LOSS_BWD),
     REF(CT_OP_ARGMAX),
+    REF(CT_OP_BATCH_SUMS),
     REF(CT_OP_METRIC_SUMS),
     { CT_OP_CTC_GREEDY, "cpu.vector", TUNED, ct_cpu_ctc_greedy_accept, ct_cpu_ctc_greedy_run },
     REF(CT_OP_CTC_GREEDY),

@@ -384,6 +384,7 @@ static const ct_impl impls[] = {
     OWN(CT_OP_CTC_LOSS, ctc_loss),
     OWN(CT_OP_CTC_LOSS_BWD, ctc_loss_bwd),
     OWN(CT_OP_ARGMAX, argmax),
+    OWN(CT_OP_BATCH_SUMS, batch_sums),
     OWN(CT_OP_METRIC_SUMS, metric_sums),
     OWN(CT_OP_CTC_GREEDY, ctc_greedy),
     OWN(CT_OP_EDIT_SUMS, edit_sums),

@@ -56,8 +56,38 @@ extern "C" ct_status ct_cuda_argmax_run(ct_device *dev, ct_stream *s, const ct_c
     CT_LAUNCHED("argmax");
 }
 
+struct terms { const float *term[CT_MAX_IN]; }; /* by value into the kernel: the loss and what else is summed */
+
+/* Thread 0 takes the loss, thread i > 0 term i - 1. */
+__global__ void batch_kernel(terms t, int count, int64_t samples, int64_t first, double *acc)
+{
+    const int i = (int)threadIdx.x;
+    if (i >= count) return;
+    acc[i == 0 ? CT_METRIC_LOSS : first + i - 1] += (double)*t.term[i] * (double)samples;
+    if (i > 0) return;
+    acc[CT_METRIC_SAMPLES] += (double)samples;
+    acc[CT_METRIC_BATCHES] += 1;
+}
+
+extern "C" ct_accept ct_cuda_batch_sums_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return c->in[0].desc.dtype == CT_F32 ? ct_accept_yes(0) : ct_accept_no("cuda: the loss is not f32");
+}
+extern "C" ct_status ct_cuda_batch_sums_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    terms t = {};
+    t.term[0] = (const float *)c->in[0].data;
+    for (int i = 2; i < c->nin; i++) t.term[i - 1] = (const float *)c->in[i].data;
+    CT_LAUNCH(&batch_kernel, CT_GRID1(1), 32, s, t, c->nin - 1, c->attrs.sums.samples, c->attrs.sums.first,
+              (double *)c->in[1].data);
+    CT_LAUNCHED("batch_sums");
+}
+
 /* One block counts: batches are small beside everything else of a step. */
-__global__ void sums_kernel(const int32_t *pred, const int32_t *target, const float *loss, int64_t samples, int64_t positions, double *acc)
+__global__ void sums_kernel(const int32_t *pred, const int32_t *target, int64_t samples, int64_t positions, double *acc)
 {
     __shared__ double room[CT_THREADS / 32];
     double right = 0, strings = 0;
@@ -70,18 +100,16 @@ __global__ void sums_kernel(const int32_t *pred, const int32_t *target, const fl
     right = ct_block_sum(right, room);
     strings = ct_block_sum(strings, room);
     if (threadIdx.x != 0) return;
-    acc[CT_METRIC_SAMPLES] += (double)samples;
-    acc[CT_METRIC_STRINGS] += strings;
-    acc[CT_METRIC_CHARS] += (double)(samples * positions);
-    acc[CT_METRIC_CHARS_OK] += right;
-    acc[CT_METRIC_LOSS_SUM] += (double)*loss * (double)samples;
-    acc[CT_METRIC_BATCHES] += 1;
+    acc[0] += strings;
+    acc[1] += (double)(samples * positions);
+    acc[2] += right;
 }
 
 extern "C" ct_accept ct_cuda_metric_sums_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return c->in[2].desc.dtype == CT_F32 ? ct_accept_yes(0) : ct_accept_no("cuda: the loss is not f32");
+    (void)c;
+    return ct_accept_yes(0);
 }
 extern "C" ct_status ct_cuda_metric_sums_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
@@ -89,7 +117,7 @@ extern "C" ct_status ct_cuda_metric_sums_run(ct_device *dev, ct_stream *s, const
     (void)scratch;
     const int64_t *d = c->in[0].desc.dim;
     CT_LAUNCH(&sums_kernel, CT_GRID1(1), CT_THREADS, s, (const int32_t *)c->in[0].data, (const int32_t *)c->in[1].data,
-              (const float *)c->in[2].data, d[0], d[1], (double *)c->in[3].data);
+              d[0], d[1], (double *)c->in[2].data + c->attrs.sums.first);
     CT_LAUNCHED("metric_sums");
 }
 
@@ -165,8 +193,8 @@ __device__ static int64_t edit_distance(const int32_t *a, int64_t na, const int3
 }
 
 /* A thread to a sample; one block, so that the sums need no second kernel. rows [samples, columns+1] is room. */
-__global__ void edit_kernel(const int32_t *pred, const int32_t *target, const float *loss, const float *nll, int64_t samples,
-                            int64_t width, int64_t columns, int32_t *rows, double *acc)
+__global__ void edit_kernel(const int32_t *pred, const int32_t *target, const float *nll, int64_t samples, int64_t width,
+                            int64_t columns, int32_t *rows, double *acc)
 {
     __shared__ double room[CT_THREADS / 32];
     double strings = 0, all = 0, right = 0, wrong = 0, infeasible = 0;
@@ -186,27 +214,24 @@ __global__ void edit_kernel(const int32_t *pred, const int32_t *target, const fl
     wrong = ct_block_sum(wrong, room);
     infeasible = ct_block_sum(infeasible, room);
     if (threadIdx.x != 0) return;
-    acc[CT_METRIC_SAMPLES] += (double)samples;
-    acc[CT_METRIC_STRINGS] += strings;
-    acc[CT_METRIC_CHARS] += all;
-    acc[CT_METRIC_CHARS_OK] += right;
-    acc[CT_METRIC_LOSS_SUM] += (double)*loss * (double)samples;
-    acc[CT_METRIC_BATCHES] += 1;
-    acc[CT_METRIC_EDITS] += wrong;
-    acc[CT_METRIC_INFEASIBLE] += infeasible;
+    acc[0] += strings;
+    acc[1] += all;
+    acc[2] += right;
+    acc[3] += wrong;
+    acc[4] += infeasible;
 }
 
 extern "C" ct_accept ct_cuda_edit_sums_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    if (c->in[2].desc.dtype != CT_F32) return ct_accept_no("cuda: the loss is not f32");
+    if (ct_cuda_has(c, 2) && c->in[2].desc.dtype != CT_F32) return ct_accept_no("cuda: nll is not f32");
     return ct_accept_yes((size_t)(c->in[1].desc.dim[0] * (c->in[1].desc.dim[1] + 1)) * sizeof(int32_t));
 }
 extern "C" ct_status ct_cuda_edit_sums_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     CT_LAUNCH(&edit_kernel, CT_GRID1(1), CT_THREADS, s, (const int32_t *)c->in[0].data, (const int32_t *)c->in[1].data,
-              (const float *)c->in[2].data, ct_cuda_has(c, 3) ? (const float *)c->in[3].data : (const float *)NULL,
-              c->in[0].desc.dim[0], c->in[0].desc.dim[1], c->in[1].desc.dim[1], (int32_t *)scratch, (double *)c->in[4].data);
+              ct_cuda_has(c, 2) ? (const float *)c->in[2].data : (const float *)NULL, c->in[0].desc.dim[0], c->in[0].desc.dim[1],
+              c->in[1].desc.dim[1], (int32_t *)scratch, (double *)c->in[3].data + c->attrs.sums.first);
     CT_LAUNCHED("edit_sums");
 }

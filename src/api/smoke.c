@@ -82,7 +82,7 @@ ct_status ct_smoke_run(const ct_backend *b, const ct_device_opts *opts, ct_smoke
         double sums[CT_METRIC_COUNT];
         CT_GOTO(st, ct_plan_run(s.plan));
         CT_GOTO(st, ct_arenas_get_metrics(s.store, sums, true)); /* waits */
-        out->loss[out->steps++] = sums[CT_METRIC_LOSS_SUM] / sums[CT_METRIC_SAMPLES];
+        out->loss[out->steps++] = sums[CT_METRIC_LOSS] / sums[CT_METRIC_SAMPLES];
         out->seconds = ct_now() - started;
     }
 fail:

@@ -231,9 +231,9 @@ static bool fill_ctc(source *s, int i, const ct_tensor *t)
 static bool fill_edit_sums(source *s, int i, const ct_tensor *t)
 {
     if (i < 2) return fill_texts(s, t, 4), true;
-    if (i == 2 || i == 3) fill_range(s, t, 0, 3);
-    if (i == 3) poison(s, t, false);
-    if (i == 4) fill_below(s, t, 1000);
+    if (i == 2) fill_range(s, t, 0, 3);
+    if (i == 2) poison(s, t, false);
+    if (i == 3) fill_below(s, t, 1000);
     return true;
 }
 
@@ -333,9 +333,11 @@ static bool fill_particular(source *s, int i, const ct_tensor *t)
         return false;
     case CT_OP_LSTM: return fill_lstm(s, i, t);
     case CT_OP_LSTM_BWD: return fill_lstm_bwd(s, i, t);
+    case CT_OP_BATCH_SUMS:
+        if (i == 1) return fill_below(s, t, 1000), true;
+        return fill_range(s, t, 0, 3), true;
     case CT_OP_METRIC_SUMS:
         if (i < 2) return fill_below(s, t, 2), true;
-        if (i == 2) return fill_range(s, t, 0, 3), true;
         return fill_below(s, t, 1000), true;
     case CT_OP_LOG_SOFTMAX:
         if (special && !s->smooth) return fill_range(s, t, -60, 60), true;

@@ -2,12 +2,25 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "ops/family.h"
 
 static const ct_attr_field no_fields[] = { CT_FIELD_END };
 static const ct_attr_field argmax_fields[] = { CT_FIELD_INT(loss, positions), CT_FIELD_INT(loss, classes),
                                                CT_FIELD_END };
+static const ct_attr_field batch_fields[] = { CT_FIELD_INT(sums, samples), CT_FIELD_INT(sums, first), CT_FIELD_END };
+static const ct_attr_field sums_fields[] = { CT_FIELD_INT(sums, first), CT_FIELD_END };
+
+/* Numbers that metric_sums and edit_sums add. */
+enum { METRIC_NUMBERS = 3, EDIT_NUMBERS = 5 };
+
+/* acc is input i, and `count` slots of a task's own begin at attribute first. */
+static ct_status acc_rule(const ct_call *c, int i, int64_t count)
+{
+    CT_TRY(ct_rule_int(c, "first", c->attrs.sums.first, CT_METRIC_FIRST, CT_METRIC_COUNT - count));
+    return ct_rule_vector(c, i, "acc", CT_F64, CT_METRIC_COUNT);
+}
 
 static ct_status argmax_shape(ct_call *c)
 {
@@ -26,14 +39,27 @@ static ct_status argmax_shape(ct_call *c)
     return CT_OK;
 }
 
+static ct_status batch_shape(ct_call *c)
+{
+    const ct_dtype type = c->in[0].desc.dtype;
+    CT_TRY(ct_rule_accum(c, 0, "loss"));
+    CT_TRY(ct_rule_vector(c, 0, "loss", type, 1));
+    CT_TRY(ct_rule_int(c, "samples", c->attrs.sums.samples, 1, INT64_MAX));
+    for (int i = 2; i < c->nin; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "term %d", i - 2);
+        if (!ct_present(&c->in[i])) return ct_rule_fail(c, "%s is absent", name);
+        CT_TRY(ct_rule_vector(c, i, name, type, 1));
+    }
+    return acc_rule(c, 1, c->nin - 2);
+}
+
 static ct_status sums_shape(ct_call *c)
 {
     CT_TRY(ct_rule_ndim(c, 0, "pred", 2));
     CT_TRY(ct_rule_dtype(c, 0, "pred", CT_I32));
     CT_TRY(ct_rule_same(c, 1, "target", 0, "pred"));
-    CT_TRY(ct_rule_accum(c, 2, "loss"));
-    CT_TRY(ct_rule_vector(c, 2, "loss", c->in[2].desc.dtype, 1));
-    return ct_rule_vector(c, 3, "acc", CT_F64, CT_METRIC_COUNT);
+    return acc_rule(c, 2, METRIC_NUMBERS);
 }
 
 static ct_status greedy_shape(ct_call *c)
@@ -54,17 +80,16 @@ static ct_status edit_shape(ct_call *c)
     CT_TRY(ct_rule_ndim(c, 1, "target", 2));
     CT_TRY(ct_rule_dtype(c, 1, "target", CT_I32));
     CT_TRY(ct_rule_dim(c, 1, "target", 0, c->in[0].desc.dim[0]));
-    CT_TRY(ct_rule_accum(c, 2, "loss"));
-    CT_TRY(ct_rule_vector(c, 2, "loss", c->in[2].desc.dtype, 1));
-    if (c->nin < 5) return ct_rule_fail(c, "%d inputs given, needs pred, target, loss, nll?, acc", c->nin);
-    if (ct_present(&c->in[3])) {
-        CT_TRY(ct_rule_accum(c, 3, "nll"));
-        CT_TRY(ct_rule_vector(c, 3, "nll", c->in[3].desc.dtype, c->in[0].desc.dim[0]));
+    if (c->nin < 4) return ct_rule_fail(c, "%d inputs given, needs pred, target, nll?, acc", c->nin);
+    if (ct_present(&c->in[2])) {
+        CT_TRY(ct_rule_accum(c, 2, "nll"));
+        CT_TRY(ct_rule_vector(c, 2, "nll", c->in[2].desc.dtype, c->in[0].desc.dim[0]));
     }
-    return ct_rule_vector(c, 4, "acc", CT_F64, CT_METRIC_COUNT);
+    return acc_rule(c, 3, EDIT_NUMBERS);
 }
 
 static double argmax_flops(const ct_call *c) { return 4.0 * (double)ct_desc_numel(&c->in[0].desc); }
+static double batch_flops(const ct_call *c) { return 2.0 * (double)c->nin; }
 static double sums_flops(const ct_call *c) { return (double)ct_desc_numel(&c->in[0].desc); }
 static double greedy_flops(const ct_call *c) { return (double)ct_desc_numel(&c->in[0].desc); }
 /* Three choices for each pair of characters. */
@@ -84,13 +109,22 @@ const ct_op_rules ct_metric_rules[] = {
       .shape = argmax_shape,
       .flops = argmax_flops,
       .reduction = argmax_reduction },
-    { .op = CT_OP_METRIC_SUMS,
+    { .op = CT_OP_BATCH_SUMS,
       .flags = CT_OPF_NO_GRAD,
-      .mutates = 1u << 3,
+      .mutates = 1u << 1,
       .inplace_out = -1,
       .inplace_in = -1,
       .precision = CT_PREC_ACCUM,
-      .fields = no_fields,
+      .fields = batch_fields,
+      .shape = batch_shape,
+      .flops = batch_flops },
+    { .op = CT_OP_METRIC_SUMS,
+      .flags = CT_OPF_NO_GRAD,
+      .mutates = 1u << 2,
+      .inplace_out = -1,
+      .inplace_in = -1,
+      .precision = CT_PREC_ACCUM,
+      .fields = sums_fields,
       .shape = sums_shape,
       .flops = sums_flops },
     { .op = CT_OP_CTC_GREEDY,
@@ -103,11 +137,11 @@ const ct_op_rules ct_metric_rules[] = {
       .flops = greedy_flops },
     { .op = CT_OP_EDIT_SUMS,
       .flags = CT_OPF_NO_GRAD,
-      .mutates = 1u << 4,
+      .mutates = 1u << 3,
       .inplace_out = -1,
       .inplace_in = -1,
       .precision = CT_PREC_ACCUM,
-      .fields = no_fields,
+      .fields = sums_fields,
       .shape = edit_shape,
       .flops = edit_flops },
     { .shape = NULL },

@@ -17,7 +17,7 @@ typedef enum ct_op {
     CT_OP_COUNT
 } ct_op;
 
-#define CT_MAX_IN 8
+#define CT_MAX_IN 16
 #define CT_MAX_OUT 4
 
 /* ---- attributes: plain structs of int64_t and double only, one per family or operator; unused fields are 0 ---- */
@@ -68,6 +68,11 @@ typedef struct ct_loss_attrs {
     double alpha;      /* loss_seed: factor beside the loss scale, 1/accumulated micro-steps */
     int64_t dtype;     /* loss_seed: type of the seed */
 } ct_loss_attrs;
+
+typedef struct ct_sums_attrs {
+    int64_t samples; /* batch_sums: of the batch */
+    int64_t first;   /* slot of acc that gets the first of the operator's own numbers */
+} ct_sums_attrs;
 
 typedef enum ct_schedule_kind { CT_SCHED_CONSTANT, CT_SCHED_COSINE, CT_SCHED_MULTISTEP, CT_SCHED_WARM_RESTARTS, CT_SCHED_COUNT } ct_schedule_kind;
 #define CT_MAX_MILESTONES 8
@@ -124,6 +129,7 @@ typedef union ct_attrs {
     ct_scale_attrs scale;
     ct_pool_attrs pool;
     ct_loss_attrs loss;
+    ct_sums_attrs sums;
     ct_schedule_attrs schedule;
     ct_optim_attrs optim;
     ct_image_attrs image;
@@ -154,15 +160,11 @@ enum ct_state {
 
 /* ---- metric accumulators: f64[CT_METRIC_COUNT] ---- */
 enum ct_metric {
-    CT_METRIC_SAMPLES,   /* samples scored */
-    CT_METRIC_STRINGS,   /* samples with every position right */
-    CT_METRIC_CHARS,     /* positions scored */
-    CT_METRIC_CHARS_OK,  /* positions right; edit_sums: characters - edits, at least 0, summed per sample */
-    CT_METRIC_LOSS_SUM,  /* sum of loss * samples of the batch */
+    CT_METRIC_SAMPLES,    /* samples scored */
+    CT_METRIC_LOSS,       /* sum of loss * samples of the batch */
     CT_METRIC_BATCHES,
-    CT_METRIC_EDITS,     /* edit_sums: insertions, deletions and substitutions between prediction and label */
-    CT_METRIC_INFEASIBLE,/* edit_sums: samples whose nll is +inf: no path of their length spells the label */
-    CT_METRIC_COUNT = 8
+    CT_METRIC_FIRST,      /* what a task counts starts here */
+    CT_METRIC_COUNT = 64
 };
 
 /* ---- a call: an operator applied to tensors ---- */

@@ -29,8 +29,10 @@ ct_status ct_progress_to_json(const ct_progress *p, char **out)
         json_decref(sums);
         goto fail;
     }
-    for (int i = 0; i < CT_METRIC_COUNT; i++) json_array_append_new(sums, ct_json_number(p->sums[i]));
-    CT_GOTO(st, ct_json_set(o, "sums", sums));
+    int used = CT_METRIC_COUNT;
+    while (used > 0 && p->sums[used - 1] == 0) used--;
+    for (int i = 0; i < used; i++) json_array_append_new(sums, ct_json_number(p->sums[i]));
+    CT_GOTO(st, ct_json_set(o, "metric_sums", sums));
     CT_GOTO(st, ct_json_set(o, "epoch", json_integer(p->epoch)));
     CT_GOTO(st, ct_json_set(o, "batch", json_integer(p->batch)));
     CT_GOTO(st, ct_json_set(o, "step", json_integer(p->step)));
@@ -79,6 +81,19 @@ static bool get_bool(const json_t *o, const char *key, bool *ok)
     return json_is_true(v);
 }
 
+/* Metric sums, zeros behind the last left out; or, under another key, those of files of earlier versions: always eight, in an order of
+ * their own. */
+static bool get_sums(const json_t *o, double out[CT_METRIC_COUNT])
+{
+    static const int before[] = { CT_METRIC_SAMPLES, CT_TEXT_STRINGS,   CT_TEXT_CHARS, CT_TEXT_CHARS_OK,
+                                  CT_METRIC_LOSS,    CT_METRIC_BATCHES, CT_TEXT_EDITS, CT_TEXT_INFEASIBLE };
+    const json_t *sums = json_object_get(o, "metric_sums"), *old = json_object_get(o, "sums");
+    const size_t count = json_array_size(sums ? sums : old);
+    bool ok = sums ? json_is_array(sums) && count <= CT_METRIC_COUNT : count == sizeof before / sizeof before[0];
+    for (size_t i = 0; ok && i < count; i++) out[sums ? (int)i : before[i]] = get_number(json_array_get(sums ? sums : old, i), &ok);
+    return ok;
+}
+
 ct_status ct_progress_from_json(const char *text, const char *source, ct_progress *p)
 {
     json_t *o;
@@ -96,14 +111,12 @@ ct_status ct_progress_from_json(const char *text, const char *source, ct_progres
     p->bad_in_a_row = get_int(o, "bad_in_a_row", &ok);
     p->journal_bytes = get_int(o, "journal_bytes", &ok);
     p->stopper.stale = get_int(o, "stale", &ok);
-    const json_t *ref = json_object_get(o, "stop_reference"), *best = json_object_get(o, "best"),
-                 *sums = json_object_get(o, "sums");
+    const json_t *ref = json_object_get(o, "stop_reference"), *best = json_object_get(o, "best");
     if (ref) {
         p->stopper.any = true;
         p->stopper.reference = get_number(ref, &ok);
     }
-    if (json_array_size(sums) != CT_METRIC_COUNT) ok = false;
-    for (size_t i = 0; ok && i < CT_METRIC_COUNT; i++) p->sums[i] = get_number(json_array_get(sums, i), &ok);
+    if (!get_sums(o, p->sums)) ok = false;
     if (best) {
         p->best.any = true;
         p->best.epoch = get_int(best, "epoch", &ok);

@@ -314,18 +314,29 @@ START_TEST(test_argmax_and_sums)
     ck_assert_double_eq_tol((double)conf[0], 1 / (2 + exp(-1)), 1e-7);
     ck_assert_double_eq_tol((double)conf[1], 1 / (2 + exp(-1)), 1e-7);
     ct_host_free(&c);
-    /* 3 samples of 2: one right, one half right, one wrong; loss 0.5 */
+    /* 3 samples of 2: one right, one half right, one wrong */
     static const int32_t p[6] = { 1, 2, 3, 4, 5, 6 }, t[6] = { 1, 2, 3, 0, 0, 0 };
-    static const double want[CT_METRIC_COUNT] = { 10 + 3, 1, 6, 3, 1.5, 1, 0, 0 };
-    ck_assert_int_eq(ct_call_parse("metric_sums(i32[3,2], i32[3,2], f64[1], f64[8])", &c), CT_OK);
+    static const double want[CT_METRIC_COUNT] = { 10, 0, 0, 0, 0, 1, 6, 3 };
+    ck_assert_int_eq(ct_call_parse("metric_sums{first=5}(i32[3,2], i32[3,2], f64[64])", &c), CT_OK);
     ck_assert_int_eq(ct_host_alloc(&c), CT_OK);
     memcpy(c.in[0].data, p, sizeof p);
     memcpy(c.in[1].data, t, sizeof t);
-    *(double *)c.in[2].data = 0.5;
-    memset(c.in[3].data, 0, CT_METRIC_COUNT * sizeof(double));
-    ((double *)c.in[3].data)[CT_METRIC_SAMPLES] = 10;
+    memset(c.in[2].data, 0, CT_METRIC_COUNT * sizeof(double));
+    ((double *)c.in[2].data)[CT_METRIC_SAMPLES] = 10;
     run(&c);
-    ck_assert_mem_eq(c.in[3].data, want, sizeof want);
+    ck_assert_mem_eq(c.in[2].data, want, sizeof want);
+    ct_host_free(&c);
+    /* 3 samples, loss 0.5, terms 0.25 and 2 */
+    static const double sums[CT_METRIC_COUNT] = { 10 + 3, 1.5, 1, 0, 0, 0.75, 6 };
+    ck_assert_int_eq(ct_call_parse("batch_sums{samples=3 first=5}(f64[1], f64[64], f64[1], f64[1])", &c), CT_OK);
+    ck_assert_int_eq(ct_host_alloc(&c), CT_OK);
+    memset(c.in[1].data, 0, CT_METRIC_COUNT * sizeof(double));
+    ((double *)c.in[1].data)[CT_METRIC_SAMPLES] = 10;
+    *(double *)c.in[0].data = 0.5;
+    *(double *)c.in[2].data = 0.25;
+    *(double *)c.in[3].data = 2;
+    run(&c);
+    ck_assert_mem_eq(c.in[1].data, sums, sizeof sums);
     ct_host_free(&c);
 }
 END_TEST

@@ -335,14 +335,14 @@ static void overfit(double width_mult, ct_dtype compute, ct_loss_kind loss, doub
                   last);
     ok(ct_arenas_get_metrics(r.store, metrics, true));
     ck_assert(metrics[CT_METRIC_SAMPLES] == 8 * metrics[CT_METRIC_BATCHES] &&
-              metrics[CT_METRIC_CHARS] == 2 * metrics[CT_METRIC_SAMPLES]);
+              metrics[CT_TEXT_CHARS] == 2 * metrics[CT_METRIC_SAMPLES]);
     for (int i = 0; i < 20; i++) run_step(&r, 0, 0); /* running statistics settle */
     ok(ct_arenas_get_metrics(r.store, metrics, true));
     run_step(&r, eval, 0);
     ok(ct_arenas_get_metrics(r.store, metrics, true));
-    ck_assert_msg(metrics[CT_METRIC_SAMPLES] == 8 && metrics[CT_METRIC_STRINGS] == 8 &&
-                      metrics[CT_METRIC_CHARS_OK] == 16,
-                  "%s in %s: %g of %g strings", model, ct_dtype_name(compute), metrics[CT_METRIC_STRINGS],
+    ck_assert_msg(metrics[CT_METRIC_SAMPLES] == 8 && metrics[CT_TEXT_STRINGS] == 8 &&
+                      metrics[CT_TEXT_CHARS_OK] == 16,
+                  "%s in %s: %g of %g strings", model, ct_dtype_name(compute), metrics[CT_TEXT_STRINGS],
                   metrics[CT_METRIC_SAMPLES]);
     /* predictions are the targets, in the kept outputs too */
     int32_t pred[16], target[16];

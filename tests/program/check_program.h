@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "program/program.h"
+#include "task/track.h"
 #include "tests/ct_check.h"
 
 static inline void ok(ct_status st)

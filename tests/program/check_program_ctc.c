@@ -84,10 +84,10 @@ static void overfit(const char *model, ct_dtype compute, double below)
     ok(ct_arenas_get_metrics(r.store, metrics, true));
     run_step(&r, eval, 0);
     ok(ct_arenas_get_metrics(r.store, metrics, true));
-    ck_assert_msg(metrics[CT_METRIC_SAMPLES] == 8 && metrics[CT_METRIC_STRINGS] == 8 && metrics[CT_METRIC_EDITS] == 0 &&
-                      metrics[CT_METRIC_CHARS] == 0 + 1 + 2 + 3 + 4 + 0 + 1 + 2 && metrics[CT_METRIC_INFEASIBLE] == 0,
-                  "%s in %s: %g strings of %g, %g edits in %g characters", model, ct_dtype_name(compute), metrics[CT_METRIC_STRINGS],
-                  metrics[CT_METRIC_SAMPLES], metrics[CT_METRIC_EDITS], metrics[CT_METRIC_CHARS]);
+    ck_assert_msg(metrics[CT_METRIC_SAMPLES] == 8 && metrics[CT_TEXT_STRINGS] == 8 && metrics[CT_TEXT_EDITS] == 0 &&
+                      metrics[CT_TEXT_CHARS] == 0 + 1 + 2 + 3 + 4 + 0 + 1 + 2 && metrics[CT_TEXT_INFEASIBLE] == 0,
+                  "%s in %s: %g strings of %g, %g edits in %g characters", model, ct_dtype_name(compute), metrics[CT_TEXT_STRINGS],
+                  metrics[CT_METRIC_SAMPLES], metrics[CT_TEXT_EDITS], metrics[CT_TEXT_CHARS]);
     run_close(&r);
 }
 
@@ -149,7 +149,7 @@ START_TEST(len_ends_a_sample)
     ok(ct_plan_run(r.plan[eval]));
     ck_assert(isfinite(run_loss(&r, eval)) && run_loss(&r, eval) < loss[1]);
     ok(ct_arenas_get_metrics(r.store, metrics, true));
-    ck_assert(metrics[CT_METRIC_INFEASIBLE] == 1 && metrics[CT_METRIC_SAMPLES] == 2 && metrics[CT_METRIC_CHARS] == 3);
+    ck_assert(metrics[CT_TEXT_INFEASIBLE] == 1 && metrics[CT_METRIC_SAMPLES] == 2 && metrics[CT_TEXT_CHARS] == 3);
     run_close(&r);
 }
 END_TEST

@@ -48,10 +48,10 @@ START_TEST(test_scores)
     ct_scores s = ct_scores_from_sums(sums);
     ck_assert(ct_scores_strings(&s) == -1 && ct_scores_chars(&s) == -1 && isnan(s.loss));
     sums[CT_METRIC_SAMPLES] = 8;
-    sums[CT_METRIC_STRINGS] = 2;
-    sums[CT_METRIC_CHARS] = 32;
-    sums[CT_METRIC_CHARS_OK] = 24;
-    sums[CT_METRIC_LOSS_SUM] = 12;
+    sums[CT_TEXT_STRINGS] = 2;
+    sums[CT_TEXT_CHARS] = 32;
+    sums[CT_TEXT_CHARS_OK] = 24;
+    sums[CT_METRIC_LOSS] = 12;
     s = ct_scores_from_sums(sums);
     ck_assert(ct_scores_strings(&s) == 0.25 && ct_scores_chars(&s) == 0.75 && s.loss == 1.5);
     ck_assert(ct_scores_value(&s, CT_CFG_SELECT_STRING_ACCURACY) == 0.25);
@@ -59,11 +59,11 @@ START_TEST(test_scores)
     ck_assert(ct_scores_value(&s, CT_CFG_SELECT_LOSS) == 1.5);
     ck_assert(s.edits == 8 && ct_scores_cer(&s) == 0.25 && ct_scores_value(&s, CT_CFG_SELECT_CER) == 0.25);
     /* texts of any length: edits are counted, and there may be more of them than characters */
-    sums[CT_METRIC_EDITS] = 16;
-    sums[CT_METRIC_INFEASIBLE] = 3;
+    sums[CT_TEXT_EDITS] = 16;
+    sums[CT_TEXT_INFEASIBLE] = 3;
     s = ct_scores_from_sums(sums);
     ck_assert(s.edits == 16 && s.infeasible == 3 && ct_scores_cer(&s) == 0.5 && ct_scores_chars(&s) == 0.5);
-    sums[CT_METRIC_EDITS] = 64;
+    sums[CT_TEXT_EDITS] = 64;
     s = ct_scores_from_sums(sums);
     ck_assert(ct_scores_cer(&s) == 2 && ct_scores_chars(&s) == 0);
 }
@@ -239,12 +239,13 @@ START_TEST(test_progress_round_trip)
     p.stopper.any = true;
     p.stopper.reference = 7.0 / 11;
     p.stopper.stale = 4;
-    p.sums[CT_METRIC_LOSS_SUM] = 1e-300;
+    p.sums[CT_METRIC_LOSS] = 1e-300;
     p.journal_bytes = 4096;
     p.bad_in_a_row = 2;
     ok(ct_progress_to_json(&p, &text));
     ok(ct_progress_from_json(text, "test", &q));
     ck_assert_mem_eq(&p, &q, sizeof p);
+    ck_assert_msg(strstr(text, "\"metric_sums\":[0.0,1e-300]"), "%s", text);
     /* anything missing is noticed */
     char *cut = strstr(text, "\"stale\"");
     ck_assert_ptr_nonnull(cut);
@@ -252,10 +253,44 @@ START_TEST(test_progress_round_trip)
     ck_assert_int_eq(ct_progress_from_json(text, "test", &q), CT_EFORMAT);
     ck_assert_int_eq(ct_progress_from_json("{", "test", &q), CT_EFORMAT);
     ct_free(text);
+    p.sums[CT_METRIC_COUNT - 1] = NAN;
+    ok(ct_progress_to_json(&p, &text));
+    ok(ct_progress_from_json(text, "test", &q));
+    ck_assert(isnan(q.sums[CT_METRIC_COUNT - 1]) && q.sums[CT_METRIC_LOSS] == 1e-300);
+    ct_free(text);
+    p.sums[CT_METRIC_COUNT - 1] = 0;
     p.best.scores.loss = NAN;
     ok(ct_progress_to_json(&p, &text));
     ok(ct_progress_from_json(text, "test", &q));
     ck_assert(isnan(q.best.scores.loss));
+    ct_free(text);
+}
+END_TEST
+
+/* Sums of earlier versions: eight, in another order. */
+START_TEST(test_progress_before)
+{
+    static const char sums[] = "\"metric_sums\":[0.0,0.0,0.0,7.0]", before[] = "\"sums\":[64,7,256,100,12.5,2,159,3]";
+    ct_progress p, q;
+    char *text, old[2048];
+    memset(&p, 0, sizeof p);
+    p.sums[CT_TEXT_STRINGS] = 7;
+    ok(ct_progress_to_json(&p, &text));
+    char *at = strstr(text, sums);
+    ck_assert_msg(at != NULL, "%s", text);
+    snprintf(old, sizeof old, "%.*s%s%s", (int)(at - text), text, before, at + strlen(sums));
+    ok(ct_progress_from_json(old, "test", &q));
+    p.sums[CT_METRIC_SAMPLES] = 64;
+    p.sums[CT_METRIC_LOSS] = 12.5;
+    p.sums[CT_METRIC_BATCHES] = 2;
+    p.sums[CT_TEXT_CHARS] = 256;
+    p.sums[CT_TEXT_CHARS_OK] = 100;
+    p.sums[CT_TEXT_EDITS] = 159;
+    p.sums[CT_TEXT_INFEASIBLE] = 3;
+    ck_assert_mem_eq(&p, &q, sizeof p);
+    /* one of them missing */
+    memmove(strstr(old, ",159"), strstr(old, ",3]"), strlen(strstr(old, ",3]")) + 1);
+    ck_assert_int_eq(ct_progress_from_json(old, "test", &q), CT_EFORMAT);
     ct_free(text);
 }
 END_TEST
@@ -441,6 +476,7 @@ static Suite *suite(void)
     tcase_add_test(t, test_confusions);
     tcase_add_test(t, test_decoder_names);
     tcase_add_test(t, test_progress_round_trip);
+    tcase_add_test(t, test_progress_before);
     tcase_add_test(t, test_journal_resume);
     tcase_add_test(t, test_journal_numbers);
     tcase_add_test(t, test_texts);

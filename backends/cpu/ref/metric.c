@@ -35,13 +35,35 @@ static ct_status argmax(ct_device *dev, ct_stream *stream, const ct_call *call, 
     return CT_OK;
 }
 
+static ct_accept accept_batch(const ct_device *dev, const ct_call *call)
+{
+    (void)dev;
+    const char *reason = ct_ref_all_float(call);
+    if (reason) return ct_accept_no(reason);
+    if (call->in[1].desc.dtype != CT_F64) return ct_accept_no("the sums are not f64");
+    return ct_accept_yes(0);
+}
+
+static ct_status batch_sums(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    (void)scratch;
+    const double samples = (double)call->attrs.sums.samples;
+    double *acc = call->in[1].data;
+    acc[CT_METRIC_SAMPLES] += samples;
+    acc[CT_METRIC_LOSS] += ct_ref_at(&call->in[0], 0) * samples;
+    acc[CT_METRIC_BATCHES] += 1;
+    for (int i = 2; i < call->nin; i++) acc[call->attrs.sums.first + i - 2] += ct_ref_at(&call->in[i], 0) * samples;
+    return CT_OK;
+}
+
 static ct_accept accept_sums(const ct_device *dev, const ct_call *call)
 {
     (void)dev;
     if (call->in[0].desc.dtype != CT_I32 || call->in[1].desc.dtype != CT_I32)
         return ct_accept_no("predictions or targets are not i32");
-    if (!ct_dtype_is_float(call->in[2].desc.dtype)) return ct_accept_no("the loss is not floating point");
-    if (call->in[3].desc.dtype != CT_F64) return ct_accept_no("the sums are not f64");
+    if (call->in[2].desc.dtype != CT_F64) return ct_accept_no("the sums are not f64");
     return ct_accept_yes(0);
 }
 
@@ -58,13 +80,10 @@ static ct_status metric_sums(ct_device *dev, ct_stream *stream, const ct_call *c
         right += ok;
         strings += ok == positions;
     }
-    double *acc = call->in[3].data;
-    acc[CT_METRIC_SAMPLES] += (double)samples;
-    acc[CT_METRIC_STRINGS] += (double)strings;
-    acc[CT_METRIC_CHARS] += (double)(samples * positions);
-    acc[CT_METRIC_CHARS_OK] += (double)right;
-    acc[CT_METRIC_LOSS_SUM] += ct_ref_at(&call->in[2], 0) * (double)samples;
-    acc[CT_METRIC_BATCHES] += 1;
+    double *acc = (double *)call->in[2].data + call->attrs.sums.first;
+    acc[0] += (double)strings;
+    acc[1] += (double)(samples * positions);
+    acc[2] += (double)right;
     return CT_OK;
 }
 
@@ -118,8 +137,7 @@ static ct_accept accept_edit(const ct_device *dev, const ct_call *call)
     (void)dev;
     if (call->in[0].desc.dtype != CT_I32 || call->in[1].desc.dtype != CT_I32)
         return ct_accept_no("predictions or targets are not i32");
-    if (!ct_dtype_is_float(call->in[2].desc.dtype)) return ct_accept_no("the loss is not floating point");
-    if (call->in[4].desc.dtype != CT_F64) return ct_accept_no("the sums are not f64");
+    if (call->in[3].desc.dtype != CT_F64) return ct_accept_no("the sums are not f64");
     return ct_accept_yes(((size_t)call->in[1].desc.dim[1] + 1) * sizeof(int64_t));
 }
 
@@ -154,25 +172,23 @@ static ct_status edit_sums(ct_device *dev, ct_stream *stream, const ct_call *cal
     (void)stream;
     const int32_t *pred = call->in[0].data, *target = call->in[1].data;
     int64_t samples = call->in[0].desc.dim[0], width = call->in[0].desc.dim[1], columns = call->in[1].desc.dim[1];
-    double *acc = call->in[4].data;
+    double *acc = (double *)call->in[3].data + call->attrs.sums.first;
     for (int64_t n = 0; n < samples; n++) {
         const int32_t *text = pred + n * width, *label = target + n * columns;
         int64_t chars = text_length(label, columns);
         int64_t edits = edit_distance(text, text_length(text, width), label, chars, scratch);
-        acc[CT_METRIC_STRINGS] += edits == 0;
-        acc[CT_METRIC_CHARS] += (double)chars;
-        acc[CT_METRIC_CHARS_OK] += (double)(chars > edits ? chars - edits : 0);
-        acc[CT_METRIC_EDITS] += (double)edits;
-        acc[CT_METRIC_INFEASIBLE] += ct_present(&call->in[3]) && ct_ref_at(&call->in[3], n) == INFINITY;
+        acc[0] += edits == 0;
+        acc[1] += (double)chars;
+        acc[2] += (double)(chars > edits ? chars - edits : 0);
+        acc[3] += (double)edits;
+        acc[4] += ct_present(&call->in[2]) && ct_ref_at(&call->in[2], n) == INFINITY;
     }
-    acc[CT_METRIC_SAMPLES] += (double)samples;
-    acc[CT_METRIC_LOSS_SUM] += ct_ref_at(&call->in[2], 0) * (double)samples;
-    acc[CT_METRIC_BATCHES] += 1;
     return CT_OK;
 }
 
-const ct_impl ct_ref_metric_impls[4] = {
+const ct_impl ct_ref_metric_impls[5] = {
     { CT_OP_ARGMAX, "ref", CT_REF_FLAGS, accept_argmax, argmax },
+    { CT_OP_BATCH_SUMS, "ref", CT_REF_FLAGS, accept_batch, batch_sums },
     { CT_OP_METRIC_SUMS, "ref", CT_REF_FLAGS, accept_sums, metric_sums },
     { CT_OP_CTC_GREEDY, "ref", CT_REF_FLAGS, accept_greedy, ctc_greedy },
     { CT_OP_EDIT_SUMS, "ref", CT_REF_FLAGS, accept_edit, edit_sums },

@@ -22,7 +22,7 @@ extern const ct_impl ct_ref_sequence_impls[3];
 extern const ct_impl ct_ref_loss_impls[5];
 extern const ct_impl ct_ref_softmax_impls[2];
 extern const ct_impl ct_ref_ctc_impls[2];
-extern const ct_impl ct_ref_metric_impls[4];
+extern const ct_impl ct_ref_metric_impls[5];
 extern const ct_impl ct_ref_optim_impls[7];
 extern const ct_impl ct_ref_image_impls[1];
 
