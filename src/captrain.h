@@ -45,6 +45,22 @@ typedef struct ct_common {
     int threads;                 /* 0: all cores this process may use */
 } ct_common;
 
+/* Some options of a verb depend on what its model is for: {"decoder", "beam"}. Each is one of those that ct_option_at() lists for the verb;
+ * another one, or one of another task than the model's, is CT_ECONFIG. */
+typedef struct ct_option {
+    const char *key, *value;
+} ct_option;
+
+typedef struct ct_option_info {
+    const char *task;            /* "text": what models it is for */
+    const char *name, *arg;      /* on the command line: "--decoder", "NAME"; arg NULL: a flag, its value is "true" */
+    const char *doc;             /* one line */
+    char key[64];                /* here: "decoder" */
+} ct_option_info;
+
+/* Option i = 0, 1, ... of a verb ("eval", "predict", "gen", "import-torch"), of all tasks; false behind the last. */
+bool ct_option_at(const char *verb, size_t i, ct_option_info *out);
+
 /* ---- train ---- */
 typedef struct ct_train_opts {
     ct_common common;            /* over train.backend and train.threads of the configuration when given */
@@ -58,19 +74,28 @@ typedef struct ct_train_opts {
     bool no_graph;               /* train.graph: false */
 } ct_train_opts;
 
+/* A number that was measured. */
+typedef struct ct_metric {
+    char key[48];                /* "string_accuracy", "loss": as in result.json */
+    char label[64];              /* "strings right" */
+    char unit[16];               /* "%": value is a share, 0..1, told as 100 times that; "px", "" */
+    double value;                /* NAN: not known */
+} ct_metric;
+#define CT_METRICS_MAX 32
+
 typedef struct ct_train_result {
     char out[4096];              /* run directory */
     char report[4096];           /* report.html in it */
     char model[4096];            /* best checkpoint */
-    double string_accuracy, char_accuracy; /* of the best model on the validation set, 0..1; -1 without one */
-    double cer;                  /* character error rate there: edits per character of the labels; -1 without one */
+    int nmetrics;                /* of the best model on the validation set: 0 without one. The loss, then what the task measures */
+    ct_metric metric[CT_METRICS_MAX];
     int64_t epochs, steps;
     double seconds, samples_per_s;
     int64_t peak_bytes;          /* planned */
     char weights_hash[33];       /* XXH3-128 of the model tensors' bytes in name order */
     int signal;                  /* with CT_ESIGNAL: SIGINT, SIGTERM, SIGUSR1 or SIGHUP */
     int examples;                /* validation samples shown by the CLI: see example_* */
-    char example_file[3][256], example_label[3][64], example_predicted[3][64];
+    char example_file[3][256], example_label[3][256], example_predicted[3][256];
 } ct_train_result;
 
 /* Trains. Writes config.yaml, metrics.jsonl, run.log, result.json, report.html and checkpoints/ into the run directory. */
@@ -81,9 +106,8 @@ typedef struct ct_eval_opts {
     ct_common common;
     const char *model, *data;    /* model file; folder of labelled images, or synth:text */
     int64_t batch;               /* 0: 64 */
-    const char *decoder;         /* "greedy" (NULL), or "beam" for models with CTC */
-    int64_t beam_width;          /* 0: 10 */
     bool json;
+    const ct_option *option; size_t noptions;
 } ct_eval_opts;
 /* Scores a model on labelled images and prints a table, or JSON, to `to`. */
 ct_status ct_run_eval(const ct_eval_opts *opts, FILE *to);
@@ -93,9 +117,8 @@ typedef struct ct_predict_opts {
     ct_common common;
     const char *model;
     const char *const *files; size_t nfiles; /* images, or folders of them */
-    const char *decoder;         /* as in ct_eval_opts */
-    int64_t beam_width;
     bool json;
+    const ct_option *option; size_t noptions;
 } ct_predict_opts;
 /* Prints a line per file: name, text, confidence. A file that cannot be read is reported there, the others are still done; then CT_EDATA. */
 ct_status ct_run_predict(const ct_predict_opts *opts, FILE *to);
@@ -133,13 +156,12 @@ ct_status ct_run_check(const ct_check_opts *opts, FILE *to);
 typedef struct ct_import_opts {
     const char *file, *out;      /* safetensors file with a PyTorch state dict; model file to write */
     const char *model;           /* over model.name of the configuration; NULL: as configured */
-    const char *charset;         /* over data.charset: characters in class order, without the blank of a CTC model */
-    int length;                  /* over data.length: characters per label, at most that for CTC models; 0: as configured, or the model's */
     const char *config;          /* geometry, mean, std, ...; NULL: all defaults */
     const char *const *sets; size_t nsets;
     const char *const *maps; size_t nmaps; /* "OLD=NEW": first parts of tensor names that are replaced; the first rule that fits */
     const char *map_file;        /* more of them, one a line; NULL: none */
     bool force;                  /* replace a file that exists */
+    const ct_option *option; size_t noptions; /* what the task wants to know of the classes: for texts "charset", "length" */
 } ct_import_opts;
 /* Makes a model file of PyTorch weights. CT_EFORMAT naming every tensor that is missing, left over or of another shape. */
 ct_status ct_run_import(const ct_import_opts *opts);

@@ -43,9 +43,9 @@ const char *ct_run_best_place(const ct_run *r, char buf[CT_BEST_PLACE])
     return buf;
 }
 
-static ct_status score(ct_run *r, const ct_view *v, ct_detail *detail, ct_scores *out)
+static ct_status score(ct_run *r, const ct_view *v, ct_findings *findings, double sums[CT_METRIC_COUNT])
 {
-    return ct_evaluate(&r->session, r->eval_ema, v, r->batch, (int)r->cfg->train.workers, NULL, detail, out);
+    return ct_evaluate(&r->session, r->eval_ema, v, r->batch, (int)r->cfg->train.workers, NULL, findings, sums);
 }
 
 /* Cuts at `size` bytes without breaking a UTF-8 character. */
@@ -70,82 +70,87 @@ static char *example_path(const char *dir, const char *label, int k)
     return path;
 }
 
-ct_status ct_run_picture(const ct_view *v, int64_t i, ct_image *out)
+/* Where sample i of the validation set can be looked at: its file, or RUN/examples/<label>_<k>.png, which is made. ct_free(). */
+static ct_status example_file(const ct_view *v, int64_t i, const char *dir, const char *label, int k, char **out)
 {
     const int64_t sample = ct_view_sample(v, i);
-    const int bucket = ct_dataset_bucket_width(v->data, ct_dataset_sample_bucket(v->data, sample));
-    const int h = ct_dataset_height(v->data), w = ct_dataset_sample_width(v->data, sample),
-              c = ct_dataset_channels(v->data);
-    const uint8_t *px = ct_dataset_pixels(v->data, sample);
-    CT_TRY(ct_image_make(w, h, c, 0, out));
-    for (int y = 0; y < h; y++)
-        memcpy(out->px + (size_t)y * (size_t)w * (size_t)c, px + (size_t)y * (size_t)bucket * (size_t)c,
-               (size_t)w * (size_t)c);
-    return CT_OK;
+    ct_image im;
+    *out = dir ? example_path(dir, label, k + 1) : ct_path_join(ct_dataset_root(v->data), ct_dataset_name(v->data, sample));
+    if (!*out) return CT_ENOMEM;
+    if (!dir) return CT_OK;
+    CT_TRY(ct_dataset_picture(v->data, sample, &im));
+    ct_status st = ct_image_write_png(*out, &im);
+    ct_image_free(&im);
+    return st;
+}
+
+static ct_status example(ct_run *r, const ct_findings *f, int64_t i, int k, const char *dir, ct_train_result *res)
+{
+    char *label = NULL, *predicted = NULL, *file = NULL;
+    ct_status st;
+    CT_GOTO(st, r->data.task->example(f, i, &label, &predicted));
+    CT_GOTO(st, example_file(&r->data.val, i, dir, label, k, &file));
+    copy_text(res->example_file[k], sizeof res->example_file[k], file);
+    copy_text(res->example_label[k], sizeof res->example_label[k], label);
+    copy_text(res->example_predicted[k], sizeof res->example_predicted[k], predicted);
+    res->examples = k + 1;
+fail:
+    ct_free(label);
+    ct_free(predicted);
+    ct_free(file);
+    return st;
 }
 
 /* Three samples of the validation set with their predictions. Generated pictures are written to RUN/examples, so that
  * they can be looked at. */
-static ct_status examples(ct_run *r, const ct_detail *d, ct_train_result *res)
+static ct_status examples(ct_run *r, const ct_findings *f, ct_train_result *res)
 {
     const ct_view *v = &r->data.val;
-    bool generated = ct_path_is_dir(ct_dataset_root(v->data)) == false;
-    char *text = ct_malloc(ct_detail_text_size(d), "text"), *dir = NULL, *file = NULL;
-    ct_status st = text ? CT_OK : CT_ENOMEM;
-    if (st != CT_OK) return st;
-    if (generated) {
-        if (!(dir = ct_path_join(r->out, "examples"))) CT_GOTO(st, CT_ENOMEM);
+    char *dir = NULL;
+    ct_status st = CT_OK;
+    if (!ct_path_is_dir(ct_dataset_root(v->data))) {
+        if (!(dir = ct_path_join(r->out, "examples"))) return CT_ENOMEM;
         CT_GOTO(st, ct_mkdir_p(dir));
     }
-    for (int k = 0; k < 3 && k < v->n; k++) {
-        int64_t i = v->n < 3 ? k : k * v->n / 3, sample = ct_view_sample(v, i);
-        ct_free(file);
-        file = generated ? example_path(dir, ct_dataset_text(v->data, sample), k + 1)
-                         : ct_path_join(ct_dataset_root(v->data), ct_dataset_name(v->data, sample));
-        if (!file) {
-            st = CT_ENOMEM;
-            goto fail;
-        }
-        if (generated) {
-            ct_image im;
-            CT_GOTO(st, ct_run_picture(v, i, &im));
-            st = ct_image_write_png(file, &im);
-            ct_image_free(&im);
-            if (st != CT_OK) goto fail;
-        }
-        ct_detail_text(d, &r->data.charset, i, text, ct_detail_text_size(d));
-        copy_text(res->example_file[k], sizeof res->example_file[k], file);
-        copy_text(res->example_label[k], sizeof res->example_label[k], ct_dataset_text(v->data, sample));
-        copy_text(res->example_predicted[k], sizeof res->example_predicted[k], text);
-        res->examples = k + 1;
-    }
+    for (int k = 0; k < 3 && k < v->n; k++) CT_GOTO(st, example(r, f, v->n < 3 ? k : k * v->n / 3, k, dir, res));
 fail:
-    ct_free(text);
-    ct_free(file);
     ct_free(dir);
     return st;
 }
 
-static ct_status put_set(json_t *o, const char *key, const ct_scores *s)
+static ct_status put_set(json_t *o, const char *key, const ct_task *task, const double sums[CT_METRIC_COUNT])
 {
-    return ct_json_set(o, key,
-                       json_pack("{s:I,s:f,s:f,s:f,s:I,s:I,s:o}", "samples", (json_int_t)s->samples, "string_accuracy",
-                                 ct_scores_strings(s), "char_accuracy", ct_scores_chars(s), "cer", ct_scores_cer(s),
-                                 "edits", (json_int_t)s->edits, "infeasible", (json_int_t)s->infeasible, "loss",
-                                 ct_json_number(s->loss)));
+    json_t *set = json_object();
+    CT_TRY(ct_json_set(o, key, set)); /* o owns it from here on */
+    CT_TRY(ct_json_set(set, "samples", json_integer((json_int_t)sums[CT_METRIC_SAMPLES])));
+    CT_TRY(ct_metrics_json(task, sums, set));
+    return task->result ? task->result(sums, set) : CT_OK;
 }
 
-static ct_status write_result(ct_run *r, const ct_train_result *res, const ct_scores *val, const ct_scores *test)
+/* The numbers of the best weights; without a validation set there are none. */
+static void put_metrics(const ct_task *task, const double *val, ct_train_result *res)
+{
+    for (int i = -1; val && i < task->metrics && res->nmetrics < CT_METRICS_MAX; i++) {
+        const ct_metric_row *row = i < 0 ? &ct_metric_loss : &task->metric[i];
+        ct_metric *m = &res->metric[res->nmetrics++];
+        copy_text(m->key, sizeof m->key, row->key);
+        copy_text(m->label, sizeof m->label, row->label);
+        copy_text(m->unit, sizeof m->unit, row->unit);
+        m->value = row->value(val);
+    }
+}
+
+static ct_status write_result(ct_run *r, const ct_train_result *res, const double *val, const double *test)
 {
     ct_status st;
+    const ct_task *task = r->data.task;
     char *path = ct_path_join(r->out, "result.json");
     json_t *o = json_object();
     if (!path) CT_GOTO(st, CT_ENOMEM);
     CT_GOTO(st, ct_json_set(o, "captrain_version", json_string(ct_version())));
     CT_GOTO(st, ct_json_set(o, "name", ct_json_any(r->cfg->name)));
-    CT_GOTO(st, ct_json_set(o, "string_accuracy", val ? ct_json_number(res->string_accuracy) : json_null()));
-    CT_GOTO(st, ct_json_set(o, "char_accuracy", val ? ct_json_number(res->char_accuracy) : json_null()));
-    CT_GOTO(st, ct_json_set(o, "cer", val ? ct_json_number(res->cer) : json_null()));
+    for (int i = 0; i < task->metrics; i++)
+        CT_GOTO(st, ct_json_set(o, task->metric[i].key, val ? ct_json_number(task->metric[i].value(val)) : json_null()));
     CT_GOTO(st, ct_json_set(o, "epochs", json_integer(res->epochs)));
     CT_GOTO(st, ct_json_set(o, "steps", json_integer(res->steps)));
     CT_GOTO(st, ct_json_set(o, "seconds", ct_json_number(res->seconds)));
@@ -163,8 +168,8 @@ static ct_status write_result(ct_run *r, const ct_train_result *res, const ct_sc
         CT_GOTO(st, ct_json_set(o, "best_epoch", json_integer(r->p.best.epoch)));
         CT_GOTO(st, ct_json_set(o, "best_step", json_integer(r->p.best.step)));
     }
-    if (val) CT_GOTO(st, put_set(o, "validation", val));
-    if (test) CT_GOTO(st, put_set(o, "test", test));
+    if (val) CT_GOTO(st, put_set(o, "validation", task, val));
+    if (test) CT_GOTO(st, put_set(o, "test", task, test));
     CT_GOTO(st, ct_json_set(o, "model", json_string(r->session.spec.model.name)));
     CT_GOTO(st, ct_json_set(o, "params", json_integer(r->session.layout.params)));
     CT_GOTO(st, ct_json_set(o, "backend", json_string(r->session.backend->name)));
@@ -179,18 +184,44 @@ fail:
     return st;
 }
 
+/* Scores the best weights, which are on the device, on the validation set. */
+static ct_status score_best(ct_run *r, ct_findings **findings, double sums[CT_METRIC_COUNT])
+{
+    const ct_task *task = r->data.task;
+    const ct_place place = ct_session_place(&r->session, r->cfg, r->data.facts);
+    const ct_best *best = &r->p.best;
+    char a[48], b[48];
+    CT_TRY(task->look(&place, &r->data.val, true, NULL, 0, findings));
+    CT_TRY(score(r, &r->data.val, *findings, sums));
+    for (int i = 0; best->any && i < task->metrics; i++) {
+        const ct_metric_row *m = &task->metric[i];
+        if (m->exact && m->value(sums) != m->value(best->sums))
+            ct_warn("the best weights have %s %s, at step %" PRId64 " it was %s", m->label, ct_metric_text(m, m->value(sums), a, sizeof a),
+                    best->step, ct_metric_text(m, m->value(best->sums), b, sizeof b));
+    }
+    return CT_OK;
+}
+
+static void say_done(const ct_run *r, const ct_train_result *res, const double *val)
+{
+    char t[32], place[CT_BEST_PLACE], brief[160];
+    ct_text_duration(res->seconds, t, sizeof t);
+    if (val)
+        ct_info("done: %" PRId64 " steps in %s; best weights (%s): %s", res->steps, t, ct_run_best_place(r, place),
+                ct_metrics_brief(r->data.task, val, brief, sizeof brief));
+    else ct_info("done: %" PRId64 " steps in %s; there was no validation set", res->steps, t);
+}
+
 ct_status ct_run_finish(ct_run *r, ct_train_result *res)
 {
     ct_status st;
-    ct_detail detail;
-    ct_scores val, test;
-    memset(&detail, 0, sizeof detail);
-    bool has_val = r->data.val.data != NULL, has_test = r->data.test.data != NULL;
-    char *best = ct_path_join(r->checkpoints, "best.safetensors");
+    ct_findings *findings = NULL;
+    double vals[CT_METRIC_COUNT], tests[CT_METRIC_COUNT];
+    const double *val = r->data.val.data ? vals : NULL, *test = r->data.test.data ? tests : NULL;
+    char brief[160], *best = ct_path_join(r->checkpoints, "best.safetensors");
     if (!best) return CT_ENOMEM;
     snprintf(res->model, sizeof res->model, "%s", best);
     snprintf(res->report, sizeof res->report, "%s/report.html", r->out);
-    res->string_accuracy = res->char_accuracy = res->cer = -1;
     res->epochs = r->p.epoch;
     res->steps = r->p.step;
     res->seconds = r->p.seconds;
@@ -198,41 +229,25 @@ ct_status ct_run_finish(ct_run *r, ct_train_result *res)
     res->peak_bytes = r->peak_bytes;
     CT_GOTO(st, ct_weights_hash(&r->session, res->weights_hash));
     CT_GOTO(st, take_best(r, best));
-    if (has_val) {
-        CT_GOTO(st, ct_detail_for(&detail, &r->session, &r->data.val, r->data.charset.n));
-        CT_GOTO(st, score(r, &r->data.val, &detail, &val));
-        res->string_accuracy = ct_scores_strings(&val);
-        res->char_accuracy = ct_scores_chars(&val);
-        res->cer = ct_scores_cer(&val);
-        if (r->p.best.any && val.strings != r->p.best.scores.strings)
-            ct_warn("the best weights read %" PRId64 " strings, at step %" PRId64 " it was %" PRId64, val.strings,
-                    r->p.best.step, r->p.best.scores.strings);
-        CT_GOTO(st, examples(r, &detail, res));
+    if (val) {
+        CT_GOTO(st, score_best(r, &findings, vals));
+        CT_GOTO(st, examples(r, findings, res));
     }
-    if (has_test) {
-        CT_GOTO(st, score(r, &r->data.test, NULL, &test));
-        ct_info("test: strings %.2f %%, characters %.2f %% of %" PRId64 " samples", 100 * ct_scores_strings(&test),
-                100 * ct_scores_chars(&test), test.samples);
+    put_metrics(r->data.task, val, res);
+    if (test) {
+        CT_GOTO(st, score(r, &r->data.test, NULL, tests));
+        ct_info("test: %s of %.0f samples", ct_metrics_brief(r->data.task, tests, brief, sizeof brief), tests[CT_METRIC_SAMPLES]);
     }
     CT_GOTO(st, ct_journal_event(r->journal, "end",
                                  json_pack("{s:I,s:I,s:f,s:s}", "step", (json_int_t)r->p.step, "epochs",
                                            (json_int_t)r->p.epoch, "seconds", r->p.seconds, "weights_hash",
                                            res->weights_hash)));
-    ct_report rep = {
-        r, res, has_val ? &detail : NULL, has_val ? &val : NULL, has_test ? &test : NULL, res->peak_bytes
-    };
+    const ct_report rep = { r, res, findings, val, test, res->peak_bytes };
     CT_GOTO(st, ct_report_write(&rep));
-    CT_GOTO(st, write_result(r, res, has_val ? &val : NULL, has_test ? &test : NULL));
-    char t[32], place[CT_BEST_PLACE];
-    if (has_val)
-        ct_info("done: %" PRId64 " steps in %s; best weights (%s): strings %.2f %%, characters %.2f %%", res->steps,
-                ct_text_duration(res->seconds, t, sizeof t), ct_run_best_place(r, place), 100 * res->string_accuracy,
-                100 * res->char_accuracy);
-    else
-        ct_info("done: %" PRId64 " steps in %s; there was no validation set", res->steps,
-                ct_text_duration(res->seconds, t, sizeof t));
+    CT_GOTO(st, write_result(r, res, val, test));
+    say_done(r, res, val);
 fail:
-    ct_detail_free(&detail);
+    r->data.task->drop(findings);
     ct_free(best);
     return st;
 }

@@ -1,53 +1,41 @@
-/* captrain predict: reads pictures with a model file and nothing else. */
+/* captrain predict: an evaluation of pictures without labels, with a model file and nothing else. */
 #include "config.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "api/options.h"
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "captrain.h"
 #include "data/build.h"
-#include "data/label.h"
-#include "decode/beam.h"
+#include "data/scan.h"
 #include "image/image.h"
-#include "run/journal.h"
 #include "session/evaluate.h"
 #include "task/datasets.h"
 #include "weights/use.h"
 
-#define BATCH 64 /* pictures per run of the model, at most */
-
-/* What was read in one picture. */
-typedef struct reading {
-    char *error; /* why the file could not be read; NULL: it could */
-    char *text;
-    float *prob; /* [chars] probability of each character */
-    int chars;
-} reading;
+#define BATCH 64    /* pictures per run of the model, at most */
+#define CHUNK 1024  /* pictures that are in memory at a time, at most */
 
 /* Pictures of one width, which one program reads. */
 typedef struct group {
     int width;     /* pixels, padding included */
-    int64_t files; /* so many pictures will come */
-    int64_t batch, rows;
-    uint8_t *px;         /* [batch,H,width,C] */
-    int32_t *index;      /* [batch,3] */
-    int32_t *true_width; /* [batch] */
-    size_t *file;        /* [batch] number of the file in each row */
+    int64_t files; /* so many will come */
 } group;
 
 typedef struct reader {
+    const ct_predict_opts *o;
     ct_model_use use;
     ct_dataset_spec spec; /* geometry, as training had it */
-    ct_decoder decoder;
-    ct_beam *beam; /* NULL: greedy */
     group *group;
     size_t groups, cap_groups;
-    reading *reading;     /* [nfiles] */
-    int32_t *pred, *text; /* [batch,P] of a batch, [P] of a picture; P = positions or time steps of the widest group */
-    float *prob;          /* [P] */
-    void *conf, *logits;  /* of the program's type */
+    int workers;
+    json_t *all;          /* rows, with --json */
+    FILE *to;
+    size_t failed;
 } reader;
 
 /* ---- widths ---- */
@@ -70,26 +58,19 @@ static ct_status peek_width(const reader *rd, const char *path, int *width)
     return st == CT_ENOMEM ? st : CT_OK;
 }
 
-static group *find_group(reader *rd, int width)
+static ct_status count_widths(reader *rd)
 {
-    for (size_t i = 0; i < rd->groups; i++)
-        if (rd->group[i].width == width) return &rd->group[i];
-    return NULL;
-}
-
-static ct_status count_widths(reader *rd, const ct_predict_opts *o)
-{
-    for (size_t f = 0; f < o->nfiles; f++) {
+    for (size_t f = 0; f < rd->o->nfiles; f++) {
         int width;
-        CT_TRY(peek_width(rd, o->files[f], &width));
+        size_t k = 0;
+        CT_TRY(peek_width(rd, rd->o->files[f], &width));
         if (width == 0) continue;
-        group *g = find_group(rd, width);
-        if (!g) {
+        while (k < rd->groups && rd->group[k].width != width) k++;
+        if (k == rd->groups) {
             CT_TRY(ct_grow(&rd->group, rd->groups, &rd->cap_groups, sizeof *rd->group, "widths of pictures"));
-            g = &rd->group[rd->groups++];
-            *g = (group){ .width = width };
+            rd->group[rd->groups++] = (group){ .width = width };
         }
-        g->files++;
+        rd->group[k].files++;
     }
     return CT_OK;
 }
@@ -100,238 +81,114 @@ static ct_status add_programs(reader *rd)
     ct_session *s = &rd->use.session;
     if (rd->groups == 0) return ct_session_add(s, CT_PROGRAM_PREDICT, 1, s->spec.src_w, 1, false);
     for (size_t i = 0; i < rd->groups; i++) {
-        group *g = &rd->group[i];
-        g->batch = g->files < BATCH ? g->files : BATCH;
-        CT_TRY(ct_session_add(s, CT_PROGRAM_PREDICT, g->batch, g->width, 1, false));
+        const group *g = &rd->group[i];
+        CT_TRY(ct_session_add(s, CT_PROGRAM_PREDICT, g->files < BATCH ? g->files : BATCH, g->width, 1, false));
     }
     return CT_OK;
-}
-
-/* Memory for batches, once the programs are known. */
-static ct_status reserve(reader *rd)
-{
-    const ct_session *s = &rd->use.session;
-    size_t columns = 1, cells = 1, scores = 1;
-    for (size_t i = 0; i < rd->groups; i++) {
-        group *g = &rd->group[i];
-        const ct_unit *u = ct_session_find(&rd->use.session, CT_PROGRAM_PREDICT, g->batch, g->width, 1, false);
-        if (!u) return ct_fail(CT_EINTERNAL, "no program for pictures %d pixels wide", g->width);
-        const ct_desc *pred = ct_graph_desc(u->prog.graph, u->prog.pred);
-        const size_t n = (size_t)g->batch, bytes = ct_desc_bytes(ct_graph_desc(u->prog.graph, u->prog.logits));
-        const size_t image = (size_t)rd->spec.height * (size_t)g->width * (size_t)rd->spec.channels;
-        g->px = ct_calloc(n, image, "pictures");
-        g->index = ct_calloc(n * 3, sizeof *g->index, "picture numbers");
-        g->true_width = ct_calloc(n, sizeof *g->true_width, "widths of pictures");
-        g->file = ct_calloc(n, sizeof *g->file, "picture numbers");
-        if (!g->px || !g->index || !g->true_width || !g->file) return CT_ENOMEM;
-        if ((size_t)pred->dim[1] > columns) columns = (size_t)pred->dim[1];
-        if ((size_t)ct_desc_numel(pred) > cells) cells = (size_t)ct_desc_numel(pred);
-        if (bytes > scores) scores = bytes;
-    }
-    rd->pred = ct_calloc(cells, sizeof *rd->pred, "predictions");
-    rd->conf = ct_calloc(cells, sizeof(double), "confidences");
-    rd->text = ct_calloc(columns, sizeof *rd->text, "predictions");
-    rd->prob = ct_calloc(columns, sizeof *rd->prob, "confidences");
-    if (!rd->pred || !rd->conf || !rd->text || !rd->prob) return CT_ENOMEM;
-    if (rd->decoder.beam == 0) return CT_OK;
-    if (!(rd->logits = ct_malloc(scores, "scores"))) return CT_ENOMEM;
-    return ct_beam_new(rd->decoder.beam, s->spec.model.classes, &rd->beam);
 }
 
 /* ---- reading ---- */
 
-/* Keeps what row i of the batch says: n characters. */
-static ct_status keep(reader *rd, reading *r, const int32_t *pred, int64_t n, const float *prob)
+static ct_status put_json(reader *rd, const ct_findings *f, const char *path, int64_t i, const char *error)
 {
-    const size_t size = 4 * (size_t)n + 1;
-    r->chars = (int)n;
-    r->text = ct_malloc(size, "prediction");
-    r->prob = ct_calloc((size_t)(n > 0 ? n : 1), sizeof *r->prob, "confidences");
-    if (!r->text || !r->prob) return CT_ENOMEM;
-    ct_charset_decode(&rd->use.file.charset, pred, (int)n, r->text, size);
-    for (int64_t k = 0; k < n; k++) r->prob[k] = prob[k];
+    json_t *row = json_object();
+    if (json_array_append_new(rd->all, row) != 0) return ct_fail(CT_ENOMEM, "out of memory writing predictions");
+    CT_TRY(ct_json_set(row, "file", ct_json_any(path)));
+    return error ? ct_json_set(row, "error", ct_json_any(error)) : f->task->predict_json(f, i, row);
+}
+
+static ct_status put_line(reader *rd, const ct_findings *f, const char *path, int64_t i, const char *error)
+{
+    if (error) {
+        ct_error("%s: %s", path, error);
+        return CT_OK;
+    }
+    fprintf(rd->to, "%s\t", path);
+    CT_TRY(f->task->predict_text(f, i, rd->to));
+    fputc('\n', rd->to);
     return CT_OK;
 }
 
-/* Runs the rows that have come together in a group. */
-static ct_status run_rows(reader *rd, group *g)
+/* Tells what was found in the n pictures of a chunk, in their order: good and bad ones keep it in the set, too. */
+static ct_status tell(reader *rd, const char *const *path, size_t n, const ct_dataset *ds, const ct_findings *f)
 {
+    int64_t good = 0, bad = 0;
+    for (size_t k = 0; k < n; k++) {
+        const bool fine = good < ct_dataset_size(ds) && strcmp(ct_dataset_name(ds, good), path[k]) == 0;
+        if (!fine && bad == ct_dataset_bad_count(ds)) return ct_fail(CT_EINTERNAL, "%s: was neither read nor refused", path[k]);
+        const char *error = fine ? NULL : ct_dataset_bad(ds, bad++).reason;
+        rd->failed += error != NULL;
+        CT_TRY(rd->all ? put_json(rd, f, path[k], good, error) : put_line(rd, f, path[k], good, error));
+        good += fine;
+    }
+    return CT_OK;
+}
+
+/* Every width has its program, unless a file has become another one since it was looked at. */
+static ct_status check_widths(reader *rd, const ct_dataset *ds)
+{
+    for (int64_t i = 0; i < ct_dataset_size(ds); i++)
+        if (!ct_session_predictor(&rd->use.session, ct_dataset_bucket_width(ds, ct_dataset_sample_bucket(ds, i))))
+            return ct_fail(CT_EDATA, "%s: the file has changed while it was read", ct_dataset_name(ds, i));
+    return CT_OK;
+}
+
+static ct_status read_chunk(reader *rd, const char *const *path, size_t n)
+{
+    const ct_model_file *file = &rd->use.file;
     ct_session *s = &rd->use.session;
-    if (g->rows == 0) return CT_OK;
-    /* one program serves every number of rows; those behind the last picture repeat old ones and are not looked at */
-    ct_unit *u = ct_session_find(s, CT_PROGRAM_PREDICT, g->batch, g->width, 1, false);
-    const ct_desc *pred = ct_graph_desc(u->prog.graph, u->prog.pred),
-                  *logits = ct_graph_desc(u->prog.graph, u->prog.logits);
-    const ct_dtype type = ct_graph_desc(u->prog.graph, u->prog.conf)->dtype;
-    const int64_t columns = pred->dim[1];
-    CT_TRY(ct_plan_upload(u->plan, u->prog.src, g->px));
-    CT_TRY(ct_plan_upload(u->plan, u->prog.index, g->index));
-    CT_TRY(ct_session_upload_widths(s, u, g->true_width, g->rows));
-    CT_TRY(ct_plan_run(u->plan));
-    CT_TRY(ct_plan_download(u->plan, u->prog.pred, rd->pred));
-    CT_TRY(ct_plan_download(u->plan, u->prog.conf, rd->conf));
-    if (rd->beam) CT_TRY(ct_plan_download(u->plan, u->prog.logits, rd->logits));
-    for (int64_t i = 0; i < g->rows; i++) {
-        const int32_t *text = rd->pred + i * columns;
-        int64_t n = ct_edit_length(text, columns);
-        for (int64_t k = 0; k < n; k++) rd->prob[k] = (float)ct_load(type, rd->conf, i * columns + k);
-        if (rd->beam) {
-            const int64_t classes = logits->dim[2];
-            CT_TRY(ct_beam_decode(rd->beam, logits->dtype, rd->logits, i * classes, g->batch * classes, s->len[i],
-                                  rd->text, rd->prob, &n, NULL));
-            text = rd->text;
-        }
-        CT_TRY(keep(rd, &rd->reading[g->file[i]], text, n, rd->prob));
-    }
-    g->rows = 0;
-    return CT_OK;
-}
-
-/* Decodes file f as the model was trained to see it and adds it to the group of its width, *to. */
-static ct_status load(reader *rd, const char *path, size_t f, group **to)
-{
-    ct_image im;
-    ct_image_opts opts = CT_IMAGE_OPTS_DEFAULT;
-    int width = 0;
-    opts.channels = rd->spec.channels;
-    memcpy(opts.background, rd->spec.background, sizeof opts.background);
-    CT_TRY(ct_image_read_file(path, &opts, &im));
-    ct_status st = ct_fit_image(&rd->spec, path, &im, &width);
-    group *g = st == CT_OK ? find_group(rd, im.w) : NULL;
-    if (st == CT_OK && !g) st = ct_fail(CT_EDATA, "%s: the file has changed while it was read", path);
-    if (st == CT_OK) {
-        const size_t bytes = (size_t)im.h * (size_t)im.w * (size_t)im.c;
-        memcpy(g->px + (size_t)g->rows * bytes, im.px, bytes);
-        g->index[3 * g->rows] = g->index[3 * g->rows + 1] = (int32_t)g->rows;
-        g->index[3 * g->rows + 2] = 0;
-        g->true_width[g->rows] = width;
-        g->file[g->rows++] = f;
-        *to = g;
-    }
-    ct_image_free(&im);
-    return st;
-}
-
-static ct_status read_all(reader *rd, const ct_predict_opts *o, size_t *failed)
-{
-    for (size_t f = 0; f < o->nfiles; f++) {
-        group *g;
-        ct_status st = load(rd, o->files[f], f, &g);
-        if (st == CT_ENOMEM) return st;
-        if (st == CT_OK) {
-            if (g->rows == g->batch) CT_TRY(run_rows(rd, g));
-            continue;
-        }
-        if (!(rd->reading[f].error = ct_strdup(ct_error_message(), "message"))) return CT_ENOMEM;
-        ++*failed;
-    }
-    for (size_t i = 0; i < rd->groups; i++) CT_TRY(run_rows(rd, &rd->group[i]));
-    return CT_OK;
-}
-
-/* ---- output ---- */
-
-/* The product over the characters; of an empty text 0. */
-static double string_probability(const reading *r)
-{
-    double p = r->chars > 0 ? 1 : 0;
-    for (int k = 0; k < r->chars; k++) p *= (double)r->prob[k];
-    return p;
-}
-
-static ct_status print_json(const reader *rd, const ct_predict_opts *o, FILE *to)
-{
-    ct_status st = CT_OK;
-    json_t *all = json_array();
-    if (!all) return ct_fail(CT_ENOMEM, "out of memory writing predictions");
-    for (size_t f = 0; f < o->nfiles; f++) {
-        const reading *r = &rd->reading[f];
-        json_t *row = json_object(), *chars;
-        if (json_array_append_new(all, row) != 0) {
-            st = ct_fail(CT_ENOMEM, "out of memory writing predictions");
-            goto fail;
-        }
-        CT_GOTO(st, ct_json_set(row, "file", ct_json_any(o->files[f])));
-        if (r->error) {
-            CT_GOTO(st, ct_json_set(row, "error", ct_json_any(r->error)));
-            continue;
-        }
-        CT_GOTO(st, ct_json_set(row, "text", json_string(r->text)));
-        CT_GOTO(st, ct_json_set(row, "confidence", ct_json_number(string_probability(r))));
-        CT_GOTO(st, ct_json_set(row, "char_confidence", chars = json_array()));
-        for (int k = 0; k < r->chars; k++) json_array_append_new(chars, ct_json_number((double)r->prob[k]));
-    }
-    st = ct_json_print(all, 2, to);
+    ct_dataset *ds = NULL;
+    ct_findings *f = NULL;
+    ct_labels *none;
+    ct_status st;
+    double sums[CT_METRIC_COUNT];
+    CT_TRY(ct_labels_none(&none));
+    CT_TRY(ct_dataset_open_files(&rd->spec, none, path, (int64_t)n, rd->workers, &ds));
+    const ct_view view = { ds, NULL, ct_dataset_size(ds) };
+    const ct_place place = ct_session_place(s, file->cfg, file->facts);
+    CT_GOTO(st, file->task->look(&place, &view, false, rd->o->option, rd->o->noptions, &f));
+    CT_GOTO(st, check_widths(rd, ds));
+    if (view.n > 0) CT_GOTO(st, ct_evaluate(s, false, &view, BATCH, 0, NULL, f, sums));
+    st = tell(rd, path, n, ds, f);
 fail:
-    json_decref(all);
+    file->task->drop(f);
+    ct_dataset_close(ds);
     return st;
 }
 
-static void print_lines(const reader *rd, const ct_predict_opts *o, FILE *to)
+static ct_status prepare(reader *rd)
 {
-    for (size_t f = 0; f < o->nfiles; f++) {
-        const reading *r = &rd->reading[f];
-        if (r->error)
-            ct_error("%s", r->error);
-        else
-            fprintf(to, "%s\t%s\t%.4f\n", o->files[f], r->text, string_probability(r));
-    }
-}
-
-static void release(reader *rd, size_t nfiles)
-{
-    for (size_t f = 0; rd->reading && f < nfiles; f++) {
-        ct_free(rd->reading[f].error);
-        ct_free(rd->reading[f].text);
-        ct_free(rd->reading[f].prob);
-    }
-    for (size_t i = 0; i < rd->groups; i++) {
-        ct_free(rd->group[i].px);
-        ct_free(rd->group[i].index);
-        ct_free(rd->group[i].true_width);
-        ct_free(rd->group[i].file);
-    }
-    ct_free(rd->group);
-    ct_free(rd->reading);
-    ct_free(rd->pred);
-    ct_free(rd->text);
-    ct_free(rd->prob);
-    ct_free(rd->conf);
-    ct_free(rd->logits);
-    ct_beam_free(rd->beam);
-    ct_model_use_end(&rd->use);
+    const ct_predict_opts *o = rd->o;
+    const long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    rd->workers = o->common.threads > 0 ? o->common.threads : cores > 0 ? (int)cores : 1;
+    CT_TRY(ct_model_use_begin(&rd->use, o->model, &o->common));
+    CT_TRY(ct_options_check(rd->use.file.task, "predict", o->option, o->noptions));
+    ct_datasets_spec(rd->use.file.cfg, rd->use.file.task, NULL, &rd->spec);
+    rd->spec.cache = false;
+    CT_TRY(count_widths(rd));
+    CT_TRY(add_programs(rd));
+    if (o->json && !(rd->all = json_array())) return ct_fail(CT_ENOMEM, "out of memory writing predictions");
+    return ct_model_use_ready(&rd->use);
 }
 
 static ct_status predict(const ct_predict_opts *o, FILE *to)
 {
     ct_status st;
-    reader rd;
-    size_t failed = 0;
-    memset(&rd, 0, sizeof rd);
-    CT_GOTO(st, ct_model_use_begin(&rd.use, o->model, &o->common));
-    const ct_model_spec *model = &rd.use.session.spec.model;
-    CT_GOTO(st, ct_decoder_parse(o->decoder, o->beam_width, model->name, ct_model_head(model), &rd.decoder));
-    ct_datasets_spec(rd.use.file.cfg, NULL, &rd.use.file.charset, rd.use.file.positions, &rd.spec);
-    if (!(rd.reading = ct_calloc(o->nfiles, sizeof *rd.reading, "predictions"))) CT_GOTO(st, CT_ENOMEM);
-    CT_GOTO(st, count_widths(&rd, o));
-    CT_GOTO(st, add_programs(&rd));
-    CT_GOTO(st, ct_model_use_ready(&rd.use));
-    CT_GOTO(st, reserve(&rd));
-    CT_GOTO(st, read_all(&rd, o, &failed));
-    if (o->json)
-        CT_GOTO(st, print_json(&rd, o, to));
-    else
-        print_lines(&rd, o, to);
-    if (fflush(to) != 0 || ferror(to))
-        st = ct_fail(CT_EIO, "predict: the result cannot be written");
-    else if (failed > 0)
-        st = ct_fail(CT_EDATA, "%zu of %zu pictures could not be read", failed, o->nfiles);
+    reader rd = { .o = o, .to = to };
+    CT_GOTO(st, prepare(&rd));
+    for (size_t f = 0; f < o->nfiles; f += CHUNK) CT_GOTO(st, read_chunk(&rd, o->files + f, o->nfiles - f < CHUNK ? o->nfiles - f : CHUNK));
+    if (rd.all) CT_GOTO(st, ct_json_print(rd.all, 2, to));
+    if (fflush(to) != 0 || ferror(to)) st = ct_fail(CT_EIO, "predict: the result cannot be written");
+    else if (rd.failed > 0) st = ct_fail(CT_EDATA, "%zu of %zu pictures could not be read", rd.failed, o->nfiles);
 fail:
-    release(&rd, o->nfiles);
+    json_decref(rd.all);
+    ct_free(rd.group);
+    ct_model_use_end(&rd.use);
     return st;
 }
 
-/* The files to read: of a folder all pictures in it. */
+/* ---- the files to read: of a folder all pictures in it ---- */
+
 typedef struct file_list {
     char **path;
     size_t n, cap;

@@ -51,9 +51,9 @@ static ct_status upload(smoke *s)
         index[i][2] = 0;
         for (int k = 0; k < POSITIONS; k++) label[i][k] = (int32_t)ct_rng_below(&rng, CLASSES);
     }
-    CT_TRY(ct_plan_upload(s->plan, s->program.src, px));
-    CT_TRY(ct_plan_upload(s->plan, s->program.index, index));
-    CT_TRY(ct_plan_upload(s->plan, s->program.target, label));
+    CT_TRY(ct_plan_upload(s->plan, ct_program_role(&s->program, CT_PORT_PIXELS), px));
+    CT_TRY(ct_plan_upload(s->plan, ct_program_role(&s->program, CT_PORT_INDEX), index));
+    CT_TRY(ct_plan_upload(s->plan, ct_program_role(&s->program, CT_PORT_FIELD), label));
     return s->store->backend->stream_sync(s->store->device, s->store->stream);
 }
 

@@ -8,8 +8,8 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "base/philox.h"
 #include "bench/bench.h"
+#include "program/random.h"
 #include "program/spec.h"
 #include "session/memory.h"
 
@@ -43,38 +43,13 @@ static void free_bench(bench *b)
     ct_free(b->times);
 }
 
-/* Random pixels in [0,1), zeros in channels of padding, and classes: a function of nothing. */
-static ct_status upload_random(bench *b)
+static ct_status upload_random(const bench *b)
 {
-    const ct_graph *g = b->program.graph;
-    const ct_desc *dx = ct_graph_desc(g, b->program.x), *dt = ct_graph_desc(g, b->program.target);
-    size_t bytes = ct_desc_bytes(dx) > ct_desc_bytes(dt) ? ct_desc_bytes(dx) : ct_desc_bytes(dt);
-    void *host = ct_aligned_alloc(bytes, "random data");
-    if (!host) return CT_ENOMEM;
-    ct_rng rng;
-    ct_status st;
-    ct_rng_init(&rng, 1, CT_RNG_TEST, 0);
-    for (int64_t i = 0; i < ct_desc_numel(dx); i++) {
-        bool padding = i % dx->dim[3] >= b->spec.model.channels;
-        ct_store(dx->dtype, host, i, padding ? 0 : ct_rng_uniform(&rng, 0, 1));
-    }
-    CT_GOTO(st, ct_plan_upload(b->plan, b->program.x, host));
-    CT_GOTO(st, b->backend->stream_sync(b->store->device, b->store->stream));
-    const bool ctc = b->program.len != CT_NOVAL;
-    const int64_t columns = dt->dim[1];
-    for (int64_t i = 0; i < ct_desc_numel(dt); i++) {
-        bool behind = ctc && i % columns >= 5 + i / columns % 4; /* texts of 5 to 8 characters */
-        ((int32_t *)host)[i] = behind ? -1 : (int32_t)ct_rng_below(&rng, (uint32_t)(b->spec.model.classes - ctc));
-    }
-    CT_GOTO(st, ct_plan_upload(b->plan, b->program.target, host));
-    CT_GOTO(st, b->backend->stream_sync(b->store->device, b->store->stream));
-    if (!ctc) goto fail;
-    const int32_t steps = (int32_t)ct_model_steps(&b->spec.model, b->spec.model.width);
-    for (int64_t i = 0; i < b->spec.batch; i++) ((int32_t *)host)[i] = steps;
-    CT_GOTO(st, ct_plan_upload(b->plan, b->program.len, host));
-    st = b->backend->stream_sync(b->store->device, b->store->stream);
-fail:
-    ct_free(host);
+    ct_random_batch batch = { .host = { NULL } };
+    ct_status st = ct_random_batch_make(&b->spec, &b->program, &batch);
+    if (st == CT_OK) st = ct_random_batch_send(&batch, &b->program, b->plan);
+    if (st == CT_OK) st = b->backend->stream_sync(b->store->device, b->store->stream);
+    ct_random_batch_free(&batch);
     return st;
 }
 

@@ -9,9 +9,9 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "base/philox.h"
 #include "bench/bench.h"
 #include "measure/tune.h"
+#include "program/random.h"
 #include "program/spec.h"
 #include "run/run.h"
 
@@ -32,8 +32,7 @@ typedef struct profile {
     ct_program program;
     ct_arenas *store;
     ct_plan *plan;
-    void *host; /* input of the model */
-    int32_t *target, *len;
+    ct_random_batch random; /* input of the model */
     ct_device_opts device;
     const ct_backend *backend;
     ct_device_info info;
@@ -54,9 +53,7 @@ static void release(profile *p)
     ct_op_times_free(&p->by_op);
     ct_op_times_free(&p->by_call);
     ct_free(p->ran);
-    ct_free(p->host);
-    ct_free(p->target);
-    ct_free(p->len);
+    ct_random_batch_free(&p->random);
     if (!p->from_model) {
         ct_run_release(&p->run);
         return;
@@ -67,30 +64,6 @@ static void release(profile *p)
 }
 
 /* ---- what is profiled ---- */
-
-/* Random pixels, zeros in channels of padding, and labels of a model of the catalogue. */
-static ct_status draw_input(profile *p)
-{
-    const ct_graph *g = p->program.graph;
-    const ct_desc *dx = ct_graph_desc(g, p->program.x), *dt = ct_graph_desc(g, p->program.target);
-    const bool ctc = p->program.len != CT_NOVAL;
-    ct_rng rng;
-    p->host = ct_aligned_alloc(ct_desc_bytes(dx), "random images");
-    p->target = ct_malloc(ct_desc_bytes(dt), "random labels");
-    p->len = ct_malloc((size_t)p->spec.batch * sizeof *p->len, "time steps");
-    if (!p->host || !p->target || !p->len) return CT_ENOMEM;
-    ct_rng_init(&rng, 1, CT_RNG_TEST, 0);
-    for (int64_t i = 0; i < ct_desc_numel(dx); i++) {
-        bool padding = i % dx->dim[3] >= p->spec.model.channels;
-        ct_store(dx->dtype, p->host, i, padding ? 0 : ct_rng_uniform(&rng, 0, 1));
-    }
-    for (int64_t i = 0; i < ct_desc_numel(dt); i++) {
-        bool behind = ctc && i % dt->dim[1] >= 5 + i / dt->dim[1] % 4; /* texts of 5 to 8 characters */
-        p->target[i] = behind ? -1 : (int32_t)ct_rng_below(&rng, (uint32_t)(p->spec.model.classes - ctc));
-    }
-    for (int64_t i = 0; i < p->spec.batch; i++) p->len[i] = (int32_t)ct_model_steps(&p->spec.model, p->spec.model.width);
-    return CT_OK;
-}
 
 static ct_status set_up_model(profile *p)
 {
@@ -108,7 +81,7 @@ static ct_status set_up_model(profile *p)
     CT_TRY(ct_arenas_init(p->store, p->program.graph, 1));
     ct_program_initial_state(&p->spec, state);
     CT_TRY(ct_arenas_set_state(p->store, state));
-    return draw_input(p);
+    return ct_random_batch_make(&p->spec, &p->program, &p->random);
 }
 
 static ct_status set_up_config(profile *p)
@@ -140,11 +113,9 @@ static ct_status wait_for_device(const profile *p)
     return p->backend->stream_sync(p->store->device, p->store->stream);
 }
 
-static ct_status send_model(profile *p)
+static ct_status send_model(const profile *p)
 {
-    CT_TRY(ct_plan_upload(p->plan, p->program.x, p->host));
-    CT_TRY(ct_plan_upload(p->plan, p->program.target, p->target));
-    return p->program.len != CT_NOVAL ? ct_plan_upload(p->plan, p->program.len, p->len) : CT_OK;
+    return ct_random_batch_send(&p->random, &p->program, p->plan);
 }
 
 static ct_status start(profile *p, ct_unit *u)

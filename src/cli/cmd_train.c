@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include <signal.h>
+#include <string.h>
 
 #include "cli/cli.h"
 
@@ -16,6 +17,18 @@ static const cli_option options[] = {
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
 };
 
+/* "validation: loss 0.0123, strings right 98.20 %, ..." */
+static void print_metrics(const ct_train_result *r)
+{
+    for (int i = 0; i < r->nmetrics; i++) {
+        const ct_metric *m = &r->metric[i];
+        printf("%s%s ", i ? ", " : "validation: ", m->label);
+        if (strcmp(m->unit, "%") == 0) printf("%.2f %%", 100 * m->value);
+        else printf("%.4g%s%s", m->value, *m->unit ? " " : "", m->unit);
+    }
+    if (r->nmetrics) putchar('\n');
+}
+
 static int run(const cli_args *a)
 {
     ct_train_opts o = { .common = a->common, .config = a->npos ? a->pos[0] : NULL, .sets = a->sets, .nsets = a->nsets,
@@ -28,8 +41,7 @@ static int run(const cli_args *a)
     }
     if (st != CT_OK) return cli_finish(st);
     if (a->quiet) return 0;
-    if (r.string_accuracy >= 0)
-        printf("validation: %.2f %% of strings, %.2f %% of characters right\n", 100 * r.string_accuracy, 100 * r.char_accuracy);
+    print_metrics(&r);
     if (r.examples) printf("examples from the validation set:\n");
     for (int i = 0; i < r.examples; i++)
         printf("  %-28s label %-8s read as %-8s\n", r.example_file[i], r.example_label[i], r.example_predicted[i]);

@@ -51,22 +51,25 @@ static const char *short_count(double v, char buf[32])
     return buf;
 }
 
+#define MAX_LEAD 4 /* metrics in large figures */
+
+static void metric_tile(FILE *f, bool lead, const ct_metric_row *m, const double *sums, const char *set)
+{
+    char value[48], what[128];
+    snprintf(what, sizeof what, "%s, %s", m->label, set);
+    tile(f, lead, ct_metric_text(m, m->value(sums), value, sizeof value), what);
+}
+
 static void tiles(FILE *f, const ct_report *rep)
 {
     const ct_train_result *res = rep->result;
+    const ct_place place = ct_session_place(&rep->run->session, rep->run->cfg, rep->run->data.facts);
+    const ct_metric_row *lead[MAX_LEAD];
+    const int leads = rep->run->data.task->headline(&place, lead, MAX_LEAD);
     char v[64], t[32];
     fputs("<div class=\"tiles\">\n", f);
-    if (rep->val) {
-        snprintf(v, sizeof v, "%.2f %%", 100 * res->string_accuracy);
-        tile(f, true, v, "strings right, validation");
-        const bool texts = rep->detail && rep->detail->sequence;
-        snprintf(v, sizeof v, "%.2f %%", 100 * (texts ? res->cer : res->char_accuracy));
-        tile(f, true, v, texts ? "character error rate, validation" : "characters right, validation");
-    }
-    if (rep->test) {
-        snprintf(v, sizeof v, "%.2f %%", 100 * ct_scores_strings(rep->test));
-        tile(f, true, v, "strings right, test");
-    }
+    for (int i = 0; rep->val && i < leads; i++) metric_tile(f, true, lead[i], rep->val, "validation");
+    if (rep->test && leads > 0) metric_tile(f, true, lead[0], rep->test, "test");
     tile(f, false, short_count((double)rep->run->session.layout.params, t), "parameters");
     snprintf(v, sizeof v, "%" PRId64, res->epochs);
     tile(f, false, v, res->epochs == 1 ? "epoch" : "epochs");
@@ -76,25 +79,26 @@ static void tiles(FILE *f, const ct_report *rep)
     fputs("</div>\n", f);
 }
 
+static void tell_row(void *user, const char *what, const char *text)
+{
+    row(user, what, "%s", text);
+}
+
 static void about_model(FILE *f, const ct_report *rep)
 {
     const ct_session *s = &rep->run->session;
     const ct_config *cfg = rep->run->cfg;
-    char t[32], place[CT_BEST_PLACE];
+    const ct_task *task = rep->run->data.task;
+    const ct_place place = ct_session_place(s, cfg, rep->run->data.facts);
+    char t[32], best[CT_BEST_PLACE], out[128];
     fputs("<div><h3>Model and training</h3><table>\n", f);
     row(f, "model", "%s", s->spec.model.name);
     row(f, "input", "%" PRId64 " x %" PRId64 " pixels, %" PRId64 " channel%s", s->spec.model.height,
         s->spec.model.width, s->spec.model.channels, s->spec.model.channels == 1 ? "" : "s");
-    if (s->spec.loss == CT_LOSS_CTC)
-        row(f, "output", "texts of %d characters, CTC", rep->run->data.charset.n);
-    else
-        row(f, "output", "%d characters of %d", rep->run->data.positions, rep->run->data.charset.n);
-    row(f, "charset", "%s", rep->run->data.charset.utf8);
+    row(f, "output", "%s", task->outputs(&place, out, sizeof out));
+    if (task->describe) task->describe(&place, tell_row, f);
     row(f, "parameters", "%s", ct_text_count(s->layout.params, t, sizeof t));
-    row(f, "loss", "%s",
-        s->spec.loss == CT_LOSS_SOFTMAX ? "softmax cross-entropy per position"
-        : s->spec.loss == CT_LOSS_CTC   ? "CTC"
-                                        : "multi-label soft margin");
+    row(f, "loss", "%s", task->loss_name(&s->spec.goal));
     row(f, "optimizer", "%s, lr %g, weight decay %g",
         s->spec.optimizer == CT_OPT_ADAMW  ? "AdamW"
         : s->spec.optimizer == CT_OPT_ADAM ? "Adam"
@@ -105,7 +109,7 @@ static void about_model(FILE *f, const ct_report *rep)
     row(f, "steps", "%s (%" PRId64 " per epoch), %.0f skipped", ct_text_count(rep->result->steps, t, sizeof t),
         rep->run->steps_per_epoch, rep->run->state[CT_STATE_SKIPPED]);
     if (rep->run->p.best.any)
-        row(f, "best weights", "%s%s", ct_run_best_place(rep->run, place), rep->run->eval_ema ? " (averaged)" : "");
+        row(f, "best weights", "%s%s", ct_run_best_place(rep->run, best), rep->run->eval_ema ? " (averaged)" : "");
     if (rep->run->p.stopped_early) row(f, "ended", "early: validation no longer improved");
     size_t parts = json_array_size(rep->run->resumed);
     if (parts > 0) row(f, "resumed", "%zu time%s", parts, parts == 1 ? "" : "s");
@@ -184,9 +188,10 @@ static ct_status page(FILE *f, const ct_report *rep)
     ct_svg_escape(f, rep->run->out);
     fprintf(f, " \xc2\xb7 captrain %s</p></header>\n", ct_version());
     tiles(f, rep);
-    CT_TRY(ct_report_curves(f, rep->run->out));
+    CT_TRY(ct_report_curves(f, rep));
     CT_TRY(ct_report_device(f, rep));
-    CT_TRY(ct_report_errors(f, rep));
+    const ct_task *task = rep->run->data.task;
+    if (rep->findings && task->report) CT_TRY(task->report(rep->findings, rep->val, cfg->report.gallery, f));
     fputs("<section><h2>Summary</h2><div class=\"cols\">\n", f);
     about_model(f, rep);
     about_data(f, rep);

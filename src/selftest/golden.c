@@ -66,7 +66,11 @@ static size_t largest_value(const ct_program *p)
     for (size_t i = 0; i < p->graph->nvalues; i++) {
         const ct_value *v = &p->graph->values[i];
         size_t bytes = ct_desc_bytes(&v->desc);
-        if ((ct_graph_is_weight(p->graph, (ct_val)i) || (ct_val)i == p->logits) && bytes > most) most = bytes;
+        if (ct_graph_is_weight(p->graph, (ct_val)i) && bytes > most) most = bytes;
+    }
+    for (int k = 0; k < p->ports; k++) {
+        const size_t bytes = ct_desc_bytes(ct_graph_desc(p->graph, p->port[k].val));
+        if (p->port[k].role == CT_PORT_SCORE && bytes > most) most = bytes;
     }
     return most;
 }
@@ -101,12 +105,31 @@ fail:
     return st;
 }
 
+/* Where the file's batch has what an input reads; NULL: nowhere. */
+static const void *find_input(const ct_golden *g, const ct_port *port)
+{
+    switch (port->role) {
+    case CT_PORT_READY: return g->x;
+    case CT_PORT_STEPS: return g->batch.steps;
+    case CT_PORT_MASK: return g->keep;
+    case CT_PORT_FIELD:
+        for (int i = 0; i < g->batch.fields; i++)
+            if (strcmp(g->batch.field[i].name, port->name) == 0) return g->batch.field[i].host;
+        return NULL;
+    default: return NULL;
+    }
+}
+
 static ct_status upload_batch(ct_plan *plan, const ct_program *p, const ct_golden *g)
 {
-    CT_TRY(ct_plan_upload(plan, p->x, g->x));
-    CT_TRY(ct_plan_upload(plan, p->target, g->target));
-    if (p->len != CT_NOVAL) CT_TRY(ct_plan_upload(plan, p->len, g->len));
-    return p->keep != CT_NOVAL ? ct_plan_upload(plan, p->keep, g->keep) : CT_OK;
+    for (int i = 0; i < p->ports; i++) {
+        const ct_port *port = &p->port[i];
+        if (!ct_port_is_input(port->role)) continue;
+        const void *host = find_input(g, port);
+        if (!host) return ct_fail(CT_EFORMAT, "%s: nothing for input '%s' of model %s", g->path, port->name, g->model);
+        CT_TRY(ct_plan_upload(plan, port->val, host));
+    }
+    return CT_OK;
 }
 
 /* ---- comparisons ---- */
@@ -180,31 +203,43 @@ static ct_status compare_untouched(session *s, ct_golden_table *t)
     return CT_OK;
 }
 
-/* In place: x - log(sum of exp(x)) over each row of `classes` numbers of type d. */
-static void log_softmax(ct_dtype d, void *x, int64_t n, int64_t classes)
+/* One output of the model against the file's tensor "<prefix><name>", where the file has it. */
+static ct_status compare_score(session *s, ct_golden_table *t, ct_plan *plan, const ct_program *p, const ct_port *port, const char *name,
+                               double tolerance)
 {
-    for (int64_t first = 0; first < n; first += classes) {
-        double most = ct_load(d, x, first), sum = 0;
-        for (int64_t c = 1; c < classes; c++) most = fmax(most, ct_load(d, x, first + c));
-        for (int64_t c = 0; c < classes; c++) sum += exp(ct_load(d, x, first + c) - most);
-        for (int64_t c = 0; c < classes; c++) ct_store(d, x, first + c, ct_load(d, x, first + c) - most - log(sum));
-    }
-}
-
-static ct_status compare_logits(session *s, ct_golden_table *t, ct_plan *plan, const ct_program *p, const char *name,
-                                double tolerance)
-{
+    const ct_goal *goal = &s->g->spec.goal;
     char a[CT_DESC_STR], b[CT_DESC_STR];
     const ct_st_tensor *f = ct_safetensors_find(s->g->st, name);
     if (!f) return CT_OK;
-    const ct_desc *d = ct_graph_desc(p->graph, p->logits);
+    const ct_desc *d = ct_graph_desc(p->graph, port->val);
     if (!ct_desc_same_shape(&f->desc, d))
         return ct_fail(CT_EFORMAT, "%s: '%s' is %s, but the model gives %s", s->g->path, name, ct_desc_str(&f->desc, a),
                        ct_desc_str(d, b));
     ct_st_read(f, d->dtype, s->theirs);
-    if (p->len != CT_NOVAL) log_softmax(d->dtype, s->theirs, ct_desc_numel(d), d->dim[d->ndim - 1]);
-    CT_TRY(ct_plan_download(plan, p->logits, s->ours));
+    if (goal->task->golden_score) goal->task->golden_score(goal, port->name, d, s->theirs);
+    CT_TRY(ct_plan_download(plan, port->val, s->ours));
     return ct_golden_add(t, "", name, ct_golden_difference(d->dtype, s->ours, s->theirs, ct_desc_numel(d)), tolerance);
+}
+
+static ct_status compare_scores(session *s, ct_golden_table *t, ct_plan *plan, const ct_program *p, const char *prefix, double tolerance)
+{
+    for (int i = 0; i < p->ports; i++) {
+        if (p->port[i].role != CT_PORT_SCORE) continue;
+        char *name = ct_asprintf("%s%s", prefix, p->port[i].name);
+        if (!name) return CT_ENOMEM;
+        ct_status st = compare_score(s, t, plan, p, &p->port[i], name, tolerance);
+        ct_free(name);
+        CT_TRY(st);
+    }
+    return CT_OK;
+}
+
+/* Whether the file has outputs in evaluation mode after the third step. */
+static bool has_eval(const session *s)
+{
+    for (size_t i = 0; i < ct_safetensors_count(s->g->st); i++)
+        if (strncmp(ct_safetensors_at(s->g->st, i)->name, "eval3.", 6) == 0) return true;
+    return false;
 }
 
 /* Element i of the file's tensor `name` against the loss of the step just done. */
@@ -217,8 +252,9 @@ static ct_status compare_loss(session *s, ct_golden_table *t, const char *name, 
     double theirs[8] = { 0 };
     if (ct_desc_numel(&f->desc) > 8) return ct_fail(CT_EFORMAT, "%s: '%s' has more than 8 elements", s->g->path, name);
     ct_st_read(f, CT_F64, theirs);
-    CT_TRY(ct_plan_download(s->step_plan, s->step.loss, &ours));
-    ct_dtype d = ct_graph_desc(s->step.graph, s->step.loss)->dtype;
+    const ct_val loss = ct_program_role(&s->step, CT_PORT_LOSS);
+    CT_TRY(ct_plan_download(s->step_plan, loss, &ours));
+    ct_dtype d = ct_graph_desc(s->step.graph, loss)->dtype;
     ours = ct_load(d, &ours, 0);
     snprintf(label, sizeof label, strcmp(name, "loss") == 0 ? "%s" : "%s[%d]", name, (int)i);
     double e = theirs[i] != 0 ? fabs(ours - theirs[i]) / fabs(theirs[i]) : fabs(ours);
@@ -298,17 +334,17 @@ static ct_status first_step(session *s, const ct_common *common, ct_golden_ties 
 
 /* What follows the first step: comparisons, two more steps, and an evaluation. A tolerance of 0 prints without judging; param1_tol 0 leaves param1 to
  * run_fed(). */
-static ct_status run_steps(session *s, ct_golden_table *t, double loss_tol, double logits_tol, double param1_tol,
+static ct_status run_steps(session *s, ct_golden_table *t, double loss_tol, double score_tol, double param1_tol,
                            double buffer1_tol, double later_tol)
 {
     CT_TRY(compare_loss(s, t, "loss", 0, loss_tol));
-    CT_TRY(compare_logits(s, t, s->step_plan, &s->step, "output.logits", logits_tol));
+    CT_TRY(compare_scores(s, t, s->step_plan, &s->step, "output.", score_tol));
     CT_TRY(compare_gradients(s, t));
     if (param1_tol > 0) CT_TRY(compare_weights(s, t, "param1.", CT_ARENA_PARAM, param1_tol));
     CT_TRY(compare_weights(s, t, "buffer1.", CT_ARENA_BUFFER, buffer1_tol));
     CT_TRY(compare_counts(s, t, "buffer1."));
     CT_TRY(compare_untouched(s, t));
-    if (!ct_safetensors_find(s->g->st, "eval3.logits")) return CT_OK;
+    if (!has_eval(s)) return CT_OK;
     for (int64_t i = 1; i < 3; i++) {
         CT_TRY(upload_batch(s->step_plan, &s->step, s->g));
         CT_TRY(ct_plan_run(s->step_plan));
@@ -319,7 +355,7 @@ static ct_status run_steps(session *s, ct_golden_table *t, double loss_tol, doub
     CT_TRY(compare_counts(s, t, "buffer3."));
     CT_TRY(upload_batch(s->other_plan, &s->other, s->g));
     CT_TRY(ct_plan_run(s->other_plan));
-    return compare_logits(s, t, s->other_plan, &s->other, "eval3.logits", later_tol);
+    return compare_scores(s, t, s->other_plan, &s->other, "eval3.", later_tol);
 }
 
 /* One AdamW update from the file's own gradients. */

@@ -55,8 +55,7 @@ typedef struct ct_golden {
     json_t *no_grad, *zero_grad;/* arrays of names */
     json_t *noise;              /* object: parameter -> relative L2 of torch fp32 against fp64; NULL: none */
     void *x;                    /* [N,H,W,C] of the file's type */
-    int32_t *target;            /* [N,P] class numbers; CTC: [N,L] characters, -1 behind a shorter label */
-    int32_t *len;               /* [N] time steps of each sample; NULL unless CTC */
+    ct_golden_batch batch;      /* fields and time steps of the samples */
     uint8_t *keep;              /* dropout mask [N,hidden], NULL if none */
 } ct_golden;
 

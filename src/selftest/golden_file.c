@@ -135,123 +135,14 @@ static ct_status read_images(ct_golden *g)
     return CT_OK;
 }
 
-/* One-hot rows [N, P*K] of the multi-label loss -> class numbers [N,P]: P ones a sample, one in each of P slices. */
-static ct_status read_one_hot(ct_golden *g, const ct_st_tensor *t)
+/* What the task reads of the labels. */
+static ct_status read_fields(ct_golden *g)
 {
-    int64_t n = t->desc.dim[0], width = t->desc.dim[1], positions = 0, *column = NULL;
-    ct_status st = CT_OK;
-    double *hot = ct_malloc((size_t)(n * width) * sizeof *hot + 1, "golden targets");
-    if (!hot) return CT_ENOMEM;
-    ct_st_read(t, CT_F64, hot);
-    for (int64_t j = 0; j < width; j++) positions += hot[j] == 1;
-    if (positions == 0 || width % positions != 0) {
-        st = ct_fail(CT_EFORMAT, "%s: input.target has %" PRId64 " ones in a row of %" PRId64, g->path, positions,
-                     width);
-        goto fail;
-    }
-    int64_t classes = width / positions;
-    g->target = ct_calloc((size_t)(n * positions), sizeof *g->target, "golden targets");
-    column = ct_calloc((size_t)(n * positions), sizeof *column, "golden targets");
-    if (!g->target || !column) {
-        st = CT_ENOMEM;
-        goto fail;
-    }
-    for (int64_t i = 0; i < n * width; i++) {
-        int64_t slot = i / classes;
-        if (hot[i] == 0) continue;
-        if (hot[i] != 1 || column[slot]) {
-            st = ct_fail(CT_EFORMAT, "%s: input.target is not one-hot in sample %" PRId64, g->path, i / width);
-            goto fail;
-        }
-        g->target[slot] = (int32_t)(i % classes);
-        column[slot] = 1;
-    }
-    for (int64_t i = 0; i < n * positions; i++)
-        if (!column[i]) {
-            st = ct_fail(CT_EFORMAT, "%s: input.target has a position without a class in sample %" PRId64, g->path,
-                         i / positions);
-            goto fail;
-        }
-    g->spec.model.positions = positions;
-    g->spec.model.classes = classes;
-    g->spec.loss = CT_LOSS_SOFT_MARGIN;
-fail:
-    ct_free(column);
-    ct_free(hot);
-    return st;
-}
-
-/* Tensor `name` I32 [N], every element within lo..hi, into *out (ct_free). */
-static ct_status read_lengths(const ct_golden *g, const char *name, int64_t lo, int64_t hi, int32_t **out)
-{
-    const ct_st_tensor *t;
-    CT_TRY(need_tensor(g, name, 1, &t));
-    if (t->desc.dim[0] != g->spec.batch || t->desc.dtype != CT_I32)
-        return ct_fail(CT_EFORMAT, "%s: '%s' must be I32 [batch]", g->path, name);
-    if (!(*out = ct_calloc((size_t)g->spec.batch, sizeof **out, "golden lengths"))) return CT_ENOMEM;
-    ct_st_read(t, CT_I32, *out);
-    for (int64_t i = 0; i < g->spec.batch; i++)
-        if ((*out)[i] < lo || (*out)[i] > hi)
-            return ct_fail(CT_EFORMAT, "%s: '%s' of sample %" PRId64 " is %d, not within %" PRId64 "..%" PRId64, g->path, name, i,
-                           (int)(*out)[i], lo, hi);
-    return CT_OK;
-}
-
-/* input.target [N,L] of classes 1.. and input.target_lens -> characters; input.out_lens. */
-static ct_status read_texts(ct_golden *g)
-{
-    const ct_st_tensor *t, *logits;
-    int32_t *chars = NULL;
-    ct_status st;
-    CT_TRY(need_tensor(g, "input.target", 2, &t));
-    CT_TRY(need_tensor(g, "output.logits", 3, &logits));
-    const int64_t n = g->spec.batch, columns = t->desc.dim[1], classes = logits->desc.dim[2];
-    if (t->desc.dim[0] != n || t->desc.dtype != CT_I32 || columns < 1)
-        return ct_fail(CT_EFORMAT, "%s: input.target must be I32 [batch, characters]", g->path);
-    CT_GOTO(st, read_lengths(g, "input.out_lens", 1, logits->desc.dim[0], &g->len));
-    CT_GOTO(st, read_lengths(g, "input.target_lens", 0, columns, &chars));
-    g->target = ct_calloc((size_t)(n * columns), sizeof *g->target, "golden targets");
-    if (!g->target) CT_GOTO(st, CT_ENOMEM);
-    ct_st_read(t, CT_I32, g->target);
-    for (int64_t i = 0; i < n * columns; i++) {
-        bool behind = i % columns >= chars[i / columns];
-        if (!behind && (g->target[i] < 1 || g->target[i] >= classes)) {
-            st = ct_fail(CT_EFORMAT, "%s: input.target of sample %" PRId64 " has class %d of %" PRId64, g->path, i / columns,
-                         (int)g->target[i], classes);
-            goto fail;
-        }
-        g->target[i] = behind ? -1 : g->target[i] - 1;
-    }
-    g->spec.model.positions = columns;
-    g->spec.model.classes = classes;
-    g->spec.loss = CT_LOSS_CTC;
-fail:
-    ct_free(chars);
-    return st;
-}
-
-static ct_status read_targets(ct_golden *g)
-{
-    const ct_st_tensor *t, *logits;
-    if (ct_model_head(&g->spec.model) == CT_HEAD_CTC) return read_texts(g);
-    CT_TRY(need_tensor(g, "input.target", -1, &t));
-    CT_TRY(need_tensor(g, "output.logits", 2, &logits));
-    if (t->desc.ndim < 1 || t->desc.dim[0] != g->spec.batch)
-        return ct_fail(CT_EFORMAT, "%s: input.target is for another batch than input.x", g->path);
-    if (t->desc.ndim == 2) return read_one_hot(g, t);
-    if (t->desc.ndim != 1 || t->desc.dtype != CT_I32)
-        return ct_fail(CT_EFORMAT, "%s: input.target is neither one-hot rows nor class numbers", g->path);
-    g->spec.model.positions = 1;
-    g->spec.model.classes = logits->desc.dim[1];
-    g->spec.loss = CT_LOSS_SOFTMAX;
-    g->target = ct_calloc((size_t)g->spec.batch, sizeof *g->target, "golden targets");
-    if (!g->target) return CT_ENOMEM;
-    ct_st_read(t, CT_I32, g->target);
-    for (int64_t i = 0; i < g->spec.batch; i++)
-        if (g->target[i] < 0 || g->target[i] >= logits->desc.dim[1])
-            return ct_fail(CT_EFORMAT, "%s: input.target of sample %" PRId64 " is class %d of %" PRId64, g->path, i,
-                           (int)g->target[i], logits->desc.dim[1]);
-    return CT_OK;
+    const ct_task *task = ct_task_of(g->model);
+    if (!task) return CT_ECONFIG;
+    if (!task->golden) return ct_fail(CT_EFORMAT, "%s: the task %s has no golden files", g->path, task->name);
+    g->batch.n = g->spec.batch;
+    return task->golden(g->path, g->st, &g->spec.model, &g->spec.goal, &g->batch);
 }
 
 static ct_status read_dropout(ct_golden *g)
@@ -285,7 +176,7 @@ ct_status ct_golden_open(const char *path, ct_golden *out)
     CT_GOTO(st, read_optimizer(out));
     CT_GOTO(st, read_lists(out));
     CT_GOTO(st, read_images(out));
-    CT_GOTO(st, read_targets(out));
+    CT_GOTO(st, read_fields(out));
     CT_GOTO(st, read_dropout(out));
     return CT_OK;
 fail:
@@ -300,8 +191,8 @@ void ct_golden_close(ct_golden *g)
     json_decref(g->zero_grad);
     json_decref(g->noise);
     ct_free(g->x);
-    ct_free(g->target);
-    ct_free(g->len);
+    for (int i = 0; i < g->batch.fields; i++) ct_free(g->batch.field[i].host);
+    ct_free(g->batch.steps);
     ct_free(g->keep);
     *g = (ct_golden){ .path = g->path };
 }

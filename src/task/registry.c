@@ -48,10 +48,10 @@ ct_status ct_task_add(const ct_task *task)
     return CT_OK;
 }
 
-const char *ct_pairs_find(const ct_pair *pair, size_t n, const char *key)
+const char *ct_option_find(const ct_option *option, size_t n, const char *key)
 {
     for (size_t i = n; i-- > 0;) /* a later one wins */
-        if (strcmp(pair[i].key, key) == 0) return pair[i].value;
+        if (strcmp(option[i].key, key) == 0) return option[i].value;
     return NULL;
 }
 

@@ -12,9 +12,11 @@
 #include <stdio.h>
 
 #include "base/philox.h"
+#include "captrain.h"
 #include "config/config.h"
 #include "data/dataset.h"
 #include "formats/json.h"
+#include "formats/safetensors.h"
 #include "models/models.h"
 #include "ops/ops.h"
 #include "task/parts.h"
@@ -32,13 +34,8 @@ typedef struct ct_view {
 
 static inline int64_t ct_view_sample(const ct_view *v, int64_t i) { return v->index ? v->index[i] : i; }
 
-/* {key, value}, both UTF-8: options of a verb, metadata of a file. */
-typedef struct ct_pair {
-    const char *key, *value;
-} ct_pair;
-
-/* The value of a key; NULL if there is none. */
-const char *ct_pairs_find(const ct_pair *pair, size_t n, const char *key);
+/* The value of an option, the last one of its key; NULL if it is not given. */
+const char *ct_option_find(const ct_option *option, size_t n, const char *key);
 
 /* ---- metrics ---- */
 
@@ -53,6 +50,7 @@ typedef struct ct_metric_row {
     bool smaller_is_better;
     bool training;          /* its plot shows it for training steps, too */
     bool brief;             /* told in messages of one line */
+    bool exact;             /* the same weights give the same number: another one is worth a warning */
     /* NAN where nothing was scored. */
     double (*value)(const double sums[CT_METRIC_COUNT]);
 } ct_metric_row;
@@ -112,6 +110,19 @@ struct ct_place {
     const ct_model_spec *model;
     const ct_goal *goal;
 };
+
+/* ---- golden files ---- */
+
+/* The fields of a golden file's batch (src/selftest), as the task reads them from the file's tensors. */
+typedef struct ct_golden_batch {
+    int64_t n;                           /* samples: given */
+    struct {
+        const char *name;                /* as ct_parts_field() */
+        void *host;                      /* [n, ...] ct_free() */
+    } field[CT_PARTS_MAX];
+    int fields;
+    int32_t *steps;                      /* [n] valid time steps, ct_free(); NULL for models without */
+} ct_golden_batch;
 
 /* ---- the table ---- */
 
@@ -186,9 +197,15 @@ struct ct_task {
     /* Something for field `name` [batch, ...] to bench and profile with: a function of nothing but the rng's state. */
     ct_status (*random)(const ct_place *p, const char *name, const ct_desc *desc, ct_rng *rng, void *host);
 
+    /* The labels of golden file `path`: what follows for *model (outputs) and *goal, and the fields. What was put into *b stays the caller's
+     * on failure. CT_EFORMAT naming path and tensor. NULL: the task has no golden files. */
+    ct_status (*golden)(const char *path, const ct_safetensors *st, ct_model_spec *model, ct_goal *goal, ct_golden_batch *b);
+    /* The file's output `name`, of desc d, in place to what our programs give under that name. NULL: it is the same. */
+    void (*golden_score)(const ct_goal *goal, const char *name, const ct_desc *d, void *theirs);
+
     /* -- scoring -- */
     /* Findings for a view; options are those of the verb, unknown ones have been refused. labels false: predict. */
-    ct_status (*look)(const ct_place *p, const ct_view *v, bool labels, const ct_pair *option, size_t options, ct_findings **out);
+    ct_status (*look)(const ct_place *p, const ct_view *v, bool labels, const ct_option *option, size_t options, ct_findings **out);
     ct_status (*collect)(ct_findings *f, const ct_outcome *o);
     /* All is collected. sums: what the device counted; CT_EINTERNAL where the findings say otherwise; where they count differently by
      * design (another decoder) they replace it. NULL sums: predictions only. */
@@ -200,6 +217,8 @@ struct ct_task {
     /* `captrain predict`: sample i of the view, as JSON members or as what stands behind its name and a tab. */
     ct_status (*predict_json)(const ct_findings *f, int64_t i, json_t *into);
     ct_status (*predict_text)(const ct_findings *f, int64_t i, FILE *to);
+    /* Members of "validation" and "test" in result.json beside samples and metrics. NULL: none. */
+    ct_status (*result)(const double sums[CT_METRIC_COUNT], json_t *into);
     /* Sample i in short: its label and what was predicted, for the end of a training. CT_ENOMEM; ct_free() both. */
     ct_status (*example)(const ct_findings *f, int64_t i, char **label, char **predicted);
     /* Whether sample i was read without an error. */
@@ -211,10 +230,10 @@ struct ct_task {
 
     /* -- verbs -- */
     /* `captrain gen`: options beside --out, --count, --seed, --threads, --force. NULL: the task has no generator for files. */
-    ct_status (*generate)(const ct_pair *option, size_t options, const char *dir, int64_t count, uint64_t seed, int threads, bool force,
+    ct_status (*generate)(const ct_option *option, size_t options, const char *dir, int64_t count, uint64_t seed, int threads, bool force,
                           FILE *to);
     /* Facts for import-torch from the configuration and the options of the verb, which may change the configuration. */
-    ct_status (*given)(ct_config *cfg, const ct_pair *option, size_t options, ct_facts **out);
+    ct_status (*given)(ct_config *cfg, const ct_option *option, size_t options, ct_facts **out);
 };
 
 /* The task of a model, or by its own name. NULL with a message for an unknown one. */

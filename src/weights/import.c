@@ -24,7 +24,8 @@ typedef struct complaint {
 typedef struct import {
     const ct_import_opts *o;
     ct_config *cfg;
-    ct_charset charset;
+    const ct_task *task;
+    ct_facts *facts;
     ct_name_map map;
     ct_safetensors *file;
     char **name;     /* [count of the file's tensors] what they are called here */
@@ -50,24 +51,14 @@ static ct_status configure(import *im)
     if (o->config) CT_TRY(ct_config_load(o->config, o->sets, o->nsets, &im->cfg));
     else CT_TRY(ct_config_parse("{}", 2, "captrain import-torch", o->sets, o->nsets, &im->cfg));
     if (o->model) CT_TRY(ct_config_set(im->cfg, "model.name", o->model, "--model"));
-    if (o->charset) CT_TRY(ct_config_set(im->cfg, "data.charset", o->charset, "--charset"));
-    if (o->length > 0) {
-        char text[24];
-        snprintf(text, sizeof text, "%d", o->length);
-        /* the generator, which is what data.train names unless it is set, makes labels that the model reads */
-        CT_TRY(set_number(im->cfg, "data.synth.length", o->length));
-        CT_TRY(ct_config_set(im->cfg, "data.length", text, "--length"));
-    }
     const ct_model_info *m = ct_model_find(im->cfg->model.name);
     if (!m) return CT_ECONFIG;
     CT_TRY(set_number(im->cfg, "data.height", m->height));
     CT_TRY(set_number(im->cfg, "data.width", m->width));
     CT_TRY(set_number(im->cfg, "data.channels", m->channels));
-    if (!*im->cfg->data.charset)
-        return ct_fail(CT_ECONFIG,
-                       "import-torch: the characters of the classes must be given, in class order%s: --charset",
-                       m->head == CT_HEAD_CTC ? " (without the blank, which is class 0)" : "");
-    return ct_charset_parse(im->cfg->data.charset, &im->charset);
+    if (!(im->task = ct_task_of(m->name))) return CT_ECONFIG;
+    if (!im->task->given) return ct_fail(CT_ECONFIG, "import-torch: models of the task %s cannot be imported", im->task->name);
+    return im->task->given(im->cfg, o->option, o->noptions, &im->facts);
 }
 
 static ct_status open_session(import *im)
@@ -75,17 +66,14 @@ static ct_status open_session(import *im)
     const ct_config *cfg = im->cfg;
     char why[256] = "";
     ct_program_spec spec;
-    const ct_model_info *m = ct_model_find(cfg->model.name);
-    if (!m) return CT_ECONFIG;
-    int64_t positions = cfg->data.length > 0 ? cfg->data.length : m->positions;
-    CT_TRY(ct_spec_from_config(cfg, positions, im->charset.n, (int)cfg->data.height, (int)cfg->data.width, 1, &spec));
+    CT_TRY(ct_spec_from_config(cfg, im->facts, (int)cfg->data.height, (int)cfg->data.width, 1, &spec));
     spec.accumulate = 1;
     spec.freezes = 0;
     ct_device_opts opts = { .threads = 1 };
     CT_TRY(ct_session_begin(&im->session, &spec, false, "cpu", &opts, why, sizeof why));
     CT_TRY(ct_session_add(&im->session, CT_PROGRAM_PREDICT, 1, spec.src_w, 1, false));
     CT_TRY(ct_session_ready(&im->session));
-    im->meta.positions = (int)positions;
+    im->meta.facts = im->facts;
     return CT_OK;
 }
 
@@ -181,10 +169,17 @@ static ct_status save(import *im)
     ct_progress p;
     memset(&p, 0, sizeof p);
     if (!(m->config = ct_config_json(im->cfg))) return CT_ENOMEM;
-    if (!(m->charset = ct_strdup(im->charset.utf8, "charset"))) return CT_ENOMEM;
     if (!(m->kernels = ct_session_kernels(&im->session))) return CT_ENOMEM;
     m->backend = im->session.backend->name;
     return ct_checkpoint_write(&im->session, m, &p, false, im->o->out);
+}
+
+static void say(const import *im)
+{
+    char out[128];
+    const ct_place place = { .cfg = im->cfg, .facts = im->facts, .model = &im->session.spec.model, .goal = &im->session.spec.goal };
+    ct_info("wrote %s: %s, %" PRId64 " parameters, %s", im->o->out, im->cfg->model.name, im->session.layout.params,
+            im->task->outputs(&place, out, sizeof out));
 }
 
 ct_status ct_run_import(const ct_import_opts *o)
@@ -205,8 +200,7 @@ ct_status ct_run_import(const ct_import_opts *o)
     CT_GOTO(st, open_session(&im));
     CT_GOTO(st, load_all(&im));
     CT_GOTO(st, save(&im));
-    ct_info("wrote %s: %s, %" PRId64 " parameters, %d characters", o->out, im.cfg->model.name, im.session.layout.params,
-            im.charset.n);
+    say(&im);
 fail:
     for (size_t i = 0; im.name && i < ct_safetensors_count(im.file); i++) ct_free(im.name[i]);
     ct_free(im.name);
@@ -216,7 +210,7 @@ fail:
     ct_model_meta_free(&im.meta);
     ct_safetensors_close(im.file);
     ct_name_map_free(&im.map);
-    ct_charset_free(&im.charset);
+    if (im.task) im.task->forget(im.facts);
     ct_config_free(im.cfg);
     return st;
 }

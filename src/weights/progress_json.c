@@ -8,31 +8,35 @@
 #include "formats/json.h"
 #include "weights/checkpoint.h"
 
-/* JSON has no NaN: such numbers are null. */
-static json_t *scores_json(const ct_scores *s)
+/* Metric sums, zeros behind the last left out. NULL without memory. JSON has no NaN: such numbers are null. */
+static json_t *sums_json(const double sums[CT_METRIC_COUNT])
 {
-    json_t *o = json_pack("{s:I,s:I,s:I,s:I,s:I,s:I}", "samples", (json_int_t)s->samples, "strings", (json_int_t)s->strings,
-                          "chars", (json_int_t)s->chars, "chars_ok", (json_int_t)s->chars_ok, "edits", (json_int_t)s->edits, "infeasible",
-                          (json_int_t)s->infeasible);
-    if (o && json_object_set_new(o, "loss", ct_json_number(s->loss)) == 0) return o;
-    json_decref(o);
-    return NULL;
+    json_t *list = json_array();
+    int used = CT_METRIC_COUNT;
+    while (used > 0 && sums[used - 1] == 0) used--;
+    for (int i = 0; list && i < used; i++) json_array_append_new(list, ct_json_number(sums[i]));
+    return list;
+}
+
+static ct_status put_best(json_t *o, const ct_best *b)
+{
+    json_t *best = json_object();
+    if (!b->any) {
+        json_decref(best);
+        return CT_OK;
+    }
+    CT_TRY(ct_json_set(o, "best", best)); /* o owns it from here on */
+    CT_TRY(ct_json_set(best, "metric_sums", sums_json(b->sums)));
+    CT_TRY(ct_json_set(best, "epoch", json_integer(b->epoch)));
+    return ct_json_set(best, "step", json_integer(b->step));
 }
 
 ct_status ct_progress_to_json(const ct_progress *p, char **out)
 {
     ct_status st = CT_OK;
     *out = NULL;
-    json_t *o = json_object(), *sums = json_array(), *best = NULL;
-    if (!o || !sums) {
-        st = ct_fail(CT_ENOMEM, "out of memory writing the progress of a run");
-        json_decref(sums);
-        goto fail;
-    }
-    int used = CT_METRIC_COUNT;
-    while (used > 0 && p->sums[used - 1] == 0) used--;
-    for (int i = 0; i < used; i++) json_array_append_new(sums, ct_json_number(p->sums[i]));
-    CT_GOTO(st, ct_json_set(o, "metric_sums", sums));
+    json_t *o = json_object();
+    CT_GOTO(st, ct_json_set(o, "metric_sums", sums_json(p->sums)));
     CT_GOTO(st, ct_json_set(o, "epoch", json_integer(p->epoch)));
     CT_GOTO(st, ct_json_set(o, "batch", json_integer(p->batch)));
     CT_GOTO(st, ct_json_set(o, "step", json_integer(p->step)));
@@ -43,15 +47,7 @@ ct_status ct_progress_to_json(const ct_progress *p, char **out)
     CT_GOTO(st, ct_json_set(o, "stopped_early", json_boolean(p->stopped_early)));
     CT_GOTO(st, ct_json_set(o, "bad_in_a_row", json_integer(p->bad_in_a_row)));
     CT_GOTO(st, ct_json_set(o, "journal_bytes", json_integer(p->journal_bytes)));
-    if (p->best.any) {
-        best = scores_json(&p->best.scores);
-        if (best && (json_object_set_new(best, "epoch", json_integer(p->best.epoch)) ||
-                     json_object_set_new(best, "step", json_integer(p->best.step)))) {
-            json_decref(best);
-            best = NULL;
-        }
-        CT_GOTO(st, ct_json_set(o, "best", best));
-    }
+    CT_GOTO(st, put_best(o, &p->best));
     if (p->stopper.any) CT_GOTO(st, ct_json_set(o, "stop_reference", ct_json_number(p->stopper.reference)));
     CT_GOTO(st, ct_json_set(o, "stale", json_integer(p->stopper.stale)));
     if (!(*out = ct_json_text(o, 0))) st = CT_ENOMEM;
@@ -81,17 +77,41 @@ static bool get_bool(const json_t *o, const char *key, bool *ok)
     return json_is_true(v);
 }
 
-/* Metric sums, zeros behind the last left out; or, under another key, those of files of earlier versions: always eight, in an order of
- * their own. */
+/* Files of version 0.1, which knew one task: what it counted has its slots in this order. */
+enum { OLD_STRINGS = CT_METRIC_FIRST, OLD_CHARS, OLD_CHARS_OK, OLD_EDITS, OLD_INFEASIBLE };
+
+/* Metric sums; or, under another key, those of version 0.1: always eight, in an order of their own. */
 static bool get_sums(const json_t *o, double out[CT_METRIC_COUNT])
 {
-    static const int before[] = { CT_METRIC_SAMPLES, CT_TEXT_STRINGS,   CT_TEXT_CHARS, CT_TEXT_CHARS_OK,
-                                  CT_METRIC_LOSS,    CT_METRIC_BATCHES, CT_TEXT_EDITS, CT_TEXT_INFEASIBLE };
+    static const int before[] = { CT_METRIC_SAMPLES, OLD_STRINGS,       OLD_CHARS, OLD_CHARS_OK,
+                                  CT_METRIC_LOSS,    CT_METRIC_BATCHES, OLD_EDITS, OLD_INFEASIBLE };
     const json_t *sums = json_object_get(o, "metric_sums"), *old = json_object_get(o, "sums");
     const size_t count = json_array_size(sums ? sums : old);
     bool ok = sums ? json_is_array(sums) && count <= CT_METRIC_COUNT : count == sizeof before / sizeof before[0];
     for (size_t i = 0; ok && i < count; i++) out[sums ? (int)i : before[i]] = get_number(json_array_get(sums ? sums : old, i), &ok);
     return ok;
+}
+
+/* The best weights' scores as version 0.1 wrote them: by name, with the mean of the loss. */
+static void get_old_scores(const json_t *o, double out[CT_METRIC_COUNT], bool *ok)
+{
+    out[CT_METRIC_SAMPLES] = (double)get_int(o, "samples", ok);
+    out[CT_METRIC_LOSS] = get_number(json_object_get(o, "loss"), ok) * out[CT_METRIC_SAMPLES];
+    out[OLD_STRINGS] = (double)get_int(o, "strings", ok);
+    out[OLD_CHARS] = (double)get_int(o, "chars", ok);
+    out[OLD_CHARS_OK] = (double)get_int(o, "chars_ok", ok);
+    if (json_object_get(o, "edits")) out[OLD_EDITS] = (double)get_int(o, "edits", ok);
+    if (json_object_get(o, "infeasible")) out[OLD_INFEASIBLE] = (double)get_int(o, "infeasible", ok);
+}
+
+static void get_best(const json_t *o, ct_best *b, bool *ok)
+{
+    if (!o) return;
+    b->any = true;
+    b->epoch = get_int(o, "epoch", ok);
+    b->step = get_int(o, "step", ok);
+    if (!json_object_get(o, "metric_sums")) get_old_scores(o, b->sums, ok);
+    else if (!get_sums(o, b->sums)) *ok = false;
 }
 
 ct_status ct_progress_from_json(const char *text, const char *source, ct_progress *p)
@@ -117,19 +137,7 @@ ct_status ct_progress_from_json(const char *text, const char *source, ct_progres
         p->stopper.reference = get_number(ref, &ok);
     }
     if (!get_sums(o, p->sums)) ok = false;
-    if (best) {
-        p->best.any = true;
-        p->best.epoch = get_int(best, "epoch", &ok);
-        p->best.step = get_int(best, "step", &ok);
-        p->best.scores.samples = get_int(best, "samples", &ok);
-        p->best.scores.strings = get_int(best, "strings", &ok);
-        p->best.scores.chars = get_int(best, "chars", &ok);
-        p->best.scores.chars_ok = get_int(best, "chars_ok", &ok);
-        /* not in files of earlier versions, whose models had fixed positions */
-        p->best.scores.edits = json_object_get(best, "edits") ? get_int(best, "edits", &ok) : p->best.scores.chars - p->best.scores.chars_ok;
-        p->best.scores.infeasible = json_object_get(best, "infeasible") ? get_int(best, "infeasible", &ok) : 0;
-        p->best.scores.loss = get_number(json_object_get(best, "loss"), &ok);
-    }
+    get_best(best, &p->best, &ok);
     if (p->epoch < 0 || p->batch < 0 || p->step < 0) ok = false;
     json_decref(o);
     return ok ? CT_OK : ct_fail(CT_EFORMAT, "%s: the run's progress is incomplete", source);

@@ -13,9 +13,9 @@
 
 /* How scores become text: the class with the largest score of each position or time step (greedy), or, for models with time steps, prefix
  * beam search. */
-static ct_status find_decoder(const ct_place *p, const ct_pair *option, size_t options, int *beam)
+static ct_status find_decoder(const ct_place *p, const ct_option *option, size_t options, int *beam)
 {
-    const char *name = ct_pairs_find(option, options, "decoder"), *number = ct_pairs_find(option, options, "beam_width");
+    const char *name = ct_option_find(option, options, "decoder"), *number = ct_option_find(option, options, "beam_width");
     const bool search = name && strcmp(name, "beam") == 0;
     char *end = NULL;
     const long width = number ? strtol(number, &end, 10) : CT_BEAM_WIDTH;
@@ -49,7 +49,7 @@ static ct_status reserve(ct_text_findings *t, int64_t classes)
     return ct_beam_new(t->beam, classes, &t->search);
 }
 
-ct_status ct_text_look(const ct_place *p, const ct_view *v, bool labels, const ct_pair *option, size_t options, ct_findings **out)
+ct_status ct_text_look(const ct_place *p, const ct_view *v, bool labels, const ct_option *option, size_t options, ct_findings **out)
 {
     ct_text_findings *t = ct_calloc(1, sizeof *t, "findings");
     ct_status st;

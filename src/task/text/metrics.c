@@ -31,7 +31,7 @@ static double cer(const double s[CT_METRIC_COUNT])
 
 const ct_metric_row ct_text_metrics[CT_TEXT_METRICS] = {
     { .key = "string_accuracy", .label = "strings right", .curve = "strings", .unit = "%", .plot = "Accuracy", .rest = "Wrong, validation",
-      .training = true, .brief = true, .value = string_accuracy },
+      .training = true, .brief = true, .exact = true, .value = string_accuracy },
     { .key = "char_accuracy", .label = "characters right", .curve = "characters", .unit = "%", .plot = "Accuracy", .brief = true,
       .value = char_accuracy },
     { .key = "cer", .label = "character error rate", .curve = "characters", .unit = "%", .plot = "Wrong, validation",
@@ -39,6 +39,12 @@ const ct_metric_row ct_text_metrics[CT_TEXT_METRICS] = {
 };
 
 const ct_count_row ct_text_counted[1] = { { .key = "infeasible", .slot = CT_TEXT_INFEASIBLE, .rare = true } };
+
+ct_status ct_text_result(const double sums[CT_METRIC_COUNT], json_t *into)
+{
+    CT_TRY(ct_json_set(into, "edits", json_integer((json_int_t)ct_text_edits(sums))));
+    return ct_json_set(into, "infeasible", json_integer((json_int_t)sums[CT_TEXT_INFEASIBLE]));
+}
 
 int ct_text_headline(const ct_place *p, const ct_metric_row *out[], int max)
 {

@@ -25,6 +25,7 @@ extern const ct_metric_row ct_text_metrics[CT_TEXT_METRICS]; /* string_accuracy,
 extern const ct_count_row ct_text_counted[1];
 /* Edits between labels and predictions; with fixed positions the wrong characters. */
 double ct_text_edits(const double sums[CT_METRIC_COUNT]);
+ct_status ct_text_result(const double sums[CT_METRIC_COUNT], json_t *into);
 int ct_text_headline(const ct_place *p, const ct_metric_row *out[], int max);
 
 /* ---- eval.c ---- */
@@ -36,6 +37,10 @@ ct_status ct_text_example(const ct_findings *f, int64_t i, char **label, char **
 
 /* ---- report.c ---- */
 ct_status ct_text_report(const ct_findings *f, const double sums[CT_METRIC_COUNT], int64_t gallery, FILE *to);
+
+/* ---- golden.c ---- */
+ct_status ct_text_golden(const char *path, const ct_safetensors *st, ct_model_spec *model, ct_goal *goal, ct_golden_batch *b);
+void ct_text_golden_score(const ct_goal *goal, const char *name, const ct_desc *d, void *theirs);
 
 /* ---- remap.c ---- */
 ct_status ct_text_related(const char *path, const ct_place *now, const ct_place *old);

@@ -1,0 +1,54 @@
+#include "config.h"
+
+#include "program/random.h"
+
+#include "base/alloc.h"
+#include "base/philox.h"
+
+static void fill_images(const ct_program_spec *spec, const ct_desc *d, ct_rng *rng, void *host)
+{
+    for (int64_t i = 0; i < ct_desc_numel(d); i++) {
+        const bool padding = i % d->dim[3] >= spec->model.channels;
+        ct_store(d->dtype, host, i, padding ? 0 : ct_rng_uniform(rng, 0, 1));
+    }
+}
+
+static ct_status fill(const ct_program_spec *spec, const ct_port *port, const ct_desc *d, ct_rng *rng, void *host)
+{
+    const ct_place place = { .model = &spec->model, .goal = &spec->goal };
+    switch (port->role) {
+    case CT_PORT_READY: fill_images(spec, d, rng, host); return CT_OK;
+    case CT_PORT_FIELD: return spec->goal.task->random(&place, port->name, d, rng, host);
+    case CT_PORT_STEPS:
+        for (int64_t i = 0; i < d->dim[0]; i++) ((int32_t *)host)[i] = (int32_t)ct_model_steps(&spec->model, spec->model.width);
+        return CT_OK;
+    default: return ct_fail(CT_EINVAL, "random input: there is none for '%s'", port->name);
+    }
+}
+
+ct_status ct_random_batch_make(const ct_program_spec *spec, const ct_program *p, ct_random_batch *out)
+{
+    ct_rng rng;
+    ct_rng_init(&rng, 1, CT_RNG_TEST, 0);
+    for (int k = 0; k < p->ports; k++) {
+        const ct_port *port = &p->port[k];
+        const ct_desc *d = ct_graph_desc(p->graph, port->val);
+        if (!ct_port_is_input(port->role)) continue;
+        if (!(out->host[k] = ct_aligned_alloc(ct_desc_bytes(d), "random input"))) return CT_ENOMEM;
+        CT_TRY(fill(spec, port, d, &rng, out->host[k]));
+    }
+    return CT_OK;
+}
+
+ct_status ct_random_batch_send(const ct_random_batch *b, const ct_program *p, ct_plan *plan)
+{
+    for (int k = 0; k < p->ports; k++)
+        if (b->host[k]) CT_TRY(ct_plan_upload(plan, p->port[k].val, b->host[k]));
+    return CT_OK;
+}
+
+void ct_random_batch_free(ct_random_batch *b)
+{
+    for (int k = 0; k < CT_MAX_PORTS; k++) ct_free(b->host[k]);
+    *b = (ct_random_batch){ .host = { NULL } };
+}

@@ -1,0 +1,180 @@
+/* Texts in golden files: input.target, input.target_lens and input.out_lens become the field "target". */
+#include "config.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "task/text/text.h"
+
+typedef struct source {
+    const char *path;
+    const ct_safetensors *st;
+    ct_model_spec *model;
+    ct_goal *goal;
+    ct_golden_batch *b;
+    int32_t *target; /* b's */
+} source;
+
+static ct_status need_tensor(const source *g, const char *name, int ndim, const ct_st_tensor **out)
+{
+    char s[CT_DESC_STR];
+    *out = ct_safetensors_find(g->st, name);
+    if (!*out) return ct_fail(CT_EFORMAT, "%s: no tensor '%s'", g->path, name);
+    if (ndim >= 0 && (*out)->desc.ndim != ndim)
+        return ct_fail(CT_EFORMAT, "%s: '%s' is %s, but must have %d dimensions", g->path, name,
+                       ct_desc_str(&(*out)->desc, s), ndim);
+    return CT_OK;
+}
+
+/* The field, of so many elements; NULL without memory. */
+static int32_t *add_target(ct_golden_batch *b, size_t elems)
+{
+    int32_t *target = ct_calloc(elems, sizeof *target, "golden targets");
+    b->field[0].name = "target";
+    b->field[0].host = target;
+    b->fields = 1;
+    return target;
+}
+
+/* One-hot rows [N, P*K] of the multi-label loss -> class numbers [N,P]: P ones a sample, one in each of P slices. */
+static ct_status read_one_hot(source *g, const ct_st_tensor *t)
+{
+    int64_t n = t->desc.dim[0], width = t->desc.dim[1], positions = 0, *column = NULL;
+    ct_status st = CT_OK;
+    double *hot = ct_malloc((size_t)(n * width) * sizeof *hot + 1, "golden targets");
+    if (!hot) return CT_ENOMEM;
+    ct_st_read(t, CT_F64, hot);
+    for (int64_t j = 0; j < width; j++) positions += hot[j] == 1;
+    if (positions == 0 || width % positions != 0) {
+        st = ct_fail(CT_EFORMAT, "%s: input.target has %" PRId64 " ones in a row of %" PRId64, g->path, positions,
+                     width);
+        goto fail;
+    }
+    int64_t classes = width / positions;
+    g->target = add_target(g->b, ((size_t)(n * positions)));
+    column = ct_calloc((size_t)(n * positions), sizeof *column, "golden targets");
+    if (!g->target || !column) {
+        st = CT_ENOMEM;
+        goto fail;
+    }
+    for (int64_t i = 0; i < n * width; i++) {
+        int64_t slot = i / classes;
+        if (hot[i] == 0) continue;
+        if (hot[i] != 1 || column[slot]) {
+            st = ct_fail(CT_EFORMAT, "%s: input.target is not one-hot in sample %" PRId64, g->path, i / width);
+            goto fail;
+        }
+        g->target[slot] = (int32_t)(i % classes);
+        column[slot] = 1;
+    }
+    for (int64_t i = 0; i < n * positions; i++)
+        if (!column[i]) {
+            st = ct_fail(CT_EFORMAT, "%s: input.target has a position without a class in sample %" PRId64, g->path,
+                         i / positions);
+            goto fail;
+        }
+    g->model->positions = positions;
+    g->model->classes = classes;
+    g->goal->loss = CT_TEXT_SOFT_MARGIN;
+fail:
+    ct_free(column);
+    ct_free(hot);
+    return st;
+}
+
+/* Tensor `name` I32 [N], every element within lo..hi, into *out (ct_free). */
+static ct_status read_lengths(const source *g, const char *name, int64_t lo, int64_t hi, int32_t **out)
+{
+    const ct_st_tensor *t;
+    CT_TRY(need_tensor(g, name, 1, &t));
+    if (t->desc.dim[0] != g->b->n || t->desc.dtype != CT_I32)
+        return ct_fail(CT_EFORMAT, "%s: '%s' must be I32 [batch]", g->path, name);
+    if (!(*out = ct_calloc((size_t)g->b->n, sizeof **out, "golden lengths"))) return CT_ENOMEM;
+    ct_st_read(t, CT_I32, *out);
+    for (int64_t i = 0; i < g->b->n; i++)
+        if ((*out)[i] < lo || (*out)[i] > hi)
+            return ct_fail(CT_EFORMAT, "%s: '%s' of sample %" PRId64 " is %d, not within %" PRId64 "..%" PRId64, g->path, name, i,
+                           (int)(*out)[i], lo, hi);
+    return CT_OK;
+}
+
+/* input.target [N,L] of classes 1.. and input.target_lens -> characters; input.out_lens. */
+static ct_status read_texts(source *g)
+{
+    const ct_st_tensor *t, *logits;
+    int32_t *chars = NULL;
+    ct_status st;
+    CT_TRY(need_tensor(g, "input.target", 2, &t));
+    CT_TRY(need_tensor(g, "output.logits", 3, &logits));
+    const int64_t n = g->b->n, columns = t->desc.dim[1], classes = logits->desc.dim[2];
+    if (t->desc.dim[0] != n || t->desc.dtype != CT_I32 || columns < 1)
+        return ct_fail(CT_EFORMAT, "%s: input.target must be I32 [batch, characters]", g->path);
+    CT_GOTO(st, read_lengths(g, "input.out_lens", 1, logits->desc.dim[0], &g->b->steps));
+    CT_GOTO(st, read_lengths(g, "input.target_lens", 0, columns, &chars));
+    g->target = add_target(g->b, ((size_t)(n * columns)));
+    if (!g->target) CT_GOTO(st, CT_ENOMEM);
+    ct_st_read(t, CT_I32, g->target);
+    for (int64_t i = 0; i < n * columns; i++) {
+        bool behind = i % columns >= chars[i / columns];
+        if (!behind && (g->target[i] < 1 || g->target[i] >= classes)) {
+            st = ct_fail(CT_EFORMAT, "%s: input.target of sample %" PRId64 " has class %d of %" PRId64, g->path, i / columns,
+                         (int)g->target[i], classes);
+            goto fail;
+        }
+        g->target[i] = behind ? -1 : g->target[i] - 1;
+    }
+    g->model->positions = columns;
+    g->model->classes = classes;
+    g->goal->loss = CT_TEXT_CTC;
+fail:
+    ct_free(chars);
+    return st;
+}
+
+static ct_status read_targets(source *g)
+{
+    const ct_st_tensor *t, *logits;
+    if (ct_model_head(g->model) == CT_HEAD_CTC) return read_texts(g);
+    CT_TRY(need_tensor(g, "input.target", -1, &t));
+    CT_TRY(need_tensor(g, "output.logits", 2, &logits));
+    if (t->desc.ndim < 1 || t->desc.dim[0] != g->b->n)
+        return ct_fail(CT_EFORMAT, "%s: input.target is for another batch than input.x", g->path);
+    if (t->desc.ndim == 2) return read_one_hot(g, t);
+    if (t->desc.ndim != 1 || t->desc.dtype != CT_I32)
+        return ct_fail(CT_EFORMAT, "%s: input.target is neither one-hot rows nor class numbers", g->path);
+    g->model->positions = 1;
+    g->model->classes = logits->desc.dim[1];
+    g->goal->loss = CT_TEXT_SOFTMAX;
+    g->target = add_target(g->b, ((size_t)g->b->n));
+    if (!g->target) return CT_ENOMEM;
+    ct_st_read(t, CT_I32, g->target);
+    for (int64_t i = 0; i < g->b->n; i++)
+        if (g->target[i] < 0 || g->target[i] >= logits->desc.dim[1])
+            return ct_fail(CT_EFORMAT, "%s: input.target of sample %" PRId64 " is class %d of %" PRId64, g->path, i,
+                           (int)g->target[i], logits->desc.dim[1]);
+    return CT_OK;
+}
+
+ct_status ct_text_golden(const char *path, const ct_safetensors *st, ct_model_spec *model, ct_goal *goal, ct_golden_batch *b)
+{
+    source g = { path, st, model, goal, b, NULL };
+    *goal = (ct_goal){ .task = &ct_task_text };
+    return read_targets(&g);
+}
+
+/* Our programs give log-probabilities, the file what stands before a log_softmax: a constant added to all classes of a time step is no
+ * difference. In place: x - log(sum of exp(x)) over each row of classes. */
+void ct_text_golden_score(const ct_goal *goal, const char *name, const ct_desc *d, void *x)
+{
+    const int64_t n = ct_desc_numel(d), classes = d->dim[d->ndim - 1];
+    (void)name; /* there is one */
+    if (goal->loss != CT_TEXT_CTC) return;
+    for (int64_t first = 0; first < n; first += classes) {
+        double most = ct_load(d->dtype, x, first), sum = 0;
+        for (int64_t c = 1; c < classes; c++) most = fmax(most, ct_load(d->dtype, x, first + c));
+        for (int64_t c = 0; c < classes; c++) sum += exp(ct_load(d->dtype, x, first + c) - most);
+        for (int64_t c = 0; c < classes; c++) ct_store(d->dtype, x, first + c, ct_load(d->dtype, x, first + c) - most - log(sum));
+    }
+}
