@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/cli.h"
-#include "config/config.h"
 
 /* Keeps `name` in *best if it is nearer to `word` than what is there. A name that begins with the word, or the word with it ("evaluate" and
  * eval), is one step away. */

@@ -300,9 +300,6 @@ typedef struct ct_config_row {
 
 const ct_config_row *ct_config_rows(size_t *n);
 const ct_config_row *ct_config_find_row(const char *key);  /* by name or alias, noted keys too; NULL if unknown */
-/* Insertions, deletions, substitutions and swaps of neighbours that turn a[0..na) into b[0..nb); case is ignored (optimal string
- * alignment distance). Words of more than 96 bytes are compared by their beginning. */
-int ct_word_distance(const char *a, size_t na, const char *b, size_t nb);
 const char *ct_config_nearest_key(const char *key);        /* whose name or alias has the least edit distance */
 const char *ct_key_type_name(ct_key_type t);               /* "int", "list of floats", ... */
 /* Name i of an enum or choice row ("adamw") into buf; false if i is out of range. */

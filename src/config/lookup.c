@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "config/config.h"
 #include "config/internal.h"
 
@@ -42,37 +43,7 @@ const ct_config_row *ct_config_find_row(const char *key)
     return NULL;
 }
 
-#define MAX_NAME 96 /* longer words are compared by their beginning */
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-int ct_word_distance(const char *a, size_t na, const char *b, size_t nb)
-{
-    int row[3][MAX_NAME + 1];
-    if (na > MAX_NAME) na = MAX_NAME;
-    if (nb > MAX_NAME) nb = MAX_NAME;
-    for (size_t j = 0; j <= nb; j++) row[0][j] = (int)j;
-    for (size_t i = 1; i <= na; i++) {
-        int *cur = row[i % 3], *up = row[(i + 2) % 3], *up2 = row[(i + 1) % 3];
-        cur[0] = (int)i;
-        for (size_t j = 1; j <= nb; j++) {
-            bool same = lower(a[i - 1]) == lower(b[j - 1]);
-            int d = up[j - 1] + !same;
-            if (up[j] + 1 < d) d = up[j] + 1;
-            if (cur[j - 1] + 1 < d) d = cur[j - 1] + 1;
-            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]) &&
-                up2[j - 2] + 1 < d)
-                d = up2[j - 2] + 1;
-            cur[j] = d;
-        }
-    }
-    return row[na % 3][nb];
-}
-
-/* As above if it is less than `best`; otherwise best. The lengths alone say so in most cases. */
+/* The distance of two words if it is less than `best`; otherwise best. The lengths alone say so in most cases. */
 static int nearer(const char *a, size_t na, const char *b, size_t nb, int best)
 {
     if (best <= 0 || (na > nb ? na - nb : nb - na) >= (size_t)best) return best;
@@ -95,7 +66,7 @@ const char *ct_config_nearest_key(const char *key)
     size_t n;
     const ct_config_row *rows = ct_config_rows(&n);
     const char *best = rows[0].name;
-    int best_d = MAX_NAME + 1;
+    int best_d = CT_WORD_BYTES + 1;
     for (size_t i = 0; i < n; i++) {
         size_t len = strlen(rows[i].name);
         if (rows[i].name[len - 1] == '*') continue;

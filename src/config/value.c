@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "config/config.h"
 #include "config/internal.h"
 
@@ -24,16 +25,13 @@ void ct_value_clear(ct_value *v)
 
 char *ct_config_quote(const char *text, char buf[CT_CONFIG_QUOTE + 4])
 {
-    size_t n = strlen(text), keep = n;
-    if (keep > CT_CONFIG_QUOTE) {
-        keep = CT_CONFIG_QUOTE;
-        while (keep > 0 && ((unsigned char)text[keep] & 0xC0) == 0x80) keep--;
-    }
+    const size_t keep = ct_utf8_cut(text, CT_CONFIG_QUOTE);
+    const bool whole = text[keep] == '\0';
     for (size_t i = 0; i < keep; i++) {
         unsigned char c = (unsigned char)text[i];
         buf[i] = c < 0x20 || c == 0x7F ? '?' : (char)c;
     }
-    memcpy(buf + keep, keep < n ? "..." : "", keep < n ? 4 : 1);
+    memcpy(buf + keep, whole ? "" : "...", whole ? 1 : 4);
     return buf;
 }
 

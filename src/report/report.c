@@ -37,20 +37,6 @@ static void tile(FILE *f, bool lead, const char *value, const char *what)
     fputs("</span></div>\n", f);
 }
 
-/* "19.07 M", "812 k" */
-static const char *short_count(double v, char buf[32])
-{
-    if (v >= 1e9)
-        snprintf(buf, 32, "%.2f G", v / 1e9);
-    else if (v >= 1e6)
-        snprintf(buf, 32, "%.2f M", v / 1e6);
-    else if (v >= 1e4)
-        snprintf(buf, 32, "%.0f k", v / 1e3);
-    else
-        snprintf(buf, 32, "%.0f", v);
-    return buf;
-}
-
 static void tiles(FILE *f, const ct_report *rep)
 {
     const ct_train_result *res = rep->result;
@@ -67,11 +53,11 @@ static void tiles(FILE *f, const ct_report *rep)
         snprintf(v, sizeof v, "%.2f %%", 100 * ct_scores_strings(rep->test));
         tile(f, true, v, "strings right, test");
     }
-    tile(f, false, short_count((double)rep->run->session.layout.params, t), "parameters");
+    tile(f, false, ct_text_short((double)rep->run->session.layout.params, t, sizeof t), "parameters");
     snprintf(v, sizeof v, "%" PRId64, res->epochs);
     tile(f, false, v, res->epochs == 1 ? "epoch" : "epochs");
     tile(f, false, ct_text_duration(res->seconds, t, sizeof t), "training time");
-    tile(f, false, short_count(res->samples_per_s, t), "samples per second");
+    tile(f, false, ct_text_short(res->samples_per_s, t, sizeof t), "samples per second");
     tile(f, false, ct_text_bytes(rep->peak_bytes, t, sizeof t), "memory planned");
     fputs("</div>\n", f);
 }

@@ -9,7 +9,6 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "base/text.h"
 #include "formats/tfevents.h"
 #include "run/bar.h"
 #include "run/journal.h"
@@ -356,26 +355,6 @@ START_TEST(test_journal_numbers)
 }
 END_TEST
 
-START_TEST(test_texts)
-{
-    char b[32];
-    ck_assert_str_eq(ct_text_count(0, b, sizeof b), "0");
-    ck_assert_str_eq(ct_text_count(999, b, sizeof b), "999");
-    ck_assert_str_eq(ct_text_count(741792, b, sizeof b), "741,792");
-    ck_assert_str_eq(ct_text_count(1234567890, b, sizeof b), "1,234,567,890");
-    ck_assert_str_eq(ct_text_count(-1000, b, sizeof b), "-1,000");
-    ck_assert_str_eq(ct_text_count(INT64_MIN, b, sizeof b), "-9,223,372,036,854,775,808");
-    ck_assert_str_eq(ct_text_duration(7.4, b, sizeof b), "7 s");
-    ck_assert_str_eq(ct_text_duration(123, b, sizeof b), "2:03");
-    ck_assert_str_eq(ct_text_duration(3723, b, sizeof b), "1:02:03");
-    ck_assert_str_eq(ct_text_duration(-1, b, sizeof b), "?");
-    ck_assert_str_eq(ct_text_duration(NAN, b, sizeof b), "?");
-    ck_assert_str_eq(ct_text_bytes(999, b, sizeof b), "999 B");
-    ck_assert_str_eq(ct_text_bytes(1500000, b, sizeof b), "1.50 MB");
-    ck_assert_str_eq(ct_text_bytes(152000000, b, sizeof b), "152 MB");
-}
-END_TEST
-
 /* ---- what a resume takes ---- */
 
 static ct_config *config(const char *a, const char *b)
@@ -443,7 +422,6 @@ static Suite *suite(void)
     tcase_add_test(t, test_progress_round_trip);
     tcase_add_test(t, test_journal_resume);
     tcase_add_test(t, test_journal_numbers);
-    tcase_add_test(t, test_texts);
     tcase_add_test(t, test_conflicts);
     suite_add_tcase(s, t);
     return s;
