@@ -31,14 +31,13 @@ static bool list_contains(const char *names, const char *key)
 
 const ct_config_row *ct_config_find_row(const char *key)
 {
-    size_t n;
-    const ct_config_row *rows = ct_config_rows(&n);
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(rows[i].name, key) == 0 || list_contains(rows[i].aliases, key)) return &rows[i];
-    for (size_t i = 0; i < n; i++) {
-        size_t len = strlen(rows[i].name);
-        if (rows[i].cls == CT_CLASS_NOTED && rows[i].name[len - 1] == '*' && strncmp(rows[i].name, key, len - 1) == 0)
-            return &rows[i];
+    const ct_config_row *row;
+    for (size_t i = 0; (row = ct_config_row_at(i)); i++)
+        if (strcmp(row->name, key) == 0 || list_contains(row->aliases, key)) return row;
+    for (size_t i = 0; (row = ct_config_row_at(i)); i++) {
+        size_t len = strlen(row->name);
+        if (row->cls == CT_CLASS_NOTED && row->name[len - 1] == '*' && strncmp(row->name, key, len - 1) == 0)
+            return row;
     }
     return NULL;
 }
@@ -63,22 +62,21 @@ static int key_distance(const char *key, const char *name, size_t n, int best)
 
 const char *ct_config_nearest_key(const char *key)
 {
-    size_t n;
-    const ct_config_row *rows = ct_config_rows(&n);
-    const char *best = rows[0].name;
+    const ct_config_row *row;
+    const char *best = ct_config_row_at(0)->name;
     int best_d = CT_WORD_BYTES + 1;
-    for (size_t i = 0; i < n; i++) {
-        size_t len = strlen(rows[i].name);
-        if (rows[i].name[len - 1] == '*') continue;
-        int d = key_distance(key, rows[i].name, len, best_d);
-        for (const char *p = rows[i].aliases ? rows[i].aliases : ""; *p; p += *p == ' ') {
+    for (size_t i = 0; (row = ct_config_row_at(i)); i++) {
+        size_t len = strlen(row->name);
+        if (row->name[len - 1] == '*') continue;
+        int d = key_distance(key, row->name, len, best_d);
+        for (const char *p = row->aliases ? row->aliases : ""; *p; p += *p == ' ') {
             size_t m = strcspn(p, " ");
             d = key_distance(key, p, m, d);
             p += m;
         }
         if (d < best_d) {
             best_d = d;
-            best = rows[i].name;
+            best = row->name;
         }
     }
     return best;

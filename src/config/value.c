@@ -35,33 +35,6 @@ char *ct_config_quote(const char *text, char buf[CT_CONFIG_QUOTE + 4])
     return buf;
 }
 
-long ct_config_utf8_count(const char *s, long *dup)
-{
-    const unsigned char *p = (const unsigned char *)s;
-    long n = 0;
-    if (dup) *dup = -1;
-    while (*p) {
-        size_t len = *p < 0x80 ? 1 : *p < 0xC2 ? 0 : *p < 0xE0 ? 2 : *p < 0xF0 ? 3 : *p < 0xF5 ? 4 : 0;
-        if (len == 0) return -1;
-        for (size_t i = 1; i < len; i++)
-            if ((p[i] & 0xC0) != 0x80) return -1;
-        if ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F) || (p[0] == 0xF0 && p[1] < 0x90) ||
-            (p[0] == 0xF4 && p[1] > 0x8F))
-            return -1; /* overlong, surrogate, above U+10FFFF */
-        if (dup && *dup < 0) {
-            /* A whole character can only match at a character's start: UTF-8 is self-synchronising. */
-            for (const unsigned char *q = (const unsigned char *)s; q < p; q++)
-                if (memcmp(q, p, len) == 0) {
-                    *dup = (long)(p - (const unsigned char *)s);
-                    break;
-                }
-        }
-        p += len;
-        n++;
-    }
-    return n;
-}
-
 /* Is `s` a number as people write it: [+-] digits [. digits] [e [+-] digits], underscores between digits? Copies it
  * without underscores to buf. *integer: no point and no exponent. */
 static bool number_text(const char *s, char buf[64], bool *integer)

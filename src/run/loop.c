@@ -250,7 +250,8 @@ static ct_status validate(ct_run *r, int64_t epoch)
     ct_scores sc;
     ct_status st;
     double started = ct_now();
-    const ct_cfg_select_by by = r->cfg->eval.select_by;
+    ct_select by;
+    CT_TRY(ct_scores_select(r->cfg, &by));
     CT_TRY(ct_evaluate(&r->session, r->eval_ema, &r->data.val, r->batch, (int)r->cfg->train.workers, &ct_stop_signal,
                        NULL, &sc));
     bool best = ct_best_update(&r->p.best, by, &sc, epoch, r->p.step);

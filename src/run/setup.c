@@ -42,6 +42,7 @@ ct_status ct_run_configure(ct_run *r, const ct_train_opts *o)
     }
     if (o->tune) CT_GOTO(st, ct_config_set(r->cfg, "train.tune", o->tune, "--tune"));
     if (o->no_graph) CT_GOTO(st, ct_config_set(r->cfg, "train.graph", "false", "--no-graph"));
+    CT_GOTO(st, ct_scores_settle(r->cfg));
 fail:
     ct_free(kept);
     return st;

@@ -5,6 +5,11 @@
 #include "task/track.h"
 
 #include <math.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
 
 ct_scores ct_scores_from_sums(const double *sums)
 {
@@ -31,26 +36,60 @@ double ct_scores_chars(const ct_scores *s)
     return s->edits < s->chars ? (double)(s->chars - s->edits) / (double)s->chars : 0;
 }
 
-double ct_scores_value(const ct_scores *s, ct_cfg_select_by by)
+static const char *const select_name[] = {
+    [CT_SELECT_STRING_ACCURACY] = "string_accuracy",
+    [CT_SELECT_CHAR_ACCURACY] = "char_accuracy",
+    [CT_SELECT_LOSS] = "loss",
+    [CT_SELECT_CER] = "cer",
+};
+
+ct_status ct_scores_select(const ct_config *cfg, ct_select *by)
+{
+    const char *name = cfg->eval.select_by;
+    const int n = sizeof select_name / sizeof select_name[0];
+    int near = 0, least = CT_WORD_BYTES + 1;
+    *by = CT_SELECT_STRING_ACCURACY;
+    if (strcasecmp(name, "auto") == 0) return CT_OK;
+    for (int i = 0; i < n; i++) {
+        const int d = ct_word_distance(name, strlen(name), select_name[i], strlen(select_name[i]));
+        if (d == 0) return *by = (ct_select)i, CT_OK;
+        if (d < least) least = d, near = i;
+    }
+    return ct_fail(CT_ECONFIG, "%s: eval.select_by: no metric '%.*s'; did you mean '%s'?",
+                   ct_config_place(cfg, "eval.select_by", NULL), (int)ct_utf8_cut(name, 64), name, select_name[near]);
+}
+
+ct_status ct_scores_settle(ct_config *cfg)
+{
+    ct_select by;
+    CT_TRY(ct_scores_select(cfg, &by));
+    char *name = ct_strdup(select_name[by], "a metric's name");
+    if (!name) return CT_ENOMEM;
+    ct_free(cfg->eval.select_by);
+    cfg->eval.select_by = name;
+    return CT_OK;
+}
+
+double ct_scores_value(const ct_scores *s, ct_select by)
 {
     switch (by) {
-    case CT_CFG_SELECT_CHAR_ACCURACY:
+    case CT_SELECT_CHAR_ACCURACY:
         return ct_scores_chars(s);
-    case CT_CFG_SELECT_LOSS:
+    case CT_SELECT_LOSS:
         return s->loss;
-    case CT_CFG_SELECT_CER: return ct_scores_cer(s);
+    case CT_SELECT_CER: return ct_scores_cer(s);
     default:
         return ct_scores_strings(s);
     }
 }
 
 /* How much better a is than b; positive is better. */
-static double gain(ct_cfg_select_by by, double a, double b)
+static double gain(ct_select by, double a, double b)
 {
-    return by == CT_CFG_SELECT_LOSS || by == CT_CFG_SELECT_CER ? b - a : a - b;
+    return by == CT_SELECT_LOSS || by == CT_SELECT_CER ? b - a : a - b;
 }
 
-bool ct_best_update(ct_best *best, ct_cfg_select_by by, const ct_scores *s, int64_t epoch, int64_t step)
+bool ct_best_update(ct_best *best, ct_select by, const ct_scores *s, int64_t epoch, int64_t step)
 {
     double value = ct_scores_value(s, by);
     /* weights whose loss is not a number are no model, whatever their argmax hits */
@@ -72,7 +111,7 @@ bool ct_stopper_done(const ct_stopper *stop, const ct_cfg_early_stopping *rule, 
     return rule->enabled && epoch >= rule->min_epochs && stop->stale >= rule->patience;
 }
 
-bool ct_stopper_update(ct_stopper *stop, const ct_cfg_early_stopping *rule, ct_cfg_select_by by, const ct_scores *s,
+bool ct_stopper_update(ct_stopper *stop, const ct_cfg_early_stopping *rule, ct_select by, const ct_scores *s,
                        int64_t epoch)
 {
     double value = ct_scores_value(s, by);

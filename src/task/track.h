@@ -25,8 +25,18 @@ double ct_scores_strings(const ct_scores *s); /* share 0..1; -1 when nothing was
 double ct_scores_cer(const ct_scores *s);     /* character error rate, edits / characters: 0 or more, above 1 with many
                                                  insertions; -1 as above */
 double ct_scores_chars(const ct_scores *s);   /* 1 - character error rate, at least 0; -1 as above */
-/* The number select_by asks for: an accuracy 0..1, the character error rate, or the loss. */
-double ct_scores_value(const ct_scores *s, ct_cfg_select_by by);
+
+/* What eval.select_by names. */
+typedef enum ct_select { CT_SELECT_STRING_ACCURACY, CT_SELECT_CHAR_ACCURACY, CT_SELECT_LOSS, CT_SELECT_CER } ct_select;
+
+/* The metric that eval.select_by names, whatever the case; "auto" is the first, the task's own. CT_ECONFIG, naming the
+ * key, its place and the nearest name, if it is none. */
+ct_status ct_scores_select(const ct_config *cfg, ct_select *by);
+/* Puts the name of that metric there in place of "auto", so that two runs which select by the same say the same. To be
+ * called when a configuration has been loaded: a bad name is told before anything else begins. */
+ct_status ct_scores_settle(ct_config *cfg);
+/* The number of that metric: an accuracy 0..1, the character error rate, or the loss. */
+double ct_scores_value(const ct_scores *s, ct_select by);
 
 /* The best weights so far. */
 typedef struct ct_best {
@@ -37,7 +47,7 @@ typedef struct ct_best {
 
 /* Takes the new scores if they are better by `by`; among equals the smaller loss wins, then the earlier. Never depends
  * on early stopping. Scores with a loss of NaN or infinity are never the best. Returns true if taken. */
-bool ct_best_update(ct_best *best, ct_cfg_select_by by, const ct_scores *s, int64_t epoch, int64_t step);
+bool ct_best_update(ct_best *best, ct_select by, const ct_scores *s, int64_t epoch, int64_t step);
 
 /* Early stopping: counts evaluations in a row that did not improve on its own reference by more than min_delta. */
 typedef struct ct_stopper {
@@ -49,7 +59,7 @@ typedef struct ct_stopper {
 /* Whether training should end, as of `epoch` complete epochs. A resumed run asks again: the rule may have changed. */
 bool ct_stopper_done(const ct_stopper *stop, const ct_cfg_early_stopping *rule, int64_t epoch);
 /* Notes an evaluation made when `epoch` epochs were complete. Returns true if training should end now. */
-bool ct_stopper_update(ct_stopper *stop, const ct_cfg_early_stopping *rule, ct_cfg_select_by by, const ct_scores *s,
+bool ct_stopper_update(ct_stopper *stop, const ct_cfg_early_stopping *rule, ct_select by, const ct_scores *s,
                        int64_t epoch);
 
 #endif
