@@ -51,11 +51,7 @@ static ct_status score(ct_run *r, const ct_view *v, ct_findings *findings, doubl
 /* Cuts at `size` bytes without breaking a UTF-8 character. */
 static void copy_text(char *dst, size_t size, const char *src)
 {
-    size_t n = strlen(src);
-    if (n >= size) {
-        n = size - 1;
-        while (n > 0 && ((unsigned char)src[n] & 0xC0) == 0x80) n--;
-    }
+    const size_t n = ct_utf8_cut(src, size - 1);
     memcpy(dst, src, n);
     dst[n] = '\0';
 }

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+
 /* Long enough for a path, a dispatch refusal list of a dozen implementations, and context in front. Fixed, so that
  * a message can be recorded when there is no memory left. */
 #define MESSAGE_BYTES 4096
@@ -19,9 +21,7 @@ static void format_message(char buf[MESSAGE_BYTES], const char *fmt, va_list ap)
     if (n < 0) {
         snprintf(buf, MESSAGE_BYTES, "(message could not be formatted: %s)", fmt);
     } else if (n >= MESSAGE_BYTES) {
-        size_t end = MESSAGE_BYTES - 4;
-        while (end > 0 && ((unsigned char)buf[end] & 0xc0u) == 0x80u) end--;
-        memcpy(buf + end, "...", 4);
+        memcpy(buf + ct_utf8_cut(buf, MESSAGE_BYTES - 4), "...", 4);
     }
 }
 

@@ -3,6 +3,7 @@
 #include "base/text.h"
 
 #include <stdio.h>
+#include <string.h>
 
 /* ---- UTF-8 ---- */
 
@@ -66,6 +67,44 @@ char *ct_utf8_show(uint32_t cp, char buf[32])
     return buf;
 }
 
+size_t ct_utf8_cut(const char *text, size_t bytes)
+{
+    size_t n = strnlen(text, bytes + 1);
+    if (n <= bytes) return n;
+    for (n = bytes; n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80;) n--;
+    return n;
+}
+
+/* ---- words ---- */
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+int ct_word_distance(const char *a, size_t na, const char *b, size_t nb)
+{
+    int row[3][CT_WORD_BYTES + 1];
+    if (na > CT_WORD_BYTES) na = CT_WORD_BYTES;
+    if (nb > CT_WORD_BYTES) nb = CT_WORD_BYTES;
+    for (size_t j = 0; j <= nb; j++) row[0][j] = (int)j;
+    for (size_t i = 1; i <= na; i++) {
+        int *cur = row[i % 3], *up = row[(i + 2) % 3], *up2 = row[(i + 1) % 3];
+        cur[0] = (int)i;
+        for (size_t j = 1; j <= nb; j++) {
+            bool same = lower(a[i - 1]) == lower(b[j - 1]);
+            int d = up[j - 1] + !same;
+            if (up[j] + 1 < d) d = up[j] + 1;
+            if (cur[j - 1] + 1 < d) d = cur[j - 1] + 1;
+            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]) &&
+                up2[j - 2] + 1 < d)
+                d = up2[j - 2] + 1;
+            cur[j] = d;
+        }
+    }
+    return row[na % 3][nb];
+}
+
 /* ---- numbers ---- */
 
 char *ct_text_duration(double seconds, char *buf, size_t size)
@@ -92,6 +131,14 @@ char *ct_text_bytes(int64_t bytes, char *buf, size_t size)
     return buf;
 }
 
+char *ct_text_megabytes(int64_t bytes, char *buf, size_t size)
+{
+    if (bytes < 10000) snprintf(buf, size, "%lld B", (long long)bytes);
+    else if (bytes < 10000000) snprintf(buf, size, "%.1f kB", (double)bytes * 1e-3);
+    else snprintf(buf, size, "%.1f MB", (double)bytes * 1e-6);
+    return buf;
+}
+
 char *ct_text_count(int64_t v, char *buf, size_t size)
 {
     char digits[24];
@@ -102,5 +149,14 @@ char *ct_text_count(int64_t v, char *buf, size_t size)
         if ((n - 1 - i) % 3 == 0 && i < n - 1 && digits[i] != '-') buf[k++] = ',';
     }
     buf[k] = '\0';
+    return buf;
+}
+
+char *ct_text_short(double v, char *buf, size_t size)
+{
+    if (v >= 1e9) snprintf(buf, size, "%.2f G", v / 1e9);
+    else if (v >= 1e6) snprintf(buf, size, "%.2f M", v / 1e6);
+    else if (v >= 1e4) snprintf(buf, size, "%.0f k", v / 1e3);
+    else snprintf(buf, size, "%.0f", v);
     return buf;
 }

@@ -1,4 +1,4 @@
-/* Text: UTF-8, and numbers as people read them. */
+/* Text: UTF-8, words that are nearly the same, and numbers as people read them. */
 #ifndef CT_BASE_TEXT_H
 #define CT_BASE_TEXT_H
 
@@ -19,6 +19,15 @@ int64_t ct_utf8_len(const char *s);
 char *ct_utf8_show(uint32_t cp, char buf[32]);
 /* A character without a shape of its own: C0, DEL, C1. */
 bool ct_utf8_control(uint32_t cp);
+/* How many bytes of `text` to keep so that they are at most `bytes` and no character is broken. */
+size_t ct_utf8_cut(const char *text, size_t bytes);
+
+/* ---- words ---- */
+
+/* Insertions, deletions, substitutions and swaps of neighbours that turn a[0..na) into b[0..nb); case is ignored
+ * (optimal string alignment distance). Words of more than CT_WORD_BYTES are compared by their beginning. */
+#define CT_WORD_BYTES 96
+int ct_word_distance(const char *a, size_t na, const char *b, size_t nb);
 
 /* ---- numbers ---- */
 
@@ -26,7 +35,11 @@ bool ct_utf8_control(uint32_t cp);
 char *ct_text_duration(double seconds, char *buf, size_t size);
 /* "1.5 GB" into buf; returns buf. */
 char *ct_text_bytes(int64_t bytes, char *buf, size_t size);
+/* "9999 B", "9999.9 kB", "10.0 MB", "12345.6 MB": sizes that stand below each other, none above MB. Returns buf. */
+char *ct_text_megabytes(int64_t bytes, char *buf, size_t size);
 /* "1,234,567" into buf (32 bytes at least); returns buf. */
 char *ct_text_count(int64_t v, char *buf, size_t size);
+/* "19.07 M", "812 k" into buf; returns buf. */
+char *ct_text_short(double v, char *buf, size_t size);
 
 #endif

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "formats/json.h"
 #include "measure/tune.h"
 #include "program/spec.h"
@@ -194,14 +195,6 @@ static ct_status make_plans(planned *p)
 
 /* ---- printing ---- */
 
-static const char *megabytes(int64_t bytes, char buf[32])
-{
-    if (bytes < 10000) snprintf(buf, 32, "%" PRId64 " B", bytes);
-    else if (bytes < 10000000) snprintf(buf, 32, "%.1f kB", (double)bytes * 1e-3);
-    else snprintf(buf, 32, "%.1f MB", (double)bytes * 1e-6);
-    return buf;
-}
-
 /* Names of the chosen implementations of a plan, for the graph's printers; ct_free() the array. */
 static const char **implementations(const ct_plan *plan)
 {
@@ -228,19 +221,21 @@ static void print_memory(const planned *p, FILE *to)
     char a[32], b[32], c[32];
     const ct_plan_stats *t = &p->stats;
     int64_t act = (int64_t)p->store->bytes[CT_ARENA_ACT], input = (int64_t)p->store->bytes[CT_ARENA_INPUT];
-    fprintf(to, "weights        %s (and %s of running statistics)\n", megabytes(t->param_bytes, a),
-            megabytes(t->buffer_bytes, b));
-    fprintf(to, "gradients      %s\n", megabytes(t->grad_bytes, a));
-    fprintf(to, "optimizer      %s\n", megabytes(t->optimizer_bytes, a));
-    if (t->ema_bytes) fprintf(to, "average        %s\n", megabytes(t->ema_bytes, a));
-    fprintf(to, "activations    %s (the step's lower bound is %s; without sharing memory %s)\n", megabytes(act, a),
-            megabytes(t->lower_bound, b), megabytes(t->unshared_bytes, c));
-    fprintf(to, "inputs         %s\n", megabytes(input, a));
+    fprintf(to, "weights        %s (and %s of running statistics)\n", ct_text_megabytes(t->param_bytes, a, sizeof a),
+            ct_text_megabytes(t->buffer_bytes, b, sizeof b));
+    fprintf(to, "gradients      %s\n", ct_text_megabytes(t->grad_bytes, a, sizeof a));
+    fprintf(to, "optimizer      %s\n", ct_text_megabytes(t->optimizer_bytes, a, sizeof a));
+    if (t->ema_bytes) fprintf(to, "average        %s\n", ct_text_megabytes(t->ema_bytes, a, sizeof a));
+    fprintf(to, "activations    %s (the step's lower bound is %s; without sharing memory %s)\n",
+            ct_text_megabytes(act, a, sizeof a), ct_text_megabytes(t->lower_bound, b, sizeof b),
+            ct_text_megabytes(t->unshared_bytes, c, sizeof c));
+    fprintf(to, "inputs         %s\n", ct_text_megabytes(input, a, sizeof a));
     if (p->images.images)
-        fprintf(to, "resident       %s (%s)\n", p->resident.yes ? megabytes(p->resident.bytes, a) : "no images", p->resident.why);
-    fprintf(to, "peak           %s (%" PRId64 " bytes)\n", megabytes(p->peak, a), p->peak);
+        fprintf(to, "resident       %s (%s)\n",
+                p->resident.yes ? ct_text_megabytes(p->resident.bytes, a, sizeof a) : "no images", p->resident.why);
+    fprintf(to, "peak           %s (%" PRId64 " bytes)\n", ct_text_megabytes(p->peak, a, sizeof a), p->peak);
     fprintf(to, "micro-batch    at most %" PRId64 "%s in %s\n", p->fits,
-            p->fits == CT_MAX_BATCH ? " (the largest there is)" : "", megabytes(p->memory, a));
+            p->fits == CT_MAX_BATCH ? " (the largest there is)" : "", ct_text_megabytes(p->memory, a, sizeof a));
 }
 
 /* Channels of the images as the first convolutions read them; nothing where they are as many as the model has. */

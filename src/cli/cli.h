@@ -1,4 +1,5 @@
-/* The command line: a table of verbs, each with a table of options. The parser, `captrain help`, and the man page read the tables. */
+/* The command line: a table of verbs, each with a table of options. The parser, `captrain help`, and the man page read the
+ * tables. */
 #ifndef CT_CLI_CLI_H
 #define CT_CLI_CLI_H
 
@@ -15,12 +16,14 @@ typedef struct cli_list { const char **v; size_t n; } cli_list;
 /* Everything any verb can be given. Strings point into argv. */
 typedef struct cli_args {
     const char *program;                 /* as it was called */
+    const struct cli_command *const *commands; /* the table of verbs */
     ct_common common;
     bool verbose, quiet, version, help;
     const char **pos; int npos;          /* words that are no options */
     const char **sets; size_t nsets;     /* --set, in order */
     cli_list fonts, sizes, maps;
-    const char *out, *init, *config, *model, *precision, *style, *charset, *golden, *ctc, *map_file, *decoder, *layout, *op, *impl, *call, *tune, *device, *interval;
+    const char *out, *init, *config, *model, *precision, *style, *charset, *golden, *ctc, *map_file, *decoder, *layout;
+    const char *op, *impl, *call, *tune, *device, *interval;
     bool resume, json, force, recompute, ops, calls, exact, inexact, deterministic, full, no_graph;
     int64_t batch, beam_width, steps, warmup, count, memory, length_min, length_max, width, height; /* 0: not given */
     int64_t seed;                        /* -1: not given */
@@ -57,27 +60,37 @@ typedef struct cli_command {
     int (*run)(const cli_args *a); /* exit code */
 } cli_command;
 
-extern const cli_command cli_train, cli_eval, cli_predict, cli_gen, cli_check, cli_import, cli_export, cli_plan, cli_bench, cli_tune, cli_profile, cli_selftest, cli_doctor, cli_monitor, cli_help;
+extern const cli_command cli_train, cli_eval, cli_predict, cli_gen, cli_check, cli_import, cli_export, cli_plan, cli_bench,
+    cli_tune, cli_profile, cli_selftest, cli_doctor, cli_monitor, cli_help;
 
-const cli_command *const *cli_commands(void);   /* ends with NULL */
-const cli_option *cli_globals(void);            /* options every verb takes */
-const cli_command *cli_find(const char *name);  /* NULL if unknown */
+/* ---- commands.c ---- */
+/* The table of verbs, ends with NULL. Without a verb the first is meant. Only main() asks for it: what is below gets it. */
+const cli_command *const *cli_commands(void);
 
-/* Reads argv[1..]: global options before or after the verb, `--` ends options. Sets *cmd (NULL: no verb). Returns 0, or 2 after a message. */
-int cli_parse(int argc, char **argv, cli_args *a, const cli_command **cmd);
+/* ---- options.c ---- */
+const cli_option *cli_globals(void); /* options every verb takes; ends with name NULL */
+const cli_option *cli_find_option(const cli_option *t, const char *word, size_t len);           /* NULL if unknown */
+const cli_command *cli_find(const cli_command *const *commands, const char *name);              /* NULL if unknown */
+
+/* ---- parse.c ---- */
+/* Reads argv[1..]: global options before or after the verb, `--` ends options. Sets *cmd (NULL: no verb). Returns 0, or 2
+ * after a message. */
+int cli_parse(int argc, char **argv, const cli_command *const *commands, cli_args *a, const cli_command **cmd);
 void cli_args_free(cli_args *a);
 
+/* ---- exit.c ---- */
 /* Prints the message of a failed call and gives the exit code. */
 int cli_finish(ct_status st);
 /* Closes stdout: output that could not be written (full disk, closed pipe) is a failure, too. */
 int cli_close_stdout(int code);
 
+/* ---- suggest.c ---- */
 /* What a mistyped word was probably meant to be; NULL: nothing is near. */
-const char *cli_like_verb(const char *word);
+const char *cli_like_verb(const cli_command *const *commands, const char *word);
 const char *cli_like_option(const char *word, const cli_command *cmd); /* "--jsno": of the verb or of all; cmd may be NULL */
 
-void cli_print_usage(FILE *f);
+/* ---- help.c ---- */
+void cli_print_usage(const cli_command *const *commands, FILE *f);
 void cli_print_command_help(const cli_command *c, FILE *f);
-void cli_print_man(FILE *f);
 
 #endif

@@ -1,3 +1,4 @@
+/* Help as plain text and as a man page, and the verb that prints it. */
 #include "config.h"
 
 #include <string.h>
@@ -31,12 +32,12 @@ static void print_options(FILE *f, const cli_option *o)
     }
 }
 
-void cli_print_usage(FILE *f)
+void cli_print_usage(const cli_command *const *commands, FILE *f)
 {
     fputs("captrain: a trainer for CAPTCHA-type vision models\n\n"
           "  captrain                      train the built-in example: nothing to prepare\n"
           "  captrain VERB [OPTION]...\n\nVerbs:\n", f);
-    for (const cli_command *const *c = cli_commands(); *c; c++)
+    for (const cli_command *const *c = commands; *c; c++)
         fprintf(f, "  %-12s %s\n", (*c)->name, (*c)->summary);
     fputs("\nOptions of every verb (before or after it):\n", f);
     print_options(f, cli_globals());
@@ -85,14 +86,14 @@ static void roff_options(FILE *f, const cli_option *o)
     }
 }
 
-void cli_print_man(FILE *f)
+static void print_man(const cli_command *const *commands, FILE *f)
 {
     fprintf(f, ".TH CAPTRAIN 1 \"\" \"captrain %s\" \"User Commands\"\n", ct_version());
     fputs(".SH NAME\ncaptrain \\- train, evaluate and use CAPTCHA\\-type vision models\n"
           ".SH SYNOPSIS\n.B captrain\n.RI [ VERB ]\n.RI [ OPTION ]...\n"
           ".SH DESCRIPTION\nWithout a verb, captrain trains its built\\-in example: a recogniser for text CAPTCHAs that it draws itself.\n"
           ".SH VERBS\n", f);
-    for (const cli_command *const *c = cli_commands(); *c; c++) {
+    for (const cli_command *const *c = commands; *c; c++) {
         fprintf(f, ".SS \"captrain %s %s\"\n", (*c)->name, (*c)->operands);
         roff_text(f, (*c)->details);
         fputc('\n', f);
@@ -112,16 +113,16 @@ void cli_print_man(FILE *f)
 static int run_help(const cli_args *a)
 {
     if (a->npos == 0) {
-        cli_print_usage(stdout);
+        cli_print_usage(a->commands, stdout);
         return 0;
     }
-    const cli_command *c = cli_find(a->pos[0]);
+    const cli_command *c = cli_find(a->commands, a->pos[0]);
     if (strcmp(a->pos[0], "config") == 0) ct_print_config_help(stdout);
     else if (strcmp(a->pos[0], "config-md") == 0) ct_print_config_markdown(stdout);
-    else if (strcmp(a->pos[0], "man") == 0) cli_print_man(stdout);
+    else if (strcmp(a->pos[0], "man") == 0) print_man(a->commands, stdout);
     else if (c) cli_print_command_help(c, stdout);
     else if (!ct_print_config_topic(stdout, a->pos[0])) {
-        const char *like = cli_like_verb(a->pos[0]);
+        const char *like = cli_like_verb(a->commands, a->pos[0]);
         fprintf(stderr, "captrain help: unknown topic '%s'%s%s%s; topics are the verbs, configuration keys and their sections, config, "
                 "config-md and man\n", a->pos[0], like ? " (did you mean '" : "", like ? like : "", like ? "'?)" : "");
         return 2;

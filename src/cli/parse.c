@@ -1,3 +1,4 @@
+/* From argv to cli_args. */
 #include "config.h"
 
 #include <errno.h>
@@ -6,36 +7,12 @@
 
 #include "cli/cli.h"
 
-#define OFF(field) offsetof(cli_args, field)
-
-static const cli_option globals[] = {
-    { "--backend", "NAME", CLI_STRING, OFF(common.backend), 0, 0, "backend to compute on: auto, cpu, cuda; a backend that cannot run is an error, never a fall-back" },
-    { "--threads", "N", CLI_THREADS, OFF(common.threads), 0, 4096, "compute threads; 0 = all cores this process may use" },
-    { "--verbose", NULL, CLI_FLAG, OFF(verbose), 0, 0, "say more; also -v" },
-    { "--quiet", NULL, CLI_FLAG, OFF(quiet), 0, 0, "errors only; also -q" },
-    { "--help", NULL, CLI_FLAG, OFF(help), 0, 0, "help on the verb; also -h" },
-    { "--version", NULL, CLI_FLAG, OFF(version), 0, 0, "print the version; also -V" },
-    { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
-};
-
-const cli_option *cli_globals(void)
-{
-    return globals;
-}
-
 static int usage(const char *fmt, const char *a, const char *b)
 {
     fputs("captrain: ", stderr);
     fprintf(stderr, fmt, a, b);
     fputs("\n", stderr);
     return 2;
-}
-
-static const cli_option *find_option(const cli_option *t, const char *word, size_t len)
-{
-    for (; t && t->name; t++)
-        if (strlen(t->name) == len && memcmp(t->name, word, len) == 0) return t;
-    return NULL;
 }
 
 /* Whole decimal number in [min,max]. */
@@ -114,21 +91,21 @@ static bool store(cli_args *a, const cli_option *o, const char *value)
 }
 
 /* An option of whatever verb has it: all verbs agree on whether a name takes an argument. */
-static const cli_option *find_anywhere(const char *word)
+static const cli_option *find_anywhere(const cli_command *const *commands, const char *word)
 {
-    const cli_option *o = find_option(globals, word, strlen(word));
-    for (const cli_command *const *c = cli_commands(); !o && *c; c++) o = find_option((*c)->options, word, strlen(word));
+    const cli_option *o = cli_find_option(cli_globals(), word, strlen(word));
+    for (; !o && *commands; commands++) o = cli_find_option((*commands)->options, word, strlen(word));
     return o;
 }
 
 /* The verb is the first word that is no option and no option's argument. It must be known before its own options are read, so
  * it is looked for first. */
-static const char *find_verb(int argc, char **argv)
+static const char *find_verb(int argc, char **argv, const cli_command *const *commands)
 {
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--") == 0) return NULL;
         if (argv[i][0] != '-') return argv[i];
-        const cli_option *o = find_anywhere(argv[i]);
+        const cli_option *o = find_anywhere(commands, argv[i]);
         if (o && o->arg) i++;
     }
     return NULL;
@@ -154,9 +131,9 @@ static int bad_value(const cli_option *o, const char *value)
     return 2;
 }
 
-static int unknown_verb(const char *word)
+static int unknown_verb(const cli_command *const *commands, const char *word)
 {
-    const char *like = cli_like_verb(word), *dot = strrchr(word, '.');
+    const char *like = cli_like_verb(commands, word), *dot = strrchr(word, '.');
     if (!like && dot && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0 || strcmp(dot, ".json") == 0))
         return usage("'%s' stands without a verb; did you mean 'captrain train %s'?", word, word);
     if (!like) return usage("unknown verb '%s'; see captrain --help%s", word, "");
@@ -172,7 +149,7 @@ static int unknown_option(const char *w, size_t len, const cli_command *cmd)
     name[len] = 0;
     const char *like = cli_like_option(name, cmd), *key = ct_config_key_like(name + strspn(name, "-"));
     fprintf(stderr, "captrain: unknown option '%s'", name);
-    if (key && find_option(cmd->options, "--set", 5))
+    if (key && cli_find_option(cmd->options, "--set", 5))
         fprintf(stderr, "; %s is a configuration key: --set %s=...; see captrain %s --help\n", key, key, cmd->name);
     else if (like)
         fprintf(stderr, "; did you mean '%s'? See captrain %s --help\n", like, cmd->name);
@@ -203,8 +180,8 @@ static int parse_words(int argc, char **argv, cli_args *a, const cli_command *cm
             if (short_flag(w, a)) continue;
             char *eq = strncmp(w, "--", 2) == 0 ? strchr(w, '=') : NULL;
             size_t len = eq ? (size_t)(eq - w) : strlen(w);
-            const cli_option *o = find_option(globals, w, len);
-            if (!o && cmd) o = find_option(cmd->options, w, len);
+            const cli_option *o = cli_find_option(cli_globals(), w, len);
+            if (!o && cmd) o = cli_find_option(cmd->options, w, len);
             if (!o) return unknown_option(w, len, cmd);
             const char *value = eq ? eq + 1 : NULL;
             if (!o->arg && value) return usage("%s takes no value%s", o->name, "");
@@ -222,10 +199,11 @@ static int parse_words(int argc, char **argv, cli_args *a, const cli_command *cm
     return 0;
 }
 
-int cli_parse(int argc, char **argv, cli_args *a, const cli_command **cmd)
+int cli_parse(int argc, char **argv, const cli_command *const *commands, cli_args *a, const cli_command **cmd)
 {
     memset(a, 0, sizeof *a);
     a->seed = -1;
+    a->commands = commands;
     a->program = argc > 0 ? argv[0] : "captrain";
     *cmd = NULL;
     a->pos = calloc((size_t)argc + 1, sizeof *a->pos);
@@ -237,9 +215,9 @@ int cli_parse(int argc, char **argv, cli_args *a, const cli_command **cmd)
         made = made && lists[i]->v;
     }
     if (!made) return usage("out of memory%s%s", "", "");
-    const char *verb = find_verb(argc, argv);
-    if (verb && !(*cmd = cli_find(verb))) return unknown_verb(verb);
-    int rc = parse_words(argc, argv, a, *cmd ? *cmd : &cli_train, verb);
+    const char *verb = find_verb(argc, argv, commands);
+    if (verb && !(*cmd = cli_find(commands, verb))) return unknown_verb(commands, verb);
+    int rc = parse_words(argc, argv, a, *cmd ? *cmd : commands[0], verb);
     if (rc) return rc;
     if (a->verbose && a->quiet) return usage("%s and %s exclude each other", "--verbose", "--quiet");
     if (a->help || a->version) return 0;

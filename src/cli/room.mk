@@ -1,6 +1,21 @@
-# The program: one const command struct per verb.
-captrain_SOURCES += src/cli/main.c src/cli/cli.h src/cli/parse.c src/cli/suggest.c src/cli/help.c src/cli/cmd_train.c src/cli/cmd_use.c \
-	src/cli/cmd_convert.c src/cli/cmd_data.c src/cli/cmd_inspect.c src/cli/cmd_monitor.c src/cli/cmd_profile.c src/cli/cmd_tune.c
+# The program: one const command struct per verb, the table of them, and what reads the table.
+captrain_SOURCES += \
+	src/cli/cli.h \
+	src/cli/cmd_convert.c \
+	src/cli/cmd_data.c \
+	src/cli/cmd_inspect.c \
+	src/cli/cmd_monitor.c \
+	src/cli/cmd_profile.c \
+	src/cli/cmd_train.c \
+	src/cli/cmd_tune.c \
+	src/cli/cmd_use.c \
+	src/cli/commands.c \
+	src/cli/exit.c \
+	src/cli/help.c \
+	src/cli/main.c \
+	src/cli/options.c \
+	src/cli/parse.c \
+	src/cli/suggest.c
 
 dist_check_SCRIPTS += tests/sh/monitor.sh tests/sh/cli.sh tests/sh/bad_input.sh
 EXTRA_DIST += tests/sh/lib.sh

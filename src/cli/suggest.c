@@ -3,8 +3,8 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/cli.h"
-#include "config/config.h"
 
 /* Keeps `name` in *best if it is nearer to `word` than what is there. A name that begins with the word, or the word with it ("evaluate" and
  * eval), is one step away. */
@@ -18,17 +18,19 @@ static void consider(const char *word, const char *name, int *least, const char 
     *best = name;
 }
 
-const char *cli_like_verb(const char *word)
+const char *cli_like_verb(const cli_command *const *commands, const char *word)
 {
     /* what other programs call the same */
-    static const char *const synonym[][2] = { { "test", "eval" },      { "validate", "eval" }, { "infer", "predict" }, { "inference", "predict" },
-                                              { "generate", "gen" },   { "benchmark", "bench" }, { "import", "import-torch" }, { "resume", "train" },
-                                              { "fit", "train" },      { "summary", "plan" },  { "info", "doctor" } };
+    static const char *const synonym[][2] = {
+        { "test", "eval" },         { "validate", "eval" },       { "infer", "predict" }, { "inference", "predict" },
+        { "generate", "gen" },      { "benchmark", "bench" },     { "summary", "plan" },  { "info", "doctor" },
+        { "import", "import-torch" }, { "resume", "train" },      { "fit", "train" },
+    };
     const char *best = NULL;
     int least = 3;
     for (size_t i = 0; i < sizeof synonym / sizeof *synonym; i++)
         if (strcmp(word, synonym[i][0]) == 0) return synonym[i][1];
-    for (const cli_command *const *c = cli_commands(); *c; c++) consider(word, (*c)->name, &least, &best);
+    for (; *commands; commands++) consider(word, (*commands)->name, &least, &best);
     return best;
 }
 

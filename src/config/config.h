@@ -1,8 +1,8 @@
 /* The configuration of a run.
  *
- * One table (schema.c) has one row per key: name, aliases, type, default, range, unit, who reads it and a sentence
- * of documentation. The parser, --set, the error messages, the resolved configuration, the help text, the man page
- * and doc/configuration.md all come from that table.
+ * One table has one row per key: name, aliases, type, default, range, unit, who reads it and a sentence of
+ * documentation. schema.c joins it of its own rows and those of the tasks (keys_text.c). The parser, --set, the error
+ * messages, the resolved configuration, the help text, the man page and doc/configuration.md all come from that table.
  *
  * Consumers read plain C fields. A field has the name of its key: `train.batch_size` is cfg->train.batch_size
  * (tests/config/config_keys.sh relies on that to find keys nobody reads). After a successful load every field is within
@@ -49,12 +49,6 @@ typedef enum ct_cfg_precision {
 typedef enum ct_cfg_last_batch { CT_CFG_LAST_KEEP, CT_CFG_LAST_DROP } ct_cfg_last_batch;
 typedef enum ct_cfg_recompute { CT_CFG_RECOMPUTE_NONE, CT_CFG_RECOMPUTE_AUTO, CT_CFG_RECOMPUTE_ALL } ct_cfg_recompute;
 typedef enum ct_cfg_nan_policy { CT_CFG_NAN_STOP, CT_CFG_NAN_SKIP } ct_cfg_nan_policy;
-typedef enum ct_cfg_select_by {
-    CT_CFG_SELECT_STRING_ACCURACY,
-    CT_CFG_SELECT_CHAR_ACCURACY,
-    CT_CFG_SELECT_LOSS,
-    CT_CFG_SELECT_CER
-} ct_cfg_select_by;
 
 typedef struct ct_cfg_model {
     char *name;                /* builder: ct_model_find() */
@@ -165,7 +159,7 @@ typedef struct ct_cfg_train {
 
 typedef struct ct_cfg_eval {
     int64_t every_epochs;
-    ct_cfg_select_by select_by;
+    char *select_by;           /* metric of the task; "auto" until ct_metric_settle() has asked the task */
     bool ema;                  /* evaluate (and select) the EMA weights when optimizer.ema_decay > 0 */
 } ct_cfg_eval;
 
@@ -237,6 +231,11 @@ void ct_config_log_notes(const ct_config *cfg); /* all of them, as lines of the 
 /* True if the key (or an alias of it) was given, as opposed to having its default. False for unknown keys. */
 bool ct_config_is_set(const ct_config *cfg, const char *key);
 
+/* Where the key was given, "file.yaml:3:5" or "--set k=v"; NULL: nowhere, or an unknown key. The string belongs to cfg. */
+const char *ct_config_origin(const ct_config *cfg, const char *key);
+/* The place to blame: where `key`, or else `other` (may be NULL), was given; "configuration" if neither was. */
+const char *ct_config_place(const ct_config *cfg, const char *key, const char *other);
+
 /* The value of a key as it would be written in YAML, e.g. "64", "[0.9, 0.999]"; ct_free(). NULL (with a message)
  * for an unknown key or without memory. */
 char *ct_config_value(const ct_config *cfg, const char *key);
@@ -298,11 +297,9 @@ typedef struct ct_config_row {
     const char *doc;       /* one or two sentences; for noted keys: why it has no meaning */
 } ct_config_row;
 
-const ct_config_row *ct_config_rows(size_t *n);
+size_t ct_config_row_count(void);
+const ct_config_row *ct_config_row_at(size_t i);           /* row i of the table; NULL behind the last */
 const ct_config_row *ct_config_find_row(const char *key);  /* by name or alias, noted keys too; NULL if unknown */
-/* Insertions, deletions, substitutions and swaps of neighbours that turn a[0..na) into b[0..nb); case is ignored (optimal string
- * alignment distance). Words of more than 96 bytes are compared by their beginning. */
-int ct_word_distance(const char *a, size_t na, const char *b, size_t nb);
 const char *ct_config_nearest_key(const char *key);        /* whose name or alias has the least edit distance */
 const char *ct_key_type_name(ct_key_type t);               /* "int", "list of floats", ... */
 /* Name i of an enum or choice row ("adamw") into buf; false if i is out of range. */

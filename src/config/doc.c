@@ -81,16 +81,16 @@ static void print_row(FILE *f, const ct_config_row *row)
 
 bool ct_config_print_topic(FILE *f, const char *topic)
 {
-    size_t n, len = strlen(topic);
-    const ct_config_row *rows = ct_config_rows(&n), *one = ct_config_find_row(topic);
+    size_t len = strlen(topic);
+    const ct_config_row *row, *one = ct_config_find_row(topic);
     bool any = false;
     if (one && one->cls == CT_CLASS_KEY) {
         print_row(f, one);
         return true;
     }
-    for (size_t i = 0; i < n; i++) {
-        if (rows[i].cls != CT_CLASS_KEY || strncmp(rows[i].name, topic, len) != 0 || rows[i].name[len] != '.') continue;
-        print_row(f, &rows[i]);
+    for (size_t i = 0; (row = ct_config_row_at(i)); i++) {
+        if (row->cls != CT_CLASS_KEY || strncmp(row->name, topic, len) != 0 || row->name[len] != '.') continue;
+        print_row(f, row);
         any = true;
     }
     if (!any && one) { /* a key of another program, or another way of writing one: what it says itself */
@@ -102,19 +102,17 @@ bool ct_config_print_topic(FILE *f, const char *topic)
 
 void ct_config_print_help(FILE *f)
 {
-    size_t n;
-    const ct_config_row *rows = ct_config_rows(&n), *last = NULL;
+    const ct_config_row *row, *last = NULL;
     fputs("A configuration is a YAML or JSON file; --set KEY=VALUE changes one key.\n", f);
-    for (size_t i = 0; i < n; i++) {
-        const ct_config_row *row = &rows[i];
+    for (size_t i = 0; (row = ct_config_row_at(i)); i++) {
         if (row->cls == CT_CLASS_NOTED) continue;
         if (!last || !same_section(last, row)) fputc('\n', f);
         print_row(f, row);
         last = row;
     }
     fputs("\nKeys of other programs that are accepted, reported and not used:\n", f);
-    for (size_t i = 0; i < n; i++)
-        if (rows[i].cls == CT_CLASS_NOTED) fprintf(f, "  %s: %s\n", rows[i].name, rows[i].doc);
+    for (size_t i = 0; (row = ct_config_row_at(i)); i++)
+        if (row->cls == CT_CLASS_NOTED) fprintf(f, "  %s: %s\n", row->name, row->doc);
 }
 
 /* Table cells: | ends a cell and * and _ may start emphasis outside of code. */
@@ -137,9 +135,8 @@ static void code_list(FILE *f, const char *names)
 
 void ct_config_print_markdown(FILE *f)
 {
-    size_t n;
     char what[256];
-    const ct_config_row *rows = ct_config_rows(&n), *last = NULL;
+    const ct_config_row *row, *last = NULL;
     fputs("# Configuration\n\n"
           "<!-- Written by the program from its table of keys; do not edit. -->\n\n"
           "A configuration is a YAML or JSON file. Keys may be nested (`train: {epochs: 3}`) or dotted\n"
@@ -147,8 +144,7 @@ void ct_config_print_markdown(FILE *f)
           "of the wrong type or outside their range are errors with file, line and column. `1e-3` is a number,\n"
           "`1_000` and `1e3` are integers. Aliases, anchors and tags of YAML are not supported. The resolved\n"
           "configuration, with every key, is `config.yaml` in the run directory.\n", f);
-    for (size_t i = 0; i < n; i++) {
-        const ct_config_row *row = &rows[i];
+    for (size_t i = 0; (row = ct_config_row_at(i)); i++) {
         if (row->cls == CT_CLASS_NOTED) continue;
         if (!last || !same_section(last, row)) {
             size_t len = section_length(row->name);
@@ -173,10 +169,10 @@ void ct_config_print_markdown(FILE *f)
     fputs("\n## Keys of other programs\n\n"
           "These are accepted so that existing files can be read. They change nothing, and a note says so.\n\n"
           "| key | why it has no meaning here |\n|---|---|\n", f);
-    for (size_t i = 0; i < n; i++) {
-        if (rows[i].cls != CT_CLASS_NOTED) continue;
-        fprintf(f, "| `%s` | ", rows[i].name);
-        markdown(f, rows[i].doc);
+    for (size_t i = 0; (row = ct_config_row_at(i)); i++) {
+        if (row->cls != CT_CLASS_NOTED) continue;
+        fprintf(f, "| `%s` | ", row->name);
+        markdown(f, row->doc);
         fputs(" |\n", f);
     }
 }
@@ -193,11 +189,9 @@ static void roff(FILE *f, const char *s)
 
 void ct_config_print_roff(FILE *f)
 {
-    size_t n;
     char what[256];
-    const ct_config_row *rows = ct_config_rows(&n), *last = NULL;
-    for (size_t i = 0; i < n; i++) {
-        const ct_config_row *row = &rows[i];
+    const ct_config_row *row, *last = NULL;
+    for (size_t i = 0; (row = ct_config_row_at(i)); i++) {
         if (row->cls == CT_CLASS_NOTED) continue;
         if (!last || !same_section(last, row)) {
             size_t len = section_length(row->name);
@@ -226,12 +220,12 @@ void ct_config_print_roff(FILE *f)
         last = row;
     }
     fputs(".SS Keys of other programs\nAccepted, reported in a note, and not used:\n", f);
-    for (size_t i = 0; i < n; i++) {
-        if (rows[i].cls != CT_CLASS_NOTED) continue;
+    for (size_t i = 0; (row = ct_config_row_at(i)); i++) {
+        if (row->cls != CT_CLASS_NOTED) continue;
         fputs(".TP\n.B ", f);
-        roff(f, rows[i].name);
+        roff(f, row->name);
         fputc('\n', f);
-        roff(f, rows[i].doc);
+        roff(f, row->doc);
         fputs(".\n", f);
     }
 }

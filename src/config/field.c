@@ -223,11 +223,10 @@ char *ct_config_value(const ct_config *cfg, const char *key)
 
 bool ct_config_equal(const ct_config *a, const ct_config *b)
 {
-    size_t n;
-    const ct_config_row *rows = ct_config_rows(&n);
-    for (size_t i = 0; i < n; i++)
-        if (rows[i].cls == CT_CLASS_KEY &&
-            !ct_value_equal_field(&rows[i], ct_config_field(a, &rows[i]), ct_config_field(b, &rows[i])))
+    const ct_config_row *row;
+    for (size_t i = 0; (row = ct_config_row_at(i)); i++)
+        if (row->cls == CT_CLASS_KEY &&
+            !ct_value_equal_field(row, ct_config_field(a, row), ct_config_field(b, row)))
             return false;
     return true;
 }
@@ -252,11 +251,9 @@ static int depth_of(const char *name, size_t n)
  * none is opened twice. */
 static ct_status put_yaml(text *t, const ct_config *cfg, bool comments)
 {
-    size_t n;
-    const ct_config_row *rows = ct_config_rows(&n);
+    const ct_config_row *row;
     const char *last = "";
-    for (size_t i = 0; i < n; i++) {
-        const ct_config_row *row = &rows[i];
+    for (size_t i = 0; (row = ct_config_row_at(i)); i++) {
         if (row->cls != CT_CLASS_KEY) continue;
         size_t from = common_sections(last, row->name);
         const char *dot;
@@ -285,12 +282,10 @@ static ct_status put_yaml(text *t, const ct_config *cfg, bool comments)
 
 static ct_status put_json(text *t, const ct_config *cfg)
 {
-    size_t n;
-    const ct_config_row *rows = ct_config_rows(&n);
+    const ct_config_row *row;
     const char *last = "";
     CT_TRY(puts_to(t, "{"));
-    for (size_t i = 0; i < n; i++) {
-        const ct_config_row *row = &rows[i];
+    for (size_t i = 0; (row = ct_config_row_at(i)); i++) {
         if (row->cls != CT_CLASS_KEY) continue;
         size_t from = common_sections(last, row->name);
         for (int d = depth_of(last, strlen(last)) - depth_of(row->name, from); d > 0; d--) CT_TRY(puts_to(t, "}"));

@@ -51,10 +51,6 @@ char *ct_format_double(double v, char buf[32]);
 /* "between 1 and 65536", "above 0 and at most 16". Returns buf. */
 const char *ct_config_range_text(const ct_config_row *row, char buf[128]);
 
-/* Number of characters of UTF-8 text, -1 if it is broken. If dup is not NULL it gets the byte offset of the first
- * character that occurs a second time, or -1. */
-long ct_config_utf8_count(const char *s, long *dup);
-
 struct ct_config_info {
     char **origin;     /* per row: "file.yaml:3:5" or "--set k=v"; NULL = default */
     int *layer;        /* per row: the layer (file 1, --set 2, ...) that set it last; 0 = default */
@@ -69,6 +65,8 @@ static inline void *ct_config_field(const ct_config *cfg, const ct_config_row *r
     return (char *)(uintptr_t)cfg + row->offset;
 }
 
+/* ---- problems.c ---- */
+
 /* Problems found so far. */
 typedef struct ct_problems {
     char *text[CT_CONFIG_MAX_ERRORS];
@@ -79,18 +77,32 @@ typedef struct ct_problems {
 void ct_problem(ct_problems *p, const char *where, const char *fmt, ...) CT_PRINTF(3, 4);
 ct_status ct_problems_report(ct_problems *p); /* CT_OK, or CT_ECONFIG/CT_ENOMEM recorded; empties p */
 
+ct_status ct_config_add_note(ct_config *cfg, const char *fmt, ...) CT_PRINTF(2, 3);
+
+/* ---- parse.c ---- */
+
 /* Parses YAML text over cfg as layer 1, collecting problems. */
 void ct_config_read_text(ct_config *cfg, const char *text, size_t size, const char *source, ct_problems *p);
 /* One key, e.g. of --set: `where` is what messages start with. */
 void ct_config_read_pair(ct_config *cfg, const char *key, const char *value, const char *where, int layer,
                          ct_problems *p);
-ct_status ct_config_add_note(ct_config *cfg, const char *fmt, ...) CT_PRINTF(2, 3);
+
+/* ---- check.c, check_text.c ---- */
 
 /* Derives what follows from other keys and checks combinations. May be called again. */
 void ct_config_finish(ct_config *cfg, ct_problems *p);
 
-ct_status ct_config_new(ct_config **out); /* all defaults, not finished */
+/* Its part about the text task. */
+void ct_config_check_text(const ct_config *cfg, ct_problems *p);
+bool ct_config_generated(const ct_config *cfg); /* data.train is a generator */
 
-size_t ct_config_row_index(const ct_config_row *row);
+/* ---- config.c ---- */
+
+ct_status ct_config_new(ct_config **out); /* all defaults, not finished */
+ct_status ct_config_clone(const ct_config *cfg, ct_config **out);
+
+/* ---- schema.c ---- */
+
+size_t ct_config_row_index(const ct_config_row *row); /* of a row of the table: ct_config_row_at(index) is row */
 
 #endif

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/text.h"
 #include "config/config.h"
 #include "config/internal.h"
 
@@ -30,49 +31,18 @@ static bool list_contains(const char *names, const char *key)
 
 const ct_config_row *ct_config_find_row(const char *key)
 {
-    size_t n;
-    const ct_config_row *rows = ct_config_rows(&n);
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(rows[i].name, key) == 0 || list_contains(rows[i].aliases, key)) return &rows[i];
-    for (size_t i = 0; i < n; i++) {
-        size_t len = strlen(rows[i].name);
-        if (rows[i].cls == CT_CLASS_NOTED && rows[i].name[len - 1] == '*' && strncmp(rows[i].name, key, len - 1) == 0)
-            return &rows[i];
+    const ct_config_row *row;
+    for (size_t i = 0; (row = ct_config_row_at(i)); i++)
+        if (strcmp(row->name, key) == 0 || list_contains(row->aliases, key)) return row;
+    for (size_t i = 0; (row = ct_config_row_at(i)); i++) {
+        size_t len = strlen(row->name);
+        if (row->cls == CT_CLASS_NOTED && row->name[len - 1] == '*' && strncmp(row->name, key, len - 1) == 0)
+            return row;
     }
     return NULL;
 }
 
-#define MAX_NAME 96 /* longer words are compared by their beginning */
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-}
-
-int ct_word_distance(const char *a, size_t na, const char *b, size_t nb)
-{
-    int row[3][MAX_NAME + 1];
-    if (na > MAX_NAME) na = MAX_NAME;
-    if (nb > MAX_NAME) nb = MAX_NAME;
-    for (size_t j = 0; j <= nb; j++) row[0][j] = (int)j;
-    for (size_t i = 1; i <= na; i++) {
-        int *cur = row[i % 3], *up = row[(i + 2) % 3], *up2 = row[(i + 1) % 3];
-        cur[0] = (int)i;
-        for (size_t j = 1; j <= nb; j++) {
-            bool same = lower(a[i - 1]) == lower(b[j - 1]);
-            int d = up[j - 1] + !same;
-            if (up[j] + 1 < d) d = up[j] + 1;
-            if (cur[j - 1] + 1 < d) d = cur[j - 1] + 1;
-            if (i > 1 && j > 1 && lower(a[i - 1]) == lower(b[j - 2]) && lower(a[i - 2]) == lower(b[j - 1]) &&
-                up2[j - 2] + 1 < d)
-                d = up2[j - 2] + 1;
-            cur[j] = d;
-        }
-    }
-    return row[na % 3][nb];
-}
-
-/* As above if it is less than `best`; otherwise best. The lengths alone say so in most cases. */
+/* The distance of two words if it is less than `best`; otherwise best. The lengths alone say so in most cases. */
 static int nearer(const char *a, size_t na, const char *b, size_t nb, int best)
 {
     if (best <= 0 || (na > nb ? na - nb : nb - na) >= (size_t)best) return best;
@@ -92,22 +62,21 @@ static int key_distance(const char *key, const char *name, size_t n, int best)
 
 const char *ct_config_nearest_key(const char *key)
 {
-    size_t n;
-    const ct_config_row *rows = ct_config_rows(&n);
-    const char *best = rows[0].name;
-    int best_d = MAX_NAME + 1;
-    for (size_t i = 0; i < n; i++) {
-        size_t len = strlen(rows[i].name);
-        if (rows[i].name[len - 1] == '*') continue;
-        int d = key_distance(key, rows[i].name, len, best_d);
-        for (const char *p = rows[i].aliases ? rows[i].aliases : ""; *p; p += *p == ' ') {
+    const ct_config_row *row;
+    const char *best = ct_config_row_at(0)->name;
+    int best_d = CT_WORD_BYTES + 1;
+    for (size_t i = 0; (row = ct_config_row_at(i)); i++) {
+        size_t len = strlen(row->name);
+        if (row->name[len - 1] == '*') continue;
+        int d = key_distance(key, row->name, len, best_d);
+        for (const char *p = row->aliases ? row->aliases : ""; *p; p += *p == ' ') {
             size_t m = strcspn(p, " ");
             d = key_distance(key, p, m, d);
             p += m;
         }
         if (d < best_d) {
             best_d = d;
-            best = rows[i].name;
+            best = row->name;
         }
     }
     return best;

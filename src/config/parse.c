@@ -1,7 +1,6 @@
 /* From YAML (and so JSON) and --set to fields. */
 #include <config.h> /* the one of configure: in quotes it would be this room's */
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
@@ -12,54 +11,16 @@
 #include "config/config.h"
 #include "config/internal.h"
 
-/* ---- problems ---- */
-
-void ct_problem(ct_problems *p, const char *where, const char *fmt, ...)
-{
-    va_list ap;
-    char msg[512];
-    if (p->count++ >= CT_CONFIG_MAX_ERRORS || p->fatal != CT_OK) return;
-    va_start(ap, fmt);
-    vsnprintf(msg, sizeof msg, fmt, ap);
-    va_end(ap);
-    p->text[p->count - 1] = ct_asprintf("%s: %s", where, msg);
-    if (!p->text[p->count - 1]) p->fatal = CT_ENOMEM;
-}
-
-ct_status ct_problems_report(ct_problems *p)
-{
-    size_t kept = p->count < CT_CONFIG_MAX_ERRORS ? p->count : CT_CONFIG_MAX_ERRORS, len = 1;
-    char *all = NULL;
-    ct_status st = p->fatal;
-    if (st != CT_OK || p->count == 0) goto done;
-    for (size_t i = 0; i < kept; i++) len += strlen(p->text[i]) + 1;
-    if (!(all = ct_malloc(len, "configuration messages"))) {
-        st = CT_ENOMEM;
-        goto done;
-    }
-    char *end = all;
-    for (size_t i = 0; i < kept; i++) end += sprintf(end, "%s%s", i ? "\n" : "", p->text[i]);
-    if (p->count > kept)
-        st = ct_fail(CT_ECONFIG, "%s\nand %zu more", all, p->count - kept);
-    else
-        st = ct_fail(CT_ECONFIG, "%s", all);
-done:
-    for (size_t i = 0; i < kept; i++) ct_free(p->text[i]);
-    ct_free(all);
-    *p = (ct_problems){ 0 };
-    return st;
-}
-
 /* ---- one key ---- */
 
 /* Is `key` the beginning of a longer key's name? */
 static bool is_section(const char *key)
 {
-    size_t n, len = strlen(key);
-    const ct_config_row *rows = ct_config_rows(&n);
-    for (size_t i = 0; i < n; i++) {
-        if (strncmp(rows[i].name, key, len) == 0 && rows[i].name[len] == '.') return true;
-        for (const char *p = rows[i].aliases ? rows[i].aliases : ""; *p; p += *p == ' ') {
+    size_t len = strlen(key);
+    const ct_config_row *row;
+    for (size_t i = 0; (row = ct_config_row_at(i)); i++) {
+        if (strncmp(row->name, key, len) == 0 && row->name[len] == '.') return true;
+        for (const char *p = row->aliases ? row->aliases : ""; *p; p += *p == ' ') {
             if (strncmp(p, key, len) == 0 && p[len] == '.') return true;
             p += strcspn(p, " ");
         }

@@ -1,11 +1,18 @@
 # Floor 2: configuration. The built-in configuration is examples/quickstart.yaml as a C string.
 libcaptrain_la_SOURCES += \
+	src/config/check.c \
+	src/config/check_text.c \
 	src/config/config.c src/config/config.h src/config/internal.h \
 	src/config/doc.c \
 	src/config/example.c \
 	src/config/field.c \
+	src/config/keys.h \
+	src/config/keys_foreign.c \
+	src/config/keys_text.c \
+	src/config/load.c \
 	src/config/lookup.c \
 	src/config/parse.c \
+	src/config/problems.c \
 	src/config/schema.c \
 	src/config/value.c
 nodist_libcaptrain_la_SOURCES += src/config/quickstart.c

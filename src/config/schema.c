@@ -1,47 +1,16 @@
-/* The table of keys: the only place that knows their names, defaults and ranges. */
+/* The table of keys: the only place, with the tables of the tasks that it joins, that knows their names, defaults and
+ * ranges. */
 #include <config.h> /* the one of configure: in quotes it would be this room's */
 
-#include <math.h>
-
-#include "config/config.h"
 #include "config/internal.h"
+#include "config/keys.h"
 
-#define INF HUGE_VAL
-
-/* The name of a row is the path of its field. */
-#define AT(field) .name = #field, .cls = CT_CLASS_KEY, .offset = offsetof(ct_config, field)
-#define BOOL(field, d) AT(field), .type = CT_KEY_BOOL, .def = d
-#define INT(field, d, lo, hi) AT(field), .type = CT_KEY_INT, .def = d, .min = lo, .max = hi
-#define FLOAT(field, d, lo, hi) AT(field), .type = CT_KEY_FLOAT, .def = d, .min = lo, .max = hi
-#define ENUM(field, d, v) AT(field), .type = CT_KEY_ENUM, .def = d, .values = v
-#define CHOICE(field, d, v) AT(field), .type = CT_KEY_CHOICE, .def = d, .values = v
-#define STRING(field, d) AT(field), .type = CT_KEY_STRING, .def = d
-#define PATH(field, d) AT(field), .type = CT_KEY_PATH, .def = d
-#define LIST(field, t, d, nlo, nhi, lo, hi) \
-    AT(field), .type = t, .def = d, .list_min = nlo, .list_max = nhi, .min = lo, .max = hi
-#define ABOVE .min_open = true
-#define BELOW .max_open = true
-
-/* Keys of other programs (PyTorch loaders, the reference systems): accepted and reported. */
-#define NOTED(n, why) \
-    { .name = n, .cls = CT_CLASS_NOTED, .type = CT_KEY_STRING, .unit = "", .reader = "none", .doc = why }
-
-static const char channels_last[] = "activations are always NHWC";
-static const char threads_share[] =
-    "loader threads share memory with the trainer; nothing is pinned or copied between processes";
-static const char no_compile[] = "the plan is built and optimised before every run";
-static const char tf32_key[] = "TF32 is chosen by train.precision: tf32";
-static const char run_dir[] = "everything a run writes is in its run directory (--out)";
-static const char one_label[] =
-    "labels come from file names, or from labels.txt, labels.csv or labels.tsv beside the images";
-static const char not_text[] = "belongs to another kind of model than captrain trains";
-static const char mindspore[] = "a MindSpore setting; captrain plans memory and kernels itself";
-
-static const ct_config_row rows[] = {
+static const ct_config_row run[] = {
     { STRING(name, "captrain"), .unit = "", .reader = "trainer",
       .doc = "Name of the run; without --out the run directory is runs/<date>-<name>." },
+};
 
-    /* model */
+static const ct_config_row model[] = {
     { CHOICE(model.name, "textcnn", "textcnn textcnn-small=textcnn_small crnn crnn-stacked=crnn_stacked crnn-small=crnn_small "
                                     "resnet18 resnet34 resnet50"),
       .aliases = "Params.moduleChoice", .unit = "", .reader = "models",
@@ -54,11 +23,9 @@ static const ct_config_row rows[] = {
              "one direction; 0 takes the model's own." },
     { FLOAT(model.dropout, "-1", -1, 1), BELOW, .unit = "probability", .reader = "models",
       .doc = "Dropout before the last layer; -1 takes the model's own." },
-    { INT(model.classes, "0", 0, 1048576), .aliases = "model.num_classes", .unit = "classes", .reader = "models",
-      .doc = "Classes of a position. They are the characters of the charset; another number than the charset has is an "
-             "error, 0 says nothing." },
+};
 
-    /* data */
+static const ct_config_row sources[] = {
     { PATH(data.train, "synth:text"),
       .aliases = "data.processed_dir dataset.train_data_path Path.trainDataPath", .unit = "", .reader = "data",
       .doc = "Folder with the training images, or synth:text for the built-in generator." },
@@ -68,19 +35,9 @@ static const ct_config_row rows[] = {
       .doc = "Folder with images that are scored once, after training, with the best weights; empty: none." },
     { FLOAT(data.val_fraction, "0.1", 0, 1), BELOW, .unit = "share", .reader = "data",
       .doc = "Share of data.train held out for validation when data.val is empty; 0 trains without validation." },
-    { STRING(data.charset, ""), .unit = "", .reader = "data",
-      .doc = "The characters a label may have, in class order (UTF-8); empty: the sorted characters of the training "
-             "labels." },
-    { INT(data.length, "0", 0, 64), .unit = "characters", .reader = "data",
-      .doc = "Characters per label; 0: taken from the training labels, which must all have the same length. A model that "
-             "reads text of any length (crnn...) takes it for the most characters; 0: any." },
-    { ENUM(data.letter_case, "keep", "keep upper lower"), .aliases = "data.case", .unit = "", .reader = "data",
-      .doc = "Folds the letters of labels to upper or lower case." },
-    { STRING(data.label_separator, "_"), .unit = "", .reader = "data",
-      .doc = "Separates the label from the rest of a file name (ABCD_123.png), up to 15 bytes; empty: the whole name "
-             "without its suffix." },
-    { ENUM(data.label_side, "before", "before=left=first after=right=last"), .unit = "", .reader = "data",
-      .doc = "The label stands before the first, or after the last, separator." },
+};
+
+static const ct_config_row pixels[] = {
     { INT(data.height, "60", 8, 4096), .unit = "pixels", .reader = "data, models",
       .doc = "Height of the images the model sees." },
     { INT(data.width, "160", 8, 4096), .unit = "pixels", .reader = "data, models",
@@ -111,30 +68,24 @@ static const ct_config_row rows[] = {
       .doc = "Subtracted from pixels scaled to [0,1]; one number, or one per channel." },
     { LIST(data.std, CT_KEY_FLOAT_LIST, "[1]", 1, 3, 0, 10), ABOVE, .unit = "", .reader = "models, model file",
       .doc = "Divides pixels after the mean was subtracted; one number, or one per channel." },
-    { STRING(data.synth.style, "simple"), .unit = "", .reader = "synth",
-      .doc = "Style of the built-in generator; `captrain gen text --style list` lists them." },
+};
+
+static const ct_config_row generated[] = {
     { INT(data.synth.count, "20000", 1, 1e8), .unit = "samples", .reader = "synth",
       .doc = "Images generated for training." },
     { INT(data.synth.val_count, "2000", 0, 1e8), .unit = "samples", .reader = "synth",
       .doc = "Images generated for validation; none of them is a training image." },
     { INT(data.synth.seed, "1", 0, 9007199254740992.0), .unit = "", .reader = "synth",
       .doc = "Seed of the generator; image i is a function of (seed, i)." },
-    { INT(data.synth.length, "4", 1, 64), .unit = "characters", .reader = "synth",
-      .doc = "Characters per generated image." },
-    { INT(data.synth.length_min, "0", 0, 64), .unit = "characters", .reader = "synth",
-      .doc = "Least characters per generated image, for labels of different lengths; 0: data.synth.length." },
-    { INT(data.synth.length_max, "0", 0, 64), .unit = "characters", .reader = "synth",
-      .doc = "Most characters per generated image; 0: data.synth.length." },
-    { LIST(data.synth.fonts, CT_KEY_STR_LIST, "[]", 0, 16, -INF, INF), .unit = "", .reader = "synth",
-      .doc = "Fonts, one by lot for each character: names looked up in CAPTRAIN_FONT_PATH and the system's font folders, or "
-             "paths; []: the style's own. Each must have every character." },
-    { LIST(data.synth.sizes, CT_KEY_FLOAT_LIST, "[]", 0, 8, 4, 400), .unit = "pixels", .reader = "synth",
-      .doc = "Sizes of the letters, one by lot for each: pixels per em in an image 60 pixels high; []: the style's own." },
+};
+
+static const ct_config_row fresh[] = {
     { BOOL(data.synth.fresh, "false"), .unit = "", .reader = "synth",
       .doc = "Draw new training images in every epoch, while training, instead of data.synth.count images once; an epoch "
              "still has data.synth.count of them." },
+};
 
-    /* augment */
+static const ct_config_row augment[] = {
     { FLOAT(augment.probability, "1", 0, 1), .unit = "share", .reader = "plan",
       .doc = "Share of the training images that are augmented at all." },
     { FLOAT(augment.shift, "0", 0, 256), .unit = "pixels", .reader = "plan",
@@ -153,16 +104,18 @@ static const ct_config_row rows[] = {
       .doc = "Adds up to this, either way." },
     { FLOAT(augment.contrast, "0", 0, 1), .unit = "factor", .reader = "plan",
       .doc = "Multiplies the distance from the mean by a factor in [1 - contrast, 1 + contrast]." },
+};
 
-    /* loss */
+static const ct_config_row loss[] = {
     { ENUM(loss.name, "auto", "auto softmax=cross_entropy soft_margin=multilabel_soft_margin ctc"),
       .unit = "", .reader = "models",
       .doc = "softmax: cross-entropy per position. soft_margin: multi-label soft margin, one sigmoid per class. ctc: "
              "connectionist temporal classification, the loss of crnn models and of no others. auto: ctc for them, softmax else." },
     { FLOAT(loss.label_smoothing, "0", 0, 1), BELOW, .unit = "share", .reader = "models",
       .doc = "Share of the target spread evenly over all classes (softmax only)." },
+};
 
-    /* optimizer */
+static const ct_config_row optimizer[] = {
     { ENUM(optimizer.name, "adamw", "adamw adam sgd"), .aliases = "optimizer.type", .unit = "", .reader = "trainer",
       .doc = "adamw: decoupled weight decay. adam: L2 in the gradient. sgd: with momentum, L2 in the gradient." },
     { FLOAT(optimizer.lr, "1e-3", 0, 100), ABOVE,
@@ -184,8 +137,9 @@ static const ct_config_row rows[] = {
       .reader = "trainer", .doc = "Gradients are scaled down to this global L2 norm; 0: off." },
     { FLOAT(optimizer.ema_decay, "0", 0, 1), BELOW, .aliases = "train.ema_decay", .unit = "", .reader = "trainer",
       .doc = "Decay, per optimizer step, of the running average of weights and buffers; 0: off." },
+};
 
-    /* schedule */
+static const ct_config_row schedule[] = {
     { ENUM(schedule.name, "warmup_cosine",
            "constant=none cosine=CosineAnnealingLR warmup_cosine multistep=MultiStepLR "
            "warm_restarts=CosineAnnealingWarmRestarts"),
@@ -210,8 +164,9 @@ static const ct_config_row rows[] = {
       .doc = "Scales learning rates by (effective batch / reference_batch), or its square root." },
     { INT(schedule.reference_batch, "256", 1, 1e6), .unit = "samples", .reader = "trainer",
       .doc = "The batch optimizer.lr was chosen for (lr_rule linear and sqrt)." },
+};
 
-    /* train */
+static const ct_config_row train[] = {
     { INT(train.batch_size, "64", 1, 65536), .word = "auto", .aliases = "training.batch_size Params.batchSize batch_size",
       .unit = "samples", .reader = "trainer",
       .doc = "Samples per micro-step; the effective batch is batch_size * accumulate. auto: the largest multiple of 8 whose step fits the "
@@ -274,18 +229,20 @@ static const ct_config_row rows[] = {
       .doc = "Parameters that are not trained: names or their first parts (cnn.0), or globs (*.bias). They take no update and "
              "no weight decay; a batch norm both of whose parameters are frozen normalises by its running statistics, which "
              "stay." },
+};
 
-    /* eval */
+static const ct_config_row evaluation[] = {
     { INT(eval.every_epochs, "1", 1, 1e6), .aliases = "eval.eval_interval training.eval_interval", .unit = "epochs",
-
       .reader = "trainer",
       .doc = "Validation on the whole validation set after every so many epochs, and at the end." },
-    { ENUM(eval.select_by, "string_accuracy", "string_accuracy char_accuracy loss cer"), .unit = "", .reader = "trainer",
-      .doc = "What decides which weights are the best, and early stopping. cer is the character error rate: edits per character of the labels." },
+};
+
+static const ct_config_row averaged[] = {
     { BOOL(eval.ema, "true"), .unit = "", .reader = "trainer",
       .doc = "Evaluate the averaged weights when optimizer.ema_decay is above 0." },
+};
 
-    /* early_stopping */
+static const ct_config_row early_stopping[] = {
     { BOOL(early_stopping.enabled, "false"), .unit = "", .reader = "trainer",
       .doc = "End training when validation no longer improves. Giving early_stopping.patience switches it on." },
     { INT(early_stopping.patience, "10", 1, 1e6),
@@ -293,23 +250,23 @@ static const ct_config_row rows[] = {
       .unit = "evaluations",
       .reader = "trainer", .doc = "Evaluations in a row without improvement before training ends." },
     { INT(early_stopping.min_epochs, "0", 0, 1e6), .aliases = "eval.early_stopping.min_epochs sched.min_epochs",
-
       .unit = "epochs", .reader = "trainer",
       .doc = "Never ends earlier. The best weights are tracked from the first epoch on." },
     { FLOAT(early_stopping.min_delta, "0", 0, 1e9), .unit = "", .reader = "trainer",
       .doc = "Improvements up to this do not count." },
+};
 
-    /* checkpoint */
+static const ct_config_row checkpoint[] = {
     { INT(checkpoint.every_steps, "0", 0, 1e12), .unit = "steps", .reader = "trainer",
       .doc = "Save after every so many optimizer steps; 0: off." },
     { INT(checkpoint.every_epochs, "1", 0, 1e6), .aliases = "checkpoints.save_interval training.save_interval",
-
       .unit = "epochs", .reader = "trainer",
       .doc = "Save after every so many epochs; 0: off. The end is always saved." },
     { INT(checkpoint.keep, "3", 1, 1000), .unit = "files", .reader = "trainer",
       .doc = "Older checkpoints kept besides the last and the best." },
+};
 
-    /* log, report */
+static const ct_config_row output[] = {
     { INT(log.interval_steps, "10", 1, 1e9), .aliases = "logging.log_interval logging.print_interval",
       .unit = "steps",
       .reader = "trainer", .doc = "A line of metrics.jsonl every so many optimizer steps." },
@@ -317,96 +274,55 @@ static const ct_config_row rows[] = {
       .doc = "Write TensorBoard event files into the run directory." },
     { INT(report.gallery, "24", 0, 1000), .aliases = "eval.vis_fail_k", .unit = "images", .reader = "report",
       .doc = "Wrong predictions shown with their images in report.html." },
-
-    /* keys of other programs */
-    NOTED("pin_memory", threads_share),
-    NOTED("train.pin_memory", threads_share),
-    NOTED("data.pin_memory", threads_share),
-    NOTED("Params.pinmMemory", threads_share),
-    NOTED("persistent_workers", threads_share),
-    NOTED("train.persistent_workers", threads_share),
-    NOTED("data.persistent_workers", threads_share),
-    NOTED("prefetch_factor", "the loader's ring has a fixed, bounded size"),
-    NOTED("train.prefetch_factor", "the loader's ring has a fixed, bounded size"),
-    NOTED("data.prefetch_factor", "the loader's ring has a fixed, bounded size"),
-    NOTED("training.prefetch_size", "the loader's ring has a fixed, bounded size"),
-    NOTED("non_blocking", threads_share),
-    NOTED("train.non_blocking", threads_share),
-    NOTED("channels_last", channels_last),
-    NOTED("train.channels_last", channels_last),
-    NOTED("compile_model", no_compile),
-    NOTED("train.compile_model", no_compile),
-    NOTED("compile_mode", no_compile),
-    NOTED("train.compile_mode", no_compile),
-    NOTED("cudnn_benchmark", "kernels are chosen by shape and device, the same in every run"),
-    NOTED("train.cudnn_benchmark", "kernels are chosen by shape and device, the same in every run"),
-    NOTED("hardware.cudnn_benchmark", "kernels are chosen by shape and device, the same in every run"),
-    NOTED("hardware.allow_tf32", tf32_key),
-    NOTED("hardware.matmul_allow_tf32", tf32_key),
-    NOTED("hardware.cudnn_allow_tf32", tf32_key),
-    NOTED("model.model_path", "the model is chosen by model.name"),
-    NOTED("eval.metrics", "every metric is computed in every evaluation"),
-    NOTED("eval.visualization.*", "report.html shows wrong predictions; report.gallery says how many"),
-    NOTED("eval.test_visualization.*", "report.html shows wrong predictions; report.gallery says how many"),
-    NOTED("eval.early_stopping.second_guard.*", "early stopping watches one metric, eval.select_by"),
-    NOTED("checkpoints.save_dir", run_dir),
-    NOTED("checkpoints.save_best", "the best weights are always kept, in checkpoints/best.safetensors"),
-    NOTED("checkpoints.save_strategy", "checkpoint names are fixed; checkpoint.keep says how many stay"),
-    NOTED("logging.log_dir", run_dir),
-    NOTED("logging.tensorboard_dir", run_dir),
-    NOTED("logging.auto_launch_tensorboard", "captrain starts no other program; run tensorboard on the run directory"),
-    NOTED("logging.tensorboard_port", "captrain starts no other program; run tensorboard on the run directory"),
-    NOTED("logging.time_tracking.*", "time, speed and ETA are always shown and logged"),
-    NOTED("logging.tb_items", "every scalar is written"),
-    NOTED("logging.level", "--verbose and --quiet choose what is printed"),
-    NOTED("logging.save_logs", "run.log is always written"),
-    NOTED("monitoring.*",
-          "metrics.jsonl and the TensorBoard files hold the measurements; profiling is `captrain bench`"),
-    NOTED("letterbox.*", "images are resized; set data.width and data.height"),
-    NOTED("coordinate.*", not_text),
-    NOTED("heatmap.*", not_text),
-    NOTED("file_naming.*", one_label),
-    NOTED("data_split.*", "the split is data.val, or data.val_fraction with train.seed"),
-    NOTED("paths.*", run_dir),
-    NOTED("dataset.name", "the data set is the folder data.train"),
-    NOTED("Params.dataSetName", "the data set is the folder data.train"),
-    NOTED("dataset.train_label_path", one_label),
-    NOTED("dataset.valid_label_path", one_label),
-    NOTED("dataset.test_label_path", one_label),
-    NOTED("Path.trainLabelPath", one_label),
-    NOTED("Path.validLabelPath", one_label),
-    NOTED("Path.testLabelPath", one_label),
-    NOTED("Path.bestModuleSavePath", run_dir),
-    NOTED("Path.currentModuleSavePath", run_dir),
-    NOTED("Params.device", "the backend is chosen by train.backend or --backend"),
-    NOTED("dataset.crop_size", "images are resized; set data.width and data.height"),
-    NOTED("dataset.max_frames", not_text),
-    NOTED("dataset.batch_size", "preprocessing is not batched; training takes train.batch_size"),
-    NOTED("dataset.num_workers", "decoding takes train.workers threads"),
-    NOTED("dataset.chunk_size", threads_share),
-    NOTED("dataset.maxtasksperchild", threads_share),
-    NOTED("dataset.gc_interval", threads_share),
-    NOTED("model.device_id", "the device is chosen by --backend"),
-    NOTED("model.enable_graph_kernel", mindspore),
-    NOTED("model.enable_reduce_precision", "precision is chosen by train.precision"),
-    NOTED("model.enable_auto_mixed_precision", "precision is chosen by train.precision"),
-    NOTED("model.force_pynative_mode", mindspore),
-    NOTED("training.max_rowsize", mindspore),
-    NOTED("training.enable_data_sink", mindspore),
-    NOTED("gpu_optimization.*", mindspore),
-    NOTED("loss.ctc_blank_id", not_text),
-    NOTED("loss.ctc_reduction", not_text),
-    NOTED("loss.kd_temperature", not_text),
-    NOTED("loss.kd_weight", not_text),
 };
 
-const ct_config_row *ct_config_rows(size_t *n)
+/* The table, in the order of the documentation, in which sections are contiguous: a task adds a line where its keys
+ * belong. */
+#define PART(rows) &(const ct_key_table)CT_KEY_TABLE(rows)
+static const ct_key_table *const table[] = {
+    PART(run),
+    PART(model),
+    &ct_keys_text_model,
+    PART(sources),
+    &ct_keys_text_labels,
+    PART(pixels),
+    &ct_keys_text_style,
+    PART(generated),
+    &ct_keys_text_length,
+    PART(fresh),
+    PART(augment),
+    PART(loss),
+    PART(optimizer),
+    PART(schedule),
+    PART(train),
+    PART(evaluation),
+    &ct_keys_text_select,
+    PART(averaged),
+    PART(early_stopping),
+    PART(checkpoint),
+    PART(output),
+    &ct_keys_foreign,
+};
+
+size_t ct_config_row_count(void)
 {
-    *n = sizeof rows / sizeof rows[0];
-    return rows;
+    size_t n = 0;
+    for (size_t t = 0; t < sizeof table / sizeof table[0]; t++) n += table[t]->n;
+    return n;
+}
+
+const ct_config_row *ct_config_row_at(size_t i)
+{
+    for (size_t t = 0; t < sizeof table / sizeof table[0]; t++) {
+        if (i < table[t]->n) return &table[t]->row[i];
+        i -= table[t]->n;
+    }
+    return NULL;
 }
 
 size_t ct_config_row_index(const ct_config_row *row)
 {
-    return (size_t)(row - rows);
+    size_t i = 0;
+    while (ct_config_row_at(i) != row) i++;
+    return i;
 }

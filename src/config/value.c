@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "config/config.h"
 #include "config/internal.h"
 
@@ -24,44 +25,14 @@ void ct_value_clear(ct_value *v)
 
 char *ct_config_quote(const char *text, char buf[CT_CONFIG_QUOTE + 4])
 {
-    size_t n = strlen(text), keep = n;
-    if (keep > CT_CONFIG_QUOTE) {
-        keep = CT_CONFIG_QUOTE;
-        while (keep > 0 && ((unsigned char)text[keep] & 0xC0) == 0x80) keep--;
-    }
+    const size_t keep = ct_utf8_cut(text, CT_CONFIG_QUOTE);
+    const bool whole = text[keep] == '\0';
     for (size_t i = 0; i < keep; i++) {
         unsigned char c = (unsigned char)text[i];
         buf[i] = c < 0x20 || c == 0x7F ? '?' : (char)c;
     }
-    memcpy(buf + keep, keep < n ? "..." : "", keep < n ? 4 : 1);
+    memcpy(buf + keep, whole ? "" : "...", whole ? 1 : 4);
     return buf;
-}
-
-long ct_config_utf8_count(const char *s, long *dup)
-{
-    const unsigned char *p = (const unsigned char *)s;
-    long n = 0;
-    if (dup) *dup = -1;
-    while (*p) {
-        size_t len = *p < 0x80 ? 1 : *p < 0xC2 ? 0 : *p < 0xE0 ? 2 : *p < 0xF0 ? 3 : *p < 0xF5 ? 4 : 0;
-        if (len == 0) return -1;
-        for (size_t i = 1; i < len; i++)
-            if ((p[i] & 0xC0) != 0x80) return -1;
-        if ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F) || (p[0] == 0xF0 && p[1] < 0x90) ||
-            (p[0] == 0xF4 && p[1] > 0x8F))
-            return -1; /* overlong, surrogate, above U+10FFFF */
-        if (dup && *dup < 0) {
-            /* A whole character can only match at a character's start: UTF-8 is self-synchronising. */
-            for (const unsigned char *q = (const unsigned char *)s; q < p; q++)
-                if (memcmp(q, p, len) == 0) {
-                    *dup = (long)(p - (const unsigned char *)s);
-                    break;
-                }
-        }
-        p += len;
-        n++;
-    }
-    return n;
 }
 
 /* Is `s` a number as people write it: [+-] digits [. digits] [e [+-] digits], underscores between digits? Copies it

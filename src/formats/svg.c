@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 
 #define MAX_TICKS 24
 #define CHAR_WIDTH 6.3 /* of the 11 px font, roughly: legends are laid out without measuring */
@@ -21,29 +22,22 @@ typedef struct frame {
 
 void ct_svg_escape(FILE *f, const char *s)
 {
-    const unsigned char *p = (const unsigned char *)s;
-    while (*p) {
-        int len = *p < 0x80 ? 1 : *p < 0xC2 ? 0 : *p < 0xE0 ? 2 : *p < 0xF0 ? 3 : *p < 0xF5 ? 4 : 0;
-        for (int i = 1; i < len; i++)
-            if ((p[i] & 0xC0) != 0x80) len = 0;
-        if (len == 3 && ((p[0] == 0xE0 && p[1] < 0xA0) || (p[0] == 0xED && p[1] > 0x9F) ||
-                         (p[0] == 0xEF && p[1] == 0xBF && p[2] > 0xBD)))
-            len = 0;
-        if (len == 4 && ((p[0] == 0xF0 && p[1] < 0x90) || (p[0] == 0xF4 && p[1] > 0x8F))) len = 0;
-        if (len == 0 || (*p < 0x20 && *p != '\t' && *p != '\n') || *p == 0x7F) {
+    while (*s) {
+        const char *from = s;
+        const int32_t cp = ct_utf8_next(&s);
+        if (cp < 0 || (cp < 0x20 && cp != '\t' && cp != '\n') || cp == 0x7f || cp == 0xfffe || cp == 0xffff) {
             fputs("&#xFFFD;", f); /* not a character of XML */
-            p++;
+            if (cp < 0) s++;
             continue;
         }
-        switch (*p) {
+        switch (cp) {
         case '&': fputs("&amp;", f); break;
         case '<': fputs("&lt;", f); break;
         case '>': fputs("&gt;", f); break;
         case '"': fputs("&quot;", f); break;
         case '\'': fputs("&#39;", f); break;
-        default: fwrite(p, 1, (size_t)len, f); break;
+        default: fwrite(from, 1, (size_t)(s - from), f); break;
         }
-        p += len;
     }
 }
 
@@ -243,12 +237,10 @@ static ct_status draw(FILE *f, const ct_svg_plot *p, size_t index, const frame *
     return CT_OK;
 }
 
-/* Characters of UTF-8 text. */
 static double text_width(const char *s)
 {
-    double n = 0;
-    for (; *s; s++) n += ((unsigned char)*s & 0xC0) != 0x80;
-    return n * CHAR_WIDTH;
+    const int64_t n = ct_utf8_len(s);
+    return (n >= 0 ? (double)n : (double)strlen(s)) * CHAR_WIDTH;
 }
 
 static double legend_width(const ct_svg_plot *p)

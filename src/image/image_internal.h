@@ -1,4 +1,4 @@
-/* Between image.c and the two decoders. */
+/* What the files of this room share: pixels.c stands below the two decoders, image.c above them. */
 #ifndef CT_IMAGE_IMAGE_INTERNAL_H
 #define CT_IMAGE_IMAGE_INTERNAL_H
 
@@ -15,6 +15,9 @@ typedef struct ct_raw {
 
 /* Checks the sides and the pixel count against the limits of image.h; CT_EFORMAT. */
 ct_status ct_image_check_size(const char *name, uint64_t w, uint64_t h);
+
+/* Composites over opts->background, converts to the wanted channels. Takes the pixels of `raw` over, also on failure. */
+ct_status ct_raw_finish(ct_raw *raw, const ct_image_opts *opts, ct_image *out);
 
 /* peek: only w and h are filled in, and nothing is allocated for pixels. JPEG: orientation is applied in both cases. */
 ct_status ct_png_decode(const uint8_t *data, size_t size, const char *name, int peek, ct_raw *out);

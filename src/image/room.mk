@@ -4,6 +4,7 @@ libcaptrain_la_SOURCES += \
 	src/image/image.h \
 	src/image/image_internal.h \
 	src/image/jpeg.c \
+	src/image/pixels.c \
 	src/image/png.c \
 	src/image/resize.c
 

@@ -37,20 +37,6 @@ static void tile(FILE *f, bool lead, const char *value, const char *what)
     fputs("</span></div>\n", f);
 }
 
-/* "19.07 M", "812 k" */
-static const char *short_count(double v, char buf[32])
-{
-    if (v >= 1e9)
-        snprintf(buf, 32, "%.2f G", v / 1e9);
-    else if (v >= 1e6)
-        snprintf(buf, 32, "%.2f M", v / 1e6);
-    else if (v >= 1e4)
-        snprintf(buf, 32, "%.0f k", v / 1e3);
-    else
-        snprintf(buf, 32, "%.0f", v);
-    return buf;
-}
-
 #define MAX_LEAD 4 /* metrics in large figures */
 
 static void metric_tile(FILE *f, bool lead, const ct_metric_row *m, const double *sums, const char *set)
@@ -70,11 +56,11 @@ static void tiles(FILE *f, const ct_report *rep)
     fputs("<div class=\"tiles\">\n", f);
     for (int i = 0; rep->val && i < leads; i++) metric_tile(f, true, lead[i], rep->val, "validation");
     if (rep->test && leads > 0) metric_tile(f, true, lead[0], rep->test, "test");
-    tile(f, false, short_count((double)rep->run->session.layout.params, t), "parameters");
+    tile(f, false, ct_text_short((double)rep->run->session.layout.params, t, sizeof t), "parameters");
     snprintf(v, sizeof v, "%" PRId64, res->epochs);
     tile(f, false, v, res->epochs == 1 ? "epoch" : "epochs");
     tile(f, false, ct_text_duration(res->seconds, t, sizeof t), "training time");
-    tile(f, false, short_count(res->samples_per_s, t), "samples per second");
+    tile(f, false, ct_text_short(res->samples_per_s, t, sizeof t), "samples per second");
     tile(f, false, ct_text_bytes(rep->peak_bytes, t, sizeof t), "memory planned");
     fputs("</div>\n", f);
 }

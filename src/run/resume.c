@@ -63,18 +63,17 @@ static ct_status add_conflict(char **list, const char *key, const char *old, con
 ct_status ct_resume_conflicts(const ct_config *old, const ct_config *now, bool same_schedule, char **list)
 {
     ct_status st = CT_OK;
-    size_t n;
-    const ct_config_row *rows = ct_config_rows(&n);
+    const ct_config_row *row;
     *list = NULL;
-    for (size_t i = 0; i < n && st == CT_OK; i++) {
-        if (rows[i].cls != CT_CLASS_KEY) continue;
-        bool length = strcmp(rows[i].name, "train.epochs") == 0 || strcmp(rows[i].name, "train.steps") == 0;
-        if (is_harmless(rows[i].name) && !(length && !same_schedule)) continue;
-        char *a = ct_config_value(old, rows[i].name), *b = ct_config_value(now, rows[i].name);
+    for (size_t i = 0; st == CT_OK && (row = ct_config_row_at(i)); i++) {
+        if (row->cls != CT_CLASS_KEY) continue;
+        bool length = strcmp(row->name, "train.epochs") == 0 || strcmp(row->name, "train.steps") == 0;
+        if (is_harmless(row->name) && !(length && !same_schedule)) continue;
+        char *a = ct_config_value(old, row->name), *b = ct_config_value(now, row->name);
         if (!a || !b)
             st = CT_ENOMEM;
         else if (strcmp(a, b) != 0)
-            st = add_conflict(list, rows[i].name, a, b);
+            st = add_conflict(list, row->name, a, b);
         ct_free(a);
         ct_free(b);
     }

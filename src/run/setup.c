@@ -42,6 +42,7 @@ ct_status ct_run_configure(ct_run *r, const ct_train_opts *o)
     }
     if (o->tune) CT_GOTO(st, ct_config_set(r->cfg, "train.tune", o->tune, "--tune"));
     if (o->no_graph) CT_GOTO(st, ct_config_set(r->cfg, "train.graph", "false", "--no-graph"));
+    CT_GOTO(st, ct_metric_settle(r->cfg));
 fail:
     ct_free(kept);
     return st;
@@ -245,7 +246,7 @@ ct_status ct_run_build(ct_run *r)
     r->total_steps = cfg->train.epochs * r->steps_per_epoch;
     if (cfg->train.steps > 0 && cfg->train.steps < r->total_steps) r->total_steps = cfg->train.steps;
 
-    if (!(r->select = ct_task_metric(r->data.task, cfg->eval.select_by))) return CT_ECONFIG;
+    CT_TRY(ct_metric_select(cfg, r->data.task, &r->select));
     ct_program_spec spec;
     CT_TRY(ct_spec_from_config(cfg, r->data.facts, ct_dataset_height(r->data.train.data), ct_dataset_width(r->data.train.data),
                                r->steps_per_epoch, &spec));

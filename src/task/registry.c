@@ -65,17 +65,3 @@ static double loss_value(const double sums[CT_METRIC_COUNT])
 const ct_metric_row ct_metric_loss = {
     .key = "loss", .label = "loss", .unit = "", .plot = "Loss", .smaller_is_better = true, .training = true, .value = loss_value
 };
-
-const ct_metric_row *ct_task_metric(const ct_task *task, const char *key)
-{
-    char known[256] = "loss";
-    size_t n = strlen(known);
-    if (strcmp(key, "auto") == 0) key = task->select;
-    if (strcmp(key, ct_metric_loss.key) == 0) return &ct_metric_loss;
-    for (int i = 0; i < task->metrics; i++) {
-        if (strcmp(task->metric[i].key, key) == 0) return &task->metric[i];
-        if (n < sizeof known) n += (size_t)snprintf(known + n, sizeof known - n, ", %s", task->metric[i].key);
-    }
-    ct_fail(CT_ECONFIG, "eval.select_by: '%s' is no metric of the task %s (%s)", key, task->name, known);
-    return NULL;
-}

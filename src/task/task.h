@@ -242,9 +242,7 @@ const ct_task *ct_task_find(const char *name);
 /* Task i of all, NULL behind the last. Tests may add one of their own, which must stay valid. */
 const ct_task *ct_task_at(size_t i);
 ct_status ct_task_add(const ct_task *task);
-/* The row of a metric of the task, or of the loss, which every task has; "auto" is the task's own choice. NULL with a message that lists
- * them. */
-const ct_metric_row *ct_task_metric(const ct_task *task, const char *key);
+/* The metric that every task has. */
 extern const ct_metric_row ct_metric_loss;
 
 #endif

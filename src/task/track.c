@@ -7,6 +7,10 @@
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
 
 /* ---- numbers and text ---- */
 
@@ -52,6 +56,36 @@ char *ct_metrics_brief(const ct_task *task, const double sums[CT_METRIC_COUNT], 
         n += (size_t)snprintf(buf + n, size - n, "%s%s %s", n ? ", " : "", m->curve, ct_metric_text(m, m->value(sums), value, sizeof value));
     }
     return buf;
+}
+
+/* ---- eval.select_by ---- */
+
+ct_status ct_metric_select(const ct_config *cfg, const ct_task *task, const ct_metric_row **by)
+{
+    const char *name = strcasecmp(cfg->eval.select_by, "auto") == 0 ? task->select : cfg->eval.select_by;
+    const char *near = ct_metric_loss.key;
+    int least = CT_WORD_BYTES + 1;
+    for (int i = -1; i < task->metrics; i++) {
+        *by = i < 0 ? &ct_metric_loss : &task->metric[i];
+        const int d = ct_word_distance(name, strlen(name), (*by)->key, strlen((*by)->key));
+        if (d == 0) return CT_OK;
+        if (d < least) least = d, near = (*by)->key;
+    }
+    return ct_fail(CT_ECONFIG, "%s: eval.select_by: no metric '%.*s'; did you mean '%s'?",
+                   ct_config_place(cfg, "eval.select_by", NULL), (int)ct_utf8_cut(name, 64), name, near);
+}
+
+ct_status ct_metric_settle(ct_config *cfg)
+{
+    const ct_metric_row *by;
+    const ct_task *task = ct_task_of(cfg->model.name);
+    if (!task) return CT_ECONFIG;
+    CT_TRY(ct_metric_select(cfg, task, &by));
+    char *name = ct_strdup(by->key, "a metric's name");
+    if (!name) return CT_ENOMEM;
+    ct_free(cfg->eval.select_by);
+    cfg->eval.select_by = name;
+    return CT_OK;
 }
 
 /* ---- judges ---- */

@@ -18,6 +18,13 @@ char *ct_metrics_brief(const ct_task *task, const double sums[CT_METRIC_COUNT], 
 /* "98.20 %", "0.71 px". Gives buf. */
 char *ct_metric_text(const ct_metric_row *row, double value, char *buf, size_t size);
 
+/* The metric that eval.select_by names, whatever the case: of the task, or the loss; "auto" is the task's own choice. CT_ECONFIG, naming the
+ * key, its place and the nearest name, if it is none. */
+ct_status ct_metric_select(const ct_config *cfg, const ct_task *task, const ct_metric_row **by);
+/* Puts the name of that metric there in place of "auto", so that two runs which select by the same say the same. To be
+ * called when a configuration has been loaded: a bad name is told before anything else begins. */
+ct_status ct_metric_settle(ct_config *cfg);
+
 /* The best weights so far. */
 typedef struct ct_best {
     bool any;

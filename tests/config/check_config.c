@@ -457,13 +457,11 @@ END_TEST
  * accepted, one beyond refused. */
 START_TEST(every_row)
 {
-    size_t n;
-    const ct_config_row *rows = ct_config_rows(&n);
+    const ct_config_row *r;
     ct_config *d;
     char set[256], what[64];
     ck_assert_int_eq(ct_config_defaults(&d), CT_OK);
-    for (size_t i = 0; i < n; i++) {
-        const ct_config_row *r = &rows[i];
+    for (size_t i = 0; (r = ct_config_row_at(i)); i++) {
         ck_assert_msg(r->doc && strlen(r->doc) > 8 && r->unit && r->reader, "%s lacks documentation", r->name);
         ck_assert_msg(strlen(r->doc) < 260 && !strchr(r->doc, '\n'), "%s: long documentation", r->name);
         if (r->cls == CT_CLASS_NOTED) continue;
@@ -476,7 +474,8 @@ START_TEST(every_row)
             ck_assert_msg(ct_config_find_row(set) == r, "alias %s of %s is another key, too", set, r->name);
             p += len;
         }
-        for (size_t k = 0; k < i; k++) ck_assert_msg(strcmp(rows[k].name, r->name) != 0, "%s is there twice", r->name);
+        for (size_t k = 0; k < i; k++)
+            ck_assert_msg(strcmp(ct_config_row_at(k)->name, r->name) != 0, "%s is there twice", r->name);
         for (int k = 0; ct_config_value_name(r, k, what, sizeof what); k++) {
             ct_config *c;
             snprintf(set, sizeof set, "%s=%s", r->name, what);
@@ -508,6 +507,7 @@ START_TEST(every_row)
             }
         }
     }
+    ck_assert_ptr_null(ct_config_row_at(ct_config_row_count()));
     ck_assert_ptr_null(ct_config_find_row("nothing"));
     ck_assert_ptr_null(ct_config_value(d, "nothing"));
     ck_assert_ptr_null(ct_config_value(d, "train.amp"));

@@ -109,6 +109,8 @@ expect 2 "$captrain" train "$work/syntax.yaml" --out "$work/typo"
 says 'syntax.yaml:'
 expect 2 train --set "data.train=$work/good" --set optimizer.lr=-1
 says 'optimizer.lr'
+expect 2 train --set "data.train=$work/good" --set eval.select_by=char_acuracy
+says 'eval.select_by: no metric .char_acuracy.; did you mean .char_accuracy.'
 expect 2 train --set "data.train=$work/good" --set amp=true --set train.precision=fp32
 says 'amp'
 expect 2 "$captrain" train "$work/absent.yaml"

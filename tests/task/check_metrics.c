@@ -9,7 +9,6 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "base/text.h"
 #include "formats/tfevents.h"
 #include "run/bar.h"
 #include "run/journal.h"
@@ -54,10 +53,10 @@ START_TEST(test_scores)
     sums[CT_METRIC_LOSS] = 12;
     s = ct_scores_from_sums(sums);
     ck_assert(ct_scores_strings(&s) == 0.25 && ct_scores_chars(&s) == 0.75 && s.loss == 1.5);
-    ck_assert(ct_scores_value(&s, CT_CFG_SELECT_STRING_ACCURACY) == 0.25);
-    ck_assert(ct_scores_value(&s, CT_CFG_SELECT_CHAR_ACCURACY) == 0.75);
-    ck_assert(ct_scores_value(&s, CT_CFG_SELECT_LOSS) == 1.5);
-    ck_assert(s.edits == 8 && ct_scores_cer(&s) == 0.25 && ct_scores_value(&s, CT_CFG_SELECT_CER) == 0.25);
+    ck_assert(ct_scores_value(&s, CT_SELECT_STRING_ACCURACY) == 0.25);
+    ck_assert(ct_scores_value(&s, CT_SELECT_CHAR_ACCURACY) == 0.75);
+    ck_assert(ct_scores_value(&s, CT_SELECT_LOSS) == 1.5);
+    ck_assert(s.edits == 8 && ct_scores_cer(&s) == 0.25 && ct_scores_value(&s, CT_SELECT_CER) == 0.25);
     /* texts of any length: edits are counted, and there may be more of them than characters */
     sums[CT_TEXT_EDITS] = 16;
     sums[CT_TEXT_INFEASIBLE] = 3;
@@ -69,30 +68,64 @@ START_TEST(test_scores)
 }
 END_TEST
 
+/* eval.select_by: names, the task's own, and what is no metric. */
+START_TEST(test_select)
+{
+    static const char *const names[] = { "string_accuracy", "char_accuracy", "loss", "cer" };
+    ct_config *c;
+    ct_select by;
+    for (int i = 0; i < 4; i++) {
+        char *upper = ct_asprintf("eval.select_by=%c%s", names[i][0] - 'a' + 'A', names[i] + 1), *kept;
+        const char *sets[] = { upper };
+        ok(ct_config_parse("", 0, "t.yaml", sets, 1, &c));
+        ok(ct_scores_select(c, &by));
+        ck_assert_int_eq(by, i);
+        ok(ct_scores_settle(c));
+        kept = ct_config_value(c, "eval.select_by");
+        ck_assert_str_eq(kept, names[i]);
+        ct_free(kept);
+        ct_free(upper);
+        ct_config_free(c);
+    }
+    ok(ct_config_defaults(&c));
+    ck_assert_str_eq(c->eval.select_by, "auto");
+    ok(ct_scores_settle(c));
+    ck_assert_str_eq(c->eval.select_by, "string_accuracy");
+    ck_assert(!ct_config_is_set(c, "eval.select_by"));
+    ct_config_free(c);
+    static const char bad[] = "eval:\n  select_by: char_acuracy\n";
+    ok(ct_config_parse(bad, strlen(bad), "t.yaml", NULL, 0, &c));
+    ck_assert_int_eq(ct_scores_settle(c), CT_ECONFIG);
+    ck_assert_str_eq(ct_error_message(),
+                     "t.yaml:2:3: eval.select_by: no metric 'char_acuracy'; did you mean 'char_accuracy'?");
+    ct_config_free(c);
+}
+END_TEST
+
 START_TEST(test_best)
 {
     ct_best b = { 0 };
     ct_scores s = scores(5, 10, 1.0);
-    ck_assert(ct_best_update(&b, CT_CFG_SELECT_STRING_ACCURACY, &s, 1, 10));
+    ck_assert(ct_best_update(&b, CT_SELECT_STRING_ACCURACY, &s, 1, 10));
     s = scores(4, 10, 0.1);
-    ck_assert(!ct_best_update(&b, CT_CFG_SELECT_STRING_ACCURACY, &s, 2, 20));
+    ck_assert(!ct_best_update(&b, CT_SELECT_STRING_ACCURACY, &s, 2, 20));
     s = scores(5, 10, 1.0); /* a tie: the earlier stays */
-    ck_assert(!ct_best_update(&b, CT_CFG_SELECT_STRING_ACCURACY, &s, 3, 30));
+    ck_assert(!ct_best_update(&b, CT_SELECT_STRING_ACCURACY, &s, 3, 30));
     s = scores(5, 10, 0.9); /* a tie with a smaller loss */
-    ck_assert(ct_best_update(&b, CT_CFG_SELECT_STRING_ACCURACY, &s, 4, 40));
+    ck_assert(ct_best_update(&b, CT_SELECT_STRING_ACCURACY, &s, 4, 40));
     s = scores(9, 10, NAN);
-    ck_assert(!ct_best_update(&b, CT_CFG_SELECT_STRING_ACCURACY, &s, 5, 50));
+    ck_assert(!ct_best_update(&b, CT_SELECT_STRING_ACCURACY, &s, 5, 50));
     s = scores(9, 10, INFINITY);
-    ck_assert(!ct_best_update(&b, CT_CFG_SELECT_STRING_ACCURACY, &s, 5, 50));
+    ck_assert(!ct_best_update(&b, CT_SELECT_STRING_ACCURACY, &s, 5, 50));
     ck_assert_int_eq(b.epoch, 4);
     ck_assert_int_eq(b.step, 40);
     s = scores(1, 10, 0.5);
-    ck_assert(ct_best_update(&b, CT_CFG_SELECT_LOSS, &s, 6, 60));
+    ck_assert(ct_best_update(&b, CT_SELECT_LOSS, &s, 6, 60));
     /* the smaller error rate wins, whatever the strings say */
     s.edits = 12;
-    ck_assert(ct_best_update(&b, CT_CFG_SELECT_CER, &s, 7, 70));
+    ck_assert(ct_best_update(&b, CT_SELECT_CER, &s, 7, 70));
     s.edits = 13, s.strings = 9;
-    ck_assert(!ct_best_update(&b, CT_CFG_SELECT_CER, &s, 8, 80));
+    ck_assert(!ct_best_update(&b, CT_SELECT_CER, &s, 8, 80));
     ck_assert_int_eq(b.epoch, 7);
 }
 END_TEST
@@ -109,8 +142,8 @@ START_TEST(test_best_does_not_depend_on_early_stopping)
         int stopped = 0;
         for (int e = 1; e <= 7 && !stopped; e++) {
             ct_scores s = scores(right[e - 1], 10, 1);
-            ct_best_update(&b, CT_CFG_SELECT_STRING_ACCURACY, &s, e, 10 * e);
-            if (ct_stopper_update(&st, &rule, CT_CFG_SELECT_STRING_ACCURACY, &s, e)) stopped = e;
+            ct_best_update(&b, CT_SELECT_STRING_ACCURACY, &s, e, 10 * e);
+            if (ct_stopper_update(&st, &rule, CT_SELECT_STRING_ACCURACY, &s, e)) stopped = e;
         }
         ck_assert_int_eq(b.epoch, 2);
         ck_assert_int_eq(b.scores.strings, 8);
@@ -124,22 +157,22 @@ START_TEST(test_stopper)
     ct_cfg_early_stopping rule = { true, 3, 0, 0.05 };
     ct_stopper st = { 0 };
     ct_scores s = scores(50, 100, 1);
-    ck_assert(!ct_stopper_update(&st, &rule, CT_CFG_SELECT_STRING_ACCURACY, &s, 1));
+    ck_assert(!ct_stopper_update(&st, &rule, CT_SELECT_STRING_ACCURACY, &s, 1));
     s = scores(54, 100, 1); /* better, but not by more than min_delta */
-    ck_assert(!ct_stopper_update(&st, &rule, CT_CFG_SELECT_STRING_ACCURACY, &s, 2));
+    ck_assert(!ct_stopper_update(&st, &rule, CT_SELECT_STRING_ACCURACY, &s, 2));
     ck_assert_int_eq(st.stale, 1);
     s = scores(58, 100, 1); /* against the reference, not against the last */
-    ck_assert(!ct_stopper_update(&st, &rule, CT_CFG_SELECT_STRING_ACCURACY, &s, 3));
+    ck_assert(!ct_stopper_update(&st, &rule, CT_SELECT_STRING_ACCURACY, &s, 3));
     ck_assert_int_eq(st.stale, 0);
     s = scores(99, 100, NAN);
-    ck_assert(!ct_stopper_update(&st, &rule, CT_CFG_SELECT_STRING_ACCURACY, &s, 4));
-    ck_assert(!ct_stopper_update(&st, &rule, CT_CFG_SELECT_STRING_ACCURACY, &s, 5));
-    ck_assert(ct_stopper_update(&st, &rule, CT_CFG_SELECT_STRING_ACCURACY, &s, 6));
+    ck_assert(!ct_stopper_update(&st, &rule, CT_SELECT_STRING_ACCURACY, &s, 4));
+    ck_assert(!ct_stopper_update(&st, &rule, CT_SELECT_STRING_ACCURACY, &s, 5));
+    ck_assert(ct_stopper_update(&st, &rule, CT_SELECT_STRING_ACCURACY, &s, 6));
     ct_stopper by_loss = { 0 };
     s = scores(0, 100, 2);
-    ct_stopper_update(&by_loss, &rule, CT_CFG_SELECT_LOSS, &s, 1);
+    ct_stopper_update(&by_loss, &rule, CT_SELECT_LOSS, &s, 1);
     s = scores(0, 100, 1.9);
-    ct_stopper_update(&by_loss, &rule, CT_CFG_SELECT_LOSS, &s, 2);
+    ct_stopper_update(&by_loss, &rule, CT_SELECT_LOSS, &s, 2);
     ck_assert_int_eq(by_loss.stale, 0);
 }
 END_TEST
@@ -391,26 +424,6 @@ START_TEST(test_journal_numbers)
 }
 END_TEST
 
-START_TEST(test_texts)
-{
-    char b[32];
-    ck_assert_str_eq(ct_text_count(0, b, sizeof b), "0");
-    ck_assert_str_eq(ct_text_count(999, b, sizeof b), "999");
-    ck_assert_str_eq(ct_text_count(741792, b, sizeof b), "741,792");
-    ck_assert_str_eq(ct_text_count(1234567890, b, sizeof b), "1,234,567,890");
-    ck_assert_str_eq(ct_text_count(-1000, b, sizeof b), "-1,000");
-    ck_assert_str_eq(ct_text_count(INT64_MIN, b, sizeof b), "-9,223,372,036,854,775,808");
-    ck_assert_str_eq(ct_text_duration(7.4, b, sizeof b), "7 s");
-    ck_assert_str_eq(ct_text_duration(123, b, sizeof b), "2:03");
-    ck_assert_str_eq(ct_text_duration(3723, b, sizeof b), "1:02:03");
-    ck_assert_str_eq(ct_text_duration(-1, b, sizeof b), "?");
-    ck_assert_str_eq(ct_text_duration(NAN, b, sizeof b), "?");
-    ck_assert_str_eq(ct_text_bytes(999, b, sizeof b), "999 B");
-    ck_assert_str_eq(ct_text_bytes(1500000, b, sizeof b), "1.50 MB");
-    ck_assert_str_eq(ct_text_bytes(152000000, b, sizeof b), "152 MB");
-}
-END_TEST
-
 /* ---- what a resume takes ---- */
 
 static ct_config *config(const char *a, const char *b)
@@ -470,6 +483,7 @@ static Suite *suite(void)
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, test_scores);
+    tcase_add_test(t, test_select);
     tcase_add_test(t, test_best);
     tcase_add_test(t, test_best_does_not_depend_on_early_stopping);
     tcase_add_test(t, test_stopper);
@@ -479,7 +493,6 @@ static Suite *suite(void)
     tcase_add_test(t, test_progress_before);
     tcase_add_test(t, test_journal_resume);
     tcase_add_test(t, test_journal_numbers);
-    tcase_add_test(t, test_texts);
     tcase_add_test(t, test_conflicts);
     suite_add_tcase(s, t);
     return s;

@@ -1,0 +1,178 @@
+/* Keys against each other. */
+#include <config.h> /* the one of configure: in quotes it would be this room's */
+
+#include <math.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "config/config.h"
+#include "config/internal.h"
+
+/* A key that was changed from its default but has no effect in this combination. */
+static void unused(ct_config *cfg, const ct_config *defaults, ct_problems *p, const char *key, const char *why)
+{
+    const ct_config_row *row = ct_config_find_row(key);
+    if (!row || !ct_config_origin(cfg, key) ||
+        ct_value_equal_field(row, ct_config_field(cfg, row), ct_config_field(defaults, row)))
+        return;
+    if (ct_config_add_note(cfg, "%s: %s has no effect: %s", ct_config_place(cfg, key, NULL), key, why) != CT_OK)
+        p->fatal = CT_ENOMEM;
+}
+
+static void check_amp(ct_config *cfg, ct_problems *p)
+{
+    static const ct_cfg_precision meaning[] = { CT_CFG_PRECISION_FP32, CT_CFG_PRECISION_BF16, CT_CFG_PRECISION_BF16,
+                                                CT_CFG_PRECISION_FP16, CT_CFG_PRECISION_TF32 };
+    static const char *const names[] = { "fp32", "bf16", "bf16", "fp16", "tf32" };
+    const char *amp = ct_config_origin(cfg, "train.amp"), *precision = ct_config_origin(cfg, "train.precision");
+    char *set;
+    if (!amp) return;
+    if (!precision) {
+        cfg->train.precision = meaning[cfg->info->amp];
+    } else if (cfg->train.precision != meaning[cfg->info->amp]) {
+        if (!(set = ct_config_value(cfg, "train.precision"))) {
+            p->fatal = CT_ENOMEM;
+            return;
+        }
+        ct_problem(p, amp, "train.amp means train.precision: %s, but %s says train.precision: %s; give one of the two",
+                   names[cfg->info->amp], precision, set);
+        ct_free(set);
+    }
+}
+
+static void check_source(const ct_config *cfg, ct_problems *p, const char *key, const char *value)
+{
+    char q[CT_CONFIG_QUOTE + 4];
+    if (strncmp(value, "synth:", 6) == 0 && strcmp(value, "synth:text") != 0)
+        ct_problem(p, ct_config_place(cfg, key, NULL), "%s: no generator '%s'; there is synth:text", key,
+                   ct_config_quote(value, q));
+}
+
+static bool without_validation(const ct_config *cfg)
+{
+    if (cfg->data.val[0] != '\0') return false;
+    return ct_config_generated(cfg) ? cfg->data.synth.val_count == 0 : cfg->data.val_fraction == 0;
+}
+
+static bool has_cosine(const ct_cfg_schedule_keys *s)
+{
+    return s->name == CT_CFG_SCHED_COSINE || s->name == CT_CFG_SCHED_WARMUP_COSINE ||
+           s->name == CT_CFG_SCHED_WARM_RESTARTS;
+}
+
+static void check_data(const ct_config *cfg, ct_problems *p)
+{
+    const ct_cfg_data *d = &cfg->data;
+
+    check_source(cfg, p, "data.train", d->train);
+    check_source(cfg, p, "data.val", d->val);
+    check_source(cfg, p, "data.test", d->test);
+    if (d->size_rule == CT_CFG_SIZE_FIT_HEIGHT && d->min_width > d->width)
+        ct_problem(p, ct_config_place(cfg, "data.min_width", "data.width"), "data.min_width is %lld but data.width is %lld",
+                   (long long)d->min_width, (long long)d->width);
+    if (d->channels == 2)
+        ct_problem(p, ct_config_place(cfg, "data.channels", NULL), "data.channels: must be 1 or 3 (got 2)");
+    if (d->mean.n != 1 && (int64_t)d->mean.n != d->channels)
+        ct_problem(p, ct_config_place(cfg, "data.mean", "data.channels"),
+                   "data.mean has %zu numbers, data.channels is %lld; give one, or one per channel", d->mean.n,
+                   (long long)d->channels);
+    if (d->std.n != 1 && (int64_t)d->std.n != d->channels)
+        ct_problem(p, ct_config_place(cfg, "data.std", "data.channels"),
+                   "data.std has %zu numbers, data.channels is %lld; give one, or one per channel", d->std.n,
+                   (long long)d->channels);
+}
+
+static void check_training(const ct_config *cfg, ct_problems *p)
+{
+    const ct_cfg_optimizer_keys *o = &cfg->optimizer;
+    const ct_cfg_schedule_keys *s = &cfg->schedule;
+    bool sgd = o->name == CT_CFG_OPT_SGD, softmax = cfg->loss.name == CT_CFG_LOSS_SOFTMAX || cfg->loss.name == CT_CFG_LOSS_AUTO;
+    bool generated = ct_config_generated(cfg);
+
+    if (has_cosine(s) && s->min_lr > o->lr) {
+        char a[32], b[32];
+        ct_problem(p, ct_config_place(cfg, "schedule.min_lr", "optimizer.lr"), "schedule.min_lr (%s) is above optimizer.lr (%s)",
+                   ct_format_double(s->min_lr, a), ct_format_double(o->lr, b));
+    }
+    if (s->name == CT_CFG_SCHED_WARMUP_COSINE && cfg->train.steps == 0 && s->warmup_epochs > (double)cfg->train.epochs)
+        ct_problem(p, ct_config_place(cfg, "schedule.warmup_epochs", "train.epochs"),
+                   "schedule.warmup_epochs is more than train.epochs (%lld)", (long long)cfg->train.epochs);
+    for (size_t i = 1; i < s->milestones.n; i++)
+        if (s->milestones.v[i] <= s->milestones.v[i - 1]) {
+            ct_problem(p, ct_config_place(cfg, "schedule.milestones", NULL), "schedule.milestones must rise (%lld follows %lld)",
+                       (long long)s->milestones.v[i], (long long)s->milestones.v[i - 1]);
+            break;
+        }
+    if (s->t_mult != floor(s->t_mult)) {
+        char a[32];
+        ct_problem(p, ct_config_place(cfg, "schedule.t_mult", NULL), "schedule.t_mult: must be a whole number (got %s)",
+                   ct_format_double(s->t_mult, a));
+    }
+    if (s->name == CT_CFG_SCHED_MULTISTEP && s->milestones.n == 0)
+        ct_problem(p, ct_config_place(cfg, "schedule.name", NULL), "schedule.name: multistep needs schedule.milestones");
+    if (sgd && o->nesterov && o->momentum == 0)
+        ct_problem(p, ct_config_place(cfg, "optimizer.nesterov", "optimizer.momentum"),
+                   "optimizer.nesterov needs optimizer.momentum above 0");
+    if (!softmax && cfg->loss.label_smoothing > 0)
+        ct_problem(p, ct_config_place(cfg, "loss.label_smoothing", "loss.name"),
+                   "loss.label_smoothing is defined for loss.name: softmax only");
+    if (cfg->early_stopping.enabled && without_validation(cfg))
+        ct_problem(p, ct_config_place(cfg, "early_stopping.enabled", "early_stopping.patience"),
+                   "early_stopping needs validation data: data.val, %s above 0",
+                   generated ? "or data.synth.val_count" : "or data.val_fraction");
+}
+
+/* Keys without effect are told, not refused: the resolved configuration has all of them. */
+static void note_unused(ct_config *cfg, const ct_config *defaults, ct_problems *p)
+{
+    const ct_cfg_schedule_keys *s = &cfg->schedule;
+    bool sgd = cfg->optimizer.name == CT_CFG_OPT_SGD, fp16 = cfg->train.precision == CT_CFG_PRECISION_FP16;
+    bool multistep = s->name == CT_CFG_SCHED_MULTISTEP, restarts = s->name == CT_CFG_SCHED_WARM_RESTARTS;
+    bool fit = cfg->data.size_rule == CT_CFG_SIZE_FIT_HEIGHT;
+    const struct { bool is_unused; const char *key, *why; } rule[] = {
+        { cfg->data.val[0] != '\0', "data.val_fraction", "data.val is given" },
+        { cfg->data.val[0] == '\0' && ct_config_generated(cfg), "data.val_fraction",
+          "data.synth.val_count images are generated" },
+        { !ct_config_generated(cfg), "data.synth.fresh", "data.train is not synth:text" },
+        { !fit, "data.width_step", "data.size_rule is not fit_height" },
+        { !fit, "data.min_width", "data.size_rule is not fit_height" },
+        { !sgd, "optimizer.momentum", "optimizer.name is not sgd" },
+        { !sgd, "optimizer.nesterov", "optimizer.name is not sgd" },
+        { sgd, "optimizer.betas", "optimizer.name is sgd" },
+        { sgd, "optimizer.eps", "optimizer.name is sgd" },
+        { s->name != CT_CFG_SCHED_WARMUP_COSINE, "schedule.warmup_epochs",
+          "only schedule.name: warmup_cosine warms up" },
+        { !has_cosine(s), "schedule.min_lr", "schedule.name is not a cosine" },
+        { !multistep, "schedule.milestones", "schedule.name is not multistep" },
+        { !multistep, "schedule.gamma", "schedule.name is not multistep" },
+        { !restarts, "schedule.t0", "schedule.name is not warm_restarts" },
+        { !restarts, "schedule.t_mult", "schedule.name is not warm_restarts" },
+        { s->lr_rule == CT_CFG_LR_NONE, "schedule.reference_batch", "schedule.lr_rule is none" },
+        { !fp16, "train.loss_scale", "train.precision is not fp16" },
+        { !fp16, "train.loss_scale_growth", "train.precision is not fp16" },
+        { cfg->train.nan_policy == CT_CFG_NAN_STOP, "train.nan_limit", "train.nan_policy is stop" },
+        { without_validation(cfg), "eval.select_by", "there is no validation data" },
+    };
+    for (size_t i = 0; i < sizeof rule / sizeof rule[0]; i++)
+        if (rule[i].is_unused) unused(cfg, defaults, p, rule[i].key, rule[i].why);
+}
+
+void ct_config_finish(ct_config *cfg, ct_problems *p)
+{
+    struct ct_config_info *info = cfg->info;
+    ct_config *defaults;
+    while (info->notes > info->read_notes) ct_free(info->note[--info->notes]);
+    if (p->fatal != CT_OK) return;
+    check_amp(cfg, p);
+    if (!ct_config_origin(cfg, "early_stopping.enabled") && ct_config_origin(cfg, "early_stopping.patience"))
+        cfg->early_stopping.enabled = true;
+    check_data(cfg, p);
+    ct_config_check_text(cfg, p); /* the checks of other tasks: a line each */
+    check_training(cfg, p);
+    if (ct_config_new(&defaults) != CT_OK) {
+        p->fatal = CT_ENOMEM;
+        return;
+    }
+    note_unused(cfg, defaults, p);
+    ct_config_free(defaults);
+}

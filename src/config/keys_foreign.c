@@ -1,0 +1,101 @@
+/* Keys of other programs (PyTorch loaders, the reference systems): accepted and reported. */
+#include <config.h> /* the one of configure: in quotes it would be this room's */
+
+#include "config/keys.h"
+
+#define NOTED(n, why) \
+    { .name = n, .cls = CT_CLASS_NOTED, .type = CT_KEY_STRING, .unit = "", .reader = "none", .doc = why }
+
+static const char channels_last[] = "activations are always NHWC";
+static const char threads_share[] =
+    "loader threads share memory with the trainer; nothing is pinned or copied between processes";
+static const char no_compile[] = "the plan is built and optimised before every run";
+static const char tf32_key[] = "TF32 is chosen by train.precision: tf32";
+static const char run_dir[] = "everything a run writes is in its run directory (--out)";
+static const char one_label[] =
+    "labels come from file names, or from labels.txt, labels.csv or labels.tsv beside the images";
+static const char not_text[] = "belongs to another kind of model than captrain trains";
+static const char mindspore[] = "a MindSpore setting; captrain plans memory and kernels itself";
+
+static const ct_config_row rows[] = {
+    NOTED("pin_memory", threads_share),
+    NOTED("train.pin_memory", threads_share),
+    NOTED("data.pin_memory", threads_share),
+    NOTED("Params.pinmMemory", threads_share),
+    NOTED("persistent_workers", threads_share),
+    NOTED("train.persistent_workers", threads_share),
+    NOTED("data.persistent_workers", threads_share),
+    NOTED("prefetch_factor", "the loader's ring has a fixed, bounded size"),
+    NOTED("train.prefetch_factor", "the loader's ring has a fixed, bounded size"),
+    NOTED("data.prefetch_factor", "the loader's ring has a fixed, bounded size"),
+    NOTED("training.prefetch_size", "the loader's ring has a fixed, bounded size"),
+    NOTED("non_blocking", threads_share),
+    NOTED("train.non_blocking", threads_share),
+    NOTED("channels_last", channels_last),
+    NOTED("train.channels_last", channels_last),
+    NOTED("compile_model", no_compile),
+    NOTED("train.compile_model", no_compile),
+    NOTED("compile_mode", no_compile),
+    NOTED("train.compile_mode", no_compile),
+    NOTED("cudnn_benchmark", "kernels are chosen by shape and device, the same in every run"),
+    NOTED("train.cudnn_benchmark", "kernels are chosen by shape and device, the same in every run"),
+    NOTED("hardware.cudnn_benchmark", "kernels are chosen by shape and device, the same in every run"),
+    NOTED("hardware.allow_tf32", tf32_key),
+    NOTED("hardware.matmul_allow_tf32", tf32_key),
+    NOTED("hardware.cudnn_allow_tf32", tf32_key),
+    NOTED("model.model_path", "the model is chosen by model.name"),
+    NOTED("eval.metrics", "every metric is computed in every evaluation"),
+    NOTED("eval.visualization.*", "report.html shows wrong predictions; report.gallery says how many"),
+    NOTED("eval.test_visualization.*", "report.html shows wrong predictions; report.gallery says how many"),
+    NOTED("eval.early_stopping.second_guard.*", "early stopping watches one metric, eval.select_by"),
+    NOTED("checkpoints.save_dir", run_dir),
+    NOTED("checkpoints.save_best", "the best weights are always kept, in checkpoints/best.safetensors"),
+    NOTED("checkpoints.save_strategy", "checkpoint names are fixed; checkpoint.keep says how many stay"),
+    NOTED("logging.log_dir", run_dir),
+    NOTED("logging.tensorboard_dir", run_dir),
+    NOTED("logging.auto_launch_tensorboard", "captrain starts no other program; run tensorboard on the run directory"),
+    NOTED("logging.tensorboard_port", "captrain starts no other program; run tensorboard on the run directory"),
+    NOTED("logging.time_tracking.*", "time, speed and ETA are always shown and logged"),
+    NOTED("logging.tb_items", "every scalar is written"),
+    NOTED("logging.level", "--verbose and --quiet choose what is printed"),
+    NOTED("logging.save_logs", "run.log is always written"),
+    NOTED("monitoring.*",
+          "metrics.jsonl and the TensorBoard files hold the measurements; profiling is `captrain bench`"),
+    NOTED("letterbox.*", "images are resized; set data.width and data.height"),
+    NOTED("coordinate.*", not_text),
+    NOTED("heatmap.*", not_text),
+    NOTED("file_naming.*", one_label),
+    NOTED("data_split.*", "the split is data.val, or data.val_fraction with train.seed"),
+    NOTED("paths.*", run_dir),
+    NOTED("dataset.name", "the data set is the folder data.train"),
+    NOTED("Params.dataSetName", "the data set is the folder data.train"),
+    NOTED("dataset.train_label_path", one_label),
+    NOTED("dataset.valid_label_path", one_label),
+    NOTED("dataset.test_label_path", one_label),
+    NOTED("Path.trainLabelPath", one_label),
+    NOTED("Path.validLabelPath", one_label),
+    NOTED("Path.testLabelPath", one_label),
+    NOTED("Path.bestModuleSavePath", run_dir),
+    NOTED("Path.currentModuleSavePath", run_dir),
+    NOTED("Params.device", "the backend is chosen by train.backend or --backend"),
+    NOTED("dataset.crop_size", "images are resized; set data.width and data.height"),
+    NOTED("dataset.max_frames", not_text),
+    NOTED("dataset.batch_size", "preprocessing is not batched; training takes train.batch_size"),
+    NOTED("dataset.num_workers", "decoding takes train.workers threads"),
+    NOTED("dataset.chunk_size", threads_share),
+    NOTED("dataset.maxtasksperchild", threads_share),
+    NOTED("dataset.gc_interval", threads_share),
+    NOTED("model.device_id", "the device is chosen by --backend"),
+    NOTED("model.enable_graph_kernel", mindspore),
+    NOTED("model.enable_reduce_precision", "precision is chosen by train.precision"),
+    NOTED("model.enable_auto_mixed_precision", "precision is chosen by train.precision"),
+    NOTED("model.force_pynative_mode", mindspore),
+    NOTED("training.max_rowsize", mindspore),
+    NOTED("training.enable_data_sink", mindspore),
+    NOTED("gpu_optimization.*", mindspore),
+    NOTED("loss.ctc_blank_id", not_text),
+    NOTED("loss.ctc_reduction", not_text),
+    NOTED("loss.kd_temperature", not_text),
+    NOTED("loss.kd_weight", not_text),
+};
+const ct_key_table ct_keys_foreign = CT_KEY_TABLE(rows);
