@@ -19,21 +19,7 @@ ct_status ct_receipt_of(const ct_backend *b, const ct_device *dev, const ct_impl
     return b->receipt ? b->receipt(dev, impl, call, out) : CT_OK;
 }
 
-/* Operators that train.precision is about. */
-static bool is_heavy(ct_op op)
-{
-    switch (op) {
-    case CT_OP_CONV2D:
-    case CT_OP_CONV2D_DGRAD:
-    case CT_OP_CONV2D_WGRAD:
-    case CT_OP_LINEAR:
-    case CT_OP_LINEAR_DGRAD:
-    case CT_OP_LINEAR_WGRAD:
-    case CT_OP_LSTM:
-    case CT_OP_LSTM_BWD: return true;
-    default: return false;
-    }
-}
+static bool is_heavy(ct_op op) { return (ct_op_get(op)->rules->flags & CT_OPF_HEAVY) != 0; }
 
 static void add_type(char *types, size_t size, const ct_tensor *t)
 {

@@ -223,8 +223,9 @@ ct_status ct_graph_mark_checkpoint(ct_graph *g, ct_val v)
 
 unsigned ct_node_mutates(const ct_node *n)
 {
-    if (n->op == CT_OP_BATCHNORM && n->attrs.norm.update_stats == 0) return 0;
-    unsigned bits = 0, mask = ct_op_get(n->op)->rules->mutates;
+    const ct_op_rules *rules = ct_op_get(n->op)->rules;
+    if (rules->keeps && rules->keeps(&n->attrs)) return 0;
+    unsigned bits = 0, mask = rules->mutates;
     for (int i = 0; i < n->nin; i++)
         if (n->in[i] != CT_NOVAL && (mask >> i & 1u)) bits |= 1u << i;
     return bits;

@@ -31,14 +31,19 @@ bool ct_data_parse(const char *s, ct_data *out)
     return false;
 }
 
+bool ct_holds_sums(const ct_call *call, int i)
+{
+    const ct_domain_kind kind = ct_call_domain(call, i).kind;
+    return kind == CT_DOM_STATE || kind == CT_DOM_SUMS;
+}
+
 ct_dtype ct_case_dtype(const ct_call *call)
 {
     for (int pass = 0; pass < 2; pass++) { /* a step state or metric sum decides only if there is nothing else */
         for (int i = 0; i < call->nin; i++) {
             const ct_desc *d = &call->in[i].desc;
-            bool sums =
-                d->dtype == CT_F64 && d->ndim == 1 && (d->dim[0] == CT_STATE_COUNT || d->dim[0] == CT_METRIC_COUNT);
-            if (ct_present(&call->in[i]) && ct_dtype_is_float(d->dtype) && (pass || !sums)) return d->dtype;
+            if (ct_present(&call->in[i]) && ct_dtype_is_float(d->dtype) && (pass || !ct_holds_sums(call, i)))
+                return d->dtype;
         }
         for (int i = 0; i < call->nout; i++)
             if (ct_present(&call->out[i]) && ct_dtype_is_float(call->out[i].desc.dtype)) return call->out[i].desc.dtype;

@@ -1,5 +1,6 @@
-/* Input data of a case. Every value is drawn from Philox with key = seed and a counter made of the hash of the case and
- * the number of the input, so that a case can be replayed alone. */
+/* Input data of a case: of what kind each input is says its domain in the operator's rules (ops/ops.h), and here each
+ * kind is drawn. Every value comes from Philox with key = seed and a counter made of the hash of the case and the number
+ * of the input, so that a case can be replayed alone. */
 #include "config.h"
 
 #include <math.h>
@@ -122,19 +123,6 @@ static void fill_pool_index(source *s, const ct_tensor *t)
     }
 }
 
-/* log sum exp of the rows of logits (input 0). */
-static void fill_lse(const source *s, const ct_tensor *t)
-{
-    const ct_tensor *x = &s->call->in[0];
-    int64_t k = s->call->attrs.loss.classes, rows = ct_desc_numel(&t->desc);
-    for (int64_t i = 0; i < rows; i++) {
-        double top = -INFINITY, sum = 0;
-        for (int64_t j = 0; j < k; j++) top = fmax(top, ct_load(x->desc.dtype, x->data, i * k + j));
-        for (int64_t j = 0; j < k; j++) sum += exp(ct_load(x->desc.dtype, x->data, i * k + j) - top);
-        put(t, i, top + log(sum));
-    }
-}
-
 /* Rows of (row of src, sample id, epoch). */
 static void fill_image_index(source *s, const ct_tensor *t)
 {
@@ -196,47 +184,26 @@ static void fill_texts(source *s, const ct_tensor *t, int64_t alphabet)
     }
 }
 
-/* What ctc_loss gives for inputs 0 to 2 of its gradient: output `which`. */
-static void fill_ctc_forward(const source *s, const ct_tensor *t, int which)
+/* What the forward operator gives for the same attributes and as many of the inputs as it takes. */
+static void fill_forward(const source *s, const ct_tensor *t, ct_op of, int output)
 {
-    ct_call f = { .op = CT_OP_CTC_LOSS, .nin = 3, .nout = 3 };
-    for (int i = 0; i < 3; i++) f.in[i] = s->call->in[i];
+    ct_call f = { .op = of, .nin = ct_op_get(of)->in_max, .nout = ct_op_get(of)->out_max, .attrs = s->call->attrs };
+    for (int i = 0; i < f.nin; i++) f.in[i] = s->call->in[i];
     bool ok = ct_call_infer(&f) == CT_OK;
-    for (int i = 0; ok && i < 3; i++) {
-        f.out[i].data = ct_aligned_alloc(ct_desc_bytes(&f.out[i].desc), "forward variables");
+    for (int i = 0; ok && i < f.nout; i++) {
+        if (!ct_present(&f.out[i])) continue;
+        f.out[i].data = ct_aligned_alloc(ct_desc_bytes(&f.out[i].desc), "what the forward operator gives");
         ok = f.out[i].data != NULL;
     }
     ok = ok && ct_reference_run(&f) == CT_OK;
     if (ok)
-        memcpy(t->data, f.out[which].data, ct_desc_bytes(&t->desc));
+        memcpy(t->data, f.out[output].data, ct_desc_bytes(&t->desc));
     else
         memset(t->data, 0xff, ct_desc_bytes(&t->desc)); /* the reference fails on the case too, and says why */
-    for (int i = 0; i < 3; i++) ct_free(f.out[i].data);
+    for (int i = 0; i < f.nout; i++) ct_free(f.out[i].data);
 }
 
-static bool fill_ctc(source *s, int i, const ct_tensor *t)
-{
-    int64_t classes = s->call->in[0].desc.dim[2];
-    if (i == 0) return fill_logp(s, t), true;
-    if (i == 1 && s->call->op != CT_OP_CTC_GREEDY) return fill_texts(s, t, classes - 1), true;
-    if (t->desc.dtype == CT_I32) { /* len */
-        for (int64_t n = 0; n < t->desc.dim[0]; n++)
-            put(t, n, 1 + (double)ct_rng_below(&s->rng, (uint32_t)s->call->in[0].desc.dim[0]));
-        return true;
-    }
-    if (i == 3 || i == 4) return fill_ctc_forward(s, t, i - 2), true;
-    return false;
-}
-
-static bool fill_edit_sums(source *s, int i, const ct_tensor *t)
-{
-    if (i < 2) return fill_texts(s, t, 4), true;
-    if (i == 2) fill_range(s, t, 0, 3);
-    if (i == 2) poison(s, t, false);
-    if (i == 3) fill_below(s, t, 1000);
-    return true;
-}
-
+/* Valid steps of each sample: any number from 1 on. */
 static void fill_len(source *s, const ct_tensor *t, int64_t steps)
 {
     for (int64_t n = 0; n < t->desc.dim[0]; n++) put(t, n, 1 + (double)ct_rng_below(&s->rng, (uint32_t)steps));
@@ -265,148 +232,48 @@ static void zero_behind(const ct_tensor *t, const ct_tensor *len)
     }
 }
 
-/* Input i of lstm: xg, w_hh, b_hh, xg_r, w_hh_r, b_hh_r, len. Weights as they are drawn: larger ones make the
- * recurrence chaotic, and rounding errors grow from step to step. */
-static bool fill_lstm(source *s, int i, const ct_tensor *t)
+static void fill(source *s, const ct_tensor *t, const ct_domain *d)
 {
-    double limit = 1 / sqrt((double)s->call->in[1].desc.dim[1]);
-    if (i == 6) return fill_len(s, t, s->call->in[0].desc.dim[0]), true;
-    if (i % 3 == 1) return fill_range(s, t, -limit, limit), true;
-    if (i % 3 == 0 && s->c->data == CT_DATA_SPECIAL && !s->smooth) return fill_range(s, t, -60, 60), true;
-    return false;
-}
-
-/* Input i of lstm_bwd: dy, y, gates, cell, w_hh, w_hh_r, len. */
-static bool fill_lstm_bwd(source *s, int i, const ct_tensor *t)
-{
-    double limit = 1 / sqrt((double)s->call->in[4].desc.dim[1]);
-    if (i == 2) return fill_gates(s, t), true;
-    if (i == 3 && s->c->data == CT_DATA_SPECIAL) return fill_range(s, t, -3, 3), true;
-    if (i == 4 || i == 5) return fill_range(s, t, -limit, limit), true;
-    if (i != 6) return false;
-    fill_len(s, t, s->call->in[0].desc.dim[0]);
-    for (int k = 1; k < 4; k++) zero_behind(&s->call->in[k], t);
-    return true;
-}
-
-/* Input i of the operator, where it is not just any numbers. False: it is. */
-static bool fill_particular(source *s, int i, const ct_tensor *t)
-{
-    const ct_attrs *a = &s->call->attrs;
-    bool special = s->c->data == CT_DATA_SPECIAL;
-    switch (s->call->op) {
-    case CT_OP_BATCHNORM:
-    case CT_OP_BATCHNORM_INFER:
-        if (i == 0 && special && !s->smooth) { /* far from 0: a one-pass variance would cancel */
-            fill_range(s, t, 30, 32);
-            return true;
-        }
-        if (i == 1) return fill_range(s, t, 0.5, 1.5), true;
-        if (i == 4) return fill_range(s, t, 0.1, 2), true;
-        return false;
-    case CT_OP_BATCHNORM_BWD:
-        if (i == 2 || i == 4) return fill_range(s, t, 0.5, 1.5), true;
-        if (i == 5) return fill_mask(s, t), true;
-        return false;
-    case CT_OP_ACTIVATION_BWD:
-        if (i == 1 && a->act.kind == CT_ACT_SIGMOID) return fill_range(s, t, 0, 1), true;
-        if (i == 1 && a->act.kind == CT_ACT_TANH) return fill_range(s, t, -1, 1), true;
-        return false;
-    case CT_OP_DROPOUT_APPLY:
-        if (i == 1) return fill_below(s, t, 2), true;
-        return false;
-    case CT_OP_MAXPOOL2D:
-        if (s->smooth) return fill_distinct(s, t), true;
-        fill_general(s, t);
-        if (special) poison(s, t, true);
-        return true;
-    case CT_OP_MAXPOOL2D_BWD:
-        if (i == 1) return fill_pool_index(s, t), true;
-        return false;
-    case CT_OP_SOFTMAX_XENT:
-    case CT_OP_SOFTMAX_XENT_BWD:
-    case CT_OP_SOFT_MARGIN:
-    case CT_OP_SOFT_MARGIN_BWD:
-        if (i == 0 && special && !s->smooth) return fill_range(s, t, -60, 60), true; /* exp of it alone is large */
-        if (i == 1) return fill_below(s, t, a->loss.classes), true;
-        if (i == 2 && s->call->op == CT_OP_SOFTMAX_XENT_BWD) return fill_lse(s, t), true;
-        return false;
-    case CT_OP_LSTM: return fill_lstm(s, i, t);
-    case CT_OP_LSTM_BWD: return fill_lstm_bwd(s, i, t);
-    case CT_OP_BATCH_SUMS:
-        if (i == 1) return fill_below(s, t, 1000), true;
-        return fill_range(s, t, 0, 3), true;
-    case CT_OP_METRIC_SUMS:
-        if (i < 2) return fill_below(s, t, 2), true;
-        return fill_below(s, t, 1000), true;
-    case CT_OP_LOG_SOFTMAX:
-        if (special && !s->smooth) return fill_range(s, t, -60, 60), true;
-        return false;
-    case CT_OP_LOG_SOFTMAX_BWD:
-        if (i == 1) return fill_logp(s, t), true;
-        return false;
-    case CT_OP_CTC_LOSS:
-    case CT_OP_CTC_LOSS_BWD:
-    case CT_OP_CTC_GREEDY: return fill_ctc(s, i, t);
-    case CT_OP_EDIT_SUMS: return fill_edit_sums(s, i, t);
-    case CT_OP_GRAD_NORM:
-        if (i == 0) {
-            fill_general(s, t);
-            if (special) poison(s, t, true);
-            return true;
-        }
-        return false;
-    case CT_OP_ADAMW: /* special: the moments Adam starts from */
-        if ((i == 2 || i == 3) && special) return memset(t->data, 0, ct_desc_bytes(&t->desc)), true;
-        if (i == 3) return fill_range(s, t, 0.01, 1), true;
-        return false;
-    case CT_OP_SGD:
-        if (i == 2 && special) { /* at the first step the buffer may hold anything */
-            fill_general(s, t);
-            poison(s, t, true);
-            return true;
-        }
-        return false;
-    case CT_OP_ACCUMULATE:
-        if (i == 1 && a->scale.beta == 0) {
-            memset(t->data, 0xff, ct_desc_bytes(&t->desc)); /* must not be read */
-            return true;
-        }
-        return false;
-    case CT_OP_CAST:
-    case CT_OP_FIT_CHANNELS:
-        fill_general(s, t);
-        if (special) poison(s, t, true);
-        return true;
-    case CT_OP_PREPROCESS:
-        if (i == 0) return fill_below(s, t, 256), true;
-        return fill_image_index(s, t), true;
-    default: return false;
+    switch (d->kind) {
+    case CT_DOM_UNSAID:
+    case CT_DOM_BY_CALL:
+    case CT_DOM_ANY: fill_general(s, t); break;
+    case CT_DOM_COMPARED: s->smooth ? fill_distinct(s, t) : fill_general(s, t); break;
+    case CT_DOM_RANGE: fill_range(s, t, d->lo, d->hi); break;
+    case CT_DOM_BELOW: fill_below(s, t, (int64_t)d->hi); break;
+    case CT_DOM_ZERO: memset(t->data, 0, ct_desc_bytes(&t->desc)); break;
+    case CT_DOM_STATE: fill_state(s, t); break;
+    case CT_DOM_SUMS: fill_below(s, t, 1000); break;
+    case CT_DOM_LOGP: fill_logp(s, t); break;
+    case CT_DOM_TEXT: fill_texts(s, t, (int64_t)d->hi); break;
+    case CT_DOM_LEN: fill_len(s, t, s->call->in[0].desc.dim[0]); break;
+    case CT_DOM_BITS: fill_mask(s, t); break;
+    case CT_DOM_GATES: fill_gates(s, t); break;
+    case CT_DOM_PLACES: fill_pool_index(s, t); break;
+    case CT_DOM_ROWS: fill_image_index(s, t); break;
+    case CT_DOM_FORWARD: fill_forward(s, t, d->of, d->output); break;
     }
-}
-
-static bool is_state(const ct_tensor *t)
-{
-    return t->desc.dtype == CT_F64 && t->desc.ndim == 1 && t->desc.dim[0] == CT_STATE_COUNT;
+    if (d->poison != CT_POISON_NONE) poison(s, t, d->poison == CT_POISON_NAN);
 }
 
 void ct_generate(const ct_case *c, const ct_call *call, bool smooth, int attempt)
 {
     uint64_t hash = ct_case_hash(c->text, c->data, attempt);
-    const ct_op_info *info = ct_op_get(call->op);
+    const ct_op_rules *rules = ct_op_get(call->op)->rules;
+    const ct_tensor *len = NULL;
     for (int i = 0; i < call->nin; i++) {
         const ct_tensor *t = &call->in[i];
         if (!ct_present(t)) continue;
         source s = { .c = c, .call = call, .smooth = smooth };
         ct_rng_init(&s.rng, c->seed, CT_RNG_TEST, (uint64_t)i << 48 | hash);
-        /* By the catalogue's convention a state is the last input of optimizer operators and the first of two others.
-         */
-        bool state_op = strcmp(info->family, "optim") == 0
-                            ? i == call->nin - 1
-                            : call->op == CT_OP_DROPOUT_MASK || call->op == CT_OP_LOSS_SEED;
-        if (state_op && is_state(t))
-            fill_state(&s, t);
-        else if (!fill_particular(&s, i, t))
-            fill_general(&s, t);
+        ct_domain d = ct_call_domain(call, i);
+        if (c->data == CT_DATA_SPECIAL && d.special) d = *d.special;
+        if (rules->read && rules->read(call, i) == 0)
+            memset(t->data, 0xff, ct_desc_bytes(&t->desc)); /* NaN: it must not be read */
+        else
+            fill(&s, t, &d);
+        if (d.kind == CT_DOM_LEN) len = t;
     }
+    for (int i = 0; len && i < call->nin; i++)
+        if (ct_present(&call->in[i]) && ct_call_domain(call, i).ends) zero_behind(&call->in[i], len);
 }

@@ -1,4 +1,4 @@
-/* Inside tests/harness only. */
+/* Inside src/harness only. */
 #ifndef CT_HARNESS_HARNESS_PRIV_H
 #define CT_HARNESS_HARNESS_PRIV_H
 
@@ -18,7 +18,8 @@ typedef struct ct_case {
 
 /* Calls visit(user, case) for every case the options let through; stops at the first status that is not CT_OK. */
 ct_status ct_cases_visit(const ct_selftest_opts *o, ct_status (*visit)(void *user, const ct_case *c), void *user);
-ct_dtype ct_case_dtype(const ct_call *call); /* of the first floating tensor that is no step state */
+ct_dtype ct_case_dtype(const ct_call *call); /* of the first floating tensor that is no step state or metric sum */
+bool ct_holds_sums(const ct_call *call, int i); /* input i is the step state or sums over a run */
 
 /* ---- generate.c: data ---- */
 
@@ -34,9 +35,6 @@ typedef struct ct_verdict {
     int64_t at;   /* element with the largest error */
     double got, want, tolerance;
 } ct_verdict;
-
-/* Whether the operator's result on CT_DATA_INTS is exact in every type. */
-bool ct_op_exact_on_ints(ct_op op);
 
 /* |got - want| <= absolute + relative*|want|, element by element; both 0: equal values, a NaN for a NaN. */
 typedef struct ct_bound {

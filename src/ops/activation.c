@@ -83,14 +83,28 @@ static ct_status apply_grad(const ct_grad_ctx *g)
     return ct_grad_emit1(g, CT_OP_DROPOUT_APPLY, g->attrs, 2, in, &g->din[0]);
 }
 
+static bool bends_at_0(const ct_attrs *a) { return a->act.kind == CT_ACT_RELU || a->act.kind == CT_ACT_LEAKY_RELU; }
+
+/* y where the gradient is made from y and y is bounded. */
+static ct_domain saved_domain(const ct_call *c)
+{
+    if (c->attrs.act.kind == CT_ACT_SIGMOID) return (ct_domain)CT_RANGE(0, 1);
+    if (c->attrs.act.kind == CT_ACT_TANH) return (ct_domain)CT_RANGE(-1, 1);
+    return (ct_domain)CT_ANY;
+}
+
 const ct_op_rules ct_activation_rules[] = {
     { .op = CT_OP_ACTIVATION, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW, .fields = act_fields,
-      .shape = act_shape, .grad = act_grad },
+      .shape = act_shape, .grad = act_grad,
+      .roundings = 4, .kink = bends_at_0, .domain = { CT_ANY } },
     { .op = CT_OP_ACTIVATION_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW,
-      .fields = act_fields, .shape = act_bwd_shape },
+      .fields = act_fields, .shape = act_bwd_shape,
+      .roundings = 4, .domain = { CT_ANY, CT_BY_CALL(saved_domain) } },
     { .op = CT_OP_DROPOUT_MASK, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_FLOW,
-      .fields = mask_fields, .shape = mask_shape },
+      .fields = mask_fields, .shape = mask_shape,
+      .roundings = 1, .domain = { CT_IS(STATE) } },
     { .op = CT_OP_DROPOUT_APPLY, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW, .fields = apply_fields,
-      .shape = apply_shape, .grad = apply_grad },
+      .shape = apply_shape, .grad = apply_grad,
+      .roundings = 1, .domain = { CT_ANY, CT_BELOW(2) } },
     { .shape = NULL },
 };

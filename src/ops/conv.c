@@ -161,14 +161,27 @@ static int64_t dgrad_reduction(const ct_call *c)
 
 static int64_t wgrad_reduction(const ct_call *c) { return ct_rows(&c->in[1].desc); }
 
+/* Factor on the tolerance for what is not exact: Winograd convolution. A y of F(m x m, 3 x 3) is a sum over positions
+ * of terms whose typical size, by the squares of the entries of A, G and B (kern_wino.h), is 8.2 times that of the
+ * direct sum for m = 4 and 1.7 times for m = 2, in sums that are a ninth as long: 8.2/3 times the error of sums. The
+ * roundings of the transforms come on top, at 16 channels about half as much again. For the gradient of the filters,
+ * 6.6 times in sums a sixteenth as long, it is less. */
+#define WINOGRAD 4
+
 const ct_op_rules ct_conv_rules[] = {
-    { .op = CT_OP_CONV2D, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_COMPUTE, .fields = conv_fields,
-      .shape = conv_shape, .grad = conv_grad, .flops = conv_flops, .reduction = conv_reduction },
-    { .op = CT_OP_CONV2D_DGRAD, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1,
+    { .op = CT_OP_CONV2D, .flags = CT_OPF_HEAVY | CT_OPF_EXACT_INTS, .inplace_out = -1, .inplace_in = -1,
+      .precision = CT_PREC_COMPUTE, .fields = conv_fields,
+      .shape = conv_shape, .grad = conv_grad, .flops = conv_flops, .reduction = conv_reduction,
+      .roundings = 1, .inexact = WINOGRAD, .typical = ct_typical_products, .domain = { CT_ANY, CT_ANY, CT_ANY } },
+    { .op = CT_OP_CONV2D_DGRAD, .flags = CT_OPF_NO_GRAD | CT_OPF_HEAVY | CT_OPF_EXACT_INTS, .inplace_out = -1,
+      .inplace_in = -1,
       .precision = CT_PREC_COMPUTE,
-      .fields = dgrad_fields, .shape = dgrad_shape, .flops = dgrad_flops, .reduction = dgrad_reduction },
-    { .op = CT_OP_CONV2D_WGRAD, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1,
+      .fields = dgrad_fields, .shape = dgrad_shape, .flops = dgrad_flops, .reduction = dgrad_reduction,
+      .roundings = 1, .inexact = WINOGRAD, .typical = ct_typical_products, .domain = { CT_ANY, CT_ANY } },
+    { .op = CT_OP_CONV2D_WGRAD, .flags = CT_OPF_NO_GRAD | CT_OPF_HEAVY | CT_OPF_EXACT_INTS, .inplace_out = -1,
+      .inplace_in = -1,
       .precision = CT_PREC_COMPUTE,
-      .fields = wgrad_fields, .shape = wgrad_shape, .flops = wgrad_flops, .reduction = wgrad_reduction },
+      .fields = wgrad_fields, .shape = wgrad_shape, .flops = wgrad_flops, .reduction = wgrad_reduction,
+      .roundings = 1, .inexact = WINOGRAD, .typical = ct_typical_products, .domain = { CT_ANY, CT_ANY } },
     { .shape = NULL },
 };

@@ -77,6 +77,12 @@ static double loss_bwd_flops(const ct_call *c) { return 14 * lattice(c) + (doubl
 static int64_t loss_reduction(const ct_call *c) { return c->in[0].desc.dim[0] + c->in[0].desc.dim[1]; }
 static int64_t loss_bwd_reduction(const ct_call *c) { return c->in[0].desc.dim[0]; }
 
+/* Characters: all classes but the blank. */
+static ct_domain text_domain(const ct_call *c)
+{
+    return (ct_domain){ .kind = CT_DOM_TEXT, .hi = (double)(c->in[0].desc.dim[2] - 1) };
+}
+
 const ct_op_rules ct_ctc_rules[] = {
     { .op = CT_OP_CTC_LOSS,
       .inplace_out = -1,
@@ -86,7 +92,9 @@ const ct_op_rules ct_ctc_rules[] = {
       .shape = loss_shape,
       .grad = loss_grad,
       .flops = loss_flops,
-      .reduction = loss_reduction },
+      .reduction = loss_reduction,
+      .roundings = 8, /* three exponentials and a logarithm per state and step */
+      .domain = { CT_IS(LOGP), CT_BY_CALL(text_domain), CT_IS(LEN) } },
     { .op = CT_OP_CTC_LOSS_BWD,
       .flags = CT_OPF_NO_GRAD,
       .inplace_out = -1,
@@ -95,6 +103,9 @@ const ct_op_rules ct_ctc_rules[] = {
       .fields = no_fields,
       .shape = loss_bwd_shape,
       .flops = loss_bwd_flops,
-      .reduction = loss_bwd_reduction },
+      .reduction = loss_bwd_reduction,
+      .roundings = 8, /* three exponentials and a logarithm per state and step */
+      .domain = { CT_IS(LOGP), CT_BY_CALL(text_domain), CT_IS(LEN), CT_OUTPUT(1, CT_OP_CTC_LOSS),
+                  CT_OUTPUT(2, CT_OP_CTC_LOSS), CT_ANY } },
     { .shape = NULL },
 };

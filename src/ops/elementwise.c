@@ -108,18 +108,32 @@ static ct_status fit_grad(const ct_grad_ctx *g)
 
 static double accumulate_flops(const ct_call *c) { return 3.0 * (double)ct_desc_numel(&c->in[0].desc); }
 
+static double accumulate_read(const ct_call *c, int i) { return i == 1 && c->attrs.scale.beta == 0 ? 0 : 1; }
+
 const ct_op_rules ct_elementwise_rules[] = {
     { .op = CT_OP_RESHAPE, .flags = CT_OPF_VIEW, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW,
-      .fields = reshape_fields, .shape = reshape_shape, .grad = reshape_grad },
-    { .op = CT_OP_ADD, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW, .fields = no_fields,
-      .shape = binary_shape, .grad = add_grad },
-    { .op = CT_OP_MUL, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW, .fields = no_fields,
-      .shape = binary_shape, .grad = mul_grad },
-    { .op = CT_OP_CAST, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW, .fields = cast_fields,
-      .shape = cast_shape, .grad = cast_grad },
-    { .op = CT_OP_ACCUMULATE, .flags = CT_OPF_NO_GRAD, .mutates = 1u << 1, .inplace_out = -1, .inplace_in = -1,
-      .precision = CT_PREC_FLOW, .fields = scale_fields, .shape = accumulate_shape, .flops = accumulate_flops },
-    { .op = CT_OP_FIT_CHANNELS, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_FLOW, .fields = fit_fields,
-      .shape = fit_shape, .grad = fit_grad },
+      .fields = reshape_fields, .shape = reshape_shape, .grad = reshape_grad,
+      .roundings = 1, .domain = { CT_ANY } },
+    { .op = CT_OP_ADD, .flags = CT_OPF_EXACT_INTS, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW,
+      .fields = no_fields,
+      .shape = binary_shape, .grad = add_grad,
+      .roundings = 1, .domain = { CT_ANY, CT_ANY } },
+    { .op = CT_OP_MUL, .flags = CT_OPF_EXACT_INTS, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW,
+      .fields = no_fields,
+      .shape = binary_shape, .grad = mul_grad,
+      .roundings = 1, .domain = { CT_ANY, CT_ANY } },
+    { .op = CT_OP_CAST, .flags = CT_OPF_CHOOSES, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW,
+      .fields = cast_fields,
+      .shape = cast_shape, .grad = cast_grad,
+      .domain = { CT_ANY_OR(ct_domain_nan) } },
+    { .op = CT_OP_ACCUMULATE, .flags = CT_OPF_NO_GRAD | CT_OPF_EXACT_INTS, .mutates = 1u << 1, .inplace_out = -1,
+      .inplace_in = -1,
+      .precision = CT_PREC_FLOW, .fields = scale_fields, .shape = accumulate_shape, .flops = accumulate_flops,
+      /* exact with the powers of two that the cases use */
+      .roundings = 1, .read = accumulate_read, .domain = { CT_ANY, CT_ANY } },
+    { .op = CT_OP_FIT_CHANNELS, .flags = CT_OPF_CHOOSES, .inplace_out = -1, .inplace_in = -1,
+      .precision = CT_PREC_FLOW, .fields = fit_fields,
+      .shape = fit_shape, .grad = fit_grad,
+      .domain = { CT_ANY_OR(ct_domain_nan) } },
     { .shape = NULL },
 };

@@ -26,6 +26,24 @@ extern const ct_op_rules ct_image_rules[];
 #define CT_FIELD_REAL(part, field) { #field, offsetof(ct_attrs, part.field), true }
 #define CT_FIELD_END { NULL, 0, false }
 
+/* ---- domains of inputs ---- */
+#define CT_IS(k) { .kind = CT_DOM_##k }
+#define CT_ANY CT_IS(ANY)
+#define CT_RANGE(from, to) { .kind = CT_DOM_RANGE, .lo = (from), .hi = (to) }
+#define CT_BELOW(n) { .kind = CT_DOM_BELOW, .hi = (n) }
+#define CT_BY_CALL(f) { .kind = CT_DOM_BY_CALL, .by = (f) }
+#define CT_OUTPUT(number, op) { .kind = CT_DOM_FORWARD, .of = (op), .output = (number) }
+#define CT_ANY_OR(domain) { .kind = CT_DOM_ANY, .special = &(domain) } /* `domain` in cases of special data */
+
+extern const ct_domain ct_domain_nan;  /* any numbers, some of them infinite or NaN */
+extern const ct_domain ct_domain_wide; /* [-60, 60): exp of them alone is large */
+ct_domain ct_domain_class(const ct_call *c); /* class ids below attribute `classes` of the losses */
+
+/* ---- typical sizes of sums of n terms ---- */
+double ct_typical_products(int output, double n, const double rms[CT_MAX_IN]); /* elements of input 0 times input 1's */
+double ct_typical_sum(int output, double n, const double rms[CT_MAX_IN]);      /* elements of input 0 */
+double ct_typical_mean(int output, double n, const double rms[CT_MAX_IN]);     /* their mean: as large as they are */
+
 /* ---- shape rules: checks of input i, called `name` in messages. All give CT_EINVAL with operator, tensor and
  * dimension ---- */
 

@@ -98,8 +98,16 @@ static int64_t preprocess_reduction(const ct_call *c)
     return (resampled ? 4 : 1) * (a->augment && a->blur > 0 ? 25 : 1);
 }
 
+/* A gather reads the rows that the index names, not the whole data set. */
+static double preprocess_read(const ct_call *c, int i)
+{
+    return i == 0 ? (double)c->in[1].desc.dim[0] / (double)c->in[0].desc.dim[0] : 1;
+}
+
 const ct_op_rules ct_image_rules[] = {
     { .op = CT_OP_PREPROCESS, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_FLOW,
-      .fields = image_fields, .shape = preprocess_shape, .flops = preprocess_flops, .reduction = preprocess_reduction },
+      .fields = image_fields, .shape = preprocess_shape, .flops = preprocess_flops, .reduction = preprocess_reduction,
+      .roundings = 8, /* a chain of some twenty operations per pixel */
+      .read = preprocess_read, .domain = { CT_BELOW(256), CT_IS(ROWS) } },
     { .shape = NULL },
 };

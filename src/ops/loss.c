@@ -108,16 +108,22 @@ static int64_t row_reduction(const ct_call *c) { return c->attrs.loss.classes; }
 
 const ct_op_rules ct_loss_rules[] = {
     { .op = CT_OP_LOSS_SEED, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_FLOW,
-      .fields = seed_fields, .shape = seed_shape },
+      .fields = seed_fields, .shape = seed_shape,
+      .roundings = 1, .domain = { CT_IS(STATE) } },
     { .op = CT_OP_SOFTMAX_XENT, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_ACCUM, .fields = xent_fields,
-      .shape = xent_shape, .grad = xent_grad, .flops = loss_flops, .reduction = xent_reduction },
+      .shape = xent_shape, .grad = xent_grad, .flops = loss_flops, .reduction = xent_reduction,
+      .roundings = 4, .domain = { CT_ANY_OR(ct_domain_wide), CT_BY_CALL(ct_domain_class) } },
     { .op = CT_OP_SOFTMAX_XENT_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0,
       .precision = CT_PREC_ACCUM,
-      .fields = xent_fields, .shape = xent_bwd_shape, .flops = loss_flops, .reduction = row_reduction },
+      .fields = xent_fields, .shape = xent_bwd_shape, .flops = loss_flops, .reduction = row_reduction,
+      .roundings = 8, /* x - lse loses what lse is larger than the difference */
+      .domain = { CT_ANY_OR(ct_domain_wide), CT_BY_CALL(ct_domain_class), CT_OUTPUT(1, CT_OP_SOFTMAX_XENT), CT_ANY } },
     { .op = CT_OP_SOFT_MARGIN, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_ACCUM, .fields = margin_fields,
-      .shape = margin_shape, .grad = margin_grad, .flops = loss_flops, .reduction = margin_reduction },
+      .shape = margin_shape, .grad = margin_grad, .flops = loss_flops, .reduction = margin_reduction,
+      .roundings = 4, .domain = { CT_ANY_OR(ct_domain_wide), CT_BY_CALL(ct_domain_class) } },
     { .op = CT_OP_SOFT_MARGIN_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0,
       .precision = CT_PREC_ACCUM,
-      .fields = margin_fields, .shape = margin_bwd_shape, .flops = loss_flops },
+      .fields = margin_fields, .shape = margin_bwd_shape, .flops = loss_flops,
+      .roundings = 4, .domain = { CT_ANY_OR(ct_domain_wide), CT_BY_CALL(ct_domain_class), CT_ANY } },
     { .shape = NULL },
 };

@@ -3,6 +3,8 @@
  * its numbers leaves no trace. */
 #include "config.h"
 
+#include <math.h>
+
 #include "ops/family.h"
 #include "ops/math/mask_math.h"
 
@@ -135,14 +137,37 @@ static double bwd_flops(const ct_call *c)
     return (c->attrs.norm.act ? 11.0 : 10.0) * (double)ct_desc_numel(&c->in[0].desc);
 }
 
+static bool keeps_stats(const ct_attrs *a) { return a->norm.update_stats == 0; }
+static bool has_relu(const ct_attrs *a) { return a->norm.act != 0; }
+
+/* Mean and running mean: means of x; invstd and y have sizes of their own. */
+static double bn_typical(int output, double n, const double rms[CT_MAX_IN])
+{
+    return output == 1 || output == -4 ? ct_typical_mean(output, n, rms) : 0;
+}
+
+/* dgamma and dbeta. */
+static double bwd_typical(int output, double n, const double rms[CT_MAX_IN])
+{
+    return output == 1 ? sqrt(n) * rms[0] * (1 + rms[1]) : output == 2 ? ct_typical_sum(output, n, rms) : 0;
+}
+
+static const ct_domain far_from_0 = CT_RANGE(30, 32); /* a one-pass variance would cancel */
+
 const ct_op_rules ct_norm_rules[] = {
     { .op = CT_OP_BATCHNORM, .mutates = 1u << 3 | 1u << 4, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_FLOW,
-      .fields = bn_fields, .shape = bn_shape, .grad = bn_grad, .flops = bn_flops, .reduction = rows_reduction },
+      .fields = bn_fields, .shape = bn_shape, .grad = bn_grad, .flops = bn_flops, .reduction = rows_reduction,
+      .roundings = 4, .typical = bn_typical, .keeps = keeps_stats, .kink = has_relu, .mask_out = 3,
+      .domain = { CT_ANY_OR(far_from_0), CT_RANGE(0.5, 1.5), CT_ANY, CT_ANY, CT_RANGE(0.1, 2), CT_ANY } },
     { .op = CT_OP_BATCHNORM_INFER, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0,
       .precision = CT_PREC_FLOW,
-      .fields = infer_fields, .shape = infer_shape, .flops = infer_flops },
+      .fields = infer_fields, .shape = infer_shape, .flops = infer_flops,
+      .roundings = 4,
+      .domain = { CT_ANY_OR(far_from_0), CT_RANGE(0.5, 1.5), CT_ANY, CT_ANY, CT_RANGE(0.1, 2), CT_ANY } },
     { .op = CT_OP_BATCHNORM_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW,
-      .fields = bwd_fields, .shape = bwd_shape, .flops = bwd_flops, .reduction = rows_reduction },
+      .fields = bwd_fields, .shape = bwd_shape, .flops = bwd_flops, .reduction = rows_reduction,
+      .roundings = 4, .typical = bwd_typical,
+      .domain = { CT_ANY, CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), CT_IS(BITS) } },
     { .shape = NULL },
 };

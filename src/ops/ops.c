@@ -87,6 +87,12 @@ ct_status ct_call_infer(ct_call *call)
     return CT_OK;
 }
 
+ct_domain ct_call_domain(const ct_call *call, int i)
+{
+    const ct_domain *d = &ct_op_get(call->op)->rules->domain[i];
+    return d->kind == CT_DOM_BY_CALL ? d->by(call) : *d;
+}
+
 double ct_call_flops(const ct_call *call)
 {
     const ct_op_rules *r = ct_op_get(call->op)->rules;
@@ -105,13 +111,8 @@ double ct_call_bytes(const ct_call *call)
     double bytes = 0;
     for (int i = 0; i < call->nin; i++) {
         if (!ct_present(&call->in[i])) continue;
-        double b = (double)ct_desc_bytes(&call->in[i].desc);
-        /* A gather reads the rows that the index names, not the whole data set. */
-        if (call->op == CT_OP_PREPROCESS && i == 0)
-            b *= (double)call->in[1].desc.dim[0] / (double)call->in[0].desc.dim[0];
-        bool written = r->mutates >> i & 1u;
-        bool read = !(call->op == CT_OP_ACCUMULATE && i == 1 && call->attrs.scale.beta == 0);
-        bytes += b * ((read ? 1 : 0) + (written ? 1 : 0));
+        const double written = r->mutates >> i & 1u ? 1 : 0, read = r->read ? r->read(call, i) : 1;
+        bytes += (double)ct_desc_bytes(&call->in[i].desc) * (read + written);
     }
     for (int i = 0; i < call->nout; i++)
         if (ct_present(&call->out[i])) bytes += (double)ct_desc_bytes(&call->out[i].desc);

@@ -211,10 +211,49 @@ typedef enum ct_precision_rule {
 } ct_precision_rule;
 
 enum ct_op_flags {
-    CT_OPF_VIEW = 1,      /* output is the input's memory under another shape; never runs */
-    CT_OPF_NO_GRAD = 2    /* not differentiable: metrics, optimizer, gradient operators themselves */
+    CT_OPF_VIEW = 1,       /* output is the input's memory under another shape; never runs */
+    CT_OPF_NO_GRAD = 2,    /* not differentiable: metrics, optimizer, gradient operators themselves */
+    CT_OPF_HEAVY = 4,      /* what train.precision is about: the receipt asks it for the precision that was asked for */
+    CT_OPF_CHOOSES = 8,    /* only chooses or rounds: equal values from every implementation, whatever the data */
+    CT_OPF_EXACT_INTS = 16 /* exact on small whole numbers in every type: equal values from all with CT_IMPL_EXACT */
 };
 
+/* ---- what an input of an operator holds: what its test data are drawn from (src/harness/generate.c) ---- */
+
+typedef enum ct_domain_kind {
+    CT_DOM_UNSAID,   /* nothing is said: of no input of any operator */
+    CT_DOM_BY_CALL,  /* depends on attributes or shapes: by(call) says it */
+    CT_DOM_ANY,      /* any numbers: what the data pattern of the case asks for */
+    CT_DOM_COMPARED, /* any numbers that are compared with each other: finite differences take them far apart */
+    CT_DOM_RANGE,    /* numbers in [lo, hi) whatever the pattern */
+    CT_DOM_BELOW,    /* whole numbers in [0, hi) */
+    CT_DOM_ZERO,     /* zeros */
+    CT_DOM_STATE,    /* the step state f64[CT_STATE_COUNT] */
+    CT_DOM_SUMS,     /* f64 sums over a run, which batches are added to: each element has a size of its own */
+    CT_DOM_LOGP,     /* [...,C] log-probabilities: their exponentials sum to 1 over C; special: some are -inf */
+    CT_DOM_TEXT,     /* i32 [N,L] of characters in [0, hi): any length from 0 on, -1 behind, and behind that anything */
+    CT_DOM_LEN,      /* i32 [N]: valid steps of each sample of input 0, [T,N,...]: 1 to T */
+    CT_DOM_BITS,     /* u8 [...,bytes of C bits]: a bit for each element of input 0 */
+    CT_DOM_GATES,    /* [D,T,N,4H] gates i, f, g, o of an LSTM after their functions; special: one in four saturated */
+    CT_DOM_PLACES,   /* u8: a pixel inside the image for each window of the pool attributes, as maxpool2d gives it */
+    CT_DOM_ROWS,     /* i32 [N,3]: (row of input 0, sample id, epoch) */
+    CT_DOM_FORWARD   /* output `output` of operator `of` with the same attributes, its inputs the first of this one's */
+} ct_domain_kind;
+
+typedef struct ct_domain ct_domain;
+struct ct_domain {
+    ct_domain_kind kind;
+    double lo, hi;
+    enum { CT_POISON_NONE, CT_POISON_INF, CT_POISON_NAN } poison; /* some elements are infinite; or infinite or NaN */
+    bool ends;                /* 0 behind the last valid step of each sample, as the input of kind CT_DOM_LEN says */
+    ct_op of;                 /* CT_DOM_FORWARD */
+    int output;
+    ct_domain (*by)(const ct_call *call); /* CT_DOM_BY_CALL */
+    const ct_domain *special; /* instead of this in cases of special data, what is special for the operator; NULL: this */
+};
+
+/* All that is known of an operator beside its name and arity. Whoever asks something of every operator (a tolerance,
+ * data to test with, whether it is heavy) reads a column of this; there are no lists of operators elsewhere. */
 typedef struct ct_op_rules {
     ct_op op;
     unsigned flags;
@@ -227,7 +266,22 @@ typedef struct ct_op_rules {
     ct_status (*shape)(ct_call *call);
     ct_status (*grad)(const ct_grad_ctx *g);  /* NULL with CT_OPF_NO_GRAD */
     double (*flops)(const ct_call *call);     /* multiply and add count as two; NULL = one per output element */
-    int64_t (*reduction)(const ct_call *call);/* length of the longest sum behind one output element; NULL = 1; tolerance table */
+    int64_t (*reduction)(const ct_call *call);/* length of the longest sum behind one output element; NULL = 1 */
+    double (*read)(const ct_call *call, int i); /* share of input i that is read, 0..1; 0: it may hold anything; NULL = 1 */
+    bool (*keeps)(const ct_attrs *attrs);     /* these attributes leave the inputs of `mutates` as they are; NULL: none do */
+    bool (*kink)(const ct_attrs *attrs);      /* output 0 changes its formula where it changes its sign; NULL: nowhere */
+    int mask_out;                             /* output that tells where output 0 is positive, a bit an element; 0 = none */
+
+    /* Tolerance of an implementation against the reference (src/harness/tolerance.c has the formula). */
+    double roundings; /* k: how many roundings stand behind one output element beside the sum itself, and how good exp,
+                         tanh, ... have to be; at least 1 but with CT_OPF_CHOOSES, 0 there */
+    double inexact;   /* factor on that for implementations without CT_IMPL_EXACT; 0 = 1 */
+    /* Typical size of a result that is a sum of n terms made from the inputs, since a single sum can happen to cancel:
+     * output >= 0 is an output's number, -1-i written input i; rms[i] is the root of the mean square of input i before
+     * the run. 0: the elements of that result show their size themselves; NULL: those of all do. */
+    double (*typical)(int output, double n, const double rms[CT_MAX_IN]);
+
+    ct_domain domain[CT_MAX_IN]; /* of each input, optional ones included */
 } ct_op_rules;
 
 typedef struct ct_op_info {
@@ -241,6 +295,9 @@ bool ct_op_find(const char *name, ct_op *out);
 
 /* Runs arity checks and the shape rule. */
 ct_status ct_call_infer(ct_call *call);
+
+/* What input i of a call holds, CT_DOM_BY_CALL resolved. */
+ct_domain ct_call_domain(const ct_call *call, int i);
 
 /* FLOPs of a call, and bytes it must move at least (inputs + outputs once). */
 double ct_call_flops(const ct_call *call);

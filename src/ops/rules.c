@@ -3,6 +3,7 @@
 #include "ops/family.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 static const char *op_name(const ct_call *c)
@@ -167,4 +168,33 @@ void ct_rule_out(ct_call *c, int i, ct_desc d)
 ct_status ct_grad_emit1(const ct_grad_ctx *g, ct_op op, const ct_attrs *attrs, int nin, const ct_val *in, ct_val *out)
 {
     return g->emit(g->self, op, attrs, nin, in, 1, 1u, out);
+}
+
+/* ---- domains, typical sizes ---- */
+
+const ct_domain ct_domain_nan = { .kind = CT_DOM_ANY, .poison = CT_POISON_NAN };
+const ct_domain ct_domain_wide = CT_RANGE(-60, 60);
+
+ct_domain ct_domain_class(const ct_call *c)
+{
+    return (ct_domain)CT_BELOW((double)c->attrs.loss.classes);
+}
+
+double ct_typical_products(int output, double n, const double rms[CT_MAX_IN])
+{
+    (void)output;
+    return sqrt(n) * rms[0] * rms[1];
+}
+
+double ct_typical_sum(int output, double n, const double rms[CT_MAX_IN])
+{
+    (void)output;
+    return sqrt(n) * rms[0];
+}
+
+double ct_typical_mean(int output, double n, const double rms[CT_MAX_IN])
+{
+    (void)output;
+    (void)n;
+    return rms[0];
 }

@@ -4,6 +4,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <math.h>
 
 #include "ops/family.h"
 
@@ -163,12 +164,37 @@ static int64_t bwd_reduction(const ct_call *c)
     return units > rows ? units : rows;
 }
 
+/* w_hh [4H,H] as it is drawn: larger ones make the recurrence chaotic, and rounding errors grow from step to step. */
+static ct_domain weights_of(int64_t hidden)
+{
+    const double limit = 1 / sqrt((double)hidden);
+    return (ct_domain)CT_RANGE(-limit, limit);
+}
+
+static ct_domain lstm_weights(const ct_call *c) { return weights_of(c->in[W_HH].desc.dim[1]); }
+static ct_domain bwd_weights(const ct_call *c) { return weights_of(c->in[BWD_W].desc.dim[1]); }
+
+static const ct_domain far_cell = CT_RANGE(-3, 3); /* where tanh saturates */
+
 const ct_op_rules ct_sequence_rules[] = {
-    { .op = CT_OP_SWAP, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_FLOW, .fields = no_fields,
-      .shape = swap_shape, .grad = swap_grad },
-    { .op = CT_OP_LSTM, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_COMPUTE, .fields = no_fields,
-      .shape = lstm_shape, .grad = lstm_grad, .flops = lstm_flops, .reduction = lstm_reduction },
-    { .op = CT_OP_LSTM_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_COMPUTE,
-      .fields = no_fields, .shape = bwd_shape, .flops = bwd_flops, .reduction = bwd_reduction },
+    { .op = CT_OP_SWAP, .flags = CT_OPF_CHOOSES, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_FLOW,
+      .fields = no_fields,
+      .shape = swap_shape, .grad = swap_grad,
+      .domain = { CT_ANY } },
+    { .op = CT_OP_LSTM, .flags = CT_OPF_HEAVY, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_COMPUTE,
+      .fields = no_fields,
+      .shape = lstm_shape, .grad = lstm_grad, .flops = lstm_flops, .reduction = lstm_reduction,
+      .roundings = 4,
+      .domain = { [XG] = CT_ANY_OR(ct_domain_wide), [W_HH] = CT_BY_CALL(lstm_weights), [B_HH] = CT_ANY,
+                  [XG_R] = CT_ANY_OR(ct_domain_wide), [W_HH_R] = CT_BY_CALL(lstm_weights), [B_HH_R] = CT_ANY,
+                  [LEN] = CT_IS(LEN) } },
+    { .op = CT_OP_LSTM_BWD, .flags = CT_OPF_NO_GRAD | CT_OPF_HEAVY, .inplace_out = -1, .inplace_in = -1,
+      .precision = CT_PREC_COMPUTE,
+      .fields = no_fields, .shape = bwd_shape, .flops = bwd_flops, .reduction = bwd_reduction,
+      .roundings = 4,
+      .domain = { [BWD_DY] = CT_ANY, [BWD_Y] = { .kind = CT_DOM_ANY, .ends = true },
+                  [BWD_GATES] = { .kind = CT_DOM_GATES, .ends = true },
+                  [BWD_CELL] = { .kind = CT_DOM_ANY, .ends = true, .special = &far_cell },
+                  [BWD_W] = CT_BY_CALL(bwd_weights), [BWD_W_R] = CT_BY_CALL(bwd_weights), [BWD_LEN] = CT_IS(LEN) } },
     { .shape = NULL },
 };

@@ -177,10 +177,10 @@ static ct_status build_loss(const ct_parts *parts, ct_program *p)
     for (int i = 0; i < n; i++) CT_TRY(add_port(p, parts->term[i].name, CT_PORT_TERM, in[i]));
     CT_TRY(add_port(p, "loss", CT_PORT_LOSS, loss));
     CT_TRY(ct_graph_metrics(g, &acc));
-    memmove(in + 1, in, (size_t)n * sizeof in[0]);
-    in[0] = loss;
     const int terms = n > 1 ? n : 0; /* a single one is the loss itself */
-    in[1 + terms] = acc;
+    memmove(in + 2, in, (size_t)n * sizeof in[0]);
+    in[0] = loss;
+    in[1] = acc;
     return ct_graph_node(g, CT_OP_BATCH_SUMS, &sums, "sums", 2 + terms, in, 0, 0, NULL);
 }
 

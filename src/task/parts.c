@@ -2,9 +2,9 @@
 
 #include "task/parts.h"
 
-static ct_status add(ct_part *list, int *n, const char *what, const char *name, ct_val v, double weight)
+static ct_status add(ct_part *list, int *n, int most, const char *what, const char *name, ct_val v, double weight)
 {
-    if (*n == CT_PARTS_MAX) return ct_fail(CT_EINTERNAL, "program: more than %d %s", CT_PARTS_MAX, what);
+    if (*n == most) return ct_fail(CT_EINTERNAL, "program: more than %d %s", most, what);
     list[(*n)++] = (ct_part){ name, v, weight };
     return CT_OK;
 }
@@ -29,18 +29,18 @@ ct_status ct_parts_field(ct_parts *p, const char *name, ct_dtype dtype, ct_field
     if (ndim < 1 || ndim > CT_FIELD_NDIM) return ct_fail(CT_EINTERNAL, "program: field '%s' of %d dimensions", name, ndim);
     for (int i = 0; i < ndim; i++) d.dim[i + 1] = dim[i];
     CT_TRY(ct_graph_input(p->g, name, d, out));
-    CT_TRY(add(p->field, &p->fields, "fields", name, *out, 0));
+    CT_TRY(add(p->field, &p->fields, CT_PARTS_MAX, "fields", name, *out, 0));
     return kind == CT_FIELD_POINTS ? move(p, name, out) : CT_OK;
 }
 
 ct_status ct_parts_term(ct_parts *p, const char *name, ct_val loss, double weight)
 {
-    return add(p->term, &p->terms, "terms of a loss", name, loss, weight);
+    return add(p->term, &p->terms, CT_TERMS_MAX, "terms of a loss", name, loss, weight);
 }
 
 ct_status ct_parts_result(ct_parts *p, const char *name, ct_val v)
 {
-    return add(p->result, &p->results, "results", name, v, 0);
+    return add(p->result, &p->results, CT_PARTS_MAX, "results", name, v, 0);
 }
 
 void ct_parts_score(ct_parts *p, int k, ct_val v)

@@ -6,7 +6,8 @@
 #include "graph/graph.h"
 #include "models/models.h"
 
-#define CT_PARTS_MAX 16   /* fields, terms and results of a program, each */
+#define CT_PARTS_MAX 16   /* fields and results of a program, each */
+#define CT_TERMS_MAX (CT_MAX_IN - 2) /* terms of a loss: batch_sums takes the loss and the sums beside them */
 #define CT_GOAL_VALUES 32
 /* Metric slots of the terms of a loss, where there are several: their sums times samples, in the order of the terms. A task's own slots end
  * before. */

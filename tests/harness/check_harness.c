@@ -346,6 +346,49 @@ START_TEST(test_same_seed_same_data)
 }
 END_TEST
 
+/* Every value lies where its domain says. */
+static ct_status check_domains(void *user, const ct_case *c)
+{
+    int *seen = user;
+    ct_call call = c->call;
+    CT_TRY(ct_host_alloc(&call));
+    ct_generate(c, &call, false, 0);
+    for (int i = 0; i < call.nin; i++) {
+        const ct_tensor *t = &call.in[i];
+        if (!ct_present(t)) continue;
+        ct_domain d = ct_call_domain(&call, i);
+        if (c->data == CT_DATA_SPECIAL && d.special) d = *d.special;
+        const double slack = ct_dtype_eps(t->desc.dtype) * fmax(fabs(d.lo), fabs(d.hi)); /* stored values are rounded */
+        seen[d.kind]++;
+        for (int64_t k = 0; k < ct_desc_numel(&t->desc); k++) {
+            const double v = ct_load(t->desc.dtype, t->data, k);
+            bool in = true;
+            if (d.kind == CT_DOM_RANGE)
+                in = (v >= d.lo - slack && v <= d.hi + slack) || (d.poison != CT_POISON_NONE && !isfinite(v));
+            if (d.kind == CT_DOM_BELOW) in = v >= 0 && v < d.hi;
+            if (d.kind == CT_DOM_ZERO) in = v == 0;
+            if (d.kind == CT_DOM_LEN) in = v >= 1 && v <= (double)call.in[0].desc.dim[0];
+            if (d.kind == CT_DOM_LOGP) in = v <= 0;
+            if (d.kind == CT_DOM_ROWS && k % 3 == 0) in = v >= 0 && v < (double)call.in[0].desc.dim[0];
+            if (!in) /* ck_assert_msg writes to a pipe whatever it finds */
+                ck_abort_msg("%s, %s data: element %lld of input %d is %g", c->text, ct_data_name(c->data),
+                             (long long)k, i, v);
+        }
+    }
+    ct_host_free(&call);
+    return CT_OK;
+}
+
+START_TEST(test_data_lie_in_their_domains)
+{
+    ct_selftest_opts o = { 0 };
+    int seen[CT_DOM_FORWARD + 1] = { 0 };
+    ck_assert_msg(ct_cases_visit(&o, check_domains, seen) == CT_OK, "%s", ct_error_message());
+    for (int k = CT_DOM_ANY; k <= CT_DOM_FORWARD; k++) ck_assert_msg(seen[k] > 0, "no case has domain %d", k);
+    ck_assert(seen[CT_DOM_UNSAID] == 0 && seen[CT_DOM_BY_CALL] == 0);
+}
+END_TEST
+
 /* Every optimizer is tested on its first step and on a step to be skipped, in every type it takes. */
 static int steps[CT_OP_COUNT][2][2]; /* operator, f64, found_inf */
 
@@ -523,6 +566,7 @@ int main(void)
     tcase_add_test(t, test_refusal_is_counted_with_its_reason);
     tcase_add_test(t, test_order_of_a_sum_is_free);
     tcase_add_test(t, test_same_seed_same_data);
+    tcase_add_test(t, test_data_lie_in_their_domains);
     tcase_add_test(t, test_special_steps);
     tcase_add_test(t, test_compare);
     tcase_add_test(t, test_gradient_is_a_name);

@@ -134,6 +134,72 @@ START_TEST(test_rules_complete)
 }
 END_TEST
 
+/* A domain that stands for itself: of input i, or for special data. */
+static void check_domain(const char *op, int i, const ct_domain *d)
+{
+    ck_assert_msg(d->kind != CT_DOM_UNSAID && d->kind != CT_DOM_BY_CALL, "%s: nothing is said of input %d", op, i);
+    if (d->kind == CT_DOM_RANGE) ck_assert_msg(d->lo < d->hi, "%s: the range of input %d is empty", op, i);
+    if (d->kind == CT_DOM_BELOW) ck_assert_msg(d->hi >= 1, "%s: no number is below the limit of input %d", op, i);
+    if (d->kind == CT_DOM_FORWARD)
+        ck_assert_msg(d->output < ct_op_get(d->of)->out_max, "%s: input %d is no output of %s", op, i,
+                      ct_op_get(d->of)->name);
+}
+
+START_TEST(test_tolerance_complete)
+{
+    for (int op = 0; op < CT_OP_COUNT; op++) {
+        const ct_op_info *info = ct_op_get((ct_op)op);
+        const ct_op_rules *r = info->rules;
+        const bool chooses = (r->flags & CT_OPF_CHOOSES) != 0;
+        ck_assert_msg(chooses ? r->roundings == 0 : r->roundings >= 1, "%s has no tolerance", info->name);
+        ck_assert_msg(r->inexact == 0 || (r->inexact >= 1 && !chooses), "%s: factor for what is not exact", info->name);
+        ck_assert_msg(!(chooses && (r->flags & CT_OPF_EXACT_INTS)), "%s is exact anyway", info->name);
+        ck_assert_msg(r->mask_out == 0 || r->mask_out < info->out_max, "%s: output of the mask", info->name);
+        ck_assert_msg(!r->keeps || r->mutates, "%s: what is never written is not left alone", info->name);
+    }
+}
+END_TEST
+
+START_TEST(test_domains_complete)
+{
+    for (int op = 0; op < CT_OP_COUNT; op++) {
+        const ct_op_info *info = ct_op_get((ct_op)op);
+        for (int i = 0; i < CT_MAX_IN; i++) {
+            const ct_domain *d = &info->rules->domain[i];
+            if (i >= info->in_max) {
+                ck_assert_msg(d->kind == CT_DOM_UNSAID, "%s has no input %d", info->name, i);
+                continue;
+            }
+            ck_assert_msg((d->kind == CT_DOM_BY_CALL) == (d->by != NULL), "%s: half a rule for input %d", info->name, i);
+            if (d->kind != CT_DOM_BY_CALL) check_domain(info->name, i, d);
+            if (d->special) check_domain(info->name, i, d->special);
+        }
+    }
+}
+END_TEST
+
+/* What is said of an input fits its type. */
+START_TEST(test_domains_fit)
+{
+    for (size_t k = 0; k < NCALLS; k++) {
+        ct_call c;
+        ck_assert_int_eq(ct_call_parse(calls[k], &c), CT_OK);
+        for (int i = 0; i < c.nin; i++) {
+            if (!ct_present(&c.in[i])) continue;
+            const ct_domain d = ct_call_domain(&c, i);
+            const ct_dtype t = c.in[i].desc.dtype;
+            bool fits = ct_dtype_is_float(t);
+            if (d.kind == CT_DOM_BELOW) fits = t == CT_I32 || t == CT_U8;
+            if (d.kind == CT_DOM_TEXT || d.kind == CT_DOM_LEN || d.kind == CT_DOM_ROWS) fits = t == CT_I32;
+            if (d.kind == CT_DOM_BITS || d.kind == CT_DOM_PLACES) fits = t == CT_U8;
+            if (d.kind == CT_DOM_STATE || d.kind == CT_DOM_SUMS) fits = t == CT_F64;
+            check_domain(calls[k], i, &d);
+            ck_assert_msg(fits, "%s: domain %d of input %d", calls[k], d.kind, i);
+        }
+    }
+}
+END_TEST
+
 START_TEST(test_every_operator_has_a_call)
 {
     bool seen[CT_OP_COUNT] = { false };
@@ -451,6 +517,9 @@ int main(void)
     Suite *s = suite_create("ops_rules");
     TCase *t = tcase_create("catalogue");
     tcase_add_test(t, test_rules_complete);
+    tcase_add_test(t, test_tolerance_complete);
+    tcase_add_test(t, test_domains_complete);
+    tcase_add_test(t, test_domains_fit);
     tcase_add_test(t, test_every_operator_has_a_call);
     tcase_add_test(t, test_round_trip);
     tcase_add_test(t, test_costs);
