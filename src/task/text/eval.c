@@ -29,7 +29,7 @@ static ct_status put_edits(json_t *out, const ct_text_findings *t)
         for (int p = 0; p < t->columns; p++) json_array_append_new(list, json_integer(t->errors[p]));
     }
     ct_confusion c[SHOWN_CONFUSIONS];
-    const int n = ct_text_confusions(t, c, SHOWN_CONFUSIONS);
+    const int n = ct_found_confusions(t, c, SHOWN_CONFUSIONS);
     CT_TRY(ct_json_set(out, "confusions", list = json_array()));
     for (int k = 0; k < n; k++) {
         const char *label = c[k].label < 0 ? "" : ct_confusion_text(cs, c[k].label, a);
@@ -49,11 +49,11 @@ static ct_status put_wrong(json_t *out, const ct_text_findings *t)
     for (int64_t i = 0; i < t->n; i++) {
         if (ct_text_right(&t->base, i)) continue;
         const int64_t s = ct_view_sample(v, i);
-        char *got = ct_text_read(t, i);
+        char *got = ct_found_text(t, i);
         if (!got) return CT_ENOMEM;
         json_array_append_new(list, json_pack("{s:o,s:s,s:s,s:o}", "file", ct_json_any(ct_dataset_name(v->data, s)), "label",
                                               ct_dataset_label_text(v->data, s), "predicted", got, "confidence",
-                                              ct_json_number(ct_text_confidence(t, i))));
+                                              ct_json_number(ct_found_confidence(t, i))));
         ct_free(got);
     }
     return CT_OK;
@@ -86,7 +86,7 @@ static void print_edits(const ct_text_findings *t, FILE *to)
         fputc('\n', to);
     }
     ct_confusion c[SHOWN_CONFUSIONS];
-    const int n = ct_text_confusions(t, c, SHOWN_CONFUSIONS);
+    const int n = ct_found_confusions(t, c, SHOWN_CONFUSIONS);
     if (n > 0) fprintf(to, "most frequent confusions (label read as):\n");
     for (int k = 0; k < n; k++)
         fprintf(to, "  %s -> %s  %" PRId64 "\n", ct_confusion_text(cs, c[k].label, a), ct_confusion_text(cs, c[k].pred, b), c[k].n);
@@ -98,12 +98,12 @@ static ct_status print_wrong(const ct_text_findings *t, FILE *to)
     int shown = 0;
     for (int64_t i = 0; i < t->n && shown < SHOWN_WRONG; i++) {
         if (ct_text_right(&t->base, i)) continue;
-        char *got = ct_text_read(t, i);
+        char *got = ct_found_text(t, i);
         if (!got) return CT_ENOMEM;
         if (shown++ == 0) fprintf(to, "wrong (the first %d):\n", SHOWN_WRONG);
         const int64_t s = ct_view_sample(v, i);
         fprintf(to, "  %s  %s read as %s (%.1f %%)\n", ct_dataset_name(v->data, s), ct_dataset_label_text(v->data, s), got,
-                100 * ct_text_confidence(t, i));
+                100 * ct_found_confidence(t, i));
         ct_free(got);
     }
     return CT_OK;
@@ -133,14 +133,14 @@ ct_status ct_text_eval_text(const ct_findings *f, const double sums[CT_METRIC_CO
 ct_status ct_text_predict_json(const ct_findings *f, int64_t i, json_t *row)
 {
     const ct_text_findings *t = ct_text_findings_of(f);
-    const int n = ct_text_length(t, i);
+    const int n = ct_found_length(t, i);
     json_t *chars;
-    char *text = ct_text_read(t, i);
+    char *text = ct_found_text(t, i);
     if (!text) return CT_ENOMEM;
     ct_status st = ct_json_set(row, "text", json_string(text));
     ct_free(text);
     CT_TRY(st);
-    CT_TRY(ct_json_set(row, "confidence", ct_json_number(ct_text_confidence(t, i))));
+    CT_TRY(ct_json_set(row, "confidence", ct_json_number(ct_found_confidence(t, i))));
     CT_TRY(ct_json_set(row, "char_confidence", chars = json_array()));
     for (int k = 0; k < n; k++) json_array_append_new(chars, ct_json_number((double)t->conf[i * t->columns + k]));
     return CT_OK;
@@ -149,9 +149,9 @@ ct_status ct_text_predict_json(const ct_findings *f, int64_t i, json_t *row)
 ct_status ct_text_predict_text(const ct_findings *f, int64_t i, FILE *to)
 {
     const ct_text_findings *t = ct_text_findings_of(f);
-    char *text = ct_text_read(t, i);
+    char *text = ct_found_text(t, i);
     if (!text) return CT_ENOMEM;
-    fprintf(to, "%s\t%.4f", text, ct_text_confidence(t, i));
+    fprintf(to, "%s\t%.4f", text, ct_found_confidence(t, i));
     ct_free(text);
     return CT_OK;
 }
@@ -160,7 +160,7 @@ ct_status ct_text_example(const ct_findings *f, int64_t i, char **label, char **
 {
     const ct_text_findings *t = ct_text_findings_of(f);
     *label = ct_strdup(ct_dataset_label_text(f->view.data, ct_view_sample(&f->view, i)), "label");
-    *predicted = ct_text_read(t, i);
+    *predicted = ct_found_text(t, i);
     if (*label && *predicted) return CT_OK;
     ct_free(*label);
     ct_free(*predicted);

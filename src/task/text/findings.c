@@ -56,7 +56,7 @@ ct_status ct_text_look(const ct_place *p, const ct_view *v, bool labels, const c
     *out = NULL;
     if (!t) return CT_ENOMEM;
     t->base = (ct_findings){ .task = p->goal->task, .view = *v, .labels = labels, .want = { "pred", "conf" } };
-    t->facts = ct_text_facts_of(p->facts);
+    t->facts = ct_text_facts(p->facts);
     t->n = v->n;
     t->sequence = ct_model_head(p->model) == CT_HEAD_CTC;
     t->characters = t->facts->charset.n;
@@ -102,7 +102,7 @@ static const int32_t *label_of(const ct_text_findings *t, int64_t sample, int64_
 {
     *n = 0;
     if (!t->base.labels) return NULL;
-    const int32_t *id = ct_dataset_field(t->base.view.data, 0, sample);
+    const int32_t *id = ct_text_ids(t->base.view.data, sample);
     *n = ct_edit_length(id, ct_text_columns(t->base.view.data));
     return id;
 }
@@ -121,7 +121,7 @@ static ct_status note_edits(ct_text_findings *t)
 {
     for (int64_t p = 0; p < t->edit.pairs; p++) {
         const ct_edit_pair *pair = &t->edit.pair[p];
-        if (pair->label != pair->pred) CT_TRY(ct_text_note(t, pair->label, pair->pred));
+        if (pair->label != pair->pred) CT_TRY(ct_found_note(t, pair->label, pair->pred));
     }
     return CT_OK;
 }
@@ -176,7 +176,7 @@ static ct_status collect_positions(ct_text_findings *t, const ct_outcome *o, int
         if (!label || read == label[c]) continue;
         wrong++;
         t->errors[c]++;
-        CT_TRY(ct_text_note(t, label[c], read));
+        CT_TRY(ct_found_note(t, label[c], read));
     }
     if (label) count(&t->device, t->columns, wrong);
     t->decoder = t->device;
@@ -213,7 +213,7 @@ ct_status ct_text_settle(ct_findings *f, double sums[CT_METRIC_COUNT])
     ct_text_findings *t = (ct_text_findings *)f;
     if (!sums) return CT_OK;
     CT_TRY(check_counts(t, sums));
-    ct_text_sort(t);
+    ct_found_sort(t);
     sums[CT_TEXT_STRINGS] = (double)t->decoder.strings;
     sums[CT_TEXT_CHARS_OK] = (double)t->decoder.chars_ok;
     sums[CT_TEXT_EDITS] = (double)t->decoder.edits;
@@ -222,7 +222,7 @@ ct_status ct_text_settle(ct_findings *f, double sums[CT_METRIC_COUNT])
 
 /* ---- edits ---- */
 
-ct_status ct_text_note(ct_text_findings *t, int label, int pred)
+ct_status ct_found_note(ct_text_findings *t, int label, int pred)
 {
     int64_t *kind = label < 0 ? &t->insertions : pred < 0 ? &t->deletions : &t->substitutions;
     CT_TRY(ct_grow(&t->confusion, t->nconfusion, &t->cap_confusion, sizeof *t->confusion, "confusions"));
@@ -245,7 +245,7 @@ static int by_count(const void *pa, const void *pb)
     return by_characters(pa, pb);
 }
 
-void ct_text_sort(ct_text_findings *t)
+void ct_found_sort(ct_text_findings *t)
 {
     size_t kept = 0;
     if (t->nconfusion == 0) return;
@@ -258,7 +258,7 @@ void ct_text_sort(ct_text_findings *t)
     qsort(t->confusion, t->nconfusion, sizeof *t->confusion, by_count);
 }
 
-int ct_text_confusions(const ct_text_findings *t, ct_confusion *out, int max)
+int ct_found_confusions(const ct_text_findings *t, ct_confusion *out, int max)
 {
     int n = 0;
     while (n < max && (size_t)n < t->nconfusion) {
@@ -277,19 +277,19 @@ char *ct_confusion_text(const ct_charset *cs, int ch, char buf[32])
 
 /* ---- predictions ---- */
 
-const int32_t *ct_text_label(const ct_text_findings *t, int64_t i, int64_t *n)
+const int32_t *ct_found_label(const ct_text_findings *t, int64_t i, int64_t *n)
 {
     return label_of(t, ct_view_sample(&t->base.view, i), n);
 }
 
-int ct_text_length(const ct_text_findings *t, int64_t i)
+int ct_found_length(const ct_text_findings *t, int64_t i)
 {
     return (int)ct_edit_length(t->pred + i * t->columns, t->columns);
 }
 
-double ct_text_confidence(const ct_text_findings *t, int64_t i)
+double ct_found_confidence(const ct_text_findings *t, int64_t i)
 {
-    const int n = ct_text_length(t, i);
+    const int n = ct_found_length(t, i);
     double p = n > 0 ? 1 : 0;
     for (int k = 0; k < n; k++) p *= (double)t->conf[i * t->columns + k];
     return p;
@@ -299,14 +299,14 @@ bool ct_text_right(const ct_findings *f, int64_t i)
 {
     const ct_text_findings *t = ct_text_findings_of(f);
     int64_t chars;
-    const int32_t *label = ct_text_label(t, i, &chars);
-    const int n = ct_text_length(t, i);
+    const int32_t *label = ct_found_label(t, i, &chars);
+    const int n = ct_found_length(t, i);
     return n == chars && memcmp(label, t->pred + i * t->columns, (size_t)n * sizeof *label) == 0;
 }
 
-char *ct_text_read(const ct_text_findings *t, int64_t i)
+char *ct_found_text(const ct_text_findings *t, int64_t i)
 {
-    const int n = ct_text_length(t, i);
+    const int n = ct_found_length(t, i);
     const size_t size = 4 * (size_t)n + 1;
     char *text = ct_malloc(size, "text");
     return text ? ct_charset_decode(&t->facts->charset, t->pred + i * t->columns, n, text, size) : NULL;

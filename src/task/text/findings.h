@@ -20,7 +20,7 @@ typedef struct ct_text_counts {
 
 typedef struct ct_text_findings {
     ct_findings base;
-    const ct_text_facts *facts;
+    const struct ct_text_facts *facts;
     int64_t n;      /* samples */
     bool sequence;  /* texts of any length (CTC) */
     int columns;    /* positions; sequences: most characters a prediction may have */
@@ -50,19 +50,19 @@ void ct_text_drop(ct_findings *f);
 bool ct_text_right(const ct_findings *f, int64_t i);
 
 /* The label of sample i of the view: *n characters, classes. */
-const int32_t *ct_text_label(const ct_text_findings *t, int64_t i, int64_t *n);
+const int32_t *ct_found_label(const ct_text_findings *t, int64_t i, int64_t *n);
 /* Characters of prediction i. */
-int ct_text_length(const ct_text_findings *t, int64_t i);
+int ct_found_length(const ct_text_findings *t, int64_t i);
 /* Probability of the whole text: the product over its characters; of an empty one 0. */
-double ct_text_confidence(const ct_text_findings *t, int64_t i);
+double ct_found_confidence(const ct_text_findings *t, int64_t i);
 /* Prediction i as text: ct_free(), NULL without memory. */
-char *ct_text_read(const ct_text_findings *t, int64_t i);
+char *ct_found_text(const ct_text_findings *t, int64_t i);
 
 /* Notes one edit (label != pred); settling puts them in order. */
-ct_status ct_text_note(ct_text_findings *t, int label, int pred);
-void ct_text_sort(ct_text_findings *t);
+ct_status ct_found_note(ct_text_findings *t, int label, int pred);
+void ct_found_sort(ct_text_findings *t);
 /* The most frequent confusions, at most max; returns how many. */
-int ct_text_confusions(const ct_text_findings *t, ct_confusion *out, int max);
+int ct_found_confusions(const ct_text_findings *t, ct_confusion *out, int max);
 /* "e", or "(nothing)" for -1. Returns buf. */
 char *ct_confusion_text(const ct_charset *cs, int ch, char buf[32]);
 

@@ -57,7 +57,7 @@ static ct_status find_loss(const ct_config *cfg, bool ctc, int *out)
 
 ct_status ct_text_specify(const ct_config *cfg, const ct_facts *facts, ct_model_spec *model, ct_goal *goal)
 {
-    const ct_text_facts *t = ct_text_facts_of(facts);
+    const struct ct_text_facts *t = ct_text_facts(facts);
     const int64_t classes = t->charset.n;
     const bool ctc = reads_texts(model);
     if (cfg->model.classes > 0 && cfg->model.classes != classes)

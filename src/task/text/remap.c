@@ -17,9 +17,9 @@ ct_status ct_text_related(const char *path, const ct_place *now, const ct_place 
                    any_length(now) ? "of a fixed length" : "of any length", now->model->name);
 }
 
-static int64_t classes_of(const ct_place *p) { return ct_text_facts_of(p->facts)->charset.n + any_length(p); }
+static int64_t classes_of(const ct_place *p) { return ct_text_facts(p->facts)->charset.n + any_length(p); }
 
-static int64_t positions_of(const ct_place *p) { return any_length(p) ? 1 : ct_text_facts_of(p->facts)->positions; }
+static int64_t positions_of(const ct_place *p) { return any_length(p) ? 1 : ct_text_facts(p->facts)->positions; }
 
 int64_t ct_text_rows(const ct_place *p, const char *output)
 {
@@ -29,7 +29,7 @@ int64_t ct_text_rows(const ct_place *p, const char *output)
 
 int64_t ct_text_old_row(const ct_remap *m, int64_t r)
 {
-    const ct_charset *now = &ct_text_facts_of(m->now->facts)->charset, *old = &ct_text_facts_of(m->old->facts)->charset;
+    const ct_charset *now = &ct_text_facts(m->now->facts)->charset, *old = &ct_text_facts(m->old->facts)->charset;
     const int64_t blank = any_length(m->now), position = r / classes_of(m->now), class = r % classes_of(m->now);
     if (position >= positions_of(m->old)) return -1;
     if (blank && class == 0) return 0;
@@ -53,7 +53,7 @@ static int without(const ct_charset *a, const ct_charset *b, char *buf, size_t s
 
 void ct_text_remapped(const ct_place *now, const ct_place *old)
 {
-    const ct_charset *new_cs = &ct_text_facts_of(now->facts)->charset, *old_cs = &ct_text_facts_of(old->facts)->charset;
+    const ct_charset *new_cs = &ct_text_facts(now->facts)->charset, *old_cs = &ct_text_facts(old->facts)->charset;
     char fresh[4 * SHOWN_CHARACTERS + 1], gone[4 * SHOWN_CHARACTERS + 1];
     const int nfresh = without(new_cs, old_cs, fresh, sizeof fresh), ngone = without(old_cs, new_cs, gone, sizeof gone);
     if (nfresh + ngone > 0 || !ct_charset_equal(new_cs, old_cs))

@@ -49,7 +49,7 @@ static void confusions(FILE *f, const ct_text_findings *d)
     const ct_charset *cs = &d->facts->charset;
     char text[32];
     ct_confusion c[CONFUSIONS];
-    int n = ct_text_confusions(d, c, CONFUSIONS);
+    int n = ct_found_confusions(d, c, CONFUSIONS);
     fputs("<div><h3>Most frequent confusions (label read as)</h3>", f);
     if (n == 0) fputs("<p class=\"none\">None.</p>", f);
     fputs("<table>", f);
@@ -115,10 +115,10 @@ static ct_status figure(FILE *f, const ct_text_findings *d, int64_t i)
     fputs("<code>", f);
     ct_svg_escape(f, text);
     fputs("</code> read as ", f);
-    const int32_t *label = ct_text_label(d, i, &chars), *pred = d->pred + i * d->columns;
-    if (d->sequence) st = marked(f, cs, label, chars, pred, ct_text_length(d, i));
+    const int32_t *label = ct_found_label(d, i, &chars), *pred = d->pred + i * d->columns;
+    if (d->sequence) st = marked(f, cs, label, chars, pred, ct_found_length(d, i));
     else marked_positions(f, cs, label, pred, d->columns);
-    fprintf(f, "<small>%.1f %% sure; ", 100 * ct_text_confidence(d, i));
+    fprintf(f, "<small>%.1f %% sure; ", 100 * ct_found_confidence(d, i));
     ct_svg_escape(f, ct_dataset_name(v->data, s));
     fputs("</small></figcaption></figure>\n", f);
     ct_free(png);
