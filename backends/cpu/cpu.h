@@ -168,6 +168,8 @@ ct_accept ct_cpu_add_accept(const ct_device *dev, const ct_call *c);
 ct_status ct_cpu_add_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
 ct_accept ct_cpu_mul_accept(const ct_device *dev, const ct_call *c);
 ct_status ct_cpu_mul_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+ct_accept ct_cpu_scale_accept(const ct_device *dev, const ct_call *c);
+ct_status ct_cpu_scale_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
 ct_accept ct_cpu_cast_accept(const ct_device *dev, const ct_call *c);
 ct_status ct_cpu_cast_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
 ct_accept ct_cpu_accumulate_accept(const ct_device *dev, const ct_call *c);

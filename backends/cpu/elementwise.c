@@ -1,4 +1,4 @@
-/* add, mul, cast, accumulate, fit_channels, dropout_apply: passes over memory, cut into pieces; 16-bit tensors go through small f32
+/* add, mul, scale, cast, accumulate, fit_channels, dropout_apply: passes over memory, cut into pieces; 16-bit tensors go through small f32
  * buffers. */
 #include "config.h"
 
@@ -67,6 +67,13 @@ static void step_mul(const elements *e, int64_t at, int64_t len, const float *a,
     e->kern->mul(len, a, b, y);
 }
 
+static void step_scale(const elements *e, int64_t at, int64_t len, const float *a, const float *b, float *y)
+{
+    (void)at;
+    (void)b;
+    e->kern->axpby(len, (float)e->call->attrs.scale.alpha, a, 0, y);
+}
+
 static void step_copy(const elements *e, int64_t at, int64_t len, const float *a, const float *b, float *y)
 {
     (void)e;
@@ -114,6 +121,20 @@ ct_status ct_cpu_mul_run(ct_device *dev, ct_stream *s, const ct_call *c, void *s
     (void)s;
     (void)scratch;
     elements e = { .call = c, .step = step_mul, .a = &c->in[0], .b = &c->in[1], .y = &c->out[0] };
+    return run(dev, &e);
+}
+
+ct_accept ct_cpu_scale_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept_floats(c);
+}
+
+ct_status ct_cpu_scale_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)s;
+    (void)scratch;
+    elements e = { .call = c, .step = step_scale, .a = &c->in[0], .y = &c->out[0] };
     return run(dev, &e);
 }
 

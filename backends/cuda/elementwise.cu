@@ -1,4 +1,4 @@
-/* add, mul, cast, accumulate, fit_channels: one thread per 16 bytes where rows allow it. */
+/* add, mul, scale, cast, accumulate, fit_channels: one thread per 16 bytes where rows allow it. */
 #include "backends/cuda/dev.cuh"
 
 /* ---- add, mul ---- */
@@ -63,6 +63,43 @@ extern "C" ct_status ct_cuda_mul_run(ct_device *dev, ct_stream *s, const ct_call
     (void)dev;
     (void)scratch;
     return run_binary<true>(s, c);
+}
+
+/* ---- scale ---- */
+
+template <typename T> __global__ void scale(const T *x, T *y, int64_t n, float alpha)
+{
+    const int V = ct_width<T>::value;
+    for (CT_EACH(i, (n + V - 1) / V)) {
+        int64_t at = i * V;
+        if (at + V <= n) {
+            float u[V];
+            ct_get_n<T, V>(x + at, u);
+#pragma unroll
+            for (int k = 0; k < V; k++) u[k] *= alpha;
+            ct_put_n<T, V>(y + at, u);
+        } else {
+            for (int64_t k = at; k < n; k++) ct_put(y + k, alpha * ct_get(x[k]));
+        }
+    }
+}
+
+extern "C" ct_accept ct_cuda_scale_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept_all(c);
+}
+extern "C" ct_status ct_cuda_scale_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    int64_t n = ct_cuda_numel(&c->in[0].desc);
+    CT_BY_TYPE(c->in[0].desc.dtype, {
+        auto k = &scale<T>;
+        CT_LAUNCH(k, CT_GRID1(ct_blocks(n / ct_width<T>::value + 1)), CT_THREADS, s, (const T *)c->in[0].data,
+                  (T *)c->out[0].data, n, (float)c->attrs.scale.alpha);
+    })
+    CT_LAUNCHED("scale");
 }
 
 /* ---- cast ---- */

@@ -153,3 +153,31 @@ extern "C" ct_status ct_cuda_soft_margin_bwd_run(ct_device *dev, ct_stream *s, c
               (const float *)c->in[2].data, rows, c->attrs.loss.classes, (float *)c->out[0].data);
     CT_LAUNCHED("soft_margin_bwd");
 }
+
+/* ---- weighted_sum ---- */
+
+struct losses { const float *loss[CT_MAX_IN]; }; /* by value into the kernel */
+
+/* One warp: lane i takes loss i. */
+__global__ void weighted(losses in, ct_weights_attrs a, float *sum)
+{
+    const int i = (int)threadIdx.x;
+    double v = i < a.n ? a.w[i] * (double)*in.loss[i] : 0;
+    v = ct_warp_sum(v);
+    if (i == 0) *sum = (float)v;
+}
+
+extern "C" ct_accept ct_cuda_weighted_sum_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return c->in[0].desc.dtype == CT_F32 ? ct_accept_yes(0) : ct_accept_no("cuda: the losses are not f32");
+}
+extern "C" ct_status ct_cuda_weighted_sum_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    losses in = {};
+    for (int i = 0; i < c->nin; i++) in.loss[i] = (const float *)c->in[i].data;
+    CT_LAUNCH(&weighted, CT_GRID1(1), 32, s, in, c->attrs.weights, (float *)c->out[0].data);
+    CT_LAUNCHED("weighted_sum");
+}

@@ -1,6 +1,7 @@
-/* Operators that treat elements one by one: reshape (a view), add, mul, cast, accumulate, fit_channels. */
+/* Operators that treat elements one by one: reshape (a view), add, mul, scale, cast, accumulate, fit_channels. */
 #include "config.h"
 
+#include <float.h>
 #include <inttypes.h>
 
 #include "ops/family.h"
@@ -12,6 +13,7 @@ static const ct_attr_field reshape_fields[] = {
 };
 static const ct_attr_field cast_fields[] = { CT_FIELD_INT(cast, dtype), CT_FIELD_END };
 static const ct_attr_field fit_fields[] = { CT_FIELD_INT(fit, channels), CT_FIELD_END };
+static const ct_attr_field alpha_fields[] = { CT_FIELD_REAL(scale, alpha), CT_FIELD_END };
 static const ct_attr_field scale_fields[] = { CT_FIELD_REAL(scale, alpha), CT_FIELD_REAL(scale, beta), CT_FIELD_END };
 
 static ct_status reshape_shape(ct_call *c)
@@ -34,6 +36,14 @@ static ct_status binary_shape(ct_call *c)
 {
     CT_TRY(ct_rule_float(c, 0, "a"));
     CT_TRY(ct_rule_same(c, 1, "b", 0, "a"));
+    ct_rule_out(c, 0, c->in[0].desc);
+    return CT_OK;
+}
+
+static ct_status scale_shape(ct_call *c)
+{
+    CT_TRY(ct_rule_float(c, 0, "x"));
+    CT_TRY(ct_rule_real(c, "alpha", c->attrs.scale.alpha, -DBL_MAX, DBL_MAX));
     ct_rule_out(c, 0, c->in[0].desc);
     return CT_OK;
 }
@@ -92,6 +102,12 @@ static ct_status mul_grad(const ct_grad_ctx *g)
     return CT_OK;
 }
 
+static ct_status scale_grad(const ct_grad_ctx *g)
+{
+    if (g->dout[0] == CT_NOVAL || !g->need[0]) return CT_OK;
+    return ct_grad_emit1(g, CT_OP_SCALE, g->attrs, 1, &g->dout[0], &g->din[0]);
+}
+
 static ct_status cast_grad(const ct_grad_ctx *g)
 {
     if (g->dout[0] == CT_NOVAL || !g->need[0]) return CT_OK;
@@ -122,6 +138,9 @@ const ct_op_rules ct_elementwise_rules[] = {
       .fields = no_fields,
       .shape = binary_shape, .grad = mul_grad,
       .roundings = 1, .domain = { CT_ANY, CT_ANY } },
+    { .op = CT_OP_SCALE, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW, .fields = alpha_fields,
+      .shape = scale_shape, .grad = scale_grad,
+      .roundings = 1, .domain = { CT_ANY } },
     { .op = CT_OP_CAST, .flags = CT_OPF_CHOOSES, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW,
       .fields = cast_fields,
       .shape = cast_shape, .grad = cast_grad,

@@ -22,9 +22,15 @@ extern const ct_op_rules ct_optim_rules[];
 extern const ct_op_rules ct_image_rules[];
 
 /* ---- attribute fields: `part` is the member of ct_attrs, `field` the member of that struct ---- */
-#define CT_FIELD_INT(part, field) { #field, offsetof(ct_attrs, part.field), false }
-#define CT_FIELD_REAL(part, field) { #field, offsetof(ct_attrs, part.field), true }
-#define CT_FIELD_END { NULL, 0, false }
+#define CT_FIELD_INT(part, field) { #field, offsetof(ct_attrs, part.field), false, 0, 0 }
+#define CT_FIELD_REAL(part, field) { #field, offsetof(ct_attrs, part.field), true, 0, 0 }
+/* Arrays; `number` is the member that says how many of their elements count. */
+#define CT_FIELD_LENGTH(part, field) ((int)(sizeof(((ct_attrs *)0)->part.field) / sizeof(((ct_attrs *)0)->part.field[0])))
+#define CT_FIELD_INTS(part, field, number) \
+    { #field, offsetof(ct_attrs, part.field), false, CT_FIELD_LENGTH(part, field), offsetof(ct_attrs, part.number) }
+#define CT_FIELD_REALS(part, field, number) \
+    { #field, offsetof(ct_attrs, part.field), true, CT_FIELD_LENGTH(part, field), offsetof(ct_attrs, part.number) }
+#define CT_FIELD_END { NULL, 0, false, 0, 0 }
 
 /* ---- domains of inputs ---- */
 #define CT_IS(k) { .kind = CT_DOM_##k }

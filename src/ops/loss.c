@@ -1,7 +1,9 @@
-/* Losses over P positions of K classes: logits [N,P*K] position-major, target i32 [N,P]. */
+/* Losses over P positions of K classes: logits [N,P*K] position-major, target i32 [N,P]. And their sum. */
 #include "config.h"
 
+#include <float.h>
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "ops/family.h"
 
@@ -11,6 +13,8 @@ static const ct_attr_field xent_fields[] = {
 };
 static const ct_attr_field margin_fields[] = { CT_FIELD_INT(loss, positions), CT_FIELD_INT(loss, classes),
                                                CT_FIELD_END };
+
+static const ct_attr_field weights_fields[] = { CT_FIELD_REALS(weights, w, n), CT_FIELD_END };
 
 static ct_status seed_shape(ct_call *c)
 {
@@ -82,6 +86,23 @@ static ct_status margin_bwd_shape(ct_call *c)
     return CT_OK;
 }
 
+static ct_status weighted_shape(ct_call *c)
+{
+    const ct_weights_attrs *a = &c->attrs.weights;
+    const ct_dtype type = c->in[0].desc.dtype;
+    if (a->n != c->nin) return ct_rule_fail(c, "%" PRId64 " weights for %d losses", a->n, c->nin);
+    CT_TRY(ct_rule_accum(c, 0, "loss 0"));
+    for (int i = 0; i < c->nin; i++) {
+        char name[16];
+        snprintf(name, sizeof name, "loss %d", i);
+        if (!ct_present(&c->in[i])) return ct_rule_fail(c, "%s is absent", name);
+        CT_TRY(ct_rule_vector(c, i, name, type, 1));
+        CT_TRY(ct_rule_real(c, "w", a->w[i], -DBL_MAX, DBL_MAX));
+    }
+    ct_rule_out(c, 0, ct_desc1(type, 1));
+    return CT_OK;
+}
+
 static ct_status xent_grad(const ct_grad_ctx *g)
 {
     if (g->dout[1] != CT_NOVAL)
@@ -98,12 +119,29 @@ static ct_status margin_grad(const ct_grad_ctx *g)
     return ct_grad_emit1(g, CT_OP_SOFT_MARGIN_BWD, g->attrs, 3, in, &g->din[0]);
 }
 
+/* A weight of 1 needs no product. */
+static ct_status weighted_grad(const ct_grad_ctx *g)
+{
+    if (g->dout[0] == CT_NOVAL) return CT_OK;
+    for (int i = 0; i < g->nin; i++) {
+        const ct_attrs a = { .scale = { .alpha = g->attrs->weights.w[i] } };
+        if (!g->need[i]) continue;
+        if (a.scale.alpha == 1)
+            g->din[i] = g->dout[0];
+        else
+            CT_TRY(ct_grad_emit1(g, CT_OP_SCALE, &a, 1, &g->dout[0], &g->din[i]));
+    }
+    return CT_OK;
+}
+
 /* Per logit: maximum, subtraction, exponential, sum; or a few steps of the same order. */
 static double loss_flops(const ct_call *c) { return 4.0 * (double)ct_desc_numel(&c->in[0].desc); }
 
 /* A row's sum and then the sum over rows. */
 static int64_t xent_reduction(const ct_call *c) { return ct_desc_numel(&c->in[1].desc) + c->attrs.loss.classes; }
 static int64_t margin_reduction(const ct_call *c) { return ct_desc_numel(&c->in[0].desc); }
+static double weighted_flops(const ct_call *c) { return 2.0 * (double)c->nin; }
+static int64_t weighted_reduction(const ct_call *c) { return c->nin; }
 static int64_t row_reduction(const ct_call *c) { return c->attrs.loss.classes; }
 
 const ct_op_rules ct_loss_rules[] = {
@@ -125,5 +163,8 @@ const ct_op_rules ct_loss_rules[] = {
       .precision = CT_PREC_ACCUM,
       .fields = margin_fields, .shape = margin_bwd_shape, .flops = loss_flops,
       .roundings = 4, .domain = { CT_ANY_OR(ct_domain_wide), CT_BY_CALL(ct_domain_class), CT_ANY } },
+    { .op = CT_OP_WEIGHTED_SUM, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_ACCUM, .fields = weights_fields,
+      .shape = weighted_shape, .grad = weighted_grad, .flops = weighted_flops, .reduction = weighted_reduction,
+      .roundings = 1, .domain = { [0 ... CT_MAX_IN - 1] = CT_ANY } },
     { .shape = NULL },
 };

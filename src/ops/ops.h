@@ -20,7 +20,7 @@ typedef enum ct_op {
 #define CT_MAX_IN 16
 #define CT_MAX_OUT 4
 
-/* ---- attributes: plain structs of int64_t and double only, one per family or operator; unused fields are 0 ---- */
+/* ---- attributes: plain structs of int64_t, double and arrays of them only, one per family or operator; unused fields are 0 ---- */
 
 typedef struct ct_conv_attrs {
     int64_t stride_h, stride_w, pad_h, pad_w, dil_h, dil_w, groups;
@@ -55,7 +55,7 @@ typedef struct ct_dropout_attrs {
 typedef struct ct_shape_attrs { int64_t ndim, d0, d1, d2, d3, d4; } ct_shape_attrs;  /* reshape */
 typedef struct ct_cast_attrs { int64_t dtype; } ct_cast_attrs;                       /* ct_dtype */
 typedef struct ct_fit_attrs { int64_t channels; } ct_fit_attrs;                      /* fit_channels */
-typedef struct ct_scale_attrs { double alpha, beta; } ct_scale_attrs;                /* accumulate */
+typedef struct ct_scale_attrs { double alpha, beta; } ct_scale_attrs;                /* accumulate; scale: alpha alone */
 
 typedef struct ct_pool_attrs {
     int64_t ker_h, ker_w, stride_h, stride_w, pad_h, pad_w;
@@ -68,6 +68,11 @@ typedef struct ct_loss_attrs {
     double alpha;      /* loss_seed: factor beside the loss scale, 1/accumulated micro-steps */
     int64_t dtype;     /* loss_seed: type of the seed */
 } ct_loss_attrs;
+
+typedef struct ct_weights_attrs {
+    int64_t n;           /* weights given: as many as inputs */
+    double w[CT_MAX_IN];
+} ct_weights_attrs;
 
 typedef struct ct_sums_attrs {
     int64_t samples; /* batch_sums: of the batch */
@@ -129,17 +134,21 @@ typedef union ct_attrs {
     ct_scale_attrs scale;
     ct_pool_attrs pool;
     ct_loss_attrs loss;
+    ct_weights_attrs weights;
     ct_sums_attrs sums;
     ct_schedule_attrs schedule;
     ct_optim_attrs optim;
     ct_image_attrs image;
 } ct_attrs;
 
-/* One printable field of an attribute struct. */
+/* One printable field of an attribute struct. An array of up to `max` elements says how many of them count in a field of its own,
+ * which is not printed: the text lists them, name=0.5,1,2. */
 typedef struct ct_attr_field {
     const char *name;
-    size_t offset;  /* within ct_attrs, bytes */
+    size_t offset;  /* within ct_attrs, bytes; of an array: its first element */
     bool is_double; /* else int64_t */
+    int max;        /* 0: a single value */
+    size_t count;   /* of an array: offset of its int64_t number of elements */
 } ct_attr_field;
 
 /* ---- step state: lives on the device, f64[CT_STATE_COUNT] ---- */

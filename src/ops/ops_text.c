@@ -50,18 +50,26 @@ static void put_tensors(writer *w, int n, const ct_tensor *t)
     put(w, ")");
 }
 
-static int64_t field_int(const ct_attrs *a, const ct_attr_field *f)
+static int64_t int_at(const ct_attrs *a, size_t offset)
 {
     int64_t v;
-    memcpy(&v, (const char *)a + f->offset, sizeof v);
+    memcpy(&v, (const char *)a + offset, sizeof v);
     return v;
 }
 
-static double field_real(const ct_attrs *a, const ct_attr_field *f)
+static double real_at(const ct_attrs *a, size_t offset)
 {
     double v;
-    memcpy(&v, (const char *)a + f->offset, sizeof v);
+    memcpy(&v, (const char *)a + offset, sizeof v);
     return v;
+}
+
+/* Elements of a field to write: none of a single value that is 0, all that an array says it has. */
+static int64_t elements(const ct_attrs *a, const ct_attr_field *f)
+{
+    if (f->max == 0) return f->is_double ? real_at(a, f->offset) != 0 : int_at(a, f->offset) != 0;
+    int64_t n = int_at(a, f->count);
+    return n < 0 ? 0 : n < f->max ? n : f->max;
 }
 
 int ct_call_format(const ct_call *call, char *buf, size_t size)
@@ -72,12 +80,18 @@ int ct_call_format(const ct_call *call, char *buf, size_t size)
     put(&w, "%s", info->name);
     int shown = 0;
     for (const ct_attr_field *f = info->rules->fields; f->name; f++) {
-        if (f->is_double ? field_real(&call->attrs, f) == 0 : field_int(&call->attrs, f) == 0) continue;
-        put(&w, "%s%s=", shown++ ? " " : "{", f->name);
-        if (f->is_double)
-            put_real(&w, field_real(&call->attrs, f));
-        else
-            put(&w, "%" PRId64, field_int(&call->attrs, f));
+        int64_t n = elements(&call->attrs, f);
+        for (int64_t i = 0; i < n; i++) {
+            size_t offset = f->offset + (size_t)i * 8;
+            if (i == 0)
+                put(&w, "%s%s=", shown++ ? " " : "{", f->name);
+            else
+                put(&w, ",");
+            if (f->is_double)
+                put_real(&w, real_at(&call->attrs, offset));
+            else
+                put(&w, "%" PRId64, int_at(&call->attrs, offset));
+        }
     }
     if (shown) put(&w, "}");
     put_tensors(&w, call->nin, call->in);
@@ -131,23 +145,36 @@ static bool take_word(reader *r, char *word, size_t size)
     return true;
 }
 
-static ct_status read_value(reader *r, const ct_attr_field *f, ct_attrs *attrs)
+/* One number of field f into the 8 bytes at `to`. */
+static ct_status read_number(reader *r, const ct_attr_field *f, char *to)
 {
     char *end;
     errno = 0;
     if (f->is_double) {
         double v = strtod(r->at, &end);
         if (end == r->at) return bad(r, "attribute %s is not a number", f->name);
-        memcpy((char *)attrs + f->offset, &v, sizeof v);
+        memcpy(to, &v, sizeof v);
     } else {
         long long v = strtoll(r->at, &end, 10);
         if (end == r->at || errno == ERANGE) return bad(r, "attribute %s is not a whole number", f->name);
         int64_t i = v;
-        memcpy((char *)attrs + f->offset, &i, sizeof i);
+        memcpy(to, &i, sizeof i);
     }
-    if (*end != '\0' && *end != '}' && !isspace((unsigned char)*end))
-        return bad(r, "attribute %s has a malformed value", f->name);
     r->at = end;
+    return CT_OK;
+}
+
+static ct_status read_value(reader *r, const ct_attr_field *f, ct_attrs *attrs)
+{
+    int64_t n = 0;
+    do {
+        if (n > 0 && n == f->max) return bad(r, "attribute %s has more than %d values", f->name, f->max);
+        CT_TRY(read_number(r, f, (char *)attrs + f->offset + (size_t)n * 8));
+        n++;
+    } while (f->max > 0 && *r->at == ',' && r->at++);
+    if (f->max > 0) memcpy((char *)attrs + f->count, &n, sizeof n);
+    if (*r->at != '\0' && *r->at != '}' && !isspace((unsigned char)*r->at))
+        return bad(r, "attribute %s has a malformed value", f->name);
     return CT_OK;
 }
 

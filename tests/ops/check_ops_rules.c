@@ -45,6 +45,8 @@ static const char *const calls[] = {
     "reshape(f32[1]) -> (f32[])",
     "add(f32[3,4], f32[3,4]) -> (f32[3,4])",
     "mul(f32[3,4], f32[3,4]) -> (f32[3,4])",
+    "scale{alpha=-0.5}(f16[3,4]) -> (f16[3,4])",
+    "weighted_sum{w=1,0,0.1}(f32[1], f32[1], f32[1]) -> (f32[1])",
     "cast{dtype=2}(f32[3,4]) -> (bf16[3,4])",
     "cast(bf16[3,4]) -> (f32[3,4])",
     "accumulate{alpha=0.3333333333333333 beta=1}(bf16[12], f32[12]) -> ()",
@@ -120,7 +122,9 @@ START_TEST(test_rules_complete)
                       info->name);
         ck_assert_msg(info->out_min > 0 || r->mutates, "%s has no effect", info->name);
         for (const ct_attr_field *f = r->fields; f->name; f++) {
-            ck_assert_msg(f->offset + 8 <= sizeof(ct_attrs) && f->offset % 8 == 0, "%s: field %s", info->name, f->name);
+            size_t bytes = 8 * (f->max > 0 ? (size_t)f->max : 1);
+            ck_assert_msg(f->offset + bytes <= sizeof(ct_attrs) && f->offset % 8 == 0 && f->count % 8 == 0, "%s: field %s",
+                          info->name, f->name);
             for (const ct_attr_field *h = r->fields; h != f; h++)
                 ck_assert_msg(h->offset != f->offset && strcmp(h->name, f->name) != 0, "%s: field %s twice", info->name,
                               f->name);
@@ -381,6 +385,14 @@ static const struct { const char *call, *message; } refused[] = {
     { "edit_sums{first=3}(i32[2,25], i32[2,5], f64[64])", "3 inputs given, needs pred" },
     { "edit_sums{first=3}(i32[2,25], i32[2,5], f32[3], f64[64])", "nll is f32[3]" },
     { "edit_sums{first=3}(i32[2,25], i32[2,5], -, f64[6])", "acc is f64[6]" },
+    { "weighted_sum{w=1,2}(f32[1])", "2 weights for 1 losses" },
+    { "weighted_sum{w=1,2}(f32[1], f64[1])", "loss 1 is f64[1], but must be f32[1]" },
+    { "weighted_sum{w=1,2}(f32[1], -)", "loss 1 is absent" },
+    { "weighted_sum{w=1,inf}(f32[1], f32[1])", "attribute w is inf" },
+    { "weighted_sum{w=1,}(f32[1])", "attribute w is not a number" },
+    { "weighted_sum{w=1;2}(f32[1])", "attribute w has a malformed value" },
+    { "weighted_sum{w=1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7}(f32[1])", "attribute w has more than 16 values" },
+    { "scale{alpha=1,2}(f32[1])", "attribute alpha has a malformed value" },
     { "loss_seed{alpha=1 dtype=2}(f64[16])", "(bf16), but must be f32 or f64" },
     { "adamw{beta1=1 beta2=0.999}(f32[9], f32[9], f32[9], f32[9], f64[16])", "attribute beta1" },
     { "adamw{beta1=0.9}(f32[9], f32[9], f32[8], f32[9], f64[16])", "m is f32[8] and p is f32[9]" },
@@ -448,7 +460,8 @@ static ct_status tape_emit(void *self, ct_op op, const ct_attrs *attrs, int nin,
     CT_TRY(ct_call_infer(&c));
     ck_assert_int_eq(c.nout, nout);
     ck_assert(ct_op_get(op)->rules->flags & CT_OPF_NO_GRAD || op == CT_OP_RESHAPE || op == CT_OP_MUL ||
-              op == CT_OP_CAST || op == CT_OP_FIT_CHANNELS || op == CT_OP_DROPOUT_APPLY || op == CT_OP_SWAP);
+              op == CT_OP_SCALE || op == CT_OP_CAST || op == CT_OP_FIT_CHANNELS || op == CT_OP_DROPOUT_APPLY ||
+              op == CT_OP_SWAP);
     for (int i = 0; i < nout; i++) outs[i] = out_mask >> i & 1u ? tape_value(t, &c.out[i].desc) : CT_NOVAL;
     t->emitted[t->nemitted++] = c;
     return CT_OK;

@@ -1,4 +1,4 @@
-/* add, mul, cast, accumulate, fit_channels. */
+/* add, mul, scale, cast, accumulate, fit_channels. */
 #include "config.h"
 
 #include "backends/cpu/ref/ref_util.h"
@@ -40,6 +40,22 @@ static ct_status mul(ct_device *dev, ct_stream *stream, const ct_call *call, voi
     (void)stream;
     (void)scratch;
     return binary(call, true);
+}
+
+static ct_status scale(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    (void)scratch;
+    double v[CT_REF_BLOCK];
+    int64_t total = ct_desc_numel(&call->in[0].desc);
+    for (int64_t at = 0; at < total; at += CT_REF_BLOCK) {
+        int64_t n = ct_ref_min(CT_REF_BLOCK, total - at);
+        ct_ref_load(&call->in[0], at, n, v);
+        for (int64_t i = 0; i < n; i++) v[i] *= call->attrs.scale.alpha;
+        ct_ref_store(&call->out[0], at, n, v);
+    }
+    return CT_OK;
 }
 
 static ct_accept accept_any(const ct_device *dev, const ct_call *call)
@@ -97,9 +113,10 @@ static ct_status fit_channels(ct_device *dev, ct_stream *stream, const ct_call *
     return CT_OK;
 }
 
-const ct_impl ct_ref_elementwise_impls[5] = {
+const ct_impl ct_ref_elementwise_impls[6] = {
     { CT_OP_ADD, "ref", CT_REF_FLAGS, accept_float, add },
     { CT_OP_MUL, "ref", CT_REF_FLAGS, accept_float, mul },
+    { CT_OP_SCALE, "ref", CT_REF_FLAGS, accept_float, scale },
     { CT_OP_CAST, "ref", CT_REF_FLAGS, accept_any, cast },
     { CT_OP_ACCUMULATE, "ref", CT_REF_FLAGS, accept_float, accumulate },
     { CT_OP_FIT_CHANNELS, "ref", CT_REF_FLAGS, accept_float, fit_channels },

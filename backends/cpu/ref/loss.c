@@ -18,6 +18,24 @@ static ct_accept accept_seed(const ct_device *dev, const ct_call *call)
     return ct_accept_yes(0);
 }
 
+static ct_accept accept_weighted(const ct_device *dev, const ct_call *call)
+{
+    (void)dev;
+    const char *reason = ct_ref_all_float(call);
+    return reason ? ct_accept_no(reason) : ct_accept_yes(0);
+}
+
+static ct_status weighted_sum(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    (void)scratch;
+    double sum = 0;
+    for (int i = 0; i < call->nin; i++) sum += call->attrs.weights.w[i] * ct_ref_at(&call->in[i], 0);
+    ct_ref_put(&call->out[0], 0, sum);
+    return CT_OK;
+}
+
 static ct_status loss_seed(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
     (void)dev;
@@ -126,10 +144,11 @@ static ct_status margin_backward(ct_device *dev, ct_stream *stream, const ct_cal
     return CT_OK;
 }
 
-const ct_impl ct_ref_loss_impls[5] = {
+const ct_impl ct_ref_loss_impls[6] = {
     { CT_OP_LOSS_SEED, "ref", CT_REF_FLAGS, accept_seed, loss_seed },
     { CT_OP_SOFTMAX_XENT, "ref", CT_REF_FLAGS, accept_loss, xent_forward },
     { CT_OP_SOFTMAX_XENT_BWD, "ref", CT_REF_FLAGS, accept_loss, xent_backward },
     { CT_OP_SOFT_MARGIN, "ref", CT_REF_FLAGS, accept_loss, margin_forward },
     { CT_OP_SOFT_MARGIN_BWD, "ref", CT_REF_FLAGS, accept_loss, margin_backward },
+    { CT_OP_WEIGHTED_SUM, "ref", CT_REF_FLAGS, accept_weighted, weighted_sum },
 };

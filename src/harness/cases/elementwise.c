@@ -1,4 +1,4 @@
-/* Cases of reshape (a gradient alone), add, mul, cast between all floating types, accumulate, fit_channels both
+/* Cases of reshape (a gradient alone), add, mul, scale, cast between all floating types, accumulate, fit_channels both
  * ways. cast dtype: 0 f32, 1 f64, 2 bf16, 3 f16. */
 #include "config.h"
 
@@ -14,6 +14,9 @@ const ct_case_row ct_cases_elementwise[] = {
     { "add(T[1025], T[1025])", CT_TYPES_ALL, DATA, 0 },
     { "mul(T[3,5,7,3], T[3,5,7,3])", CT_TYPES_ALL, DATA, 0 },
     { "mul(T[1], T[1])", CT_TYPES_ALL, DATA, 0 },
+    { "scale{alpha=-0.3}(T[3,5,7,3])", CT_TYPES_ALL, DATA, 0 },
+    { "scale{alpha=2}(T[1])", CT_TYPES_ALL, DATA, 0 },
+    { "scale(T[1025])", CT_TYPES_ALL, DATA, 0 },
     { "cast{dtype=0}(T[2,333])", CT_TYPES_ALL, CASTS, 0 },
     { "cast{dtype=1}(T[2,333])", CT_TYPES_ALL, CASTS, 0 },
     { "cast{dtype=2}(T[2,333])", CT_TYPES_ALL, CASTS, 0 },
@@ -34,6 +37,7 @@ const ct_case_row ct_cases_elementwise[] = {
     /* Large enough to be divided among threads. */
     { "add(T[3,23001], T[3,23001])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
     { "mul(T[3,23001], T[3,23001])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
+    { "scale{alpha=1.25}(T[3,23001])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
     { "cast{dtype=0}(T[70001])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
     { "cast{dtype=2}(T[70001])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
     { "accumulate{alpha=1 beta=1}(T[70001], A[70001])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
