@@ -54,11 +54,11 @@ typedef struct ct_option {
 typedef struct ct_option_info {
     const char *task;            /* "text": what models it is for */
     const char *name, *arg;      /* on the command line: "--decoder", "NAME"; arg NULL: a flag, its value is "true" */
+    const char *key;             /* in ct_option: "decoder" */
     const char *doc;             /* one line */
-    char key[64];                /* here: "decoder" */
 } ct_option_info;
 
-/* Option i = 0, 1, ... of a verb ("eval", "predict", "gen", "import-torch"), of all tasks; false behind the last. */
+/* Option i = 0, 1, ... of a verb ("eval", "predict", "gen", "import-torch"), of all tasks; verb NULL: of any verb. False behind the last. */
 bool ct_option_at(const char *verb, size_t i, ct_option_info *out);
 
 /* ---- train ---- */
@@ -125,19 +125,16 @@ ct_status ct_run_predict(const ct_predict_opts *opts, FILE *to);
 
 /* ---- gen ---- */
 typedef struct ct_gen_opts {
-    const char *out;
+    const char *kind;            /* "text": what to draw, as in data.train: synth:text */
+    const char *out;             /* NULL: nothing is made; for options that list something */
     int64_t count;
     uint64_t seed;               /* image i is a function of (seed, i) */
-    const char *style;           /* NULL: "simple"; "list" prints the styles, one a line, to `to` and makes nothing */
-    const char *charset;         /* NULL: 0-9A-Z */
-    int length_min, length_max;  /* 0: 4 */
-    int width, height;           /* 0: 160, 60 */
     int threads;
     bool force;                  /* write into a folder that is not empty */
-    const char *const *fonts; size_t nfonts; /* file names or paths, one drawn per character; none: the style's */
-    const double *sizes; size_t nsizes;      /* of the letters, pixels per em in an image 60 pixels high; none: the style's */
+    const ct_option *option; size_t noptions; /* for text: "style" ("list" prints the styles, one a line, to `to`, and makes nothing), "charset",
+                                    "length", "width", "height", "font" and "size" (any number of them) */
 } ct_gen_opts;
-/* Writes labelled PNG files of generated text CAPTCHAs. */
+/* Writes labelled PNG files of generated samples. */
 ct_status ct_run_gen(const ct_gen_opts *opts, FILE *to);
 
 /* ---- check ---- */

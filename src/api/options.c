@@ -8,15 +8,6 @@
 #include "base/status.h"
 #include "captrain.h"
 
-/* The key of option "--beam-width". */
-static char *key_of(const char *name, char buf[64])
-{
-    snprintf(buf, 64, "%s", name + strspn(name, "-"));
-    for (char *p = buf; *p; p++)
-        if (*p == '-') *p = '_';
-    return buf;
-}
-
 static bool serves(const ct_task_option *o, const char *verb)
 {
     const size_t n = strlen(verb);
@@ -27,21 +18,20 @@ static bool serves(const ct_task_option *o, const char *verb)
 
 static bool known(const ct_task *task, const char *verb, const char *key)
 {
-    char buf[64];
     for (int i = 0; i < task->options; i++)
-        if (serves(&task->option[i], verb) && strcmp(key_of(task->option[i].name, buf), key) == 0) return true;
+        if (serves(&task->option[i], verb) && strcmp(task->option[i].key, key) == 0) return true;
     return false;
 }
 
 ct_status ct_options_check(const ct_task *task, const char *verb, const ct_option *option, size_t n)
 {
-    char list[256] = "none", buf[64];
+    char list[256] = "none";
     size_t at = 0;
     for (size_t i = 0; i < n; i++) {
         if (known(task, verb, option[i].key)) continue;
         for (int k = 0; k < task->options && at < sizeof list; k++)
             if (serves(&task->option[k], verb))
-                at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", at ? ", " : "", key_of(task->option[k].name, buf));
+                at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", at ? ", " : "", task->option[k].key);
         return ct_fail(CT_ECONFIG, "%s: a model of the task %s has no option '%s' (its own: %s)", verb, task->name, option[i].key, list);
     }
     return CT_OK;
@@ -53,9 +43,8 @@ bool ct_option_at(const char *verb, size_t i, ct_option_info *out)
     for (size_t k = 0; (t = ct_task_at(k)); k++)
         for (int j = 0; j < t->options; j++) {
             const ct_task_option *o = &t->option[j];
-            if (!serves(o, verb) || i-- > 0) continue;
-            *out = (ct_option_info){ .task = t->name, .name = o->name, .arg = o->arg, .doc = o->doc };
-            key_of(o->name, out->key);
+            if ((verb && !serves(o, verb)) || i-- > 0) continue;
+            *out = (ct_option_info){ .task = t->name, .name = o->name, .arg = o->arg, .key = o->key, .doc = o->doc };
             return true;
         }
     return false;

@@ -21,11 +21,12 @@ typedef struct cli_args {
     bool verbose, quiet, version, help;
     const char **pos; int npos;          /* words that are no options */
     const char **sets; size_t nsets;     /* --set, in order */
-    cli_list fonts, sizes, maps;
-    const char *out, *init, *config, *model, *precision, *style, *charset, *golden, *ctc, *map_file, *decoder, *layout;
+    cli_list maps;
+    ct_option *option; size_t noptions;  /* what tasks decide, in order */
+    const char *out, *init, *config, *model, *precision, *golden, *ctc, *map_file, *layout;
     const char *op, *impl, *call, *tune, *device, *interval;
     bool resume, json, force, recompute, ops, calls, exact, inexact, deterministic, full, no_graph;
-    int64_t batch, beam_width, steps, warmup, count, memory, length_min, length_max, width, height; /* 0: not given */
+    int64_t batch, steps, warmup, count, memory; /* 0: not given */
     int64_t seed;                        /* -1: not given */
 } cli_args;
 
@@ -36,7 +37,6 @@ typedef enum cli_type {
     CLI_INT_AUTO, /* the same, or the word auto: -1 */
     CLI_THREADS,/* int in [min,max] */
     CLI_BYTES,  /* int64_t with an optional K, M, G (1024) */
-    CLI_RANGE,  /* N or LO-HI into two int64_t in a row */
     CLI_SET,    /* appends to sets */
     CLI_LIST    /* appends to a cli_list */
 } cli_type;
@@ -70,6 +70,8 @@ const cli_command *const *cli_commands(void);
 /* ---- options.c ---- */
 const cli_option *cli_globals(void); /* options every verb takes; ends with name NULL */
 const cli_option *cli_find_option(const cli_option *t, const char *word, size_t len);           /* NULL if unknown */
+/* The same among the options that tasks have for a verb (NULL: for any). */
+bool cli_find_task_option(const char *verb, const char *word, size_t len, ct_option_info *out);
 const cli_command *cli_find(const cli_command *const *commands, const char *name);              /* NULL if unknown */
 
 /* ---- parse.c ---- */

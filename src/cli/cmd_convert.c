@@ -10,9 +10,6 @@
 static const cli_option import_options[] = {
     { "--out", "MODEL", CLI_STRING, OFF(out), 0, 0, "model file to write" },
     { "--model", "NAME", CLI_STRING, OFF(model), 0, 0, "model the weights belong to; default model.name of the configuration" },
-    { "--charset", "CHARS", CLI_STRING, OFF(charset), 0, 0,
-      "the characters of the classes in class order, UTF-8, without the blank of a CTC model (which is class 0); default data.charset" },
-    { "--length", "N", CLI_INT, OFF(length_max), 1, 64, "characters per label; for models of any length, the most; default data.length or the model's" },
     { "--config", "CONFIG", CLI_STRING, OFF(config), 0, 0, "configuration the model file carries: image size, mean, std; default all defaults" },
     { "--set", "KEY=VALUE", CLI_SET, 0, 0, 0, "set a configuration key" },
     { "--map", "OLD=NEW", CLI_LIST, OFF(maps), 0, 0,
@@ -32,9 +29,9 @@ static bool has_out(const cli_args *a, const char *verb)
 static int run_import(const cli_args *a)
 {
     if (!has_out(a, "import-torch")) return 2;
-    ct_import_opts o = { .file = a->pos[0], .out = a->out, .model = a->model, .charset = a->charset, .length = (int)a->length_max,
+    ct_import_opts o = { .file = a->pos[0], .out = a->out, .model = a->model,
                          .config = a->config, .sets = a->sets, .nsets = a->nsets, .maps = a->maps.v, .nmaps = a->maps.n,
-                         .map_file = a->map_file, .force = a->force };
+                         .map_file = a->map_file, .force = a->force, .option = a->option, .noptions = a->noptions };
     return cli_finish(ct_run_import(&o));
 }
 

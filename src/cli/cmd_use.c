@@ -7,8 +7,6 @@
 
 static const cli_option eval_options[] = {
     { "--batch", "N", CLI_INT, OFF(batch), 1, 1 << 20, "images per batch; default 64" },
-    { "--decoder", "NAME", CLI_STRING, OFF(decoder), 0, 0, "greedy or, for models with CTC, beam; default greedy" },
-    { "--beam-width", "N", CLI_INT, OFF(beam_width), 1, 1000, "texts that --decoder beam follows at a time; default 10" },
     { "--json", NULL, CLI_FLAG, OFF(json), 0, 0, "print one JSON object" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
 };
@@ -16,7 +14,7 @@ static const cli_option eval_options[] = {
 static int run_eval(const cli_args *a)
 {
     ct_eval_opts o = { .common = a->common, .model = a->pos[0], .data = a->pos[1], .batch = a->batch,
-                       .decoder = a->decoder, .beam_width = a->beam_width, .json = a->json };
+                       .json = a->json, .option = a->option, .noptions = a->noptions };
     return cli_finish(ct_run_eval(&o, stdout));
 }
 
@@ -28,8 +26,6 @@ const cli_command cli_eval = {
 };
 
 static const cli_option predict_options[] = {
-    { "--decoder", "NAME", CLI_STRING, OFF(decoder), 0, 0, "greedy or, for models with CTC, beam; default greedy" },
-    { "--beam-width", "N", CLI_INT, OFF(beam_width), 1, 1000, "texts that --decoder beam follows at a time; default 10" },
     { "--json", NULL, CLI_FLAG, OFF(json), 0, 0, "print a JSON array" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
 };
@@ -37,7 +33,7 @@ static const cli_option predict_options[] = {
 static int run_predict(const cli_args *a)
 {
     ct_predict_opts o = { .common = a->common, .model = a->pos[0], .files = a->pos + 1, .nfiles = (size_t)a->npos - 1,
-                          .decoder = a->decoder, .beam_width = a->beam_width, .json = a->json };
+                          .json = a->json, .option = a->option, .noptions = a->noptions };
     return cli_finish(ct_run_predict(&o, stdout));
 }
 

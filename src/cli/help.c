@@ -32,6 +32,19 @@ static void print_options(FILE *f, const cli_option *o)
     }
 }
 
+/* Options that tasks have for a verb; those of one task under its name, where there are several. */
+static void print_task_options(FILE *f, const char *verb)
+{
+    ct_option_info t;
+    const char *last = "";
+    for (size_t i = 0; ct_option_at(verb, i, &t); i++) {
+        if (strcmp(last, t.task) != 0) fprintf(f, "\nOptions where it is about %s:\n", t.task);
+        last = t.task;
+        fprintf(f, "  %s%s%s\n", t.name, t.arg ? " " : "", t.arg ? t.arg : "");
+        print_folded(f, t.doc, 6);
+    }
+}
+
 void cli_print_usage(const cli_command *const *commands, FILE *f)
 {
     fputs("captrain: a trainer for CAPTCHA-type vision models\n\n"
@@ -55,6 +68,7 @@ void cli_print_command_help(const cli_command *c, FILE *f)
         fputs("\nOptions:\n", f);
         print_options(f, c->options);
     }
+    print_task_options(f, c->name);
     fputs("\nOptions of every verb:\n", f);
     print_options(f, cli_globals());
 }
@@ -74,16 +88,25 @@ static void roff_text(FILE *f, const char *s)
     }
 }
 
+static void roff_option(FILE *f, const char *name, const char *arg, const char *doc)
+{
+    fputs(".TP\n.B ", f);
+    roff_text(f, name);
+    if (arg) fprintf(f, " \\fI%s\\fR", arg);
+    fputc('\n', f);
+    roff_text(f, doc);
+    fputc('\n', f);
+}
+
 static void roff_options(FILE *f, const cli_option *o)
 {
-    for (; o && o->name; o++) {
-        fputs(".TP\n.B ", f);
-        roff_text(f, o->name);
-        if (o->arg) fprintf(f, " \\fI%s\\fR", o->arg);
-        fputc('\n', f);
-        roff_text(f, o->doc);
-        fputc('\n', f);
-    }
+    for (; o && o->name; o++) roff_option(f, o->name, o->arg, o->doc);
+}
+
+static void roff_task_options(FILE *f, const char *verb)
+{
+    ct_option_info t;
+    for (size_t i = 0; ct_option_at(verb, i, &t); i++) roff_option(f, t.name, t.arg, t.doc);
 }
 
 static void print_man(const cli_command *const *commands, FILE *f)
@@ -98,6 +121,7 @@ static void print_man(const cli_command *const *commands, FILE *f)
         roff_text(f, (*c)->details);
         fputc('\n', f);
         roff_options(f, (*c)->options);
+        roff_task_options(f, (*c)->name);
     }
     fputs(".SH OPTIONS OF EVERY VERB\n", f);
     roff_options(f, cli_globals());

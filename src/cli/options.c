@@ -30,6 +30,13 @@ const cli_option *cli_find_option(const cli_option *t, const char *word, size_t 
     return NULL;
 }
 
+bool cli_find_task_option(const char *verb, const char *word, size_t len, ct_option_info *out)
+{
+    for (size_t i = 0; ct_option_at(verb, i, out); i++)
+        if (strlen(out->name) == len && memcmp(out->name, word, len) == 0) return true;
+    return false;
+}
+
 const cli_command *cli_find(const cli_command *const *commands, const char *name)
 {
     for (; *commands; commands++)

@@ -45,22 +45,6 @@ static bool parse_bytes(const char *s, int64_t *out)
     return true;
 }
 
-static bool parse_range(const char *s, int64_t min, int64_t max, int64_t out[2])
-{
-    char buf[64];
-    const char *dash = strchr(s, '-');
-    if (!dash) {
-        if (!parse_int(s, min, max, &out[0])) return false;
-        out[1] = out[0];
-        return true;
-    }
-    size_t n = (size_t)(dash - s);
-    if (n >= sizeof buf) return false;
-    memcpy(buf, s, n);
-    buf[n] = 0;
-    return parse_int(buf, min, max, &out[0]) && parse_int(dash + 1, min, max, &out[1]) && out[0] <= out[1];
-}
-
 /* Stores `value` for option o; false: it is not of the option's kind. */
 static bool store(cli_args *a, const cli_option *o, const char *value)
 {
@@ -78,7 +62,6 @@ static bool store(cli_args *a, const cli_option *o, const char *value)
         *(int *)field = (int)v;
         return true;
     case CLI_BYTES: return parse_bytes(value, (int64_t *)field);
-    case CLI_RANGE: return parse_range(value, o->min, o->max, (int64_t *)field);
     case CLI_SET:
         if (!strchr(value, '=') || value[0] == '=') return false;
         a->sets[a->nsets++] = value;
@@ -106,7 +89,8 @@ static const char *find_verb(int argc, char **argv, const cli_command *const *co
         if (strcmp(argv[i], "--") == 0) return NULL;
         if (argv[i][0] != '-') return argv[i];
         const cli_option *o = find_anywhere(commands, argv[i]);
-        if (o && o->arg) i++;
+        ct_option_info t;
+        if (o ? o->arg != NULL : cli_find_task_option(NULL, argv[i], strlen(argv[i]), &t) && t.arg) i++;
     }
     return NULL;
 }
@@ -120,9 +104,6 @@ static int bad_value(const cli_option *o, const char *value)
         break;
     case CLI_INT_AUTO:
         fprintf(stderr, "a whole number from %lld to %lld, or auto", (long long)o->min, (long long)o->max);
-        break;
-    case CLI_RANGE:
-        fprintf(stderr, "a number or a range LO-HI from %lld to %lld", (long long)o->min, (long long)o->max);
         break;
     case CLI_BYTES: fputs("a size such as 512M or 8G", stderr); break;
     default: fputs("of the form KEY=VALUE", stderr); break;
@@ -169,27 +150,49 @@ static bool short_flag(const char *w, cli_args *a)
     return true;
 }
 
+/* The value of the option w[0..len), argv[*i]: behind a '=', or the next word; NULL for flags. False, after a message: there is none, or one
+ * too many. */
+static bool take_value(int argc, char **argv, int *i, size_t len, const char *name, const char *arg, const char **value)
+{
+    const char *w = argv[*i];
+    *value = w[len] == '=' ? w + len + 1 : NULL;
+    if (!arg && *value) return usage("%s takes no value%s", name, ""), false;
+    if (!arg || *value) return true;
+    if (*i + 1 >= argc) return usage("%s needs a value: %s", name, arg), false;
+    *value = argv[++*i];
+    return true;
+}
+
+/* The option argv[*i], with its value. */
+static int parse_option(int argc, char **argv, int *i, cli_args *a, const cli_command *cmd)
+{
+    const char *w = argv[*i], *value;
+    const char *eq = strncmp(w, "--", 2) == 0 ? strchr(w, '=') : NULL;
+    const size_t len = eq ? (size_t)(eq - w) : strlen(w);
+    ct_option_info t;
+    const cli_option *o = cli_find_option(cli_globals(), w, len);
+    if (!o && cmd) o = cli_find_option(cmd->options, w, len);
+    if (o) {
+        if (!take_value(argc, argv, i, len, o->name, o->arg, &value)) return 2;
+        return store(a, o, value) ? 0 : bad_value(o, value);
+    }
+    if (!cmd || !cli_find_task_option(cmd->name, w, len, &t)) return unknown_option(w, len, cmd);
+    if (!take_value(argc, argv, i, len, t.name, t.arg, &value)) return 2;
+    a->option[a->noptions++] = (ct_option){ t.key, value ? value : "true" };
+    return 0;
+}
+
 static int parse_words(int argc, char **argv, cli_args *a, const cli_command *cmd, const char *verb)
 {
     bool options = true, verb_seen = false;
     for (int i = 1; i < argc; i++) {
         char *w = argv[i];
+        int rc;
         if (options && strcmp(w, "--") == 0) {
             options = false;
         } else if (options && w[0] == '-' && w[1]) {
             if (short_flag(w, a)) continue;
-            char *eq = strncmp(w, "--", 2) == 0 ? strchr(w, '=') : NULL;
-            size_t len = eq ? (size_t)(eq - w) : strlen(w);
-            const cli_option *o = cli_find_option(cli_globals(), w, len);
-            if (!o && cmd) o = cli_find_option(cmd->options, w, len);
-            if (!o) return unknown_option(w, len, cmd);
-            const char *value = eq ? eq + 1 : NULL;
-            if (!o->arg && value) return usage("%s takes no value%s", o->name, "");
-            if (o->arg && !value) {
-                if (i + 1 >= argc) return usage("%s needs a value: %s", o->name, o->arg);
-                value = argv[++i];
-            }
-            if (!store(a, o, value)) return bad_value(o, value);
+            if ((rc = parse_option(argc, argv, &i, a, cmd))) return rc;
         } else if (!verb_seen && w == verb) {
             verb_seen = true;
         } else {
@@ -208,12 +211,9 @@ int cli_parse(int argc, char **argv, const cli_command *const *commands, cli_arg
     *cmd = NULL;
     a->pos = calloc((size_t)argc + 1, sizeof *a->pos);
     a->sets = calloc((size_t)argc + 1, sizeof *a->sets);
-    cli_list *const lists[] = { &a->fonts, &a->sizes, &a->maps };
-    bool made = a->pos && a->sets;
-    for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        lists[i]->v = calloc((size_t)argc + 1, sizeof *lists[i]->v);
-        made = made && lists[i]->v;
-    }
+    a->maps.v = calloc((size_t)argc + 1, sizeof *a->maps.v);
+    a->option = calloc((size_t)argc + 1, sizeof *a->option);
+    const bool made = a->pos && a->sets && a->maps.v && a->option;
     if (!made) return usage("out of memory%s%s", "", "");
     const char *verb = find_verb(argc, argv, commands);
     if (verb && !(*cmd = cli_find(commands, verb))) return unknown_verb(commands, verb);
@@ -237,10 +237,10 @@ void cli_args_free(cli_args *a)
 {
     free(a->pos);
     free(a->sets);
-    free(a->fonts.v);
-    free(a->sizes.v);
     free(a->maps.v);
+    free(a->option);
     a->pos = NULL;
     a->sets = NULL;
-    a->fonts = a->sizes = a->maps = (cli_list){ NULL, 0 };
+    a->option = NULL;
+    a->maps = (cli_list){ NULL, 0 };
 }

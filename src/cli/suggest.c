@@ -40,5 +40,7 @@ const char *cli_like_option(const char *word, const cli_command *cmd)
     int least = 3;
     for (const cli_option *o = cli_globals(); o->name; o++) consider(word, o->name, &least, &best);
     for (const cli_option *o = cmd ? cmd->options : NULL; o && o->name; o++) consider(word, o->name, &least, &best);
+    ct_option_info t;
+    for (size_t i = 0; cmd && ct_option_at(cmd->name, i, &t); i++) consider(word, t.name, &least, &best);
     return best;
 }

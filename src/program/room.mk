@@ -2,6 +2,8 @@
 libcaptrain_la_SOURCES += \
 	src/program/program.c \
 	src/program/program.h \
+	src/program/random.c \
+	src/program/random.h \
 	src/program/spec.c \
 	src/program/spec.h
 

@@ -1,6 +1,5 @@
 # Sessions: a model on a device; how batches get there and numbers come back; scoring passes.
 libcaptrain_la_SOURCES += \
-	src/session/detail.c \
 	src/session/evaluate.c \
 	src/session/evaluate.h \
 	src/session/feed.c \

@@ -74,7 +74,8 @@ typedef struct ct_generator {
 /* An option of a verb that only this task has. */
 typedef struct ct_task_option {
     const char *verbs;      /* "eval predict": blank separated */
-    const char *name, *arg; /* "--decoder", "NAME"; arg NULL: a flag, its value is "true" */
+    const char *key;        /* "beam_width": as ct_option has it */
+    const char *name, *arg; /* "--beam-width", "N"; arg NULL: a flag, its value is "true" */
     const char *doc;
 } ct_task_option;
 

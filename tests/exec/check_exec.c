@@ -397,7 +397,7 @@ START_TEST(plan_equals_direct)
     for (int a = 0; a < CT_ARENA_COUNT; a++)
         if (a != CT_ARENA_ACT && a != CT_ARENA_INPUT && r.store->base[a])
             memcpy(d.flat[a], r.store->base[a], r.store->bytes[a]);
-    const ct_val inputs[2] = { r.p.x, r.p.target };
+    const ct_val inputs[2] = { ct_graph_find(r.p.graph, "x"), ct_program_port(&r.p, "target") };
     for (int i = 0; i < 2; i++) ok(ct_plan_download(r.plan, inputs[i], direct_address(&d, inputs[i])));
     for (int step = 0; step < 3; step++) {
         if (step)
@@ -405,8 +405,8 @@ START_TEST(plan_equals_direct)
         ok(ct_plan_run(r.plan));
         direct_run(&d);
         float a, b;
-        ok(ct_plan_download(r.plan, r.p.loss, &a));
-        memcpy(&b, direct_address(&d, r.p.loss), sizeof b);
+        ok(ct_plan_download(r.plan, ct_program_port(&r.p, "loss"), &a));
+        memcpy(&b, direct_address(&d, ct_program_port(&r.p, "loss")), sizeof b);
         ck_assert_msg(a == b && isfinite(a), "step %d: loss %.9g, directly %.9g", step, a, b);
     }
     for (int a = 0; a < CT_ARENA_COUNT; a++)
@@ -433,7 +433,7 @@ START_TEST(arenas_grow)
     ok(ct_arenas_get_state(r.store, state));
     ck_assert(state[CT_STATE_LOSS_SCALE] == 1 && state[CT_STATE_CLIP_COEF] == 1 && state[CT_STATE_STEP] == 0);
     ok(ct_plan_run(r.plan));
-    ok(ct_plan_download(r.plan, r.p.loss, &first));
+    ok(ct_plan_download(r.plan, ct_program_port(&r.p, "loss"), &first));
     /* A larger plan takes more memory; the first one still works, in the new place. */
     ct_program_spec larger = r.spec;
     larger.batch = 64;
@@ -447,7 +447,7 @@ START_TEST(arenas_grow)
     ok(ct_arenas_set_state(r.store, state));
     fill_random(r.plan, &r.p, &r.spec, 5);
     ok(ct_plan_run(r.plan));
-    ok(ct_plan_download(r.plan, r.p.loss, &again));
+    ok(ct_plan_download(r.plan, ct_program_port(&r.p, "loss"), &again));
     ck_assert_msg(first == again, "%g, then %g", first, again);
     fill_random(plan, &p, &larger, 6);
     ok(ct_plan_run(plan));
@@ -499,7 +499,7 @@ START_TEST(access_errors)
          "'features.0.bias' lives in arena param");
     says(ct_arenas_set(r.store, r.p.graph, m, CT_ARENA_OPT1, buf), CT_EINVAL,
          "'features.1.running_mean' lives in arena buffer");
-    says(ct_plan_upload(r.plan, r.p.logits, buf), CT_EINVAL, "is not an input");
+    says(ct_plan_upload(r.plan, ct_program_port(&r.p, "logits"), buf), CT_EINVAL, "is not an input");
     ct_plan *other;
     says(ct_plan_create(r.store, r.p.graph, true, &other), CT_EINVAL, "averaged weights");
     tear_down(&r);

@@ -67,7 +67,7 @@ void run_close(test_run *r)
 /* Sample k of a CTC model: texts of 0 to L characters, the last time steps of some not valid. */
 static void feed_text(test_run *r, int i, int64_t first, int32_t *target)
 {
-    const ct_desc *dt = ct_graph_desc(r->p[i].graph, r->p[i].logits); /* [T,N,C] */
+    const ct_desc *dt = ct_graph_desc(r->p[i].graph, ct_program_port(&r->p[i], "logits")); /* [T,N,C] */
     const int64_t n = dt->dim[1], columns = r->spec.model.positions;
     int32_t *len = ct_malloc((size_t)n * sizeof *len, "test");
     for (int64_t k = 0; k < n; k++) {
@@ -75,7 +75,7 @@ static void feed_text(test_run *r, int i, int64_t first, int32_t *target)
         for (int64_t p = (first + k) % (columns + 1); p < columns; p++) target[k * columns + p] = -1;
         for (int64_t p = 0; p < columns && target[k * columns + p] >= 0; p++) target[k * columns + p] %= (int32_t)(dt->dim[2] - 1);
     }
-    ok(ct_plan_upload(r->plan[i], r->p[i].len, len));
+    ok(ct_plan_upload(r->plan[i], ct_program_port(&r->p[i], "len"), len));
     ct_free(len);
 }
 
@@ -83,7 +83,7 @@ static void feed_text(test_run *r, int i, int64_t first, int32_t *target)
 void run_feed(test_run *r, int i, int64_t first)
 {
     const ct_graph *g = r->p[i].graph;
-    ct_desc dx = *ct_graph_desc(g, r->p[i].x);
+    ct_desc dx = *ct_graph_desc(g, ct_graph_find(r->p[i].graph, "x"));
     int64_t n = dx.dim[0], each = ct_desc_numel(&dx) / n, positions = r->spec.model.positions;
     void *x = ct_malloc(ct_desc_bytes(&dx), "test");
     int32_t *t = ct_malloc((size_t)(n * positions) * sizeof *t, "test");
@@ -95,9 +95,9 @@ void run_feed(test_run *r, int i, int64_t first)
         for (int64_t p = 0; p < positions; p++)
             t[k * positions + p] = (int32_t)ct_rng_below(&rng, (uint32_t)r->spec.model.classes);
     }
-    if (r->p[i].len != CT_NOVAL) feed_text(r, i, first, t);
-    ok(ct_plan_upload(r->plan[i], r->p[i].x, x));
-    if (r->p[i].target != CT_NOVAL) ok(ct_plan_upload(r->plan[i], r->p[i].target, t));
+    if (ct_program_port(&r->p[i], "len") != CT_NOVAL) feed_text(r, i, first, t);
+    ok(ct_plan_upload(r->plan[i], ct_graph_find(r->p[i].graph, "x"), x));
+    if (ct_program_port(&r->p[i], "target") != CT_NOVAL) ok(ct_plan_upload(r->plan[i], ct_program_port(&r->p[i], "target"), t));
     ct_free(x);
     ct_free(t);
 }
@@ -105,8 +105,8 @@ void run_feed(test_run *r, int i, int64_t first)
 double run_loss(test_run *r, int i)
 {
     double raw;
-    ok(ct_plan_download(r->plan[i], r->p[i].loss, &raw));
-    return ct_load(ct_graph_desc(r->p[i].graph, r->p[i].loss)->dtype, &raw, 0);
+    ok(ct_plan_download(r->plan[i], ct_program_port(&r->p[i], "loss"), &raw));
+    return ct_load(ct_graph_desc(r->p[i].graph, ct_program_port(&r->p[i], "loss"))->dtype, &raw, 0);
 }
 
 double run_step(test_run *r, int i, int64_t first)
@@ -308,7 +308,7 @@ END_TEST
 
 /* ---- learning ---- */
 
-static void overfit(double width_mult, ct_dtype compute, ct_loss_kind loss, double below)
+static void overfit(double width_mult, ct_dtype compute, int loss, double below)
 {
     ct_program_spec s;
     test_run r;
@@ -319,7 +319,7 @@ static void overfit(double width_mult, ct_dtype compute, ct_loss_kind loss, doub
     s.model.hidden = 64;
     s.schedule.base_lr = 4e-3;
     s.compute = compute;
-    s.loss = loss;
+    s.goal = (ct_goal){ .task = &ct_task_text, .loss = loss };
     if (compute == CT_F16) {
         s.optim.dynamic = 1;
         s.loss_scale = 1024;
@@ -346,19 +346,19 @@ static void overfit(double width_mult, ct_dtype compute, ct_loss_kind loss, doub
                   metrics[CT_METRIC_SAMPLES]);
     /* predictions are the targets, in the kept outputs too */
     int32_t pred[16], target[16];
-    ok(ct_plan_download(r.plan[eval], r.p[eval].pred, pred));
-    ok(ct_plan_download(r.plan[eval], r.p[eval].target, target));
+    ok(ct_plan_download(r.plan[eval], ct_program_port(&r.p[eval], "pred"), pred));
+    ok(ct_plan_download(r.plan[eval], ct_program_port(&r.p[eval], "target"), target));
     ck_assert_int_eq(memcmp(pred, target, sizeof pred), 0);
     run_close(&r);
 }
 
 START_TEST(overfit_one_batch)
 {
-    overfit(0.5, CT_F32, CT_LOSS_SOFTMAX, 0.01);
-    overfit(0.25, CT_F32, CT_LOSS_SOFT_MARGIN, 0.02);
+    overfit(0.5, CT_F32, CT_TEXT_SOFTMAX, 0.01);
+    overfit(0.25, CT_F32, CT_TEXT_SOFT_MARGIN, 0.02);
     if (getenv("CT_QUICK")) return; /* 16 bits take their time under a sanitizer */
-    overfit(0.25, CT_BF16, CT_LOSS_SOFTMAX, 0.03);
-    overfit(0.25, CT_F16, CT_LOSS_SOFTMAX, 0.03);
+    overfit(0.25, CT_BF16, CT_TEXT_SOFTMAX, 0.03);
+    overfit(0.25, CT_F16, CT_TEXT_SOFTMAX, 0.03);
 }
 END_TEST
 
@@ -545,28 +545,28 @@ START_TEST(pixels_and_labels)
     double loss[2];
     for (int i = 0; i < 2; i++) {
         int k = order[i];
-        ok(ct_plan_upload(r.plan[k], r.p[k].src, px));
-        ok(ct_plan_upload(r.plan[k], r.p[k].index, index));
-        ok(ct_plan_upload(r.plan[k], r.p[k].target, target));
+        ok(ct_plan_upload(r.plan[k], ct_program_port(&r.p[k], "src"), px));
+        ok(ct_plan_upload(r.plan[k], ct_program_port(&r.p[k], "index"), index));
+        ok(ct_plan_upload(r.plan[k], ct_program_port(&r.p[k], "target"), target));
         ok(ct_plan_run(r.plan[k]));
         loss[i] = run_loss(&r, k);
     }
     ck_assert(isfinite(loss[0]) && isfinite(loss[1]) && loss[0] != loss[1]);
     /* evaluation is not augmented: x is (px/255 - mean)/std of the row asked for */
-    ct_graph_keep(r.p[predict].graph, r.p[predict].x);
+    ct_graph_keep(r.p[predict].graph, ct_graph_find(r.p[predict].graph, "x"));
     ct_plan *plan;
     ok(ct_plan_create(r.store, r.p[predict].graph, false, &plan));
     float x[16 * 24];
-    ok(ct_plan_upload(plan, r.p[predict].src, px));
-    ok(ct_plan_upload(plan, r.p[predict].index, (const int32_t[]){ 0, 5, 2 }));
+    ok(ct_plan_upload(plan, ct_program_port(&r.p[predict], "src"), px));
+    ok(ct_plan_upload(plan, ct_program_port(&r.p[predict], "index"), (const int32_t[]){ 0, 5, 2 }));
     ok(ct_plan_run(plan));
-    ok(ct_plan_download(plan, r.p[predict].x, x));
+    ok(ct_plan_download(plan, ct_graph_find(r.p[predict].graph, "x"), x));
     for (int i = 0; i < 16 * 24; i++)
         ck_assert_msg(fabs((double)x[i] - (px[i] / 255.0 - 0.5) / 0.25) < 1e-6, "pixel %d: %g", i, (double)x[i]);
-    ck_assert_int_eq(r.p[predict].loss, CT_NOVAL);
-    ck_assert_int_eq(r.p[predict].target, CT_NOVAL);
+    ck_assert_int_eq(ct_program_port(&r.p[predict], "loss"), CT_NOVAL);
+    ck_assert_int_eq(ct_program_port(&r.p[predict], "target"), CT_NOVAL);
     float conf[2];
-    ok(ct_plan_download(plan, r.p[predict].conf, conf));
+    ok(ct_plan_download(plan, ct_program_port(&r.p[predict], "conf"), conf));
     ck_assert(conf[0] >= 0.2f && conf[0] <= 1 && conf[1] >= 0.2f && conf[1] <= 1);
     ct_plan_free(plan);
     run_close(&r);

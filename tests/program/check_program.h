@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "task/text/text.h"
 #include "program/program.h"
 #include "task/track.h"
 #include "tests/ct_check.h"

@@ -13,7 +13,6 @@ static void text_spec(ct_program_spec *s, const char *model, int64_t batch)
     s->model.positions = 4;
     s->model.classes = 6; /* the blank and five characters */
     s->model.width_mult = 0.125;
-    s->loss = CT_LOSS_CTC;
 }
 
 /* A program for images of another width on the store of r. */
@@ -35,28 +34,28 @@ START_TEST(outputs)
     int predict = run_add(&r, CT_PROGRAM_PREDICT, 3, false);
     for (int i = 0; i <= predict; i++) {
         const ct_program *p = &r.p[i];
-        const ct_desc *l = ct_graph_desc(p->graph, p->logits), *d = ct_graph_desc(p->graph, p->pred), *n = ct_graph_desc(p->graph, p->len);
+        const ct_desc *l = ct_graph_desc(p->graph, ct_program_port(p, "logits")), *d = ct_graph_desc(p->graph, ct_program_port(p, "pred")), *n = ct_graph_desc(p->graph, ct_program_port(p, "len"));
         ck_assert(l->ndim == 3 && l->dim[0] == 11 && l->dim[1] == 3 && l->dim[2] == 6);
         ck_assert(d->ndim == 2 && d->dim[0] == 3 && d->dim[1] == 11 && d->dtype == CT_I32);
         ck_assert(n->ndim == 1 && n->dim[0] == 3 && n->dtype == CT_I32);
-        ck_assert((p->target != CT_NOVAL) == (i == 0) && (p->loss != CT_NOVAL) == (i == 0));
+        ck_assert((ct_program_port(p, "target") != CT_NOVAL) == (i == 0) && (ct_program_port(p, "loss") != CT_NOVAL) == (i == 0));
     }
     run_feed(&r, predict, 0);
     ok(ct_plan_run(r.plan[predict]));
     float logp[11 * 3 * 6];
-    ok(ct_plan_download(r.plan[predict], r.p[predict].logits, logp));
+    ok(ct_plan_download(r.plan[predict], ct_program_port(&r.p[predict], "logits"), logp));
     for (int row = 0; row < 33; row++) {
         double sum = 0;
         for (int c = 0; c < 6; c++) sum += exp((double)logp[6 * row + c]);
         ck_assert_msg(fabs(sum - 1) < 1e-5, "row %d: probabilities sum to %g", row, sum);
     }
     run_close(&r);
-    s.loss = CT_LOSS_SOFTMAX;
+    s.goal = (ct_goal){ .task = &ct_task_text, .loss = CT_TEXT_SOFTMAX };
     ct_layout layout;
     ct_program p;
     says(ct_program_build(&s, CT_PROGRAM_STEP, NULL, &layout, &p), CT_EINVAL, "CTC belongs to models with time steps");
     small_spec(&s, "textcnn", 3);
-    s.loss = CT_LOSS_CTC;
+    s.goal = (ct_goal){ .task = &ct_task_text, .loss = CT_TEXT_CTC };
     says(ct_program_build(&s, CT_PROGRAM_STEP, NULL, &layout, &p), CT_EINVAL, "model textcnn and this loss");
 }
 END_TEST
@@ -133,8 +132,8 @@ START_TEST(len_ends_a_sample)
     for (int k = 0; k < 3; k++) {
         int32_t len[2] = { 10, k == 0 ? 10 : 5 };
         run_feed(&r, eval, 0);
-        ok(ct_plan_upload(r.plan[eval], r.p[eval].target, target));
-        ok(ct_plan_upload(r.plan[eval], r.p[eval].len, len));
+        ok(ct_plan_upload(r.plan[eval], ct_program_port(&r.p[eval], "target"), target));
+        ok(ct_plan_upload(r.plan[eval], ct_program_port(&r.p[eval], "len"), len));
         ok(ct_plan_run(r.plan[eval]));
         loss[k] = run_loss(&r, eval);
     }
@@ -144,8 +143,8 @@ START_TEST(len_ends_a_sample)
     int32_t len[2] = { 2, 5 };
     ok(ct_arenas_get_metrics(r.store, metrics, true));
     run_feed(&r, eval, 0);
-    ok(ct_plan_upload(r.plan[eval], r.p[eval].target, target));
-    ok(ct_plan_upload(r.plan[eval], r.p[eval].len, len));
+    ok(ct_plan_upload(r.plan[eval], ct_program_port(&r.p[eval], "target"), target));
+    ok(ct_plan_upload(r.plan[eval], ct_program_port(&r.p[eval], "len"), len));
     ok(ct_plan_run(r.plan[eval]));
     ck_assert(isfinite(run_loss(&r, eval)) && run_loss(&r, eval) < loss[1]);
     ok(ct_arenas_get_metrics(r.store, metrics, true));

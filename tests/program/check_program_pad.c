@@ -29,7 +29,7 @@ static void compare_padded(const char *model, int64_t channels, ct_dtype type, c
     run_open(&plain, &s, false);
     s.channel_multiple = 8;
     run_open(&padded, &s, false);
-    const ct_desc *x = ct_graph_desc(padded.p[0].graph, padded.p[0].x);
+    const ct_desc *x = ct_graph_desc(padded.p[0].graph, ct_graph_find(padded.p[0].graph, "x"));
     ck_assert_msg(x->dim[3] == 8 && x->dtype == type, "%s: x has %d channels", model, (int)x->dim[3]);
     ck_assert_double_eq(conv_flops(plain.p[0].graph), conv_flops(padded.p[0].graph));
     int eval = run_add(&padded, CT_PROGRAM_EVAL, 3, false);
@@ -70,7 +70,7 @@ START_TEST(padded_pixels)
                                     .std0 = 0.25, .std1 = 1, .std2 = 0.5 };
         s.channel_multiple = k ? 8 : 0;
         run_open(&r, &s, false);
-        ck_assert_int_eq(ct_graph_desc(r.p[0].graph, r.p[0].x)->dim[3], k ? 8 : 3);
+        ck_assert_int_eq(ct_graph_desc(r.p[0].graph, ct_graph_find(r.p[0].graph, "x"))->dim[3], k ? 8 : 3);
         uint8_t px[4 * 13 * 24 * 3];
         int32_t index[12], target[8] = { 0, 1, 2, 3, 4, 0, 1, 2 };
         for (size_t i = 0; i < sizeof px; i++) px[i] = (uint8_t)(i * 37 + i / 50);
@@ -80,14 +80,14 @@ START_TEST(padded_pixels)
             index[3 * i + 2] = 1;
         }
         for (int step = 0; step < 3; step++) {
-            ok(ct_plan_upload(r.plan[0], r.p[0].src, px));
-            ok(ct_plan_upload(r.plan[0], r.p[0].index, index));
-            ok(ct_plan_upload(r.plan[0], r.p[0].target, target));
+            ok(ct_plan_upload(r.plan[0], ct_program_port(&r.p[0], "src"), px));
+            ok(ct_plan_upload(r.plan[0], ct_program_port(&r.p[0], "index"), index));
+            ok(ct_plan_upload(r.plan[0], ct_program_port(&r.p[0], "target"), target));
             ok(ct_plan_run(r.plan[0]));
         }
         float c[8];
         loss[k] = run_loss(&r, 0);
-        ok(ct_plan_download(r.plan[0], r.p[0].conf, c));
+        ok(ct_plan_download(r.plan[0], ct_program_port(&r.p[0], "conf"), c));
         conf[k] = (double)c[3];
         run_close(&r);
     }

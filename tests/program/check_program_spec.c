@@ -4,12 +4,22 @@
 #include <math.h>
 
 #include "program/spec.h"
+#include "tests/task/text/facts_util.h"
+
+/* For 60x160 pixels, 4 positions, 36 classes, 100 steps per epoch. */
+static ct_status specify(const ct_config *cfg, ct_program_spec *s)
+{
+    ct_facts *facts = text_facts(4, 36);
+    ct_status st = ct_spec_from_config(cfg, facts, 60, 160, 100, s);
+    ct_task_text.forget(facts);
+    return st;
+}
 
 /* The specification of YAML text at 100 steps per epoch, 4 positions, 36 classes. */
 static ct_status spec_of(const char *text, ct_config **cfg, ct_program_spec *s)
 {
     ok(ct_config_parse(text, strlen(text), "t.yaml", NULL, 0, cfg));
-    return ct_spec_from_config(*cfg, 4, 36, 60, 160, 100, s);
+    return specify(*cfg, s);
 }
 
 START_TEST(plain_values)
@@ -31,7 +41,7 @@ START_TEST(plain_values)
               s.src_w == 160);
     ck_assert(s.optimizer == CT_OPT_SGD && s.optim.momentum == 0.8 && s.optim.nesterov == 1 &&
               s.optim.weight_decay == 0.25);
-    ck_assert(s.optim.max_norm == 3 && s.optim.decay == 0.99 && s.loss == CT_LOSS_SOFT_MARGIN);
+    ck_assert(s.optim.max_norm == 3 && s.optim.decay == 0.99 && s.goal.loss == CT_TEXT_SOFT_MARGIN);
     ck_assert(s.image.augment == 1 && s.image.shift_x == 4 && s.image.shift_y == 4 && s.image.rotate == 7 &&
               s.image.prob == 0.5);
     ck_assert_msg(fabs(s.image.shear - 45) < 1e-12, "tan 45 degrees is 1: %g", s.image.shear);
@@ -82,7 +92,7 @@ START_TEST(schedules_in_steps)
     ct_config_free(cfg);
     ok(spec_of("schedule: {name: warm_restarts}\n", &cfg, &s));
     cfg->schedule.t_mult = 1.5; /* the configuration itself takes whole numbers only */
-    says(ct_spec_from_config(cfg, 4, 36, 60, 160, 100, &s), CT_ECONFIG, "schedule.t_mult: must be a whole number");
+    says(specify(cfg, &s), CT_ECONFIG, "schedule.t_mult: must be a whole number");
     ct_config_free(cfg);
 }
 END_TEST
@@ -161,8 +171,8 @@ START_TEST(too_small)
     /* every configuration is at least 8 pixels high: only the caller's own numbers can be smaller */
     ok(spec_of("data: {height: 8}\nmodel: {name: textcnn-small}\n", &cfg, &s));
     cfg->data.height = 4;
-    says(ct_spec_from_config(cfg, 4, 36, 60, 160, 100, &s), CT_ECONFIG, "the image is too small");
-    says(ct_spec_from_config(cfg, 0, 36, 60, 160, 100, &s), CT_EINVAL, "0 positions");
+    says(specify(cfg, &s), CT_ECONFIG, "the image is too small");
+    says(ct_spec_from_config(cfg, NULL, 0, 160, 100, &s), CT_EINVAL, "specification of 0x160 pixels");
     /* keys that would do nothing */
     ct_config *useless;
     says(spec_of("model: {classes: 35}\n", &useless, &s), CT_ECONFIG, "model.classes: is 35, but the charset has 36");
@@ -185,14 +195,14 @@ START_TEST(text_of_any_length)
     ct_config *cfg;
     ct_program_spec s;
     ok(spec_of("model: {name: crnn-small}\ndata: {size_rule: fit_height, height: 60, width: 320}\n", &cfg, &s));
-    ck_assert(s.loss == CT_LOSS_CTC && s.model.classes == 37 && s.model.positions == 4);
+    ck_assert(s.goal.loss == CT_TEXT_CTC && s.model.classes == 37 && s.model.positions == 4);
     ck_assert(s.model.width == 160 && s.src_w == 160); /* what the loader gives, not the most there might be */
     ct_config_free(cfg);
     ok(spec_of("model: {name: crnn-small}\nloss: {name: ctc}\n", &cfg, &s));
-    ck_assert(s.loss == CT_LOSS_CTC && strcmp(ct_spec_loss_name(s.loss), "ctc") == 0);
+    ck_assert(s.goal.loss == CT_TEXT_CTC && strcmp(s.goal.task->loss_name(&s.goal), "ctc") == 0);
     ct_config_free(cfg);
     ok(spec_of("loss: {name: auto}\n", &cfg, &s));
-    ck_assert(s.loss == CT_LOSS_SOFTMAX && s.model.classes == 36);
+    ck_assert(s.goal.loss == CT_TEXT_SOFTMAX && s.model.classes == 36);
     ct_config_free(cfg);
     says(spec_of("model: {name: crnn-small}\nloss: {name: softmax}\n", &cfg, &s), CT_ECONFIG,
          "loss.name: softmax does not suit model.name: crnn-small, which needs ctc");
@@ -209,7 +219,7 @@ START_TEST(text_of_any_length)
     says(spec_of("model: {name: crnn, dropout: 0.1}\ndata: {height: 32}\n", &cfg, &s), CT_ECONFIG, "model.dropout: crnn has no");
     ct_config_free(cfg);
     ok(ct_spec_from_model("crnn", 32, NULL, &s));
-    ck_assert(s.loss == CT_LOSS_CTC && s.model.height == 32 && s.model.width == 100 && s.model.classes == 37 && s.model.positions == 8);
+    ck_assert(s.goal.loss == CT_TEXT_CTC && s.model.height == 32 && s.model.width == 100 && s.model.classes == 37 && s.model.positions == 8);
 }
 END_TEST
 

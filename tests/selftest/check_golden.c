@@ -242,13 +242,13 @@ static void half_open(half_step *h, ct_dtype dtype)
     ct_program_initial_state(&s, state);
     ck_assert_int_eq(ct_arenas_set_state(h->store, state), CT_OK);
     ck_assert_int_eq(ct_plan_create(h->store, h->p.graph, false, &h->plan), CT_OK);
-    const ct_desc *d = ct_graph_desc(h->p.graph, h->p.x);
+    const ct_desc *d = ct_graph_desc(h->p.graph, ct_graph_find(h->p.graph, "x"));
     void *x = calloc((size_t)ct_desc_numel(d), ct_dtype_size(dtype));
     ct_rng rng;
     ct_rng_init(&rng, 5, CT_RNG_TEST, 0);
     for (int64_t i = 0; i < ct_desc_numel(d); i++) ct_store(dtype, x, i, (double)(float)ct_rng_uniform(&rng, 0, 1));
-    ck_assert_int_eq(ct_plan_upload(h->plan, h->p.x, x), CT_OK);
-    ck_assert_int_eq(ct_plan_upload(h->plan, h->p.target, target), CT_OK);
+    ck_assert_int_eq(ct_plan_upload(h->plan, ct_graph_find(h->p.graph, "x"), x), CT_OK);
+    ck_assert_int_eq(ct_plan_upload(h->plan, ct_program_port(&h->p, "target"), target), CT_OK);
     free(x);
     h->forward = ct_golden_forward_end(h->p.graph);
     ck_assert_int_eq(ct_plan_run_nodes(h->plan, 0, h->forward), CT_OK);

@@ -152,6 +152,11 @@ char *ct_text_outputs(const ct_place *p, char *buf, size_t size)
     return buf;
 }
 
+void ct_text_describe(const ct_place *p, ct_tell *tell, void *user)
+{
+    tell(user, "charset", ct_text_facts(p->facts)->charset.utf8);
+}
+
 /* ---- random samples ---- */
 
 ct_status ct_text_random(const ct_place *p, const char *name, const ct_desc *desc, ct_rng *rng, void *host)
