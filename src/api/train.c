@@ -94,7 +94,6 @@ ct_status ct_run_train(const ct_train_opts *opts, ct_train_result *result)
     ct_run r;
     memset(&r, 0, sizeof r);
     memset(result, 0, sizeof *result);
-    result->string_accuracy = result->char_accuracy = result->cer = -1;
     ct_signals_begin();
     ct_status st = train(&r, opts, result);
     if (st == CT_ESIGNAL) result->signal = ct_stop_signal;
