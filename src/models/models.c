@@ -107,13 +107,6 @@ ct_status ct_model_resolve(ct_model_spec *spec)
     return CT_OK;
 }
 
-int64_t ct_model_channels(const ct_model_spec *spec, int64_t c)
-{
-    if (spec->width_mult == 1) return c;
-    int64_t n = (int64_t)nearbyint((double)c * spec->width_mult / 8) * 8;
-    return n < 8 ? 8 : n;
-}
-
 /* The row of a known name, NULL otherwise; no message. */
 static const ct_model_info *row_of(const ct_model_spec *spec)
 {

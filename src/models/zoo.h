@@ -1,4 +1,4 @@
-/* Inside src/models only: the builders, and what they share beside layers.c. */
+/* Inside src/models only: the builders, and what they share that is no layer. */
 #ifndef CT_MODELS_ZOO_H
 #define CT_MODELS_ZOO_H
 
@@ -16,7 +16,7 @@ ct_status ct_build_crnn_small(ct_graph *g, const ct_model_spec *spec, ct_val x, 
 int64_t ct_steps_crnn(const ct_model_spec *spec, int64_t width);
 int64_t ct_steps_crnn_small(const ct_model_spec *spec, int64_t width);
 
-/* c channels at spec->width_mult: max(8, round(c*width_mult/8)*8) with ties to even, c itself at 1. */
+/* layers.c: c channels at spec->width_mult: max(8, round(c*width_mult/8)*8) with ties to even, c itself at 1. */
 int64_t ct_model_channels(const ct_model_spec *spec, int64_t c);
 
 #endif
