@@ -1,4 +1,4 @@
-# Floor 1: what everything else stands on.
+# What everything else stands on: status and message, log, allocation, text, numbers, files, signals.
 libcaptrain_la_SOURCES += \
 	src/base/alloc.c src/base/alloc.h \
 	src/base/dtype.c src/base/dtype.h \

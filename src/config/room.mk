@@ -1,4 +1,4 @@
-# Floor 2: configuration. The built-in configuration is examples/quickstart.yaml as a C string.
+# The configuration: the table of keys, reading, checking, writing. The built-in one is examples/quickstart.yaml as a C string.
 libcaptrain_la_SOURCES += \
 	src/config/check.c \
 	src/config/check_text.c \

@@ -1,4 +1,4 @@
-# Floor 2: images, labels, data sets, packed cache, loader.
+# Data sets: labels, packed cache, loader, checks of a folder.
 libcaptrain_la_SOURCES += \
 	src/data/build.c \
 	src/data/build.h \

@@ -1,4 +1,4 @@
-# Floor 4: backend registry, dispatch, arenas, plans.
+# Where graphs meet devices: backend registry, dispatch, arenas, plans.
 libcaptrain_la_SOURCES += \
 	src/exec/arenas.c \
 	src/exec/choices.c \

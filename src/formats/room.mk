@@ -1,4 +1,4 @@
-# Floor 2: file formats that others read. The code of tfevents.proto is made by protoc-c.
+# File formats that others read. The code of tfevents.proto is made by protoc-c.
 libcaptrain_la_SOURCES += \
 	src/formats/html.c src/formats/html.h \
 	src/formats/json.c src/formats/json.h \

@@ -5,8 +5,16 @@
 #include <stdio.h>
 
 #include "models/models.h"
+#include "models/zoo.h"
 
 #define NAME_MAX_BYTES 160
+
+int64_t ct_model_channels(const ct_model_spec *spec, int64_t c)
+{
+    if (spec->width_mult == 1) return c;
+    int64_t n = (int64_t)nearbyint((double)c * spec->width_mult / 8) * 8;
+    return n < 8 ? 8 : n;
+}
 
 /* "<layer>.<part>" into buf. */
 static ct_status part_name(char buf[NAME_MAX_BYTES], const char *layer, const char *part)

@@ -113,13 +113,6 @@ ct_status ct_model_resolve(ct_model_spec *spec)
     return CT_OK;
 }
 
-int64_t ct_model_channels(const ct_model_spec *spec, int64_t c)
-{
-    if (spec->width_mult == 1) return c;
-    int64_t n = (int64_t)nearbyint((double)c * spec->width_mult / 8) * 8;
-    return n < 8 ? 8 : n;
-}
-
 ct_head ct_model_head(const ct_model_spec *spec)
 {
     const ct_model_info *m = row_of(spec->name);

@@ -1,4 +1,4 @@
-# Floor 4: model builders.
+# Builders of models, and what they are built of.
 libcaptrain_la_SOURCES += \
 	src/models/crnn.c \
 	src/models/layers.c \

@@ -1,4 +1,4 @@
-/* Inside src/models only: the families of models, and what builders share beside layers.c. */
+/* Inside src/models only: the families of models, and what builders share that is no layer. */
 #ifndef CT_MODELS_ZOO_H
 #define CT_MODELS_ZOO_H
 
@@ -7,7 +7,7 @@
 /* The last row has no name. */
 extern const ct_model_info ct_models_textcnn[], ct_models_crnn[], ct_models_resnet[];
 
-/* c channels at spec->width_mult: max(8, round(c*width_mult/8)*8) with ties to even, c itself at 1. */
+/* layers.c: c channels at spec->width_mult: max(8, round(c*width_mult/8)*8) with ties to even, c itself at 1. */
 int64_t ct_model_channels(const ct_model_spec *spec, int64_t c);
 
 #endif

@@ -1,4 +1,4 @@
-# The operator catalogue and its rules.
+# The operator catalogue: the list of operators and its rules of shape, gradient and cost.
 libcaptrain_la_SOURCES += \
 	src/ops/ops.c src/ops/ops.h src/ops/ops.def src/ops/ops_text.c \
 	src/ops/rules.c src/ops/family.h \

@@ -1,4 +1,4 @@
-# report.html.
+# What a run leaves to be read by people: report.html.
 libcaptrain_la_SOURCES += \
 	src/report/report.c \
 	src/report/report_curves.c \

@@ -1,4 +1,4 @@
-# Floor 2: generators.
+# Generators of samples: pure functions of a seed and an index.
 libcaptrain_la_SOURCES += \
 	src/synth/text.c \
 	src/synth/text.h \
