@@ -337,6 +337,6 @@ ct_status ct_spec_settle(ct_program_spec *spec, const ct_backend *backend, const
     uint64_t memory = 0;
     tried.recompute = -1;
     CT_TRY(ct_spec_peak(&tried, backend, opts, &peak, &memory));
-    spec->recompute = (double)peak <= 0.9 * (double)memory ? -1 : 0;
+    spec->recompute = (double)peak <= CT_MEMORY_SHARE * (double)memory ? -1 : 0;
     return CT_OK;
 }

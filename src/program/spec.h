@@ -7,6 +7,8 @@
 #include "program/program.h"
 #include "task/datasets.h"
 
+/* Share of a device's memory that a run may plan with: libraries take some for themselves while it goes. */
+#define CT_MEMORY_SHARE 0.9
 #define CT_MAX_BATCH 65536 /* samples per micro-step; the range of train.batch_size */
 
 /* Fills *out from cfg.

@@ -11,8 +11,6 @@
 #include "base/text.h"
 #include "program/spec.h"
 
-#define AUTO_SHARE 0.9 /* of the free memory: libraries take some for themselves while a run goes */
-
 /* ---- the largest batch ---- */
 
 static ct_status peak_at(const ct_program_spec *spec, int64_t batch, const ct_backend *b, const ct_device_opts *opts, int64_t *peak)
@@ -123,7 +121,7 @@ ct_status ct_memory_auto_batch(const ct_program_spec *spec, const ct_backend *b,
     CT_TRY(look_at_device(b, opts, &info));
     if (info.memory_free == 0) return ct_fail(CT_EUNSUPPORTED, "%s: backend %s does not know how much memory is free", what, b->name);
     ct_text_bytes((int64_t)info.memory_free, a, sizeof a);
-    CT_TRY(ct_memory_largest(spec, b, opts, (int64_t)(AUTO_SHARE * (double)info.memory_free), 0.02, &fits));
+    CT_TRY(ct_memory_largest(spec, b, opts, (int64_t)(CT_MEMORY_SHARE * (double)info.memory_free), 0.02, &fits));
     if (fits == 0) return ct_fail(CT_ENOMEM, "%s: not even a batch of one fits the %s that %s has free", what, a, info.name);
     const int64_t round = fits >= 8 ? fits / 8 * 8 : fits;
     *batch = round < samples ? round : samples;
