@@ -2,8 +2,11 @@
  * program; see captrain(1). This is the only installed header.
  *
  * Conventions. Functions return CT_OK or a failure code; ct_error_message() then holds one message naming the file, key, line,
- * sample or tensor at fault. Option structs start zeroed: 0, NULL and false are the defaults. Strings are UTF-8 and borrowed for
- * the call unless said otherwise. Sizes are bytes, images are pixels, times are seconds. One call at a time per process: the verbs
+ * sample or tensor at fault. Structs of options and results begin with their own size, which tells the library what its caller was compiled
+ * with; the rest starts zeroed: 0, NULL and false are the defaults. So
+ *     ct_eval_opts o = { .size = sizeof o, .model = "RUN", .data = "DIR" };
+ * Members that later versions add stand behind those of today: a program goes on working with a newer library, and with an older one as long
+ * as it leaves at 0 what that one does not know. Strings are UTF-8 and borrowed for the call unless said otherwise. Sizes are bytes, images are pixels, times are seconds. One call at a time per process: the verbs
  * share the log and, for training, the signal handlers. */
 #ifndef CAPTRAIN_H
 #define CAPTRAIN_H
@@ -63,6 +66,7 @@ bool ct_option_at(const char *verb, size_t i, ct_option_info *out);
 
 /* ---- train ---- */
 typedef struct ct_train_opts {
+    size_t size;                 /* sizeof(ct_train_opts) */
     ct_common common;            /* over train.backend and train.threads of the configuration when given */
     const char *config;          /* YAML or JSON file, or the name of a shipped example; NULL: the built-in configuration */
     const char *const *sets;     /* "key=value" strings, later over earlier */
@@ -84,6 +88,7 @@ typedef struct ct_metric {
 #define CT_METRICS_MAX 32
 
 typedef struct ct_train_result {
+    size_t size;                 /* sizeof(ct_train_result) */
     char out[4096];              /* run directory */
     char report[4096];           /* report.html in it */
     char model[4096];            /* best checkpoint */
@@ -103,6 +108,7 @@ ct_status ct_run_train(const ct_train_opts *opts, ct_train_result *result);
 
 /* ---- eval ---- */
 typedef struct ct_eval_opts {
+    size_t size;                 /* sizeof(ct_eval_opts) */
     ct_common common;
     const char *model, *data;    /* model file; folder of labelled images, or synth:text */
     int64_t batch;               /* 0: 64 */
@@ -114,6 +120,7 @@ ct_status ct_run_eval(const ct_eval_opts *opts, FILE *to);
 
 /* ---- predict ---- */
 typedef struct ct_predict_opts {
+    size_t size;                 /* sizeof(ct_predict_opts) */
     ct_common common;
     const char *model;
     const char *const *files; size_t nfiles; /* images, or folders of them */
@@ -125,6 +132,7 @@ ct_status ct_run_predict(const ct_predict_opts *opts, FILE *to);
 
 /* ---- gen ---- */
 typedef struct ct_gen_opts {
+    size_t size;                 /* sizeof(ct_gen_opts) */
     const char *kind;            /* "text": what to draw, as in data.train: synth:text */
     const char *out;             /* NULL: nothing is made; for options that list something */
     int64_t count;
@@ -139,6 +147,7 @@ ct_status ct_run_gen(const ct_gen_opts *opts, FILE *to);
 
 /* ---- check ---- */
 typedef struct ct_check_opts {
+    size_t size;                 /* sizeof(ct_check_opts) */
     const char *data;
     const char *config;          /* NULL: only unreadable files or an empty folder are failures */
     const char *const *sets; size_t nsets;
@@ -151,6 +160,7 @@ ct_status ct_run_check(const ct_check_opts *opts, FILE *to);
 
 /* ---- import-torch, export ---- */
 typedef struct ct_import_opts {
+    size_t size;                 /* sizeof(ct_import_opts) */
     const char *file, *out;      /* safetensors file with a PyTorch state dict; model file to write */
     const char *model;           /* over model.name of the configuration; NULL: as configured */
     const char *config;          /* geometry, mean, std, ...; NULL: all defaults */
@@ -164,6 +174,7 @@ typedef struct ct_import_opts {
 ct_status ct_run_import(const ct_import_opts *opts);
 
 typedef struct ct_export_opts {
+    size_t size;                 /* sizeof(ct_export_opts) */
     const char *model, *out;     /* model file; safetensors file to write */
     const char *layout;          /* "torch" (NULL): PyTorch's shapes and order; "captrain": ours */
     const char *const *maps; size_t nmaps; /* as for import, our names on the left */
@@ -175,6 +186,7 @@ ct_status ct_run_export(const ct_export_opts *opts);
 
 /* ---- plan ---- */
 typedef struct ct_plan_opts {
+    size_t size;                 /* sizeof(ct_plan_opts) */
     ct_common common;
     const char *config;          /* as in ct_train_opts; unused with `model` */
     const char *const *sets; size_t nsets;
@@ -189,6 +201,7 @@ ct_status ct_run_plan(const ct_plan_opts *opts, FILE *to);
 
 /* ---- bench ---- */
 typedef struct ct_bench_opts {
+    size_t size;                 /* sizeof(ct_bench_opts) */
     ct_common common;
     const char *model;
     int64_t batch;               /* 0: 64; -1: the largest that fits the device's free memory, as train.batch_size: auto takes it */
@@ -209,6 +222,7 @@ ct_status ct_run_bench(const ct_bench_opts *opts, FILE *to);
 
 /* ---- tune ---- */
 typedef struct ct_tune_opts {
+    size_t size;                 /* sizeof(ct_tune_opts) */
     ct_common common;
     const char *config;          /* as in ct_train_opts: every program of that training; unused with `model` */
     const char *const *sets; size_t nsets;
@@ -225,6 +239,7 @@ ct_status ct_run_tune(const ct_tune_opts *opts, FILE *to);
 
 /* ---- profile ---- */
 typedef struct ct_profile_opts {
+    size_t size;                 /* sizeof(ct_profile_opts) */
     ct_common common;
     const char *config;          /* as in ct_train_opts: its data and its training step; unused with `model` */
     const char *const *sets; size_t nsets;
@@ -240,6 +255,7 @@ ct_status ct_run_profile(const ct_profile_opts *opts, FILE *to);
 
 /* ---- selftest ---- */
 typedef struct ct_selftest_run_opts {
+    size_t size;                 /* sizeof(ct_selftest_run_opts) */
     ct_common common;
     const char *golden;          /* safetensors file made by a PyTorch script (doc/formats.md); NULL: operators */
     bool inexact;                /* golden: with the implementations a training takes by default, gradients within 100 times the file's noise */
@@ -254,6 +270,7 @@ ct_status ct_run_selftest(const ct_selftest_run_opts *opts, FILE *to);
 
 /* ---- monitor ---- */
 typedef struct ct_monitor_opts {
+    size_t size;                 /* sizeof(ct_monitor_opts) */
     ct_common common;
     int device;                  /* number of the device; -1: all */
     double interval;             /* seconds between two readings; 0: 1 */

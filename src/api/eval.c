@@ -6,6 +6,7 @@
 
 #include "api/options.h"
 #include "base/log.h"
+#include "base/sized.h"
 #include "captrain.h"
 #include "session/evaluate.h"
 #include "task/datasets.h"
@@ -71,8 +72,11 @@ static ct_status score(scoring *k)
     return CT_OK;
 }
 
-ct_status ct_run_eval(const ct_eval_opts *o, FILE *to)
+ct_status ct_run_eval(const ct_eval_opts *given, FILE *to)
 {
+    ct_eval_opts own;
+    CT_TRY(ct_sized_take(&own, sizeof own, given, "ct_eval_opts"));
+    const ct_eval_opts *o = &own;
     ct_status st;
     scoring k = { .o = o };
     if (!o->model || !o->data) return ct_fail(CT_EINVAL, "eval: needs a model file and a folder of labelled images");

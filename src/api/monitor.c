@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/sized.h"
 #include "captrain.h"
 #include "exec/telemetry.h"
 
@@ -59,8 +60,11 @@ static ct_status read_all(const ct_backend *b, int first, int end, bool json, FI
     return ct_fail(CT_EIO, "monitor: a line could not be written");
 }
 
-ct_status ct_run_monitor(const ct_monitor_opts *o, FILE *to)
+ct_status ct_run_monitor(const ct_monitor_opts *given, FILE *to)
 {
+    ct_monitor_opts own;
+    CT_TRY(ct_sized_take(&own, sizeof own, given, "ct_monitor_opts"));
+    const ct_monitor_opts *o = &own;
     const ct_backend *b;
     const double interval = o->interval > 0 ? o->interval : 1;
     CT_TRY(ct_backend_choose(o->common.backend, &b, NULL, 0));

@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/sized.h"
 #include "captrain.h"
 #include "data/build.h"
 #include "data/scan.h"
@@ -225,8 +226,11 @@ static ct_status list_files(const ct_predict_opts *o, file_list *l)
     return CT_OK;
 }
 
-ct_status ct_run_predict(const ct_predict_opts *o, FILE *to)
+ct_status ct_run_predict(const ct_predict_opts *given, FILE *to)
 {
+    ct_predict_opts own;
+    CT_TRY(ct_sized_take(&own, sizeof own, given, "ct_predict_opts"));
+    const ct_predict_opts *o = &own;
     file_list l = { 0 };
     if (!o->model || o->nfiles == 0) return ct_fail(CT_EINVAL, "predict: needs a model file and at least one picture");
     ct_status st = list_files(o, &l);

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/signals.h"
+#include "base/sized.h"
 #include "base/version.h"
 #include "measure/tune.h"
 #include "run/receipt.h"
@@ -89,16 +90,21 @@ static ct_status train(ct_run *r, const ct_train_opts *o, ct_train_result *res)
     return st != CT_OK ? st : ct_run_finish(r, res);
 }
 
-ct_status ct_run_train(const ct_train_opts *opts, ct_train_result *result)
+ct_status ct_run_train(const ct_train_opts *given, ct_train_result *result)
 {
+    ct_train_opts own;
+    ct_train_result full;
+    CT_TRY(ct_sized_take(&own, sizeof own, given, "ct_train_opts"));
+    const ct_train_opts *opts = &own;
     ct_run r;
     memset(&r, 0, sizeof r);
-    memset(result, 0, sizeof *result);
+    memset(&full, 0, sizeof full);
     ct_signals_begin();
-    ct_status st = train(&r, opts, result);
-    if (st == CT_ESIGNAL) result->signal = ct_stop_signal;
+    ct_status st = train(&r, opts, &full);
+    if (st == CT_ESIGNAL) full.signal = ct_stop_signal;
     if (st != CT_OK && r.log) fprintf(r.log, "%s\n", ct_error_message());
     ct_run_release(&r);
     ct_signals_end();
-    return st;
+    ct_status given_back = ct_sized_give(result, &full, sizeof full, "ct_train_result");
+    return st != CT_OK ? st : given_back;
 }

@@ -8,6 +8,7 @@ libcaptrain_la_SOURCES += \
 	src/base/philox.c src/base/philox.h \
 	src/base/signals.c src/base/signals.h \
 	src/base/status.c src/base/status.h \
+	src/base/sized.c src/base/sized.h \
 	src/base/text.c src/base/text.h \
 	src/base/version.c src/base/version.h
 

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/sized.h"
 #include "bench/bench.h"
 #include "program/random.h"
 #include "program/spec.h"
@@ -194,8 +195,11 @@ static ct_status bench_steps(bench *b, FILE *to)
     return CT_OK;
 }
 
-ct_status ct_run_bench(const ct_bench_opts *opts, FILE *to)
+ct_status ct_run_bench(const ct_bench_opts *given, FILE *to)
 {
+    ct_bench_opts own;
+    CT_TRY(ct_sized_take(&own, sizeof own, given, "ct_bench_opts"));
+    const ct_bench_opts *opts = &own;
     bench b = { .opts = opts,
                 .steps = opts->steps > 0 ? opts->steps : 20,
                 .warmup = opts->warmup > 0 ? opts->warmup : 3,

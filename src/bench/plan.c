@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "base/text.h"
 #include "formats/json.h"
 #include "measure/tune.h"
@@ -381,8 +382,11 @@ fail:
     return st;
 }
 
-ct_status ct_run_plan(const ct_plan_opts *opts, FILE *to)
+ct_status ct_run_plan(const ct_plan_opts *given, FILE *to)
 {
+    ct_plan_opts own;
+    CT_TRY(ct_sized_take(&own, sizeof own, given, "ct_plan_opts"));
+    const ct_plan_opts *opts = &own;
     planned p = { .opts = opts };
     ct_status st;
     CT_GOTO(st, make_spec(&p));

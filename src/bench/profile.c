@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/sized.h"
 #include "bench/bench.h"
 #include "measure/tune.h"
 #include "program/random.h"
@@ -88,7 +89,7 @@ static ct_status set_up_config(profile *p)
 {
     const ct_profile_opts *o = p->opts;
     ct_run *r = &p->run;
-    const ct_train_opts opts = { .common = o->common, .config = o->config, .sets = o->sets, .nsets = o->nsets };
+    const ct_train_opts opts = { .size = sizeof opts, .common = o->common, .config = o->config, .sets = o->sets, .nsets = o->nsets };
     ct_loader_spec l;
     CT_TRY(ct_run_configure(r, &opts));
     if (*r->cfg->train.tune && !ct_tune_is_auto(r->cfg)) CT_TRY(ct_choices_read(r->cfg->train.tune, &r->choices));
@@ -422,8 +423,11 @@ fail:
     return st;
 }
 
-ct_status ct_run_profile(const ct_profile_opts *opts, FILE *to)
+ct_status ct_run_profile(const ct_profile_opts *given, FILE *to)
 {
+    ct_profile_opts own;
+    CT_TRY(ct_sized_take(&own, sizeof own, given, "ct_profile_opts"));
+    const ct_profile_opts *opts = &own;
     profile p = { .opts = opts, .steps = opts->steps > 0 ? opts->steps : 20, .from_model = opts->model != NULL };
     ct_status st;
     if (opts->model && (opts->config || opts->nsets))

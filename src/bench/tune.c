@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/sized.h"
 #include "bench/bench.h"
 #include "measure/tune.h"
 #include "program/spec.h"
@@ -31,7 +32,7 @@ typedef struct tuning {
 static ct_status calls_of_config(tuning *t)
 {
     const ct_tune_opts *o = t->opts;
-    const ct_train_opts train = { .common = o->common, .config = o->config, .sets = o->sets, .nsets = o->nsets };
+    const ct_train_opts train = { .size = sizeof train, .common = o->common, .config = o->config, .sets = o->sets, .nsets = o->nsets };
     ct_session *s = &t->run.session;
     CT_TRY(ct_run_configure(&t->run, &train));
     if (*t->run.cfg->train.tune) ct_info("train.tune is not read: this measures anew");
@@ -148,8 +149,11 @@ static ct_status check_opts(const ct_tune_opts *o)
     return CT_OK;
 }
 
-ct_status ct_run_tune(const ct_tune_opts *opts, FILE *to)
+ct_status ct_run_tune(const ct_tune_opts *given, FILE *to)
 {
+    ct_tune_opts own;
+    CT_TRY(ct_sized_take(&own, sizeof own, given, "ct_tune_opts"));
+    const ct_tune_opts *opts = &own;
     tuning t;
     ct_status st;
     const char *path = opts->out ? opts->out : "choices.json";

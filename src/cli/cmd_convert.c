@@ -29,7 +29,7 @@ static bool has_out(const cli_args *a, const char *verb)
 static int run_import(const cli_args *a)
 {
     if (!has_out(a, "import-torch")) return 2;
-    ct_import_opts o = { .file = a->pos[0], .out = a->out, .model = a->model,
+    ct_import_opts o = { .size = sizeof o, .file = a->pos[0], .out = a->out, .model = a->model,
                          .config = a->config, .sets = a->sets, .nsets = a->nsets, .maps = a->maps.v, .nmaps = a->maps.n,
                          .map_file = a->map_file, .force = a->force, .option = a->option, .noptions = a->noptions };
     return cli_finish(ct_run_import(&o));
@@ -55,7 +55,7 @@ static const cli_option export_options[] = {
 static int run_export(const cli_args *a)
 {
     if (!has_out(a, "export")) return 2;
-    ct_export_opts o = { .model = a->pos[0], .out = a->out, .layout = a->layout, .maps = a->maps.v, .nmaps = a->maps.n,
+    ct_export_opts o = { .size = sizeof o, .model = a->pos[0], .out = a->out, .layout = a->layout, .maps = a->maps.v, .nmaps = a->maps.n,
                          .map_file = a->map_file, .force = a->force };
     return cli_finish(ct_run_export(&o));
 }

@@ -40,7 +40,7 @@ static bool read_interval(const char *text, double *seconds)
 
 static int run(const cli_args *a)
 {
-    ct_monitor_opts o = { .common = a->common, .count = a->count, .json = a->json };
+    ct_monitor_opts o = { .size = sizeof o, .common = a->common, .count = a->count, .json = a->json };
     if (!read_device(a->device, &o.device) || !read_interval(a->interval, &o.interval)) return 2;
     return cli_finish(ct_run_monitor(&o, stdout));
 }

@@ -13,7 +13,7 @@ static const cli_option eval_options[] = {
 
 static int run_eval(const cli_args *a)
 {
-    ct_eval_opts o = { .common = a->common, .model = a->pos[0], .data = a->pos[1], .batch = a->batch,
+    ct_eval_opts o = { .size = sizeof o, .common = a->common, .model = a->pos[0], .data = a->pos[1], .batch = a->batch,
                        .json = a->json, .option = a->option, .noptions = a->noptions };
     return cli_finish(ct_run_eval(&o, stdout));
 }
@@ -32,7 +32,7 @@ static const cli_option predict_options[] = {
 
 static int run_predict(const cli_args *a)
 {
-    ct_predict_opts o = { .common = a->common, .model = a->pos[0], .files = a->pos + 1, .nfiles = (size_t)a->npos - 1,
+    ct_predict_opts o = { .size = sizeof o, .common = a->common, .model = a->pos[0], .files = a->pos + 1, .nfiles = (size_t)a->npos - 1,
                           .json = a->json, .option = a->option, .noptions = a->noptions };
     return cli_finish(ct_run_predict(&o, stdout));
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/env.h"
+#include "base/sized.h"
 #include "harness/harness.h"
 #include "selftest/ctc_check.h"
 #include "selftest/golden.h"
@@ -66,8 +67,11 @@ fail:
     return st;
 }
 
-ct_status ct_run_selftest(const ct_selftest_run_opts *opts, FILE *to)
+ct_status ct_run_selftest(const ct_selftest_run_opts *given, FILE *to)
 {
+    ct_selftest_run_opts own;
+    CT_TRY(ct_sized_take(&own, sizeof own, given, "ct_selftest_run_opts"));
+    const ct_selftest_run_opts *opts = &own;
     if (opts->ctc) return ct_ctc_check(opts->ctc, &opts->common, to);
     return opts->golden ? ct_golden_check(opts->golden, &opts->common, opts->inexact, to) : check_operators(opts, to);
 }

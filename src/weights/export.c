@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/sized.h"
 #include "captrain.h"
 #include "models/torch_map.h"
 #include "weights/name_map.h"
@@ -54,8 +55,11 @@ fail:
     return st;
 }
 
-ct_status ct_run_export(const ct_export_opts *o)
+ct_status ct_run_export(const ct_export_opts *given)
 {
+    ct_export_opts own;
+    CT_TRY(ct_sized_take(&own, sizeof own, given, "ct_export_opts"));
+    const ct_export_opts *o = &own;
     const ct_common cpu = { .backend = "cpu", .threads = 1 };
     ct_model_use use;
     ct_name_map map = { NULL, NULL, 0, 0, 0 };

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/sized.h"
 #include "captrain.h"
 #include "models/torch_map.h"
 #include "program/spec.h"
@@ -182,8 +183,11 @@ static void say(const import *im)
             im->task->outputs(&place, out, sizeof out));
 }
 
-ct_status ct_run_import(const ct_import_opts *o)
+ct_status ct_run_import(const ct_import_opts *given)
 {
+    ct_import_opts own;
+    CT_TRY(ct_sized_take(&own, sizeof own, given, "ct_import_opts"));
+    const ct_import_opts *o = &own;
     import im;
     ct_status st = CT_OK;
     memset(&im, 0, sizeof im);

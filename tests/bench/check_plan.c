@@ -61,7 +61,7 @@ static void refuses(ct_plan_opts o, ct_status want, const char *part)
 
 START_TEST(plan_of_a_model)
 {
-    json_t *j = plan_json((ct_plan_opts){ .model = "textcnn", .batch = 64, .common = { "cpu", 2 } });
+    json_t *j = plan_json((ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "textcnn", .batch = 64, .common = { "cpu", 2 } });
     ck_assert_int_eq(integer(j, "params"), 19072400);
     ck_assert_int_eq(integer(j, "effective_batch"), 64);
     const json_t *arenas = json_object_get(j, "arena_bytes");
@@ -88,7 +88,7 @@ END_TEST
 START_TEST(plan_touches_nothing)
 {
     json_t *j =
-        plan_json((ct_plan_opts){ .model = "resnet50", .batch = 8192, .memory = 16000000000, .common = { "cpu", 1 } });
+        plan_json((ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "resnet50", .batch = 8192, .memory = 16000000000, .common = { "cpu", 1 } });
     ck_assert_msg(integer(j, "peak_bytes") > 400000000000, "%lld", (long long)integer(j, "peak_bytes"));
     json_decref(j);
 }
@@ -101,7 +101,7 @@ START_TEST(largest_batch)
     const int64_t sizes[] = { 40000000, 100000000, 1000000000 };
     for (int i = 0; i < 3; i++) {
         json_t *j = plan_json(
-            (ct_plan_opts){ .model = "textcnn-small", .batch = 32, .memory = sizes[i], .common = { "cpu", 1 } });
+            (ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "textcnn-small", .batch = 32, .memory = sizes[i], .common = { "cpu", 1 } });
         json_int_t n = integer(j, "largest_batch");
         ck_assert_int_eq(integer(j, "largest_batch_memory"), sizes[i]);
         json_decref(j);
@@ -114,7 +114,7 @@ START_TEST(largest_batch)
         ck_assert_msg(fits <= sizes[i] && more > sizes[i], "%lld in %lld: %lld and %lld", (long long)n,
                       (long long)sizes[i], (long long)fits, (long long)more);
     }
-    json_t *j = plan_json((ct_plan_opts){ .model = "textcnn", .batch = 8, .memory = 1000000, .common = { "cpu", 1 } });
+    json_t *j = plan_json((ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "textcnn", .batch = 8, .memory = 1000000, .common = { "cpu", 1 } });
     ck_assert_int_eq(integer(j, "largest_batch"), 0);
     json_decref(j);
 }
@@ -132,7 +132,7 @@ START_TEST(plan_of_a_configuration)
     ck_assert_int_ge(fd, 0);
     ck_assert(write(fd, text, strlen(text)) == (ssize_t)strlen(text));
     close(fd);
-    json_t *j = plan_json((ct_plan_opts){ .config = path, .common = { "cpu", 1 } });
+    json_t *j = plan_json((ct_plan_opts){ .size = sizeof(ct_plan_opts), .config = path, .common = { "cpu", 1 } });
     ck_assert_int_eq(integer(j, "effective_batch"), 64);
     ck_assert_int_eq(integer(j, "samples"), 1000);
     ck_assert_int_eq(integer(j, "steps"), 3 * 16);
@@ -153,7 +153,7 @@ START_TEST(plan_of_a_configuration)
     /* the table for people */
     output out;
     const char *sets[] = { "train.accumulate=1" };
-    ct_plan_opts o = { .config = path, .sets = sets, .nsets = 1, .common = { "cpu", 1 } };
+    ct_plan_opts o = { .size = sizeof o, .config = path, .sets = sets, .nsets = 1, .common = { "cpu", 1 } };
     ck_assert_msg(plan_text(&o, &out) == CT_OK, "%s", ct_error_message());
     const char *const parts[] = { "training step",
                                   "evaluation",
@@ -170,12 +170,12 @@ START_TEST(plan_of_a_configuration)
     free(out.text);
     /* as many steps as the trainer will do: 62 whole batches of 16 in 1000 */
     const char *drop[] = { "train.accumulate=1", "train.last_batch=drop" };
-    j = plan_json((ct_plan_opts){ .config = path, .sets = drop, .nsets = 2, .common = { "cpu", 1 } });
+    j = plan_json((ct_plan_opts){ .size = sizeof(ct_plan_opts), .config = path, .sets = drop, .nsets = 2, .common = { "cpu", 1 } });
     ck_assert_int_eq(integer(j, "steps"), 3 * 62);
     json_decref(j);
     const char *none[] = { "train.batch_size=2000", "train.last_batch=drop" };
-    refuses((ct_plan_opts){ .config = path, .sets = none, .nsets = 2 }, CT_ECONFIG, "leaves no batch of 1000");
-    refuses((ct_plan_opts){ .config = path, .precision = "bf16" }, CT_ECONFIG, "train.precision");
+    refuses((ct_plan_opts){ .size = sizeof(ct_plan_opts), .config = path, .sets = none, .nsets = 2 }, CT_ECONFIG, "leaves no batch of 1000");
+    refuses((ct_plan_opts){ .size = sizeof(ct_plan_opts), .config = path, .precision = "bf16" }, CT_ECONFIG, "train.precision");
     unlink(path);
 }
 END_TEST
@@ -183,11 +183,11 @@ END_TEST
 START_TEST(plan_refusals)
 {
     const char *sets[] = { "train.batch_size=3" };
-    refuses((ct_plan_opts){ .model = "textcm" }, CT_ECONFIG, "did you mean 'textcnn'");
-    refuses((ct_plan_opts){ .model = "textcnn", .precision = "tf32" }, CT_ECONFIG, "tf32");
-    refuses((ct_plan_opts){ .model = "textcnn", .sets = sets, .nsets = 1 }, CT_ECONFIG, "--set");
-    refuses((ct_plan_opts){ .model = "textcnn", .common = { "cuda", 0 } }, CT_EBACKEND, "captrain-cuda.so");
-    refuses((ct_plan_opts){ .config = "/nonexistent.yaml" }, CT_ECONFIG, "/nonexistent.yaml");
+    refuses((ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "textcm" }, CT_ECONFIG, "did you mean 'textcnn'");
+    refuses((ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "textcnn", .precision = "tf32" }, CT_ECONFIG, "tf32");
+    refuses((ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "textcnn", .sets = sets, .nsets = 1 }, CT_ECONFIG, "--set");
+    refuses((ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "textcnn", .common = { "cuda", 0 } }, CT_EBACKEND, "captrain-cuda.so");
+    refuses((ct_plan_opts){ .size = sizeof(ct_plan_opts), .config = "/nonexistent.yaml" }, CT_ECONFIG, "/nonexistent.yaml");
 }
 END_TEST
 
@@ -198,7 +198,7 @@ START_TEST(bench_keys)
     const char *const precisions[] = { "fp32", "bf16" };
     for (int k = 0; k < 2; k++) {
         output out;
-        const ct_bench_opts o = { .model = "textcnn-small",
+        const ct_bench_opts o = { .size = sizeof o, .model = "textcnn-small",
                                   .batch = 2,
                                   .steps = 3,
                                   .warmup = 1,
@@ -214,7 +214,7 @@ START_TEST(bench_keys)
         for (size_t i = 0; i < sizeof want / sizeof want[0]; i++)
             ck_assert_msg(json_object_get(j, want[i]), "no %s", want[i]);
         p = plan_json(
-            (ct_plan_opts){ .model = "textcnn-small", .batch = 2, .precision = precisions[k], .common = { "cpu", 1 } });
+            (ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "textcnn-small", .batch = 2, .precision = precisions[k], .common = { "cpu", 1 } });
         ck_assert_int_eq(integer(j, "peak_bytes"), integer(p, "peak_bytes"));
         ck_assert_int_eq(integer(j, "params"), integer(p, "params"));
         double ms = json_real_value(json_object_get(j, "ms_per_step")),
@@ -228,7 +228,7 @@ START_TEST(bench_keys)
         json_decref(j);
         json_decref(p);
     }
-    const ct_bench_opts none = { .batch = 2 }, wrong = { .model = "textcnn", .precision = "fp8" };
+    const ct_bench_opts none = { .size = sizeof none, .batch = 2 }, wrong = { .model = "textcnn", .precision = "fp8" };
     ck_assert_int_eq(ct_run_bench(&none, stdout), CT_ECONFIG);
     ck_assert_int_eq(ct_run_bench(&wrong, stdout), CT_ECONFIG);
 }

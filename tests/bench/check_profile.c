@@ -163,7 +163,7 @@ static void consistent(const json_t *o)
 
 START_TEST(of_a_model)
 {
-    const ct_profile_opts o = { .common = { "cpu", 1 }, .model = "textcnn-small", .batch = 4, .steps = 2, .json = true };
+    const ct_profile_opts o = { .size = sizeof o, .common = { "cpu", 1 }, .model = "textcnn-small", .batch = 4, .steps = 2, .json = true };
     json_t *p = profiled(&o);
     consistent(p);
     ck_assert(json_is_null(json_object_get(p, "ms_loader")));
@@ -183,7 +183,7 @@ START_TEST(of_a_configuration)
     for (; sets[n]; n++) all[n] = sets[n];
     if (_i == 1) all[n++] = "train.accumulate=3";
     if (_i == 2) all[n++] = "data.resident=true";
-    const ct_profile_opts o = { .common = { "cpu", 1 }, .sets = all, .nsets = n, .steps = 5, .json = true };
+    const ct_profile_opts o = { .size = sizeof o, .common = { "cpu", 1 }, .sets = all, .nsets = n, .steps = 5, .json = true };
     json_t *p = profiled(&o);
     consistent(p);
     ck_assert(number(p, "ms_loader") >= 0);
@@ -196,7 +196,7 @@ END_TEST
 START_TEST(refused)
 {
     const char *set = "train.epochs=1";
-    ct_profile_opts o = { .model = "textcnn", .sets = &set, .nsets = 1 };
+    ct_profile_opts o = { .size = sizeof o, .model = "textcnn", .sets = &set, .nsets = 1 };
     ck_assert_int_eq(ct_run_profile(&o, stdout), CT_ECONFIG);
     o = (ct_profile_opts){ .batch = 4 };
     ck_assert_int_eq(ct_run_profile(&o, stdout), CT_ECONFIG);

@@ -237,7 +237,7 @@ START_TEST(tune_a_model)
     int fd = mkstemp(path);
     ck_assert_int_ge(fd, 0);
     close(fd);
-    const ct_tune_opts o = { .common = { .backend = "cpu", .threads = 2 }, .model = "textcnn-small", .batch = 1,
+    const ct_tune_opts o = { .size = sizeof o, .common = { .backend = "cpu", .threads = 2 }, .model = "textcnn-small", .batch = 1,
                              .out = path, .json = true };
     json_t *j = output_of(run_tune, &o);
     ct_choices *c;
@@ -269,7 +269,7 @@ START_TEST(tune_a_model)
     ct_choices_free(c);
     json_decref(j);
     /* a step under these choices */
-    const ct_bench_opts b = { .common = { .backend = "cpu", .threads = 1 }, .model = "textcnn-small", .batch = 1,
+    const ct_bench_opts b = { .size = sizeof b, .common = { .backend = "cpu", .threads = 1 }, .model = "textcnn-small", .batch = 1,
                               .steps = 1, .warmup = 1, .calls = true, .tune = path, .json = true };
     j = output_of(run_bench, &b);
     ck_assert(number(j, "ms_per_step") > 0);
@@ -278,7 +278,7 @@ START_TEST(tune_a_model)
     json_decref(j);
     unlink(path);
 
-    ct_tune_opts wrong = { .model = "textcnn", .config = "quickstart" };
+    ct_tune_opts wrong = { .size = sizeof wrong, .model = "textcnn", .config = "quickstart" };
     says(ct_run_tune(&wrong, stderr), CT_ECONFIG, "--model stands instead");
     wrong = (ct_tune_opts){ .batch = 3 };
     says(ct_run_tune(&wrong, stderr), CT_ECONFIG, "belong to --model");
@@ -287,7 +287,7 @@ END_TEST
 
 START_TEST(bench_of_calls)
 {
-    ct_bench_opts o = { .common = { .backend = "cpu", .threads = 1 }, .op = CONV, .json = true };
+    ct_bench_opts o = { .size = sizeof o, .common = { .backend = "cpu", .threads = 1 }, .op = CONV, .json = true };
     json_t *j = output_of(run_bench, &o);
     const json_t *row = json_array_get(json_object_get(j, "calls"), 0), *impls = json_object_get(row, "impls");
     ck_assert_uint_eq(json_array_size(json_object_get(j, "calls")), 1);

@@ -49,7 +49,7 @@ static void teardown(void)
 static ct_status train(const char *name, bool resume, const char *init, ct_train_result *res, const char *const *sets)
 {
     char out[128];
-    ct_train_opts o = { .config = config, .sets = sets, .out = out, .resume = resume, .init = init };
+    ct_train_opts o = { .size = sizeof o, .config = config, .sets = sets, .out = out, .resume = resume, .init = init };
     while (sets && sets[o.nsets]) o.nsets++;
     snprintf(out, sizeof out, "%s/%s", dir, name);
     return ct_run_train(&o, res);
@@ -110,7 +110,7 @@ static lines read_lines(const char *run)
 
 START_TEST(test_written)
 {
-    ct_train_result res;
+    ct_train_result res = { .size = sizeof res };
     static const char *const sets[] = { "schedule.warmup_epochs=1", "optimizer.lr=0.01", NULL };
     ok(train("a", false, NULL, &res, sets));
     ck_assert_int_eq(res.epochs, 2);
@@ -148,7 +148,7 @@ END_TEST
 
 START_TEST(test_drop_and_accumulate)
 {
-    ct_train_result res;
+    ct_train_result res = { .size = sizeof res };
     static const char *const drop[] = { "train.last_batch=drop", NULL };
     static const char *const acc[] = { "train.accumulate=2", NULL };
     static const char *const huge[] = { "train.last_batch=drop", "train.batch_size=64", NULL };
@@ -185,7 +185,7 @@ START_TEST(test_resume_is_exact)
                                 extra[k][3],
                                 limit,
                                 NULL };
-        ct_train_result a, b;
+        ct_train_result a = { .size = sizeof a }, b = { .size = sizeof b };
         snprintf(whole, sizeof whole, "w%d", (int)k);
         snprintf(parts, sizeof parts, "p%d", (int)k);
         snprintf(limit, sizeof limit, "train.steps=4");
@@ -211,7 +211,7 @@ END_TEST
 
 START_TEST(test_workers_and_seed)
 {
-    ct_train_result a, b;
+    ct_train_result a = { .size = sizeof a }, b = { .size = sizeof b };
     static const char *const w0[] = { "train.workers=0", "augment.rotate=5", NULL };
     static const char *const w4[] = { "train.workers=4", "augment.rotate=5", NULL };
     static const char *const seed[] = { "train.seed=43", "augment.rotate=5", NULL };
@@ -241,7 +241,7 @@ static void make_folder(const char *name, uint64_t seed, int n, int longest)
 
 START_TEST(test_folder)
 {
-    ct_train_result res;
+    ct_train_result res = { .size = sizeof res };
     char set[160], val[160], model[4096], folder[128];
     make_folder("pics", 3, 30, 2);
     snprintf(folder, sizeof folder, "%s/pics", dir);
@@ -266,7 +266,7 @@ START_TEST(test_folder)
     char *out = NULL;
     size_t size = 0;
     FILE *f = open_memstream(&out, &size);
-    ct_eval_opts e = { .common.threads = 1, .model = model, .data = folder, .batch = 7, .json = true };
+    ct_eval_opts e = { .size = sizeof e, .common.threads = 1, .model = model, .data = folder, .batch = 7, .json = true };
     ok(ct_run_eval(&e, f));
     fclose(f);
     json_t *o, *list;
@@ -291,7 +291,7 @@ START_TEST(test_folder)
     ok(ct_datasets_open_scored(cfg, folder, &cs, 2, &ds));
     char *names[30];
     for (int i = 0; i < 30; i++) names[i] = ct_path_join(folder, ct_dataset_name(ds, i));
-    ct_predict_opts p = { .common.threads = 1, .model = model, .files = (const char *const *)names, .nfiles = 30, .json = true };
+    ct_predict_opts p = { .size = sizeof p, .common.threads = 1, .model = model, .files = (const char *const *)names, .nfiles = 30, .json = true };
     f = open_memstream(&out, &size);
     ok(ct_run_predict(&p, f));
     fclose(f);
@@ -316,7 +316,7 @@ END_TEST
 
 START_TEST(test_bad_data)
 {
-    ct_train_result res;
+    ct_train_result res = { .size = sizeof res };
     char set[160];
     make_folder("mixed", 3, 12, 4);
     snprintf(set, sizeof set, "data.train=%s/mixed", dir);
@@ -345,7 +345,7 @@ END_TEST
 /* Labels need not be file names: the examples of the validation set find a place all the same. */
 START_TEST(test_labels_with_slashes)
 {
-    ct_train_result res;
+    ct_train_result res = { .size = sizeof res };
     static const char *const sets[] = { "data.charset=/.", "train.epochs=1", NULL };
     ok(train("slash", false, NULL, &res, sets));
     ck_assert_int_eq(res.examples, 3);
@@ -365,7 +365,7 @@ static ct_status last_numeric(void *user, const char *event, const json_t *line)
 
 START_TEST(test_bad_numbers)
 {
-    ct_train_result res;
+    ct_train_result res = { .size = sizeof res };
     char path[128];
     size_t named = 0;
     static const char *const sets[] = { "optimizer.name=sgd",     "optimizer.lr=100",      "optimizer.weight_decay=10",
@@ -382,7 +382,7 @@ END_TEST
 
 START_TEST(test_init)
 {
-    ct_train_result a, b;
+    ct_train_result a = { .size = sizeof a }, b = { .size = sizeof b };
     char model[4096];
     static const char *const still[] = { "optimizer.lr=1e-30", "optimizer.weight_decay=0", "schedule.name=constant",
                                          NULL };
@@ -402,7 +402,7 @@ END_TEST
 
 START_TEST(test_early_stopping)
 {
-    ct_train_result res;
+    ct_train_result res = { .size = sizeof res };
     /* nothing is learned, so nothing improves */
     static const char *const sets[] = { "optimizer.lr=1e-30",
                                         "train.epochs=50",
@@ -428,7 +428,7 @@ END_TEST
 
 START_TEST(test_without_validation)
 {
-    ct_train_result res;
+    ct_train_result res = { .size = sizeof res };
     static const char *const sets[] = { "data.synth.val_count=0", NULL };
     ok(train("noval", false, NULL, &res, sets));
     ck_assert(res.string_accuracy == -1 && res.char_accuracy == -1);
@@ -445,7 +445,7 @@ END_TEST
  * the verbs every kind of place is met. */
 START_TEST(test_out_of_memory)
 {
-    ct_train_result res;
+    ct_train_result res = { .size = sizeof res };
     static const char *const sets[] = { "train.workers=0", "train.epochs=1", "optimizer.ema_decay=0.9",
                                         "data.cache=false", NULL };
     char name[24], model[4096];
@@ -473,8 +473,8 @@ START_TEST(test_out_of_memory)
     ck_assert_int_gt(failed, 40);
     for (int verb = 0; verb < 2; verb++) {
         const char *const files[] = { picture };
-        ct_eval_opts e = { .common.threads = 1, .model = model, .data = "synth:text", .batch = 5, .json = true };
-        ct_predict_opts p = { .common.threads = 1, .model = model, .files = files, .nfiles = 1, .json = true };
+        ct_eval_opts e = { .size = sizeof e, .common.threads = 1, .model = model, .data = "synth:text", .batch = 5, .json = true };
+        ct_predict_opts p = { .size = sizeof p, .common.threads = 1, .model = model, .files = files, .nfiles = 1, .json = true };
         total = 1;
         for (long n = -1; n < total;
              n += n < 0 ? 1 : stride / 4 + 1) { /* the first time nothing fails, and all is counted */

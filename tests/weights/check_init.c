@@ -241,7 +241,7 @@ START_TEST(round_trip)
     model m;
     open_model(&m, name, "0123", 2, 7);
     save_model(&m, in_dir("m.safetensors"));
-    ct_export_opts e = { .model = in_dir("m.safetensors"), .out = in_dir("torch.safetensors") };
+    ct_export_opts e = { .size = sizeof e, .model = in_dir("m.safetensors"), .out = in_dir("torch.safetensors") };
     ok(ct_run_export(&e));
     ck_assert_int_eq(ct_run_export(&e), CT_ECONFIG);
     ck_message("exists already");
@@ -288,7 +288,7 @@ START_TEST(round_trip)
     static const char *const sets[] = { "model.width=0.25", "model.hidden=8", NULL, NULL };
     const char *const size[] = { ctc ? "data.height=32" : "data.height=16", ctc ? "data.width=48" : "data.width=24" };
     const char *all[4] = { sets[0], sets[1], size[0], size[1] };
-    ct_import_opts o = { .file = e.out, .out = in_dir("back.safetensors"), .model = name, .charset = "0123", .length = 2,
+    ct_import_opts o = { .size = sizeof o, .file = e.out, .out = in_dir("back.safetensors"), .model = name, .charset = "0123", .length = 2,
                          .sets = all, .nsets = 4 };
     ok(ct_run_import(&o));
     ct_safetensors *a, *b;
@@ -313,7 +313,7 @@ START_TEST(import_cases)
     model m;
     open_model(&m, "textcnn-small", "01", 2, 7);
     save_model(&m, in_dir("m.safetensors"));
-    ct_export_opts e = { .model = in_dir("m.safetensors"), .out = in_dir("t.safetensors") };
+    ct_export_opts e = { .size = sizeof e, .model = in_dir("m.safetensors"), .out = in_dir("t.safetensors") };
     ok(ct_run_export(&e));
     ct_safetensors *file;
     ct_st_writer *good, *bad;
@@ -349,7 +349,7 @@ START_TEST(import_cases)
 
     const char *const sets[] = { "model.width=0.25", "model.hidden=8", "data.height=16", "data.width=24" };
     const char *const maps[] = { "module.=" };
-    ct_import_opts o = { .file = in_dir("good.safetensors"), .out = in_dir("o.safetensors"), .model = "textcnn-small",
+    ct_import_opts o = { .size = sizeof o, .file = in_dir("good.safetensors"), .out = in_dir("o.safetensors"), .model = "textcnn-small",
                          .charset = "01", .length = 2, .sets = sets, .nsets = 4, .maps = maps, .nmaps = 1 };
     ok(ct_run_import(&o));
     model back;
@@ -500,20 +500,20 @@ START_TEST(freeze_training)
                                "optimizer: {lr: 0.01, weight_decay: 0.5, ema_decay: 0.9}\n"
                                "train: {batch_size: 8, epochs: 2, workers: 1, threads: 1}\n";
     char config[128], model_path[4200], last[4200];
-    ct_train_result res;
+    ct_train_result res = { .size = sizeof res };
     ok(ct_file_write_atomic(in_dir("c.yaml"), yaml, strlen(yaml)));
     snprintf(config, sizeof config, "%s", in_dir("c.yaml"));
-    ct_train_opts o = { .config = config, .out = in_dir("a") };
+    ct_train_opts o = { .size = sizeof o, .config = config, .out = in_dir("a") };
     ok(ct_run_train(&o, &res));
     snprintf(model_path, sizeof model_path, "%s/checkpoints/last.safetensors", res.out);
 
     const char *const sets[] = { "train.freeze=[features]", "train.accumulate=2", "train.seed=9", "eval.ema=false" };
     for (size_t n = 1; n <= 4; n += 3) {
         int with, without;
-        ct_train_opts f = { .config = config, .out = in_dir(n == 1 ? "b" : "c"), .init = model_path, .sets = sets, .nsets = n };
+        ct_train_opts f = { .size = sizeof f, .config = config, .out = in_dir(n == 1 ? "b" : "c"), .init = model_path, .sets = sets, .nsets = n };
         /* the init model is read with its averaged weights: start from those of the unfrozen run instead */
         const char *plain[] = { "eval.ema=false" };
-        ct_train_opts start = { .config = config, .out = in_dir(n == 1 ? "s1" : "s4"), .sets = plain, .nsets = 1 };
+        ct_train_opts start = { .size = sizeof start, .config = config, .out = in_dir(n == 1 ? "s1" : "s4"), .sets = plain, .nsets = 1 };
         ok(ct_run_train(&start, &res));
         snprintf(last, sizeof last, "%s/checkpoints/last.safetensors", res.out);
         f.init = last;
@@ -524,12 +524,12 @@ START_TEST(freeze_training)
         ck_assert_int_eq(without, 2);
     }
     /* a run cannot go on with other parts frozen */
-    ct_train_opts again = { .config = config, .out = in_dir("c"), .resume = true, .sets = sets + 1, .nsets = 3 };
+    ct_train_opts again = { .size = sizeof again, .config = config, .out = in_dir("c"), .resume = true, .sets = sets + 1, .nsets = 3 };
     ck_assert_int_eq(ct_run_train(&again, &res), CT_ECONFIG);
     ck_message("train.freeze");
     /* an unknown part leaves nothing behind */
     const char *const wrong[] = { "train.freeze=[fc, cnn]" };
-    ct_train_opts bad = { .config = config, .out = in_dir("d"), .sets = wrong, .nsets = 1 };
+    ct_train_opts bad = { .size = sizeof bad, .config = config, .out = in_dir("d"), .sets = wrong, .nsets = 1 };
     ck_assert_int_eq(ct_run_train(&bad, &res), CT_ECONFIG);
     ck_message("train.freeze: 'cnn' matches no parameter");
     ck_assert(!ct_path_exists(in_dir("d/config.yaml")));
