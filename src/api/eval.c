@@ -10,6 +10,7 @@
 #include "program/spec.h"
 #include "run/journal.h"
 #include "session/evaluate.h"
+#include "task/text/text.h"
 #include "weights/checkpoint.h"
 #include "weights/use.h"
 
@@ -56,7 +57,7 @@ static ct_status put_wrong(json_t *out, const ct_detail *d, const ct_view *v, co
         ct_detail_text(d, cs, i, got, ct_detail_text_size(d));
         int64_t s = ct_view_sample(v, i);
         json_array_append_new(list, json_pack("{s:o,s:s,s:s,s:o}", "file", ct_json_any(ct_dataset_name(v->data, s)),
-                                              "label", ct_dataset_text(v->data, s), "predicted", got, "confidence",
+                                              "label", ct_dataset_label_text(v->data, s), "predicted", got, "confidence",
                                               ct_json_number(ct_detail_confidence(d, i))));
     }
     ct_free(got);
@@ -136,7 +137,7 @@ static ct_status print_table(const ct_detail *d, const ct_view *v, const ct_scor
         if (ct_detail_right(d, v, i)) continue;
         if (shown++ == 0) fprintf(to, "wrong (the first %d):\n", SHOWN_WRONG);
         int64_t s = ct_view_sample(v, i);
-        fprintf(to, "  %s  %s read as %s (%.1f %%)\n", ct_dataset_name(v->data, s), ct_dataset_text(v->data, s),
+        fprintf(to, "  %s  %s read as %s (%.1f %%)\n", ct_dataset_name(v->data, s), ct_dataset_label_text(v->data, s),
                 ct_detail_text(d, cs, i, got, ct_detail_text_size(d)), 100 * ct_detail_confidence(d, i));
     }
     ct_free(got);
@@ -158,11 +159,11 @@ ct_status ct_run_eval(const ct_eval_opts *o, FILE *to)
     ct_decoder decoder;
     const ct_model_spec *model = &use.session.spec.model;
     CT_GOTO(st, ct_decoder_parse(o->decoder, o->beam_width, model->name, ct_model_head(model), &decoder));
-    CT_GOTO(st, ct_datasets_open_scored(use.file.cfg, o->data, &use.file.charset, use.file.positions, &ds));
+    CT_GOTO(st, ct_datasets_open_scored(use.file.cfg, use.file.task, use.file.facts, o->data, &ds));
     ct_view view = { ds, NULL, ct_dataset_size(ds) };
     CT_GOTO(st, ct_session_add_eval(&use.session, &view, batch, false));
     CT_GOTO(st, ct_model_use_ready(&use));
-    CT_GOTO(st, ct_detail_for(&detail, &use.session, &view, use.file.charset.n));
+    CT_GOTO(st, ct_detail_for(&detail, &use.session, &view, ct_text_facts(use.file.facts)->charset.n));
     detail.decoder = decoder;
     CT_GOTO(st,
             ct_evaluate(&use.session, false, &view, batch, (int)use.file.cfg->train.workers, NULL, &detail, &scores));
@@ -171,9 +172,9 @@ ct_status ct_run_eval(const ct_eval_opts *o, FILE *to)
         ct_warn("left out: %s: %s", bad.name, bad.reason);
     }
     if (o->json)
-        CT_GOTO(st, write_json(&detail, &view, &scores, &use.file.charset, o, to));
+        CT_GOTO(st, write_json(&detail, &view, &scores, &ct_text_facts(use.file.facts)->charset, o, to));
     else
-        CT_GOTO(st, print_table(&detail, &view, &scores, &use.file.charset, to));
+        CT_GOTO(st, print_table(&detail, &view, &scores, &ct_text_facts(use.file.facts)->charset, to));
     if (fflush(to) != 0 || ferror(to)) st = ct_fail(CT_EIO, "eval: the result cannot be written");
 fail:
     ct_detail_free(&detail);

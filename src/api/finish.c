@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "base/version.h"
 #include "run/run.h"
+#include "task/text/text.h"
 
 /* Puts the best weights on the device. Without a validation set, or without any usable evaluation, the last ones are
  * the best. */
@@ -100,7 +101,7 @@ static ct_status examples(ct_run *r, const ct_detail *d, ct_train_result *res)
     for (int k = 0; k < 3 && k < v->n; k++) {
         int64_t i = v->n < 3 ? k : k * v->n / 3, sample = ct_view_sample(v, i);
         ct_free(file);
-        file = generated ? example_path(dir, ct_dataset_text(v->data, sample), k + 1)
+        file = generated ? example_path(dir, ct_dataset_label_text(v->data, sample), k + 1)
                          : ct_path_join(ct_dataset_root(v->data), ct_dataset_name(v->data, sample));
         if (!file) {
             st = CT_ENOMEM;
@@ -113,9 +114,9 @@ static ct_status examples(ct_run *r, const ct_detail *d, ct_train_result *res)
             ct_image_free(&im);
             if (st != CT_OK) goto fail;
         }
-        ct_detail_text(d, &r->data.charset, i, text, ct_detail_text_size(d));
+        ct_detail_text(d, &ct_text_facts(r->data.facts)->charset, i, text, ct_detail_text_size(d));
         copy_text(res->example_file[k], sizeof res->example_file[k], file);
-        copy_text(res->example_label[k], sizeof res->example_label[k], ct_dataset_text(v->data, sample));
+        copy_text(res->example_label[k], sizeof res->example_label[k], ct_dataset_label_text(v->data, sample));
         copy_text(res->example_predicted[k], sizeof res->example_predicted[k], text);
         res->examples = k + 1;
     }
@@ -199,7 +200,7 @@ ct_status ct_run_finish(ct_run *r, ct_train_result *res)
     CT_GOTO(st, ct_weights_hash(&r->session, res->weights_hash));
     CT_GOTO(st, take_best(r, best));
     if (has_val) {
-        CT_GOTO(st, ct_detail_for(&detail, &r->session, &r->data.val, r->data.charset.n));
+        CT_GOTO(st, ct_detail_for(&detail, &r->session, &r->data.val, ct_text_facts(r->data.facts)->charset.n));
         CT_GOTO(st, score(r, &r->data.val, &detail, &val));
         res->string_accuracy = ct_scores_strings(&val);
         res->char_accuracy = ct_scores_chars(&val);

@@ -8,12 +8,12 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "data/build.h"
-#include "data/label.h"
-#include "decode/beam.h"
+#include "task/text/beam.h"
 #include "image/image.h"
 #include "run/journal.h"
 #include "session/evaluate.h"
 #include "task/datasets.h"
+#include "task/text/text.h"
 #include "weights/use.h"
 
 #define BATCH 64 /* pictures per run of the model, at most */
@@ -148,7 +148,7 @@ static ct_status keep(reader *rd, reading *r, const int32_t *pred, int64_t n, co
     r->text = ct_malloc(size, "prediction");
     r->prob = ct_calloc((size_t)(n > 0 ? n : 1), sizeof *r->prob, "confidences");
     if (!r->text || !r->prob) return CT_ENOMEM;
-    ct_charset_decode(&rd->use.file.charset, pred, (int)n, r->text, size);
+    ct_charset_decode(&ct_text_facts(rd->use.file.facts)->charset, pred, (int)n, r->text, size);
     for (int64_t k = 0; k < n; k++) r->prob[k] = prob[k];
     return CT_OK;
 }
@@ -311,7 +311,7 @@ static ct_status predict(const ct_predict_opts *o, FILE *to)
     CT_GOTO(st, ct_model_use_begin(&rd.use, o->model, &o->common));
     const ct_model_spec *model = &rd.use.session.spec.model;
     CT_GOTO(st, ct_decoder_parse(o->decoder, o->beam_width, model->name, ct_model_head(model), &rd.decoder));
-    ct_datasets_spec(rd.use.file.cfg, NULL, &rd.use.file.charset, rd.use.file.positions, &rd.spec);
+    ct_datasets_spec(rd.use.file.cfg, rd.use.file.task, NULL, &rd.spec);
     if (!(rd.reading = ct_calloc(o->nfiles, sizeof *rd.reading, "predictions"))) CT_GOTO(st, CT_ENOMEM);
     CT_GOTO(st, count_widths(&rd, o));
     CT_GOTO(st, add_programs(&rd));

@@ -13,6 +13,7 @@
 #include "session/memory.h"
 #include "session/resident.h"
 #include "task/datasets.h"
+#include "task/text/text.h"
 
 typedef struct planned {
     const ct_plan_opts *opts;
@@ -61,8 +62,8 @@ static ct_status look_at_data(planned *p, int64_t *positions, int64_t *classes)
     ct_datasets d;
     int64_t batches;
     CT_TRY(ct_datasets_open(p->cfg, &d));
-    *positions = d.positions;
-    *classes = d.charset.n;
+    *positions = ct_text_facts(d.facts)->positions;
+    *classes = ct_text_facts(d.facts)->charset.n;
     p->samples = d.train.n;
     p->width = ct_dataset_width(d.train.data);
     p->widths = ct_dataset_buckets(d.train.data);
@@ -77,34 +78,26 @@ static ct_status look_at_data(planned *p, int64_t *positions, int64_t *classes)
 static ct_status find_classes(planned *p, int64_t *positions, int64_t *classes)
 {
     const ct_config *cfg = p->cfg;
-    ct_charset charset;
+    const ct_task *task = ct_task_of(cfg->model.name);
+    const ct_generator *g;
+    ct_facts *facts;
     int64_t batches;
     p->width = (int)cfg->data.width;
     p->steps = 1;
+    if (!task) return CT_ECONFIG;
     if (cfg->data.size_rule == CT_CFG_SIZE_FIT_HEIGHT && *cfg->data.train) return look_at_data(p, positions, classes);
-    if (strcmp(cfg->data.train, CT_SYNTH_TEXT) == 0) {
-        ct_text_params t;
-        CT_TRY(ct_datasets_synth_params(cfg, &t));
-        CT_TRY(ct_charset_parse(t.charset, &charset));
-        *positions = t.length_max;
-        *classes = charset.n;
-        p->samples = cfg->data.synth.count;
-        p->images = (ct_resident_facts){ .key = cfg->data.resident, .drawn = cfg->data.synth.fresh, .buckets = 1, .images = p->samples,
-                                         .each = cfg->data.height * cfg->data.width * cfg->data.channels };
-        ct_charset_free(&charset);
-        return ct_spec_epoch(cfg, p->samples, &batches, &p->steps);
-    }
-    if (*cfg->data.charset && cfg->data.length > 0) {
-        CT_TRY(ct_charset_parse(cfg->data.charset, &charset));
-        *positions = cfg->data.length;
-        *classes = charset.n;
-        ct_charset_free(&charset);
-        return CT_OK;
-    }
-    if (!*cfg->data.train)
-        return ct_fail(CT_ECONFIG,
-                       "plan: data.charset and data.length are open, and there is no data.train to take them from");
-    return look_at_data(p, positions, classes);
+    ct_status st = task->foresee(cfg, !*cfg->data.train, &facts);
+    if (st != CT_OK) return ct_fail_context(st, "plan");
+    if (!facts) return look_at_data(p, positions, classes);
+    *positions = ct_text_facts(facts)->positions;
+    *classes = ct_text_facts(facts)->charset.n;
+    task->forget(facts);
+    CT_TRY(ct_datasets_generator(task, cfg->data.train, &g));
+    if (!g) return CT_OK;
+    p->samples = cfg->data.synth.count;
+    p->images = (ct_resident_facts){ .key = cfg->data.resident, .drawn = cfg->data.synth.fresh, .buckets = 1, .images = p->samples,
+                                     .each = cfg->data.height * cfg->data.width * cfg->data.channels };
+    return ct_spec_epoch(cfg, p->samples, &batches, &p->steps);
 }
 
 /* train.batch_size: auto becomes the number that a training started now would take. */

@@ -1,6 +1,7 @@
 #include "config.h"
 
 #include "program/spec.h"
+#include "task/text/text.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -171,7 +172,7 @@ const char *ct_spec_loss_name(ct_loss_kind loss)
 /* The loss of loss.name, which must suit the model, as must the size rule. */
 static ct_status find_loss(const ct_config *cfg, ct_loss_kind *out)
 {
-    const bool ctc = ct_datasets_sequence(cfg);
+    const bool ctc = ct_text_sequence(cfg);
     switch (cfg->loss.name) {
     case CT_CFG_LOSS_AUTO: *out = ctc ? CT_LOSS_CTC : CT_LOSS_SOFTMAX; break;
     case CT_CFG_LOSS_SOFTMAX: *out = CT_LOSS_SOFTMAX; break;

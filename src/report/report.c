@@ -11,6 +11,7 @@
 #include "formats/svg.h"
 #include "report/report_html.h"
 #include "run/receipt.h"
+#include "task/text/text.h"
 
 /* <tr><th>name</th><td>text</td></tr>; the text is escaped. */
 static void row(FILE *f, const char *name, const char *fmt, ...) CT_PRINTF(3, 4);
@@ -86,10 +87,10 @@ static void about_model(FILE *f, const ct_report *rep)
     row(f, "input", "%" PRId64 " x %" PRId64 " pixels, %" PRId64 " channel%s", s->spec.model.height,
         s->spec.model.width, s->spec.model.channels, s->spec.model.channels == 1 ? "" : "s");
     if (s->spec.loss == CT_LOSS_CTC)
-        row(f, "output", "texts of %d characters, CTC", rep->run->data.charset.n);
+        row(f, "output", "texts of %d characters, CTC", ct_text_facts(rep->run->data.facts)->charset.n);
     else
-        row(f, "output", "%d characters of %d", rep->run->data.positions, rep->run->data.charset.n);
-    row(f, "charset", "%s", rep->run->data.charset.utf8);
+        row(f, "output", "%d characters of %d", ct_text_facts(rep->run->data.facts)->positions, ct_text_facts(rep->run->data.facts)->charset.n);
+    row(f, "charset", "%s", ct_text_facts(rep->run->data.facts)->charset.utf8);
     row(f, "parameters", "%s", ct_text_count(s->layout.params, t, sizeof t));
     row(f, "loss", "%s",
         s->spec.loss == CT_LOSS_SOFTMAX ? "softmax cross-entropy per position"

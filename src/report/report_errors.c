@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "formats/svg.h"
 #include "report/report_html.h"
+#include "task/text/text.h"
 
 #define CONFUSIONS 12
 
@@ -73,9 +74,9 @@ static void confusions(FILE *f, const ct_report *rep)
     fputs("<table>", f);
     for (int k = 0; k < n; k++) {
         fputs("<tr><td><code>", f);
-        ct_svg_escape(f, ct_confusion_text(&rep->run->data.charset, c[k].label, text));
+        ct_svg_escape(f, ct_confusion_text(&ct_text_facts(rep->run->data.facts)->charset, c[k].label, text));
         fputs(" \xe2\x86\x92 ", f); /* arrow to the right */
-        ct_svg_escape(f, ct_confusion_text(&rep->run->data.charset, c[k].pred, text));
+        ct_svg_escape(f, ct_confusion_text(&ct_text_facts(rep->run->data.facts)->charset, c[k].pred, text));
         fputs("</code></td>", f);
         meter_row(f, c[k].n, c[0].n);
     }
@@ -128,18 +129,18 @@ static ct_status figure(FILE *f, const ct_report *rep, int64_t i)
     ct_image_free(&im);
     if (st != CT_OK) return st;
     fprintf(f, "<figure><img width=\"%d\" height=\"%d\" alt=\"", w, h);
-    ct_svg_escape(f, ct_dataset_text(v->data, s));
+    ct_svg_escape(f, ct_dataset_label_text(v->data, s));
     fputs("\" src=\"data:image/png;base64,", f);
     ct_report_base64(f, png, size);
     fputs("\"><figcaption><code>", f);
-    ct_svg_escape(f, ct_dataset_text(v->data, s));
+    ct_svg_escape(f, ct_dataset_label_text(v->data, s));
     fputs("</code> read as ", f);
-    const int32_t *label = ct_dataset_labels(v->data, s), *pred = d->pred + i * d->columns;
+    const int32_t *label = ct_text_ids(v->data, s), *pred = d->pred + i * d->columns;
     if (d->sequence)
-        st = marked(f, &rep->run->data.charset, label, ct_edit_length(label, ct_dataset_label_len(v->data)), pred,
+        st = marked(f, &ct_text_facts(rep->run->data.facts)->charset, label, ct_edit_length(label, ct_text_columns(v->data)), pred,
                     ct_detail_length(d, i));
     else
-        marked_positions(f, &rep->run->data.charset, label, pred, d->columns);
+        marked_positions(f, &ct_text_facts(rep->run->data.facts)->charset, label, pred, d->columns);
     fprintf(f, "<small>%.1f %% sure; ", 100 * ct_detail_confidence(d, i));
     ct_svg_escape(f, ct_dataset_name(v->data, s));
     fputs("</small></figcaption></figure>\n", f);

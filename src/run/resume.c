@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "program/spec.h"
 #include "run/run.h"
+#include "task/text/text.h"
 
 /* Keys that may change between the parts of a run: they say how long, where and how visibly it trains, not what a step
  * computes. The data's paths are judged by content instead; train.epochs and train.steps by the learning rate they
@@ -90,7 +91,7 @@ static ct_status schedule_kept(const ct_run *r, const ct_config *old, bool *same
 {
     ct_program_spec a;
     const ct_schedule_attrs *x, *y = &r->session.spec.schedule;
-    CT_TRY(ct_spec_from_config(old, r->data.positions, r->data.charset.n, (int)r->session.spec.src_h,
+    CT_TRY(ct_spec_from_config(old, ct_text_facts(r->data.facts)->positions, ct_text_facts(r->data.facts)->charset.n, (int)r->session.spec.src_h,
                                (int)r->session.spec.src_w, r->steps_per_epoch, &a));
     x = &a.schedule;
     *same = x->kind == y->kind && (x->kind != CT_SCHED_COSINE || x->total_steps == y->total_steps);
@@ -114,8 +115,8 @@ static ct_status compare(const ct_run *r, const ct_safetensors *st, const char *
     if (list) {
         s = ct_fail(CT_ECONFIG, "--resume: the configuration would train differently from the run in %s: %s; a new run can start from its "
                     "weights: --init %s --out ANOTHER", r->out, list, r->out);
-    } else if (strcmp(charset, r->data.charset.utf8) != 0) {
-        s = ct_fail(CT_ECONFIG, "--resume: the charset is '%s', the run in %s has '%s'", r->data.charset.utf8, r->out,
+    } else if (strcmp(charset, ct_text_facts(r->data.facts)->charset.utf8) != 0) {
+        s = ct_fail(CT_ECONFIG, "--resume: the charset is '%s', the run in %s has '%s'", ct_text_facts(r->data.facts)->charset.utf8, r->out,
                     charset);
     } else if (strcmp(train, r->meta.train_key) != 0) {
         s = ct_fail(CT_ECONFIG,

@@ -19,6 +19,7 @@
 #include "program/spec.h"
 #include "run/run.h"
 #include "session/memory.h"
+#include "task/text/text.h"
 #include "weights/init.h"
 
 ct_status ct_run_configure(ct_run *r, const ct_train_opts *o)
@@ -166,10 +167,10 @@ static ct_status describe_model(ct_run *r)
 {
     ct_model_meta *m = &r->meta;
     if (!(m->config = ct_config_json(r->cfg))) return CT_ENOMEM;
-    if (!(m->charset = ct_strdup(r->data.charset.utf8, "charset"))) return CT_ENOMEM;
+    if (!(m->charset = ct_strdup(ct_text_facts(r->data.facts)->charset.utf8, "charset"))) return CT_ENOMEM;
     if (!(m->kernels = ct_session_kernels(&r->session))) return CT_ENOMEM;
     if (r->choices && !(m->choices = ct_choices_text(r->choices))) return CT_ENOMEM;
-    m->positions = r->data.positions;
+    m->positions = ct_text_facts(r->data.facts)->positions;
     m->backend = r->session.backend->name;
     m->ema = r->eval_ema;
     CT_TRY(ct_view_key(&r->data.train, m->train_key));
@@ -212,7 +213,7 @@ static ct_status settle_batch(ct_run *r)
     }
     CT_TRY(ct_backend_choose(cfg->train.backend, &b, NULL, 0));
     const ct_device_opts opts = { .threads = (int)cfg->train.threads, .exact = cfg->train.exact, .deterministic = cfg->train.deterministic };
-    return ct_memory_auto(r->cfg, r->data.positions, r->data.charset.n, ct_dataset_height(d), ct_dataset_width(d), b, &opts, r->data.train.n);
+    return ct_memory_auto(r->cfg, ct_text_facts(r->data.facts)->positions, ct_text_facts(r->data.facts)->charset.n, ct_dataset_height(d), ct_dataset_width(d), b, &opts, r->data.train.n);
 }
 
 /* Whether training images stay on the device. */
@@ -239,7 +240,7 @@ ct_status ct_run_build(ct_run *r)
     if (cfg->train.steps > 0 && cfg->train.steps < r->total_steps) r->total_steps = cfg->train.steps;
 
     ct_program_spec spec;
-    CT_TRY(ct_spec_from_config(cfg, r->data.positions, r->data.charset.n, ct_dataset_height(r->data.train.data),
+    CT_TRY(ct_spec_from_config(cfg, ct_text_facts(r->data.facts)->positions, ct_text_facts(r->data.facts)->charset.n, ct_dataset_height(r->data.train.data),
                                ct_dataset_width(r->data.train.data), r->steps_per_epoch, &spec));
     r->has_ema = spec.optim.decay > 0;
     r->eval_ema = r->has_ema && cfg->eval.ema;
@@ -280,7 +281,7 @@ ct_status ct_run_start(ct_run *r, const char *init)
     ct_session *s = &r->session;
     CT_TRY(ct_arenas_init(s->store, s->ref_graph, (uint64_t)r->cfg->train.seed));
     if (init) {
-        ct_status st = ct_init_weights(s, init, &r->data.charset);
+        ct_status st = ct_init_weights(s, init, &ct_text_facts(r->data.facts)->charset);
         if (st != CT_OK) return ct_fail_context(st, "--init");
     }
     if (r->has_ema) CT_TRY(ct_arenas_reset_ema(s->store));
@@ -324,11 +325,11 @@ void ct_run_describe(const ct_run *r)
     char reads[96];
     if (s->spec.loss == CT_LOSS_CTC)
         snprintf(reads, sizeof reads, "%" PRId64 " time steps of %" PRId64 " classes, labels of at most %d characters",
-                 ct_model_steps(m, m->width), m->classes, r->data.positions);
-    else snprintf(reads, sizeof reads, "%d x %d classes", r->data.positions, r->data.charset.n);
+                 ct_model_steps(m, m->width), m->classes, ct_text_facts(r->data.facts)->positions);
+    else snprintf(reads, sizeof reads, "%d x %d classes", ct_text_facts(r->data.facts)->positions, ct_text_facts(r->data.facts)->charset.n);
     ct_info("  model      %s, %s parameters, %" PRId64 "x%" PRId64 "x%" PRId64 " pixels -> %s", m->name, ct_text_count(s->layout.params, a, sizeof a),
             m->height, m->width, m->channels, reads);
-    ct_info("  charset    %s", r->data.charset.utf8);
+    ct_info("  charset    %s", ct_text_facts(r->data.facts)->charset.utf8);
     ct_info("  data       %s training samples (%s), %s for validation%s%s", ct_text_count(r->data.train.n, a, sizeof a),
             ct_dataset_root(r->data.train.data), ct_text_count(r->data.val.n, b, sizeof b), *cfg->data.val ? ": " : "", cfg->data.val);
     ct_info("  device     %s: %s, %d thread%s%s%s", s->backend->name, s->device.name, s->device.threads, s->device.threads == 1 ? "" : "s",

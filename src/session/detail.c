@@ -6,8 +6,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "decode/beam.h"
+#include "task/text/beam.h"
 #include "session/evaluate.h"
+#include "task/text/text.h"
 
 ct_status ct_decoder_parse(const char *decoder, int64_t width, const char *model, ct_head head, ct_decoder *out)
 {
@@ -137,9 +138,9 @@ double ct_detail_confidence(const ct_detail *d, int64_t i)
 bool ct_detail_right(const ct_detail *d, const ct_view *v, int64_t i)
 {
     const int64_t sample = ct_view_sample(v, i);
-    const int32_t *label = ct_dataset_labels(v->data, sample);
+    const int32_t *label = ct_text_ids(v->data, sample);
     const int n = ct_detail_length(d, i);
-    return n == ct_edit_length(label, ct_dataset_label_len(v->data)) &&
+    return n == ct_edit_length(label, ct_text_columns(v->data)) &&
            memcmp(label, d->pred + i * d->columns, (size_t)n * sizeof *label) == 0;
 }
 

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "data/loader.h"
-#include "decode/beam.h"
+#include "task/text/beam.h"
 
 /* What the host counts, to compare with the device or, with beam search, instead of it. */
 typedef struct counts {
@@ -117,7 +117,7 @@ static ct_status collect_texts(look *k, ct_session *s, ct_unit *u, const ct_batc
     if (steps > d->columns)
         return ct_fail(CT_EINTERNAL, "%lld time steps, room for %d characters", (long long)steps, d->columns);
     for (int64_t i = 0; i < b->n; i++) {
-        const int32_t *label = b->labels + i * columns, *text = k->pred + i * steps;
+        const int32_t *label = (const int32_t *)b->field[0] + i * columns, *text = k->pred + i * steps;
         const int64_t chars = ct_edit_length(label, columns);
         int64_t n = ct_edit_length(text, steps);
         for (int64_t c = 0; c < n; c++)
@@ -156,7 +156,7 @@ static ct_status collect_positions(look *k, ct_unit *u, const ct_batch *b)
         int64_t at = place(k, b, i) * d->columns, wrong = 0;
         for (int c = 0; c < d->columns; c++) {
             const int64_t cell = i * d->columns + c;
-            const int32_t read = k->pred[cell], label = b->labels[cell];
+            const int32_t read = k->pred[cell], label = ((const int32_t *)b->field[0])[cell];
             d->pred[at + c] = read;
             d->conf[at + c] = (float)ct_load(type, k->conf, cell);
             if (read < 0 || read >= d->characters)

@@ -4,10 +4,11 @@
 
 #include <signal.h>
 
-#include "decode/edit.h"
 #include "session/session.h"
 #include "task/datasets.h"
 #include "task/track.h"
+#include "task/text/edit.h"
+#include "task/text/label.h"
 
 /* How scores become text: the class with the largest score of each position or time step (greedy), or, for CTC models,
  * prefix beam search. */

@@ -12,6 +12,7 @@
 #include "program/spec.h"
 #include "session/memory.h"
 #include "session/resident.h"
+#include "task/text/text.h"
 
 ct_status ct_session_begin(ct_session *s, const ct_program_spec *spec, bool train, const char *backend,
                            const ct_device_opts *opts, char *why, size_t why_size)
@@ -82,7 +83,7 @@ ct_status ct_session_add_eval(ct_session *s, const ct_view *view, int64_t batch,
     size_t n = 0;
     CT_TRY(ct_loader_shapes(&l, &shape, &n));
     ct_status st = CT_OK;
-    if (s->spec.loss == CT_LOSS_CTC) s->spec.model.positions = ct_dataset_label_len(view->data);
+    if (s->spec.loss == CT_LOSS_CTC) s->spec.model.positions = ct_text_columns(view->data);
     for (size_t i = 0; i < n && st == CT_OK; i++)
         st = ct_session_add(s, CT_PROGRAM_EVAL, shape[i].rows, shape[i].width, 1, ema);
     ct_free(shape);
@@ -112,7 +113,7 @@ ct_status ct_session_upload(ct_session *s, ct_unit *u, const ct_batch *b)
     int n = 0;
     if (p->src != CT_NOVAL) part[n++] = (ct_feed_part){ p->src, b->px };
     part[n++] = (ct_feed_part){ p->index, b->index };
-    if (p->target != CT_NOVAL) part[n++] = (ct_feed_part){ p->target, b->labels };
+    if (p->target != CT_NOVAL) part[n++] = (ct_feed_part){ p->target, b->field[0] };
     if (p->len != CT_NOVAL) {
         fill_steps(s, u, b->widths, b->n);
         part[n++] = (ct_feed_part){ p->len, s->len };

@@ -12,7 +12,7 @@
 
 #include <stdbool.h>
 
-#include "data/label.h"
+#include "task/task.h"
 #include "formats/safetensors.h"
 #include "session/session.h"
 #include "task/track.h"
@@ -82,8 +82,8 @@ ct_status ct_progress_from_json(const char *text, const char *source, ct_progres
 typedef struct ct_model_file {
     ct_safetensors *st;
     ct_config *cfg;
-    ct_charset charset;
-    int positions;
+    const ct_task *task;
+    ct_facts *facts;
     const char *prefix; /* "model." or "ema.": the weights to use */
 } ct_model_file;
 /* Where the model is that a user names: the path itself, or for a run's folder the best weights in it. ct_free(). CT_EIO for a folder

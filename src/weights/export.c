@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "captrain.h"
 #include "models/torch_map.h"
+#include "task/text/text.h"
 #include "weights/name_map.h"
 #include "weights/use.h"
 
@@ -44,7 +45,7 @@ static ct_status write_file(ct_model_use *use, const ct_export_opts *o, bool tor
     CT_GOTO(st, ct_st_writer_new(&w));
     CT_GOTO(st, ct_st_writer_meta(w, "format", torch ? "pt" : "captrain-weights"));
     CT_GOTO(st, ct_st_writer_meta(w, "model", use->session.spec.model.name));
-    CT_GOTO(st, ct_st_writer_meta(w, "charset", use->file.charset.utf8));
+    CT_GOTO(st, ct_st_writer_meta(w, "charset", ct_text_facts(use->file.facts)->charset.utf8));
     for (size_t i = 0; i < use->session.tensors; i++) CT_GOTO(st, add(&use->session, i, torch, map, &b, w));
     st = ct_st_writer_save(w, o->out);
 fail:

@@ -11,6 +11,7 @@
 #include "captrain.h"
 #include "models/torch_map.h"
 #include "program/spec.h"
+#include "task/text/text.h"
 #include "weights/checkpoint.h"
 #include "weights/name_map.h"
 
@@ -24,7 +25,8 @@ typedef struct complaint {
 typedef struct import {
     const ct_import_opts *o;
     ct_config *cfg;
-    ct_charset charset;
+    const ct_task *task;
+    ct_facts *facts;
     ct_name_map map;
     ct_safetensors *file;
     char **name;     /* [count of the file's tensors] what they are called here */
@@ -43,6 +45,21 @@ static ct_status set_number(ct_config *cfg, const char *key, int64_t v)
     return ct_config_set(cfg, key, text, "the model's own size");
 }
 
+/* What the task must know, from the configuration and its own options. */
+static ct_status read_facts(import *im)
+{
+    const ct_import_opts *o = im->o;
+    char length[24];
+    ct_pair option[2];
+    size_t n = 0;
+    if (o->charset) option[n++] = (ct_pair){ "--charset", o->charset };
+    snprintf(length, sizeof length, "%d", o->length);
+    if (o->length > 0) option[n++] = (ct_pair){ "--length", length };
+    if (!(im->task = ct_task_of(im->cfg->model.name))) return CT_ECONFIG;
+    if (!im->task->given) return ct_fail(CT_EUNSUPPORTED, "import-torch: not for %s models", im->task->name);
+    return im->task->given(im->cfg, option, n, &im->facts);
+}
+
 /* The configuration the model file will carry: --config and --set, then the options, then the model's own size. */
 static ct_status configure(import *im)
 {
@@ -50,24 +67,12 @@ static ct_status configure(import *im)
     if (o->config) CT_TRY(ct_config_load(o->config, o->sets, o->nsets, &im->cfg));
     else CT_TRY(ct_config_parse("{}", 2, "captrain import-torch", o->sets, o->nsets, &im->cfg));
     if (o->model) CT_TRY(ct_config_set(im->cfg, "model.name", o->model, "--model"));
-    if (o->charset) CT_TRY(ct_config_set(im->cfg, "data.charset", o->charset, "--charset"));
-    if (o->length > 0) {
-        char text[24];
-        snprintf(text, sizeof text, "%d", o->length);
-        /* the generator, which is what data.train names unless it is set, makes labels that the model reads */
-        CT_TRY(set_number(im->cfg, "data.synth.length", o->length));
-        CT_TRY(ct_config_set(im->cfg, "data.length", text, "--length"));
-    }
     const ct_model_info *m = ct_model_find(im->cfg->model.name);
     if (!m) return CT_ECONFIG;
     CT_TRY(set_number(im->cfg, "data.height", m->height));
     CT_TRY(set_number(im->cfg, "data.width", m->width));
     CT_TRY(set_number(im->cfg, "data.channels", m->channels));
-    if (!*im->cfg->data.charset)
-        return ct_fail(CT_ECONFIG,
-                       "import-torch: the characters of the classes must be given, in class order%s: --charset",
-                       m->head == CT_HEAD_CTC ? " (without the blank, which is class 0)" : "");
-    return ct_charset_parse(im->cfg->data.charset, &im->charset);
+    return read_facts(im);
 }
 
 static ct_status open_session(import *im)
@@ -75,17 +80,15 @@ static ct_status open_session(import *im)
     const ct_config *cfg = im->cfg;
     char why[256] = "";
     ct_program_spec spec;
-    const ct_model_info *m = ct_model_find(cfg->model.name);
-    if (!m) return CT_ECONFIG;
-    int64_t positions = cfg->data.length > 0 ? cfg->data.length : m->positions;
-    CT_TRY(ct_spec_from_config(cfg, positions, im->charset.n, (int)cfg->data.height, (int)cfg->data.width, 1, &spec));
+    const int positions = ct_text_facts(im->facts)->positions;
+    CT_TRY(ct_spec_from_config(cfg, positions, ct_text_facts(im->facts)->charset.n, (int)cfg->data.height, (int)cfg->data.width, 1, &spec));
     spec.accumulate = 1;
     spec.freezes = 0;
     ct_device_opts opts = { .threads = 1 };
     CT_TRY(ct_session_begin(&im->session, &spec, false, "cpu", &opts, why, sizeof why));
     CT_TRY(ct_session_add(&im->session, CT_PROGRAM_PREDICT, 1, spec.src_w, 1, false));
     CT_TRY(ct_session_ready(&im->session));
-    im->meta.positions = (int)positions;
+    im->meta.positions = positions;
     return CT_OK;
 }
 
@@ -181,7 +184,7 @@ static ct_status save(import *im)
     ct_progress p;
     memset(&p, 0, sizeof p);
     if (!(m->config = ct_config_json(im->cfg))) return CT_ENOMEM;
-    if (!(m->charset = ct_strdup(im->charset.utf8, "charset"))) return CT_ENOMEM;
+    if (!(m->charset = ct_strdup(ct_text_facts(im->facts)->charset.utf8, "charset"))) return CT_ENOMEM;
     if (!(m->kernels = ct_session_kernels(&im->session))) return CT_ENOMEM;
     m->backend = im->session.backend->name;
     return ct_checkpoint_write(&im->session, m, &p, false, im->o->out);
@@ -206,7 +209,7 @@ ct_status ct_run_import(const ct_import_opts *o)
     CT_GOTO(st, load_all(&im));
     CT_GOTO(st, save(&im));
     ct_info("wrote %s: %s, %" PRId64 " parameters, %d characters", o->out, im.cfg->model.name, im.session.layout.params,
-            im.charset.n);
+            ct_text_facts(im.facts)->charset.n);
 fail:
     for (size_t i = 0; im.name && i < ct_safetensors_count(im.file); i++) ct_free(im.name[i]);
     ct_free(im.name);
@@ -216,7 +219,7 @@ fail:
     ct_model_meta_free(&im.meta);
     ct_safetensors_close(im.file);
     ct_name_map_free(&im.map);
-    ct_charset_free(&im.charset);
+    if (im.task) im.task->forget(im.facts);
     ct_config_free(im.cfg);
     return st;
 }

@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "task/text/text.h"
 #include "weights/checkpoint.h"
 
 #define SHOWN_TENSORS 8
@@ -194,7 +195,7 @@ static void report(const head *h, const char *path)
 static ct_status load(ct_session *s, const ct_model_file *m, const char *path, const ct_charset *charset)
 {
     const ct_model_spec old = { .name = m->cfg->model.name };
-    head h = { .now = charset, .old = &m->charset };
+    head h = { .now = charset, .old = &ct_text_facts(m->facts)->charset };
     complaint c = { NULL, 0 };
     ct_status st;
     h.ctc = ct_model_head(&s->spec.model) == CT_HEAD_CTC;
@@ -202,7 +203,7 @@ static ct_status load(ct_session *s, const ct_model_file *m, const char *path, c
         return ct_fail(CT_ECONFIG, "%s holds a %s, which reads texts %s; model.name: %s does not", path, old.name,
                        h.ctc ? "of a fixed length" : "of any length", s->spec.model.name);
     h.positions = h.ctc ? 1 : s->spec.model.positions;
-    h.old_positions = h.ctc ? 1 : m->positions;
+    h.old_positions = h.ctc ? 1 : ct_text_facts(m->facts)->positions;
     CT_TRY(find_head(s, &h));
     CT_GOTO(st, compare(s, m, &h, &c));
     if (c.n > 0) {

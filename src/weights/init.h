@@ -2,7 +2,7 @@
 #ifndef CT_WEIGHTS_INIT_H
 #define CT_WEIGHTS_INIT_H
 
-#include "data/label.h"
+#include "task/text/label.h"
 #include "session/session.h"
 
 /* Loads the weights of model file `path` into a session whose parameters have been drawn already and which reads

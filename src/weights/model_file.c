@@ -1,7 +1,6 @@
 /* Model files, and the hash of a model's weights. */
 #include "config.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -33,6 +32,12 @@ static ct_status need(const ct_safetensors *st, const char *path, const char *ke
     return *value ? CT_OK : ct_fail(CT_EFORMAT, "%s: not a captrain model (its metadata has no '%s')", path, key);
 }
 
+/* For ct_task.read. */
+static const char *meta(const void *user, const char *key)
+{
+    return ct_safetensors_meta(user, key);
+}
+
 ct_status ct_model_path(const char *given, char **out)
 {
     if (!ct_path_is_dir(given)) return (*out = ct_strdup(given, "path of the model")) ? CT_OK : CT_ENOMEM;
@@ -46,7 +51,7 @@ ct_status ct_model_path(const char *given, char **out)
 ct_status ct_model_file_open(const char *path, ct_model_file *m)
 {
     ct_status st;
-    const char *config, *charset, *positions, *weights, *version;
+    const char *config, *weights, *version;
     memset(m, 0, sizeof *m);
     CT_GOTO(st, ct_safetensors_open(path, &m->st));
     CT_GOTO(st, need(m->st, path, "format_version", &version));
@@ -55,20 +60,17 @@ ct_status ct_model_file_open(const char *path, ct_model_file *m)
         goto fail;
     }
     CT_GOTO(st, need(m->st, path, "config", &config));
-    CT_GOTO(st, need(m->st, path, "charset", &charset));
-    CT_GOTO(st, need(m->st, path, "positions", &positions));
     CT_GOTO(st, need(m->st, path, "weights", &weights));
     st = ct_config_parse(config, strlen(config), path, NULL, 0, &m->cfg);
     if (st != CT_OK) {
         ct_fail_context(st == CT_ECONFIG ? (st = CT_EFORMAT) : st, "configuration in the model file");
         goto fail;
     }
-    CT_GOTO(st, ct_charset_parse(charset, &m->charset));
-    m->positions = atoi(positions);
-    if (m->positions < 1 || m->positions > CT_LABEL_MAX) {
-        st = ct_fail(CT_EFORMAT, "%s: positions '%s' is not within 1..%d", path, positions, CT_LABEL_MAX);
+    if (!(m->task = ct_task_of(m->cfg->model.name))) {
+        st = CT_ECONFIG;
         goto fail;
     }
+    CT_GOTO(st, m->task->read(path, meta, m->st, &m->facts));
     m->prefix = strcmp(weights, "ema") == 0 ? "ema." : "model.";
     return CT_OK;
 fail:
@@ -81,6 +83,6 @@ void ct_model_file_close(ct_model_file *m)
     if (!m) return;
     ct_safetensors_close(m->st);
     ct_config_free(m->cfg);
-    ct_charset_free(&m->charset);
+    if (m->task) m->task->forget(m->facts);
     memset(m, 0, sizeof *m);
 }

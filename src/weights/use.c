@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/log.h"
 #include "program/spec.h"
+#include "task/text/text.h"
 
 ct_status ct_model_use_begin(ct_model_use *use, const char *path, const ct_common *common)
 {
@@ -18,7 +19,7 @@ ct_status ct_model_use_begin(ct_model_use *use, const char *path, const ct_commo
     CT_TRY(ct_model_file_open(use->path, &use->file));
     ct_config *cfg = use->file.cfg;
     if (common->backend) CT_TRY(ct_config_set(cfg, "train.backend", common->backend, "--backend"));
-    CT_TRY(ct_spec_from_config(cfg, use->file.positions, use->file.charset.n, (int)cfg->data.height,
+    CT_TRY(ct_spec_from_config(cfg, ct_text_facts(use->file.facts)->positions, ct_text_facts(use->file.facts)->charset.n, (int)cfg->data.height,
                                (int)cfg->data.width, 1, &spec));
     spec.accumulate = 1;
     const ct_device_opts opts = { .threads = common->threads,
