@@ -11,6 +11,7 @@
 #include "exec/exec.h"
 #include "program/spec.h"
 #include "task/datasets.h"
+#include "task/text/text.h"
 
 /* The analysis judges files one by one; what only the whole set shows (labels of several lengths, a model that does not fit
  * the geometry) is found by doing what a training does first. A failure becomes the verdict. */
@@ -27,7 +28,7 @@ static ct_status try_training(const ct_config *cfg, ct_check_report *r)
         int64_t batches, steps;
         st = ct_spec_epoch_of(cfg, &d.train, &batches, &steps);
         if (st == CT_OK)
-            st = ct_spec_from_config(cfg, d.positions, d.charset.n, ct_dataset_height(t), ct_dataset_width(t), steps,
+            st = ct_spec_from_config(cfg, ct_text_facts(d.facts)->positions, ct_text_facts(d.facts)->charset.n, ct_dataset_height(t), ct_dataset_width(t), steps,
                                      &spec);
         if (st == CT_OK) st = ct_backend_choose(cfg->train.backend, &backend, why, sizeof why);
         /* duplicates across two folders stand in the report already */
@@ -43,27 +44,32 @@ static ct_status try_training(const ct_config *cfg, ct_check_report *r)
     return CT_OK;
 }
 
-static ct_status judge(const ct_check_opts *o, ct_config *cfg, const ct_charset *charset, int workers, ct_check_report *r)
+/* Without a configuration labels are read as the built-in one says. */
+static ct_status judge(const ct_check_opts *o, ct_config *cfg, int workers, ct_check_report *r)
 {
     ct_check_spec spec = { .with_config = cfg != NULL, .workers = workers };
-    if (cfg) {
-        ct_datasets_spec(cfg, o->data, charset, (int)cfg->data.length, &spec.data);
+    ct_config *usual = NULL;
+    ct_labels *labels;
+    if (!cfg) CT_TRY(ct_config_defaults(&usual));
+    const ct_task *task = ct_task_of(cfg ? cfg->model.name : usual->model.name);
+    ct_status st = task ? task->labels(cfg ? cfg : usual, NULL, &labels) : CT_ECONFIG;
+    if (cfg && st == CT_OK) {
+        ct_datasets_spec(cfg, task, o->data, &spec.data);
         if (*cfg->data.val && strncmp(cfg->data.val, "synth:", 6) != 0) spec.val_path = cfg->data.val;
     } else {
         ct_dataset_spec_init(&spec.data);
         spec.data.path = o->data;
     }
-    CT_TRY(ct_check_run(&spec, r));
-    return cfg && r->ok ? try_training(cfg, r) : CT_OK;
+    ct_config_free(usual);
+    if (st == CT_OK) st = ct_check_run(&spec, labels, r);
+    return st == CT_OK && cfg && r->ok ? try_training(cfg, r) : st;
 }
 
 ct_status ct_run_check(const ct_check_opts *o, FILE *to)
 {
     ct_status st = CT_OK;
     ct_config *cfg = NULL;
-    ct_charset charset;
     ct_check_report r;
-    memset(&charset, 0, sizeof charset);
     memset(&r, 0, sizeof r);
     if (!o->config && o->nsets) return ct_fail(CT_ECONFIG, "check: --set needs --config");
     if (!o->config && o->backend)
@@ -73,17 +79,15 @@ ct_status ct_run_check(const ct_check_opts *o, FILE *to)
         CT_GOTO(st, ct_config_set(cfg, "data.train", o->data, "check"));
         if (o->backend) CT_GOTO(st, ct_config_set(cfg, "train.backend", o->backend, "--backend"));
         ct_config_log_notes(cfg);
-        if (*cfg->data.charset) CT_GOTO(st, ct_charset_parse(cfg->data.charset, &charset));
     }
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     int workers = o->threads > 0 ? o->threads : cores > 0 ? (int)cores : 1;
-    CT_GOTO(st, judge(o, cfg, charset.n ? &charset : NULL, workers, &r));
+    CT_GOTO(st, judge(o, cfg, workers, &r));
     if (o->json) CT_GOTO(st, ct_check_write_json(&r, to));
     else ct_check_print(&r, to);
     if (!r.ok) st = ct_fail(CT_EDATA, "%s: %s", o->data, r.verdict ? r.verdict : "cannot be used");
 fail:
     ct_check_free(&r);
-    ct_charset_free(&charset);
     ct_config_free(cfg);
     return st;
 }

@@ -19,6 +19,8 @@
 typedef struct planned {
     const ct_plan_opts *opts;
     ct_config *cfg; /* NULL with --model */
+    const ct_task *task;
+    ct_facts *facts; /* of the configuration; NULL: none, or nothing is known of them */
     const ct_backend *backend;
     ct_device_opts device;
     ct_choices *choices; /* of train.tune; NULL: none */
@@ -52,65 +54,54 @@ static void free_planned(planned *p)
     ct_program_free(&p->update);
     ct_program_free(&p->eval);
     ct_choices_free(p->choices);
+    if (p->task) p->task->forget(p->facts);
     ct_config_free(p->cfg);
 }
 
 /* ---- what is planned ---- */
 
 /* What only the data can tell. */
-static ct_status look_at_data(planned *p, int64_t *positions, int64_t *classes)
+static ct_status look_at_data(planned *p)
 {
     ct_datasets d;
     int64_t batches;
     CT_TRY(ct_datasets_open(p->cfg, &d));
-    *positions = d.positions;
-    *classes = d.charset.n;
     p->samples = d.train.n;
     p->width = ct_dataset_width(d.train.data);
     p->widths = ct_dataset_buckets(d.train.data);
     p->images = ct_resident_facts_of(d.train.data, p->cfg->data.resident);
     ct_status st = ct_spec_epoch_of(p->cfg, &d.train, &batches, &p->steps);
+    p->facts = d.facts; /* ours now */
+    d.facts = NULL;
     ct_datasets_close(&d);
     return st;
 }
 
-/* Label length, number of classes and of training images: from the configuration alone where it says them, else from
- * the data. */
-static ct_status find_classes(planned *p, int64_t *positions, int64_t *classes)
+/* The facts, and the number of training samples: from the configuration alone where it says them, else from the data. */
+static ct_status find_facts(planned *p)
 {
     const ct_config *cfg = p->cfg;
-    ct_charset charset;
+    const ct_task *task = p->task;
+    const ct_generator *g;
     int64_t batches;
+    task->forget(p->facts);
+    p->facts = NULL;
     p->width = (int)cfg->data.width;
     p->steps = 1;
-    if (cfg->data.size_rule == CT_CFG_SIZE_FIT_HEIGHT && *cfg->data.train) return look_at_data(p, positions, classes);
-    if (strcmp(cfg->data.train, CT_SYNTH_TEXT) == 0) {
-        ct_text_params t;
-        CT_TRY(ct_datasets_synth_params(cfg, &t));
-        CT_TRY(ct_charset_parse(t.charset, &charset));
-        *positions = t.length_max;
-        *classes = charset.n;
-        p->samples = cfg->data.synth.count;
-        p->images = (ct_resident_facts){ .key = cfg->data.resident, .drawn = cfg->data.synth.fresh, .buckets = 1, .images = p->samples,
-                                         .each = cfg->data.height * cfg->data.width * cfg->data.channels };
-        ct_charset_free(&charset);
-        return ct_spec_epoch(cfg, p->samples, &batches, &p->steps);
-    }
-    if (*cfg->data.charset && cfg->data.length > 0) {
-        CT_TRY(ct_charset_parse(cfg->data.charset, &charset));
-        *positions = cfg->data.length;
-        *classes = charset.n;
-        ct_charset_free(&charset);
-        return CT_OK;
-    }
-    if (!*cfg->data.train)
-        return ct_fail(CT_ECONFIG,
-                       "plan: data.charset and data.length are open, and there is no data.train to take them from");
-    return look_at_data(p, positions, classes);
+    if (cfg->data.size_rule == CT_CFG_SIZE_FIT_HEIGHT && *cfg->data.train) return look_at_data(p);
+    ct_status st = task->foresee(cfg, !*cfg->data.train, &p->facts);
+    if (st != CT_OK) return ct_fail_context(st, "plan");
+    if (!p->facts && *cfg->data.train) return look_at_data(p);
+    CT_TRY(ct_datasets_generator(task, cfg->data.train, &g));
+    if (!g) return CT_OK;
+    p->samples = cfg->data.synth.count;
+    p->images = (ct_resident_facts){ .key = cfg->data.resident, .drawn = cfg->data.synth.fresh, .buckets = 1, .images = p->samples,
+                                     .each = cfg->data.height * cfg->data.width * cfg->data.channels };
+    return ct_spec_epoch(cfg, p->samples, &batches, &p->steps);
 }
 
 /* train.batch_size: auto becomes the number that a training started now would take. */
-static ct_status settle_batch(planned *p, int64_t *positions, int64_t *classes)
+static ct_status settle_batch(planned *p)
 {
     const ct_config *cfg = p->cfg;
     const char *backend = p->opts->common.backend;
@@ -118,9 +109,9 @@ static ct_status settle_batch(planned *p, int64_t *positions, int64_t *classes)
                                .exact = cfg->train.exact,
                                .deterministic = cfg->train.deterministic };
     CT_TRY(ct_backend_choose(backend ? backend : cfg->train.backend, &p->backend, NULL, 0));
-    CT_TRY(ct_memory_auto(p->cfg, *positions, *classes, (int)cfg->data.height, p->width, p->backend, &d,
+    CT_TRY(ct_memory_auto(p->cfg, p->facts, (int)cfg->data.height, p->width, p->backend, &d,
                           p->samples >= 0 ? p->samples : CT_MAX_BATCH));
-    return find_classes(p, positions, classes); /* it counted the steps of another batch */
+    return find_facts(p); /* it counted the steps of another batch */
 }
 
 static ct_status make_spec(planned *p)
@@ -139,7 +130,6 @@ static ct_status make_spec(planned *p)
     }
     if (o->precision)
         return ct_fail(CT_ECONFIG, "plan: --precision goes with --model; a configuration has train.precision");
-    int64_t positions = 0, classes = 0;
     CT_TRY(ct_config_load(o->config, o->sets, o->nsets, &p->cfg));
     const ct_config *cfg = p->cfg;
     if (o->batch > 0) {
@@ -148,9 +138,10 @@ static ct_status make_spec(planned *p)
         CT_TRY(ct_config_set(p->cfg, "train.batch_size", number, "--batch"));
     }
     ct_config_log_notes(cfg);
-    CT_TRY(find_classes(p, &positions, &classes));
-    if (cfg->train.batch_size == 0) CT_TRY(settle_batch(p, &positions, &classes));
-    CT_TRY(ct_spec_from_config(cfg, positions, classes, (int)cfg->data.height, p->width, p->steps, &p->spec));
+    if (!(p->task = ct_task_of(cfg->model.name))) return CT_ECONFIG;
+    CT_TRY(find_facts(p));
+    if (cfg->train.batch_size == 0) CT_TRY(settle_batch(p));
+    CT_TRY(ct_spec_from_config(cfg, p->facts, (int)cfg->data.height, p->width, p->steps, &p->spec));
     if (!backend) backend = cfg->train.backend;
     if (!p->device.threads) p->device.threads = (int)cfg->train.threads;
     p->device.deterministic = cfg->train.deterministic;
@@ -257,13 +248,10 @@ static ct_status print_text(const planned *p, FILE *to)
     CT_TRY(print_operators(p->step_plan, s->accumulate > 1 ? "micro-step" : "training step", to));
     CT_TRY(print_operators(p->update_plan, "update", to));
     CT_TRY(print_operators(p->eval_plan, "evaluation", to));
-    const bool ctc = s->loss == CT_LOSS_CTC;
-    fprintf(to,
-            "model          %s, %" PRId64 " parameters, %" PRId64 "x%" PRId64 "x%" PRId64 " pixels, %" PRId64
-            "%s x %" PRId64 " classes\n",
-            s->model.name, p->layout.params, s->model.height, s->model.width, s->model.channels,
-            ctc ? ct_model_steps(&s->model, s->model.width) : s->model.positions, ctc ? " time steps" : "", s->model.classes);
-    if (ctc) fprintf(to, "texts          of any length, labels of at most %" PRId64 " characters\n", s->model.positions);
+    const ct_place place = { .cfg = p->cfg, .facts = p->facts, .model = &s->model, .goal = &s->goal };
+    char out[128];
+    fprintf(to, "model          %s, %" PRId64 " parameters, %" PRId64 "x%" PRId64 "x%" PRId64 " pixels, %s\n", s->model.name,
+            p->layout.params, s->model.height, s->model.width, s->model.channels, s->goal.task->outputs(&place, out, sizeof out));
     if (p->widths > 1)
         fprintf(to, "widths         %d, programs are made for each; shown here is the widest, which needs the most memory\n", p->widths);
     fprintf(to, "device         %s, %d thread%s, %s (%s)\n", p->info.name, p->info.threads, p->info.threads == 1 ? "" : "s", p->backend->name, p->why);
@@ -358,7 +346,7 @@ static ct_status print_json(const planned *p, FILE *to)
     CT_GOTO(st, set_int(o, "largest_batch", p->fits));
     CT_GOTO(st, set_int(o, "largest_batch_memory", p->memory));
     CT_GOTO(st, ct_json_set(o, "lr", ct_json_number(s->schedule.base_lr)));
-    if (s->loss == CT_LOSS_CTC) CT_GOTO(st, set_int(o, "time_steps", ct_model_steps(&s->model, s->model.width)));
+    if (ct_model_elastic(&s->model)) CT_GOTO(st, set_int(o, "time_steps", ct_model_steps(&s->model, s->model.width)));
     if (p->widths > 0) CT_GOTO(st, set_int(o, "widths", p->widths));
     if (p->samples >= 0) {
         CT_GOTO(st, set_int(o, "samples", p->samples));

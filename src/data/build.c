@@ -206,7 +206,8 @@ static ct_status decode_item(void *user, int worker, int64_t i)
     ct_free(data);
     if (st != CT_OK && !sample_failure(st)) return st;
     if (strcmp(hash, j->hash[i]) != 0) {
-        return ct_fail(CT_EIO, "%s/%s: the file was changed while the data set was being read", j->dir, j->name[i]);
+        return ct_fail(CT_EIO, "%s%s%s: the file was changed while the data set was being read", j->dir, *j->dir ? "/" : "",
+                       j->name[i]);
     }
     return st == CT_OK ? st : intake_bad(&j->in, i, j->name[i]);
 }
@@ -311,7 +312,7 @@ typedef struct source_job {
     intake in;
 } source_job;
 
-static ct_status render(const source_job *j, int worker, int64_t i, ct_image *im, char label[CT_LABEL_BYTES])
+static ct_status render(const source_job *j, int worker, int64_t i, ct_image *im, char **label)
 {
     if (!j->state[worker]) CT_TRY(j->src->open(j->src->user, &j->state[worker]));
     return j->src->render(j->state[worker], j->src->first + i, im, label);
@@ -321,15 +322,9 @@ static ct_status source_item(void *user, int worker, int64_t i)
 {
     source_job *j = user;
     ct_image im = { 0 };
-    char label[CT_LABEL_BYTES];
     int width = 0;
-    ct_status st = render(j, worker, i, &im, label);
+    ct_status st = render(j, worker, i, &im, &j->in.pack->own_text[i]);
     if (st == CT_OK) st = ct_fit_image(j->spec, "picture", &im, &width);
-    if (st == CT_OK) {
-        char **text = &j->in.pack->own_text[i];
-        *text = ct_strdup(label, "label");
-        if (!*text) st = CT_ENOMEM;
-    }
     if (st == CT_OK) intake_good(&j->in, i, &im, width);
     ct_image_free(&im);
     return st == CT_OK ? st : ct_fail_context(st, "%s/%" PRId64, j->src->name, j->src->first + i);
@@ -349,8 +344,9 @@ ct_status ct_build_source(ct_dataset_spec *spec, const ct_source *src, int worke
     if (!j.state) return CT_ENOMEM;
     if (spec->height == 0) {
         ct_image im = { 0 };
-        char label[CT_LABEL_BYTES];
-        CT_GOTO(st, render(&j, 0, 0, &im, label));
+        char *label = NULL;
+        CT_GOTO(st, render(&j, 0, 0, &im, &label));
+        ct_free(label);
         spec->height = im.h;
         spec->width = im.w;
         ct_image_free(&im);

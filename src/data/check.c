@@ -6,7 +6,6 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "base/text.h"
 #include "data/build.h"
 #include "data/check.h"
 #include "data/scan.h"
@@ -18,8 +17,8 @@ typedef struct probe {
     char hash[33];    /* of the RGB pixels */
     char *reason;     /* why not */
     bool good;        /* judged usable */
-    int needs;        /* time steps for the label; 0: there is no usable one, or no sequence model */
-    int64_t gives;    /* and what the picture gives */
+    bool seen;        /* the picture can be used: the label was judged */
+    const char *fault; /* and this is wrong with it */
 } probe;
 
 typedef struct check_job {
@@ -47,15 +46,13 @@ void ct_check_free(ct_check_report *r)
         ct_free(g->name);
         ct_free(g->text);
     }
-    for (size_t i = 0; i < r->n_steps; i++) ct_free(r->steps[i].name);
-    ct_free(r->steps);
     ct_free(r->buckets);
     ct_free(r->issues);
     ct_free(r->dups);
     ct_free(r->sizes);
-    ct_free(r->chars);
     ct_free(r->verdict);
-    ct_charset_free(&r->charset);
+    if (r->survey) r->survey->ops->close(r->survey);
+    ct_labels_close(r->labels);
     *r = (ct_check_report){ 0 };
 }
 
@@ -91,34 +88,81 @@ static ct_status probe_item(void *user, int worker, int64_t i)
 
 /* ---- issues ---- */
 
-static ct_status add_issue(ct_check_report *r, size_t *cap, ct_issue_kind kind, int set, const char *name,
-                           const char *reason)
+static int find_kind(const ct_check_report *r, const char *word)
 {
+    int k = 0;
+    while (k < r->kinds && strcmp(r->kind[k].word, word) != 0) k++;
+    return k;
+}
+
+int64_t ct_check_count(const ct_check_report *r, const char *kind)
+{
+    const int k = find_kind(r, kind);
+    return k < r->kinds ? r->count[k] : 0;
+}
+
+static ct_status list_kinds(ct_check_report *r)
+{
+    const ct_label_fault *f = r->labels->ops->faults;
+    r->kind[r->kinds++] = (ct_label_fault){ CT_ISSUE_UNREADABLE, "unreadable files" };
+    r->kind[r->kinds++] = (ct_label_fault){ CT_ISSUE_LABEL, "files without a usable label" };
+    for (; f && f->word; f++) {
+        if (r->kinds == CT_ISSUE_KINDS - 1) return ct_fail(CT_EINTERNAL, "too many kinds of faults in labels");
+        r->kind[r->kinds++] = *f;
+    }
+    r->kind[r->kinds++] = (ct_label_fault){ CT_ISSUE_SIZE, "pictures of another size" };
+    return CT_OK;
+}
+
+static ct_status add_issue(ct_check_report *r, size_t *cap, const char *kind, int set, const char *name, const char *reason)
+{
+    const int k = find_kind(r, kind);
+    if (k == r->kinds) return ct_fail(CT_EINTERNAL, "a fault of kind '%s' in a label", kind);
     CT_TRY(ct_grow(&r->issues, r->n_issues, cap, sizeof *r->issues, "issues"));
-    ct_issue x = { .kind = kind, .set = set, .name = ct_strdup(name, "issue"), .reason = ct_strdup(reason, "issue") };
+    ct_issue x = { .kind = r->kind[k].word, .set = set, .name = ct_strdup(name, "issue"), .reason = ct_strdup(reason, "issue") };
     if (!x.name || !x.reason) {
         ct_free(x.name);
         ct_free(x.reason);
         return CT_ENOMEM;
     }
     r->issues[r->n_issues++] = x;
-    r->count[kind]++;
+    r->count[k]++;
     return CT_OK;
 }
 
-/* The charset: the one given, or that of the decodable samples of the first folder. */
-static ct_status find_charset(const check_job *j, ct_check_report *r)
+/* Texts of the samples of a set that have a label; only of those that decode, if `decoded`. *out [*n] (ct_free()). */
+static ct_status list_texts(const check_job *j, int set, bool decoded, const char ***out, int64_t *n)
 {
-    const ct_charset *given = j->spec->data.charset;
-    if (j->spec->with_config && given) return ct_charset_copy(given, &r->charset);
-    const ct_scan *s = &j->scan[0];
+    const ct_scan *s = &j->scan[set];
     const char **text = ct_calloc(s->n, sizeof *text, "labels");
+    *out = text;
+    *n = 0;
     if (!text) return CT_ENOMEM;
-    int64_t n = 0;
     for (size_t i = 0; i < s->n; i++) {
-        if (j->probe[0][i].w > 0 && !s->s[i].bad) text[n++] = s->s[i].text;
+        if (!s->s[i].bad && (j->probe[set][i].w > 0 || !decoded)) text[(*n)++] = s->s[i].text;
     }
-    ct_status st = n > 0 ? ct_charset_collect(text, n, &r->charset) : CT_OK;
+    return CT_OK;
+}
+
+/* The reader learns from the decodable samples of the first folder. */
+static ct_status learn(const check_job *j, ct_check_report *r)
+{
+    const char **text;
+    int64_t n;
+    CT_TRY(list_texts(j, 0, true, &text, &n));
+    ct_status st = r->labels->ops->learn(r->labels, text, n);
+    ct_free((void *)text);
+    return st;
+}
+
+/* A folder of its own has shapes of its own. */
+static ct_status shape(const check_job *j, int set, ct_check_report *r)
+{
+    const char **text;
+    int64_t n;
+    if (!r->labels->ops->shape) return CT_OK;
+    CT_TRY(list_texts(j, set, false, &text, &n));
+    ct_status st = r->labels->ops->shape(r->labels, text, n);
     ct_free((void *)text);
     return st;
 }
@@ -135,25 +179,42 @@ static void expected_size(const check_job *j, int set, int *w, int *h)
     }
 }
 
-/* Does the picture give a sequence model the time steps that the label needs? */
-static ct_status judge_steps(const ct_dataset_spec *s, const ct_sample *x, const int32_t *id, probe *p, char **why)
+/* Room for the fields of one sample. */
+typedef struct scratch {
+    void *row[CT_MAX_FIELDS];
+} scratch;
+
+static void scratch_free(scratch *s)
 {
-    int width = ct_fit_width(s, p->w, p->h);
-    p->needs = ct_label_steps(id, CT_LABEL_MAX);
-    p->gives = s->steps(s->steps_user, width);
-    if (p->gives < 0) p->gives = 0;
-    if (p->needs <= p->gives) return CT_OK;
-    *why = ct_asprintf("label '%s' needs %d time steps, the image of %d pixels gives %" PRId64, x->text, p->needs,
-                       width, p->gives);
-    return *why ? CT_OK : CT_ENOMEM;
+    for (int k = 0; k < CT_MAX_FIELDS; k++) ct_free(s->row[k]);
+    *s = (scratch){ { NULL } };
+}
+
+static ct_status scratch_make(const ct_labels *l, scratch *s)
+{
+    *s = (scratch){ { NULL } };
+    for (int k = 0; k < l->fields; k++) {
+        if ((s->row[k] = ct_malloc(ct_field_bytes(&l->field[k]), "labels of samples"))) continue;
+        scratch_free(s);
+        return CT_ENOMEM;
+    }
+    return CT_OK;
+}
+
+/* The sample as its label is read. The picture's width is what a training would make of it. */
+static ct_label_in label_of(const check_job *j, const ct_sample *x, const probe *p, int w, int h)
+{
+    ct_dataset_spec s = j->spec->data;
+    if (!j->spec->with_config) return (ct_label_in){ .name = x->name, .text = x->text, .width = p->w, .height = p->h };
+    s.width = w;
+    s.height = h;
+    return (ct_label_in){ .name = x->name, .text = x->text, .width = ct_fit_width(&s, p->w, p->h), .height = h };
 }
 
 /* What is wrong with sample x; *why is an own string, NULL if nothing is. */
-static ct_status judge_sample(const check_job *j, const ct_check_report *r, const ct_sample *x, probe *p, int w, int h,
-                              ct_issue_kind *kind, char **why)
+static ct_status judge_sample(const check_job *j, const ct_labels *l, const ct_sample *x, probe *p, int w, int h,
+                              const scratch *to, const char **kind, char **why)
 {
-    const ct_dataset_spec *s = &j->spec->data;
-    int32_t id[CT_LABEL_MAX];
     *why = NULL;
     if (!x->file || p->reason) {
         *kind = CT_ISSUE_UNREADABLE;
@@ -164,26 +225,21 @@ static ct_status judge_sample(const check_job *j, const ct_check_report *r, cons
         *kind = CT_ISSUE_LABEL;
         return (*why = ct_strdup(x->bad, "issue")) ? CT_OK : CT_ENOMEM;
     }
-    if (j->spec->with_config && s->size_rule == CT_SIZE_REFUSE && (p->w != w || p->h != h)) {
+    if (j->spec->with_config && j->spec->data.size_rule == CT_SIZE_REFUSE && (p->w != w || p->h != h)) {
         *kind = CT_ISSUE_SIZE;
         *why = ct_asprintf("the picture is %dx%d, %dx%d is expected (size rule: refuse)", p->w, p->h, w, h);
         return *why ? CT_OK : CT_ENOMEM;
     }
-    int want = j->spec->with_config ? s->label_len : 0, most = CT_LABEL_MAX;
-    if (j->spec->with_config && want == 0 && s->label_max > 0) most = s->label_max;
-    for (int k = most; k < CT_LABEL_MAX; k++) id[k] = -1;
-    ct_status st = ct_label_encode(&r->charset, x->name, x->text, want, id, most, NULL);
-    if (st == CT_OK && j->spec->with_config && s->steps) {
-        *kind = CT_ISSUE_STEPS;
-        return judge_steps(s, x, id, p, why);
-    }
+    const ct_label_in in = label_of(j, x, p, w, h);
+    ct_status st = l->ops->encode(l, &in, to->row);
+    p->seen = st == CT_OK || st == CT_EDATA;
     if (st != CT_EDATA) return st;
-    int64_t len = ct_utf8_len(x->text);
-    *kind = len > most || (want > 0 && len != want) ? CT_ISSUE_LENGTH : CT_ISSUE_CHARSET;
-    return (*why = ct_reason_dup(x->name)) ? CT_OK : CT_ENOMEM;
+    if (!(*why = ct_reason_dup(x->name))) return CT_ENOMEM;
+    *kind = p->fault = l->ops->fault ? l->ops->fault(l, &in) : CT_ISSUE_LABEL;
+    return CT_OK;
 }
 
-static ct_status judge_set(const check_job *j, int set, ct_check_report *r, size_t *cap)
+static ct_status judge_all(const check_job *j, int set, ct_check_report *r, const scratch *to, size_t *cap)
 {
     const ct_scan *scan = &j->scan[set];
     int w, h;
@@ -191,9 +247,9 @@ static ct_status judge_set(const check_job *j, int set, ct_check_report *r, size
     r->samples[set] = (int64_t)scan->n;
     r->ignored[set] = scan->ignored + scan->folders;
     for (size_t i = 0; i < scan->n; i++) {
-        ct_issue_kind kind = CT_ISSUE_UNREADABLE;
+        const char *kind = CT_ISSUE_UNREADABLE;
         char *why;
-        CT_TRY(judge_sample(j, r, &scan->s[i], &j->probe[set][i], w, h, &kind, &why));
+        CT_TRY(judge_sample(j, r->labels, &scan->s[i], &j->probe[set][i], w, h, to, &kind, &why));
         if (why) {
             ct_status st = add_issue(r, cap, kind, set, scan->s[i].name, why);
             ct_free(why);
@@ -206,7 +262,37 @@ static ct_status judge_set(const check_job *j, int set, ct_check_report *r, size
     return CT_OK;
 }
 
-/* ---- buckets and time steps ---- */
+static ct_status judge_set(const check_job *j, int set, ct_check_report *r, size_t *cap)
+{
+    scratch to;
+    CT_TRY(shape(j, set, r));
+    CT_TRY(scratch_make(r->labels, &to));
+    ct_status st = judge_all(j, set, r, &to, cap);
+    scratch_free(&to);
+    return st;
+}
+
+/* The reader's own part: every sample that has a label. */
+static ct_status survey(const check_job *j, ct_check_report *r)
+{
+    if (!r->labels->ops->survey) return CT_OK;
+    CT_TRY(r->labels->ops->survey(r->labels, &r->survey));
+    for (int set = 0; set < j->sets; set++) {
+        int w, h;
+        expected_size(j, set, &w, &h);
+        for (size_t i = 0; i < j->scan[set].n; i++) {
+            const ct_sample *x = &j->scan[set].s[i];
+            const probe *p = &j->probe[set][i];
+            if (x->bad) continue;
+            ct_label_in in = { .name = x->name, .text = x->text };
+            if (p->seen) in = label_of(j, x, p, w, h);
+            CT_TRY(r->survey->ops->add(r->survey, set, &in, p->fault));
+        }
+    }
+    return CT_OK;
+}
+
+/* ---- buckets ---- */
 
 /* The buckets of the usable samples, as training and validation would see them. */
 static ct_status count_buckets(const check_job *j, ct_check_report *r)
@@ -237,23 +323,7 @@ static ct_status count_buckets(const check_job *j, ct_check_report *r)
     return r->buckets ? CT_OK : CT_ENOMEM;
 }
 
-static ct_status list_steps(const check_job *j, ct_check_report *r)
-{
-    size_t cap = 0;
-    for (int set = 0; set < j->sets; set++) {
-        for (size_t i = 0; i < j->scan[set].n; i++) {
-            const probe *p = &j->probe[set][i];
-            if (p->needs == 0) continue;
-            CT_TRY(ct_grow(&r->steps, r->n_steps, &cap, sizeof *r->steps, "time steps"));
-            ct_step_count c = { .set = set, .needs = p->needs, .gives = p->gives };
-            if (!(c.name = ct_strdup(j->scan[set].s[i].name, "time steps"))) return CT_ENOMEM;
-            r->steps[r->n_steps++] = c;
-        }
-    }
-    return CT_OK;
-}
-
-/* ---- histograms ---- */
+/* ---- sizes ---- */
 
 static int by_size(const void *a, const void *b)
 {
@@ -286,32 +356,6 @@ static ct_status count_sizes(const check_job *j, ct_check_report *r)
     if (kinds > 1) qsort(r->sizes, kinds, sizeof *r->sizes, by_frequency);
     r->n_sizes = kinds;
     return CT_OK;
-}
-
-static ct_status count_labels(const check_job *j, ct_check_report *r)
-{
-    enum { CODE_POINTS = 0x110000 };
-    int64_t *count = ct_calloc(CODE_POINTS, sizeof *count, "characters");
-    size_t cap = 0;
-    ct_status st = CT_OK;
-    if (!count) return CT_ENOMEM;
-    for (int set = 0; set < j->sets; set++) {
-        for (size_t i = 0; i < j->scan[set].n; i++) {
-            const char *text = j->scan[set].s[i].text;
-            if (!text || j->scan[set].s[i].bad) continue;
-            int64_t len = ct_utf8_len(text);
-            if (len >= 0 && len <= CT_LABEL_MAX) r->lengths[len]++;
-            for (int32_t cp; (cp = ct_utf8_next(&text)) > 0;) count[cp]++;
-        }
-    }
-    for (uint32_t cp = 0; cp < CODE_POINTS; cp++) {
-        if (count[cp] == 0) continue;
-        st = ct_grow(&r->chars, r->n_chars, &cap, sizeof *r->chars, "characters");
-        if (st != CT_OK) break;
-        r->chars[r->n_chars++] = (ct_char_count){ cp, count[cp] };
-    }
-    ct_free(count);
-    return st;
 }
 
 /* ---- duplicates ---- */
@@ -394,9 +438,10 @@ static ct_status verdict(const check_job *j, ct_check_report *r)
     int64_t limit = j->spec->data.max_bad;
     r->ok = true;
     if (!j->spec->with_config) {
-        r->ok = r->count[CT_ISSUE_UNREADABLE] == 0;
+        const int64_t bad = ct_check_count(r, CT_ISSUE_UNREADABLE);
+        r->ok = bad == 0;
         if (r->ok) r->verdict = ct_asprintf("every picture can be read");
-        else r->verdict = ct_asprintf("%" PRId64 " files cannot be read", r->count[CT_ISSUE_UNREADABLE]);
+        else r->verdict = ct_asprintf("%" PRId64 " files cannot be read", bad);
         return r->verdict ? CT_OK : CT_ENOMEM;
     }
     for (int set = 0; set < j->sets && r->ok; set++) {
@@ -415,16 +460,17 @@ static ct_status verdict(const check_job *j, ct_check_report *r)
     return r->verdict ? CT_OK : CT_ENOMEM;
 }
 
-ct_status ct_check_run(const ct_check_spec *spec, ct_check_report *out)
+ct_status ct_check_run(const ct_check_spec *spec, ct_labels *labels, ct_check_report *out)
 {
     ct_status st = CT_OK;
     size_t cap = 0;
     check_job j = { .spec = spec, .sets = spec->val_path && spec->val_path[0] ? 2 : 1 };
 
-    *out = (ct_check_report){ 0 };
+    *out = (ct_check_report){ .labels = labels };
+    CT_GOTO(st, list_kinds(out));
     for (j.set = 0; j.set < j.sets; j.set++) {
         ct_scan *scan = &j.scan[j.set];
-        CT_GOTO(st, ct_scan_folder(j.set ? spec->val_path : spec->data.path, &spec->data.label, scan));
+        CT_GOTO(st, labels->ops->scan(labels, j.set ? spec->val_path : spec->data.path, scan));
         j.probe[j.set] = ct_calloc(scan->n, sizeof *j.probe[j.set], "samples");
         if (!j.probe[j.set]) {
             st = CT_ENOMEM;
@@ -432,12 +478,11 @@ ct_status ct_check_run(const ct_check_spec *spec, ct_check_report *out)
         }
         CT_GOTO(st, ct_parallel_for((int64_t)scan->n, spec->workers, probe_item, &j));
     }
-    CT_GOTO(st, find_charset(&j, out));
+    CT_GOTO(st, learn(&j, out));
     for (int set = 0; set < j.sets; set++) CT_GOTO(st, judge_set(&j, set, out, &cap));
     CT_GOTO(st, count_buckets(&j, out));
-    CT_GOTO(st, list_steps(&j, out));
+    CT_GOTO(st, survey(&j, out));
     CT_GOTO(st, count_sizes(&j, out));
-    CT_GOTO(st, count_labels(&j, out));
     CT_GOTO(st, find_duplicates(&j, out));
     CT_GOTO(st, verdict(&j, out));
 fail:

@@ -4,15 +4,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "base/alloc.h"
-#include "base/text.h"
 #include "data/check.h"
-
-static const char *const kind_names[CT_ISSUE_KINDS] = { "unreadable", "label", "charset", "length", "steps", "size" };
-static const char *const kind_titles[CT_ISSUE_KINDS] = {
-    "unreadable files", "files without a usable label", "labels outside the charset", "labels of the wrong length",
-    "labels that need more time steps (CTC) than their pictures give", "pictures of another size",
-};
 
 /* ---- text ---- */
 
@@ -23,12 +15,12 @@ static const char *set_mark(const ct_check_report *r, int set)
 
 static void print_issues(const ct_check_report *r, FILE *out)
 {
-    for (int kind = 0; kind < CT_ISSUE_KINDS; kind++) {
+    for (int kind = 0; kind < r->kinds; kind++) {
         if (r->count[kind] == 0) continue;
-        fprintf(out, "\n%s: %" PRId64 "\n", kind_titles[kind], r->count[kind]);
+        fprintf(out, "\n%s: %" PRId64 "\n", r->kind[kind].title, r->count[kind]);
         int64_t shown = 0;
         for (size_t i = 0; i < r->n_issues; i++) {
-            if ((int)r->issues[i].kind != kind) continue;
+            if (strcmp(r->issues[i].kind, r->kind[kind].word) != 0) continue;
             if (shown++ == CT_BAD_SHOWN) {
                 fprintf(out, "  and %" PRId64 " more (--json lists all)\n", r->count[kind] - CT_BAD_SHOWN);
                 break;
@@ -71,28 +63,7 @@ static void print_buckets(const ct_check_report *r, FILE *out)
     }
 }
 
-/* How much room CTC has: labels that only just fit are hard to learn. */
-static void print_steps(const ct_check_report *r, FILE *out)
-{
-    int64_t tight = 0, fits = 0;
-    const ct_step_count *least = NULL; /* of those that fit, the one with the fewest steps to spare */
-    for (size_t i = 0; i < r->n_steps; i++) {
-        const ct_step_count *c = &r->steps[i];
-        if (c->needs > c->gives) continue;
-        fits++;
-        tight += c->gives == c->needs;
-        if (!least || c->gives - c->needs < least->gives - least->needs) least = c;
-    }
-    if (r->n_steps == 0) return;
-    fprintf(out, "\ntime steps (CTC): %" PRId64 " of %zu labels fit their pictures, %" PRId64 " with none to spare\n",
-            fits, r->n_steps, tight);
-    if (least) {
-        fprintf(out, "  tightest: %s%s needs %d of %" PRId64 "\n", set_mark(r, least->set), least->name, least->needs,
-                least->gives);
-    }
-}
-
-static void print_histograms(const ct_check_report *r, FILE *out)
+static void print_sizes(const ct_check_report *r, FILE *out)
 {
     fprintf(out, "\nsizes (width x height):\n");
     for (size_t i = 0; i < r->n_sizes; i++) {
@@ -102,28 +73,12 @@ static void print_histograms(const ct_check_report *r, FILE *out)
         }
         fprintf(out, "  %5d x %-5d %8" PRId64 "\n", r->sizes[i].w, r->sizes[i].h, r->sizes[i].n);
     }
-    fprintf(out, "\nlabel lengths (characters):\n");
-    for (int i = 0; i <= CT_LABEL_MAX; i++) {
-        if (r->lengths[i] > 0) fprintf(out, "  %5d         %8" PRId64 "\n", i, r->lengths[i]);
-    }
-    fprintf(out, "\ncharset, %d characters: %s\n", r->charset.n, r->charset.utf8 ? r->charset.utf8 : "");
-    int64_t least = INT64_MAX, most = 0;
-    uint32_t least_cp = 0, most_cp = 0;
-    for (size_t i = 0; i < r->n_chars; i++) {
-        if (r->chars[i].n < least) {
-            least = r->chars[i].n;
-            least_cp = r->chars[i].cp;
-        }
-        if (r->chars[i].n > most) {
-            most = r->chars[i].n;
-            most_cp = r->chars[i].cp;
-        }
-    }
-    if (r->n_chars > 0) {
-        char a[32], b[32];
-        fprintf(out, "rarest: %s, %" PRId64 " times; most frequent: %s, %" PRId64 " times\n",
-                ct_utf8_show(least_cp, a), least, ct_utf8_show(most_cp, b), most);
-    }
+}
+
+static void print_survey(const ct_check_report *r, ct_survey_part part, FILE *out)
+{
+    const char *const mark[2] = { set_mark(r, 0), set_mark(r, 1) };
+    if (r->survey) r->survey->ops->print(r->survey, part, mark, out);
 }
 
 void ct_check_print(const ct_check_report *r, FILE *out)
@@ -136,38 +91,14 @@ void ct_check_print(const ct_check_report *r, FILE *out)
     }
     print_issues(r, out);
     print_duplicates(r, out);
-    print_histograms(r, out);
+    print_sizes(r, out);
+    print_survey(r, CT_SURVEY_LABELS, out);
     print_buckets(r, out);
-    print_steps(r, out);
+    print_survey(r, CT_SURVEY_FIT, out);
     fprintf(out, "\n%s: %s\n", r->ok ? "good" : "NOT GOOD", r->verdict);
 }
 
 /* ---- JSON ---- */
-
-/* File names may hold any bytes, JSON strings only UTF-8: what is none becomes U+FFFD. */
-static json_t *text(const char *s)
-{
-    json_t *v = json_string(s);
-    if (v) return v;
-    size_t n = strlen(s), len = 0;
-    char *clean = ct_malloc(3 * n + 1, "JSON text");
-    if (!clean) return NULL;
-    while (*s) {
-        const char *from = s;
-        if (ct_utf8_next(&s) > 0) {
-            memcpy(clean + len, from, (size_t)(s - from));
-            len += (size_t)(s - from);
-        } else {
-            memcpy(clean + len, "\xef\xbf\xbd", 3);
-            len += 3;
-            s++;
-        }
-    }
-    clean[len] = '\0';
-    v = json_string(clean);
-    ct_free(clean);
-    return v;
-}
 
 /* Takes v over; a NULL v (no memory) or a failing insertion clears *ok. */
 static void put(json_t *o, const char *key, json_t *v, bool *ok)
@@ -198,10 +129,10 @@ static json_t *issues_json(const ct_check_report *r, bool *ok)
     json_t *a = json_array();
     for (size_t i = 0; i < r->n_issues; i++) {
         json_t *o = json_object();
-        put(o, "kind", json_string(kind_names[r->issues[i].kind]), ok);
+        put(o, "kind", json_string(r->issues[i].kind), ok);
         put(o, "set", json_string(set_name(r->issues[i].set)), ok);
-        put(o, "file", text(r->issues[i].name), ok);
-        put(o, "reason", text(r->issues[i].reason), ok);
+        put(o, "file", ct_json_any(r->issues[i].name), ok);
+        put(o, "reason", ct_json_any(r->issues[i].reason), ok);
         push(a, o, ok);
     }
     return a;
@@ -216,8 +147,8 @@ static json_t *duplicates_json(const ct_check_report *r, bool *ok)
         for (int64_t k = 0; k < g->n; k++) {
             json_t *f = json_object();
             put(f, "set", json_string(set_name(g->set[k])), ok);
-            put(f, "file", text(g->name[k]), ok);
-            put(f, "label", text(g->text[k]), ok);
+            put(f, "file", ct_json_any(g->name[k]), ok);
+            put(f, "label", ct_json_any(g->text[k]), ok);
             push(files, f, ok);
         }
         put(o, "files", files, ok);
@@ -228,30 +159,17 @@ static json_t *duplicates_json(const ct_check_report *r, bool *ok)
     return a;
 }
 
-static void histograms_json(const ct_check_report *r, json_t *root, bool *ok)
+static json_t *sizes_json(const ct_check_report *r, bool *ok)
 {
-    json_t *sizes = json_array(), *lengths = json_object(), *chars = json_object();
+    json_t *a = json_array();
     for (size_t i = 0; i < r->n_sizes; i++) {
         json_t *o = json_object();
         put(o, "width", json_integer(r->sizes[i].w), ok);
         put(o, "height", json_integer(r->sizes[i].h), ok);
         put(o, "count", json_integer(r->sizes[i].n), ok);
-        push(sizes, o, ok);
+        push(a, o, ok);
     }
-    for (int i = 0; i <= CT_LABEL_MAX; i++) {
-        char key[16];
-        if (r->lengths[i] == 0) continue;
-        snprintf(key, sizeof key, "%d", i);
-        put(lengths, key, json_integer(r->lengths[i]), ok);
-    }
-    for (size_t i = 0; i < r->n_chars; i++) {
-        char key[5];
-        ct_utf8_put(r->chars[i].cp, key);
-        put(chars, key, json_integer(r->chars[i].n), ok);
-    }
-    put(root, "sizes", sizes, ok);
-    put(root, "lengths", lengths, ok);
-    put(root, "characters", chars, ok);
+    return a;
 }
 
 static json_t *buckets_json(const ct_check_report *r, bool *ok)
@@ -267,18 +185,9 @@ static json_t *buckets_json(const ct_check_report *r, bool *ok)
     return a;
 }
 
-static json_t *steps_json(const ct_check_report *r, bool *ok)
+static void put_survey(const ct_check_report *r, ct_survey_part part, json_t *root, bool *ok)
 {
-    json_t *a = json_array();
-    for (size_t i = 0; i < r->n_steps; i++) {
-        json_t *o = json_object();
-        put(o, "set", json_string(set_name(r->steps[i].set)), ok);
-        put(o, "file", text(r->steps[i].name), ok);
-        put(o, "needs", json_integer(r->steps[i].needs), ok);
-        put(o, "gives", json_integer(r->steps[i].gives), ok);
-        push(a, o, ok);
-    }
-    return a;
+    if (r->survey && r->survey->ops->json(r->survey, part, root) != CT_OK) *ok = false;
 }
 
 ct_status ct_check_write_json(const ct_check_report *r, FILE *out)
@@ -286,21 +195,21 @@ ct_status ct_check_write_json(const ct_check_report *r, FILE *out)
     bool ok = true;
     json_t *root = json_object(), *counts = json_object();
     put(root, "ok", json_boolean(r->ok), &ok);
-    put(root, "verdict", text(r->verdict), &ok);
+    put(root, "verdict", ct_json_any(r->verdict), &ok);
     put(root, "samples", pair_of_sets(r->samples, &ok), &ok);
     put(root, "usable", pair_of_sets(r->good, &ok), &ok);
     put(root, "other_files", pair_of_sets(r->ignored, &ok), &ok);
-    for (int kind = 0; kind < CT_ISSUE_KINDS; kind++) put(counts, kind_names[kind], json_integer(r->count[kind]), &ok);
+    for (int kind = 0; kind < r->kinds; kind++) put(counts, r->kind[kind].word, json_integer(r->count[kind]), &ok);
     put(root, "counts", counts, &ok);
     put(root, "issues", issues_json(r, &ok), &ok);
     put(root, "duplicate_samples", json_integer(r->dup_samples), &ok);
     put(root, "duplicate_conflicts", json_integer(r->dup_conflicts), &ok);
     put(root, "duplicate_across", json_integer(r->dup_across), &ok);
     put(root, "duplicates", duplicates_json(r, &ok), &ok);
-    histograms_json(r, root, &ok);
+    put(root, "sizes", sizes_json(r, &ok), &ok);
+    put_survey(r, CT_SURVEY_LABELS, root, &ok);
     put(root, "buckets", buckets_json(r, &ok), &ok);
-    put(root, "time_steps", steps_json(r, &ok), &ok);
-    put(root, "charset", text(r->charset.utf8 ? r->charset.utf8 : ""), &ok);
+    put_survey(r, CT_SURVEY_FIT, root, &ok);
 
     ct_status st = CT_OK;
     if (!ok) {

@@ -1,4 +1,5 @@
-/* Data sets: a folder of labelled pictures, or a generator, validated and packed once into [n,H,W,C] uint8.
+/* Data sets: a folder of labelled pictures, or a generator, validated and packed once into [n,H,W,C] uint8. What labels say, and which
+ * fields samples have beside their pixels, is the matter of a label reader (data/labels.h).
  *
  * Sizes. With the rules `resize` and `refuse` all samples have height x width pixels. With `fit_height` a picture is
  * resized to `height` rows and to round(its width * height / its height) columns (halves upwards), but at least
@@ -6,8 +7,8 @@
  * it is padded with the background to its bucket: the next multiple of width_step, at most `width`. Samples of one
  * bucket have one size, so they can be a batch. The other rules are the case of one bucket, as wide as `width`.
  *
- * Folder. Two forms:
- *   DIR/ABCD_1.png ...                 label by the label rule (data/label.h)
+ * Folder. A label reader may have rules of its own; ct_scan_folder() knows two forms:
+ *   DIR/ABCD_1.png ...                 label in the name, where the label reader finds it
  *   DIR/labels.{txt,csv,tsv} [+ images/]   lines `name<sep>label`; names are relative to DIR/images if that folder
  *                                      exists, else to DIR. txt: tab, else comma, else blanks; csv: comma or semicolon,
  *                                      with "quotes"; tsv: tab. A first row that has one of file, filename, file_name,
@@ -19,10 +20,9 @@
  * .tiff (any case), and files of any other name that begin like a PNG or JPEG. Dot files are not samples. Order: by the
  * bytes of the relative path, so it never depends on the file system.
  *
- * Bad samples (undecodable, of the wrong size when the rule is `refuse`, label missing, too long, outside the charset,
- * needing more time steps than the picture gives, listed but absent, present but not listed) are counted and listed;
- * more than spec.max_bad make the open fail with CT_EDATA and the first CT_BAD_SHOWN of them in the message. Those
- * within the limit are left out and warned about.
+ * Bad samples (undecodable, of the wrong size when the rule is `refuse`, label missing or refused by the reader, listed but
+ * absent, present but not listed) are counted and listed; more than spec.max_bad make the open fail with CT_EDATA and the
+ * first CT_BAD_SHOWN of them in the message. Those within the limit are left out and warned about.
  *
  * Packed cache. Pixels are decoded once, by `workers` threads, into CACHEDIR/data/<key>.ctpack and mapped read-only
  * from then on. The key is XXH3-128 over geometry, rules, decoder version and every file's name, size and content hash:
@@ -37,7 +37,7 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "data/label.h"
+#include "data/labels.h"
 #include "image/image.h"
 
 #define CT_BAD_SHOWN 20 /* bad samples listed in a message */
@@ -56,21 +56,11 @@ typedef struct ct_dataset_spec {
     int width_step;             /* fit_height: buckets are multiples of this, pixels */
     int min_width;              /* fit_height: least true width, pixels */
     uint8_t background[3];      /* RGB under transparent pixels and of the padding */
-    ct_label_rule label;
-    const ct_charset *charset;  /* NULL: collected from the labels, ascending */
-    int label_len;              /* characters per label; 0: any */
-    int label_max;              /* with label_len 0: the most characters, and the columns; 0: the longest decides */
-    /* Time steps that a picture of `width` pixels gives a sequence model (CTC), non-decreasing; NULL: no such model.
-     * With it a label of more characters + equal neighbours than its picture's true width gives steps makes a bad
-     * sample. Called during the open only. */
-    int64_t (*steps)(const void *user, int width);
-    const void *steps_user;
     int64_t max_bad;            /* bad samples that are tolerated */
     bool cache;                 /* false: keep the pixels in memory, write nothing */
 } ct_dataset_spec;
 
-/* Gray, white background, size of the first sample, labels before the first '_', no bad sample tolerated, cache on;
- * width_step 32, min_width 1. */
+/* Gray, white background, size of the first sample, no bad sample tolerated, cache on; width_step 32, min_width 1. */
 void ct_dataset_spec_init(ct_dataset_spec *spec);
 
 /* A generator: picture `index` is a pure function of index. Sample i of the data set is picture first + i, so that sets
@@ -81,9 +71,9 @@ typedef struct ct_source {
     char key[33];       /* hex digest of everything the samples depend on; "" switches the cache off */
     const void *user;
     ct_status (*open)(const void *user, void **state);
-    ct_status (*render)(void *state, int64_t index, ct_image *out, char label[CT_LABEL_BYTES]);
+    ct_status (*render)(void *state, int64_t index, ct_image *out, char **label); /* the label as an own string: ct_free() */
     void (*close)(void *state);  /* NULL is fine */
-    void (*release)(const void *user); /* NULL: user is the caller's; else a stream that was opened gives it back */
+    void (*release)(const void *user); /* NULL: user is the caller's; else the set owns it, also when the open fails */
 } ct_source;
 
 typedef struct ct_bad {
@@ -93,18 +83,24 @@ typedef struct ct_bad {
 
 typedef struct ct_dataset ct_dataset;
 
-/* Opens a folder (spec->path) or a generator. workers: threads that decode, at least 1 (0 means 1); the result does not
- * depend on it. The spec is copied. Errors: CT_EIO (folder), CT_EDATA (no sample, or too many bad ones), CT_EFORMAT
- * (label file), CT_EINVAL (spec), CT_ENOMEM. */
-ct_status ct_dataset_open(const ct_dataset_spec *spec, int workers, ct_dataset **out);
-ct_status ct_dataset_open_source(const ct_dataset_spec *spec, const ct_source *src, int workers, ct_dataset **out);
+/* Opens a folder (spec->path) or a generator. The set owns `labels` from now on, also when the open fails. workers: threads that decode, at
+ * least 1 (0 means 1); the result does not depend on it. The spec is copied. Errors: CT_EIO (folder), CT_EDATA (no sample, or too many bad
+ * ones), CT_EFORMAT (label file), CT_EINVAL (spec), CT_ENOMEM. */
+ct_status ct_dataset_open(const ct_dataset_spec *spec, ct_labels *labels, int workers, ct_dataset **out);
+ct_status ct_dataset_open_source(const ct_dataset_spec *spec, const ct_source *src, ct_labels *labels, int workers,
+                                 ct_dataset **out);
 /* A generator that draws when a loader asks, new pictures in every epoch: in epoch e sample i is picture
- * first + e * n + i. Nothing is packed: such a set has n samples of spec->width x spec->height pixels, in one bucket, but no
- * pixels, no texts, and labels of -1 only; the loader fills them in. spec->charset and label_len or label_max must be
- * given. CT_EDATA where a label of that length could need more time steps than spec->steps gives. On success the set owns
- * src->user if src->release is set, and calls it when it is closed. */
-ct_status ct_dataset_open_stream(const ct_dataset_spec *spec, const ct_source *src, ct_dataset **out);
+ * first + e * n + i. Nothing is packed: such a set has n samples of spec->width x spec->height pixels, which must be given, in one
+ * bucket, but no pixels, empty texts, and blank fields; the loader fills them in. CT_EDATA where the reader cannot vouch for labels that
+ * are not drawn yet. src->release is called when the set is closed. */
+ct_status ct_dataset_open_stream(const ct_dataset_spec *spec, const ct_source *src, ct_labels *labels, ct_dataset **out);
 const ct_source *ct_dataset_stream(const ct_dataset *ds);           /* NULL: not a stream */
+#define CT_STREAM_FIRST (INT64_C(1) << 40) /* pictures of a stream begin here: behind every one of a set of fixed size */
+/* The pictures path[0..n), n at least 1, which need not lie in one folder: for `labels` that find something to say about an empty text,
+ * such as ct_labels_none(). Good samples and bad ones both keep the order of the list and are called by their paths. However many are bad,
+ * none of them makes the open fail, spec->max_bad does not count; with no good one the set is empty, and has one empty bucket. */
+ct_status ct_dataset_open_files(const ct_dataset_spec *spec, ct_labels *labels, const char *const *path, int64_t n, int workers,
+                                ct_dataset **out);
 void ct_dataset_close(ct_dataset *ds);                              /* NULL is fine */
 
 /* The folder of packed caches (CAPTRAIN_CACHE_DIR, else the user's cache directory) into *dir (ct_free); NULL when none
@@ -117,14 +113,11 @@ int64_t ct_dataset_size(const ct_dataset *ds);
 int ct_dataset_height(const ct_dataset *ds);
 int ct_dataset_width(const ct_dataset *ds);                         /* of the widest bucket, pixels */
 int ct_dataset_channels(const ct_dataset *ds);
-int ct_dataset_label_len(const ct_dataset *ds);                     /* L: columns of a label row */
-const ct_charset *ct_dataset_charset(const ct_dataset *ds);
 const uint8_t *ct_dataset_pixels(const ct_dataset *ds, int64_t i);  /* [H,W,C], W: the width of its bucket; samples of
                                                                        a bucket lie one after another ... */
 bool ct_dataset_contiguous(const ct_dataset *ds);                   /* ... as one [n,H,W,C] block, if this is true */
-const int32_t *ct_dataset_labels(const ct_dataset *ds, int64_t i);  /* [L] class ids, -1 behind a shorter label */
 const char *ct_dataset_name(const ct_dataset *ds, int64_t i);       /* relative path, or "synth:text/17" */
-const char *ct_dataset_text(const ct_dataset *ds, int64_t i);       /* label as text, UTF-8 */
+const char *ct_dataset_label_text(const ct_dataset *ds, int64_t i); /* label as text, UTF-8; "" in streams */
 const char *ct_dataset_root(const ct_dataset *ds);                  /* folder of the pictures, or generator */
 const char *ct_dataset_key(const ct_dataset *ds);                   /* 32 hex digits: the content key of the pixels */
 bool ct_dataset_was_cached(const ct_dataset *ds);                   /* pixels came from an existing cache file */
@@ -139,12 +132,18 @@ const uint8_t *ct_dataset_bucket_pixels(const ct_dataset *ds, int b); /* of its 
 int ct_dataset_sample_bucket(const ct_dataset *ds, int64_t i);
 int64_t ct_dataset_sample_row(const ct_dataset *ds, int64_t i);     /* its number among the samples of its bucket */
 int ct_dataset_sample_width(const ct_dataset *ds, int64_t i);       /* true width, without padding, pixels */
-int ct_dataset_sample_chars(const ct_dataset *ds, int64_t i);       /* characters of its label */
+/* Sample i as a picture of its true width, without the padding of its bucket: ct_image_free(). Not for streams. */
+ct_status ct_dataset_picture(const ct_dataset *ds, int64_t i, ct_image *out);
 
-/* Lays the labels out in L columns, at least as many as the longest label has, so that several sets fit one program.
- * Label pointers handed out before become invalid: not while a loader is open. CT_EINVAL, CT_ENOMEM (nothing is
- * changed then). */
-ct_status ct_dataset_set_columns(ct_dataset *ds, int L);
+/* Fields k = 0.. of a sample, in the order of the reader. */
+const ct_field *ct_dataset_fields(const ct_dataset *ds, int *n);    /* [*n] */
+int ct_dataset_find_field(const ct_dataset *ds, const char *name);  /* number of a field; -1: there is none of this name */
+const void *ct_dataset_field(const ct_dataset *ds, int k, int64_t i); /* [dim..] of sample i; samples lie one after another */
+/* The reader it was opened with, owned by the set. Who changes the shapes of its fields calls ct_dataset_refield(). */
+ct_labels *ct_dataset_label_reader(const ct_dataset *ds);
+/* Lays all fields out as the reader has them now, and encodes them again from the texts, so that several sets fit one program. Pointers
+ * into fields become invalid: not while a loader is open. CT_EDATA where a label does not fit, CT_ENOMEM: the set is as before then. */
+ct_status ct_dataset_refield(ct_dataset *ds);
 
 /* Splits 0..n-1: round(n * fraction) numbers (at least 1, at most n-1, for 0 < fraction < 1) drawn by the Philox
  * permutation of (seed, CT_RNG_SPLIT) into `held`, the others into `kept`, both ascending. Arrays are owned by the

@@ -14,12 +14,8 @@ int64_t ct_dataset_size(const ct_dataset *ds) { return ds->n; }
 int ct_dataset_height(const ct_dataset *ds) { return ds->spec.height; }
 int ct_dataset_width(const ct_dataset *ds) { return ds->bucket_width[ds->n_buckets - 1]; }
 int ct_dataset_channels(const ct_dataset *ds) { return ds->spec.channels; }
-int ct_dataset_label_len(const ct_dataset *ds) { return ds->L; }
-const ct_charset *ct_dataset_charset(const ct_dataset *ds) { return &ds->charset; }
 bool ct_dataset_contiguous(const ct_dataset *ds) { return ds->n == ds->pack.n; }
-const int32_t *ct_dataset_labels(const ct_dataset *ds, int64_t i) { return ds->label + i * ds->L; }
 const char *ct_dataset_name(const ct_dataset *ds, int64_t i) { return ds->name[i]; }
-const char *ct_dataset_text(const ct_dataset *ds, int64_t i) { return ds->text[i]; }
 const char *ct_dataset_root(const ct_dataset *ds) { return ds->root; }
 const char *ct_dataset_key(const ct_dataset *ds) { return ds->key; }
 bool ct_dataset_was_cached(const ct_dataset *ds) { return ds->cached; }
@@ -39,14 +35,6 @@ int ct_dataset_sample_width(const ct_dataset *ds, int64_t i) { return ds->pack.w
 const uint8_t *ct_dataset_bucket_pixels(const ct_dataset *ds, int b)
 {
     return ct_dataset_pixels(ds, ds->bucket_first[b]);
-}
-
-int ct_dataset_sample_chars(const ct_dataset *ds, int64_t i)
-{
-    const int32_t *id = ct_dataset_labels(ds, i);
-    int n = 0;
-    while (n < ds->L && id[n] >= 0) n++;
-    return n;
 }
 
 ct_bad ct_dataset_bad(const ct_dataset *ds, int64_t i)

@@ -7,18 +7,24 @@
 
 typedef struct bad_entry { char *name, *reason; } bad_entry;
 
+/* The fields of all samples. */
+typedef struct ct_rows {
+    int fields;
+    ct_field field[CT_MAX_FIELDS]; /* [fields] as they were laid out */
+    uint8_t *data[CT_MAX_FIELDS];  /* [fields][n, dim..] owned */
+} ct_rows;
+
 struct ct_dataset {
-    ct_dataset_spec spec;    /* path and charset are not used after the open */
+    ct_dataset_spec spec;    /* path is not used after the open */
+    ct_labels *labels;       /* owned */
     char *root;
     char key[33];
     bool cached;
-    ct_charset charset;
     ct_pack pack;
     int64_t n;               /* good samples */
     int64_t *row;            /* [n] row of the pack */
     char **name, **text;     /* [n] owned */
-    int32_t *label;          /* [n,L] */
-    int L;
+    ct_rows rows;
     int n_buckets;
     int *bucket_width;       /* [n_buckets] ascending */
     int64_t *bucket_count, *bucket_first; /* [n_buckets] samples, and the first of them */
@@ -28,5 +34,15 @@ struct ct_dataset {
     size_t n_bad, cap_bad;
     ct_source stream;        /* of ct_dataset_open_stream(), else render is NULL */
 };
+
+/* dataset.c: candidate (name, text, row of the pack) goes to place ds->n; takes the two strings over. */
+void ct_dataset_keep(ct_dataset *ds, char *name, char *text, int64_t row);
+ct_status ct_dataset_add_bad(ct_dataset *ds, const char *name, const char *reason);
+
+/* fields.c: learns from the texts of the ds->n candidates and makes their fields; those whose labels do not fit go over to the bad ones. */
+ct_status ct_fields_read(ct_dataset *ds);
+/* Fields of samples whose labels are not known yet. */
+ct_status ct_fields_blank(ct_dataset *ds);
+void ct_fields_free(ct_dataset *ds);
 
 #endif

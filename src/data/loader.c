@@ -20,7 +20,7 @@ typedef struct slot {
     bool ready;
     int64_t *id;        /* [N] sample numbers */
     uint8_t *px;        /* [N,H,W,C], W: the widest; NULL when resident */
-    int32_t *labels;    /* [N,L] */
+    uint8_t *field[CT_MAX_FIELDS]; /* [N,dim..] each */
     int32_t *index;     /* [N,3] */
     int32_t *widths;    /* [N] */
     ct_status st;       /* streams: drawing the batch failed, with this message (owned, may be NULL) */
@@ -53,7 +53,9 @@ struct ct_loader {
     int64_t first;          /* position of ticket 0: epoch * per_epoch + batch */
     int64_t total;          /* tickets */
     size_t px_bytes;        /* of one sample of the widest bucket */
-    int depth, L;
+    int depth;
+    int fields;             /* of the set */
+    size_t field_bytes[CT_MAX_FIELDS]; /* of one sample */
 
     pthread_mutex_t lock;   /* guards everything below and the slots' `ready` and `id` */
     pthread_cond_t freed, filled;
@@ -192,8 +194,9 @@ static slot *prepare(ct_loader *l, int64_t t)
     memcpy(s->id, l->plan.order + from, (size_t)(to - from) * sizeof *s->id);
     int bucket = ct_dataset_sample_bucket(l->spec.data, s->id[0]);
     s->batch = (ct_batch){ .epoch = epoch, .batch = batch, .last = batch == l->per_epoch - 1, .n = (int)(to - from),
-                           .width = ct_dataset_bucket_width(l->spec.data, bucket), .px = s->px, .labels = s->labels,
-                           .index = s->index, .widths = s->widths };
+                           .width = ct_dataset_bucket_width(l->spec.data, bucket), .px = s->px, .data = l->spec.data, .index = s->index,
+                           .widths = s->widths };
+    for (int k = 0; k < l->fields; k++) s->batch.field[k] = s->field[k];
     s->ready = false;
     return s;
 }
@@ -204,18 +207,23 @@ static ct_status draw(const ct_loader *l, slot *s, int i, size_t bytes, void **p
     const ct_dataset *ds = l->spec.data;
     const ct_source *src = ct_dataset_stream(ds);
     const int64_t picture = src->first + s->batch.epoch * src->n + s->id[i];
-    char label[CT_LABEL_BYTES];
+    const ct_labels *labels = ct_dataset_label_reader(ds);
+    char *label = NULL;
+    void *row[CT_MAX_FIELDS];
     ct_image im;
     if (!*pen) CT_TRY(src->open(src->user, pen));
-    CT_TRY(src->render(*pen, picture, &im, label));
+    CT_TRY(src->render(*pen, picture, &im, &label));
     ct_status st = CT_OK;
     if (im.h != ct_dataset_height(ds) || im.w != s->batch.width || im.c != ct_dataset_channels(ds))
         st = ct_fail(CT_EINTERNAL, "%s: picture %" PRId64 " has %dx%dx%d pixels", src->name, picture, im.w, im.h, im.c);
     else memcpy(s->px + (size_t)i * bytes, im.px, bytes);
     ct_image_free(&im);
-    if (st != CT_OK) return st;
-    return ct_label_encode(ct_dataset_charset(ds), ct_dataset_name(ds, s->id[i]), label, 0, s->labels + (size_t)i * (size_t)l->L,
-                           l->L, NULL);
+    for (int k = 0; k < l->fields; k++) row[k] = s->field[k] + (size_t)i * l->field_bytes[k];
+    const ct_label_in in = { .name = ct_dataset_name(ds, s->id[i]), .text = label, .width = s->batch.width,
+                             .height = ct_dataset_height(ds) };
+    if (st == CT_OK) st = labels->ops->encode(labels, &in, row);
+    ct_free(label);
+    return st;
 }
 
 /* Fills a batch of a stream; a failure is kept for the consumer. */
@@ -246,7 +254,8 @@ static void fill(const ct_loader *l, slot *s, void **pen)
     for (int i = 0; i < s->batch.n; i++) {
         int64_t id = s->id[i];
         if (s->px) memcpy(s->px + (size_t)i * bytes, ct_dataset_pixels(ds, id), bytes);
-        memcpy(s->labels + (size_t)i * (size_t)l->L, ct_dataset_labels(ds, id), (size_t)l->L * sizeof *s->labels);
+        for (int k = 0; k < l->fields; k++)
+            memcpy(s->field[k] + (size_t)i * l->field_bytes[k], ct_dataset_field(ds, k, id), l->field_bytes[k]);
         s->index[3 * i] = s->px ? i : (int32_t)ct_dataset_sample_row(ds, id);
         s->index[3 * i + 1] = (int32_t)id;
         s->index[3 * i + 2] = (int32_t)s->batch.epoch;
@@ -324,10 +333,13 @@ static ct_status make_slots(ct_loader *l)
     for (int i = 0; i < l->depth; i++) {
         slot *s = &l->slots[i];
         s->id = ct_malloc(rows * sizeof *s->id, "loader ring");
-        s->labels = ct_aligned_alloc(rows * (size_t)l->L * sizeof *s->labels, "loader ring");
         s->index = ct_aligned_alloc(rows * 3 * sizeof *s->index, "loader ring");
         s->widths = ct_aligned_alloc(rows * sizeof *s->widths, "loader ring");
-        if (!s->id || !s->labels || !s->index || !s->widths) return CT_ENOMEM;
+        if (!s->id || !s->index || !s->widths) return CT_ENOMEM;
+        for (int k = 0; k < l->fields; k++) {
+            s->field[k] = ct_aligned_alloc(rows * l->field_bytes[k], "loader ring");
+            if (!s->field[k]) return CT_ENOMEM;
+        }
         if (l->spec.resident) continue;
         s->px = ct_aligned_alloc(rows * l->px_bytes, "loader ring");
         if (!s->px) return CT_ENOMEM;
@@ -375,7 +387,8 @@ ct_status ct_loader_open(const ct_loader_spec *spec, ct_loader **out)
     l->first = spec->start_epoch * l->per_epoch + spec->start_batch;
     l->total = spec->epochs < 0 ? INT64_MAX : spec->epochs * l->per_epoch - l->first;
     l->px_bytes = widest_bytes(spec, &l->tally);
-    l->L = ct_dataset_label_len(spec->data);
+    const ct_field *field = ct_dataset_fields(spec->data, &l->fields);
+    for (int k = 0; k < l->fields; k++) l->field_bytes[k] = ct_field_bytes(&field[k]);
     /* The consumer holds one slot, so with workers a ring of one would stand still. */
     l->depth = spec->workers == 0 ? 1 : spec->depth == 0 ? spec->workers + 2 : spec->depth < 2 ? 2 : spec->depth;
 
@@ -405,7 +418,7 @@ void ct_loader_close(ct_loader *l)
     for (int i = 0; l->slots && i < l->depth; i++) {
         ct_free(l->slots[i].id);
         ct_free(l->slots[i].px);
-        ct_free(l->slots[i].labels);
+        for (int k = 0; k < l->fields; k++) ct_free(l->slots[i].field[k]);
         ct_free(l->slots[i].index);
         ct_free(l->slots[i].widths);
         ct_free(l->slots[i].message);

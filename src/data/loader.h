@@ -35,13 +35,15 @@ typedef struct ct_loader_spec {
     int64_t start_batch;     /* may equal the batches per epoch: means the next epoch's first */
 } ct_loader_spec;
 
+/* Pointers are 64-byte aligned and have room for spec.batch rows; those behind n hold whatever an earlier batch left there. */
 typedef struct ct_batch {
     int64_t epoch, batch;    /* position */
     bool last;               /* the last batch of its epoch */
     int n;                   /* rows, <= spec.batch */
     int width;               /* W of all rows: they are of one bucket, pixels */
-    const uint8_t *px;       /* [n,H,W,C]; 64-byte aligned */
-    const int32_t *labels;   /* [n,L] class ids, -1 behind shorter labels */
+    const uint8_t *px;       /* [n,H,W,C] */
+    const ct_dataset *data;  /* whose fields these are */
+    const void *field[CT_MAX_FIELDS]; /* [n,dim..] each, in the order of the set's fields */
     const int32_t *index;    /* [n,3] (row in px, sample id, epoch) */
     const int32_t *widths;   /* [n] true widths, pixels */
 } ct_batch;

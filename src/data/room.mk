@@ -2,7 +2,6 @@
 libcaptrain_la_SOURCES += \
 	src/data/build.c \
 	src/data/build.h \
-	src/data/charset.c \
 	src/data/check.c \
 	src/data/check.h \
 	src/data/check_report.c \
@@ -10,15 +9,16 @@ libcaptrain_la_SOURCES += \
 	src/data/dataset.h \
 	src/data/dataset_access.c \
 	src/data/dataset_internal.h \
+	src/data/fields.c \
 	src/data/fit.c \
-	src/data/label.c \
-	src/data/label.h \
 	src/data/label_table.c \
+	src/data/labels.c \
 	src/data/labels.h \
 	src/data/loader.c \
 	src/data/loader.h \
 	src/data/pack.c \
 	src/data/pack.h \
+	src/data/picture.c \
 	src/data/scan.c \
 	src/data/scan.h \
 	src/data/workers.c \

@@ -157,14 +157,22 @@ static ct_status add(ct_scan *s, size_t *cap, const char *name, const char *text
     return CT_OK;
 }
 
-/* Adds sample `name` whose label came out of ct_label_*() with status st. */
-static ct_status add_judged(ct_scan *s, size_t *cap, const char *name, ct_status st, const char *text, int64_t line)
+/* How labels are read. */
+typedef struct reading {
+    ct_scan_label *label;
+    const void *user;
+} reading;
+
+/* Adds sample `name` with the label that is read from text, or from the name. */
+static ct_status add_read(ct_scan *s, size_t *cap, const char *name, const reading *r, const char *text, int64_t line)
 {
-    if (st == CT_OK) return add(s, cap, name, text, NULL, line);
-    if (st != CT_EDATA) return st;
-    char *why = ct_reason_dup(name);
-    if (!why) return CT_ENOMEM;
-    st = add(s, cap, name, NULL, why, line);
+    char *label = NULL, *why = NULL;
+    ct_status st = r->label(r->user, name, text, &label);
+    if (st == CT_EDATA) {
+        st = (why = ct_reason_dup(name)) ? CT_OK : CT_ENOMEM;
+    }
+    if (st == CT_OK) st = add(s, cap, name, label, why, line);
+    ct_free(label);
     ct_free(why);
     return st;
 }
@@ -228,13 +236,12 @@ static bool has_name(const ct_scan *s, size_t n, const char *name)
     return false;
 }
 
-static ct_status from_table(ct_scan *s, const listing *l, char kind, const ct_label_rule *rule)
+static ct_status from_table(ct_scan *s, const listing *l, char kind, const reading *how)
 {
     ct_status st = CT_OK;
     uint8_t *data = NULL;
     size_t size = 0, cap = 0;
     ct_label_table t = { 0 };
-    char label[CT_LABEL_BYTES];
     look header_look = { s->dir, CT_OK };
 
     CT_GOTO(st, ct_file_read(s->label_file, MAX_LABEL_FILE, &data, &size));
@@ -249,8 +256,7 @@ static ct_status from_table(ct_scan *s, const listing *l, char kind, const ct_la
         } else if (!t.row[i].text) {
             CT_GOTO(st, add(s, &cap, name, NULL, "the line has no label", t.row[i].line));
         } else {
-            CT_GOTO(st, add_judged(s, &cap, name, ct_label_clean(rule, name, t.row[i].text, label), label,
-                                   t.row[i].line));
+            CT_GOTO(st, add_read(s, &cap, name, how, t.row[i].text, t.row[i].line));
         }
     }
     if (s->n > 1) qsort(s->s, s->n, sizeof *s->s, by_name);
@@ -286,15 +292,13 @@ fail:
     return st;
 }
 
-static ct_status from_names(ct_scan *s, const listing *l, const ct_label_rule *rule)
+static ct_status from_names(ct_scan *s, const listing *l, const reading *how)
 {
     size_t cap = 0;
-    char label[CT_LABEL_BYTES];
     for (size_t i = 0; i < l->n; i++) {
-        ct_status st = ct_label_from_name(rule, l->name[i], label);
-        CT_TRY(add_judged(s, &cap, l->name[i], st, label, 0));
+        CT_TRY(add_read(s, &cap, l->name[i], how, NULL, 0));
         ct_sample *x = &s->s[s->n - 1];
-        st = CT_OK;
+        ct_status st = CT_OK;
         x->file = is_file(s->dir, x->name, &st);
         CT_TRY(st);
         if (x->file || x->bad) continue;
@@ -360,17 +364,15 @@ fail:
     return st;
 }
 
-ct_status ct_scan_folder(const char *path, const ct_label_rule *rule, ct_scan *out)
+/* The folders of a scan: with a label file, pictures may lie in images/. */
+static ct_status find_folders(const char *path, bool labelled, ct_scan *out, char *kind)
 {
-    ct_status st = CT_OK;
-    listing l = { 0 };
-    char kind;
-    *out = (ct_scan){ 0 };
+    *kind = 0;
     if (!path || !path[0]) return ct_fail(CT_EINVAL, "no data folder is given");
     out->root = ct_strdup(path, "folder");
     if (!out->root) return CT_ENOMEM;
-    CT_GOTO(st, find_label_file(out, &kind));
-    if (kind) {
+    if (labelled) CT_TRY(find_label_file(out, kind));
+    if (*kind) {
         out->dir = ct_path_join(path, "images");
         if (out->dir && !ct_path_is_dir(out->dir)) {
             ct_free(out->dir);
@@ -379,15 +381,21 @@ ct_status ct_scan_folder(const char *path, const ct_label_rule *rule, ct_scan *o
     } else {
         out->dir = ct_strdup(path, "folder");
     }
-    if (!out->dir) {
-        st = CT_ENOMEM;
-        goto fail;
-    }
+    return out->dir ? CT_OK : CT_ENOMEM;
+}
+
+static ct_status scan(const char *path, bool labelled, const reading *how, ct_scan *out)
+{
+    ct_status st = CT_OK;
+    listing l = { 0 };
+    char kind;
+    *out = (ct_scan){ 0 };
+    CT_GOTO(st, find_folders(path, labelled, out, &kind));
     CT_GOTO(st, list_folder(out->dir, &l));
     out->ignored = l.ignored;
     out->folders = l.folders;
-    if (kind) CT_GOTO(st, from_table(out, &l, kind, rule));
-    else CT_GOTO(st, from_names(out, &l, rule));
+    if (kind) CT_GOTO(st, from_table(out, &l, kind, how));
+    else CT_GOTO(st, from_names(out, &l, how));
     if (out->n == 0) {
         st = no_pictures(out->dir, &l);
         goto fail;
@@ -398,4 +406,24 @@ fail:
     listing_free(&l);
     ct_scan_free(out);
     return st;
+}
+
+ct_status ct_scan_folder(const char *path, ct_scan_label *label, const void *user, ct_scan *out)
+{
+    const reading how = { label, user };
+    return scan(path, true, &how, out);
+}
+
+static ct_status no_label(const void *user, const char *name, const char *text, char **out)
+{
+    (void)user;
+    (void)name;
+    (void)text;
+    return (*out = ct_strdup("", "label")) ? CT_OK : CT_ENOMEM;
+}
+
+ct_status ct_scan_unlabelled(const char *path, ct_scan *out)
+{
+    const reading how = { no_label, NULL };
+    return scan(path, false, &how, out);
 }

@@ -7,12 +7,11 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "data/label.h"
 #include "data/labels.h"
 
 typedef struct ct_sample {
     char *name;   /* relative to ct_scan.dir; what the label file says for bad lines */
-    char *text;   /* the label after the case rule; NULL if there is none */
+    char *text;   /* the label; NULL if there is none */
     char *bad;    /* NULL, or why the sample cannot be used */
     int64_t line; /* in the label file; 0: not from there */
     bool file;    /* there is a regular file of this name */
@@ -28,8 +27,15 @@ struct ct_scan {
     int64_t folders;    /* sub-folders, which are not entered */
 };
 
-/* Errors: CT_EIO (folder or label file), CT_EDATA (no sample at all), CT_EFORMAT (label file), CT_ENOMEM. */
-ct_status ct_scan_folder(const char *path, const ct_label_rule *rule, ct_scan *out);
+/* The label of sample `name` (relative path) as an own string (ct_free()). text: what the label file says; NULL: there is no label file, the
+ * label is in the name. CT_EDATA with a message: the sample is bad. */
+typedef ct_status ct_scan_label(const void *user, const char *name, const char *text, char **out);
+
+/* Samples with labels from their names or from a label file: see data/dataset.h. Errors: CT_EIO (folder or label file), CT_EDATA (no sample
+ * at all), CT_EFORMAT (label file), CT_ENOMEM. */
+ct_status ct_scan_folder(const char *path, ct_scan_label *label, const void *user, ct_scan *out);
+/* Samples with empty labels: every picture of the folder. */
+ct_status ct_scan_unlabelled(const char *path, ct_scan *out);
 void ct_scan_free(ct_scan *s); /* empties; NULL is fine */
 
 /* Paths of the pictures that lie in a folder, by the bytes of their names; labels do not matter, sub-folders are not entered. Each is the

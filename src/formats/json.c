@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/text.h"
 
 json_t *ct_json_number(double v)
 {
@@ -58,6 +59,29 @@ char *ct_json_text(const json_t *v, int indent)
         return NULL;
     }
     return b.s;
+}
+
+json_t *ct_json_any(const char *text)
+{
+    json_t *v = json_string(text);
+    if (v) return v;
+    size_t n = 0;
+    char *clean = ct_malloc(3 * strlen(text) + 1, "a name");
+    if (!clean) return NULL;
+    for (const char *s = text; *s;) {
+        const char *from = s;
+        if (ct_utf8_next(&s) >= 0) {
+            memcpy(clean + n, from, (size_t)(s - from));
+            n += (size_t)(s - from);
+        } else {
+            memcpy(clean + n, "\xef\xbf\xbd", 3);
+            n += 3;
+            s++;
+        }
+    }
+    v = json_stringn(clean, n);
+    ct_free(clean);
+    return v;
 }
 
 bool ct_json_no_memory(const json_error_t *e)

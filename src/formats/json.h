@@ -13,6 +13,9 @@
 /* A number, or null where JSON has none (NaN, infinity). NULL without memory. */
 json_t *ct_json_number(double v);
 
+/* A JSON string of any bytes: what is not UTF-8 (file names may be anything) becomes U+FFFD. NULL without memory. */
+json_t *ct_json_any(const char *text);
+
 /* obj[key] = value; takes over the reference to value, also on failure. value NULL (a constructor that failed) or no
  * memory: CT_ENOMEM, recorded with the key. */
 ct_status ct_json_set(json_t *obj, const char *key, json_t *value);

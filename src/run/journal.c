@@ -13,7 +13,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "data/label.h"
+#include "task/text/label.h"
 #include "formats/tfevents.h"
 
 #define MAX_JOURNAL ((size_t)1 << 30) /* bytes of metrics.jsonl that are read back */
@@ -178,29 +178,6 @@ fail:
     ct_free(text);
     ct_free(line);
     return st;
-}
-
-json_t *ct_json_any(const char *text)
-{
-    json_t *v = json_string(text);
-    if (v) return v;
-    size_t n = 0;
-    char *clean = ct_malloc(3 * strlen(text) + 1, "a name");
-    if (!clean) return NULL;
-    for (const char *s = text; *s;) {
-        const char *from = s;
-        if (ct_utf8_next(&s) >= 0) {
-            memcpy(clean + n, from, (size_t)(s - from));
-            n += (size_t)(s - from);
-        } else {
-            memcpy(clean + n, "\xef\xbf\xbd", 3);
-            n += 3;
-            s++;
-        }
-    }
-    v = json_stringn(clean, n);
-    ct_free(clean);
-    return v;
 }
 
 ct_status ct_journal_sync(ct_journal *j)

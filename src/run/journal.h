@@ -23,9 +23,6 @@ ct_status ct_journal_event(ct_journal *j, const char *name, json_t *fields);
 ct_status ct_journal_sync(ct_journal *j);
 int64_t ct_journal_bytes(const ct_journal *j); /* length of metrics.jsonl now */
 
-/* A JSON string of any bytes: what is not UTF-8 (file names may be anything) becomes U+FFFD. NULL without memory. */
-json_t *ct_json_any(const char *text);
-
 /* Reads metrics.jsonl; calls visit for every complete line. A broken last line is passed over, another broken line is
  * CT_EFORMAT with its number. A missing file has no lines. */
 typedef ct_status ct_journal_visit(void *user, const char *event, const json_t *line);

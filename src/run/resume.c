@@ -37,12 +37,12 @@ static const char *const harmless[] = {
     "checkpoint.*",
     "log.*",
     "report.*",
-    "data.charset",
-    "data.length",
 };
 
-static bool is_harmless(const char *key)
+static bool is_harmless(const ct_task *task, const char *key)
 {
+    for (const char *const *k = task->in_facts; k && *k; k++)
+        if (strcmp(key, *k) == 0) return true;
     for (size_t i = 0; i < sizeof harmless / sizeof harmless[0]; i++) {
         size_t n = strlen(harmless[i]);
         bool group = harmless[i][n - 1] == '*';
@@ -63,12 +63,14 @@ static ct_status add_conflict(char **list, const char *key, const char *old, con
 ct_status ct_resume_conflicts(const ct_config *old, const ct_config *now, bool same_schedule, char **list)
 {
     ct_status st = CT_OK;
+    const ct_task *task = ct_task_of(now->model.name);
     const ct_config_row *row;
     *list = NULL;
+    if (!task) return CT_ECONFIG;
     for (size_t i = 0; st == CT_OK && (row = ct_config_row_at(i)); i++) {
         if (row->cls != CT_CLASS_KEY) continue;
         bool length = strcmp(row->name, "train.epochs") == 0 || strcmp(row->name, "train.steps") == 0;
-        if (is_harmless(row->name) && !(length && !same_schedule)) continue;
+        if (is_harmless(task, row->name) && !(length && !same_schedule)) continue;
         char *a = ct_config_value(old, row->name), *b = ct_config_value(now, row->name);
         if (!a || !b)
             st = CT_ENOMEM;

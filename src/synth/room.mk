@@ -2,10 +2,9 @@
 libcaptrain_la_SOURCES += \
 	src/synth/text.c \
 	src/synth/text.h \
-	src/synth/text_config.c \
 	src/synth/text_draw.c \
 	src/synth/text_internal.h \
-	src/synth/text_set.c \
+	src/synth/text_files.c \
 	src/synth/text_style.c
 
 check_PROGRAMS += tests/synth/check_synth tests/synth/check_synth_set

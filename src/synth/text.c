@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/env.h"
 #include "base/file.h"
+#include "base/text.h"
 #include "synth/text_internal.h"
 
 /* Part of the cache key: to be raised whenever the same parameters give other pictures. */
@@ -117,7 +118,7 @@ static ct_status check_params(const ct_text_params *p)
         { bad_count(p->width, p->width, 8, 4096), "the width must be 8 to 4096 pixels" },
         { bad_count(p->height, p->height, 8, 4096), "the height must be 8 to 4096 pixels" },
         { p->channels != 1 && p->channels != 3, "channels must be 1 or 3" },
-        { bad_count(p->length_min, p->length_max, 1, CT_LABEL_MAX), "the length must be 1 to 64 characters" },
+        { bad_count(p->length_min, p->length_max, 1, CT_TEXT_LENGTH), "the length must be 1 to 64 characters" },
         { bad_count(p->n_fonts, p->n_fonts, !p->mixed, CT_TEXT_MAX_FONTS), "1 to 16 fonts must be given" },
         { bad_count(p->n_sizes, p->n_sizes, !p->mixed, CT_TEXT_MAX_SIZES), "1 to 8 font sizes must be given" },
         { bad_range(p->background, 0, 256), "background colours must be 0 to 256" },
@@ -150,6 +151,31 @@ static ct_status check_params(const ct_text_params *p)
         if (!(p->sizes[i] >= 4 && p->sizes[i] <= 400)) what = "font sizes must be 4 to 400";
     }
     return what ? ct_fail(CT_ECONFIG, "text generator: %s", what) : CT_OK;
+}
+
+ct_status ct_text_params_fonts(ct_text_params *p, const char *const *fonts, size_t n)
+{
+    if (n == 0) return CT_OK;
+    if (n > CT_TEXT_MAX_FONTS)
+        return ct_fail(CT_ECONFIG, "text generator: %zu fonts, at most %d are possible", n, CT_TEXT_MAX_FONTS);
+    for (size_t i = 0; i < n; i++) {
+        if (strlen(fonts[i]) >= sizeof p->fonts[i])
+            return ct_fail(CT_ECONFIG, "text generator: the name of font %s is longer than %zu bytes", fonts[i],
+                           sizeof p->fonts[i] - 1);
+        snprintf(p->fonts[i], sizeof p->fonts[i], "%s", fonts[i]);
+    }
+    p->n_fonts = (int)n;
+    return CT_OK;
+}
+
+ct_status ct_text_params_sizes(ct_text_params *p, const double *sizes, size_t n)
+{
+    if (n == 0) return CT_OK;
+    if (n > CT_TEXT_MAX_SIZES)
+        return ct_fail(CT_ECONFIG, "text generator: %zu font sizes, at most %d are possible", n, CT_TEXT_MAX_SIZES);
+    memcpy(p->sizes, sizes, n * sizeof *sizes);
+    p->n_sizes = (int)n;
+    return CT_OK;
 }
 
 /* Text that grows; a failure is remembered. */
@@ -201,13 +227,13 @@ static ct_status make_key(ct_text_gen *g)
     const ct_text_params *p = &g->p;
     ct_text_buf b = { 0 };
     char text[33];
-    const char *charset = p->charset;
-    if (strlen(charset) > 1000) { /* longer than the buffer of add() */
-        ct_hash_hex(p->charset, strlen(p->charset), text);
-        charset = text;
+    const char *letters = p->alphabet;
+    if (strlen(letters) > 1000) { /* longer than the buffer of add() */
+        ct_hash_hex(p->alphabet, strlen(p->alphabet), text);
+        letters = text;
     }
     add(&b, "%s %" PRIu64 " %dx%dx%d length %d..%d charset %s", GENERATOR_VERSION, g->seed, p->width, p->height,
-        p->channels, p->length_min, p->length_max, charset);
+        p->channels, p->length_min, p->length_max, letters);
     for (int i = 0; i < p->n_fonts; i++) {
         char hash[33];
         ct_hash_hex(g->font[i].data, g->font[i].size, hash);
@@ -236,7 +262,7 @@ void ct_text_gen_close(ct_text_gen *g)
         ct_free(g->font[i].path);
         ct_free(g->font[i].data);
     }
-    ct_charset_free(&g->charset);
+    ct_free(g->cp);
     ct_free(g);
 }
 
@@ -250,7 +276,7 @@ static ct_status open_style(const ct_text_params *p, uint64_t seed, ct_text_gen 
     if (!g) return CT_ENOMEM;
     g->p = *p;
     g->seed = seed;
-    CT_GOTO(st, ct_charset_parse(p->charset, &g->charset));
+    CT_GOTO(st, ct_utf8_alphabet("alphabet", p->alphabet, CT_TEXT_ALPHABET_BYTES, &g->cp, &g->letters));
     CT_GOTO(st, load_fonts(g, pool, n));
     CT_GOTO(st, make_key(g));
     *out = g;
@@ -285,7 +311,7 @@ ct_status ct_text_gen_open(const ct_text_params *p, uint64_t seed, ct_text_gen *
     if (!g) return CT_ENOMEM;
     g->p = *p;
     g->seed = seed;
-    CT_GOTO(st, ct_charset_parse(p->charset, &g->charset));
+    CT_GOTO(st, ct_utf8_alphabet("alphabet", p->alphabet, CT_TEXT_ALPHABET_BYTES, &g->cp, &g->letters));
     CT_GOTO(st, open_styles(g));
     g->p.n_fonts = 0; /* read and checked by the styles */
     CT_GOTO(st, make_key(g));
@@ -302,7 +328,7 @@ const char *ct_text_gen_key(const ct_text_gen *g)
 }
 
 ct_status ct_synth_text(const ct_text_params *p, uint64_t seed, int64_t index, ct_image *out,
-                        char label[CT_LABEL_BYTES])
+                        char label[CT_TEXT_BYTES])
 {
     ct_status st = CT_OK;
     ct_text_gen *g = NULL;

@@ -13,22 +13,21 @@
 #include <stdint.h>
 
 #include "base/status.h"
-#include "config/config.h"
-#include "data/dataset.h"
-#include "data/label.h"
 #include "image/image.h"
 
 #define CT_TEXT_MAX_FONTS 16
 #define CT_TEXT_MAX_SIZES 8
 #define CT_TEXT_MAX_STYLES 16
-#define CT_TEXT_CHARSET_BYTES 32768 /* some 10,000 Chinese characters */
+#define CT_TEXT_ALPHABET_BYTES 32768 /* some 10,000 Chinese characters */
+#define CT_TEXT_LENGTH 64               /* characters of a picture, at most */
+#define CT_TEXT_BYTES (4 * CT_TEXT_LENGTH + 1)
 
 typedef struct ct_range { double lo, hi; } ct_range; /* uniform in [lo,hi) */
 
 typedef struct ct_text_params {
     int width, height;              /* pixels */
     int channels;                   /* 3, or 1 (the same picture converted) */
-    char charset[CT_TEXT_CHARSET_BYTES]; /* UTF-8; characters drawn uniformly */
+    char alphabet[CT_TEXT_ALPHABET_BYTES]; /* UTF-8; characters drawn uniformly */
     int length_min, length_max;     /* characters, uniform, inclusive */
     int n_fonts;
     char fonts[CT_TEXT_MAX_FONTS][256]; /* file names (see ct_font_find) or paths; one drawn per character */
@@ -61,7 +60,7 @@ typedef struct ct_text_params {
                                        height 60 */
     ct_range wave_length;           /* of these waves, pixels at height 60 */
     bool mixed;                     /* each picture in one of the other styles; what else stands here but size,
-                                       channels, charset and length is theirs, fonts and sizes where n_fonts and
+                                       channels, alphabet and length is theirs, fonts and sizes where n_fonts and
                                        n_sizes are 0 */
 } ct_text_params;
 
@@ -75,10 +74,6 @@ const char *ct_text_style_doc(int i);
 /* Replaces the fonts or sizes of p; n 0 leaves them. CT_ECONFIG for too many of them or a name that is too long. */
 ct_status ct_text_params_fonts(ct_text_params *p, const char *const *fonts, size_t n);
 ct_status ct_text_params_sizes(ct_text_params *p, const double *sizes, size_t n);
-/* Parameters as the keys data.synth.*, data.charset, data.width, data.height and data.channels of a configuration say;
- * CT_ECONFIG naming the key. */
-ct_status ct_text_params_config(const ct_config *cfg, ct_text_params *out);
-
 /* The path of font `name` into *path (ct_free). A name with '/' is taken as it is; else the directories of
  * CAPTRAIN_FONT_PATH (colon-separated), then the system's DejaVu, Liberation, TTF and user font directories are
  * searched. CT_ECONFIG, naming the package to install, when it is nowhere. */
@@ -94,25 +89,12 @@ const char *ct_text_gen_key(const ct_text_gen *g); /* 32 hex digits over paramet
 typedef struct ct_text_pen ct_text_pen;
 ct_status ct_text_pen_open(const ct_text_gen *g, ct_text_pen **out);
 void ct_text_pen_close(ct_text_pen *pen);          /* NULL is fine */
-/* Sample `index`: a new picture and its label. */
-ct_status ct_text_pen_draw(ct_text_pen *pen, int64_t index, ct_image *out, char label[CT_LABEL_BYTES]);
+/* Sample `index`: a new picture and its text. */
+ct_status ct_text_pen_draw(ct_text_pen *pen, int64_t index, ct_image *out, char label[CT_TEXT_BYTES]);
 
 /* All of it for one picture. */
 ct_status ct_synth_text(const ct_text_params *p, uint64_t seed, int64_t index, ct_image *out,
-                        char label[CT_LABEL_BYTES]);
-
-/* A generator for ct_dataset_open_source(): samples first .. first+count-1. `g` must outlive it. */
-void ct_synth_text_source(const ct_text_gen *g, int64_t first, int64_t count, ct_source *out);
-/* The two steps in one: count samples from `first` on, packed (and cached) with geometry, charset and channels of p.
- * spec gives the rest: cache, max_bad; NULL: defaults. */
-ct_status ct_synth_text_dataset(const ct_text_params *p, uint64_t seed, int64_t first, int64_t count,
-                                const ct_dataset_spec *spec, int workers, ct_dataset **out);
-
-/* Pictures of a stream begin here: behind every one of a set of fixed size. */
-#define CT_SYNTH_STREAM_FIRST (INT64_C(1) << 40)
-/* count samples that are drawn when they are needed, others in every epoch: see ct_dataset_open_stream(). */
-ct_status ct_synth_text_stream(const ct_text_params *p, uint64_t seed, int64_t count, const ct_dataset_spec *spec,
-                               ct_dataset **out);
+                        char label[CT_TEXT_BYTES]);
 
 /* Writes samples 0..count-1 as DIR/LABEL_INDEX.png (INDEX with as many digits as count-1 needs, at least 6) with
  * `threads` threads. DIR is created; one that is not empty is an error (CT_EIO) unless overwrite. */

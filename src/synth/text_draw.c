@@ -29,7 +29,7 @@ struct ct_text_pen {
     bool no_memory;                /* an allocation failed; FreeType does without what is optional, we do not */
     FT_Library lib;
     FT_Face face[CT_TEXT_MAX_FONTS];
-    glyph *glyphs;  /* [n_fonts, n_sizes, charset.n]: drawn once, used often */
+    glyph *glyphs;  /* [n_fonts, n_sizes, letters]: drawn once, used often */
     float *layer;   /* [H,W] coverage of what is being drawn */
     FT_Stroker stroker; /* for outlined letters, else NULL */
     ct_text_pen *style[CT_TEXT_MAX_STYLES]; /* [g->n_styles] mixed: a pen for each, nothing else is in use then */
@@ -70,7 +70,7 @@ void ct_text_pen_close(ct_text_pen *pen)
 {
     if (!pen) return;
     for (int i = 0; i < pen->g->n_styles; i++) ct_text_pen_close(pen->style[i]);
-    size_t n = (size_t)pen->g->p.n_fonts * (size_t)pen->g->p.n_sizes * (size_t)pen->g->charset.n;
+    size_t n = (size_t)pen->g->p.n_fonts * (size_t)pen->g->p.n_sizes * (size_t)pen->g->letters;
     for (size_t i = 0; pen->glyphs && i < n; i++) ct_free(pen->glyphs[i].cover);
     ct_free(pen->glyphs);
     ct_free(pen->layer);
@@ -100,7 +100,7 @@ static ct_status open_mixed(const ct_text_gen *g, ct_text_pen **out)
 ct_status ct_text_pen_open(const ct_text_gen *g, ct_text_pen **out)
 {
     ct_status st = CT_OK;
-    size_t n = (size_t)g->p.n_fonts * (size_t)g->p.n_sizes * (size_t)g->charset.n;
+    size_t n = (size_t)g->p.n_fonts * (size_t)g->p.n_sizes * (size_t)g->letters;
     *out = NULL;
     if (g->n_styles > 0) return open_mixed(g, out);
     ct_text_pen *pen = ct_calloc(1, sizeof *pen, "text generator");
@@ -145,11 +145,11 @@ ct_status ct_text_check_fonts(const ct_text_gen *g)
     ct_text_pen *pen;
     ct_status st = ct_text_pen_open(g, &pen);
     for (int f = 0; st == CT_OK && f < g->p.n_fonts; f++) {
-        for (int c = 0; st == CT_OK && c < g->charset.n; c++) {
+        for (int c = 0; st == CT_OK && c < g->letters; c++) {
             char show[32];
-            if (FT_Get_Char_Index(pen->face[f], g->charset.cp[c]) != 0) continue;
+            if (FT_Get_Char_Index(pen->face[f], g->cp[c]) != 0) continue;
             st = ct_fail(CT_ECONFIG, "%s: this font has no glyph for %s", g->font[f].path,
-                         ct_utf8_show(g->charset.cp[c], show));
+                         ct_utf8_show(g->cp[c], show));
         }
     }
     ct_text_pen_close(pen);
@@ -196,14 +196,14 @@ static ct_status take_outline(ct_text_pen *pen, int f, glyph *gl)
 static ct_status get_glyph(ct_text_pen *pen, int f, int s, int c, const glyph **out)
 {
     const ct_text_gen *g = pen->g;
-    glyph *gl = &pen->glyphs[((size_t)f * (size_t)g->p.n_sizes + (size_t)s) * (size_t)g->charset.n + (size_t)c];
+    glyph *gl = &pen->glyphs[((size_t)f * (size_t)g->p.n_sizes + (size_t)s) * (size_t)g->letters + (size_t)c];
     *out = gl;
     if (gl->made) return CT_OK;
     FT_Face face = pen->face[f];
     /* 26.6 fixed point pixels per em; unhinted, so that the shape does not depend on the pixel grid. */
     FT_F26Dot6 em = (FT_F26Dot6)lround(g->p.sizes[s] * g->p.height / 60.0 * 64.0);
     FT_Int32 flags = FT_LOAD_NO_HINTING | (pen->stroker ? FT_LOAD_NO_BITMAP : FT_LOAD_RENDER);
-    if (FT_Set_Char_Size(face, em, em, 72, 72) != 0 || FT_Load_Char(face, g->charset.cp[c], flags) != 0 ||
+    if (FT_Set_Char_Size(face, em, em, 72, 72) != 0 || FT_Load_Char(face, g->cp[c], flags) != 0 ||
         pen->no_memory) {
         return font_failure(pen, f, "a glyph cannot be drawn");
     }
@@ -251,7 +251,7 @@ static ct_status draw_letter(ct_text_pen *pen, ct_rng *r, const double ink[3], l
 {
     const ct_text_params *p = &pen->g->p;
     double unit = p->height / 60.0, own[3];
-    t->id = (int)ct_rng_below(r, (uint32_t)pen->g->charset.n);
+    t->id = (int)ct_rng_below(r, (uint32_t)pen->g->letters);
     int f = (int)ct_rng_below(r, (uint32_t)p->n_fonts), s = (int)ct_rng_below(r, (uint32_t)p->n_sizes);
     t->em = p->sizes[s] * unit;
     double angle = draw_range(r, p->rotation) * DEGREE;
@@ -603,15 +603,15 @@ static ct_text_pen *pen_of(ct_text_pen *pen, int64_t index)
     return pen->style[ct_rng_below(&r, (uint32_t)pen->g->n_styles)];
 }
 
-ct_status ct_text_pen_draw(ct_text_pen *pen, int64_t index, ct_image *out, char label[CT_LABEL_BYTES])
+ct_status ct_text_pen_draw(ct_text_pen *pen, int64_t index, ct_image *out, char label[CT_TEXT_BYTES])
 {
     pen = pen_of(pen, index);
     const ct_text_params *p = &pen->g->p;
     ct_status st = CT_OK;
-    letter t[CT_LABEL_MAX];
+    letter t[CT_TEXT_LENGTH];
     ct_rng r;
     double back[3], ink[3];
-    int32_t id[CT_LABEL_MAX];
+    char *end = label;
     scenery s;
     ct_image im = { 0 };
 
@@ -624,7 +624,7 @@ ct_status ct_text_pen_draw(ct_text_pen *pen, int64_t index, ct_image *out, char 
     draw_scenery(p, &r, back, ink, &s);
     for (int i = 0; i < n; i++) {
         CT_GOTO(st, draw_letter(pen, &r, ink, &t[i]));
-        id[i] = t[i].id;
+        end += ct_utf8_put(pen->g->cp[t[i].id], end);
     }
     double squeeze = lay_out(p, place, t, n);
 
@@ -637,7 +637,6 @@ ct_status ct_text_pen_draw(ct_text_pen *pen, int64_t index, ct_image *out, char 
     if (s.wave[0] > 0 || s.wave[1] > 0) CT_GOTO(st, filtered(&im, &s));
     if (p->smooth) CT_GOTO(st, filtered(&im, NULL));
     if (p->channels == 1) ct_image_to_gray(&im);
-    ct_charset_decode(&pen->g->charset, id, n, label, CT_LABEL_BYTES);
     *out = im;
     return CT_OK;
 fail:

@@ -14,7 +14,8 @@ typedef struct ct_font_file {
 struct ct_text_gen {
     ct_text_params p;
     uint64_t seed;
-    ct_charset charset;
+    uint32_t *cp; /* [letters] characters to draw from */
+    int letters;
     ct_font_file font[CT_TEXT_MAX_FONTS]; /* [p.n_fonts] */
     char key[33];
     ct_text_gen *style[CT_TEXT_MAX_STYLES]; /* [n_styles] mixed: the generators of which one is drawn */
@@ -25,7 +26,7 @@ struct ct_text_gen {
  * *mixed. Style i must exist. */
 ct_status ct_text_style_of_mixed(const ct_text_params *mixed, int i, ct_text_params *out);
 
-/* Checks that every font can be opened and has every character of the charset; CT_ECONFIG, CT_EFORMAT. */
+/* Checks that every font can be opened and has every character of the alphabet; CT_ECONFIG, CT_EFORMAT. */
 ct_status ct_text_check_fonts(const ct_text_gen *g);
 
 #endif

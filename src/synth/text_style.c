@@ -33,7 +33,7 @@ static void bare(ct_text_params *p)
     p->width = 160;
     p->height = 60;
     p->channels = 3;
-    snprintf(p->charset, sizeof p->charset, "%s", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    snprintf(p->alphabet, sizeof p->alphabet, "%s", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ");
     p->length_min = p->length_max = 4;
     p->place = RANGE(0.35, 0.65);
     p->alpha = RANGE(240, 256);
@@ -323,7 +323,7 @@ ct_status ct_text_style_of_mixed(const ct_text_params *mixed, int i, ct_text_par
     out->channels = mixed->channels;
     out->length_min = mixed->length_min;
     out->length_max = mixed->length_max;
-    memcpy(out->charset, mixed->charset, sizeof out->charset);
+    memcpy(out->alphabet, mixed->alphabet, sizeof out->alphabet);
     if (mixed->n_fonts > 0) {
         out->n_fonts = mixed->n_fonts;
         memcpy(out->fonts, mixed->fonts, sizeof out->fonts);

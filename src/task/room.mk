@@ -2,7 +2,9 @@
 libcaptrain_la_SOURCES += \
 	src/task/datasets.c \
 	src/task/datasets.h \
+	src/task/parts.c \
 	src/task/parts.h \
+	src/task/registry.c \
 	src/task/task.h \
 	src/task/track.c \
 	src/task/track.h

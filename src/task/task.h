@@ -144,6 +144,8 @@ struct ct_task {
     const ct_generator *generator;    /* [generators] */
     const ct_task_option *option;     /* [options] */
     int metrics, counts, generators, options;
+    const char *const *in_facts;      /* configuration keys whose effect is part of the facts: a resume compares facts instead; NULL behind the
+                                         last. NULL: none */
     const char *select;               /* key of the metric that chooses the best weights unless eval.select_by says another */
 
     /* -- data; nothing here knows a device -- */

@@ -1,3 +1,4 @@
+/* Drawn texts as files. */
 #include "config.h"
 
 #include <dirent.h>
@@ -12,95 +13,6 @@
 #include "base/file.h"
 #include "data/workers.h"
 #include "synth/text_internal.h"
-
-/* ---- as a data set ---- */
-
-static ct_status source_open(const void *user, void **state)
-{
-    ct_text_pen *pen = NULL;
-    ct_status st = ct_text_pen_open(user, &pen);
-    *state = pen;
-    return st;
-}
-
-static ct_status source_render(void *state, int64_t index, ct_image *out, char label[CT_LABEL_BYTES])
-{
-    return ct_text_pen_draw(state, index, out, label);
-}
-
-static void source_close(void *state)
-{
-    ct_text_pen_close(state);
-}
-
-void ct_synth_text_source(const ct_text_gen *g, int64_t first, int64_t count, ct_source *out)
-{
-    *out = (ct_source){ .name = "synth:text", .first = first, .n = count, .user = g,
-                        .open = source_open, .render = source_render, .close = source_close };
-    memcpy(out->key, g->key, sizeof out->key);
-}
-
-ct_status ct_synth_text_dataset(const ct_text_params *p, uint64_t seed, int64_t first, int64_t count,
-                                const ct_dataset_spec *spec, int workers, ct_dataset **out)
-{
-    ct_status st = CT_OK;
-    ct_text_gen *g = NULL;
-    ct_dataset_spec own;
-    ct_source src;
-
-    *out = NULL;
-    if (spec) own = *spec;
-    else ct_dataset_spec_init(&own);
-    CT_GOTO(st, ct_text_gen_open(p, seed, &g));
-    own.width = p->width;
-    own.height = p->height;
-    own.channels = p->channels;
-    own.charset = &g->charset;
-    own.label_len = p->length_min == p->length_max ? p->length_min : 0;
-    ct_synth_text_source(g, first, count, &src);
-    st = ct_dataset_open_source(&own, &src, workers, out);
-fail:
-    ct_text_gen_close(g);
-    return st;
-}
-
-static void release_generator(const void *user)
-{
-    ct_text_gen_close((ct_text_gen *)(uintptr_t)user);
-}
-
-ct_status ct_synth_text_stream(const ct_text_params *p, uint64_t seed, int64_t count, const ct_dataset_spec *spec,
-                               ct_dataset **out)
-{
-    ct_status st = CT_OK;
-    ct_text_gen *g = NULL;
-    ct_dataset_spec own;
-    ct_source src;
-
-    *out = NULL;
-    if (spec) own = *spec;
-    else ct_dataset_spec_init(&own);
-    CT_GOTO(st, ct_text_gen_open(p, seed, &g));
-    own.width = p->width;
-    own.height = p->height;
-    own.channels = p->channels;
-    own.charset = &g->charset;
-    own.label_len = p->length_min == p->length_max ? p->length_min : 0;
-    own.label_max = p->length_max;
-    ct_synth_text_source(g, CT_SYNTH_STREAM_FIRST, count, &src);
-    src.release = release_generator;
-    CT_GOTO(st, ct_dataset_open_stream(&own, &src, out));
-    g = NULL; /* the set's now */
-    if (spec && spec->label_max > p->length_max) st = ct_dataset_set_columns(*out, spec->label_max);
-    if (st == CT_OK) return CT_OK;
-    ct_dataset_close(*out);
-    *out = NULL;
-fail:
-    ct_text_gen_close(g);
-    return st;
-}
-
-/* ---- as files ---- */
 
 typedef struct write_job {
     const ct_text_gen *g;
@@ -132,7 +44,7 @@ static ct_status write_item(void *user, int worker, int64_t i)
     write_job *j = user;
     ct_status st = CT_OK;
     ct_image im = { 0 };
-    char label[CT_LABEL_BYTES], *path = NULL;
+    char label[CT_TEXT_BYTES], *path = NULL;
     uint8_t *data = NULL;
     size_t size;
 
@@ -167,17 +79,17 @@ static ct_status prepare_dir(const char *dir, bool overwrite)
     return CT_OK;
 }
 
-/* Labels become file names and are cut at '_' when they are read. */
+/* Texts become file names and are cut at '_' when they are read. */
 static ct_status check_names(const ct_text_gen *g)
 {
-    if (ct_charset_find(&g->charset, '/') >= 0) {
-        return ct_fail(CT_ECONFIG, "the charset holds '/', which no file name can");
-    }
-    if (ct_charset_find(&g->charset, '_') >= 0) {
-        return ct_fail(CT_ECONFIG, "the charset holds '_', which stands between label and number in the file names");
-    }
-    if (ct_charset_find(&g->charset, '.') >= 0) {
-        return ct_fail(CT_ECONFIG, "the charset holds '.', which may hide the file");
+    for (int i = 0; i < g->letters; i++) {
+        switch (g->cp[i]) {
+        case '/': return ct_fail(CT_ECONFIG, "the alphabet holds '/', which no file name can");
+        case '_':
+            return ct_fail(CT_ECONFIG, "the alphabet holds '_', which stands between label and number in the file names");
+        case '.': return ct_fail(CT_ECONFIG, "the alphabet holds '.', which may hide the file");
+        default: break;
+        }
     }
     return CT_OK;
 }

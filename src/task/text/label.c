@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/text.h"
-#include "data/label.h"
+#include "task/text/label.h"
 
 static const char *const side_names[] = { "before_first", "before_last", "after_first", "after_last" };
 static const char *const case_names[] = { "keep", "upper", "lower" };

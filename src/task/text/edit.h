@@ -1,7 +1,7 @@
 /* Edit distance of two texts (Levenshtein, "Binary codes capable of correcting deletions, insertions and reversals",
  * 1966), with an alignment. A text is a row of character ids; it ends in front of its first negative one. */
-#ifndef CT_DECODE_EDIT_H
-#define CT_DECODE_EDIT_H
+#ifndef CT_TASK_TEXT_EDIT_H
+#define CT_TASK_TEXT_EDIT_H
 
 #include <stddef.h>
 #include <stdint.h>

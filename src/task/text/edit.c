@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "decode/edit.h"
+#include "task/text/edit.h"
 
 #include <string.h>
 

@@ -6,8 +6,8 @@
  * steps with the `width` most probable beginnings of texts, and for each the probability of its paths that end in a
  * blank and of those that end in its last character. With a width that holds every beginning it finds the most probable
  * text. No language model. */
-#ifndef CT_DECODE_BEAM_H
-#define CT_DECODE_BEAM_H
+#ifndef CT_TASK_TEXT_BEAM_H
+#define CT_TASK_TEXT_BEAM_H
 
 #include <stdint.h>
 

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "decode/beam.h"
+#include "task/text/beam.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "data/label.h"
+#include "task/text/label.h"
 
 void ct_charset_free(ct_charset *cs)
 {
@@ -26,11 +26,10 @@ static int by_cp(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* Builds a charset from n different code points; takes `cp` over, also on failure. A repeated one is CT_ECONFIG. */
+/* Builds a charset from n different code points; takes `cp` over, also on failure. */
 static ct_status build(uint32_t *cp, int n, ct_charset *out)
 {
-    ct_status st = CT_ENOMEM;
-    size_t count = (size_t)n;
+    size_t count = (size_t)n, len = 0;
     cp_id *pair = ct_malloc(count * sizeof *pair, "charset");
     *out = (ct_charset){ .n = n, .cp = cp };
     if (!pair) goto fail;
@@ -38,7 +37,6 @@ static ct_status build(uint32_t *cp, int n, ct_charset *out)
     if (!(out->sorted = ct_malloc(count * sizeof *out->sorted, "charset"))) goto fail;
     if (!(out->id = ct_malloc(count * sizeof *out->id, "charset"))) goto fail;
 
-    size_t len = 0;
     for (int i = 0; i < n; i++) {
         char c[5];
         size_t bytes = (size_t)ct_utf8_put(cp[i], c);
@@ -49,12 +47,6 @@ static ct_status build(uint32_t *cp, int n, ct_charset *out)
     out->utf8[len] = '\0';
     qsort(pair, count, sizeof *pair, by_cp);
     for (int i = 0; i < n; i++) {
-        char show[32];
-        if (i > 0 && pair[i].cp == pair[i - 1].cp) {
-            st = ct_fail(CT_ECONFIG, "charset \"%s\": %s stands in it twice", out->utf8,
-                         ct_utf8_show(pair[i].cp, show));
-            goto fail;
-        }
         out->sorted[i] = pair[i].cp;
         out->id[i] = pair[i].id;
     }
@@ -63,32 +55,16 @@ static ct_status build(uint32_t *cp, int n, ct_charset *out)
 fail:
     ct_free(pair);
     ct_charset_free(out);
-    return st;
+    return CT_ENOMEM;
 }
 
 ct_status ct_charset_parse(const char *utf8, ct_charset *out)
 {
+    uint32_t *cp;
+    int n;
     *out = (ct_charset){ 0 };
-    int64_t n = ct_utf8_len(utf8);
-    if (n < 0) return ct_fail(CT_ECONFIG, "charset \"%s\": not valid UTF-8", utf8);
-    if (n == 0) return ct_fail(CT_ECONFIG, "the charset is empty");
-    if (n > CT_CHARSET_MAX) {
-        return ct_fail(CT_ECONFIG, "charset of %lld characters; at most %d are possible", (long long)n, CT_CHARSET_MAX);
-    }
-    uint32_t *cp = ct_malloc((size_t)n * sizeof *cp, "charset");
-    if (!cp) return CT_ENOMEM;
-    const char *s = utf8;
-    for (int64_t i = 0; i < n; i++) {
-        cp[i] = (uint32_t)ct_utf8_next(&s);
-        if (ct_utf8_control(cp[i])) {
-            char show[32];
-            ct_status st = ct_fail(CT_ECONFIG, "charset: control character %s at place %lld", ct_utf8_show(cp[i], show),
-                                   (long long)i + 1);
-            ct_free(cp);
-            return st;
-        }
-    }
-    return build(cp, (int)n, out);
+    CT_TRY(ct_utf8_alphabet("charset", utf8, CT_CHARSET_MAX, &cp, &n));
+    return build(cp, n, out);
 }
 
 ct_status ct_charset_collect(const char *const *labels, int64_t n, ct_charset *out)

@@ -1,6 +1,6 @@
 /* Labels: charsets, the rule that finds the label in a file name, text -> class ids. All text is UTF-8. */
-#ifndef CT_DATA_LABEL_H
-#define CT_DATA_LABEL_H
+#ifndef CT_TASK_TEXT_LABEL_H
+#define CT_TASK_TEXT_LABEL_H
 
 #include <stdbool.h>
 #include <stddef.h>

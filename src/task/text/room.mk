@@ -1,0 +1,29 @@
+# The text task: pictures of text. Everything that knows a charset lives here.
+libcaptrain_la_SOURCES += \
+	src/task/text/beam.c \
+	src/task/text/beam.h \
+	src/task/text/charset.c \
+	src/task/text/edit.c \
+	src/task/text/edit.h \
+	src/task/text/eval.c \
+	src/task/text/findings.c \
+	src/task/text/findings.h \
+	src/task/text/generator.c \
+	src/task/text/golden.c \
+	src/task/text/label.c \
+	src/task/text/label.h \
+	src/task/text/metrics.c \
+	src/task/text/program.c \
+	src/task/text/reader.c \
+	src/task/text/reader.h \
+	src/task/text/remap.c \
+	src/task/text/report.c \
+	src/task/text/survey.c \
+	src/task/text/text.c \
+	src/task/text/text.h
+
+check_PROGRAMS += tests/task/text/check_decode tests/task/text/check_text_label
+tests_task_text_check_decode_SOURCES = tests/task/text/check_decode.c
+tests_task_text_check_decode_LDADD = $(CT_TEST_LIBS)
+tests_task_text_check_text_label_SOURCES = tests/task/text/check_text_label.c
+tests_task_text_check_text_label_LDADD = $(CT_TEST_LIBS)

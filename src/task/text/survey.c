@@ -1,0 +1,183 @@
+/* What `captrain check` tells about texts: their characters and lengths, and whether their pictures give the time steps they need. */
+#include "config.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/text.h"
+#include "task/text/reader.h"
+
+static const ct_text_survey *of(const ct_survey *s) { return (const ct_text_survey *)s; }
+
+/* ---- counting ---- */
+
+/* Place of the first counted character that is not below cp. */
+static size_t place_of(const ct_text_survey *v, uint32_t cp)
+{
+    size_t lo = 0, hi = v->n_chars;
+    while (lo < hi) {
+        size_t mid = lo + (hi - lo) / 2;
+        if (v->chars[mid].cp < cp) lo = mid + 1;
+        else hi = mid;
+    }
+    return lo;
+}
+
+static ct_status count_char(ct_text_survey *v, uint32_t cp)
+{
+    const size_t at = place_of(v, cp);
+    if (at < v->n_chars && v->chars[at].cp == cp) {
+        v->chars[at].n++;
+        return CT_OK;
+    }
+    CT_TRY(ct_grow(&v->chars, v->n_chars, &v->cap_chars, sizeof *v->chars, "characters"));
+    memmove(v->chars + at + 1, v->chars + at, (v->n_chars++ - at) * sizeof *v->chars);
+    v->chars[at] = (ct_char_count){ cp, 1 };
+    return CT_OK;
+}
+
+/* Time steps that a label needs: characters, and a blank between equal neighbours. */
+static int steps_of(const ct_labels *l, const char *text)
+{
+    int32_t id[CT_LABEL_MAX];
+    int n = 0;
+    for (int32_t cp; n < CT_LABEL_MAX && (cp = ct_utf8_next(&text)) > 0; n++)
+        id[n] = ct_charset_find(ct_text_reader_charset(l), (uint32_t)cp);
+    return ct_label_steps(id, n);
+}
+
+static ct_status count_steps(ct_text_survey *v, int set, const ct_label_in *in)
+{
+    CT_TRY(ct_grow(&v->steps, v->n_steps, &v->cap_steps, sizeof *v->steps, "time steps"));
+    ct_step_count c = { .set = set, .needs = steps_of(v->labels, in->text), .gives = ct_text_reader_steps(v->labels, in->width) };
+    if (!(c.name = ct_strdup(in->name, "time steps"))) return CT_ENOMEM;
+    v->steps[v->n_steps++] = c;
+    return CT_OK;
+}
+
+static ct_status add(ct_survey *s, int set, const ct_label_in *in, const char *fault)
+{
+    ct_text_survey *v = (ct_text_survey *)s;
+    const int64_t len = ct_utf8_len(in->text);
+    const char *text = in->text;
+    if (len >= 0 && len <= CT_LABEL_MAX) v->lengths[len]++;
+    for (int32_t cp; (cp = ct_utf8_next(&text)) > 0;) CT_TRY(count_char(v, (uint32_t)cp));
+    const bool readable = !fault || strcmp(fault, "steps") == 0;
+    return in->width > 0 && readable && ct_text_reader_sequence(v->labels) ? count_steps(v, set, in) : CT_OK;
+}
+
+/* ---- text ---- */
+
+static void print_labels(const ct_text_survey *v, FILE *to)
+{
+    const ct_charset *cs = ct_text_reader_charset(v->labels);
+    fprintf(to, "\nlabel lengths (characters):\n");
+    for (int i = 0; i <= CT_LABEL_MAX; i++) {
+        if (v->lengths[i] > 0) fprintf(to, "  %5d         %8" PRId64 "\n", i, v->lengths[i]);
+    }
+    fprintf(to, "\ncharset, %d characters: %s\n", cs->n, cs->utf8 ? cs->utf8 : "");
+    const ct_char_count *least = NULL, *most = NULL;
+    for (size_t i = 0; i < v->n_chars; i++) {
+        if (!least || v->chars[i].n < least->n) least = &v->chars[i];
+        if (!most || v->chars[i].n > most->n) most = &v->chars[i];
+    }
+    if (least) {
+        char a[32], b[32];
+        fprintf(to, "rarest: %s, %" PRId64 " times; most frequent: %s, %" PRId64 " times\n", ct_utf8_show(least->cp, a),
+                least->n, ct_utf8_show(most->cp, b), most->n);
+    }
+}
+
+/* How much room CTC has: labels that only just fit are hard to learn. */
+static void print_steps(const ct_text_survey *v, const char *const mark[2], FILE *to)
+{
+    int64_t tight = 0, fits = 0;
+    const ct_step_count *least = NULL; /* of those that fit, the one with the fewest steps to spare */
+    for (size_t i = 0; i < v->n_steps; i++) {
+        const ct_step_count *c = &v->steps[i];
+        if (c->needs > c->gives) continue;
+        fits++;
+        tight += c->gives == c->needs;
+        if (!least || c->gives - c->needs < least->gives - least->needs) least = c;
+    }
+    if (v->n_steps == 0) return;
+    fprintf(to, "\ntime steps (CTC): %" PRId64 " of %zu labels fit their pictures, %" PRId64 " with none to spare\n", fits,
+            v->n_steps, tight);
+    if (least) {
+        fprintf(to, "  tightest: %s%s needs %d of %" PRId64 "\n", mark[least->set], least->name, least->needs, least->gives);
+    }
+}
+
+static void print(const ct_survey *s, ct_survey_part part, const char *const mark[2], FILE *to)
+{
+    if (part == CT_SURVEY_LABELS) print_labels(of(s), to);
+    else print_steps(of(s), mark, to);
+}
+
+/* ---- JSON ---- */
+
+static ct_status labels_json(const ct_text_survey *v, json_t *into)
+{
+    json_t *lengths = json_object(), *chars = json_object();
+    ct_status st = ct_json_set(into, "lengths", lengths);
+    if (st == CT_OK) st = ct_json_set(into, "characters", chars);
+    else json_decref(chars);
+    for (int i = 0; i <= CT_LABEL_MAX && st == CT_OK; i++) {
+        char key[16];
+        if (v->lengths[i] == 0) continue;
+        snprintf(key, sizeof key, "%d", i);
+        st = ct_json_set(lengths, key, json_integer(v->lengths[i]));
+    }
+    for (size_t i = 0; i < v->n_chars && st == CT_OK; i++) {
+        char key[5];
+        ct_utf8_put(v->chars[i].cp, key);
+        st = ct_json_set(chars, key, json_integer(v->chars[i].n));
+    }
+    return st;
+}
+
+static ct_status steps_json(const ct_text_survey *v, json_t *into)
+{
+    json_t *all = json_array();
+    CT_TRY(ct_json_set(into, "time_steps", all));
+    for (size_t i = 0; i < v->n_steps; i++) {
+        const ct_step_count *c = &v->steps[i];
+        json_t *o = json_object();
+        if (json_array_append_new(all, o) != 0) return ct_fail(CT_ENOMEM, "out of memory writing JSON");
+        CT_TRY(ct_json_set(o, "set", json_string(c->set ? "val" : "train")));
+        CT_TRY(ct_json_set(o, "file", ct_json_any(c->name)));
+        CT_TRY(ct_json_set(o, "needs", json_integer(c->needs)));
+        CT_TRY(ct_json_set(o, "gives", json_integer(c->gives)));
+    }
+    const char *utf8 = ct_text_reader_charset(v->labels)->utf8;
+    return ct_json_set(into, "charset", json_string(utf8 ? utf8 : ""));
+}
+
+static ct_status json(const ct_survey *s, ct_survey_part part, json_t *into)
+{
+    return part == CT_SURVEY_LABELS ? labels_json(of(s), into) : steps_json(of(s), into);
+}
+
+/* ---- opening ---- */
+
+static void close_survey(ct_survey *s)
+{
+    ct_text_survey *v = (ct_text_survey *)s;
+    for (size_t i = 0; i < v->n_steps; i++) ct_free(v->steps[i].name);
+    ct_free(v->steps);
+    ct_free(v->chars);
+    ct_free(v);
+}
+
+ct_status ct_text_survey_open(const ct_labels *l, ct_survey **out)
+{
+    static const ct_survey_ops ops = { .add = add, .print = print, .json = json, .close = close_survey };
+    ct_text_survey *v = ct_calloc(1, sizeof *v, "survey of labels");
+    *out = v ? &v->base : NULL;
+    if (!v) return CT_ENOMEM;
+    v->base.ops = &ops;
+    v->labels = l;
+    return CT_OK;
+}

@@ -1,0 +1,330 @@
+/* The table of the text task, and what it has of configurations, facts and options. */
+#include "config.h"
+
+#include "task/text/text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "task/text/findings.h"
+
+/* ---- facts ---- */
+
+const struct ct_text_facts *ct_text_facts(const ct_facts *facts) { return (const struct ct_text_facts *)facts; }
+
+static void forget(ct_facts *facts)
+{
+    struct ct_text_facts *f = (struct ct_text_facts *)facts;
+    if (!f) return;
+    ct_charset_free(&f->charset);
+    ct_free(f);
+}
+
+/* Takes the charset over, also when it fails. */
+static ct_status facts_of(ct_charset *charset, int64_t positions, ct_facts **out)
+{
+    struct ct_text_facts *f = ct_malloc(sizeof *f, "facts");
+    *out = (ct_facts *)f;
+    if (!f) {
+        ct_charset_free(charset);
+        return CT_ENOMEM;
+    }
+    *f = (struct ct_text_facts){ .charset = *charset, .positions = (int)positions };
+    return CT_OK;
+}
+
+static ct_status learn(const ct_config *cfg, const ct_dataset *train, ct_facts **out)
+{
+    ct_charset charset;
+    (void)cfg;
+    *out = NULL;
+    CT_TRY(ct_charset_copy(ct_text_charset(train), &charset));
+    return facts_of(&charset, ct_text_columns(train), out);
+}
+
+static ct_status foresee(const ct_config *cfg, bool must, ct_facts **out)
+{
+    ct_charset charset;
+    *out = NULL;
+    if (strcmp(cfg->data.train, ct_text_generator.name) == 0) {
+        ct_text_params p;
+        CT_TRY(ct_text_generator_params(cfg, &p));
+        CT_TRY(ct_charset_parse(p.alphabet, &charset));
+        return facts_of(&charset, p.length_max, out);
+    }
+    if (*cfg->data.charset && cfg->data.length > 0) {
+        CT_TRY(ct_charset_parse(cfg->data.charset, &charset));
+        return facts_of(&charset, cfg->data.length, out);
+    }
+    return must ? ct_fail(CT_ECONFIG, "data.charset and data.length are open, and there is no data.train to take them from")
+                : CT_OK;
+}
+
+/* One program trains and scores: all sets get as many columns as the longest label of any. */
+static ct_status agree(ct_dataset *const *set, int n, ct_facts *facts)
+{
+    struct ct_text_facts *f = (struct ct_text_facts *)facts;
+    for (int i = 0; i < n; i++)
+        if (set[i] && ct_text_columns(set[i]) > f->positions) f->positions = ct_text_columns(set[i]);
+    for (int i = 0; i < n; i++)
+        if (set[i]) CT_TRY(ct_text_set_columns(set[i], f->positions));
+    return CT_OK;
+}
+
+static bool same(const ct_facts *now, const ct_facts *then, char *why, size_t size)
+{
+    const struct ct_text_facts *x = ct_text_facts(now), *y = ct_text_facts(then);
+    if (!ct_charset_equal(&x->charset, &y->charset)) {
+        snprintf(why, size, "the charset is '%s', it is '%s'", x->charset.utf8, y->charset.utf8);
+        return false;
+    }
+    if (x->positions == y->positions) return true;
+    snprintf(why, size, "labels have up to %d characters, they have up to %d", x->positions, y->positions);
+    return false;
+}
+
+static ct_status write_facts(const ct_place *p, ct_status (*put)(void *user, const char *key, const char *value), void *user)
+{
+    const struct ct_text_facts *f = ct_text_facts(p->facts);
+    char number[16];
+    snprintf(number, sizeof number, "%d", f->positions);
+    CT_TRY(put(user, "charset", f->charset.utf8));
+    CT_TRY(put(user, "positions", number));
+    return put(user, "decode", ct_model_head(p->model) == CT_HEAD_CTC
+                                   ? "CTC: class 0 of a time step is the blank, class k+1 is character k of charset; best path, "
+                                     "repeats merged, blanks dropped"
+                                   : "argmax per position; class k of a position is character k of charset");
+}
+
+static ct_status need(const char *path, const char *(*get)(const void *user, const char *key), const void *user, const char *key,
+                      const char **value)
+{
+    *value = get(user, key);
+    return *value ? CT_OK : ct_fail(CT_EFORMAT, "%s: not a captrain model (its metadata has no '%s')", path, key);
+}
+
+static ct_status read_facts(const char *path, const char *(*get)(const void *user, const char *key), const void *user,
+                            ct_facts **out)
+{
+    const char *utf8, *number;
+    ct_charset charset;
+    *out = NULL;
+    CT_TRY(need(path, get, user, "charset", &utf8));
+    CT_TRY(need(path, get, user, "positions", &number));
+    const int positions = atoi(number);
+    if (positions < 1 || positions > CT_LABEL_MAX)
+        return ct_fail(CT_EFORMAT, "%s: positions '%s' is not within 1..%d", path, number, CT_LABEL_MAX);
+    CT_TRY(ct_charset_parse(utf8, &charset));
+    return facts_of(&charset, positions, out);
+}
+
+/* ---- configuration ---- */
+
+static ct_model_spec model_of(const ct_config *cfg)
+{
+    const ct_model_info *m = ct_model_find(cfg->model.name);
+    return (ct_model_spec){ .name = m ? m->name : "", /* not of cfg: a label reader outlives it */
+                            .height = cfg->data.height,
+                            .width = cfg->data.width,
+                            .channels = cfg->data.channels,
+                            .width_mult = cfg->model.width,
+                            .hidden = cfg->model.hidden,
+                            .dropout = cfg->model.dropout };
+}
+
+bool ct_text_sequence(const ct_config *cfg)
+{
+    const ct_model_spec m = model_of(cfg);
+    return ct_model_head(&m) == CT_HEAD_CTC;
+}
+
+/* For label readers; user is a ct_model_spec. */
+static int64_t time_steps(const void *user, int width)
+{
+    return ct_model_steps(user, width);
+}
+
+static void geometry(const ct_config *cfg, ct_dataset_spec *spec)
+{
+    const ct_model_spec m = model_of(cfg);
+    if (ct_model_head(&m) != CT_HEAD_CTC || cfg->data.min_width > 0) return;
+    /* the least width that gives the model a time step; data.width if there is none, which building it will refuse */
+    int w = 1;
+    while (w < cfg->data.width && ct_model_steps(&m, w) < 1) w++;
+    spec->min_width = w;
+}
+
+static ct_label_rule rule_of(const ct_config *cfg)
+{
+    ct_label_rule rule = CT_LABEL_RULE_DEFAULT;
+    _Static_assert(CT_CONFIG_SEPARATOR_BYTES < sizeof rule.separator, "a separator that is accepted fits");
+    snprintf(rule.separator, sizeof rule.separator, "%s", cfg->data.label_separator);
+    rule.side = cfg->data.label_side == CT_CFG_SIDE_AFTER ? CT_LABEL_AFTER_LAST : CT_LABEL_BEFORE_FIRST;
+    rule.fold = cfg->data.letter_case == CT_CFG_CASE_UPPER   ? CT_CASE_UPPER
+                : cfg->data.letter_case == CT_CFG_CASE_LOWER ? CT_CASE_LOWER
+                                                             : CT_CASE_KEEP;
+    return rule;
+}
+
+ct_status ct_text_rules_config(const ct_config *cfg, const ct_facts *facts, ct_text_given *own, ct_text_rules *out)
+{
+    const struct ct_text_facts *f = ct_text_facts(facts);
+    const bool sequence = ct_text_sequence(cfg);
+    memset(own, 0, sizeof *own);
+    *out = (ct_text_rules){ .rule = rule_of(cfg) };
+    if (f) {
+        out->charset = &f->charset;
+    } else if (*cfg->data.charset) {
+        ct_status st = ct_charset_parse(cfg->data.charset, &own->charset);
+        if (st != CT_OK) return ct_fail_context(st, "data.charset");
+        out->charset = &own->charset;
+    }
+    if (!sequence) {
+        out->length = f ? f->positions : (int)cfg->data.length;
+        return CT_OK;
+    }
+    out->most = (int)cfg->data.length;
+    out->columns = f ? f->positions : 0;
+    own->model = model_of(cfg);
+    out->steps = time_steps;
+    out->user = &own->model;
+    out->user_bytes = sizeof own->model;
+    return CT_OK;
+}
+
+static ct_status labels(const ct_config *cfg, const ct_facts *facts, ct_labels **out)
+{
+    ct_text_given own;
+    ct_text_rules rules;
+    *out = NULL;
+    CT_TRY(ct_text_rules_config(cfg, facts, &own, &rules));
+    ct_status st = ct_text_labels(&rules, out);
+    ct_charset_free(&own.charset);
+    return st;
+}
+
+/* The model has a fixed number of positions: a shorter label would leave some without a class. */
+static ct_status accept(const ct_config *cfg, const ct_dataset *set, const char *key)
+{
+    const int len = ct_text_columns(set);
+    const int64_t n = ct_dataset_size(set);
+    if (ct_text_sequence(cfg) || ct_dataset_stream(set)) return CT_OK;
+    for (int64_t i = 0; i < n; i++) {
+        const int k = ct_text_length(set, i);
+        if (k == len) continue;
+        return ct_fail(CT_EDATA,
+                       "%s: label '%s' of %s/%s has %d characters, others have %d: a fixed-length model needs labels of one "
+                       "length (data.length)",
+                       key, ct_dataset_label_text(set, i), ct_dataset_root(set), ct_dataset_name(set, i), k, len);
+    }
+    return CT_OK;
+}
+
+/* ---- options ---- */
+
+static const ct_task_option options[] = {
+    { "eval predict", "decoder", "--decoder", "NAME", "greedy or, for models with CTC, beam; default greedy" },
+    { "eval predict", "beam_width", "--beam-width", "N", "texts that --decoder beam follows at a time; default 10" },
+    { "gen", "style", "--style", "NAME", "style of the pictures; `list` prints the styles" },
+    { "gen", "charset", "--charset", "CHARS", "characters to draw from, UTF-8; default 0-9A-Z" },
+    { "gen", "length", "--length", "N|LO-HI", "characters per image; default 4" },
+    { "gen", "width", "--width", "W", "pixels; default 160" },
+    { "gen", "height", "--height", "H", "pixels; default 60" },
+    { "gen", "font", "--font", "NAME",
+      "font file: a name to look up or a path; given more than once, each character is drawn in one of them; default the style's" },
+    { "gen", "size", "--size", "PX",
+      "size of the letters, pixels per em in an image 60 pixels high; may be given more than once; default the style's" },
+    { "import-torch", "charset", "--charset", "CHARS", "over data.charset: characters in class order, without the blank of a CTC model" },
+    { "import-torch", "length", "--length", "N", "over data.length: characters per label, at most that for CTC models" },
+};
+
+static ct_status set_unless(ct_config *cfg, const char *key, const char *value, const char *where)
+{
+    return ct_config_is_set(cfg, key) ? CT_OK : ct_config_set(cfg, key, value, where);
+}
+
+static ct_status given(ct_config *cfg, const ct_option *option, size_t n, ct_facts **out)
+{
+    const char *utf8 = ct_option_find(option, n, "charset"), *length = ct_option_find(option, n, "length");
+    ct_charset charset;
+    *out = NULL;
+    if (utf8) CT_TRY(ct_config_set(cfg, "data.charset", utf8, "--charset"));
+    if (length) {
+        /* the generator, which is what data.train names unless it is set, makes labels that the model reads */
+        CT_TRY(set_unless(cfg, "data.synth.length", length, "--length"));
+        CT_TRY(ct_config_set(cfg, "data.length", length, "--length"));
+    }
+    const ct_model_info *m = ct_model_find(cfg->model.name);
+    if (!m) return CT_ECONFIG;
+    if (!*cfg->data.charset)
+        return ct_fail(CT_ECONFIG, "import-torch: the characters of the classes must be given, in class order%s: --charset",
+                       m->head == CT_HEAD_CTC ? " (without the blank, which is class 0)" : "");
+    CT_TRY(ct_charset_parse(cfg->data.charset, &charset));
+    return facts_of(&charset, cfg->data.length > 0 ? cfg->data.length : m->positions, out);
+}
+
+/* ---- the table ---- */
+
+static const char *const in_facts[] = { "data.charset", "data.length", NULL };
+
+const ct_task ct_task_text = {
+    .name = "text",
+    .doc = "reads the text in a picture",
+    .metric = ct_text_metrics,
+    .metrics = CT_TEXT_METRICS,
+    .count = ct_text_counted,
+    .counts = 1,
+    .in_facts = in_facts,
+    .select = "string_accuracy",
+    .generator = &ct_text_generator,
+    .generators = 1,
+    .option = options,
+    .options = sizeof options / sizeof *options,
+    /* data */
+    .labels = labels,
+    .geometry = geometry,
+    .accept = accept,
+    .learn = learn,
+    .foresee = foresee,
+    .agree = agree,
+    .forget = forget,
+    .same = same,
+    /* files */
+    .write = write_facts,
+    .read = read_facts,
+    .related = ct_text_related,
+    .rows = ct_text_rows,
+    .old_row = ct_text_old_row,
+    .remapped = ct_text_remapped,
+    /* programs */
+    .specify = ct_text_specify,
+    .usual = ct_text_usual,
+    .fit = ct_text_fit,
+    .build = ct_text_build,
+    .loss_name = ct_text_loss_name,
+    .describe = ct_text_describe,
+    .outputs = ct_text_outputs,
+    .random = ct_text_random,
+    .golden = ct_text_golden,
+    .golden_score = ct_text_golden_score,
+    /* scoring */
+    .look = ct_text_look,
+    .collect = ct_text_collect,
+    .settle = ct_text_settle,
+    .drop = ct_text_drop,
+    .right = ct_text_right,
+    .eval_json = ct_text_eval_json,
+    .eval_text = ct_text_eval_text,
+    .predict_json = ct_text_predict_json,
+    .predict_text = ct_text_predict_text,
+    .result = ct_text_result,
+    .example = ct_text_example,
+    .headline = ct_text_headline,
+    .report = ct_text_report,
+    /* verbs */
+    .generate = ct_text_generate,
+    .given = given,
+};
