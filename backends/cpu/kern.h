@@ -13,6 +13,7 @@
 #include "ops/math/mask_math.h"
 #include "base/status.h"
 #include "ops/math/optim_math.h"
+#include "ops/math/resample_math.h"
 
 /* Product of gathered rows with a packed block of columns:
  *
@@ -164,6 +165,11 @@ typedef struct ct_kern {
     /* y[i*y_step + ch] = factor * sum over t of x[i*step + off[t] + ch] */
     void (*sum_row)(int64_t n, int64_t c, const float *x, int64_t step, int64_t taps, const int64_t *off, float factor,
                     float *y, int64_t y_step);
+
+    /* A row t of w pixels with c channels, enlarged along itself 2^shift times to y; and from t of w 2^shift pixels its gradient dx
+     * of w. Weights: ops/math/resample_math.h. */
+    void (*upsample_row)(int64_t w, int64_t c, int shift, const float *t, float *y);
+    void (*upsample_row_bwd)(int64_t w, int64_t c, int shift, const float *t, float *dx);
 
     /* A row of n, n >= 1: y = x - log sum exp(x); dx = dy - exp(y) * sum dy. The output may lie on the first input. */
     void (*log_softmax)(int64_t n, const float *x, float *y);

@@ -19,5 +19,6 @@
 #include "backends/cpu/kern_conv.h"
 #include "backends/cpu/kern_wino.h"
 #include "backends/cpu/kern_vec.h"
+#include "backends/cpu/kern_resample.h"
 #include "backends/cpu/kern_soft.h"
 #include "backends/cpu/kern_table.h"

@@ -372,6 +372,8 @@ static const ct_impl impls[] = {
     OWN(CT_OP_AVGPOOL2D_BWD, avgpool2d_bwd),
     OWN(CT_OP_GLOBAL_AVGPOOL, global_avgpool),
     OWN(CT_OP_GLOBAL_AVGPOOL_BWD, global_avgpool_bwd),
+    OWN(CT_OP_UPSAMPLE_BILINEAR, upsample_bilinear),
+    OWN(CT_OP_UPSAMPLE_BILINEAR_BWD, upsample_bilinear_bwd),
     OWN(CT_OP_LOG_SOFTMAX, log_softmax),
     OWN(CT_OP_LOG_SOFTMAX_BWD, log_softmax_bwd),
     OWN(CT_OP_SWAP, swap),

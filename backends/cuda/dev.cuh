@@ -125,6 +125,20 @@ static inline int64_t ct_blocks(int64_t n)
 #define CT_EACH_WARP(i, rows)                                                                                      \
     int64_t i = (int64_t)blockIdx.x * (CT_THREADS / 32) + threadIdx.x / 32; i < (rows); i += (int64_t)gridDim.x * (CT_THREADS / 32)
 
+/* Vector number i of [N,A,B,C], v channels each, cv of them to a pixel -> its coordinates. */
+struct ct_pixel { int64_t n, a, b, c; };
+__device__ static inline ct_pixel ct_locate(int64_t i, int64_t cv, int64_t nb, int64_t na, int v)
+{
+    ct_pixel t;
+    t.c = i % cv * v;
+    i /= cv;
+    t.b = i % nb;
+    i /= nb;
+    t.a = i % na;
+    t.n = i / na;
+    return t;
+}
+
 /* ---- reductions ---- */
 
 __device__ __forceinline__ float ct_warp_sum(float v)

@@ -14,25 +14,11 @@ static pool_shape shape_of(const ct_pool_attrs *a, const ct_desc *x, const ct_de
     return s;
 }
 
-/* Vector number i of [N,A,B,C/V] -> its coordinates. */
-struct pool_at { int64_t n, a, b, c; };
-__device__ static inline pool_at locate(int64_t i, int64_t cv, int64_t nb, int64_t na, int v)
-{
-    pool_at t;
-    t.c = i % cv * v;
-    i /= cv;
-    t.b = i % nb;
-    i /= nb;
-    t.a = i % na;
-    t.n = i / na;
-    return t;
-}
-
 template <typename T, int V> __global__ void max_forward(const T *x, T *y, uint8_t *index, pool_shape s)
 {
     int64_t cv = s.c / V;
     for (CT_EACH(i, s.n * s.p * s.q * cv)) {
-        pool_at t = locate(i, cv, s.q, s.p, V);
+        ct_pixel t = ct_locate(i, cv, s.q, s.p, V);
         float best[V], v[V];
         ct_pack<uint8_t, V> which;
         bool first = true;
@@ -76,7 +62,7 @@ template <typename T, int V, bool MAX> __global__ void spread(const T *dy, const
 {
     int64_t cv = s.c / V;
     for (CT_EACH(i, s.n * s.h * s.w * cv)) {
-        pool_at t = locate(i, cv, s.w, s.h, V);
+        ct_pixel t = ct_locate(i, cv, s.w, s.h, V);
         float sum[V] = {}, g[V];
         for (int r = 0; r < s.ker_h; r++) {
             int64_t p = source_of(t.a, r, s.stride_h, s.pad_h, s.p);
@@ -108,7 +94,7 @@ template <typename T, int V> __global__ void avg_forward(const T *x, T *y, pool_
     int64_t cv = s.c / V;
     float factor = 1.0f / (float)(s.ker_h * s.ker_w);
     for (CT_EACH(i, s.n * s.p * s.q * cv)) {
-        pool_at t = locate(i, cv, s.q, s.p, V);
+        ct_pixel t = ct_locate(i, cv, s.q, s.p, V);
         float sum[V] = {}, v[V];
         for (int r = 0; r < s.ker_h; r++) {
             int64_t row = t.a * s.stride_h - s.pad_h + r;

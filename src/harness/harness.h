@@ -56,6 +56,7 @@ extern const ct_case_row ct_cases_norm[];
 extern const ct_case_row ct_cases_activation[];
 extern const ct_case_row ct_cases_elementwise[];
 extern const ct_case_row ct_cases_pool[];
+extern const ct_case_row ct_cases_resample[];
 extern const ct_case_row ct_cases_sequence[];
 extern const ct_case_row ct_cases_loss[];
 extern const ct_case_row ct_cases_softmax[];

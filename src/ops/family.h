@@ -13,6 +13,7 @@ extern const ct_op_rules ct_norm_rules[];
 extern const ct_op_rules ct_activation_rules[];
 extern const ct_op_rules ct_elementwise_rules[];
 extern const ct_op_rules ct_pool_rules[];
+extern const ct_op_rules ct_resample_rules[];
 extern const ct_op_rules ct_softmax_rules[];
 extern const ct_op_rules ct_sequence_rules[];
 extern const ct_op_rules ct_loss_rules[];

@@ -62,6 +62,8 @@ typedef struct ct_pool_attrs {
     int64_t in_h, in_w; /* bwd: size of x, pixels */
 } ct_pool_attrs;
 
+typedef struct ct_resample_attrs { int64_t scale; } ct_resample_attrs;
+
 typedef struct ct_loss_attrs {
     int64_t positions, classes;
     double smoothing;  /* softmax_xent: label smoothing */
@@ -133,6 +135,7 @@ typedef union ct_attrs {
     ct_fit_attrs fit;
     ct_scale_attrs scale;
     ct_pool_attrs pool;
+    ct_resample_attrs resample;
     ct_loss_attrs loss;
     ct_weights_attrs weights;
     ct_sums_attrs sums;

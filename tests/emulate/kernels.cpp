@@ -49,6 +49,9 @@ namespace pool {
 namespace sequence {
 #include "backends/cuda/sequence.cu"
 }
+namespace resample {
+#include "backends/cuda/resample.cu"
+}
 namespace softmax {
 #include "backends/cuda/softmax.cu"
 }

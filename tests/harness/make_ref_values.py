@@ -115,6 +115,13 @@ pools(7, 9, (3, 3), (2, 2), (1, 1))
 pools(5, 10, (3, 2), (1, 3), (1, 1))
 row("global_avgpool(f64[2,3,4,5])", fill(0, 2, 3, 4, 5).mean((1, 2)))
 
+for scale, n, h, w, c in ((2, 2, 3, 5, 1), (4, 1, 5, 3, 3), (8, 2, 1, 4, 2)):
+    x = fill(0, n, h, w, c).requires_grad_()
+    y = nhwc(F.interpolate(nchw(x), scale_factor=scale, mode="bilinear", align_corners=False))
+    row("upsample_bilinear{scale=%d}(%s)" % (scale, shape(x)), y)
+    dx, = torch.autograd.grad(y, x, fill(0, *y.shape))
+    row("upsample_bilinear_bwd{scale=%d}(%s)" % (scale, shape(y)), dx)
+
 for n, p, k, e in ((3, 4, 6, 0.0), (5, 2, 7, 0.1)):
     x = fill(0, n, p * k).requires_grad_()
     t = (7 * torch.arange(n * p)) % k

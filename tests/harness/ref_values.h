@@ -122,6 +122,24 @@ static const struct {
     { "global_avgpool"
       "(f64[2,3,4,5])",
       1, { -0.18619791666666669 } },
+    { "upsample_bilinear{scale=2}"
+      "(f64[2,3,5,1])",
+      1, { 2.083984375 } },
+    { "upsample_bilinear_bwd{scale=2}"
+      "(f64[2,6,10,1])",
+      1, { 2.98193359375 } },
+    { "upsample_bilinear{scale=4}"
+      "(f64[1,5,3,3])",
+      1, { 4.8817138671875 } },
+    { "upsample_bilinear_bwd{scale=4}"
+      "(f64[1,20,12,3])",
+      1, { -18.46337890625 } },
+    { "upsample_bilinear{scale=8}"
+      "(f64[2,1,4,2])",
+      1, { -5.0224609375 } },
+    { "upsample_bilinear_bwd{scale=8}"
+      "(f64[2,8,32,2])",
+      1, { -4.8349609375 } },
     { "softmax_xent{positions=4 classes=6}"
       "(f64[3,24], i32[3,4])",
       2, { -1.3172800634251942, 0.29015187232975959 } },

@@ -112,7 +112,7 @@ const ct_impl *ct_ref_find(ct_op op)
         CT_REF_TABLE(ct_ref_loss_impls),        CT_REF_TABLE(ct_ref_metric_impls),
         CT_REF_TABLE(ct_ref_optim_impls),       CT_REF_TABLE(ct_ref_image_impls),
         CT_REF_TABLE(ct_ref_sequence_impls),    CT_REF_TABLE(ct_ref_softmax_impls),
-        CT_REF_TABLE(ct_ref_ctc_impls),
+        CT_REF_TABLE(ct_ref_ctc_impls),         CT_REF_TABLE(ct_ref_resample_impls),
     };
 #undef CT_REF_TABLE
     for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)

@@ -18,6 +18,7 @@ extern const ct_impl ct_ref_norm_impls[3];
 extern const ct_impl ct_ref_activation_impls[4];
 extern const ct_impl ct_ref_elementwise_impls[6];
 extern const ct_impl ct_ref_pool_impls[6];
+extern const ct_impl ct_ref_resample_impls[2];
 extern const ct_impl ct_ref_sequence_impls[3];
 extern const ct_impl ct_ref_loss_impls[6];
 extern const ct_impl ct_ref_softmax_impls[2];
