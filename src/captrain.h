@@ -79,12 +79,12 @@ typedef struct ct_train_opts {
 } ct_train_opts;
 
 /* A number that was measured. */
-typedef struct ct_metric {
+typedef struct ct_metric_value {
     char key[48];                /* "string_accuracy", "loss": as in result.json */
     char label[64];              /* "strings right" */
     char unit[16];               /* "%": value is a share, 0..1, told as 100 times that; "px", "" */
     double value;                /* NAN: not known */
-} ct_metric;
+} ct_metric_value;
 #define CT_METRICS_MAX 32
 
 typedef struct ct_train_result {
@@ -93,7 +93,7 @@ typedef struct ct_train_result {
     char report[4096];           /* report.html in it */
     char model[4096];            /* best checkpoint */
     int nmetrics;                /* of the best model on the validation set: 0 without one. The loss, then what the task measures */
-    ct_metric metric[CT_METRICS_MAX];
+    ct_metric_value metric[CT_METRICS_MAX];
     int64_t epochs, steps;
     double seconds, samples_per_s;
     int64_t peak_bytes;          /* planned */

@@ -5,13 +5,13 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/sized.h"
 #include "captrain.h"
 #include "config/config.h"
 #include "data/check.h"
 #include "exec/exec.h"
 #include "program/spec.h"
 #include "task/datasets.h"
-#include "task/text/text.h"
 
 /* The analysis judges files one by one; what only the whole set shows (labels of several lengths, a model that does not fit
  * the geometry) is found by doing what a training does first. A failure becomes the verdict. */
@@ -28,8 +28,7 @@ static ct_status try_training(const ct_config *cfg, ct_check_report *r)
         int64_t batches, steps;
         st = ct_spec_epoch_of(cfg, &d.train, &batches, &steps);
         if (st == CT_OK)
-            st = ct_spec_from_config(cfg, ct_text_facts(d.facts)->positions, ct_text_facts(d.facts)->charset.n, ct_dataset_height(t), ct_dataset_width(t), steps,
-                                     &spec);
+            st = ct_spec_from_config(cfg, d.facts, ct_dataset_height(t), ct_dataset_width(t), steps, &spec);
         if (st == CT_OK) st = ct_backend_choose(cfg->train.backend, &backend, why, sizeof why);
         /* duplicates across two folders stand in the report already */
         if (st == CT_OK && d.val.data == d.train.data) st = ct_datasets_shared(&d.train, &d.val, &shared);
@@ -65,8 +64,11 @@ static ct_status judge(const ct_check_opts *o, ct_config *cfg, int workers, ct_c
     return st == CT_OK && cfg && r->ok ? try_training(cfg, r) : st;
 }
 
-ct_status ct_run_check(const ct_check_opts *o, FILE *to)
+ct_status ct_run_check(const ct_check_opts *given, FILE *to)
 {
+    ct_check_opts own;
+    CT_TRY(ct_sized_take(&own, sizeof own, given, "ct_check_opts"));
+    const ct_check_opts *o = &own;
     ct_status st = CT_OK;
     ct_config *cfg = NULL;
     ct_check_report r;

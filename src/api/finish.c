@@ -128,7 +128,7 @@ static void put_metrics(const ct_task *task, const double *val, ct_train_result 
 {
     for (int i = -1; val && i < task->metrics && res->nmetrics < CT_METRICS_MAX; i++) {
         const ct_metric_row *row = i < 0 ? &ct_metric_loss : &task->metric[i];
-        ct_metric *m = &res->metric[res->nmetrics++];
+        ct_metric_value *m = &res->metric[res->nmetrics++];
         copy_text(m->key, sizeof m->key, row->key);
         copy_text(m->label, sizeof m->label, row->label);
         copy_text(m->unit, sizeof m->unit, row->unit);

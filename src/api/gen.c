@@ -26,8 +26,11 @@ static const ct_task *find_kind(const char *kind)
     return NULL;
 }
 
-ct_status ct_run_gen(const ct_gen_opts *o, FILE *to)
+ct_status ct_run_gen(const ct_gen_opts *given, FILE *to)
 {
+    ct_gen_opts own;
+    CT_TRY(ct_sized_take(&own, sizeof own, given, "ct_gen_opts"));
+    const ct_gen_opts *o = &own;
     const ct_task *task = find_kind(o->kind ? o->kind : "");
     if (!task) return CT_ECONFIG;
     CT_TRY(ct_options_check(task, "gen", o->option, o->noptions));

@@ -13,7 +13,7 @@ static ct_status size_of(const void *given, const char *type, size_t *size)
 
 ct_status ct_sized_take(void *own, size_t own_size, const void *given, const char *type)
 {
-    size_t size;
+    size_t size = 0;
     CT_TRY(size_of(given, type, &size));
     for (size_t i = own_size; i < size; i++)
         if (((const char *)given)[i] != 0)
@@ -26,7 +26,7 @@ ct_status ct_sized_take(void *own, size_t own_size, const void *given, const cha
 
 ct_status ct_sized_give(void *given, const void *own, size_t own_size, const char *type)
 {
-    size_t size, first = sizeof size;
+    size_t size = 0, first = sizeof size;
     CT_TRY(size_of(given, type, &size));
     memcpy((char *)given + first, (const char *)own + first, (size < own_size ? size : own_size) - first);
     return CT_OK;

@@ -21,7 +21,7 @@ static const cli_option options[] = {
 static void print_metrics(const ct_train_result *r)
 {
     for (int i = 0; i < r->nmetrics; i++) {
-        const ct_metric *m = &r->metric[i];
+        const ct_metric_value *m = &r->metric[i];
         printf("%s%s ", i ? ", " : "validation: ", m->label);
         if (strcmp(m->unit, "%") == 0) printf("%.2f %%", 100 * m->value);
         else printf("%.4g%s%s", m->value, *m->unit ? " " : "", m->unit);

@@ -165,6 +165,7 @@ const ct_op_rules ct_loss_rules[] = {
       .roundings = 4, .domain = { CT_ANY_OR(ct_domain_wide), CT_BY_CALL(ct_domain_class), CT_ANY } },
     { .op = CT_OP_WEIGHTED_SUM, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_ACCUM, .fields = weights_fields,
       .shape = weighted_shape, .grad = weighted_grad, .flops = weighted_flops, .reduction = weighted_reduction,
-      .roundings = 1, .domain = { [0 ... CT_MAX_IN - 1] = CT_ANY } },
+      .roundings = 1, .domain = { CT_ANY, CT_ANY, CT_ANY, CT_ANY, CT_ANY, CT_ANY, CT_ANY, CT_ANY,
+                  CT_ANY, CT_ANY, CT_ANY, CT_ANY, CT_ANY, CT_ANY, CT_ANY, CT_ANY } },
     { .shape = NULL },
 };

@@ -62,9 +62,10 @@ static int64_t upsample_bwd_reduction(const ct_call *c) { return 4 * c->attrs.re
 
 const ct_op_rules ct_resample_rules[] = {
     { .op = CT_OP_UPSAMPLE_BILINEAR, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_FLOW, .fields = fields,
-      .shape = upsample_shape, .grad = upsample_grad, .flops = upsample_flops, .reduction = upsample_reduction },
+      .shape = upsample_shape, .grad = upsample_grad, .flops = upsample_flops, .reduction = upsample_reduction,
+      .roundings = 1, .domain = { CT_ANY } },
     { .op = CT_OP_UPSAMPLE_BILINEAR_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_FLOW, .fields = fields, .shape = upsample_bwd_shape, .flops = upsample_bwd_flops,
-      .reduction = upsample_bwd_reduction },
+      .reduction = upsample_bwd_reduction, .roundings = 1, .domain = { CT_ANY } },
     { .shape = NULL },
 };

@@ -19,7 +19,6 @@
 #include "program/spec.h"
 #include "run/run.h"
 #include "session/memory.h"
-#include "task/text/text.h"
 #include "weights/init.h"
 
 ct_status ct_run_configure(ct_run *r, const ct_train_opts *o)
