@@ -12,11 +12,15 @@ static ct_status add(ct_part *list, int *n, int most, const char *what, const ch
 /* Labels are as many as their pixels are, so they move by the same draw. */
 static ct_status move(ct_parts *p, const char *name, ct_val *v)
 {
+    ct_attrs a = p->moves.attrs;
     const ct_desc *d = ct_graph_desc(p->g, *v);
     if (d->ndim != 3 || d->dim[2] != 2 || d->dtype != CT_F32)
         return ct_fail(CT_EINTERNAL, "program: points '%s' must be f32 [batch, points, 2]", name);
     if (p->moves.index == CT_NOVAL) return CT_OK;
-    return ct_fail(CT_EUNSUPPORTED, "program: points '%s' cannot be moved", name);
+    a.image.src_h = p->moves.src_h;
+    a.image.src_w = p->moves.src_w;
+    ct_val in[2] = { *v, p->moves.index };
+    return ct_graph_node(p->g, CT_OP_MOVE_POINTS, &a, name, 2, in, 1, 1, v);
 }
 
 ct_status ct_parts_field(ct_parts *p, const char *name, ct_dtype dtype, ct_field_kind kind, int ndim, const int64_t *dim, ct_val *out)
