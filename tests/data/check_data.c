@@ -458,6 +458,7 @@ START_TEST(spec_errors)
     s = spec_for(dir);
     rules.length = 65;
     ck_assert_int_eq(open_text(&s, &rules, 1, &ds), CT_EINVAL);
+    rules.length = 0;
     s = spec_for(ct_util_path(dir, "no"));
     ck_assert_int_eq(open_text(&s, &rules, 1, &ds), CT_EIO);
     ck_assert_ptr_null(ds);
