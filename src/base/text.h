@@ -21,8 +21,9 @@ int64_t ct_utf8_len(const char *s);
 char *ct_utf8_show(uint32_t cp, char buf[32]);
 /* A character without a shape of its own: C0, DEL, C1. */
 bool ct_utf8_control(uint32_t cp);
-/* The characters of utf8, in their order: *cp [*n] (ct_free()), from 1 to `most` different ones with a shape. CT_ECONFIG where it is anything
- * else, naming the character; `what` it is begins the message ("charset"). CT_ENOMEM. */
+/* The characters of utf8, in their order: *cp [*n] (ct_free()), from 1 to `most` different ones with a shape.
+ * CT_ECONFIG where it is anything else, naming the character; `what` it is begins the message ("charset"). CT_ENOMEM.
+ * */
 ct_status ct_utf8_alphabet(const char *what, const char *utf8, int64_t most, uint32_t **cp, int *n);
 
 /* ---- numbers ---- */

@@ -206,8 +206,8 @@ static ct_status decode_item(void *user, int worker, int64_t i)
     ct_free(data);
     if (st != CT_OK && !sample_failure(st)) return st;
     if (strcmp(hash, j->hash[i]) != 0) {
-        return ct_fail(CT_EIO, "%s%s%s: the file was changed while the data set was being read", j->dir, *j->dir ? "/" : "",
-                       j->name[i]);
+        return ct_fail(CT_EIO, "%s%s%s: the file was changed while the data set was being read", j->dir,
+                       *j->dir ? "/" : "", j->name[i]);
     }
     return st == CT_OK ? st : intake_bad(&j->in, i, j->name[i]);
 }

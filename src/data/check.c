@@ -114,12 +114,15 @@ static ct_status list_kinds(ct_check_report *r)
     return CT_OK;
 }
 
-static ct_status add_issue(ct_check_report *r, size_t *cap, const char *kind, int set, const char *name, const char *reason)
+static ct_status add_issue(ct_check_report *r, size_t *cap, const char *kind, int set, const char *name,
+                           const char *reason)
 {
     const int k = find_kind(r, kind);
     if (k == r->kinds) return ct_fail(CT_EINTERNAL, "a fault of kind '%s' in a label", kind);
     CT_TRY(ct_grow(&r->issues, r->n_issues, cap, sizeof *r->issues, "issues"));
-    ct_issue x = { .kind = r->kind[k].word, .set = set, .name = ct_strdup(name, "issue"), .reason = ct_strdup(reason, "issue") };
+    ct_issue x = { .kind = r->kind[k].word, .set = set };
+    x.name = ct_strdup(name, "issue");
+    x.reason = ct_strdup(reason, "issue");
     if (!x.name || !x.reason) {
         ct_free(x.name);
         ct_free(x.reason);

@@ -270,8 +270,8 @@ ct_status ct_dataset_open(const ct_dataset_spec *spec, ct_labels *labels, int wo
     *out = NULL;
     CT_TRY(start(spec, "", labels, &ds));
     if (!labels->ops->scan) {
-        st = ct_fail(CT_EINVAL, "%s: labels of a generator are not read from a folder", spec->path ? spec->path : "data");
-        goto fail;
+        CT_GOTO(st, ct_fail(CT_EINVAL, "%s: labels of a generator are not read from a folder",
+                            spec->path ? spec->path : "data"));
     }
     CT_GOTO(st, labels->ops->scan(labels, spec->path, &scan));
     ct_free(ds->root);
@@ -292,8 +292,8 @@ fail:
     return st;
 }
 
-ct_status ct_dataset_open_files(const ct_dataset_spec *spec, ct_labels *labels, const char *const *path, int64_t n, int workers,
-                                ct_dataset **out)
+ct_status ct_dataset_open_files(const ct_dataset_spec *spec, ct_labels *labels, const char *const *path, int64_t n,
+                                int workers, ct_dataset **out)
 {
     ct_status st = CT_OK;
     ct_dataset *ds = NULL;

@@ -39,7 +39,8 @@ struct ct_dataset {
 void ct_dataset_keep(ct_dataset *ds, char *name, char *text, int64_t row);
 ct_status ct_dataset_add_bad(ct_dataset *ds, const char *name, const char *reason);
 
-/* fields.c: learns from the texts of the ds->n candidates and makes their fields; those whose labels do not fit go over to the bad ones. */
+/* fields.c: learns from the texts of the ds->n candidates and makes their fields; those whose labels do not fit go
+ * over to the bad ones. */
 ct_status ct_fields_read(ct_dataset *ds);
 /* Fields of samples whose labels are not known yet. */
 ct_status ct_fields_blank(ct_dataset *ds);

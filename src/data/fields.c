@@ -94,7 +94,8 @@ static bool same_fields(const ct_rows *r, const ct_labels *l)
     bool same = r->fields == l->fields;
     for (int k = 0; same && k < r->fields; k++) {
         const ct_field *a = &r->field[k], *b = &l->field[k];
-        same = a->dtype == b->dtype && a->ndim == b->ndim && memcmp(a->dim, b->dim, (size_t)a->ndim * sizeof *a->dim) == 0;
+        same = a->dtype == b->dtype && a->ndim == b->ndim;
+        for (int d = 0; same && d < a->ndim; d++) same = a->dim[d] == b->dim[d];
     }
     return same;
 }

@@ -147,7 +147,7 @@ struct ct_task {
     /* All sets of a run (NULL: none) get fields of the same shape, so that one program fits; facts follow. NULL: they always have. */
     ct_status (*agree)(ct_dataset *const *set, int n, ct_facts *facts);
     void (*forget)(ct_facts *facts);  /* NULL is fine */
-    /* 32 hex digits are made of this: whether facts are the same thing for a model. */
+    /* Whether facts are the same thing for a model. */
     bool (*same)(const ct_facts *a, const ct_facts *b);
 
     /* -- files -- */

@@ -81,7 +81,8 @@ static ct_status open_session(import *im)
     char why[256] = "";
     ct_program_spec spec;
     const int positions = ct_text_facts(im->facts)->positions;
-    CT_TRY(ct_spec_from_config(cfg, positions, ct_text_facts(im->facts)->charset.n, (int)cfg->data.height, (int)cfg->data.width, 1, &spec));
+    CT_TRY(ct_spec_from_config(cfg, positions, ct_text_facts(im->facts)->charset.n, (int)cfg->data.height,
+                               (int)cfg->data.width, 1, &spec));
     spec.accumulate = 1;
     spec.freezes = 0;
     ct_device_opts opts = { .threads = 1 };

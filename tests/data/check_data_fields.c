@@ -63,10 +63,12 @@ START_TEST(fields)
     const ct_field *f = ct_dataset_fields(ds, &n);
     ck_assert_int_eq(n, 2);
     ck_assert_int_eq(f[0].dim[0], 3); /* of those that stay */
-    ck_assert(f[1].dtype == CT_F32 && f[1].kind == CT_FIELD_POINTS && ct_field_elems(&f[1]) == 2 && ct_field_bytes(&f[1]) == 8);
+    ck_assert(f[1].dtype == CT_F32 && f[1].kind == CT_FIELD_POINTS);
+    ck_assert(ct_field_elems(&f[1]) == 2 && ct_field_bytes(&f[1]) == 8);
     ck_assert_int_eq(ct_dataset_find_field(ds, "mark"), 1);
     ck_assert_int_eq(ct_dataset_find_field(ds, "target"), -1);
-    ck_assert_mem_eq(letters(ds, 0), ((int32_t[]){ 0, 1, -1, 1, 2, 0 }), 6 * sizeof(int32_t)); /* rows lie one after another */
+    /* rows lie one after another */
+    ck_assert_mem_eq(letters(ds, 0), ((int32_t[]){ 0, 1, -1, 1, 2, 0 }), 6 * sizeof(int32_t));
     ck_assert(mark(ds, 1)[0] == 3 && mark(ds, 1)[1] == 20);
     ck_assert_str_eq(ct_dataset_label_text(ds, 1), "bca");
 
@@ -131,7 +133,8 @@ START_TEST(files)
     ct_dataset_spec s = spec_of(10, 200);
     s.size_rule = CT_SIZE_FIT_HEIGHT;
     ck_assert_int_eq(ct_labels_none(&l), CT_OK);
-    ck_assert_msg(ct_dataset_open_files(&s, l, (const char *const *)path, 6, 3, &ds) == CT_OK, "%s", ct_error_message());
+    ct_status st = ct_dataset_open_files(&s, l, (const char *const *)path, 6, 3, &ds);
+    ck_assert_msg(st == CT_OK, "%s", ct_error_message());
     ck_assert(ct_dataset_size(ds) == 4 && ct_dataset_bad_count(ds) == 2 && ct_dataset_buckets(ds) == 2);
     static const int good[4] = { 0, 2, 4, 5 }, width[4] = { 20, 90, 20, 90 };
     for (int i = 0; i < 4; i++) {
@@ -186,7 +189,8 @@ START_TEST(generators)
     const int one = 1;
     int closed = 0;
     ct_dataset *ds;
-    ct_source src = { .name = "test", .n = 9, .user = &one, .open = open_state, .render = render, .close = free, .release = release };
+    ct_source src = { .name = "test", .n = 9, .user = &one, .open = open_state, .render = render, .close = free,
+                      .release = release };
     ct_dataset_spec s = spec_of(4, 8);
     released = 0;
     ck_assert_msg(ct_dataset_open_source(&s, &src, reader(9999, &closed), 3, &ds) == CT_OK, "%s", ct_error_message());
@@ -213,7 +217,8 @@ START_TEST(streams)
     const int one = 1;
     int n;
     ct_dataset *ds;
-    ct_source src = { .name = "test", .n = 5, .user = &one, .open = open_state, .render = render, .close = free, .release = release };
+    ct_source src = { .name = "test", .n = 5, .user = &one, .open = open_state, .render = render, .close = free,
+                      .release = release };
     ct_dataset_spec s = spec_of(4, 8);
     released = 0;
     ck_assert_msg(ct_dataset_open_stream(&s, &src, reader(9999, NULL), &ds) == CT_OK, "%s", ct_error_message());

@@ -122,7 +122,8 @@ START_TEST(issues)
     must_run(&s, &r); /* without a configuration: only unreadable files count */
     ck_assert(!r.ok);
     ck_assert_str_eq(r.verdict, "1 files cannot be read");
-    ck_assert(ct_check_count(&r, CT_ISSUE_UNREADABLE) == 1 && ct_check_count(&r, CT_ISSUE_LABEL) == 1 && r.n_issues == 2);
+    ck_assert(ct_check_count(&r, CT_ISSUE_UNREADABLE) == 1 && ct_check_count(&r, CT_ISSUE_LABEL) == 1);
+    ck_assert(r.n_issues == 2);
     ck_assert_str_eq(charset_of(&r), "ABX");
     ck_assert_str_eq(issue_of(&r, "BB_6.png")->reason, "empty file");
     ct_check_free(&r);
@@ -195,7 +196,8 @@ START_TEST(sequences)
     ct_check_spec s = sequence_spec();
     s.val_path = val;
     must_run(&s, &r);
-    ck_assert(!r.ok && ct_check_count(&r, "steps") == 1 && ct_check_count(&r, CT_ISSUE_UNREADABLE) == 1 && r.n_issues == 2);
+    ck_assert(!r.ok && ct_check_count(&r, "steps") == 1 && ct_check_count(&r, CT_ISSUE_UNREADABLE) == 1);
+    ck_assert(r.n_issues == 2);
     ck_assert_str_eq(issue_of(&r, "AAB_1.png")->reason,
                      "label 'AAB' needs 4 time steps, the image of 12 pixels gives 3");
     static const ct_bucket_count want[] = { { 16, 2, 1 - 28.0 / 32 }, { 48, 2, 1 - 81.0 / 96 }, { 64, 1, 0 } };
@@ -211,7 +213,8 @@ START_TEST(sequences)
     ck_assert_uint_eq(survey_of(&r)->n_steps, 6);
     for (size_t i = 0; i < 6; i++) {
         size_t k = 0;
-        while (k < 6 && (strcmp(survey_of(&r)->steps[k].name, steps[i].name) != 0 || survey_of(&r)->steps[k].set != steps[i].set)) k++;
+        const ct_step_count *c = survey_of(&r)->steps;
+        while (k < 6 && (strcmp(c[k].name, steps[i].name) != 0 || c[k].set != steps[i].set)) k++;
         ck_assert_msg(k < 6, "no %s", steps[i].name);
         ck_assert(survey_of(&r)->steps[k].needs == steps[i].needs && survey_of(&r)->steps[k].gives == steps[i].gives);
     }

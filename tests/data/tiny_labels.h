@@ -1,5 +1,5 @@
-/* A label reader for tests: labels are small letters; "letters" i32 [longest] has their numbers and -1 behind them, "mark" f32 [1,2] the
- * point (letters, width of the picture). Labels of more than `most` letters are bad. */
+/* A label reader for tests: labels are small letters; "letters" i32 [longest] has their numbers and -1 behind them,
+ * "mark" f32 [1,2] the point (letters, width of the picture). Labels of more than `most` letters are bad. */
 #ifndef CT_TESTS_TINY_LABELS_H
 #define CT_TESTS_TINY_LABELS_H
 
@@ -65,8 +65,8 @@ static inline void tiny_close(ct_labels *l)
 
 static inline ct_status tiny_labels_new(int most, int *closed, ct_labels **out)
 {
-    static const ct_labels_ops ops = { .scan = tiny_scan, .learn = tiny_shape, .shape = tiny_shape, .encode = tiny_encode,
-                                       .blank = tiny_blank, .close = tiny_close };
+    static const ct_labels_ops ops = { .scan = tiny_scan, .learn = tiny_shape, .shape = tiny_shape,
+                                       .encode = tiny_encode, .blank = tiny_blank, .close = tiny_close };
     tiny_labels *l = ct_calloc(1, sizeof *l, "label reader");
     *out = l ? &l->base : NULL;
     if (!l) return CT_ENOMEM;

@@ -17,7 +17,8 @@ _Static_assert(CT_TEXT_LENGTH <= CT_LABEL_MAX, "what is drawn can be read");
 static ct_status set_alphabet(const char *what, const char *utf8, ct_text_params *p)
 {
     if (strlen(utf8) >= sizeof p->alphabet)
-        return ct_fail(CT_ECONFIG, "%s longer than %zu bytes, which is all the generator takes", what, sizeof p->alphabet - 1);
+        return ct_fail(CT_ECONFIG, "%s longer than %zu bytes, which is all the generator takes", what,
+                       sizeof p->alphabet - 1);
     snprintf(p->alphabet, sizeof p->alphabet, "%s", utf8);
     return CT_OK;
 }
@@ -208,8 +209,8 @@ static ct_status read_options(const ct_pair *option, size_t options, ct_text_par
     return read_fonts_and_sizes(option, options, p);
 }
 
-ct_status ct_text_generate(const ct_pair *option, size_t options, const char *dir, int64_t count, uint64_t seed, int threads,
-                           bool force, FILE *to)
+ct_status ct_text_generate(const ct_pair *option, size_t options, const char *dir, int64_t count, uint64_t seed,
+                           int threads, bool force, FILE *to)
 {
     const char *style = ct_pairs_find(option, options, "--style");
     if (style && strcmp(style, "list") == 0) {

@@ -13,7 +13,8 @@ static inline ct_status text_reader(const ct_text_rules *rules, ct_labels **out)
     return ct_text_labels(rules ? rules : &usual, out);
 }
 
-static inline ct_status open_text(const ct_dataset_spec *spec, const ct_text_rules *rules, int workers, ct_dataset **out)
+static inline ct_status open_text(const ct_dataset_spec *spec, const ct_text_rules *rules, int workers,
+                                  ct_dataset **out)
 {
     ct_labels *labels;
     *out = NULL;
@@ -35,8 +36,9 @@ static inline ct_status scan_text(const char *path, const ct_label_rule *rule, c
 }
 
 /* What is drawn with p. spec NULL: the usual one; its geometry is p's. first < 0: a stream. */
-static inline ct_status open_drawn(const ct_text_params *p, uint64_t seed, int64_t first, int64_t count, const ct_dataset_spec *spec,
-                                   const ct_text_rules *rules, int workers, ct_dataset **out)
+static inline ct_status open_drawn(const ct_text_params *p, uint64_t seed, int64_t first, int64_t count,
+                                   const ct_dataset_spec *spec, const ct_text_rules *rules, int workers,
+                                   ct_dataset **out)
 {
     ct_dataset_spec own;
     ct_text_rules usual;
@@ -57,7 +59,8 @@ static inline ct_status open_drawn(const ct_text_params *p, uint64_t seed, int64
     }
     src.first = first < 0 ? CT_STREAM_FIRST : first;
     src.n = count;
-    return first < 0 ? ct_dataset_open_stream(&own, &src, labels, out) : ct_dataset_open_source(&own, &src, labels, workers, out);
+    if (first < 0) return ct_dataset_open_stream(&own, &src, labels, out);
+    return ct_dataset_open_source(&own, &src, labels, workers, out);
 }
 
 #endif
