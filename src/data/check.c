@@ -208,10 +208,13 @@ static ct_status scratch_make(const ct_labels *l, scratch *s)
 static ct_label_in label_of(const check_job *j, const ct_sample *x, const probe *p, int w, int h)
 {
     ct_dataset_spec s = j->spec->data;
-    if (!j->spec->with_config) return (ct_label_in){ .name = x->name, .text = x->text, .width = p->w, .height = p->h };
+    ct_label_in in = { .name = x->name, .text = x->text, .width = p->w, .height = p->h, .from_width = p->w,
+                       .from_height = p->h };
+    if (!j->spec->with_config) return in;
     s.width = w;
-    s.height = h;
-    return (ct_label_in){ .name = x->name, .text = x->text, .width = ct_fit_width(&s, p->w, p->h), .height = h };
+    s.height = in.height = h;
+    in.width = ct_fit_width(&s, p->w, p->h);
+    return in;
 }
 
 /* What is wrong with sample x; *why is an own string, NULL if nothing is. */

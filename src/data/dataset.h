@@ -69,6 +69,7 @@ typedef struct ct_source {
     const char *name;   /* for messages, e.g. "synth:text" */
     int64_t first, n;   /* pictures first .. first+n-1 */
     char key[33];       /* hex digest of everything the samples depend on; "" switches the cache off */
+    int width, height;  /* of every picture it draws, pixels; 0: they differ, or labels do not need it */
     const void *user;
     ct_status (*open)(const void *user, void **state);
     /* *label: an own string (ct_free()) */

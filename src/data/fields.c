@@ -50,8 +50,10 @@ static void row_of(const ct_rows *r, int64_t k, void *row[CT_MAX_FIELDS])
 /* Candidate i into row k. CT_EDATA: the sample is bad. */
 static ct_status encode(const ct_dataset *ds, const ct_rows *r, int64_t i, int64_t k)
 {
-    const ct_label_in in = { .name = ds->name[i], .text = ds->text[i], .width = ds->pack.width[ds->row[i]],
-                             .height = ds->spec.height };
+    const int64_t at = ds->row[i];
+    const ct_label_in in = { .name = ds->name[i], .text = ds->text[i], .width = ds->pack.width[at],
+                             .height = ds->spec.height, .from_width = ds->from ? ds->from[at][0] : ds->drawn_width,
+                             .from_height = ds->from ? ds->from[at][1] : ds->drawn_height };
     void *row[CT_MAX_FIELDS];
     row_of(r, k, row);
     return ds->labels->ops->encode(ds->labels, &in, row);

@@ -51,6 +51,8 @@ typedef struct ct_label_in {
     const char *name;  /* of the sample, for messages */
     const char *text;  /* its label */
     int width, height; /* pixels in the set, without the padding of a bucket; 0: not known */
+    int from_width, from_height; /* pixels before the picture was brought to that size: what a label that names places
+                                    was written for; 0: not known */
 } ct_label_in;
 
 typedef struct ct_labels ct_labels;
@@ -86,6 +88,7 @@ struct ct_survey {
 };
 
 typedef struct ct_labels_ops {
+    bool sizes; /* encode() looks at from_width and from_height: they are found out for files, too */
     /* Finds the samples of a folder and their labels. NULL: the reader is for a generator only. Errors as
      * ct_scan_folder(). */
     ct_status (*scan)(ct_labels *l, const char *path, ct_scan *out);

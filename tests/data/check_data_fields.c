@@ -52,7 +52,7 @@ START_TEST(fields)
     int closed = 0, n;
     ct_dataset *ds;
     ct_util_picture(dir, "ab_1.png", 20, 10, 1);
-    ct_util_picture(dir, "bca_2.png", 20, 10, 2);
+    ct_util_picture(dir, "bca_2.png", 40, 30, 2);
     ct_util_picture(dir, "cabbage_3.png", 20, 10, 3);
     ct_dataset_spec s = spec_of(10, 20);
     ck_assert_int_eq(ct_dataset_open(&s, reader(4, &closed), 2, &ds), CT_EDATA);
@@ -64,12 +64,13 @@ START_TEST(fields)
     ck_assert_int_eq(n, 2);
     ck_assert_int_eq(f[0].dim[0], 3); /* of those that stay */
     ck_assert(f[1].dtype == CT_F32 && f[1].kind == CT_FIELD_POINTS);
-    ck_assert(ct_field_elems(&f[1]) == 2 && ct_field_bytes(&f[1]) == 8);
+    ck_assert(ct_field_elems(&f[1]) == 4 && ct_field_bytes(&f[1]) == 16);
     ck_assert_int_eq(ct_dataset_find_field(ds, "mark"), 1);
     ck_assert_int_eq(ct_dataset_find_field(ds, "target"), -1);
     /* rows lie one after another */
     ck_assert_mem_eq(letters(ds, 0), ((int32_t[]){ 0, 1, -1, 1, 2, 0 }), 6 * sizeof(int32_t));
     ck_assert(mark(ds, 1)[0] == 3 && mark(ds, 1)[1] == 20);
+    ck_assert(mark(ds, 1)[2] == 40 && mark(ds, 1)[3] == 30); /* in the file */
     ck_assert_str_eq(ct_dataset_label_text(ds, 1), "bca");
 
     /* another shape: encoded again; a failure changes nothing */
@@ -189,7 +190,7 @@ START_TEST(generators)
     const int one = 1;
     int closed = 0;
     ct_dataset *ds;
-    ct_source src = { .name = "test", .n = 9, .user = &one, .open = open_state, .render = render, .close = free,
+    ct_source src = { .name = "test", .n = 9, .width = 8, .height = 4, .user = &one, .open = open_state, .render = render, .close = free,
                       .release = release };
     ct_dataset_spec s = spec_of(4, 8);
     released = 0;
@@ -197,6 +198,7 @@ START_TEST(generators)
     ck_assert_int_eq(released, 1); /* everything is packed */
     ck_assert_int_eq(ct_field_elems(ct_dataset_fields(ds, &(int){ 0 })), 5000);
     ck_assert(letters(ds, 3)[4996] == 3 && letters(ds, 3)[4997] == -1);
+    ck_assert(mark(ds, 3)[2] == 8 && mark(ds, 3)[3] == 4);
     ct_dataset_close(ds);
     src.n = 0; /* failures own what they were given, too */
     ck_assert_int_eq(ct_dataset_open_source(&s, &src, reader(9999, &closed), 3, &ds), CT_EDATA);
@@ -237,13 +239,54 @@ START_TEST(streams)
             const int64_t picture = k / 3 * 5 + k % 3 * 2 + i;
             const int32_t *row = (const int32_t *)b->field[0] + i * 6000;
             ck_assert(row[0] == picture % 26 && row[5000 - picture % 7 - 1] == row[0] && row[5000 - picture % 7] == -1);
-            ck_assert(((const float *)b->field[1])[2 * i + 1] == 8);
+            ck_assert(((const float *)b->field[1])[4 * i + 1] == 8);
         }
     }
     ct_loader_close(loader);
     ck_assert_int_eq(released, 0);
     ct_dataset_close(ds);
     ck_assert_int_eq(released, 1);
+}
+END_TEST
+
+/* Every allocation in turn fails, whatever a set is opened from: nothing is left, and everything given is given back. */
+START_TEST(out_of_memory)
+{
+    const int one = 1;
+    ct_source src = { .name = "test", .n = 3, .user = &one, .open = open_state, .render = render, .close = free,
+                      .release = release };
+    ct_dataset_spec s = spec_of(4, 8);
+    ct_util_picture(dir, "ab_1.png", 8, 4, 1);
+    ct_util_picture(dir, "cabbage_2.png", 9, 5, 2);
+    ct_util_text(dir, "c_3.png", "");
+    s.max_bad = 2;
+    char *path = strdup(ct_util_path(dir, "ab_1.png"));
+    for (int kind = 0; kind < 4; kind++) {
+        for (long n = 0;; n++) {
+            int closed = 0;
+            ct_labels *l;
+            ct_dataset *ds = NULL;
+            ck_assert_int_eq(tiny_labels_new(kind ? 9999 : 4, &closed, &l), CT_OK);
+            released = 0;
+            ct_alloc_fail_after(n);
+            ct_status st = kind == 0   ? ct_dataset_open(&s, l, 1, &ds)
+                           : kind == 1 ? ct_dataset_open_files(&s, l, (const char *const[]){ path }, 1, 1, &ds)
+                           : kind == 2 ? ct_dataset_open_source(&s, &src, l, 1, &ds)
+                                       : ct_dataset_open_stream(&s, &src, l, &ds);
+            long made = ct_alloc_fail_after(-1);
+            ct_dataset_close(ds);
+            ck_assert_int_eq(closed, 1);
+            ck_assert_int_eq(released, kind >= 2);
+            if (made <= n) {
+                ck_assert_msg(st == CT_OK, "%s", ct_error_message());
+                ck_assert_int_gt(n, 10);
+                break;
+            }
+            ck_assert_msg(st == CT_ENOMEM, "allocation %ld of %d failed, status %d: %s", n, kind, (int)st, ct_error_message());
+            ck_assert_ptr_null(ds);
+        }
+    }
+    free(path);
 }
 END_TEST
 
@@ -258,6 +301,7 @@ int main(void)
     tcase_add_test(t, files);
     tcase_add_test(t, generators);
     tcase_add_test(t, streams);
+    tcase_add_test(t, out_of_memory);
     suite_add_tcase(s, t);
     return ct_check_main(s);
 }

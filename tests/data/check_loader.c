@@ -78,7 +78,7 @@ static void check_batch(const ct_loader_spec *s, const ct_batch *x, int64_t epoc
         if (s->resident) ck_assert_ptr_null(x->px);
         else ck_assert_mem_eq(x->px + i * H * W, ct_dataset_pixels(data, id), H * W);
         ck_assert_mem_eq((const int32_t *)x->field[0] + i * L, ct_dataset_field(data, 0, id), L * sizeof(int32_t));
-        ck_assert_mem_eq((const float *)x->field[1] + i * 2, ct_dataset_field(data, 1, id), 2 * sizeof(float));
+        ck_assert_mem_eq((const float *)x->field[1] + i * 4, ct_dataset_field(data, 1, id), 4 * sizeof(float));
         ck_assert_int_eq(x->index[3 * i], s->resident ? id : i);
         ck_assert_int_eq(x->index[3 * i + 1], id);
         ck_assert_int_eq(x->index[3 * i + 2], epoch);

@@ -92,8 +92,9 @@ ct_status ct_text_source(const ct_text_params *p, uint64_t seed, ct_source *out)
 {
     ct_text_gen *g;
     CT_TRY(ct_text_gen_open(p, seed, &g));
-    *out = (ct_source){ .name = ct_text_generator.name, .user = g, .open = source_open, .render = source_render,
-                        .close = source_close, .release = source_release };
+    *out = (ct_source){ .name = ct_text_generator.name, .width = p->width, .height = p->height, .user = g,
+                        .open = source_open, .render = source_render, .close = source_close,
+                        .release = source_release };
     snprintf(out->key, sizeof out->key, "%s", ct_text_gen_key(g));
     return CT_OK;
 }
