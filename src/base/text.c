@@ -149,7 +149,8 @@ ct_status ct_utf8_alphabet(const char *what, const char *utf8, int64_t most, uin
         char show[32];
         all[i] = (uint32_t)ct_utf8_next(&s);
         if (ct_utf8_control(all[i]))
-            st = ct_fail(CT_ECONFIG, "%s: control character %s at place %" PRId64, what, ct_utf8_show(all[i], show), i + 1);
+            st = ct_fail(CT_ECONFIG, "%s: control character %s at place %" PRId64, what, ct_utf8_show(all[i], show),
+                         i + 1);
     }
     if (st == CT_OK) st = all_different(what, utf8, all, (int)count);
     if (st != CT_OK) {

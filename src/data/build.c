@@ -134,6 +134,7 @@ typedef struct file_job {
     const char *const *name;
     char (*hash)[33];     /* [n] content digest, or "" for a file that cannot be read */
     uint64_t *size;       /* [n] bytes */
+    int32_t (*from)[2];   /* [n] width and height in pixels; NULL: nobody asks */
     intake in;
 } file_job;
 
@@ -163,6 +164,7 @@ static ct_status hash_item(void *user, int worker, int64_t i)
     file_job *j = user;
     uint8_t *data = NULL;
     size_t size = 0;
+    int w, h;
     (void)worker;
     ct_status st = read_sample(j, i, &data, &size);
     if (sample_failure(st)) {
@@ -172,8 +174,13 @@ static ct_status hash_item(void *user, int worker, int64_t i)
     CT_TRY(st);
     ct_hash_hex(data, size, j->hash[i]);
     j->size[i] = size;
+    if (j->from) st = ct_image_peek_mem(data, size, j->name[i], &w, &h);
+    if (j->from && st == CT_OK) {
+        j->from[i][0] = w;
+        j->from[i][1] = h;
+    }
     ct_free(data);
-    return CT_OK;
+    return sample_failure(st) ? CT_OK : st;
 }
 
 static ct_status decode_into(file_job *j, int64_t i, const uint8_t *data, size_t size)
@@ -206,8 +213,8 @@ static ct_status decode_item(void *user, int worker, int64_t i)
     ct_free(data);
     if (st != CT_OK && !sample_failure(st)) return st;
     if (strcmp(hash, j->hash[i]) != 0) {
-        return ct_fail(CT_EIO, "%s%s%s: the file was changed while the data set was being read", j->dir, *j->dir ? "/" : "",
-                       j->name[i]);
+        return ct_fail(CT_EIO, "%s%s%s: the file was changed while the data set was being read", j->dir,
+                       *j->dir ? "/" : "", j->name[i]);
     }
     return st == CT_OK ? st : intake_bad(&j->in, i, j->name[i]);
 }
@@ -265,12 +272,12 @@ static ct_status files_key(const file_job *j, int64_t n, char key[33])
 }
 
 ct_status ct_build_files(ct_dataset_spec *spec, const char *dir, const char *const *name, int64_t n, int workers,
-                         ct_pack *out, char key[33], bool *cached)
+                         int32_t (*from)[2], ct_pack *out, char key[33], bool *cached)
 {
     ct_status st = CT_OK;
     char *path = NULL;
     double start = ct_now();
-    file_job j = { .spec = spec, .dir = dir, .name = name };
+    file_job j = { .spec = spec, .dir = dir, .name = name, .from = from };
 
     *out = (ct_pack){ 0 };
     *cached = false;

@@ -114,12 +114,15 @@ static ct_status list_kinds(ct_check_report *r)
     return CT_OK;
 }
 
-static ct_status add_issue(ct_check_report *r, size_t *cap, const char *kind, int set, const char *name, const char *reason)
+static ct_status add_issue(ct_check_report *r, size_t *cap, const char *kind, int set, const char *name,
+                           const char *reason)
 {
     const int k = find_kind(r, kind);
     if (k == r->kinds) return ct_fail(CT_EINTERNAL, "a fault of kind '%s' in a label", kind);
     CT_TRY(ct_grow(&r->issues, r->n_issues, cap, sizeof *r->issues, "issues"));
-    ct_issue x = { .kind = r->kind[k].word, .set = set, .name = ct_strdup(name, "issue"), .reason = ct_strdup(reason, "issue") };
+    ct_issue x = { .kind = r->kind[k].word, .set = set };
+    x.name = ct_strdup(name, "issue");
+    x.reason = ct_strdup(reason, "issue");
     if (!x.name || !x.reason) {
         ct_free(x.name);
         ct_free(x.reason);
@@ -205,10 +208,13 @@ static ct_status scratch_make(const ct_labels *l, scratch *s)
 static ct_label_in label_of(const check_job *j, const ct_sample *x, const probe *p, int w, int h)
 {
     ct_dataset_spec s = j->spec->data;
-    if (!j->spec->with_config) return (ct_label_in){ .name = x->name, .text = x->text, .width = p->w, .height = p->h };
+    ct_label_in in = { .name = x->name, .text = x->text, .width = p->w, .height = p->h, .from_width = p->w,
+                       .from_height = p->h };
+    if (!j->spec->with_config) return in;
     s.width = w;
-    s.height = h;
-    return (ct_label_in){ .name = x->name, .text = x->text, .width = ct_fit_width(&s, p->w, p->h), .height = h };
+    s.height = in.height = h;
+    in.width = ct_fit_width(&s, p->w, p->h);
+    return in;
 }
 
 /* What is wrong with sample x; *why is an own string, NULL if nothing is. */

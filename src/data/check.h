@@ -60,9 +60,10 @@ typedef struct ct_check_report {
     char *verdict;                        /* one sentence: why (not) */
 } ct_check_report;
 
-/* Runs the analysis. The report owns `labels` from now on, also when this fails. CT_OK also when problems were found (see ok); fails with
- * CT_EIO (folder), CT_EDATA (empty folder), CT_EFORMAT (label file), CT_ENOMEM. Without with_config only unreadable files make ok false; with
- * it, ok says whether ct_dataset_open() with this spec and such labels would succeed for both folders. */
+/* Runs the analysis. The report owns `labels` from now on, also when this fails. CT_OK also when problems were found
+ * (see ok); fails with CT_EIO (folder), CT_EDATA (empty folder), CT_EFORMAT (label file), CT_ENOMEM. Without
+ * with_config only unreadable files make ok false; with it, ok says whether ct_dataset_open() with this spec and such
+ * labels would succeed for both folders. */
 ct_status ct_check_run(const ct_check_spec *spec, ct_labels *labels, ct_check_report *out);
 /* Issues of a kind. */
 int64_t ct_check_count(const ct_check_report *r, const char *kind);

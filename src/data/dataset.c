@@ -34,6 +34,7 @@ void ct_dataset_close(ct_dataset *ds)
     ct_free(ds->name);
     ct_free(ds->text);
     ct_free(ds->row);
+    ct_free(ds->from);
     ct_fields_free(ds);
     ct_free(ds->bucket_width);
     ct_free(ds->bucket_count);
@@ -236,6 +237,14 @@ static ct_status take_files(ct_dataset *ds, ct_scan *scan, const size_t *cand, i
     return CT_OK;
 }
 
+/* Room for the sizes of n files, if the reader looks at them. */
+static ct_status ask_sizes(ct_dataset *ds, int64_t n)
+{
+    if (!ds->labels->ops->sizes) return CT_OK;
+    ds->from = ct_calloc((size_t)n, sizeof *ds->from, "sizes of pictures");
+    return ds->from ? CT_OK : CT_ENOMEM;
+}
+
 /* The pixels of what the scan found; what is bad already is listed. */
 static ct_status build_scanned(ct_dataset *ds, ct_scan *scan, int workers)
 {
@@ -253,7 +262,8 @@ static ct_status build_scanned(ct_dataset *ds, ct_scan *scan, int workers)
         cand[n++] = i;
     }
     if (n == 0) goto fail;
-    CT_GOTO(st, ct_build_files(&ds->spec, scan->dir, name, n, workers, &ds->pack, ds->key, &ds->cached));
+    CT_GOTO(st, ask_sizes(ds, n));
+    CT_GOTO(st, ct_build_files(&ds->spec, scan->dir, name, n, workers, ds->from, &ds->pack, ds->key, &ds->cached));
     CT_GOTO(st, take_files(ds, scan, cand, n));
 fail:
     ct_free(name);
@@ -270,8 +280,8 @@ ct_status ct_dataset_open(const ct_dataset_spec *spec, ct_labels *labels, int wo
     *out = NULL;
     CT_TRY(start(spec, "", labels, &ds));
     if (!labels->ops->scan) {
-        st = ct_fail(CT_EINVAL, "%s: labels of a generator are not read from a folder", spec->path ? spec->path : "data");
-        goto fail;
+        CT_GOTO(st, ct_fail(CT_EINVAL, "%s: labels of a generator are not read from a folder",
+                            spec->path ? spec->path : "data"));
     }
     CT_GOTO(st, labels->ops->scan(labels, spec->path, &scan));
     ct_free(ds->root);
@@ -292,15 +302,16 @@ fail:
     return st;
 }
 
-ct_status ct_dataset_open_files(const ct_dataset_spec *spec, ct_labels *labels, const char *const *path, int64_t n, int workers,
-                                ct_dataset **out)
+ct_status ct_dataset_open_files(const ct_dataset_spec *spec, ct_labels *labels, const char *const *path, int64_t n,
+                                int workers, ct_dataset **out)
 {
     ct_status st = CT_OK;
     ct_dataset *ds = NULL;
     *out = NULL;
     CT_TRY(start(spec, "", labels, &ds));
     if (n < 1) CT_GOTO(st, ct_fail(CT_EINVAL, "no pictures are asked for"));
-    CT_GOTO(st, ct_build_files(&ds->spec, "", path, n, workers, &ds->pack, ds->key, &ds->cached));
+    CT_GOTO(st, ask_sizes(ds, n));
+    CT_GOTO(st, ct_build_files(&ds->spec, "", path, n, workers, ds->from, &ds->pack, ds->key, &ds->cached));
     CT_GOTO(st, room_for(ds, n));
     for (int64_t i = 0; i < n; i++) {
         if (ds->pack.state[i] == CT_PACK_BAD) {
@@ -335,6 +346,8 @@ static ct_status check_source(const ct_source *src)
 static ct_status take_drawn(ct_dataset *ds, const ct_source *src)
 {
     CT_TRY(room_for(ds, src->n));
+    ds->drawn_width = src->width;
+    ds->drawn_height = src->height;
     for (int64_t i = 0; i < src->n; i++) {
         char *name = ct_asprintf("%s/%" PRId64, src->name, src->first + i), *text = NULL;
         if (name) text = ct_strdup(ds->pack.text[i], "label");

@@ -1,5 +1,5 @@
-/* Data sets: a folder of labelled pictures, or a generator, validated and packed once into [n,H,W,C] uint8. What labels say, and which
- * fields samples have beside their pixels, is the matter of a label reader (data/labels.h).
+/* Data sets: a folder of labelled pictures, or a generator, validated and packed once into [n,H,W,C] uint8. What
+ * labels say, and which fields samples have beside their pixels, is the matter of a label reader (data/labels.h).
  *
  * Sizes. With the rules `resize` and `refuse` all samples have height x width pixels. With `fit_height` a picture is
  * resized to `height` rows and to round(its width * height / its height) columns (halves upwards), but at least
@@ -20,9 +20,9 @@
  * .tiff (any case), and files of any other name that begin like a PNG or JPEG. Dot files are not samples. Order: by the
  * bytes of the relative path, so it never depends on the file system.
  *
- * Bad samples (undecodable, of the wrong size when the rule is `refuse`, label missing or refused by the reader, listed but
- * absent, present but not listed) are counted and listed; more than spec.max_bad make the open fail with CT_EDATA and the
- * first CT_BAD_SHOWN of them in the message. Those within the limit are left out and warned about.
+ * Bad samples (undecodable, of the wrong size when the rule is `refuse`, label missing or refused by the reader, listed
+ * but absent, present but not listed) are counted and listed; more than spec.max_bad make the open fail with CT_EDATA
+ * and the first CT_BAD_SHOWN of them in the message. Those within the limit are left out and warned about.
  *
  * Packed cache. Pixels are decoded once, by `workers` threads, into CACHEDIR/data/<key>.ctpack and mapped read-only
  * from then on. The key is XXH3-128 over geometry, rules, decoder version and every file's name, size and content hash:
@@ -69,9 +69,11 @@ typedef struct ct_source {
     const char *name;   /* for messages, e.g. "synth:text" */
     int64_t first, n;   /* pictures first .. first+n-1 */
     char key[33];       /* hex digest of everything the samples depend on; "" switches the cache off */
+    int width, height;  /* of every picture it draws, pixels; 0: they differ, or labels do not need it */
     const void *user;
     ct_status (*open)(const void *user, void **state);
-    ct_status (*render)(void *state, int64_t index, ct_image *out, char **label); /* the label as an own string: ct_free() */
+    /* *label: an own string (ct_free()) */
+    ct_status (*render)(void *state, int64_t index, ct_image *out, char **label);
     void (*close)(void *state);  /* NULL is fine */
     void (*release)(const void *user); /* NULL: user is the caller's; else the set owns it, also when the open fails */
 } ct_source;
@@ -83,24 +85,27 @@ typedef struct ct_bad {
 
 typedef struct ct_dataset ct_dataset;
 
-/* Opens a folder (spec->path) or a generator. The set owns `labels` from now on, also when the open fails. workers: threads that decode, at
- * least 1 (0 means 1); the result does not depend on it. The spec is copied. Errors: CT_EIO (folder), CT_EDATA (no sample, or too many bad
- * ones), CT_EFORMAT (label file), CT_EINVAL (spec), CT_ENOMEM. */
+/* Opens a folder (spec->path) or a generator. The set owns `labels` from now on, also when the open fails. workers:
+ * threads that decode, at least 1 (0 means 1); the result does not depend on it. The spec is copied. Errors: CT_EIO
+ * (folder), CT_EDATA (no sample, or too many bad ones), CT_EFORMAT (label file), CT_EINVAL (spec), CT_ENOMEM. */
 ct_status ct_dataset_open(const ct_dataset_spec *spec, ct_labels *labels, int workers, ct_dataset **out);
 ct_status ct_dataset_open_source(const ct_dataset_spec *spec, const ct_source *src, ct_labels *labels, int workers,
                                  ct_dataset **out);
 /* A generator that draws when a loader asks, new pictures in every epoch: in epoch e sample i is picture
- * first + e * n + i. Nothing is packed: such a set has n samples of spec->width x spec->height pixels, which must be given, in one
- * bucket, but no pixels, empty texts, and blank fields; the loader fills them in. CT_EDATA where the reader cannot vouch for labels that
- * are not drawn yet. src->release is called when the set is closed. */
-ct_status ct_dataset_open_stream(const ct_dataset_spec *spec, const ct_source *src, ct_labels *labels, ct_dataset **out);
+ * first + e * n + i. Nothing is packed: such a set has n samples of spec->width x spec->height pixels, which must be given, in
+ * one bucket, but no pixels, empty texts, and blank fields; the loader fills them in. CT_EDATA where the reader
+ * cannot vouch for labels that are not drawn yet. src->release is called when the set is closed. */
+ct_status ct_dataset_open_stream(const ct_dataset_spec *spec, const ct_source *src, ct_labels *labels,
+                                 ct_dataset **out);
 const ct_source *ct_dataset_stream(const ct_dataset *ds);           /* NULL: not a stream */
-#define CT_STREAM_FIRST (INT64_C(1) << 40) /* pictures of a stream begin here: behind every one of a set of fixed size */
-/* The pictures path[0..n), n at least 1, which need not lie in one folder: for `labels` that find something to say about an empty text,
- * such as ct_labels_none(). Good samples and bad ones both keep the order of the list and are called by their paths. However many are bad,
- * none of them makes the open fail, spec->max_bad does not count; with no good one the set is empty, and has one empty bucket. */
-ct_status ct_dataset_open_files(const ct_dataset_spec *spec, ct_labels *labels, const char *const *path, int64_t n, int workers,
-                                ct_dataset **out);
+/* Pictures of a stream begin here: behind every one of a set of fixed size. */
+#define CT_STREAM_FIRST (INT64_C(1) << 40)
+/* The pictures path[0..n), n at least 1, which need not lie in one folder: for `labels` that find something to say
+ * about an empty text, such as ct_labels_none(). Good samples and bad ones both keep the order of the list and are
+ * called by their paths. However many are bad, none of them makes the open fail, spec->max_bad does not count; with
+ * no good one the set is empty, and has one empty bucket. */
+ct_status ct_dataset_open_files(const ct_dataset_spec *spec, ct_labels *labels, const char *const *path, int64_t n,
+                                int workers, ct_dataset **out);
 void ct_dataset_close(ct_dataset *ds);                              /* NULL is fine */
 
 /* The folder of packed caches (CAPTRAIN_CACHE_DIR, else the user's cache directory) into *dir (ct_free); NULL when none
@@ -137,12 +142,13 @@ ct_status ct_dataset_picture(const ct_dataset *ds, int64_t i, ct_image *out);
 
 /* Fields k = 0.. of a sample, in the order of the reader. */
 const ct_field *ct_dataset_fields(const ct_dataset *ds, int *n);    /* [*n] */
-int ct_dataset_find_field(const ct_dataset *ds, const char *name);  /* number of a field; -1: there is none of this name */
-const void *ct_dataset_field(const ct_dataset *ds, int k, int64_t i); /* [dim..] of sample i; samples lie one after another */
+int ct_dataset_find_field(const ct_dataset *ds, const char *name);  /* number of a field; -1: there is none */
+const void *ct_dataset_field(const ct_dataset *ds, int k, int64_t i); /* [dim..]; samples lie one after another */
 /* The reader it was opened with, owned by the set. Who changes the shapes of its fields calls ct_dataset_refield(). */
 ct_labels *ct_dataset_label_reader(const ct_dataset *ds);
-/* Lays all fields out as the reader has them now, and encodes them again from the texts, so that several sets fit one program. Pointers
- * into fields become invalid: not while a loader is open. CT_EDATA where a label does not fit, CT_ENOMEM: the set is as before then. */
+/* Lays all fields out as the reader has them now, and encodes them again from the texts, so that several sets fit one
+ * program. Pointers into fields become invalid: not while a loader is open. CT_EDATA where a label does not fit,
+ * CT_ENOMEM: the set is as before then. */
 ct_status ct_dataset_refield(ct_dataset *ds);
 
 /* Splits 0..n-1: round(n * fraction) numbers (at least 1, at most n-1, for 0 < fraction < 1) drawn by the Philox

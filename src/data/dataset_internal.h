@@ -23,6 +23,8 @@ struct ct_dataset {
     ct_pack pack;
     int64_t n;               /* good samples */
     int64_t *row;            /* [n] row of the pack */
+    int32_t (*from)[2];      /* [rows of the pack] width and height of files' pictures; NULL: the reader does not ask */
+    int drawn_width, drawn_height; /* of a generator's pictures; 0: not known */
     char **name, **text;     /* [n] owned */
     ct_rows rows;
     int n_buckets;
@@ -39,7 +41,8 @@ struct ct_dataset {
 void ct_dataset_keep(ct_dataset *ds, char *name, char *text, int64_t row);
 ct_status ct_dataset_add_bad(ct_dataset *ds, const char *name, const char *reason);
 
-/* fields.c: learns from the texts of the ds->n candidates and makes their fields; those whose labels do not fit go over to the bad ones. */
+/* fields.c: learns from the texts of the ds->n candidates and makes their fields; those whose labels do not fit go
+ * over to the bad ones. */
 ct_status ct_fields_read(ct_dataset *ds);
 /* Fields of samples whose labels are not known yet. */
 ct_status ct_fields_blank(ct_dataset *ds);

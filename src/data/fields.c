@@ -50,8 +50,10 @@ static void row_of(const ct_rows *r, int64_t k, void *row[CT_MAX_FIELDS])
 /* Candidate i into row k. CT_EDATA: the sample is bad. */
 static ct_status encode(const ct_dataset *ds, const ct_rows *r, int64_t i, int64_t k)
 {
-    const ct_label_in in = { .name = ds->name[i], .text = ds->text[i], .width = ds->pack.width[ds->row[i]],
-                             .height = ds->spec.height };
+    const int64_t at = ds->row[i];
+    const ct_label_in in = { .name = ds->name[i], .text = ds->text[i], .width = ds->pack.width[at],
+                             .height = ds->spec.height, .from_width = ds->from ? ds->from[at][0] : ds->drawn_width,
+                             .from_height = ds->from ? ds->from[at][1] : ds->drawn_height };
     void *row[CT_MAX_FIELDS];
     row_of(r, k, row);
     return ds->labels->ops->encode(ds->labels, &in, row);
@@ -94,7 +96,8 @@ static bool same_fields(const ct_rows *r, const ct_labels *l)
     bool same = r->fields == l->fields;
     for (int k = 0; same && k < r->fields; k++) {
         const ct_field *a = &r->field[k], *b = &l->field[k];
-        same = a->dtype == b->dtype && a->ndim == b->ndim && memcmp(a->dim, b->dim, (size_t)a->ndim * sizeof *a->dim) == 0;
+        same = a->dtype == b->dtype && a->ndim == b->ndim;
+        for (int d = 0; same && d < a->ndim; d++) same = a->dim[d] == b->dim[d];
     }
     return same;
 }

@@ -1,12 +1,13 @@
 /* What a data set leaves to a task: where samples are found, what their labels say, and which tensors they become.
  *
- * A data set knows pictures, names and, for each sample, its label as a line of text, as the source has it: a word, a list of glosses, an
- * entry of a JSON file. A label reader makes fields of that text: small tensors of one shape for all samples of a set. A task has a reader
- * of its own as a struct that begins with ct_labels; a data set owns the one it was opened with.
+ * A data set knows pictures, names and, for each sample, its label as a line of text, as the source has it: a word, a
+ * list of glosses, an entry of a JSON file. A label reader makes fields of that text: small tensors of one shape for
+ * all samples of a set. A task has a reader of its own as a struct that begins with ct_labels; a data set owns the
+ * one it was opened with.
  *
- * Order of calls: scan (folders only), learn once with all labels of readable samples, encode for each, shape for those that stay. A task
- * may change the shapes of a reader's fields later and have the set laid out anew: ct_dataset_refield(). Between these calls a reader is
- * read-only, so that any thread may encode. */
+ * Order of calls: scan (folders only), learn once with all labels of readable samples, encode for each, shape for
+ * those that stay. A task may change the shapes of a reader's fields later and have the set laid out anew:
+ * ct_dataset_refield(). Between these calls a reader is read-only, so that any thread may encode. */
 #ifndef CT_DATA_LABELS_H
 #define CT_DATA_LABELS_H
 
@@ -23,8 +24,9 @@
 
 typedef enum ct_field_kind {
     CT_FIELD_IDS,    /* numbers that mean something by themselves: classes, flags, sizes. Left alone */
-    CT_FIELD_POINTS  /* f32 [..,2]: (x, y) in pixels of the sample's picture as the set holds it, pixel i covers [i,i+1). They move with
-                        their pixels when these are augmented or resized (operator move_points). NaN: no such point */
+    CT_FIELD_POINTS  /* f32 [..,2]: (x, y) in pixels of the sample's picture as the set holds it, pixel i covers
+                        [i,i+1). They move with their pixels when these are augmented or resized (operator
+                        move_points). NaN: no such point */
 } ct_field_kind;
 
 /* One tensor of a sample beside its pixels. */
@@ -48,7 +50,9 @@ static inline size_t ct_field_bytes(const ct_field *f) { return (size_t)ct_field
 typedef struct ct_label_in {
     const char *name;  /* of the sample, for messages */
     const char *text;  /* its label */
-    int width, height; /* pixels in the set, without the padding of a bucket; 0: not known (streams that are being opened) */
+    int width, height; /* pixels in the set, without the padding of a bucket; 0: not known */
+    int from_width, from_height; /* pixels before the picture was brought to that size: what a label that names places
+                                    was written for; 0: not known */
 } ct_label_in;
 
 typedef struct ct_labels ct_labels;
@@ -60,8 +64,8 @@ typedef struct ct_label_fault {
     const char *title; /* "labels of the wrong length" */
 } ct_label_fault;
 
-/* What `captrain check` tells about the labels of one or two folders (set 0 and 1), beyond what is wrong with them. A reader's own struct
- * begins with ct_survey. */
+/* What `captrain check` tells about the labels of one or two folders (set 0 and 1), beyond what is wrong with them. A
+ * reader's own struct begins with ct_survey. */
 typedef struct ct_survey ct_survey;
 
 typedef enum ct_survey_part {
@@ -70,8 +74,8 @@ typedef enum ct_survey_part {
 } ct_survey_part;
 
 typedef struct ct_survey_ops {
-    /* A sample with a label, in the order of the sets and their names. in->width 0: its picture cannot be used. fault: what is wrong with
-     * the label, NULL: nothing, or that is not known because the picture cannot be used. */
+    /* A sample with a label, in the order of the sets and their names. in->width 0: its picture cannot be used.
+     * fault: what is wrong with the label, NULL: nothing, or that is not known because the picture cannot be used. */
     ct_status (*add)(ct_survey *s, int set, const ct_label_in *in, const char *fault);
     /* mark[set]: stands in front of a sample's name. */
     void (*print)(const ct_survey *s, ct_survey_part part, const char *const mark[2], FILE *to);
@@ -84,23 +88,27 @@ struct ct_survey {
 };
 
 typedef struct ct_labels_ops {
-    /* Finds the samples of a folder and their labels. NULL: the reader is for a generator only. Errors as ct_scan_folder(). */
+    bool sizes; /* encode() looks at from_width and from_height: they are found out for files, too */
+    /* Finds the samples of a folder and their labels. NULL: the reader is for a generator only. Errors as
+     * ct_scan_folder(). */
     ct_status (*scan)(ct_labels *l, const char *path, ct_scan *out);
-    /* All labels of readable samples at once, in the order of the set: what none of them tells alone (classes, columns) is settled, and
-     * l->field[0..fields) are filled in. n is 0 for streams, and where no sample can be read. */
+    /* All labels of readable samples at once, in the order of the set: what none of them tells alone (classes,
+     * columns) is settled, and l->field[0..fields) are filled in. n is 0 for streams, and where no sample can be
+     * read. */
     ct_status (*learn)(ct_labels *l, const char *const *text, int64_t n);
-    /* The shapes of the fields for these labels: the least that holds them, where labels decide that. What else was learnt stays. NULL:
-     * shapes do not depend on labels. */
+    /* The shapes of the fields for these labels: the least that holds them, where labels decide that. What else was
+     * learnt stays. NULL: shapes do not depend on labels. */
     ct_status (*shape)(ct_labels *l, const char *const *text, int64_t n);
-    /* The fields of one sample: row[k] has room for field k. CT_EDATA: the sample is bad, the message begins with its name and says why. */
+    /* The fields of one sample: row[k] has room for field k. CT_EDATA: the sample is bad, the message begins with its
+     * name and says why. */
     ct_status (*encode)(const ct_labels *l, const ct_label_in *in, void *const row[]);
     /* The fields of a sample whose label is not known yet. */
     void (*blank)(const ct_labels *l, void *const row[]);
     /* What kind of fault encode() found in a sample: a word of `faults`. NULL: always "label". */
     const char *(*fault)(const ct_labels *l, const ct_label_in *in);
     const ct_label_fault *faults; /* those kinds, a NULL word behind the last; may be NULL */
-    /* Before a stream is opened (samples drawn when they are asked for, so that no label is known): CT_EDATA where some could not be
-     * used. width: of the pictures, pixels. NULL: all can. */
+    /* Before a stream is opened (samples drawn when they are asked for, so that no label is known): CT_EDATA where
+     * some could not be used. width: of the pictures, pixels. NULL: all can. */
     ct_status (*vouch)(const ct_labels *l, const char *name, int width);
     /* After learn. NULL: nothing is told. CT_ENOMEM. */
     ct_status (*survey)(const ct_labels *l, ct_survey **out);
@@ -113,7 +121,8 @@ struct ct_labels {
     ct_field field[CT_MAX_FIELDS];
 };
 
-/* A reader without labels: every picture of a folder is a sample with an empty label and no fields (predict). CT_ENOMEM. */
+/* A reader without labels: every picture of a folder is a sample with an empty label and no fields (predict).
+ * CT_ENOMEM. */
 ct_status ct_labels_none(ct_labels **out);
 void ct_labels_close(ct_labels *l); /* NULL is fine */
 

@@ -220,7 +220,8 @@ static ct_status draw(const ct_loader *l, slot *s, int i, size_t bytes, void **p
     ct_image_free(&im);
     for (int k = 0; k < l->fields; k++) row[k] = s->field[k] + (size_t)i * l->field_bytes[k];
     const ct_label_in in = { .name = ct_dataset_name(ds, s->id[i]), .text = label, .width = s->batch.width,
-                             .height = ct_dataset_height(ds) };
+                             .height = ct_dataset_height(ds), .from_width = s->batch.width,
+                             .from_height = ct_dataset_height(ds) };
     if (st == CT_OK) st = labels->ops->encode(labels, &in, row);
     ct_free(label);
     return st;

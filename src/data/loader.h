@@ -35,7 +35,8 @@ typedef struct ct_loader_spec {
     int64_t start_batch;     /* may equal the batches per epoch: means the next epoch's first */
 } ct_loader_spec;
 
-/* Pointers are 64-byte aligned and have room for spec.batch rows; those behind n hold whatever an earlier batch left there. */
+/* Pointers are 64-byte aligned and have room for spec.batch rows; those behind n hold whatever an earlier batch left
+ * there. */
 typedef struct ct_batch {
     int64_t epoch, batch;    /* position */
     bool last;               /* the last batch of its epoch */
@@ -60,8 +61,9 @@ typedef struct ct_loader ct_loader;
 /* CT_EINVAL: an empty set, batch < 1, drop_last that leaves no batch at all, a position outside the epoch, a subset
  * index outside the data set, more than 2^31-1 samples. CT_ENOMEM. */
 ct_status ct_loader_open(const ct_loader_spec *spec, ct_loader **out);
-/* The next batch, in order; *batch is NULL after the last. It stays valid until the next call or close. Fails for streams
- * (ct_dataset_open_stream()) only, whose pictures are drawn by the workers: then the same batch fails again. */
+/* The next batch, in order; *batch is NULL after the last. It stays valid until the next call or close. Fails for
+ * streams (ct_dataset_open_stream()) only, whose pictures are drawn by the workers: then the same batch fails again.
+ * */
 ct_status ct_loader_next(ct_loader *l, const ct_batch **batch);
 /* Stops the workers, whatever they are doing, and frees everything; NULL is fine. */
 void ct_loader_close(ct_loader *l);

@@ -27,19 +27,19 @@ struct ct_scan {
     int64_t folders;    /* sub-folders, which are not entered */
 };
 
-/* The label of sample `name` (relative path) as an own string (ct_free()). text: what the label file says; NULL: there is no label file, the
- * label is in the name. CT_EDATA with a message: the sample is bad. */
+/* The label of sample `name` (relative path) as an own string (ct_free()). text: what the label file says; NULL:
+ * there is no label file, the label is in the name. CT_EDATA with a message: the sample is bad. */
 typedef ct_status ct_scan_label(const void *user, const char *name, const char *text, char **out);
 
-/* Samples with labels from their names or from a label file: see data/dataset.h. Errors: CT_EIO (folder or label file), CT_EDATA (no sample
- * at all), CT_EFORMAT (label file), CT_ENOMEM. */
+/* Samples with labels from their names or from a label file: see data/dataset.h. Errors: CT_EIO (folder or label
+ * file), CT_EDATA (no sample at all), CT_EFORMAT (label file), CT_ENOMEM. */
 ct_status ct_scan_folder(const char *path, ct_scan_label *label, const void *user, ct_scan *out);
 /* Samples with empty labels: every picture of the folder. */
 ct_status ct_scan_unlabelled(const char *path, ct_scan *out);
 void ct_scan_free(ct_scan *s); /* empties; NULL is fine */
 
-/* Paths of the pictures that lie in a folder, by the bytes of their names; labels do not matter, sub-folders are not entered. Each is the
- * caller's, and so is the list (ct_free). Errors: CT_EIO, CT_EDATA (no picture), CT_ENOMEM. */
+/* Paths of the pictures that lie in a folder, by the bytes of their names; labels do not matter, sub-folders are not
+ * entered. Each is the caller's, and so is the list (ct_free). Errors: CT_EIO, CT_EDATA (no picture), CT_ENOMEM. */
 ct_status ct_scan_pictures(const char *path, char ***paths, size_t *n);
 
 /* One line of a label file. Strings point into the text given to ct_label_table_parse(). */

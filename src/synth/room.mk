@@ -7,8 +7,6 @@ libcaptrain_la_SOURCES += \
 	src/synth/text_files.c \
 	src/synth/text_style.c
 
-check_PROGRAMS += tests/synth/check_synth tests/synth/check_synth_set
+check_PROGRAMS += tests/synth/check_synth
 tests_synth_check_synth_SOURCES = tests/synth/check_synth.c tests/synth/synth_util.h tests/data/data_util.c tests/data/data_util.h
 tests_synth_check_synth_LDADD = $(CT_TEST_LIBS)
-tests_synth_check_synth_set_SOURCES = tests/synth/check_synth_set.c tests/synth/synth_util.h tests/data/data_util.c tests/data/data_util.h
-tests_synth_check_synth_set_LDADD = $(CT_TEST_LIBS)

@@ -86,7 +86,8 @@ static ct_status check_names(const ct_text_gen *g)
         switch (g->cp[i]) {
         case '/': return ct_fail(CT_ECONFIG, "the alphabet holds '/', which no file name can");
         case '_':
-            return ct_fail(CT_ECONFIG, "the alphabet holds '_', which stands between label and number in the file names");
+            return ct_fail(CT_ECONFIG,
+                           "the alphabet holds '_', which stands between label and number in the file names");
         case '.': return ct_fail(CT_ECONFIG, "the alphabet holds '.', which may hide the file");
         default: break;
         }

@@ -69,7 +69,8 @@ ct_status ct_datasets_generator(const ct_task *task, const char *path, const ct_
             return ct_fail(CT_ECONFIG, "%s makes samples for %s models, not for %s models", path, other->name, task->name);
     list_generators(task, list, sizeof list);
     if (!*list) return ct_fail(CT_ECONFIG, "'%s': there is no built-in generator for %s models", path, task->name);
-    return ct_fail(CT_ECONFIG, "'%s': the built-in generator%s called %s", path, task->generators > 1 ? "s are" : " is", list);
+    return ct_fail(CT_ECONFIG, "'%s': the built-in generator%s called %s", path, task->generators > 1 ? "s are" : " is",
+                   list);
 }
 
 static int decoders(const ct_config *cfg) { return cfg->train.workers > 0 ? (int)cfg->train.workers : 1; }
@@ -248,7 +249,8 @@ ct_status ct_datasets_shared(const ct_view *a, const ct_view *b, int64_t *shared
     return CT_OK;
 }
 
-/* Bytes of a field that count for the key. What i32 fields have of -1 at their end does not: their shapes depend on the other sets. */
+/* Bytes of a field that count for the key. What i32 fields have of -1 at their end does not: their shapes depend on
+ * the other sets. */
 static size_t key_bytes(const ct_field *f, const void *row)
 {
     const int32_t *id = row;

@@ -14,22 +14,23 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
-#include "data/dataset.h"
 #include "data/pack.h"
-#include "data/scan.h"
 #include "tests/ct_check.h"
 #include "tests/data/data_util.h"
+#include "tests/task/text/text_util.h"
 
 #define ck_message(text) \
     ck_assert_msg(strstr(ct_error_message(), (text)) != NULL, "no \"%s\" in: %s", (text), ct_error_message())
 
 static char *dir, *cache;
+static ct_text_rules rules; /* how labels are read */
 
 static void set_up(void)
 {
     dir = ct_util_tempdir();
     cache = ct_util_tempdir();
     setenv("CAPTRAIN_CACHE_DIR", cache, 1);
+    ct_text_rules_init(&rules);
     ct_log_set_level(CT_LOG_ERROR);
 }
 
@@ -54,7 +55,7 @@ START_TEST(scan_names)
     ct_util_text(dir, "Z_1.gif", "GIF89a");               /* a picture that is not read: never passed over silently */
     mkdir(ct_util_path(dir, "sub.png"), 0777);
     mkfifo(ct_util_path(dir, "P_1.png"), 0777);           /* must not be opened */
-    ck_assert_int_eq(ct_scan_folder(dir, &rule, &s), CT_OK);
+    ck_assert_int_eq(scan_text(dir, &rule, &s), CT_OK);
     ck_assert_uint_eq(s.n, 6);
     static const char *const want[][2] = { { "A_1.PNG", "A" }, { "B_2.png", "B" }, { "C_without_extension", "C" },
                                            { "P_1.png", "P" }, { "Z_1.gif", "Z" },
@@ -82,7 +83,7 @@ START_TEST(scan_table)
     ct_util_picture(images, "unlisted.png", 8, 8, 3);
     ct_util_text(dir, "labels.csv",
                  "file,label\n2.png,ab\n./images/1.png,cd\ngone.png,x\n../e.png,y\n3.png\n2.png,zz\n");
-    ck_assert_msg(ct_scan_folder(dir, &rule, &s) == CT_OK, "%s", ct_error_message());
+    ck_assert_msg(scan_text(dir, &rule, &s) == CT_OK, "%s", ct_error_message());
     static const char *const want[][3] = {
         { "../e.png", NULL, "the name leads out of the folder" }, { "1.png", "CD", NULL }, { "2.png", "AB", NULL },
         { "2.png", "ZZ", "listed again in line 7 (first in line 2)" }, { "3.png", NULL, "the line has no label" },
@@ -98,7 +99,7 @@ START_TEST(scan_table)
     }
     ct_scan_free(&s);
     ct_util_text(dir, "labels.txt", "x y\n");
-    ck_assert_int_eq(ct_scan_folder(dir, &rule, &s), CT_EFORMAT);
+    ck_assert_int_eq(scan_text(dir, &rule, &s), CT_EFORMAT);
     ck_message("only one label file");
 }
 END_TEST
@@ -107,15 +108,15 @@ START_TEST(scan_errors)
 {
     ct_label_rule rule = CT_LABEL_RULE_DEFAULT;
     ct_scan s;
-    ck_assert_int_eq(ct_scan_folder(ct_util_path(dir, "none"), &rule, &s), CT_EIO);
+    ck_assert_int_eq(scan_text(ct_util_path(dir, "none"), &rule, &s), CT_EIO);
     ck_message("none: cannot open the folder: No such file");
     ct_util_text(dir, "file", "x");
-    ck_assert_int_eq(ct_scan_folder(ct_util_path(dir, "file"), &rule, &s), CT_EIO);
+    ck_assert_int_eq(scan_text(ct_util_path(dir, "file"), &rule, &s), CT_EIO);
     ck_message("is not a folder");
     mkdir(ct_util_path(dir, "sub"), 0777);
-    ck_assert_int_eq(ct_scan_folder(dir, &rule, &s), CT_EDATA);
+    ck_assert_int_eq(scan_text(dir, &rule, &s), CT_EDATA);
     ck_message("no PNG or JPEG pictures in this folder (1 other files, 1 sub-folders");
-    ck_assert_int_eq(ct_scan_folder("", &rule, &s), CT_EINVAL);
+    ck_assert_int_eq(scan_text("", &rule, &s), CT_EINVAL);
 }
 END_TEST
 
@@ -167,13 +168,13 @@ static void open_locked(void)
     ct_dataset_spec_init(&spec);
     spec.cache = false;
     spec.path = ct_util_path(dir, "locked");
-    if (ct_dataset_open(&spec, 1, &ds) != CT_EIO) _exit(1);
+    if (open_text(&spec, &rules, 1, &ds) != CT_EIO) _exit(1);
     if (!strstr(ct_error_message(), "locked: cannot open the folder: Permission denied")) _exit(4);
     spec.path = ct_util_path(dir, "half");
-    if (ct_dataset_open(&spec, 1, &ds) != CT_EDATA || !strstr(ct_error_message(), "A_1.png: ") ||
+    if (open_text(&spec, &rules, 1, &ds) != CT_EDATA || !strstr(ct_error_message(), "A_1.png: ") ||
         !strstr(ct_error_message(), "Permission denied")) _exit(2);
     spec.max_bad = 1;
-    if (ct_dataset_open(&spec, 1, &ds) != CT_OK || ct_dataset_size(ds) != 1) _exit(3);
+    if (open_text(&spec, &rules, 1, &ds) != CT_OK || ct_dataset_size(ds) != 1) _exit(3);
     ct_dataset_close(ds);
 }
 
@@ -206,7 +207,7 @@ static ct_dataset_spec spec_for(const char *path)
 static ct_dataset *must_open(const ct_dataset_spec *s, int workers)
 {
     ct_dataset *ds;
-    ck_assert_msg(ct_dataset_open(s, workers, &ds) == CT_OK, "%s", ct_error_message());
+    ck_assert_msg(open_text(s, &rules, workers, &ds) == CT_OK, "%s", ct_error_message());
     return ds;
 }
 
@@ -223,8 +224,8 @@ START_TEST(open_and_cache)
     ct_dataset *a = must_open(&s, 1), *b = must_open(&s, 4);
     ck_assert(!ct_dataset_was_cached(a) && ct_dataset_was_cached(b));
     ck_assert_int_eq(ct_dataset_size(a), 20);
-    ck_assert_int_eq(ct_dataset_label_len(a), 2);
-    ck_assert_str_eq(ct_dataset_charset(a)->utf8, "ABCDEXYZ");
+    ck_assert_int_eq(ct_text_columns(a), 2);
+    ck_assert_str_eq(ct_text_charset(a)->utf8, "ABCDEXYZ");
     ck_assert(ct_dataset_contiguous(a));
     ck_assert_str_eq(ct_dataset_key(a), ct_dataset_key(b));
     s.cache = false;
@@ -239,8 +240,8 @@ START_TEST(open_and_cache)
         ck_assert_mem_eq(ct_dataset_pixels(b, i), fit.px, 200);
         ck_assert_mem_eq(ct_dataset_pixels(c, i), fit.px, 200);
         char text[8];
-        ck_assert_str_eq(ct_charset_decode(ct_dataset_charset(b), ct_dataset_labels(b, i), 2, text, 8),
-                         ct_dataset_text(b, i));
+        ck_assert_str_eq(ct_charset_decode(ct_text_charset(b), ct_text_ids(b, i), 2, text, 8),
+                         ct_dataset_label_text(b, i));
         ck_assert_int_eq(strncmp(ct_dataset_name(b, i), text, 2), 0);
         ct_image_free(&im);
         ct_image_free(&fit);
@@ -340,7 +341,7 @@ static void open_read_only(void)
 {
     ct_dataset_spec s = spec_for(dir);
     ct_dataset *ds;
-    if (ct_dataset_open(&s, 1, &ds) != CT_OK) _exit(1);
+    if (open_text(&s, &rules, 1, &ds) != CT_OK) _exit(1);
     if (ct_dataset_was_cached(ds) || ct_dataset_size(ds) != 2) _exit(2);
     ct_dataset_close(ds);
     ds = NULL;
@@ -392,10 +393,10 @@ START_TEST(bad_samples)
     ct_util_text(dir, "BB_6.png", "");
     ct_util_text(dir, "BC_7.jpg", "\xff\xd8\xff\xe0 broken");
     ct_dataset_spec s = spec_for(dir);
-    s.charset = &cs;
-    s.label_len = 2;
+    rules.charset = &cs;
+    rules.length = 2;
     s.size_rule = CT_SIZE_REFUSE;
-    ck_assert_int_eq(ct_dataset_open(&s, 2, &ds), CT_EDATA);
+    ck_assert_int_eq(open_text(&s, &rules, 2, &ds), CT_EDATA);
     ck_message("5 of 7 samples cannot be used (0 are tolerated");
     ck_message("AX_3.png: label \"AX\": character 'X' (U+0058) is not in the charset \"ABCD\"");
     ck_message("ABC_4.png: label \"ABC\" has 3 characters, 2 are expected");
@@ -403,7 +404,7 @@ START_TEST(bad_samples)
     ck_message("BB_6.png: empty file");
     ck_message("BC_7.jpg: damaged JPEG");
     s.max_bad = 4;
-    ck_assert_int_eq(ct_dataset_open(&s, 2, &ds), CT_EDATA);
+    ck_assert_int_eq(open_text(&s, &rules, 2, &ds), CT_EDATA);
     s.max_bad = 5;
     for (int pass = 0; pass < 2; pass++) { /* the second one from the cache: the same verdicts */
         ct_log_set_level(CT_LOG_WARN);
@@ -420,8 +421,8 @@ START_TEST(bad_samples)
         ct_dataset_close(ds);
     }
     s.max_bad = 100;
-    s.label_len = 7;
-    ck_assert_int_eq(ct_dataset_open(&s, 2, &ds), CT_EDATA);
+    rules.length = 7;
+    ck_assert_int_eq(open_text(&s, &rules, 2, &ds), CT_EDATA);
     ck_message("none of the 7 samples can be used");
     ct_charset_free(&cs);
 }
@@ -436,7 +437,7 @@ START_TEST(many_bad_samples)
     }
     ct_dataset *ds;
     ct_dataset_spec s = spec_for(dir);
-    ck_assert_int_eq(ct_dataset_open(&s, 2, &ds), CT_EDATA);
+    ck_assert_int_eq(open_text(&s, &rules, 2, &ds), CT_EDATA);
     ck_message("100 of 100 samples");
     ck_message("empty_019.png");
     ck_message("and 80 more");
@@ -450,15 +451,16 @@ START_TEST(spec_errors)
     ct_util_picture(dir, "AB_1.png", 16, 8, 1);
     ct_dataset_spec s = spec_for(dir);
     s.channels = 2;
-    ck_assert_int_eq(ct_dataset_open(&s, 1, &ds), CT_EINVAL);
+    ck_assert_int_eq(open_text(&s, &rules, 1, &ds), CT_EINVAL);
     s = spec_for(dir);
     s.height = 5;
-    ck_assert_int_eq(ct_dataset_open(&s, 1, &ds), CT_EINVAL);
+    ck_assert_int_eq(open_text(&s, &rules, 1, &ds), CT_EINVAL);
     s = spec_for(dir);
-    s.label_len = 65;
-    ck_assert_int_eq(ct_dataset_open(&s, 1, &ds), CT_EINVAL);
+    rules.length = 65;
+    ck_assert_int_eq(open_text(&s, &rules, 1, &ds), CT_EINVAL);
+    rules.length = 0;
     s = spec_for(ct_util_path(dir, "no"));
-    ck_assert_int_eq(ct_dataset_open(&s, 1, &ds), CT_EIO);
+    ck_assert_int_eq(open_text(&s, &rules, 1, &ds), CT_EIO);
     ck_assert_ptr_null(ds);
 }
 END_TEST
@@ -467,7 +469,7 @@ static void open_and_compare(void)
 {
     ct_dataset_spec s = spec_for(dir);
     ct_dataset *ds;
-    if (ct_dataset_open(&s, 2, &ds) != CT_OK) _exit(1);
+    if (open_text(&s, &rules, 2, &ds) != CT_OK) _exit(1);
     if (ct_dataset_size(ds) != 40) _exit(2);
     ct_dataset_close(ds);
     _exit(0);
@@ -545,7 +547,7 @@ START_TEST(out_of_memory)
             ct_dataset *ds = NULL;
             if (!filled) unlink(cache_file());
             ct_alloc_fail_after(n);
-            ct_status st = ct_dataset_open(&s, 1 + (int)(n & 1), &ds);
+            ct_status st = open_text(&s, &rules, 1 + (int)(n & 1), &ds);
             long made = ct_alloc_fail_after(-1);
             ct_dataset_close(ds);
             if (made <= n) {

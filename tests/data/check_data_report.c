@@ -10,13 +10,16 @@
 #include "data/check.h"
 #include "tests/ct_check.h"
 #include "tests/data/data_util.h"
+#include "tests/task/text/text_util.h"
 
 static char *dir, *val;
+static ct_text_rules rules; /* how labels are read */
 
 static void set_up(void)
 {
     dir = ct_util_tempdir();
     val = ct_util_tempdir();
+    ct_text_rules_init(&rules);
 }
 
 static void tear_down(void)
@@ -33,10 +36,21 @@ static ct_check_spec spec_for(const char *path)
     return s;
 }
 
+static ct_status run(const ct_check_spec *s, ct_check_report *r)
+{
+    ct_labels *labels;
+    *r = (ct_check_report){ 0 };
+    CT_TRY(ct_text_labels(&rules, &labels));
+    return ct_check_run(s, labels, r);
+}
+
 static void must_run(const ct_check_spec *s, ct_check_report *r)
 {
-    ck_assert_msg(ct_check_run(s, r) == CT_OK, "%s", ct_error_message());
+    ck_assert_msg(run(s, r) == CT_OK, "%s", ct_error_message());
 }
+
+static const ct_text_survey *survey_of(const ct_check_report *r) { return (const ct_text_survey *)r->survey; }
+static const char *charset_of(const ct_check_report *r) { return ct_text_reader_charset(r->labels)->utf8; }
 
 static const ct_issue *issue_of(const ct_check_report *r, const char *name)
 {
@@ -57,12 +71,12 @@ START_TEST(clean_folder)
     must_run(&s, &r);
     ck_assert(r.ok);
     ck_assert(r.samples[0] == 3 && r.good[0] == 3 && r.ignored[0] == 1 && r.n_issues == 0 && r.n_dups == 0);
-    ck_assert_str_eq(r.charset.utf8, "ABCD");
-    ck_assert(r.lengths[2] == 2 && r.lengths[3] == 1);
+    ck_assert_str_eq(charset_of(&r), "ABCD");
+    ck_assert(survey_of(&r)->lengths[2] == 2 && survey_of(&r)->lengths[3] == 1);
     ck_assert_uint_eq(r.n_sizes, 2);
     ck_assert(r.sizes[0].w == 16 && r.sizes[0].h == 8 && r.sizes[0].n == 2 && r.sizes[1].w == 20 && r.sizes[1].n == 1);
-    ck_assert_uint_eq(r.n_chars, 4);
-    ck_assert(r.chars[0].cp == 'A' && r.chars[0].n == 3);
+    ck_assert_uint_eq(survey_of(&r)->n_chars, 4);
+    ck_assert(survey_of(&r)->chars[0].cp == 'A' && survey_of(&r)->chars[0].n == 3);
     ct_check_free(&r);
 }
 END_TEST
@@ -108,27 +122,28 @@ START_TEST(issues)
     must_run(&s, &r); /* without a configuration: only unreadable files count */
     ck_assert(!r.ok);
     ck_assert_str_eq(r.verdict, "1 files cannot be read");
-    ck_assert(r.count[CT_ISSUE_UNREADABLE] == 1 && r.count[CT_ISSUE_LABEL] == 1 && r.n_issues == 2);
-    ck_assert_str_eq(r.charset.utf8, "ABX");
+    ck_assert(ct_check_count(&r, CT_ISSUE_UNREADABLE) == 1 && ct_check_count(&r, CT_ISSUE_LABEL) == 1);
+    ck_assert(r.n_issues == 2);
+    ck_assert_str_eq(charset_of(&r), "ABX");
     ck_assert_str_eq(issue_of(&r, "BB_6.png")->reason, "empty file");
     ct_check_free(&r);
 
     ck_assert_int_eq(ct_charset_parse("AB", &cs), CT_OK);
     s.with_config = true;
-    s.data.charset = &cs;
-    s.data.label_len = 2;
+    rules.charset = &cs;
+    rules.length = 2;
     s.data.size_rule = CT_SIZE_REFUSE;
     must_run(&s, &r);
     ck_assert(!r.ok);
     ck_assert_int_eq(r.good[0], 1);
-    static const struct { const char *name; ct_issue_kind kind; } want[] = {
-        { "AX_2.png", CT_ISSUE_CHARSET }, { "ABA_3.png", CT_ISSUE_LENGTH }, { "BA_4.png", CT_ISSUE_SIZE },
+    static const struct { const char *name; const char *kind; } want[] = {
+        { "AX_2.png", "charset" }, { "ABA_3.png", "length" }, { "BA_4.png", CT_ISSUE_SIZE },
         { "_5.png", CT_ISSUE_LABEL }, { "BB_6.png", CT_ISSUE_UNREADABLE },
     };
     for (int i = 0; i < 5; i++) {
         const ct_issue *x = issue_of(&r, want[i].name);
-        ck_assert_msg(x && x->kind == want[i].kind, "%s", want[i].name);
-        ck_assert_int_eq(r.count[want[i].kind], 1);
+        ck_assert_msg(x && strcmp(x->kind, want[i].kind) == 0, "%s", want[i].name);
+        ck_assert_int_eq(ct_check_count(&r, want[i].kind), 1);
     }
     ck_assert_ptr_nonnull(strstr(r.verdict, "5 of 6 training samples"));
     ct_check_free(&r);
@@ -139,7 +154,7 @@ START_TEST(issues)
         ct_dataset *ds;
         s.data.max_bad = limit;
         must_run(&s, &r);
-        ct_status st = ct_dataset_open(&s.data, 1, &ds);
+        ct_status st = open_text(&s.data, &rules, 1, &ds);
         ck_assert_int_eq(r.ok, st == CT_OK);
         ck_assert_int_eq(r.ok, limit >= 5);
         ct_dataset_close(ds);
@@ -164,7 +179,7 @@ static ct_check_spec sequence_spec(void)
     s.data.height = 16;
     s.data.width = 64;
     s.data.width_step = 16;
-    s.data.steps = quarter;
+    rules.steps = quarter;
     return s;
 }
 
@@ -181,7 +196,8 @@ START_TEST(sequences)
     ct_check_spec s = sequence_spec();
     s.val_path = val;
     must_run(&s, &r);
-    ck_assert(!r.ok && r.count[CT_ISSUE_STEPS] == 1 && r.count[CT_ISSUE_UNREADABLE] == 1 && r.n_issues == 2);
+    ck_assert(!r.ok && ct_check_count(&r, "steps") == 1 && ct_check_count(&r, CT_ISSUE_UNREADABLE) == 1);
+    ck_assert(r.n_issues == 2);
     ck_assert_str_eq(issue_of(&r, "AAB_1.png")->reason,
                      "label 'AAB' needs 4 time steps, the image of 12 pixels gives 3");
     static const ct_bucket_count want[] = { { 16, 2, 1 - 28.0 / 32 }, { 48, 2, 1 - 81.0 / 96 }, { 64, 1, 0 } };
@@ -194,12 +210,13 @@ START_TEST(sequences)
         { 0, 4, 3, "AAB_1.png" }, { 0, 5, 16, "ABCDE_5.png" }, { 0, 3, 3, "ABC_2.png" }, { 0, 4, 10, "ABAB_4.png" },
         { 0, 1, 4, "A_3.png" }, { 1, 2, 10, "BA_1.png" },
     };
-    ck_assert_uint_eq(r.n_steps, 6);
+    ck_assert_uint_eq(survey_of(&r)->n_steps, 6);
     for (size_t i = 0; i < 6; i++) {
         size_t k = 0;
-        while (k < 6 && (strcmp(r.steps[k].name, steps[i].name) != 0 || r.steps[k].set != steps[i].set)) k++;
+        const ct_step_count *c = survey_of(&r)->steps;
+        while (k < 6 && (strcmp(c[k].name, steps[i].name) != 0 || c[k].set != steps[i].set)) k++;
         ck_assert_msg(k < 6, "no %s", steps[i].name);
-        ck_assert(r.steps[k].needs == steps[i].needs && r.steps[k].gives == steps[i].gives);
+        ck_assert(survey_of(&r)->steps[k].needs == steps[i].needs && survey_of(&r)->steps[k].gives == steps[i].gives);
     }
     char *text = NULL;
     size_t size = 0;
@@ -231,14 +248,14 @@ START_TEST(sequences)
         ct_dataset *ds;
         s.data.max_bad = limit;
         must_run(&s, &r);
-        ck_assert_int_eq(r.ok, ct_dataset_open(&s.data, 1, &ds) == CT_OK);
+        ck_assert_int_eq(r.ok, open_text(&s.data, &rules, 1, &ds) == CT_OK);
         ck_assert_int_eq(r.ok, limit >= 2);
         ct_dataset_close(ds);
         ct_check_free(&r);
     }
-    s.data.label_max = 4; /* the most characters */
+    rules.most = 4; /* the most characters */
     must_run(&s, &r);
-    ck_assert(r.count[CT_ISSUE_LENGTH] == 1 && issue_of(&r, "ABCDE_5.png")->kind == CT_ISSUE_LENGTH);
+    ck_assert(ct_check_count(&r, "length") == 1 && strcmp(issue_of(&r, "ABCDE_5.png")->kind, "length") == 0);
     ct_check_free(&r);
 }
 END_TEST
@@ -267,10 +284,10 @@ START_TEST(empty)
 {
     ct_check_report r;
     ct_check_spec s = spec_for(dir);
-    ck_assert_int_eq(ct_check_run(&s, &r), CT_EDATA);
+    ck_assert_int_eq(run(&s, &r), CT_EDATA);
     ck_assert_ptr_nonnull(strstr(ct_error_message(), "no PNG or JPEG"));
     s.data.path = "/no/such/folder";
-    ck_assert_int_eq(ct_check_run(&s, &r), CT_EIO);
+    ck_assert_int_eq(run(&s, &r), CT_EIO);
 }
 END_TEST
 
@@ -325,7 +342,7 @@ START_TEST(out_of_memory)
         ct_check_report r;
         s.workers = 1 + (int)(n & 1);
         ct_alloc_fail_after(n);
-        ct_status st = ct_check_run(&s, &r);
+        ct_status st = run(&s, &r);
         long made = ct_alloc_fail_after(-1);
         ct_check_free(&r);
         if (made <= n) {

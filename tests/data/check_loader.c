@@ -11,18 +11,26 @@
 #include "data/loader.h"
 #include "data/workers.h"
 #include "tests/ct_check.h"
+#include "tests/data/tiny_labels.h"
 
 enum { N = 53, H = 3, W = 5, L = 3 };
 
 /* A generator without pictures' cost: pixels and label are functions of the index. */
-static ct_status render(void *state, int64_t i, ct_image *out, char label[CT_LABEL_BYTES])
+static ct_status render(void *state, int64_t i, ct_image *out, char **label)
 {
     (void)state;
     CT_TRY(ct_image_make(W, H, 1, 0, out));
     for (int k = 0; k < W * H; k++) out->px[k] = (uint8_t)(i * 7 + k);
-    for (int k = 0; k < 1 + i % L; k++) label[k] = (char)('a' + (i + k) % 26);
-    label[1 + i % L] = '\0';
+    if (!(*label = ct_calloc(L + 1, 1, "label"))) return CT_ENOMEM;
+    for (int k = 0; k < 1 + i % L; k++) (*label)[k] = (char)('a' + (i + k) % 26);
     return CT_OK;
+}
+
+static ct_labels *labels(void)
+{
+    ct_labels *l;
+    ck_assert_int_eq(tiny_labels_new(L, NULL, &l), CT_OK);
+    return l;
 }
 
 static ct_status open_state(const void *user, void **state)
@@ -39,9 +47,9 @@ static void set_up(void)
     ct_source src = { .name = "test", .n = N, .open = open_state, .render = render, .close = free };
     ct_dataset_spec spec;
     ct_dataset_spec_init(&spec);
-    ck_assert_msg(ct_dataset_open_source(&spec, &src, 3, &data) == CT_OK, "%s", ct_error_message());
+    ck_assert_msg(ct_dataset_open_source(&spec, &src, labels(), 3, &data) == CT_OK, "%s", ct_error_message());
     ck_assert_int_eq(ct_dataset_height(data), H);
-    ck_assert_int_eq(ct_dataset_label_len(data), L);
+    ck_assert_int_eq(ct_dataset_fields(data, &(int){ 0 })[0].dim[0], L);
     ck_assert_str_eq(ct_dataset_name(data, 4), "test/4");
 }
 
@@ -69,7 +77,8 @@ static void check_batch(const ct_loader_spec *s, const ct_batch *x, int64_t epoc
         int64_t id = order[b * s->batch + i];
         if (s->resident) ck_assert_ptr_null(x->px);
         else ck_assert_mem_eq(x->px + i * H * W, ct_dataset_pixels(data, id), H * W);
-        ck_assert_mem_eq(x->labels + i * L, ct_dataset_labels(data, id), L * sizeof(int32_t));
+        ck_assert_mem_eq((const int32_t *)x->field[0] + i * L, ct_dataset_field(data, 0, id), L * sizeof(int32_t));
+        ck_assert_mem_eq((const float *)x->field[1] + i * 4, ct_dataset_field(data, 1, id), 4 * sizeof(float));
         ck_assert_int_eq(x->index[3 * i], s->resident ? id : i);
         ck_assert_int_eq(x->index[3 * i + 1], id);
         ck_assert_int_eq(x->index[3 * i + 2], epoch);
@@ -262,14 +271,13 @@ END_TEST
 enum { HEIGHT = 4, STEP = 8, WIDEST = 52, MOST = 300 };
 
 /* Pictures of random widths, HEIGHT rows: the first pixel is the index, the others 100. */
-static ct_status render_wide(void *state, int64_t i, ct_image *out, char label[CT_LABEL_BYTES])
+static ct_status render_wide(void *state, int64_t i, ct_image *out, char **label)
 {
     const uint64_t seed = *(const uint64_t *)state;
     int w = 1 + (int)(ct_philox4x32(seed, (uint64_t)i, 0).v[0] % 70); /* some are squeezed */
     CT_TRY(ct_image_make(w, HEIGHT, 1, 100, out));
     out->px[0] = (uint8_t)i;
-    memcpy(label, "x", 2);
-    return CT_OK;
+    return (*label = ct_strdup("x", "label")) ? CT_OK : CT_ENOMEM;
 }
 
 static ct_status open_wide(const void *user, void **state)
@@ -290,7 +298,7 @@ static ct_dataset *wide_set(uint64_t seed, int64_t n)
     spec.width = WIDEST;
     spec.width_step = STEP;
     spec.min_width = 3;
-    ck_assert_msg(ct_dataset_open_source(&spec, &src, 2, &ds) == CT_OK, "%s", ct_error_message());
+    ck_assert_msg(ct_dataset_open_source(&spec, &src, labels(), 2, &ds) == CT_OK, "%s", ct_error_message());
     return ds;
 }
 
@@ -530,7 +538,7 @@ START_TEST(parallel_for)
 END_TEST
 
 /* A generator that fails: its status and message arrive, with the picture named. */
-static ct_status render_failing(void *state, int64_t i, ct_image *out, char label[CT_LABEL_BYTES])
+static ct_status render_failing(void *state, int64_t i, ct_image *out, char **label)
 {
     if (i == 1017) return ct_fail(CT_ECONFIG, "broken");
     return render(state, i, out, label);
@@ -544,7 +552,7 @@ START_TEST(failing_source)
     ct_dataset *ds;
     ct_dataset_spec_init(&spec);
     for (int workers = 1; workers <= 3; workers++) {
-        ck_assert_int_eq(ct_dataset_open_source(&spec, &src, workers, &ds), CT_ECONFIG);
+        ck_assert_int_eq(ct_dataset_open_source(&spec, &src, labels(), workers, &ds), CT_ECONFIG);
         ck_assert_str_eq(ct_error_message(), "test/1017: broken");
     }
 }

@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "data/scan.h"
+#include "task/text/label.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -17,6 +17,7 @@
 #include "run/journal.h"
 #include "synth/text.h"
 #include "task/datasets.h"
+#include "task/text/text.h"
 #include "tests/ct_check.h"
 
 #define ok(expr) ck_assert_msg((expr) == CT_OK, "%s", ct_error_message())
@@ -235,7 +236,7 @@ static void make_folder(const char *name, uint64_t seed, int n, int longest)
     p.height = 20;
     p.length_min = 2;
     p.length_max = longest;
-    snprintf(p.charset, sizeof p.charset, "01");
+    snprintf(p.alphabet, sizeof p.alphabet, "01");
     ok(ct_synth_text_write(&p, seed, n, path, false, 1));
 }
 
@@ -284,11 +285,11 @@ START_TEST(test_folder)
 
     ct_config *cfg;
     ct_dataset *ds;
-    ct_charset cs;
+    struct ct_text_facts facts = { .positions = 2 };
     const char *const none[] = { "data.charset=01" };
     ok(ct_config_load(config, none, 1, &cfg));
-    ok(ct_charset_parse("01", &cs));
-    ok(ct_datasets_open_scored(cfg, folder, &cs, 2, &ds));
+    ok(ct_charset_parse("01", &facts.charset));
+    ok(ct_datasets_open_scored(cfg, ct_task_find("text"), (const ct_facts *)&facts, folder, &ds));
     char *names[30];
     for (int i = 0; i < 30; i++) names[i] = ct_path_join(folder, ct_dataset_name(ds, i));
     ct_predict_opts p = { .size = sizeof p, .common.threads = 1, .model = model, .files = (const char *const *)names, .nfiles = 30, .json = true };
@@ -300,7 +301,7 @@ START_TEST(test_folder)
     int64_t same = 0;
     for (int i = 0; i < 30; i++) {
         const json_t *row = json_array_get(o, (size_t)i);
-        same += strcmp(json_string_value(json_object_get(row, "text")), ct_dataset_text(ds, i)) == 0;
+        same += strcmp(json_string_value(json_object_get(row, "text")), ct_dataset_label_text(ds, i)) == 0;
         double c = json_number_value(json_object_get(row, "confidence"));
         ck_assert(c > 0 && c <= 1);
         ct_free(names[i]);
@@ -309,7 +310,7 @@ START_TEST(test_folder)
     json_decref(o);
     free(out);
     ct_dataset_close(ds);
-    ct_charset_free(&cs);
+    ct_charset_free(&facts.charset);
     ct_config_free(cfg);
 }
 END_TEST

@@ -17,7 +17,7 @@ static inline ct_text_params style(const char *name)
     return p;
 }
 
-static inline ct_image draw(const ct_text_params *p, uint64_t seed, int64_t index, char label[CT_LABEL_BYTES])
+static inline ct_image draw(const ct_text_params *p, uint64_t seed, int64_t index, char label[CT_TEXT_BYTES])
 {
     ct_image im;
     ck_assert_msg(ct_synth_text(p, seed, index, &im, label) == CT_OK, "%s", ct_error_message());

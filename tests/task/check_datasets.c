@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "config/config.h"
 #include "task/datasets.h"
+#include "task/text/text.h"
 #include "tests/ct_check.h"
 #include "tests/data/data_util.h"
 
@@ -67,12 +68,12 @@ START_TEST(ctc_sets)
     ct_datasets d;
     pictures();
     ct_config *cfg = config_of(sets);
-    ck_assert(ct_datasets_sequence(cfg));
+    ck_assert(ct_text_sequence(cfg));
     ck_assert_msg(ct_datasets_open(cfg, &d) == CT_OK, "%s", ct_error_message());
-    ck_assert_int_eq(d.positions, 8); /* of the validation set's label */
-    ck_assert_int_eq(ct_dataset_label_len(d.train.data), 8);
-    ck_assert_int_eq(ct_dataset_label_len(d.val.data), 8);
-    ck_assert_str_eq(d.charset.utf8, "ABab");
+    ck_assert_int_eq(ct_text_facts(d.facts)->positions, 8); /* of the validation set's label */
+    ck_assert_int_eq(ct_text_columns(d.train.data), 8);
+    ck_assert_int_eq(ct_text_columns(d.val.data), 8);
+    ck_assert_str_eq(ct_text_facts(d.facts)->charset.utf8, "ABab");
     ck_assert_int_eq(ct_dataset_buckets(d.train.data), 3); /* 64, 96 and 128 pixels: 60, 75, 100 of picture */
     ck_assert_int_eq(ct_dataset_bucket_width(d.train.data, 2), 128);
     char key[33], other[33];
@@ -88,8 +89,8 @@ START_TEST(ctc_sets)
 
     cfg = config_of(more);
     ck_assert_msg(ct_datasets_open(cfg, &d) == CT_OK, "%s", ct_error_message());
-    ck_assert_int_eq(d.positions, 20);
-    ck_assert_int_eq(ct_dataset_label_len(d.val.data), 20);
+    ck_assert_int_eq(ct_text_facts(d.facts)->positions, 20);
+    ck_assert_int_eq(ct_text_columns(d.val.data), 20);
     ck_assert_int_eq(ct_view_key(&d.train, other), CT_OK);
     ck_assert_str_eq(key, other); /* columns are no property of the data */
     ct_datasets_close(&d);
@@ -97,7 +98,7 @@ START_TEST(ctc_sets)
 
     cfg = config_of(lower); /* without fit_height: one bucket */
     ck_assert_msg(ct_datasets_open(cfg, &d) == CT_OK, "%s", ct_error_message());
-    ck_assert_str_eq(d.charset.utf8, "ab");
+    ck_assert_str_eq(ct_text_facts(d.facts)->charset.utf8, "ab");
     ck_assert(ct_dataset_buckets(d.train.data) == 1 && ct_dataset_width(d.train.data) == 200);
     ct_datasets_close(&d);
     ct_config_free(cfg);
@@ -115,12 +116,13 @@ START_TEST(scored)
     ck_assert_int_eq(ct_config_set(cfg, "data.val", "", "test"), CT_OK);
     ck_assert_int_eq(ct_config_set(cfg, "data.val_fraction", "0.4", "test"), CT_OK);
     ck_assert_msg(ct_datasets_open(cfg, &d) == CT_OK, "%s", ct_error_message());
-    ck_assert_int_eq(d.positions, 3);
-    ck_assert_msg(ct_datasets_open_scored(cfg, val, &d.charset, d.positions, &ds) == CT_OK, "%s", ct_error_message());
-    ck_assert_int_eq(ct_dataset_label_len(ds), 8);
+    ck_assert_int_eq(ct_text_facts(d.facts)->positions, 3);
+    ck_assert_msg(ct_datasets_open_scored(cfg, d.task, d.facts, val, &ds) == CT_OK, "%s", ct_error_message());
+    ck_assert_int_eq(ct_text_columns(ds), 8);
     ct_dataset_close(ds);
-    ck_assert_msg(ct_datasets_open_scored(cfg, val, &d.charset, 11, &ds) == CT_OK, "%s", ct_error_message());
-    ck_assert_int_eq(ct_dataset_label_len(ds), 11);
+    ((struct ct_text_facts *)d.facts)->positions = 11;
+    ck_assert_msg(ct_datasets_open_scored(cfg, d.task, d.facts, val, &ds) == CT_OK, "%s", ct_error_message());
+    ck_assert_int_eq(ct_text_columns(ds), 11);
     ct_dataset_close(ds);
     ct_datasets_close(&d);
     ct_config_free(cfg);
@@ -136,10 +138,13 @@ START_TEST(narrow)
     ct_util_picture(dir, "aabb_4.png", 3, 32, 5);
     ct_config *cfg = config_of(sets);
     ct_dataset_spec s;
-    ct_datasets_spec(cfg, dir, NULL, 0, &s);
-    ck_assert(s.steps && s.label_len == 0 && s.label_max == 0 && s.width_step == 32);
-    ck_assert_int_ge(s.steps(s.steps_user, s.min_width), 1); /* the least width the model can read, and no more */
-    if (s.min_width > 1) ck_assert_int_lt(s.steps(s.steps_user, s.min_width - 1), 1);
+    ct_text_rules rules;
+    ct_text_given own;
+    ct_datasets_spec(cfg, ct_task_find("text"), dir, &s);
+    ck_assert_int_eq(ct_text_rules_config(cfg, NULL, &own, &rules), CT_OK);
+    ck_assert(rules.steps && rules.length == 0 && rules.most == 0 && s.width_step == 32);
+    ck_assert_int_ge(rules.steps(rules.user, s.min_width), 1); /* the least width the model can read, and no more */
+    if (s.min_width > 1) ck_assert_int_lt(rules.steps(rules.user, s.min_width - 1), 1);
     ck_assert_int_eq(ct_datasets_open(cfg, &d), CT_EDATA);
     ck_message("aabb_4.png: label 'aabb' needs 6 time steps, the image of");
     ct_config_free(cfg);
@@ -158,7 +163,7 @@ START_TEST(fixed_length)
     ct_datasets d;
     pictures();
     ct_config *cfg = config_of(sets);
-    ck_assert(!ct_datasets_sequence(cfg));
+    ck_assert(!ct_text_sequence(cfg));
     ck_assert_int_eq(ct_datasets_open(cfg, &d), CT_EDATA);
     ck_message("a fixed-length model needs labels of one length");
     remove(ct_util_path(dir, "abA_2.png"));
@@ -169,7 +174,7 @@ START_TEST(fixed_length)
     ck_assert_msg(ct_datasets_open(cfg, &d) == CT_OK, "%s", ct_error_message());
     ck_assert(ct_dataset_buckets(d.train.data) == 1 && ct_dataset_width(d.train.data) == 128);
     ck_assert_int_eq(ct_dataset_sample_width(d.train.data, 0), 128);
-    ck_assert_int_eq(d.positions, 2);
+    ck_assert_int_eq(ct_text_facts(d.facts)->positions, 2);
     ct_datasets_close(&d);
     ct_config_free(cfg);
 }
@@ -185,9 +190,9 @@ START_TEST(generated)
     ck_assert_int_eq(ct_config_set(cfg, "data.train", "synth:text", "test"), CT_OK);
     ck_assert_msg(ct_datasets_open(cfg, &d) == CT_OK, "%s", ct_error_message());
     int seen[8] = { 0 };
-    for (int64_t i = 0; i < d.train.n; i++) seen[ct_dataset_sample_chars(d.train.data, i)]++;
+    for (int64_t i = 0; i < d.train.n; i++) seen[ct_text_length(d.train.data, i)]++;
     ck_assert(seen[1] == 0 && seen[6] == 0 && seen[2] + seen[3] + seen[4] + seen[5] == 20 && seen[5] < 20);
-    ck_assert_int_eq(ct_dataset_label_len(d.val.data), d.positions);
+    ck_assert_int_eq(ct_text_columns(d.val.data), ct_text_facts(d.facts)->positions);
     ct_datasets_close(&d);
     ct_config_free(cfg);
     cfg = config_of(fixed);

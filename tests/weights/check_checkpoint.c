@@ -10,6 +10,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "program/spec.h"
+#include "task/text/text.h"
 #include "tests/ct_check.h"
 #include "weights/checkpoint.h"
 
@@ -313,8 +314,8 @@ START_TEST(test_model_file)
     ok(ct_checkpoint_write(&s, &meta, &p, false, path));
     ok(ct_model_file_open(path, &m));
     ck_assert_str_eq(m.prefix, "ema.");
-    ck_assert_int_eq(m.positions, 2);
-    ck_assert_str_eq(m.charset.utf8, "01");
+    ck_assert_int_eq(ct_text_facts(m.facts)->positions, 2);
+    ck_assert_str_eq(ct_text_facts(m.facts)->charset.utf8, "01");
     ck_assert(ct_config_equal(m.cfg, cfg));
     ok(ct_checkpoint_load_weights(&s, m.st, path, "ema.", false)); /* the average becomes the weights */
     ok(ct_session_get(&s, 0, s.tensor[0].arena, s.host));

@@ -17,7 +17,8 @@ _Static_assert(CT_TEXT_LENGTH <= CT_LABEL_MAX, "what is drawn can be read");
 static ct_status set_alphabet(const char *what, const char *utf8, ct_text_params *p)
 {
     if (strlen(utf8) >= sizeof p->alphabet)
-        return ct_fail(CT_ECONFIG, "%s longer than %zu bytes, which is all the generator takes", what, sizeof p->alphabet - 1);
+        return ct_fail(CT_ECONFIG, "%s longer than %zu bytes, which is all the generator takes", what,
+                       sizeof p->alphabet - 1);
     snprintf(p->alphabet, sizeof p->alphabet, "%s", utf8);
     return CT_OK;
 }
@@ -91,8 +92,9 @@ ct_status ct_text_source(const ct_text_params *p, uint64_t seed, ct_source *out)
 {
     ct_text_gen *g;
     CT_TRY(ct_text_gen_open(p, seed, &g));
-    *out = (ct_source){ .name = ct_text_generator.name, .user = g, .open = source_open, .render = source_render,
-                        .close = source_close, .release = source_release };
+    *out = (ct_source){ .name = ct_text_generator.name, .width = p->width, .height = p->height, .user = g,
+                        .open = source_open, .render = source_render, .close = source_close,
+                        .release = source_release };
     snprintf(out->key, sizeof out->key, "%s", ct_text_gen_key(g));
     return CT_OK;
 }

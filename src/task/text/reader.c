@@ -106,8 +106,8 @@ static ct_status judge_steps(const reader *r, const ct_label_in *in, const int32
     const int need = ct_label_steps(id, (int)r->base.field[0].dim[0]);
     const int64_t have = ct_text_reader_steps(&r->base, in->width);
     if (need <= have) return CT_OK;
-    return ct_fail(CT_EDATA, "%s: label '%s' needs %d time steps, the image of %d pixels gives %" PRId64, in->name, in->text,
-                   need, in->width, have);
+    return ct_fail(CT_EDATA, "%s: label '%s' needs %d time steps, the image of %d pixels gives %" PRId64, in->name,
+                   in->text, need, in->width, have);
 }
 
 static ct_status reader_encode(const ct_labels *l, const ct_label_in *in, void *const row[])
@@ -145,8 +145,8 @@ static ct_status reader_vouch(const ct_labels *l, const char *name, int width)
     if (r->rules.drawn < 1 || r->given.n == 0)
         return ct_fail(CT_EINVAL, "%s: a stream needs a charset and a length of labels", name);
     if (!r->rules.steps || ct_text_reader_steps(l, width) >= need) return CT_OK;
-    return ct_fail(CT_EDATA, "%s: a label of %d characters may need %d time steps, an image of %d pixels gives %" PRId64, name,
-                   r->rules.drawn, need, width, ct_text_reader_steps(l, width));
+    return ct_fail(CT_EDATA, "%s: a label of %d characters may need %d time steps, an image of %d pixels gives %" PRId64,
+                   name, r->rules.drawn, need, width, ct_text_reader_steps(l, width));
 }
 
 /* ---- opening, asking ---- */
@@ -161,7 +161,8 @@ static ct_status check_rules(const ct_text_rules *u)
     if (u->length < 0 || u->length > CT_LABEL_MAX)
         return ct_fail(CT_EINVAL, "data: label length %d; it must be 0 (any) to %d", u->length, CT_LABEL_MAX);
     if (u->most < 0 || u->most > CT_LABEL_MAX)
-        return ct_fail(CT_EINVAL, "data: labels of up to %d characters; 0 (any) to %d are possible", u->most, CT_LABEL_MAX);
+        return ct_fail(CT_EINVAL, "data: labels of up to %d characters; 0 (any) to %d are possible", u->most,
+                       CT_LABEL_MAX);
     if (u->columns < 0 || u->columns > CT_LABEL_MAX || u->drawn < 0 || u->drawn > CT_LABEL_MAX)
         return ct_fail(CT_EINVAL, "data: labels in %d columns, drawn with up to %d characters; at most %d are possible",
                        u->columns, u->drawn, CT_LABEL_MAX);
@@ -230,7 +231,8 @@ ct_status ct_text_set_columns(ct_dataset *ds, int L)
     int most = 1;
     for (int64_t i = 0; i < n; i++) most = at_least(most, ct_text_length(ds, i));
     if (L < most || L > CT_LABEL_MAX)
-        return ct_fail(CT_EINVAL, "%s: labels in %d columns; the longest has %d characters", ct_dataset_root(ds), L, most);
+        return ct_fail(CT_EINVAL, "%s: labels in %d columns; the longest has %d characters", ct_dataset_root(ds), L,
+                       most);
     if (L == old) return CT_OK;
     l->field[0].dim[0] = L;
     ct_status st = ct_dataset_refield(ds);

@@ -1,5 +1,5 @@
-/* The label reader for texts: a sample's label is a text, and its one field "target" i32 [columns] has a class id for each character and -1
- * behind a shorter text. */
+/* The label reader for texts: a sample's label is a text, and its one field "target" i32 [columns] has a class id for
+ * each character and -1 behind a shorter text. */
 #ifndef CT_TASK_TEXT_READER_H
 #define CT_TASK_TEXT_READER_H
 
@@ -16,8 +16,9 @@ typedef struct ct_text_rules {
     int most;                  /* with length 0: the most characters, and the columns; 0: the longest label decides */
     int drawn;                 /* of a generator: the most characters it draws; 0: not known */
     int columns;               /* at least so many, whatever else is said */
-    /* Time steps that a picture of `width` pixels gives a sequence model (CTC), non-decreasing; NULL: no such model. With it a label of
-     * more characters + equal neighbours than its picture's true width gives steps makes a bad sample. */
+    /* Time steps that a picture of `width` pixels gives a sequence model (CTC), non-decreasing; NULL: no such model.
+     * With it a label of more characters + equal neighbours than its picture's true width gives steps makes a bad
+     * sample. */
     int64_t (*steps)(const void *user, int width);
     const void *user;          /* [user_bytes] for steps; copied */
     size_t user_bytes;
@@ -25,8 +26,9 @@ typedef struct ct_text_rules {
 
 /* Labels before the first '_', of any length, in any characters. */
 void ct_text_rules_init(ct_text_rules *rules);
-/* A reader by these rules, which are copied. It vouches for labels not drawn yet if rules->drawn and charset are given and no text of that
- * length can need more time steps than there are. CT_EINVAL for lengths outside 0..CT_LABEL_MAX. */
+/* A reader by these rules, which are copied. It vouches for labels not drawn yet if rules->drawn and charset are
+ * given and no text of that length can need more time steps than there are. CT_EINVAL for lengths outside
+ * 0..CT_LABEL_MAX. */
 ct_status ct_text_labels(const ct_text_rules *rules, ct_labels **out);
 
 /* Of a set that was opened with such a reader: */
@@ -34,8 +36,8 @@ const ct_charset *ct_text_charset(const ct_dataset *ds);
 int ct_text_columns(const ct_dataset *ds);                      /* L */
 const int32_t *ct_text_ids(const ct_dataset *ds, int64_t i);    /* [L] class ids, -1 behind a shorter label */
 int ct_text_length(const ct_dataset *ds, int64_t i);            /* characters of a label; 0 in streams */
-/* Lays the labels out in L columns, at least as many as the longest label has. Pointers into fields become invalid: not while a loader is
- * open. CT_EINVAL, CT_ENOMEM (nothing is changed then). */
+/* Lays the labels out in L columns, at least as many as the longest label has. Pointers into fields become invalid:
+ * not while a loader is open. CT_EINVAL, CT_ENOMEM (nothing is changed then). */
 ct_status ct_text_set_columns(ct_dataset *ds, int L);
 
 /* What a reader learnt, and the time steps it judges by. */
@@ -59,7 +61,7 @@ typedef struct ct_text_survey {
     ct_survey base;
     const ct_labels *labels;
     int64_t lengths[CT_LABEL_MAX + 1];    /* labels with so many characters */
-    ct_step_count *steps; size_t n_steps, cap_steps; /* for sequences: samples with picture and label, by set, then name */
+    ct_step_count *steps; size_t n_steps, cap_steps; /* for sequences: samples with picture and label, in order */
     ct_char_count *chars; size_t n_chars, cap_chars; /* ascending */
 } ct_text_survey;
 

@@ -1,4 +1,5 @@
-/* What `captrain check` tells about texts: their characters and lengths, and whether their pictures give the time steps they need. */
+/* What `captrain check` tells about texts: their characters and lengths, and whether their pictures give the time
+ * steps they need. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -51,7 +52,8 @@ static int steps_of(const ct_labels *l, const char *text)
 static ct_status count_steps(ct_text_survey *v, int set, const ct_label_in *in)
 {
     CT_TRY(ct_grow(&v->steps, v->n_steps, &v->cap_steps, sizeof *v->steps, "time steps"));
-    ct_step_count c = { .set = set, .needs = steps_of(v->labels, in->text), .gives = ct_text_reader_steps(v->labels, in->width) };
+    ct_step_count c = { .set = set, .needs = steps_of(v->labels, in->text) };
+    c.gives = ct_text_reader_steps(v->labels, in->width);
     if (!(c.name = ct_strdup(in->name, "time steps"))) return CT_ENOMEM;
     v->steps[v->n_steps++] = c;
     return CT_OK;
@@ -103,10 +105,11 @@ static void print_steps(const ct_text_survey *v, const char *const mark[2], FILE
         if (!least || c->gives - c->needs < least->gives - least->needs) least = c;
     }
     if (v->n_steps == 0) return;
-    fprintf(to, "\ntime steps (CTC): %" PRId64 " of %zu labels fit their pictures, %" PRId64 " with none to spare\n", fits,
-            v->n_steps, tight);
+    fprintf(to, "\ntime steps (CTC): %" PRId64 " of %zu labels fit their pictures, %" PRId64 " with none to spare\n",
+            fits, v->n_steps, tight);
     if (least) {
-        fprintf(to, "  tightest: %s%s needs %d of %" PRId64 "\n", mark[least->set], least->name, least->needs, least->gives);
+        fprintf(to, "  tightest: %s%s needs %d of %" PRId64 "\n", mark[least->set], least->name, least->needs,
+                least->gives);
     }
 }
 

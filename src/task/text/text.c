@@ -59,8 +59,8 @@ static ct_status foresee(const ct_config *cfg, bool must, ct_facts **out)
         CT_TRY(ct_charset_parse(cfg->data.charset, &charset));
         return facts_of(&charset, cfg->data.length, out);
     }
-    return must ? ct_fail(CT_ECONFIG, "data.charset and data.length are open, and there is no data.train to take them from")
-                : CT_OK;
+    if (!must) return CT_OK;
+    return ct_fail(CT_ECONFIG, "data.charset and data.length are open, and there is no data.train to take them from");
 }
 
 /* One program trains and scores: all sets get as many columns as the longest label of any. */
@@ -99,8 +99,8 @@ static ct_status write_facts(const ct_place *p, ct_status (*put)(void *user, con
                                    : "argmax per position; class k of a position is character k of charset");
 }
 
-static ct_status need(const char *path, const char *(*get)(const void *user, const char *key), const void *user, const char *key,
-                      const char **value)
+static ct_status need(const char *path, const char *(*get)(const void *user, const char *key), const void *user,
+                      const char *key, const char **value)
 {
     *value = get(user, key);
     return *value ? CT_OK : ct_fail(CT_EFORMAT, "%s: not a captrain model (its metadata has no '%s')", path, key);
@@ -216,8 +216,8 @@ static ct_status accept(const ct_config *cfg, const ct_dataset *set, const char 
         const int k = ct_text_length(set, i);
         if (k == len) continue;
         return ct_fail(CT_EDATA,
-                       "%s: label '%s' of %s/%s has %d characters, others have %d: a fixed-length model needs labels of one "
-                       "length (data.length)",
+                       "%s: label '%s' of %s/%s has %d characters, others have %d: a fixed-length model needs labels "
+                       "of one length (data.length)",
                        key, ct_dataset_label_text(set, i), ct_dataset_root(set), ct_dataset_name(set, i), k, len);
     }
     return CT_OK;
@@ -260,7 +260,8 @@ static ct_status given(ct_config *cfg, const ct_option *option, size_t n, ct_fac
     const ct_model_info *m = ct_model_find(cfg->model.name);
     if (!m) return CT_ECONFIG;
     if (!*cfg->data.charset)
-        return ct_fail(CT_ECONFIG, "import-torch: the characters of the classes must be given, in class order%s: --charset",
+        return ct_fail(CT_ECONFIG,
+                       "import-torch: the characters of the classes must be given, in class order%s: --charset",
                        m->head == CT_HEAD_CTC ? " (without the blank, which is class 0)" : "");
     CT_TRY(ct_charset_parse(cfg->data.charset, &charset));
     return facts_of(&charset, cfg->data.length > 0 ? cfg->data.length : m->positions, out);

@@ -19,23 +19,24 @@ const struct ct_text_facts *ct_text_facts(const ct_facts *facts);
 
 /* ---- text.c: configuration, facts, options ---- */
 
-/* Does the model of the configuration (model.name) read text of any length? It then has time steps, by which labels are judged. */
+/* Does the model of the configuration (model.name) read text of any length? It then has time steps, by which labels
+ * are judged. */
 bool ct_text_sequence(const ct_config *cfg);
 /* What rules from a configuration point to. */
 typedef struct ct_text_given {
     ct_charset charset; /* to be freed: ct_charset_free() */
     ct_model_spec model;
 } ct_text_given;
-/* How the data.* keys and the model of cfg say that labels are read. facts NULL: the folder decides what cfg leaves open. The rules point
- * into facts and *own. */
+/* How the data.* keys and the model of cfg say that labels are read. facts NULL: the folder decides what cfg leaves
+ * open. The rules point into facts and *own. */
 ct_status ct_text_rules_config(const ct_config *cfg, const ct_facts *facts, ct_text_given *own, ct_text_rules *out);
 
 /* ---- generator.c: drawn pictures as data and as files ---- */
 
 extern const ct_generator ct_text_generator;
 
-/* Generator parameters of data.synth.*, data.charset and the geometry keys, with lengths that the model can read. CT_ECONFIG naming the
- * key. */
+/* Generator parameters of data.synth.*, data.charset and the geometry keys, with lengths that the model can read.
+ * CT_ECONFIG naming the key. */
 ct_status ct_text_generator_params(const ct_config *cfg, ct_text_params *out);
 /* A source of drawn pictures, which owns what it needs. */
 ct_status ct_text_source(const ct_text_params *p, uint64_t seed, ct_source *out);
