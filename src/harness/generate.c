@@ -381,6 +381,11 @@ static bool fill_particular(source *s, int i, const ct_tensor *t)
     case CT_OP_PREPROCESS:
         if (i == 0) return fill_below(s, t, 256), true;
         return fill_image_index(s, t), true;
+    case CT_OP_MOVE_POINTS:
+        if (i == 1) return fill_image_index(s, t), true;
+        fill_range(s, t, -10, 60);
+        if (special) poison(s, t, true);
+        return true;
     default: return false;
     }
 }
