@@ -297,6 +297,7 @@ static const ct_impl impls[] = {
     REF(CT_OP_NEXT_DRAW),
     { CT_OP_PREPROCESS, "cpu.vector", TUNED, ct_cpu_preprocess_accept, ct_cpu_preprocess_run },
     REF(CT_OP_PREPROCESS),
+    REF(CT_OP_MOVE_POINTS),
 };
 
 const ct_backend ct_backend_cpu = {

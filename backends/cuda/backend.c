@@ -400,6 +400,7 @@ static const ct_impl impls[] = {
     OWN(CT_OP_STEP_END, step_end),
     OWN(CT_OP_NEXT_DRAW, next_draw),
     OWN(CT_OP_PREPROCESS, preprocess),
+    OWN(CT_OP_MOVE_POINTS, move_points),
 };
 
 static const ct_backend backend = {

@@ -90,3 +90,32 @@ extern "C" ct_status ct_cuda_preprocess_run(ct_device *dev, ct_stream *s, const 
     })
     CT_LAUNCHED("preprocess");
 }
+
+/* ---- move_points: a thread to a point; there are few, so each draws for itself ---- */
+
+__global__ void move(const float *points, const int32_t *index, float *moved, int64_t total, int64_t each, ct_image_attrs a)
+{
+    for (CT_EACH(i, total)) {
+        const int64_t n = i / each;
+        const ct_image_draw d = ct_image_draw_sample(&a, a.src_h, a.src_w, index[3 * n + 1], index[3 * n + 2]);
+        double x, y;
+        ct_image_move(&d, (double)points[2 * i], (double)points[2 * i + 1], &x, &y);
+        moved[2 * i] = (float)x;
+        moved[2 * i + 1] = (float)y;
+    }
+}
+
+extern "C" ct_accept ct_cuda_move_points_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return c->in[0].desc.dtype == CT_F32 ? ct_accept_yes(0) : ct_accept_no("cuda: points are not f32");
+}
+extern "C" ct_status ct_cuda_move_points_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    const int64_t *d = c->in[0].desc.dim;
+    CT_LAUNCH(&move, CT_GRID1(ct_blocks(d[0] * d[1])), CT_THREADS, s, (const float *)c->in[0].data, (const int32_t *)c->in[1].data,
+              (float *)c->out[0].data, d[0] * d[1], d[1], c->attrs.image);
+    CT_LAUNCHED("move_points");
+}

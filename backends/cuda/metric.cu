@@ -63,7 +63,7 @@ __global__ void batch_kernel(terms t, int count, int64_t samples, int64_t first,
 {
     const int i = (int)threadIdx.x;
     if (i >= count) return;
-    acc[i == 0 ? CT_METRIC_LOSS : first + i - 1] += (double)*t.term[i] * (double)samples;
+    acc[i == 0 ? (int64_t)CT_METRIC_LOSS : first + i - 1] += (double)*t.term[i] * (double)samples;
     if (i > 0) return;
     acc[CT_METRIC_SAMPLES] += (double)samples;
     acc[CT_METRIC_BATCHES] += 1;

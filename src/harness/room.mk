@@ -14,4 +14,7 @@ tests_harness_check_harness_SOURCES = tests/harness/check_harness.c
 tests_harness_check_harness_LDADD = $(CT_TEST_LIBS)
 tests_harness_check_ref_SOURCES = tests/harness/check_ref.c tests/harness/ref_values.h
 tests_harness_check_ref_LDADD = $(CT_TEST_LIBS)
+check_PROGRAMS += tests/harness/check_points
+tests_harness_check_points_SOURCES = tests/harness/check_points.c
+tests_harness_check_points_LDADD = $(CT_TEST_LIBS)
 EXTRA_DIST += tests/harness/make_ref_values.py

@@ -1,4 +1,4 @@
-/* Preprocessing: gather rows of the packed cache, augment, scale to [0,1], normalise, cast. */
+/* Preprocessing: gather rows of the packed cache, augment, scale to [0,1], normalise, cast. And points that move with the pixels. */
 #include "config.h"
 
 #include <float.h>
@@ -31,6 +31,20 @@ static const ct_attr_field image_fields[] = { CT_FIELD_INT(image, out_h),
                                               CT_FIELD_REAL(image, std2),
                                               CT_FIELD_END };
 
+static const ct_attr_field points_fields[] = { CT_FIELD_INT(image, out_h),
+                                               CT_FIELD_INT(image, out_w),
+                                               CT_FIELD_INT(image, src_h),
+                                               CT_FIELD_INT(image, src_w),
+                                               CT_FIELD_INT(image, augment),
+                                               CT_FIELD_INT(image, seed),
+                                               CT_FIELD_REAL(image, prob),
+                                               CT_FIELD_REAL(image, shift_x),
+                                               CT_FIELD_REAL(image, shift_y),
+                                               CT_FIELD_REAL(image, scale),
+                                               CT_FIELD_REAL(image, rotate),
+                                               CT_FIELD_REAL(image, shear),
+                                               CT_FIELD_END };
+
 /* Mean and deviation of the channels there are. */
 static ct_status check_normalisation(const ct_call *c)
 {
@@ -47,29 +61,37 @@ static ct_status check_normalisation(const ct_call *c)
     return CT_OK;
 }
 
+/* What decides where a pixel goes: input 1, and the attributes of the geometry. */
+static ct_status check_geometry(const ct_call *c)
+{
+    const ct_image_attrs *a = &c->attrs.image;
+    CT_TRY(ct_rule_ndim(c, 1, "index", 2));
+    CT_TRY(ct_rule_dtype(c, 1, "index", CT_I32));
+    CT_TRY(ct_rule_dim(c, 1, "index", 1, 3));
+    CT_TRY(ct_rule_int(c, "out_h", a->out_h, 1, CT_RULE_MAX_EXTENT));
+    CT_TRY(ct_rule_int(c, "out_w", a->out_w, 1, CT_RULE_MAX_EXTENT));
+    CT_TRY(ct_rule_int(c, "augment", a->augment, 0, 1));
+    if (!a->augment) return CT_OK;
+    CT_TRY(ct_rule_real(c, "prob", a->prob, 0, 1));
+    CT_TRY(ct_rule_real(c, "shift_x", a->shift_x, 0, DBL_MAX));
+    CT_TRY(ct_rule_real(c, "shift_y", a->shift_y, 0, DBL_MAX));
+    CT_TRY(ct_rule_real(c, "scale", a->scale, 0, 0.99));
+    CT_TRY(ct_rule_real(c, "rotate", a->rotate, 0, 180));
+    return ct_rule_real(c, "shear", a->shear, 0, 80);
+}
+
 static ct_status preprocess_shape(ct_call *c)
 {
     const ct_image_attrs *a = &c->attrs.image;
     const ct_desc *src = &c->in[0].desc, *index = &c->in[1].desc;
     CT_TRY(ct_rule_ndim(c, 0, "src", 4));
     CT_TRY(ct_rule_dtype(c, 0, "src", CT_U8));
-    CT_TRY(ct_rule_ndim(c, 1, "index", 2));
-    CT_TRY(ct_rule_dtype(c, 1, "index", CT_I32));
-    CT_TRY(ct_rule_dim(c, 1, "index", 1, 3));
-    CT_TRY(ct_rule_int(c, "out_h", a->out_h, 1, CT_RULE_MAX_EXTENT));
-    CT_TRY(ct_rule_int(c, "out_w", a->out_w, 1, CT_RULE_MAX_EXTENT));
+    CT_TRY(check_geometry(c));
     CT_TRY(ct_rule_attr_float(c, "dtype", a->dtype, false));
     CT_TRY(check_normalisation(c));
     if (a->channels != 0) CT_TRY(ct_rule_int(c, "channels", a->channels, src->dim[3], CT_RULE_MAX_EXTENT));
     CT_TRY(ct_rule_real(c, "fill", a->fill, 0, 1));
-    CT_TRY(ct_rule_int(c, "augment", a->augment, 0, 1));
     if (a->augment) {
-        CT_TRY(ct_rule_real(c, "prob", a->prob, 0, 1));
-        CT_TRY(ct_rule_real(c, "shift_x", a->shift_x, 0, DBL_MAX));
-        CT_TRY(ct_rule_real(c, "shift_y", a->shift_y, 0, DBL_MAX));
-        CT_TRY(ct_rule_real(c, "scale", a->scale, 0, 0.99));
-        CT_TRY(ct_rule_real(c, "rotate", a->rotate, 0, 180));
-        CT_TRY(ct_rule_real(c, "shear", a->shear, 0, 80));
         CT_TRY(ct_rule_real(c, "brightness", a->brightness, 0, 1));
         CT_TRY(ct_rule_real(c, "contrast", a->contrast, 0, 1));
         CT_TRY(ct_rule_real(c, "noise", a->noise, 0, 1));
@@ -78,6 +100,27 @@ static ct_status preprocess_shape(ct_call *c)
     ct_rule_out(c, 0, ct_desc4((ct_dtype)a->dtype, index->dim[0], a->out_h, a->out_w,
                                  a->channels ? a->channels : src->dim[3]));
     return CT_OK;
+}
+
+static ct_status points_shape(ct_call *c)
+{
+    const ct_image_attrs *a = &c->attrs.image;
+    const ct_desc *points = &c->in[0].desc;
+    CT_TRY(ct_rule_ndim(c, 0, "points", 3));
+    CT_TRY(ct_rule_accum(c, 0, "points"));
+    CT_TRY(ct_rule_dim(c, 0, "points", 2, 2));
+    CT_TRY(check_geometry(c));
+    CT_TRY(ct_rule_dim(c, 1, "index", 0, points->dim[0]));
+    CT_TRY(ct_rule_int(c, "src_h", a->src_h, 1, CT_RULE_MAX_EXTENT));
+    CT_TRY(ct_rule_int(c, "src_w", a->src_w, 1, CT_RULE_MAX_EXTENT));
+    ct_rule_out(c, 0, *points);
+    return CT_OK;
+}
+
+/* A division and, where augmented, four products and six sums for each coordinate. */
+static double points_flops(const ct_call *c)
+{
+    return (c->attrs.image.augment ? 6.0 : 1.0) * (double)ct_desc_numel(&c->in[0].desc);
 }
 
 /* Bilinear sampling takes 4 taps of 2 operations, a blur of 5x5 taps 50, the rest a handful. Channels of padding cost none. */
@@ -104,10 +147,16 @@ static double preprocess_read(const ct_call *c, int i)
     return i == 0 ? (double)c->in[1].desc.dim[0] / (double)c->in[0].desc.dim[0] : 1;
 }
 
+/* Absent points are NaN. */
+static const ct_domain points_special = { .kind = CT_DOM_RANGE, .lo = -10, .hi = 60, .poison = CT_POISON_NAN };
+
 const ct_op_rules ct_image_rules[] = {
     { .op = CT_OP_PREPROCESS, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_FLOW,
       .fields = image_fields, .shape = preprocess_shape, .flops = preprocess_flops, .reduction = preprocess_reduction,
       .roundings = 8, /* a chain of some twenty operations per pixel */
       .read = preprocess_read, .domain = { CT_BELOW(256), CT_IS(ROWS) } },
+    { .op = CT_OP_MOVE_POINTS, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_ACCUM,
+      .fields = points_fields, .shape = points_shape, .flops = points_flops,
+      .roundings = 8, .domain = { { .kind = CT_DOM_RANGE, .lo = -10, .hi = 60, .special = &points_special }, CT_IS(ROWS) } },
     { .shape = NULL },
 };

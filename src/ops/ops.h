@@ -110,6 +110,7 @@ typedef struct ct_optim_attrs {
 
 typedef struct ct_image_attrs {
     int64_t out_h, out_w, dtype;  /* x is [N,out_h,out_w,C]; a size other than the source's is a bilinear resize */
+    int64_t src_h, src_w;         /* move_points: size of the source, pixels (preprocess has the source) */
     int64_t channels;             /* of x, where more than C: zeros behind C; 0: C */
     int64_t augment;              /* 0: none of what follows down to `blur` */
     int64_t seed;

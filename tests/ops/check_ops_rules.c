@@ -99,6 +99,8 @@ static const char *const calls[] = {
     "preprocess{out_h=60 out_w=160 dtype=2 augment=1 seed=7 prob=0.5 shift_x=2 rotate=5 noise=0.05 fill=1 "
     "mean0=0.5 std0=0.25}"
     "(u8[1000,50,200,1], i32[64,3]) -> (bf16[64,60,160,1])",
+    "move_points{out_h=60 out_w=160 src_h=50 src_w=200 augment=1 seed=7 prob=0.5 shift_x=2 rotate=5}"
+    "(f32[64,3,2], i32[64,3]) -> (f32[64,3,2])",
 };
 #define NCALLS (sizeof calls / sizeof calls[0])
 
@@ -408,6 +410,12 @@ static const struct { const char *call, *message; } refused[] = {
     { "preprocess{out_h=8 out_w=8 channels=2 std0=1 std1=1 std2=1}(u8[9,8,8,3], i32[2,3])", "attribute channels is 2" },
     { "preprocess{out_h=8 out_w=8 std0=1}(u8[9,8,8,4], i32[2,3])", "at most 3" },
     { "preprocess{out_h=8 out_w=8 std0=1}(u8[9,8,8,1], i32[2,2])", "index is i32[2,2], but its dimension 1 must be 3" },
+    { "move_points{out_h=8 out_w=8 src_h=8 src_w=8}(f32[4,2], i32[4,3])", "points is f32[4,2], but must have 3 dimensions" },
+    { "move_points{out_h=8 out_w=8 src_h=8 src_w=8}(f32[4,2,3], i32[4,3])", "its dimension 2 must be 2" },
+    { "move_points{out_h=8 out_w=8 src_h=8 src_w=8}(f32[4,1,2], i32[3,3])", "index is i32[3,3], but its dimension 0 must be 4" },
+    { "move_points{out_h=8 out_w=8 src_h=8}(f32[4,1,2], i32[4,3])", "attribute src_w is 0" },
+    { "move_points{out_h=8 out_w=8 src_h=8 src_w=8 augment=1 shear=90}(f32[4,1,2], i32[4,3])", "attribute shear is 90" },
+    { "move_points{noise=1}(f32[4,1,2], i32[4,3])", "move_points has no attribute 'noise'" },
     /* the text itself */
     { "convolve(f32[2])", "column 1: there is no operator 'convolve'" },
     { "add{beta=3}(f32[2], f32[2])", "add has no attribute 'beta'" },

@@ -68,6 +68,35 @@ static ct_status preprocess(ct_device *dev, ct_stream *stream, const ct_call *ca
     return CT_OK;
 }
 
-const ct_impl ct_ref_image_impls[1] = {
+static ct_accept accept_points(const ct_device *dev, const ct_call *call)
+{
+    (void)dev;
+    if (!ct_dtype_is_float(call->in[0].desc.dtype)) return ct_accept_no("points are not floating point");
+    if (call->in[1].desc.dtype != CT_I32) return ct_accept_no("the index is not i32");
+    return ct_accept_yes(0);
+}
+
+static ct_status move_points(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    (void)scratch;
+    const ct_image_attrs *a = &call->attrs.image;
+    const int32_t *index = call->in[1].data;
+    const int64_t samples = call->in[0].desc.dim[0], points = call->in[0].desc.dim[1];
+    for (int64_t n = 0; n < samples; n++) {
+        const ct_image_draw d = ct_image_draw_sample(a, a->src_h, a->src_w, index[3 * n + 1], index[3 * n + 2]);
+        for (int64_t i = n * points; i < (n + 1) * points; i++) {
+            double x, y;
+            ct_image_move(&d, ct_ref_at(&call->in[0], 2 * i), ct_ref_at(&call->in[0], 2 * i + 1), &x, &y);
+            ct_ref_put(&call->out[0], 2 * i, x);
+            ct_ref_put(&call->out[0], 2 * i + 1, y);
+        }
+    }
+    return CT_OK;
+}
+
+const ct_impl ct_ref_image_impls[2] = {
     { CT_OP_PREPROCESS, "ref", CT_REF_FLAGS, accept_preprocess, preprocess },
+    { CT_OP_MOVE_POINTS, "ref", CT_REF_FLAGS, accept_points, move_points },
 };

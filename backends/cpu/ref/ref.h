@@ -25,7 +25,7 @@ extern const ct_impl ct_ref_softmax_impls[2];
 extern const ct_impl ct_ref_ctc_impls[2];
 extern const ct_impl ct_ref_metric_impls[5];
 extern const ct_impl ct_ref_optim_impls[7];
-extern const ct_impl ct_ref_image_impls[1];
+extern const ct_impl ct_ref_image_impls[2];
 
 /* The reference of an operator; NULL for views (reshape). dev and stream may be NULL in its accept() and run(). */
 const ct_impl *ct_ref_find(ct_op op);

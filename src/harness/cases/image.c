@@ -1,5 +1,5 @@
 /* Cases of preprocessing: as it is, resized up and down, each augmentation alone, all together; one and three channels, and
- * more channels in x than there are. */
+ * more channels in x than there are. Points alike. */
 #include "config.h"
 
 #include "harness/harness.h"
@@ -7,6 +7,7 @@
 #define GRAY "std0=1"
 #define RGB "mean0=0.485 mean1=0.456 mean2=0.406 std0=0.229 std1=0.224 std2=0.225"
 #define D CT_D(UNIFORM)
+#define POINTS (CT_D(UNIFORM) | CT_D(SPECIAL))
 
 const ct_case_row ct_cases_image[] = {
     { "preprocess{out_h=6 out_w=9 dtype=%d " GRAY "}(u8[4,6,9,1], i32[3,3])", CT_TYPES_ALL, D, 0 },
@@ -39,6 +40,13 @@ const ct_case_row ct_cases_image[] = {
     { "preprocess{out_h=30 out_w=37 dtype=%d channels=8 augment=1 seed=9 prob=0.7 shift_x=2 shift_y=1 rotate=9 noise=0.1 "
       "blur=1 fill=1 " RGB "}(u8[3,28,33,3], i32[4,3])",
       CT_TYPES_ALL, D, 0 },
+    { "move_points{out_h=6 out_w=9 src_h=6 src_w=9}(A[3,1,2], i32[3,3])", CT_TYPES_ACCUM, POINTS, 0 },
+    { "move_points{out_h=64 out_w=80 src_h=31 src_w=50}(A[2,5,2], i32[2,3])", CT_TYPES_ACCUM, POINTS, 0 },
+    { "move_points{out_h=40 out_w=50 src_h=40 src_w=50 augment=1 seed=3 prob=1 shift_x=3 shift_y=2}(A[5,2,2], i32[5,3])",
+      CT_TYPES_ACCUM, POINTS, 0 },
+    { "move_points{out_h=40 out_w=30 src_h=50 src_w=20 augment=1 seed=-7 prob=0.5 shift_x=2 shift_y=2 scale=0.3 rotate=30 shear=20}"
+      "(A[70,7,2], i32[70,3])",
+      CT_TYPES_ACCUM, POINTS, 0 },
 
     { "preprocess{out_h=60 out_w=160 dtype=%d mean0=0.5 std0=0.25}(u8[64,60,160,1], i32[64,3])", CT_TYPES_ALL, D, 1 },
     { "preprocess{out_h=60 out_w=160 dtype=%d augment=1 seed=7 prob=1 shift_x=2 shift_y=2 scale=0.1 rotate=10 shear=5 "

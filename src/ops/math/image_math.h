@@ -17,6 +17,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "base/philox.h"
 #include "ops/ops.h"
@@ -44,6 +45,27 @@ typedef struct ct_image_point {
     double wr, wc;                  /* weight of row1, col1 */
     double cover;                   /* share of the value that comes from the source; the rest is fill */
 } ct_image_point;
+
+/* The attributes of move_points that go with those of a preprocess of sources of hs x ws pixels. */
+static inline ct_image_attrs ct_image_geometry(const ct_image_attrs *a, int64_t hs, int64_t ws)
+{
+    ct_image_attrs g;
+    memset(&g, 0, sizeof g);
+    g.out_h = a->out_h;
+    g.out_w = a->out_w;
+    g.src_h = hs;
+    g.src_w = ws;
+    if (!a->augment) return g;
+    g.augment = 1;
+    g.seed = a->seed;
+    g.prob = a->prob;
+    g.shift_x = a->shift_x;
+    g.shift_y = a->shift_y;
+    g.scale = a->scale;
+    g.rotate = a->rotate;
+    g.shear = a->shear;
+    return g;
+}
 
 /* Uniform in [-range, range). */
 CT_HD static inline double ct_image_symmetric(uint32_t word, double range)
@@ -138,6 +160,22 @@ CT_HD static inline ct_image_point ct_image_locate(const ct_image_draw *d, int64
     double cr = ct_image_axis(y * d->ratio_y, hs, &p.row0, &p.row1, &p.wr);
     p.cover = d->augmented ? cc * cr : 1;
     return p;
+}
+
+/* Where point (u,v) of the source lies in the output: the resize, then the augmentation; the inverse of what ct_image_locate does to
+ * the centre of an output pixel. It may lie outside. A NaN in u or v is one in both: the point is absent. */
+CT_HD static inline void ct_image_move(const ct_image_draw *d, double u, double v, double *x, double *y)
+{
+    if (isnan(u) || isnan(v)) {
+        *x = *y = NAN;
+        return;
+    }
+    *x = u / d->ratio_x;
+    *y = v / d->ratio_y;
+    if (!d->augmented) return;
+    const double dx = *x - d->cx, dy = *y - d->cy, det = d->ixx * d->iyy - d->ixy * d->iyx;
+    *x = d->cx + d->shift_x + (d->iyy * dx - d->ixy * dy) / det;
+    *y = d->cy + d->shift_y + (d->ixx * dy - d->iyx * dx) / det;
 }
 
 /* Channel ch at point p of one source image [hs,ws,channels]; result in [0,255] (fill in [0,1]). */
