@@ -157,6 +157,6 @@ const ct_op_rules ct_image_rules[] = {
       .read = preprocess_read, .domain = { CT_BELOW(256), CT_IS(ROWS) } },
     { .op = CT_OP_MOVE_POINTS, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_ACCUM,
       .fields = points_fields, .shape = points_shape, .flops = points_flops,
-      .roundings = 8, .domain = { { .kind = CT_DOM_RANGE, .lo = -10, .hi = 60, .special = &points_special }, CT_IS(ROWS) } },
+      .roundings = 1, .domain = { { .kind = CT_DOM_RANGE, .lo = -10, .hi = 60, .special = &points_special }, CT_IS(ROWS) } },
     { .shape = NULL },
 };
