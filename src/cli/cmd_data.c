@@ -19,9 +19,11 @@ static const cli_option gen_options[] = {
     { "--width", "W", CLI_INT, OFF(width), 16, 4096, "pixels; default 160" },
     { "--height", "H", CLI_INT, OFF(height), 16, 4096, "pixels; default 60" },
     { "--font", "NAME", CLI_LIST, OFF(fonts), 0, 0,
-      "font file: a name to look up or a path; given more than once, each character is drawn in one of them; default the style's" },
+      "font file: a name to look up or a path; given more than once, each character is drawn in one of them; default "
+      "the style's" },
     { "--size", "PX", CLI_LIST, OFF(sizes), 0, 0,
-      "size of the letters, pixels per em in an image 60 pixels high; may be given more than once; default the style's" },
+      "size of the letters, pixels per em in an image 60 pixels high; may be given more than once; default the "
+      "style's" },
     { "--force", NULL, CLI_FLAG, OFF(force), 0, 0, "write into a folder that is not empty" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
 };
@@ -61,22 +63,24 @@ static int run_gen(const cli_args *a)
     }
     if (!read_sizes(a, sizes)) return 2;
     ct_gen_opts o = { .out = a->out, .count = a->count ? a->count : 1000, .seed = a->seed >= 0 ? (uint64_t)a->seed : 1,
-                      .style = a->style,
-                      .charset = a->charset, .length_min = (int)a->length_min, .length_max = (int)a->length_max, .width = (int)a->width,
-                      .height = (int)a->height, .threads = a->common.threads, .force = a->force,
-                      .fonts = a->fonts.v, .nfonts = a->fonts.n, .sizes = sizes, .nsizes = a->sizes.n };
+                      .style = a->style, .charset = a->charset, .length_min = (int)a->length_min,
+                      .length_max = (int)a->length_max, .width = (int)a->width, .height = (int)a->height,
+                      .threads = a->common.threads, .force = a->force, .fonts = a->fonts.v, .nfonts = a->fonts.n,
+                      .sizes = sizes, .nsizes = a->sizes.n };
     return cli_finish(ct_run_gen(&o, stdout));
 }
 
 const cli_command cli_gen = {
     "gen", "text", "draw labelled images",
-    "Draws text CAPTCHAs as PNG files named LABEL_INDEX.png. Fonts are looked for in CAPTRAIN_FONT_PATH and the system's font folders; the "
-    "styles use DejaVu. A character that a font does not have is an error. `captrain gen text --style list` describes the styles.",
+    "Draws text CAPTCHAs as PNG files named LABEL_INDEX.png. Fonts are looked for in CAPTRAIN_FONT_PATH and the "
+    "system's font folders; the styles use DejaVu. A character that a font does not have is an error. `captrain gen "
+    "text --style list` describes the styles.",
     gen_options, 1, 1, run_gen
 };
 
 static const cli_option check_options[] = {
-    { "--config", "CONFIG", CLI_STRING, OFF(config), 0, 0, "judge the data as a training with this configuration would" },
+    { "--config", "CONFIG", CLI_STRING, OFF(config), 0, 0,
+      "judge the data as a training with this configuration would" },
     { "--set", "KEY=VALUE", CLI_SET, 0, 0, 0, "set a configuration key" },
     { "--json", NULL, CLI_FLAG, OFF(json), 0, 0, "print one JSON object" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
@@ -84,15 +88,15 @@ static const cli_option check_options[] = {
 
 static int run_check(const cli_args *a)
 {
-    ct_check_opts o = { .data = a->pos[0], .config = a->config, .sets = a->sets, .nsets = a->nsets, .threads = a->common.threads, .json = a->json,
-                        .backend = a->common.backend };
+    ct_check_opts o = { .data = a->pos[0], .config = a->config, .sets = a->sets, .nsets = a->nsets,
+                        .threads = a->common.threads, .json = a->json, .backend = a->common.backend };
     return cli_finish(ct_run_check(&o, stdout));
 }
 
 const cli_command cli_check = {
     "check", "DATA", "examine a folder of labelled images",
-    "Decodes everything in DATA and reports unreadable files, labels outside the charset or too long, duplicates by pixels (also across training "
-    "and validation), sizes, lengths and the charset. Without --config only unreadable files or an empty folder give exit code 1; with it, "
-    "whatever would make that training fail.",
+    "Decodes everything in DATA and reports unreadable files, labels outside the charset or too long, duplicates by "
+    "pixels (also across training and validation), sizes, lengths and the charset. Without --config only unreadable "
+    "files or an empty folder give exit code 1; with it, whatever would make that training fail.",
     check_options, 1, 1, run_check
 };
