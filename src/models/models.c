@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "models/zoo.h"
 
 static const ct_model_info table[] = {
@@ -33,25 +34,9 @@ const ct_model_info *ct_model_table(size_t *count)
     return table;
 }
 
-/* Edit distance of two short words; words beyond 31 letters count as far away. */
 static int distance(const char *a, const char *b)
 {
-    size_t n = strlen(a), m = strlen(b);
-    int row[32];
-    if (n >= 32 || m >= 32) return 1000;
-    for (size_t j = 0; j <= m; j++) row[j] = (int)j;
-    for (size_t i = 1; i <= n; i++) {
-        int corner = row[0];
-        row[0] = (int)i;
-        for (size_t j = 1; j <= m; j++) {
-            int up = row[j], best = corner + (a[i - 1] != b[j - 1]);
-            if (up + 1 < best) best = up + 1;
-            if (row[j - 1] + 1 < best) best = row[j - 1] + 1;
-            row[j] = best;
-            corner = up;
-        }
-    }
-    return row[m];
+    return ct_word_distance(a, strlen(a), b, strlen(b));
 }
 
 const ct_model_info *ct_model_find(const char *name)
