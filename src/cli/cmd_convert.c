@@ -13,7 +13,8 @@ static const cli_option import_options[] = {
     { "--config", "CONFIG", CLI_STRING, OFF(config), 0, 0, "configuration the model file carries: image size, mean, std; default all defaults" },
     { "--set", "KEY=VALUE", CLI_SET, 0, 0, 0, "set a configuration key" },
     { "--map", "OLD=NEW", CLI_LIST, OFF(maps), 0, 0,
-      "rename tensors: OLD is a name or its first parts (module.=, backbone=cnn); may be given more than once, the first rule that fits is applied" },
+      "rename tensors: OLD is a name or its first parts (module.=, backbone=cnn); may be given more than once, the "
+      "first rule that fits is applied" },
     { "--map-file", "FILE", CLI_STRING, OFF(map_file), 0, 0, "more such rules, one a line" },
     { "--force", NULL, CLI_FLAG, OFF(force), 0, 0, "replace a file that exists" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
@@ -37,16 +38,19 @@ static int run_import(const cli_args *a)
 
 const cli_command cli_import = {
     "import-torch", "FILE", "make a model file from PyTorch weights",
-    "Reads a PyTorch state dict saved as a safetensors file and writes a model file that eval, predict and train --init take. Tensors go by "
-    "PyTorch's names; the order of their elements is converted, floating point types are converted to the model's. Every tensor must be there "
-    "in the right shape and none may be left over (num_batches_tracked apart); those that are not are listed.",
+    "Reads a PyTorch state dict saved as a safetensors file and writes a model file that eval, predict and train "
+    "--init take. Tensors go by PyTorch's names; the order of their elements is converted, floating point types are "
+    "converted to the model's. Every tensor must be there in the right shape and none may be left over "
+    "(num_batches_tracked apart); those that are not are listed.",
     import_options, 1, 1, run_import
 };
 
 static const cli_option export_options[] = {
     { "--out", "FILE", CLI_STRING, OFF(out), 0, 0, "safetensors file to write" },
-    { "--layout", "NAME", CLI_STRING, OFF(layout), 0, 0, "torch: shapes and element order of PyTorch (default); captrain: as trained here" },
-    { "--map", "OLD=NEW", CLI_LIST, OFF(maps), 0, 0, "rename tensors, as for import-torch, with this program's names on the left" },
+    { "--layout", "NAME", CLI_STRING, OFF(layout), 0, 0,
+      "torch: shapes and element order of PyTorch (default); captrain: as trained here" },
+    { "--map", "OLD=NEW", CLI_LIST, OFF(maps), 0, 0,
+      "rename tensors, as for import-torch, with this program's names on the left" },
     { "--map-file", "FILE", CLI_STRING, OFF(map_file), 0, 0, "more such rules, one a line" },
     { "--force", NULL, CLI_FLAG, OFF(force), 0, 0, "replace a file that exists" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
@@ -62,7 +66,8 @@ static int run_export(const cli_args *a)
 
 const cli_command cli_export = {
     "export", "MODEL", "write the weights of a model for other programs",
-    "Writes the weights of MODEL (the averaged ones where the model is read with them) as a safetensors file: with the torch layout a state "
-    "dict that safetensors.torch.load_file() and load_state_dict() take. import-torch reads it back bit by bit.",
+    "Writes the weights of MODEL (the averaged ones where the model is read with them) as a safetensors file: with the "
+    "torch layout a state dict that safetensors.torch.load_file() and load_state_dict() take. import-torch reads it "
+    "back bit by bit.",
     export_options, 1, 1, run_export
 };

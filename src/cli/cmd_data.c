@@ -32,7 +32,8 @@ const cli_command cli_gen = {
 };
 
 static const cli_option check_options[] = {
-    { "--config", "CONFIG", CLI_STRING, OFF(config), 0, 0, "judge the data as a training with this configuration would" },
+    { "--config", "CONFIG", CLI_STRING, OFF(config), 0, 0,
+      "judge the data as a training with this configuration would" },
     { "--set", "KEY=VALUE", CLI_SET, 0, 0, 0, "set a configuration key" },
     { "--json", NULL, CLI_FLAG, OFF(json), 0, 0, "print one JSON object" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
@@ -47,8 +48,8 @@ static int run_check(const cli_args *a)
 
 const cli_command cli_check = {
     "check", "DATA", "examine a folder of labelled images",
-    "Decodes everything in DATA and reports unreadable files, labels outside the charset or too long, duplicates by pixels (also across training "
-    "and validation), sizes, lengths and the charset. Without --config only unreadable files or an empty folder give exit code 1; with it, "
-    "whatever would make that training fail.",
+    "Decodes everything in DATA and reports unreadable files, labels outside the charset or too long, duplicates by "
+    "pixels (also across training and validation), sizes, lengths and the charset. Without --config only unreadable "
+    "files or an empty folder give exit code 1; with it, whatever would make that training fail.",
     check_options, 1, 1, run_check
 };

@@ -81,8 +81,8 @@ static const cli_option *find_anywhere(const cli_command *const *commands, const
     return o;
 }
 
-/* The verb is the first word that is no option and no option's argument. It must be known before its own options are read, so
- * it is looked for first. */
+/* The verb is the first word that is no option and no option's argument. It must be known before its own options are
+ * read, so it is looked for first. */
 static const char *find_verb(int argc, char **argv, const cli_command *const *commands)
 {
     for (int i = 1; i < argc; i++) {

@@ -72,13 +72,15 @@ static ct_status add_candidate(ct_measured *m, const ct_impl *impl, char *name, 
     return CT_OK;
 }
 
-static ct_status prefer(const ct_backend *b, ct_device *dev, const ct_impl *impl, const ct_call *call, const char *variant)
+static ct_status prefer(const ct_backend *b, ct_device *dev, const ct_impl *impl, const ct_call *call,
+                        const char *variant)
 {
     return b->prefer ? b->prefer(dev, impl, call, *variant ? variant : NULL) : CT_OK;
 }
 
 /* The variants of an implementation that accepts. */
-static ct_status list_variants(const ct_backend *b, ct_device *dev, const ct_impl *impl, const ct_call *call, ct_measured *m)
+static ct_status list_variants(const ct_backend *b, ct_device *dev, const ct_impl *impl, const ct_call *call,
+                               ct_measured *m)
 {
     char names[CT_MEASURE_VARIANTS][CT_VARIANT_NAME];
     int n = b->variants ? b->variants(dev, impl, call, names, CT_MEASURE_VARIANTS) : 0;
@@ -128,7 +130,9 @@ int ct_measure_ways(const ct_backend *b, ct_device *dev, const ct_device_opts *o
     int n = 0;
     for (size_t i = 0; i < b->nimpls; i++) {
         const ct_impl *m = &b->impls[i];
-        if (m->op != call->op || (m->flags & CT_IMPL_REFERENCE) || ct_impl_ruled_out(opts, m) || !m->accept(dev, call).ok) continue;
+        if (m->op != call->op || (m->flags & CT_IMPL_REFERENCE) || ct_impl_ruled_out(opts, m) ||
+            !m->accept(dev, call).ok)
+            continue;
         n += 1 + (b->variants && b->variants(dev, m, call, name, 1) > 0);
     }
     return n;

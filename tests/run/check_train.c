@@ -427,6 +427,27 @@ START_TEST(test_early_stopping)
 }
 END_TEST
 
+/* A run that took the task's own metric and one that names it are the same run; another metric is another run. */
+START_TEST(test_select_by)
+{
+    ct_train_result res;
+    static const char *const named[] = { "train.epochs=2", "schedule.name=constant", "eval.select_by=String_Accuracy", NULL };
+    static const char *const first[] = { "train.epochs=1", "schedule.name=constant", "eval.select_by=auto", NULL };
+    static const char *const other[] = { "train.epochs=3", "schedule.name=constant", "eval.select_by=cer", NULL };
+    static const char *const none[] = { "eval.select_by=accuracy", NULL };
+    ok(train("select", false, NULL, &res, first));
+    ok(train("select", true, NULL, &res, named));
+    ck_assert_int_eq(res.epochs, 2);
+    char *text = slurp("select", "config.yaml");
+    ck_assert_ptr_nonnull(strstr(text, "select_by: string_accuracy\n"));
+    ct_free(text);
+    ck_assert_int_eq(train("select", true, NULL, &res, other), CT_ECONFIG);
+    ck_assert_ptr_nonnull(strstr(ct_error_message(), "eval.select_by (string_accuracy -> cer)"));
+    ck_assert_int_eq(train("none", false, NULL, &res, none), CT_ECONFIG);
+    ck_assert_ptr_nonnull(strstr(ct_error_message(), "--set eval.select_by=accuracy: eval.select_by: no metric"));
+}
+END_TEST
+
 START_TEST(test_without_validation)
 {
     ct_train_result res = { .size = sizeof res };
@@ -515,6 +536,7 @@ static Suite *suite(void)
     tcase_add_test(t, test_bad_numbers);
     tcase_add_test(t, test_init);
     tcase_add_test(t, test_early_stopping);
+    tcase_add_test(t, test_select_by);
     tcase_add_test(t, test_without_validation);
     tcase_add_test(t, test_out_of_memory);
     suite_add_tcase(s, t);
