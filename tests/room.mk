@@ -1,3 +1,7 @@
 # What needs a GPU, and the proof that its script works without one.
 EXTRA_DIST += tests/gpu/run
 dist_check_SCRIPTS += tests/sh/gpu.sh tests/sh/gpu_emulated.sh
+
+# Files of earlier releases, and expected results by recipe: what later versions must read and compute.
+EXTRA_DIST += tests/old/README.md tests/old/make.sh tests/old/0.1 tests/regress/machine.sh
+dist_check_SCRIPTS += tests/sh/old_files.sh
