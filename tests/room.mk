@@ -3,5 +3,6 @@ EXTRA_DIST += tests/gpu/run
 dist_check_SCRIPTS += tests/sh/gpu.sh tests/sh/gpu_emulated.sh
 
 # Files of earlier releases, and expected results by recipe: what later versions must read and compute.
-EXTRA_DIST += tests/old/README.md tests/old/make.sh tests/old/0.1 tests/regress/machine.sh
-dist_check_SCRIPTS += tests/sh/old_files.sh
+EXTRA_DIST += tests/old/README.md tests/old/make.sh tests/old/0.1 tests/regress/machine.sh \
+	tests/regress/run tests/regress/results.csv tests/regress/tiny-crnn.yaml
+dist_check_SCRIPTS += tests/sh/old_files.sh tests/sh/regress.sh

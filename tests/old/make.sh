@@ -27,7 +27,7 @@ value() { sed -n "s/^ *\"$1\": *\"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$
 interrupted() {
     name=$1
     shift
-    for try in 1 2 3 4 5 6 7 8; do
+    for _ in 1 2 3 4 5 6 7 8; do
         rm -rf "$name"
         "$captrain" train "$name.yaml" --out "$name" --quiet "$@" &
         pid=$!
