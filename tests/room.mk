@@ -6,3 +6,9 @@ dist_check_SCRIPTS += tests/sh/gpu.sh tests/sh/gpu_emulated.sh
 EXTRA_DIST += tests/old/README.md tests/old/make.sh tests/old/0.1 tests/regress/machine.sh \
 	tests/regress/run tests/regress/results.csv tests/regress/tiny-crnn.yaml
 dist_check_SCRIPTS += tests/sh/old_files.sh tests/sh/regress.sh
+
+# Every JSON document of the program against its schema in doc/json.
+check_PROGRAMS += tests/json/check_schema
+tests_json_check_schema_SOURCES = tests/json/check_schema.c tests/json/schema.c tests/json/schema.h
+tests_json_check_schema_LDADD = $(CT_TEST_LIBS)
+dist_check_SCRIPTS += tests/sh/json.sh
