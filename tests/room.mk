@@ -12,3 +12,7 @@ check_PROGRAMS += tests/json/check_schema
 tests_json_check_schema_SOURCES = tests/json/check_schema.c tests/json/schema.c tests/json/schema.h
 tests_json_check_schema_LDADD = $(CT_TEST_LIBS)
 dist_check_SCRIPTS += tests/sh/json.sh
+
+# What the command line prints, case by case.
+EXTRA_DIST += tests/cli/run tests/cli/config.t tests/cli/data.t tests/cli/help.t tests/cli/models.t tests/cli/plan.t tests/cli/train.t tests/cli/usage.t
+dist_check_SCRIPTS += tests/sh/cli_cases.sh

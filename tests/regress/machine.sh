@@ -30,7 +30,7 @@ kernels() {
 # pin CAPTRAIN: takes the AVX2 loops and OpenBLAS's kernels for Haswell where they are to be had, which is on nearly every
 # x86-64 machine, so that nearly every machine computes the same bits; leaves the environment alone where they are not.
 pin() {
-    if CAPTRAIN_KERNELS=avx2 "$1" bench --op 'add(f32[8], f32[8])' --backend cpu >/dev/null 2>&1; then
+    if CAPTRAIN_KERNELS=avx2 "$1" plan --model textcnn-small --batch 1 --backend cpu >/dev/null 2>&1; then
         CAPTRAIN_KERNELS=avx2 OPENBLAS_CORETYPE=Haswell
         export CAPTRAIN_KERNELS OPENBLAS_CORETYPE
     fi
