@@ -1,8 +1,9 @@
 /* Checks JSON documents against schemas, and itself.
  *
  *   check_schema                           tests the validator: every keyword, with documents it must accept and refuse
- *   check_schema [--lines] SCHEMA FILE...  does each FILE (with --lines: each of its lines) satisfy SCHEMA? 0 yes, 1 no, 2 it could not be said.
- *                                          Each document is also hurt in many places, and must then be refused.
+ *   check_schema [--lines] SCHEMA FILE...  does each FILE (with --lines: each of its lines) satisfy SCHEMA? 0 yes,
+ *                                          1 no, 2 it could not be said. Each document is also hurt in many places,
+ *                                          and must then be refused.
  */
 #include "config.h"
 
@@ -22,13 +23,14 @@ static int still_accepted(schema *s, const json_t *document, const char *what)
     return 1;
 }
 
-/* Puts an unknown member into every object below v, and something that is never right into the place of every member. Returns how
- * often the document was accepted nevertheless; leaves it as it was. */
+/* Puts an unknown member into every object below v, and something that is never right into the place of every member.
+ * Returns how often the document was accepted nevertheless; leaves it as it was. */
 static int hurt(schema *s, const json_t *document, json_t *v)
 {
     int accepted = 0;
     char what[200];
-    for (size_t i = 0; i < json_array_size(v) && i < HURT_ITEMS; i++) accepted += hurt(s, document, json_array_get(v, i));
+    for (size_t i = 0; i < json_array_size(v) && i < HURT_ITEMS; i++)
+        accepted += hurt(s, document, json_array_get(v, i));
     if (!json_is_object(v)) return accepted;
     for (void *at = json_object_iter(v); at; at = json_object_iter_next(v, at)) {
         json_t *old = json_incref(json_object_iter_value(at));
@@ -115,29 +117,49 @@ static int judge_files(int argc, char **argv)
 /* ---- the validator itself ---- */
 
 /* Documents of one schema: those it must accept, and those it must refuse with the reason's beginning. */
-static const struct row { const char *schema, *good[6]; const char *bad[6][2]; } rows[] = {
-    { "{\"type\": \"integer\"}", { "1", "-3", "2.0" }, { { "1.5", "$: 1.5 is not of type" }, { "\"1\"", "$:" }, { "null", "$:" }, { "true", "$:" } } },
-    { "{\"type\": [\"number\", \"null\"]}", { "1", "1.5", "null" }, { { "\"x\"", "$:" }, { "false", "$:" }, { "[]", "$:" } } },
-    { "{\"type\": \"object\", \"required\": [\"a\"], \"additionalProperties\": false, \"properties\": {\"a\": {\"type\": \"string\"}, \"b\": true}}",
+static const struct row {
+    const char *schema, *good[6], *bad[6][2];
+} rows[] = {
+    { "{\"type\": \"integer\"}", { "1", "-3", "2.0" },
+      { { "1.5", "$: 1.5 is not of type" }, { "\"1\"", "$:" }, { "null", "$:" }, { "true", "$:" } } },
+    { "{\"type\": [\"number\", \"null\"]}", { "1", "1.5", "null" },
+      { { "\"x\"", "$:" }, { "false", "$:" }, { "[]", "$:" } } },
+    { "{\"type\": \"object\", \"required\": [\"a\"], \"additionalProperties\": false,"
+      " \"properties\": {\"a\": {\"type\": \"string\"}, \"b\": true}}",
       { "{\"a\": \"x\"}", "{\"a\": \"\", \"b\": []}" },
-      { { "{}", "$: 'a' is missing" }, { "{\"a\": 1}", "$.a: 1 is not of type" }, { "{\"a\": \"x\", \"c\": 1}", "$: 'c' is unknown" }, { "[]", "$:" } } },
+      { { "{}", "$: 'a' is missing" },
+        { "{\"a\": 1}", "$.a: 1 is not of type" },
+        { "{\"a\": \"x\", \"c\": 1}", "$: 'c' is unknown" },
+        { "[]", "$:" } } },
     { "{\"additionalProperties\": {\"type\": \"integer\"}, \"propertyNames\": {\"pattern\": \"^[0-9]+$\"}}",
       { "{}", "{\"12\": 3}", "7" },
       { { "{\"12\": \"x\"}", "$.12: " }, { "{\"x\": 1}", "$: \"x\" does not match" } } },
     { "{\"items\": {\"enum\": [1, \"x\", null]}, \"minItems\": 1, \"maxItems\": 2}", { "[1]", "[\"x\", null]", "3" },
       { { "[]", "$: 0 items" }, { "[1, 1, 1]", "$: 3 items" }, { "[1, 2]", "$[1]: 2 is none of" } } },
     { "{\"const\": 1}", { "1", "1.0" }, { { "2", "$: 2 instead of 1" }, { "true", "$:" } } },
-    { "{\"minimum\": 0, \"maximum\": 1}", { "0", "0.5", "1", "\"x\"" }, { { "-0.1", "$: -0.1" }, { "1.01", "$: 1.01" } } },
-    { "{\"pattern\": \"^a+(b|\\\\.)$\"}", { "\"ab\"", "\"aa.\"", "5" }, { { "\"b\"", "$: \"b\" does not match" }, { "\"abb\"", "$:" } } },
-    { "{\"$ref\": \"#/$defs/list\", \"$defs\": {\"list\": {\"type\": [\"array\", \"null\"], \"items\": {\"$ref\": \"#/$defs/list\"}}}}",
+    { "{\"minimum\": 0, \"maximum\": 1}", { "0", "0.5", "1", "\"x\"" },
+      { { "-0.1", "$: -0.1" }, { "1.01", "$: 1.01" } } },
+    { "{\"pattern\": \"^a+(b|\\\\.)$\"}", { "\"ab\"", "\"aa.\"", "5" },
+      { { "\"b\"", "$: \"b\" does not match" }, { "\"abb\"", "$:" } } },
+    { "{\"$ref\": \"#/$defs/list\","
+      " \"$defs\": {\"list\": {\"type\": [\"array\", \"null\"], \"items\": {\"$ref\": \"#/$defs/list\"}}}}",
       { "null", "[]", "[[null], []]" }, { { "[[1]]", "$[0][0]: 1" }, { "{}", "$:" } } },
-    { "{\"oneOf\": [{\"type\": \"integer\"}, {\"minimum\": 5}]}", { "1", "5.5", "\"x\"" }, { { "6", "$: fits 2" }, { "1.5", "$: fits none" } } },
+    { "{\"oneOf\": [{\"type\": \"integer\"}, {\"minimum\": 5}]}", { "1", "5.5", "\"x\"" },
+      { { "6", "$: fits 2" }, { "1.5", "$: fits none" } } },
     { "{\"anyOf\": [{\"type\": \"integer\"}, {\"minimum\": 5}]}", { "1", "6", "5.5" }, { { "1.5", "$: fits none" } } },
-    { "{\"allOf\": [{\"type\": \"integer\"}, {\"minimum\": 5}]}", { "6" }, { { "1", "$: 1 is below" }, { "6.5", "$: 6.5 is not" } } },
-    { "{\"properties\": {\"a\": true}, \"oneOf\": [{\"required\": [\"b\"], \"properties\": {\"b\": true}}, {\"required\": [\"c\"], \"properties\": {\"c\": true}}],"
-      " \"unevaluatedProperties\": false}",
+    { "{\"allOf\": [{\"type\": \"integer\"}, {\"minimum\": 5}]}", { "6" },
+      { { "1", "$: 1 is below" }, { "6.5", "$: 6.5 is not" } } },
+    { "{\"properties\": {\"a\": true}, \"unevaluatedProperties\": false,"
+      " \"oneOf\": [{\"required\": [\"b\"], \"properties\": {\"b\": true}},"
+      " {\"required\": [\"c\"], \"properties\": {\"c\": true}}]}",
       { "{\"a\": 1, \"b\": 2}", "{\"c\": 2}" },
-      { { "{\"a\": 1}", "$: fits none" }, { "{\"b\": 1, \"d\": 2}", "$: 'd' is unknown" }, { "{\"b\": 1, \"c\": 1}", "$: fits 2" } } },
+      { { "{\"a\": 1}", "$: fits none" },
+        { "{\"b\": 1, \"d\": 2}", "$: 'd' is unknown" },
+        { "{\"b\": 1, \"c\": 1}", "$: fits 2" } } },
+    /* what an alternative that does not hold has seen does not count */
+    { "{\"anyOf\": [{\"properties\": {\"a\": true, \"b\": {\"type\": \"string\"}}}, true],"
+      " \"unevaluatedProperties\": false}",
+      { "{\"a\": 1}", "{\"a\": 1, \"b\": \"x\"}" }, { { "{\"a\": 1, \"b\": 2}", "$: 'a' is unknown" } } },
     { "{\"properties\": {\"a\": false}}", { "{}", "{\"b\": 1}" }, { { "{\"a\": 1}", "$: 'a' is unknown" } } },
     { "false", { NULL }, { { "1", "$: must not" } } },
 };
@@ -158,7 +180,8 @@ START_TEST(documents_are_accepted_and_refused)
         v = json_loads(r->bad[i][0], JSON_DECODE_ANY, NULL);
         ck_assert_ptr_nonnull(v);
         ck_assert_msg(!schema_accepts(&s, v), "%s accepts %s", r->schema, r->bad[i][0]);
-        ck_assert_msg(strncmp(s.why, r->bad[i][1], strlen(r->bad[i][1])) == 0, "%s: says '%s', not '%s'", r->bad[i][0], s.why, r->bad[i][1]);
+        ck_assert_msg(strncmp(s.why, r->bad[i][1], strlen(r->bad[i][1])) == 0, "%s: says '%s', not '%s'", r->bad[i][0],
+                      s.why, r->bad[i][1]);
         json_decref(v);
     }
     schema_close(&s);
@@ -192,7 +215,8 @@ START_TEST(schemas_without_meaning_are_errors)
 {
     schema s;
     ck_assert_msg(!schema_parse(&s, no_schemas[_i][0]), "%s is taken for a schema", no_schemas[_i][0]);
-    ck_assert_msg(strncmp(s.why, no_schemas[_i][1], strlen(no_schemas[_i][1])) == 0, "%s: says '%s'", no_schemas[_i][0], s.why);
+    ck_assert_msg(strncmp(s.why, no_schemas[_i][1], strlen(no_schemas[_i][1])) == 0, "%s: says '%s'",
+                  no_schemas[_i][0], s.why);
     schema_close(&s);
 }
 END_TEST

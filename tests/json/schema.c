@@ -33,7 +33,8 @@ static const char *shown(const json_t *v)
 
 /* ---- references ---- */
 
-/* "FILE#/$defs/NAME" or "#/$defs/NAME", seen from `file`. NULL if there is no such definition; *in is the file it stands in. */
+/* "FILE#/$defs/NAME" or "#/$defs/NAME", seen from `file`. NULL if there is no such definition; *in is the file it
+ * stands in. */
 static const json_t *resolve(const schema *s, const char *file, const char *ref, const char **in)
 {
     static const char defs[] = "#/$defs/";
@@ -129,7 +130,8 @@ static bool good_ref(schema *s, const char *file, const json_t *v, const char *p
 {
     const char *ref = json_string_value(v), *mark = ref ? strchr(ref, '#') : NULL, *in;
     char name[128];
-    if (!mark || (size_t)(mark - ref) >= sizeof name) return wrong(s, "%s#%s: a reference is FILE#/$defs/NAME", file, path);
+    if (!mark || (size_t)(mark - ref) >= sizeof name)
+        return wrong(s, "%s#%s: a reference is FILE#/$defs/NAME", file, path);
     memcpy(name, ref, (size_t)(mark - ref));
     name[mark - ref] = '\0';
     if (*name && !load(s, name)) return false;
@@ -198,7 +200,8 @@ static bool load(schema *s, const char *name)
 bool schema_open(schema *s, const char *path)
 {
     const char *slash = strrchr(path, '/');
-    *s = (schema){ .files = json_object(), .folder = slash ? strndup(path, (size_t)(slash - path)) : strdup("."), .name = slash ? slash + 1 : path };
+    *s = (schema){ .files = json_object(), .name = slash ? slash + 1 : path };
+    s->folder = slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
     return load(s, s->name);
 }
 
@@ -305,8 +308,10 @@ static bool judge_array(schema *s, const json_t *rule, const place *at)
     char path[512];
     size_t i, n = json_array_size(at->value);
     if (!json_is_array(at->value)) return true;
-    if ((r = json_object_get(rule, "minItems")) && (json_int_t)n < json_integer_value(r)) return wrong(s, "%s: %zu items are too few", at->path, n);
-    if ((r = json_object_get(rule, "maxItems")) && (json_int_t)n > json_integer_value(r)) return wrong(s, "%s: %zu items are too many", at->path, n);
+    if ((r = json_object_get(rule, "minItems")) && (json_int_t)n < json_integer_value(r))
+        return wrong(s, "%s: %zu items are too few", at->path, n);
+    if ((r = json_object_get(rule, "maxItems")) && (json_int_t)n > json_integer_value(r))
+        return wrong(s, "%s: %zu items are too many", at->path, n);
     if (!items) return true;
     json_array_foreach (at->value, i, one) {
         snprintf(path, sizeof path, "%s[%zu]", at->path, i);
@@ -326,14 +331,16 @@ static bool judge_name(schema *s, const json_t *rule, const place *at, const cha
 static bool judge_object(schema *s, const json_t *rule, const place *at)
 {
     const json_t *required = json_object_get(rule, "required"), *properties = json_object_get(rule, "properties");
-    const json_t *more = json_object_get(rule, "additionalProperties"), *names = json_object_get(rule, "propertyNames"), *one;
+    const json_t *more = json_object_get(rule, "additionalProperties"), *names = json_object_get(rule, "propertyNames");
+    const json_t *one;
     json_t *member;
     const char *key;
     char path[512];
     size_t i;
     if (!json_is_object(at->value)) return true;
     json_array_foreach (required, i, one)
-        if (!json_object_get(at->value, json_string_value(one))) return wrong(s, "%s: '%s' is missing", at->path, json_string_value(one));
+        if (!json_object_get(at->value, json_string_value(one)))
+            return wrong(s, "%s: '%s' is missing", at->path, json_string_value(one));
     json_object_foreach ((json_t *)at->value, key, member) {
         const json_t *r = json_object_get(properties, key);
         if (names && !judge_name(s, names, at, key)) return false;
@@ -357,7 +364,8 @@ static bool judge_several(schema *s, const char *keyword, const json_t *rule, co
         json_t *seen = json_object();
         const bool good = judge(s, one, &(place){ at->file, at->value, at->path, seen });
         if (good) json_object_update(at->seen, seen);
-        else if (used < sizeof reasons) used += (size_t)snprintf(reasons + used, sizeof reasons - used, "%s%s", used ? "; " : "", s->why);
+        else if (used < sizeof reasons)
+            used += (size_t)snprintf(reasons + used, sizeof reasons - used, "%s%s", used ? "; " : "", s->why);
         n += good;
         json_decref(seen);
         if (!good && strcmp(keyword, "allOf") == 0) return false;
@@ -393,9 +401,11 @@ static bool judge(schema *s, const json_t *rule, const place *at)
     if (json_is_false(rule)) return wrong(s, "%s: must not be there", at->path);
     json_t *seen = json_object();
     const place here = { at->file, at->value, at->path, seen };
-    bool good = judge_type(s, json_object_get(rule, "type"), &here) && judge_value(s, rule, &here) && judge_array(s, rule, &here) &&
-                judge_object(s, rule, &here) && judge_ref(s, json_object_get(rule, "$ref"), &here) && judge_several(s, "allOf", rule, &here) &&
-                judge_several(s, "anyOf", rule, &here) && judge_several(s, "oneOf", rule, &here) && judge_unseen(s, rule, &here);
+    bool good = judge_type(s, json_object_get(rule, "type"), &here) && judge_value(s, rule, &here) &&
+                judge_array(s, rule, &here) && judge_object(s, rule, &here) &&
+                judge_ref(s, json_object_get(rule, "$ref"), &here) && judge_several(s, "allOf", rule, &here) &&
+                judge_several(s, "anyOf", rule, &here) && judge_several(s, "oneOf", rule, &here) &&
+                judge_unseen(s, rule, &here);
     if (good && at->seen) json_object_update(at->seen, seen);
     json_decref(seen);
     return good;

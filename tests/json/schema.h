@@ -1,6 +1,6 @@
-/* A small validator for JSON Schema, draft 2020-12: the keywords that doc/json uses and no others. An unknown keyword, a reference
- * that leads nowhere or a pattern that POSIX does not share with ECMAScript is an error of the schema, so that nothing in one
- * can be without effect. */
+/* A small validator for JSON Schema, draft 2020-12: the keywords that doc/json uses and no others. An unknown keyword,
+ * a reference that leads nowhere or a pattern that POSIX does not share with ECMAScript is an error of the schema, so
+ * that nothing in one can be without effect. */
 #ifndef CT_TESTS_JSON_SCHEMA_H
 #define CT_TESTS_JSON_SCHEMA_H
 
