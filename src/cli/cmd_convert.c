@@ -9,8 +9,10 @@
 
 static const cli_option import_options[] = {
     { "--out", "MODEL", CLI_STRING, OFF(out), 0, 0, "model file to write" },
-    { "--model", "NAME", CLI_STRING, OFF(model), 0, 0, "model the weights belong to; default model.name of the configuration" },
-    { "--config", "CONFIG", CLI_STRING, OFF(config), 0, 0, "configuration the model file carries: image size, mean, std; default all defaults" },
+    { "--model", "NAME", CLI_STRING, OFF(model), 0, 0,
+      "model the weights belong to; default model.name of the configuration" },
+    { "--config", "CONFIG", CLI_STRING, OFF(config), 0, 0,
+      "configuration the model file carries: image size, mean, std; default all defaults" },
     { "--set", "KEY=VALUE", CLI_SET, 0, 0, 0, "set a configuration key" },
     { "--map", "OLD=NEW", CLI_LIST, OFF(maps), 0, 0,
       "rename tensors: OLD is a name or its first parts (module.=, backbone=cnn); may be given more than once, the "
@@ -59,8 +61,14 @@ static const cli_option export_options[] = {
 static int run_export(const cli_args *a)
 {
     if (!has_out(a, "export")) return 2;
-    ct_export_opts o = { .size = sizeof o, .model = a->pos[0], .out = a->out, .layout = a->layout, .maps = a->maps.v, .nmaps = a->maps.n,
-                         .map_file = a->map_file, .force = a->force };
+    ct_export_opts o = { .size = sizeof o,
+                         .model = a->pos[0],
+                         .out = a->out,
+                         .layout = a->layout,
+                         .maps = a->maps.v,
+                         .nmaps = a->maps.n,
+                         .map_file = a->map_file,
+                         .force = a->force };
     return cli_finish(ct_run_export(&o));
 }
 

@@ -19,17 +19,29 @@ static int run_gen(const cli_args *a)
         fputs("captrain gen: pictures are drawn without a backend; --backend means nothing here\n", stderr);
         return 2;
     }
-    const ct_gen_opts o = { .size = sizeof o, .kind = a->pos[0], .out = a->out, .count = a->count ? a->count : 1000, .seed = a->seed >= 0 ? (uint64_t)a->seed : 1,
-                            .threads = a->common.threads, .force = a->force, .option = a->option, .noptions = a->noptions };
+    const ct_gen_opts o = { .size = sizeof o,
+                            .kind = a->pos[0],
+                            .out = a->out,
+                            .count = a->count ? a->count : 1000,
+                            .seed = a->seed >= 0 ? (uint64_t)a->seed : 1,
+                            .threads = a->common.threads,
+                            .force = a->force,
+                            .option = a->option,
+                            .noptions = a->noptions };
     return cli_finish(ct_run_gen(&o, stdout));
 }
 
-const cli_command cli_gen = {
-    "gen", "KIND", "draw labelled images",
-    "Draws labelled images. KIND text: text CAPTCHAs as PNG files named LABEL_INDEX.png. Fonts are looked for in CAPTRAIN_FONT_PATH and the system's font folders; the "
-    "styles use DejaVu. A character that a font does not have is an error. `captrain gen text --style list` describes the styles.",
-    gen_options, 1, 1, run_gen
-};
+const cli_command cli_gen = { "gen",
+                              "KIND",
+                              "draw labelled images",
+                              "Draws labelled images. KIND text: text CAPTCHAs as PNG files named LABEL_INDEX.png. "
+                              "Fonts are looked for in CAPTRAIN_FONT_PATH and the system's font folders; the "
+                              "styles use DejaVu. A character that a font does not have is an error. `captrain gen "
+                              "text --style list` describes the styles.",
+                              gen_options,
+                              1,
+                              1,
+                              run_gen };
 
 static const cli_option check_options[] = {
     { "--config", "CONFIG", CLI_STRING, OFF(config), 0, 0,
@@ -41,7 +53,13 @@ static const cli_option check_options[] = {
 
 static int run_check(const cli_args *a)
 {
-    ct_check_opts o = { .size = sizeof o, .data = a->pos[0], .config = a->config, .sets = a->sets, .nsets = a->nsets, .threads = a->common.threads, .json = a->json,
+    ct_check_opts o = { .size = sizeof o,
+                        .data = a->pos[0],
+                        .config = a->config,
+                        .sets = a->sets,
+                        .nsets = a->nsets,
+                        .threads = a->common.threads,
+                        .json = a->json,
                         .backend = a->common.backend };
     return cli_finish(ct_run_check(&o, stdout));
 }

@@ -29,8 +29,16 @@ static int run_plan(const cli_args *a)
               stderr);
         return 2;
     }
-    ct_plan_opts o = { .size = sizeof o, .common = a->common, .config = a->npos ? a->pos[0] : NULL, .sets = a->sets, .nsets = a->nsets, .model = a->model,
-                       .batch = a->batch, .precision = a->precision, .memory = a->memory, .json = a->json };
+    ct_plan_opts o = { .size = sizeof o,
+                       .common = a->common,
+                       .config = a->npos ? a->pos[0] : NULL,
+                       .sets = a->sets,
+                       .nsets = a->nsets,
+                       .model = a->model,
+                       .batch = a->batch,
+                       .precision = a->precision,
+                       .memory = a->memory,
+                       .json = a->json };
     return cli_finish(ct_run_plan(&o, stdout));
 }
 
@@ -69,8 +77,16 @@ static int run_selftest(const cli_args *a)
         fputs("captrain selftest: --inexact belongs to --golden\n", stderr);
         return 2;
     }
-    ct_selftest_run_opts o = { .size = sizeof o, .common = a->common, .golden = a->golden, .inexact = a->inexact, .ctc = a->ctc, .op = a->op, .impl = a->impl, .call = a->call,
-                               .seed = a->seed > 0 ? (uint64_t)a->seed : 0, .full = a->full };
+    ct_selftest_run_opts o = { .size = sizeof o,
+                               .common = a->common,
+                               .golden = a->golden,
+                               .inexact = a->inexact,
+                               .ctc = a->ctc,
+                               .op = a->op,
+                               .impl = a->impl,
+                               .call = a->call,
+                               .seed = a->seed > 0 ? (uint64_t)a->seed : 0,
+                               .full = a->full };
     return cli_finish(ct_run_selftest(&o, stdout));
 }
 

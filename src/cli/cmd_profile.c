@@ -29,8 +29,16 @@ static int run_profile(const cli_args *a)
               stderr);
         return 2;
     }
-    ct_profile_opts o = { .size = sizeof o, .common = a->common, .config = a->npos ? a->pos[0] : NULL, .sets = a->sets, .nsets = a->nsets,
-                          .model = a->model, .batch = a->batch, .precision = a->precision, .steps = a->steps, .json = a->json };
+    ct_profile_opts o = { .size = sizeof o,
+                          .common = a->common,
+                          .config = a->npos ? a->pos[0] : NULL,
+                          .sets = a->sets,
+                          .nsets = a->nsets,
+                          .model = a->model,
+                          .batch = a->batch,
+                          .precision = a->precision,
+                          .steps = a->steps,
+                          .json = a->json };
     return cli_finish(ct_run_profile(&o, stdout));
 }
 

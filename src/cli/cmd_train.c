@@ -39,8 +39,16 @@ static void print_metrics(const ct_train_result *r)
 
 static int run(const cli_args *a)
 {
-    ct_train_opts o = { .size = sizeof o, .common = a->common, .config = a->npos ? a->pos[0] : NULL, .sets = a->sets, .nsets = a->nsets,
-                        .out = a->out, .resume = a->resume, .init = a->init, .tune = a->tune, .no_graph = a->no_graph };
+    ct_train_opts o = { .size = sizeof o,
+                        .common = a->common,
+                        .config = a->npos ? a->pos[0] : NULL,
+                        .sets = a->sets,
+                        .nsets = a->nsets,
+                        .out = a->out,
+                        .resume = a->resume,
+                        .init = a->init,
+                        .tune = a->tune,
+                        .no_graph = a->no_graph };
     static ct_train_result r = { .size = sizeof r }; /* large */
     ct_status st = ct_run_train(&o, &r);
     if (st == CT_ESIGNAL) {

@@ -41,10 +41,22 @@ static int run_bench(const cli_args *a)
               stderr);
         return 2;
     }
-    ct_bench_opts o = { .size = sizeof o, .common = a->common, .model = a->npos ? a->pos[0] : NULL, .batch = a->batch, .steps = a->steps,
-                        .warmup = a->warmup, .precision = a->precision, .recompute = a->recompute, .ops = a->ops,
-                        .calls = a->calls, .op = a->op, .exact = a->exact, .deterministic = a->deterministic,
-                        .tune = a->tune, .no_graph = a->no_graph, .json = a->json };
+    ct_bench_opts o = { .size = sizeof o,
+                        .common = a->common,
+                        .model = a->npos ? a->pos[0] : NULL,
+                        .batch = a->batch,
+                        .steps = a->steps,
+                        .warmup = a->warmup,
+                        .precision = a->precision,
+                        .recompute = a->recompute,
+                        .ops = a->ops,
+                        .calls = a->calls,
+                        .op = a->op,
+                        .exact = a->exact,
+                        .deterministic = a->deterministic,
+                        .tune = a->tune,
+                        .no_graph = a->no_graph,
+                        .json = a->json };
     return cli_finish(ct_run_bench(&o, stdout));
 }
 
@@ -73,9 +85,18 @@ static const cli_option tune_options[] = {
 
 static int run_tune(const cli_args *a)
 {
-    ct_tune_opts o = { .size = sizeof o, .common = a->common, .config = a->npos ? a->pos[0] : NULL, .sets = a->sets, .nsets = a->nsets,
-                       .model = a->model, .batch = a->batch, .precision = a->precision, .exact = a->exact,
-                       .deterministic = a->deterministic, .out = a->out, .json = a->json };
+    ct_tune_opts o = { .size = sizeof o,
+                       .common = a->common,
+                       .config = a->npos ? a->pos[0] : NULL,
+                       .sets = a->sets,
+                       .nsets = a->nsets,
+                       .model = a->model,
+                       .batch = a->batch,
+                       .precision = a->precision,
+                       .exact = a->exact,
+                       .deterministic = a->deterministic,
+                       .out = a->out,
+                       .json = a->json };
     return cli_finish(ct_run_tune(&o, stdout));
 }
 

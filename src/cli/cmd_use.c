@@ -33,8 +33,14 @@ static const cli_option predict_options[] = {
 
 static int run_predict(const cli_args *a)
 {
-    ct_predict_opts o = { .size = sizeof o, .common = a->common, .model = a->pos[0], .files = a->pos + 1, .nfiles = (size_t)a->npos - 1,
-                          .json = a->json, .option = a->option, .noptions = a->noptions };
+    ct_predict_opts o = { .size = sizeof o,
+                          .common = a->common,
+                          .model = a->pos[0],
+                          .files = a->pos + 1,
+                          .nfiles = (size_t)a->npos - 1,
+                          .json = a->json,
+                          .option = a->option,
+                          .noptions = a->noptions };
     return cli_finish(ct_run_predict(&o, stdout));
 }
 

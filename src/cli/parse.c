@@ -150,8 +150,8 @@ static bool short_flag(const char *w, cli_args *a)
     return true;
 }
 
-/* The value of the option w[0..len), argv[*i]: behind a '=', or the next word; NULL for flags. False, after a message: there is none, or one
- * too many. */
+/* The value of the option w[0..len), argv[*i]: behind a '=', or the next word; NULL for flags. False, after a message:
+ * there is none, or one too many. */
 static bool take_value(int argc, char **argv, int *i, size_t len, const char *name, const char *arg, const char **value)
 {
     const char *w = argv[*i];

@@ -19,6 +19,7 @@ libcaptrain_la_SOURCES += \
 	src/data/pack.c \
 	src/data/pack.h \
 	src/data/picture.c \
+	src/data/samples.c \
 	src/data/scan.c \
 	src/data/scan.h \
 	src/data/workers.c \

@@ -210,8 +210,8 @@ static ct_status read_options(const ct_option *option, size_t options, ct_text_p
     return read_fonts_and_sizes(option, options, p);
 }
 
-ct_status ct_text_generate(const ct_option *option, size_t options, const char *dir, int64_t count, uint64_t seed, int threads,
-                           bool force, FILE *to)
+ct_status ct_text_generate(const ct_option *option, size_t options, const char *dir, int64_t count, uint64_t seed,
+                           int threads, bool force, FILE *to)
 {
     const char *style = ct_option_find(option, options, "style");
     if (style && strcmp(style, "list") == 0) {

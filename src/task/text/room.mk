@@ -18,6 +18,7 @@ libcaptrain_la_SOURCES += \
 	src/task/text/reader.h \
 	src/task/text/remap.c \
 	src/task/text/report.c \
+	src/task/text/rules.c \
 	src/task/text/survey.c \
 	src/task/text/text.c \
 	src/task/text/text.h
