@@ -8,7 +8,7 @@
 #include "base/sized.h"
 #include "captrain.h"
 #include "config/config.h"
-#include "data/check.h"
+#include "check/check.h"
 #include "exec/exec.h"
 #include "program/spec.h"
 #include "task/datasets.h"

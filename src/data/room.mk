@@ -2,9 +2,6 @@
 libcaptrain_la_SOURCES += \
 	src/data/build.c \
 	src/data/build.h \
-	src/data/check.c \
-	src/data/check.h \
-	src/data/check_report.c \
 	src/data/dataset.c \
 	src/data/dataset.h \
 	src/data/dataset_access.c \

@@ -41,7 +41,7 @@ const char *ct_option_find(const ct_option *option, size_t n, const char *key);
 
 /* A number made of the metric sums (ops.h: CT_METRIC_*; a task's own slots begin at CT_METRIC_FIRST). */
 typedef struct ct_metric_row {
-    const char *key;        /* "string_accuracy": in files, eval.select_by, --json; 1 to 40 of a-z 0-9 _ */
+    const char *key;        /* "rmse_px": in files, eval.select_by, --json; 1 to 40 of a-z 0-9 _ */
     const char *label;      /* "strings right": for people */
     const char *curve;      /* "strings": its name in a plot */
     const char *unit;       /* "%": people see 100 times the number; "px", "": as it is */

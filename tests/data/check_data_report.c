@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "base/alloc.h"
-#include "data/check.h"
+#include "check/check.h"
 #include "tests/ct_check.h"
 #include "tests/data/data_util.h"
 #include "tests/task/text/text_util.h"
