@@ -103,26 +103,26 @@ static ct_accept accept_floats(const ct_call *c)
     return ct_accept_yes(0);
 }
 
-ct_accept ct_cpu_activation_accept(const ct_device *dev, const ct_call *c)
+static ct_accept activation_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_floats(c);
 }
 
-ct_status ct_cpu_activation_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status activation_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
     return run(dev, c);
 }
 
-ct_accept ct_cpu_activation_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept activation_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_floats(c);
 }
 
-ct_status ct_cpu_activation_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status activation_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
@@ -150,7 +150,7 @@ static void mask_item(void *arg, int64_t item, int thread)
     }
 }
 
-ct_accept ct_cpu_dropout_mask_accept(const ct_device *dev, const ct_call *c)
+static ct_accept dropout_mask_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     if (c->in[0].desc.dtype != CT_F64) return ct_accept_no("cpu: the state is not f64");
@@ -158,7 +158,7 @@ ct_accept ct_cpu_dropout_mask_accept(const ct_device *dev, const ct_call *c)
     return ct_accept_yes(0);
 }
 
-ct_status ct_cpu_dropout_mask_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status dropout_mask_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
@@ -175,3 +175,10 @@ ct_status ct_cpu_dropout_mask_run(ct_device *dev, ct_stream *s, const ct_call *c
     ct_cpu_for(dev, g.pieces.count, mask_item, &g);
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_ACTIVATION, "cpu.vector", CT_CPU_TUNED, activation_accept, activation_run },
+    { CT_OP_ACTIVATION_BWD, "cpu.vector", CT_CPU_TUNED, activation_bwd_accept, activation_bwd_run },
+    { CT_OP_DROPOUT_MASK, "cpu.vector", CT_CPU_TUNED, dropout_mask_accept, dropout_mask_run },
+};
+const ct_impl_set ct_cpu_activation_impls = CT_IMPL_SET(impls);

@@ -489,7 +489,7 @@ static void set_dgrad(gather *g, const ct_device *dev, const ct_call *call)
     plan(g);
 }
 
-ct_accept ct_cpu_conv2d_accept(const ct_device *dev, const ct_call *call)
+static ct_accept conv2d_accept(const ct_device *dev, const ct_call *call)
 {
     const ct_conv_geom c =
         ct_conv_geometry(&call->attrs.conv, &call->in[0].desc, &call->in[1].desc, &call->out[0].desc);
@@ -500,7 +500,7 @@ ct_accept ct_cpu_conv2d_accept(const ct_device *dev, const ct_call *call)
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));
 }
 
-ct_status ct_cpu_conv2d_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+static ct_status conv2d_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
     (void)stream;
     gather g;
@@ -509,7 +509,7 @@ ct_status ct_cpu_conv2d_run(ct_device *dev, ct_stream *stream, const ct_call *ca
     return CT_OK;
 }
 
-ct_accept ct_cpu_conv2d_dgrad_accept(const ct_device *dev, const ct_call *call)
+static ct_accept conv2d_dgrad_accept(const ct_device *dev, const ct_call *call)
 {
     const ct_conv_geom c =
         ct_conv_geometry(&call->attrs.conv, &call->out[0].desc, &call->in[1].desc, &call->in[0].desc);
@@ -521,7 +521,7 @@ ct_accept ct_cpu_conv2d_dgrad_accept(const ct_device *dev, const ct_call *call)
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));
 }
 
-ct_status ct_cpu_conv2d_dgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+static ct_status conv2d_dgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
     (void)stream;
     gather g;
@@ -529,3 +529,9 @@ ct_status ct_cpu_conv2d_dgrad_run(ct_device *dev, ct_stream *stream, const ct_ca
     run_gather(dev, &g, scratch);
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_CONV2D, "cpu.indirect", CT_CPU_TUNED, conv2d_accept, conv2d_run },
+    { CT_OP_CONV2D_DGRAD, "cpu.indirect", CT_CPU_TUNED, conv2d_dgrad_accept, conv2d_dgrad_run },
+};
+const ct_impl_set ct_cpu_conv_impls = CT_IMPL_SET(impls);

@@ -312,7 +312,7 @@ static void sum_item(void *arg, int64_t item, int thread)
     }
 }
 
-ct_accept ct_cpu_conv2d_wgrad_accept(const ct_device *dev, const ct_call *call)
+static ct_accept conv2d_wgrad_accept(const ct_device *dev, const ct_call *call)
 {
     const ct_conv_geom c =
         ct_conv_geometry(&call->attrs.conv, &call->in[0].desc, &call->out[0].desc, &call->in[1].desc);
@@ -323,7 +323,7 @@ ct_accept ct_cpu_conv2d_wgrad_accept(const ct_device *dev, const ct_call *call)
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));
 }
 
-ct_status ct_cpu_conv2d_wgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+static ct_status conv2d_wgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
     (void)stream;
     wgrad g;
@@ -333,3 +333,8 @@ ct_status ct_cpu_conv2d_wgrad_run(ct_device *dev, ct_stream *stream, const ct_ca
     ct_cpu_for(dev, g.c.groups * g.col_blocks * ct_ceil_div(g.taps * g.c.cg, TURN), sum_item, &g);
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_CONV2D_WGRAD, "cpu.outer", CT_CPU_TUNED, conv2d_wgrad_accept, conv2d_wgrad_run },
+};
+const ct_impl_set ct_cpu_conv_wgrad_impls = CT_IMPL_SET(impls);

@@ -169,9 +169,9 @@ static ct_status check_samples(const ct_call *c)
     return CT_OK;
 }
 
-ct_accept ct_cpu_ctc_loss_accept(const ct_device *dev, const ct_call *c) { return accept_f32(dev, c); }
+static ct_accept ctc_loss_accept(const ct_device *dev, const ct_call *c) { return accept_f32(dev, c); }
 
-ct_status ct_cpu_ctc_loss_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status ctc_loss_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     ctc g = plan(dev, c, scratch);
@@ -185,9 +185,9 @@ ct_status ct_cpu_ctc_loss_run(ct_device *dev, ct_stream *s, const ct_call *c, vo
     return CT_OK;
 }
 
-ct_accept ct_cpu_ctc_loss_bwd_accept(const ct_device *dev, const ct_call *c) { return accept_f32(dev, c); }
+static ct_accept ctc_loss_bwd_accept(const ct_device *dev, const ct_call *c) { return accept_f32(dev, c); }
 
-ct_status ct_cpu_ctc_loss_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status ctc_loss_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     ctc g = plan(dev, c, scratch);
@@ -195,3 +195,9 @@ ct_status ct_cpu_ctc_loss_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c
     ct_cpu_for(dev, g.samples, backward_item, &g);
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_CTC_LOSS, "cpu.vector", CT_CPU_TUNED, ctc_loss_accept, ctc_loss_run },
+    { CT_OP_CTC_LOSS_BWD, "cpu.vector", CT_CPU_TUNED, ctc_loss_bwd_accept, ctc_loss_bwd_run },
+};
+const ct_impl_set ct_cpu_ctc_impls = CT_IMPL_SET(impls);

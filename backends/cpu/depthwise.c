@@ -124,16 +124,16 @@ static ct_status run_rows(const ct_device *dev, const ct_call *call, bool dgrad,
     return CT_OK;
 }
 
-ct_accept ct_cpu_depthwise_accept(const ct_device *dev, const ct_call *c) { return accept_rows(dev, c, false); }
-ct_accept ct_cpu_depthwise_dgrad_accept(const ct_device *dev, const ct_call *c) { return accept_rows(dev, c, true); }
+static ct_accept depthwise_accept(const ct_device *dev, const ct_call *c) { return accept_rows(dev, c, false); }
+static ct_accept depthwise_dgrad_accept(const ct_device *dev, const ct_call *c) { return accept_rows(dev, c, true); }
 
-ct_status ct_cpu_depthwise_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status depthwise_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     return run_rows(dev, c, false, scratch);
 }
 
-ct_status ct_cpu_depthwise_dgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status depthwise_dgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     return run_rows(dev, c, true, scratch);
@@ -191,14 +191,14 @@ static depthwise make_wgrad(const ct_device *dev, const ct_call *call)
     return g;
 }
 
-ct_accept ct_cpu_depthwise_wgrad_accept(const ct_device *dev, const ct_call *call)
+static ct_accept depthwise_wgrad_accept(const ct_device *dev, const ct_call *call)
 {
     depthwise g = make_wgrad(dev, call);
     const char *no = refuse(call, &g.c);
     return no ? ct_accept_no(no) : ct_accept_yes(lay_out_wgrad(&g, dev->threads, NULL));
 }
 
-ct_status ct_cpu_depthwise_wgrad_run(ct_device *dev, ct_stream *s, const ct_call *call, void *scratch)
+static ct_status depthwise_wgrad_run(ct_device *dev, ct_stream *s, const ct_call *call, void *scratch)
 {
     (void)s;
     depthwise g = make_wgrad(dev, call);
@@ -213,3 +213,10 @@ ct_status ct_cpu_depthwise_wgrad_run(ct_device *dev, ct_stream *s, const ct_call
     }
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_CONV2D, "cpu.depthwise", CT_CPU_TUNED, depthwise_accept, depthwise_run },
+    { CT_OP_CONV2D_DGRAD, "cpu.depthwise", CT_CPU_TUNED, depthwise_dgrad_accept, depthwise_dgrad_run },
+    { CT_OP_CONV2D_WGRAD, "cpu.depthwise", CT_CPU_TUNED, depthwise_wgrad_accept, depthwise_wgrad_run },
+};
+const ct_impl_set ct_cpu_depthwise_impls = CT_IMPL_SET(impls);

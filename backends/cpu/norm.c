@@ -269,7 +269,7 @@ static void set_channels(norm *g, const float *gamma, const float *beta, const f
     }
 }
 
-ct_accept ct_cpu_batchnorm_accept(const ct_device *dev, const ct_call *c)
+static ct_accept batchnorm_accept(const ct_device *dev, const ct_call *c)
 {
     const char *no = refuse(c, 1, 4, 1, 2);
     if (no) return ct_accept_no(no);
@@ -312,7 +312,7 @@ static void statistics_item(void *arg, int64_t item, int thread)
     }
 }
 
-ct_status ct_cpu_batchnorm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status batchnorm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     norm g = make_forward(dev, c);
@@ -324,7 +324,7 @@ ct_status ct_cpu_batchnorm_run(ct_device *dev, ct_stream *s, const ct_call *c, v
     return CT_OK;
 }
 
-ct_accept ct_cpu_batchnorm_infer_accept(const ct_device *dev, const ct_call *c)
+static ct_accept batchnorm_infer_accept(const ct_device *dev, const ct_call *c)
 {
     const char *no = refuse(c, 1, 4, 1, 0);
     if (no) return ct_accept_no(no);
@@ -332,7 +332,7 @@ ct_accept ct_cpu_batchnorm_infer_accept(const ct_device *dev, const ct_call *c)
     return ct_accept_yes(lay_out(&g, false, false, NULL));
 }
 
-ct_status ct_cpu_batchnorm_infer_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status batchnorm_infer_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     norm g = make_forward(dev, c);
@@ -350,7 +350,7 @@ ct_status ct_cpu_batchnorm_infer_run(ct_device *dev, ct_stream *s, const ct_call
     return CT_OK;
 }
 
-ct_accept ct_cpu_batchnorm_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept batchnorm_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     const char *no = refuse(c, 2, 4, 1, 2);
     if (no) return ct_accept_no(no);
@@ -387,7 +387,7 @@ static void gradients_item(void *arg, int64_t item, int thread)
     }
 }
 
-ct_status ct_cpu_batchnorm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status batchnorm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     norm g = make_backward(dev, c);
@@ -398,3 +398,10 @@ ct_status ct_cpu_batchnorm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *
     ct_cpu_for(dev, g.pieces.count, bwd_apply_item, &g);
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_BATCHNORM, "cpu.vector", CT_CPU_TUNED, batchnorm_accept, batchnorm_run },
+    { CT_OP_BATCHNORM_INFER, "cpu.vector", CT_CPU_TUNED, batchnorm_infer_accept, batchnorm_infer_run },
+    { CT_OP_BATCHNORM_BWD, "cpu.vector", CT_CPU_TUNED, batchnorm_bwd_accept, batchnorm_bwd_run },
+};
+const ct_impl_set ct_cpu_norm_impls = CT_IMPL_SET(impls);

@@ -54,13 +54,13 @@ static void norm_item(void *arg, int64_t item, int thread)
     u->sums[item] = finite ? sum : (double)NAN;
 }
 
-ct_accept ct_cpu_grad_norm_accept(const ct_device *dev, const ct_call *c)
+static ct_accept grad_norm_accept(const ct_device *dev, const ct_call *c)
 {
     const update u = make(dev, c);
     return accept_flat(c, (size_t)u.pieces.count * sizeof(double));
 }
 
-ct_status ct_cpu_grad_norm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status grad_norm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     update u = make(dev, c);
@@ -86,13 +86,13 @@ static void adam_item(void *arg, int64_t item, int thread)
     u->kern->adam(n, &u->adam, g, p, m, v);
 }
 
-ct_accept ct_cpu_adamw_accept(const ct_device *dev, const ct_call *c)
+static ct_accept adamw_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_flat(c, 0);
 }
 
-ct_status ct_cpu_adamw_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status adamw_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
@@ -113,13 +113,13 @@ static void sgd_item(void *arg, int64_t item, int thread)
     u->kern->sgd(n, &u->sgd, g, p, buf);
 }
 
-ct_accept ct_cpu_sgd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept sgd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_flat(c, 0);
 }
 
-ct_status ct_cpu_sgd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status sgd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
@@ -139,13 +139,13 @@ static void ema_item(void *arg, int64_t item, int thread)
     u->kern->ema(n, (float)u->decay, (float)(1 - u->decay), src, shadow);
 }
 
-ct_accept ct_cpu_ema_accept(const ct_device *dev, const ct_call *c)
+static ct_accept ema_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_flat(c, 0);
 }
 
-ct_status ct_cpu_ema_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status ema_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
@@ -155,3 +155,11 @@ ct_status ct_cpu_ema_run(ct_device *dev, ct_stream *s, const ct_call *c, void *s
     ct_cpu_for(dev, u.pieces.count, ema_item, &u);
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_GRAD_NORM, "cpu.vector", CT_CPU_TUNED, grad_norm_accept, grad_norm_run },
+    { CT_OP_ADAMW, "cpu.vector", CT_CPU_TUNED, adamw_accept, adamw_run },
+    { CT_OP_SGD, "cpu.vector", CT_CPU_TUNED, sgd_accept, sgd_run },
+    { CT_OP_EMA, "cpu.vector", CT_CPU_TUNED, ema_accept, ema_run },
+};
+const ct_impl_set ct_cpu_optim_impls = CT_IMPL_SET(impls);

@@ -177,30 +177,30 @@ static ct_status run_pool(const ct_device *dev, const ct_call *c, bool bwd, void
     return CT_OK;
 }
 
-ct_accept ct_cpu_maxpool2d_accept(const ct_device *dev, const ct_call *c) { return accept_pool(dev, c, false); }
-ct_accept ct_cpu_maxpool2d_bwd_accept(const ct_device *dev, const ct_call *c) { return accept_pool(dev, c, true); }
-ct_accept ct_cpu_avgpool2d_accept(const ct_device *dev, const ct_call *c) { return accept_pool(dev, c, false); }
-ct_accept ct_cpu_avgpool2d_bwd_accept(const ct_device *dev, const ct_call *c) { return accept_pool(dev, c, true); }
+static ct_accept maxpool2d_accept(const ct_device *dev, const ct_call *c) { return accept_pool(dev, c, false); }
+static ct_accept maxpool2d_bwd_accept(const ct_device *dev, const ct_call *c) { return accept_pool(dev, c, true); }
+static ct_accept avgpool2d_accept(const ct_device *dev, const ct_call *c) { return accept_pool(dev, c, false); }
+static ct_accept avgpool2d_bwd_accept(const ct_device *dev, const ct_call *c) { return accept_pool(dev, c, true); }
 
-ct_status ct_cpu_maxpool2d_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status maxpool2d_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     return run_pool(dev, c, false, scratch);
 }
 
-ct_status ct_cpu_maxpool2d_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status maxpool2d_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     return run_pool(dev, c, true, scratch);
 }
 
-ct_status ct_cpu_avgpool2d_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status avgpool2d_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     return run_pool(dev, c, false, scratch);
 }
 
-ct_status ct_cpu_avgpool2d_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status avgpool2d_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     return run_pool(dev, c, true, scratch);
@@ -270,28 +270,38 @@ static ct_status run_global(const ct_device *dev, const ct_call *c, const ct_des
     return CT_OK;
 }
 
-ct_accept ct_cpu_global_avgpool_accept(const ct_device *dev, const ct_call *c)
+static ct_accept global_avgpool_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_global(c);
 }
 
-ct_accept ct_cpu_global_avgpool_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept global_avgpool_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_global(c);
 }
 
-ct_status ct_cpu_global_avgpool_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status global_avgpool_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
     return run_global(dev, c, &c->in[0].desc, global_item);
 }
 
-ct_status ct_cpu_global_avgpool_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status global_avgpool_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
     return run_global(dev, c, &c->out[0].desc, global_bwd_item);
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_MAXPOOL2D, "cpu.vector", CT_CPU_TUNED, maxpool2d_accept, maxpool2d_run },
+    { CT_OP_MAXPOOL2D_BWD, "cpu.vector", CT_CPU_TUNED, maxpool2d_bwd_accept, maxpool2d_bwd_run },
+    { CT_OP_AVGPOOL2D, "cpu.vector", CT_CPU_TUNED, avgpool2d_accept, avgpool2d_run },
+    { CT_OP_AVGPOOL2D_BWD, "cpu.vector", CT_CPU_TUNED, avgpool2d_bwd_accept, avgpool2d_bwd_run },
+    { CT_OP_GLOBAL_AVGPOOL, "cpu.vector", CT_CPU_TUNED, global_avgpool_accept, global_avgpool_run },
+    { CT_OP_GLOBAL_AVGPOOL_BWD, "cpu.vector", CT_CPU_TUNED, global_avgpool_bwd_accept, global_avgpool_bwd_run },
+};
+const ct_impl_set ct_cpu_pool_impls = CT_IMPL_SET(impls);

@@ -392,17 +392,17 @@ static ct_status run_lstm(const ct_device *dev, const ct_call *c, void *scratch)
     return CT_OK;
 }
 
-ct_accept ct_cpu_lstm_accept(const ct_device *dev, const ct_call *c) { return accept_lstm(dev, c); }
+static ct_accept lstm_accept(const ct_device *dev, const ct_call *c) { return accept_lstm(dev, c); }
 
-ct_status ct_cpu_lstm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status lstm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     return run_lstm(dev, c, scratch);
 }
 
-ct_accept ct_cpu_lstm_bwd_accept(const ct_device *dev, const ct_call *c) { return accept_lstm(dev, c); }
+static ct_accept lstm_bwd_accept(const ct_device *dev, const ct_call *c) { return accept_lstm(dev, c); }
 
-ct_status ct_cpu_lstm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status lstm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     return run_lstm(dev, c, scratch);
@@ -448,14 +448,14 @@ static void exchange_item(void *arg, int64_t item, int thread)
         }
 }
 
-ct_accept ct_cpu_swap_accept(const ct_device *dev, const ct_call *c)
+static ct_accept swap_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     (void)c;
     return ct_accept_yes(0);
 }
 
-ct_status ct_cpu_swap_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status swap_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
@@ -467,3 +467,10 @@ ct_status ct_cpu_swap_run(ct_device *dev, ct_stream *s, const ct_call *c, void *
     ct_cpu_for(dev, g.pieces.count, exchange_item, &g);
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_SWAP, "cpu.tiles", CT_CPU_TUNED, swap_accept, swap_run },
+    { CT_OP_LSTM, "cpu.packed", CT_CPU_TUNED, lstm_accept, lstm_run },
+    { CT_OP_LSTM_BWD, "cpu.packed", CT_CPU_TUNED, lstm_bwd_accept, lstm_bwd_run },
+};
+const ct_impl_set ct_cpu_sequence_impls = CT_IMPL_SET(impls);

@@ -44,28 +44,34 @@ static ct_status run(ct_device *dev, const ct_call *c)
     return CT_OK;
 }
 
-ct_accept ct_cpu_log_softmax_accept(const ct_device *dev, const ct_call *c)
+static ct_accept log_softmax_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_f32(c);
 }
 
-ct_status ct_cpu_log_softmax_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status log_softmax_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
     return run(dev, c);
 }
 
-ct_accept ct_cpu_log_softmax_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept log_softmax_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_f32(c);
 }
 
-ct_status ct_cpu_log_softmax_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status log_softmax_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
     return run(dev, c);
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_LOG_SOFTMAX, "cpu.vector", CT_CPU_TUNED, log_softmax_accept, log_softmax_run },
+    { CT_OP_LOG_SOFTMAX_BWD, "cpu.vector", CT_CPU_TUNED, log_softmax_bwd_accept, log_softmax_bwd_run },
+};
+const ct_impl_set ct_cpu_softmax_impls = CT_IMPL_SET(impls);

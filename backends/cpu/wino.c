@@ -451,7 +451,7 @@ static bool set_dgrad(wino *g, const ct_device *dev, const ct_call *call, const 
     return true;
 }
 
-ct_accept ct_cpu_wino_accept(const ct_device *dev, const ct_call *call)
+static ct_accept wino_accept(const ct_device *dev, const ct_call *call)
 {
     wino g;
     const char *reason;
@@ -459,7 +459,7 @@ ct_accept ct_cpu_wino_accept(const ct_device *dev, const ct_call *call)
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));
 }
 
-ct_status ct_cpu_wino_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+static ct_status wino_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
     (void)stream;
     wino g;
@@ -469,7 +469,7 @@ ct_status ct_cpu_wino_run(ct_device *dev, ct_stream *stream, const ct_call *call
     return CT_OK;
 }
 
-ct_accept ct_cpu_wino_dgrad_accept(const ct_device *dev, const ct_call *call)
+static ct_accept wino_dgrad_accept(const ct_device *dev, const ct_call *call)
 {
     wino g;
     const char *reason;
@@ -477,7 +477,7 @@ ct_accept ct_cpu_wino_dgrad_accept(const ct_device *dev, const ct_call *call)
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));
 }
 
-ct_status ct_cpu_wino_dgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+static ct_status wino_dgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
     (void)stream;
     wino g;
@@ -486,3 +486,9 @@ ct_status ct_cpu_wino_dgrad_run(ct_device *dev, ct_stream *stream, const ct_call
     run(dev, &g, scratch);
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_CONV2D, "cpu.winograd", CT_CPU_FEWER_PRODUCTS, wino_accept, wino_run },
+    { CT_OP_CONV2D_DGRAD, "cpu.winograd", CT_CPU_FEWER_PRODUCTS, wino_dgrad_accept, wino_dgrad_run },
+};
+const ct_impl_set ct_cpu_wino_impls = CT_IMPL_SET(impls);

@@ -211,7 +211,7 @@ static bool set_up(wgrad *g, const ct_device *dev, const ct_call *call, const ch
     return true;
 }
 
-ct_accept ct_cpu_wino_wgrad_accept(const ct_device *dev, const ct_call *call)
+static ct_accept wino_wgrad_accept(const ct_device *dev, const ct_call *call)
 {
     wgrad g;
     const char *reason;
@@ -219,7 +219,7 @@ ct_accept ct_cpu_wino_wgrad_accept(const ct_device *dev, const ct_call *call)
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));
 }
 
-ct_status ct_cpu_wino_wgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+static ct_status wino_wgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
     (void)stream;
     wgrad g;
@@ -230,3 +230,8 @@ ct_status ct_cpu_wino_wgrad_run(ct_device *dev, ct_stream *stream, const ct_call
     ct_cpu_for(dev, g.k_blocks * 9 * ct_ceil_div(g.c, TURN), sum_item, &g);
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_CONV2D_WGRAD, "cpu.winograd", CT_CPU_FEWER_PRODUCTS, wino_wgrad_accept, wino_wgrad_run },
+};
+const ct_impl_set ct_cpu_wino_wgrad_impls = CT_IMPL_SET(impls);

@@ -18,12 +18,17 @@ const char *ct_backend_name(size_t i);
 /* Loads a backend by name, once. Missing plug-in, library, driver or device: CT_EBACKEND with a message of its own
  * each. */
 ct_status ct_backend_load(const char *name, const ct_backend **out);
-/* Checks a table: ABI, sizes, grouping by operator in catalogue order, unique names, reference last. */
+/* Checks a table: ABI, sizes, members; of each operator's implementations that names are unique and a reference is
+ * last. */
 ct_status ct_backend_validate(const ct_backend *b);
 /* "auto" takes the best backend that works and says in `why` (may be NULL) what it took and why the others were not. */
 ct_status ct_backend_choose(const char *name, const ct_backend **out, char *why, size_t why_size);
 
 /* ---- dispatch ---- */
+
+/* The backend's implementations of an operator, best first: the one that follows `after`; NULL: the first. Gives NULL
+ * when there are no more. */
+const ct_impl *ct_impl_next(const ct_backend *b, ct_op op, const ct_impl *after);
 
 typedef struct ct_choice {
     const ct_impl *impl;
@@ -41,8 +46,6 @@ const char *ct_impl_ruled_out(const ct_device_opts *opts, const ct_impl *m);
 /* "cpu.vector": the name of an implementation with its backend in front, unless the table already has it there.
  * ct_free(); NULL: CT_ENOMEM recorded. */
 char *ct_impl_full_name(const ct_backend *b, const ct_impl *m);
-/* ct_call_format() into a block of its own: ct_free(); NULL with CT_ENOMEM recorded. */
-char *ct_call_text(const ct_call *call);
 
 /* ---- choices: implementations by call, measured by `captrain tune` ---- */
 

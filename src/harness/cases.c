@@ -6,7 +6,7 @@
 #include "harness/harness_priv.h"
 
 static const ct_case_row *const tables[] = {
-#define CT_FAMILY(rules, cases) cases,
+#define CT_FAMILY(rules, cases, references) cases,
 #include "ops/families.def"
 #undef CT_FAMILY
 };

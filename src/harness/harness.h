@@ -50,7 +50,7 @@ typedef struct ct_case_row {
 #define CT_D(x) (1u << CT_DATA_##x)
 
 /* One table per family, src/harness/cases/<family>.c. */
-#define CT_FAMILY(rules, cases) extern const ct_case_row cases[];
+#define CT_FAMILY(rules, cases, references) extern const ct_case_row cases[];
 #include "ops/families.def"
 #undef CT_FAMILY
 

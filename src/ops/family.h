@@ -1,5 +1,5 @@
-/* Inside src/ops only: helpers for the rules in the family files. Each of these gives one array of rules to ops.c, named in
- * families.def, which ends with a row whose shape is NULL. */
+/* Inside src/ops only: helpers for the rules in the family files. Each of these gives one array of rules to ops.c, which
+ * is named in families.def and ends with a row whose shape is NULL. */
 #ifndef CT_OPS_FAMILY_H
 #define CT_OPS_FAMILY_H
 
@@ -7,7 +7,7 @@
 
 #include "ops/ops.h"
 
-#define CT_FAMILY(rules, cases) extern const ct_op_rules rules[];
+#define CT_FAMILY(rules, cases, references) extern const ct_op_rules rules[];
 #include "ops/families.def"
 #undef CT_FAMILY
 

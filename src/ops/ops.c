@@ -19,7 +19,7 @@ static pthread_once_t linked = PTHREAD_ONCE_INIT;
 static void link_rules(void)
 {
     static const ct_op_rules *const families[] = {
-#define CT_FAMILY(rules, cases) rules,
+#define CT_FAMILY(rules, cases, references) rules,
 #include "ops/families.def"
 #undef CT_FAMILY
     };

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backends/cpu/cpu.h"
+#include "exec/exec.h"
 #include "tests/ct_check.h"
 
 /* ---- helpers ---- */
@@ -43,10 +44,9 @@ static int kernel_sets(const ct_kern *sets[3])
 static const ct_impl *winner(const ct_device *dev, const ct_call *c, ct_accept *accept, const char **refusal)
 {
     *refusal = NULL;
-    for (size_t i = 0; i < ct_backend_cpu.nimpls; i++) {
-        if (ct_backend_cpu.impls[i].op != c->op) continue;
-        *accept = ct_backend_cpu.impls[i].accept(dev, c);
-        if (accept->ok) return &ct_backend_cpu.impls[i];
+    for (const ct_impl *m = NULL; (m = ct_impl_next(&ct_backend_cpu, c->op, m));) {
+        *accept = m->accept(dev, c);
+        if (accept->ok) return m;
         *refusal = accept->reason;
     }
     return NULL;
@@ -56,26 +56,27 @@ static const ct_impl *winner(const ct_device *dev, const ct_call *c, ct_accept *
 
 START_TEST(table_is_in_order)
 {
-    bool seen[CT_OP_COUNT] = { false };
-    const ct_impl *list = ct_backend_cpu.impls;
     ck_assert_uint_eq(ct_backend_cpu.abi, CT_BACKEND_ABI);
     ck_assert_uint_eq(ct_backend_cpu.size, sizeof(ct_backend));
-    for (size_t i = 0; i < ct_backend_cpu.nimpls; i++) {
-        const bool last = i + 1 == ct_backend_cpu.nimpls || list[i + 1].op != list[i].op;
-        ck_assert_msg(last || !(list[i].flags & CT_IMPL_REFERENCE), "%s: the reference is not the last",
-                      ct_op_get(list[i].op)->name);
-        ck_assert_msg(!last || list[i].flags & CT_IMPL_REFERENCE, "%s: no reference", ct_op_get(list[i].op)->name);
-        ck_assert(list[i].flags & CT_IMPL_DETERMINISTIC);
-        if (!last) {
-            ck_assert(strcmp(list[i].name, list[i + 1].name) != 0);
-            continue;
-        }
-        ck_assert(!seen[list[i].op]);
-        ck_assert_msg(i + 1 == ct_backend_cpu.nimpls || list[i + 1].op > list[i].op, "not in catalogue order");
-        seen[list[i].op] = true;
+    ck_assert_msg(ct_backend_validate(&ct_backend_cpu) == CT_OK, "%s", ct_error_message());
+    for (int op = 0; op < CT_OP_COUNT; op++) {
+        const ct_impl *last = NULL;
+        for (const ct_impl *m = NULL; (m = ct_impl_next(&ct_backend_cpu, (ct_op)op, m)); last = m)
+            ck_assert(m->flags & CT_IMPL_DETERMINISTIC);
+        ck_assert_msg((last && last->flags & CT_IMPL_REFERENCE) || op == CT_OP_RESHAPE, "%s has no reference",
+                      ct_op_get((ct_op)op)->name);
     }
-    for (int op = 0; op < CT_OP_COUNT; op++)
-        ck_assert_msg(seen[op] || op == CT_OP_RESHAPE, "%s is missing", ct_op_get((ct_op)op)->name);
+    /* Order of preference where there are several. */
+    static const char *const names[] = { "cpu.depthwise", "cpu.winograd", "cpu.indirect", "ref" };
+    const ct_impl *m = NULL;
+    for (int i = 0; i < 4; i++) {
+        m = ct_impl_next(&ct_backend_cpu, CT_OP_CONV2D, m);
+        ck_assert_str_eq(m->name, names[i]);
+    }
+    m = ct_impl_next(&ct_backend_cpu, CT_OP_CONV2D_WGRAD, NULL);
+    ck_assert_str_eq(m->name, "cpu.depthwise");
+    m = ct_impl_next(&ct_backend_cpu, CT_OP_CONV2D_WGRAD, m);
+    ck_assert_str_eq(m->name, "cpu.winograd");
 }
 END_TEST
 
@@ -601,8 +602,7 @@ START_TEST(batchnorm_statistics_are_accurate)
         for (int k = 0; k < COLS; k++) per[2][k] = per[3][k] = 7;
         if (which == 1) {
             impl = NULL;
-            for (size_t i = 0; i < ct_backend_cpu.nimpls; i++)
-                if (ct_backend_cpu.impls[i].op == c.op) impl = &ct_backend_cpu.impls[i]; /* the last one */
+            for (const ct_impl *m = NULL; (m = ct_impl_next(&ct_backend_cpu, c.op, m));) impl = m; /* the last one */
             ck_assert(impl && impl->flags & CT_IMPL_REFERENCE);
             ct_free(scratch);
             a = impl->accept(dev, &c);

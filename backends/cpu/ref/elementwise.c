@@ -97,10 +97,11 @@ static ct_status fit_channels(ct_device *dev, ct_stream *stream, const ct_call *
     return CT_OK;
 }
 
-const ct_impl ct_ref_elementwise_impls[5] = {
+static const ct_impl impls[] = {
     { CT_OP_ADD, "ref", CT_REF_FLAGS, accept_float, add },
     { CT_OP_MUL, "ref", CT_REF_FLAGS, accept_float, mul },
     { CT_OP_CAST, "ref", CT_REF_FLAGS, accept_any, cast },
     { CT_OP_ACCUMULATE, "ref", CT_REF_FLAGS, accept_float, accumulate },
     { CT_OP_FIT_CHANNELS, "ref", CT_REF_FLAGS, accept_float, fit_channels },
 };
+const ct_impl_set ct_ref_elementwise_impls = CT_IMPL_SET(impls);

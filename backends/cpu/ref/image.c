@@ -68,6 +68,7 @@ static ct_status preprocess(ct_device *dev, ct_stream *stream, const ct_call *ca
     return CT_OK;
 }
 
-const ct_impl ct_ref_image_impls[1] = {
+static const ct_impl impls[] = {
     { CT_OP_PREPROCESS, "ref", CT_REF_FLAGS, accept_preprocess, preprocess },
 };
+const ct_impl_set ct_ref_image_impls = CT_IMPL_SET(impls);
