@@ -28,8 +28,8 @@ static void forward(const act *g, int64_t n, const float *x, float *y)
 {
     const ct_act_attrs *a = &g->call->attrs.act;
     switch ((ct_act_kind)a->kind) {
-    case CT_ACT_RELU: g->kern->leaky(n, x, 0, y); break;
-    case CT_ACT_LEAKY_RELU: g->kern->leaky(n, x, (float)a->alpha, y); break;
+    case CT_ACT_RELU: g->kern->element->leaky(n, x, 0, y); break;
+    case CT_ACT_LEAKY_RELU: g->kern->element->leaky(n, x, (float)a->alpha, y); break;
     case CT_ACT_SIGMOID:
         for (int64_t i = 0; i < n; i++) y[i] = sigmoid(x[i]);
         break;
@@ -50,10 +50,10 @@ static void backward(const act *g, int64_t n, const float *dy, const float *save
 {
     const ct_act_attrs *a = &g->call->attrs.act;
     switch ((ct_act_kind)a->kind) {
-    case CT_ACT_RELU: g->kern->leaky_bwd(n, dy, saved, 0, dx); break;
-    case CT_ACT_LEAKY_RELU: g->kern->leaky_bwd(n, dy, saved, (float)a->alpha, dx); break;
-    case CT_ACT_SIGMOID: g->kern->sigmoid_bwd(n, dy, saved, dx); break;
-    case CT_ACT_TANH: g->kern->tanh_bwd(n, dy, saved, dx); break;
+    case CT_ACT_RELU: g->kern->element->leaky_bwd(n, dy, saved, 0, dx); break;
+    case CT_ACT_LEAKY_RELU: g->kern->element->leaky_bwd(n, dy, saved, (float)a->alpha, dx); break;
+    case CT_ACT_SIGMOID: g->kern->element->sigmoid_bwd(n, dy, saved, dx); break;
+    case CT_ACT_TANH: g->kern->element->tanh_bwd(n, dy, saved, dx); break;
     case CT_ACT_SILU:
         for (int64_t i = 0; i < n; i++) {
             const float s = sigmoid(saved[i]);

@@ -106,7 +106,7 @@ static void forward_item(void *arg, int64_t n, int thread)
     before[0] = 0; /* from here step 0 reaches states 0 and 1 */
     for (int64_t t = 0; t < k.len; t++) {
         numbers = gather(g, &k, &w, n, t) && numbers;
-        const double top = g->kern->ctc_step(g->padded, before, before - 1, before - 2, w.skip, w.emit, after);
+        const double top = g->kern->ctc->step(g->padded, before, before - 1, before - 2, w.skip, w.emit, after);
         for (int64_t s = 0; s < k.states; s++)
             if (after[s] > NONE) alpha[t * columns + s] = (float)(after[s] - top);
         double *other = before;
@@ -142,12 +142,12 @@ static void backward_item(void *arg, int64_t n, int thread)
     for (int64_t t = k.len - 1; t >= 0; t--) {
         gather(g, &k, &w, n, t);
         /* a row holds backward variable + log-probability */
-        g->kern->ctc_step(g->padded, after, after + 1, after + 2, w.skip + 2, w.emit, now);
+        g->kern->ctc->step(g->padded, after, after + 1, after + 2, w.skip + 2, w.emit, now);
         for (int64_t s = 0; s < g->padded; s++) {
             const double a = s < k.states ? (double)alpha[t * columns + s] : LOW;
             w.weight[s] = (a < LOW ? LOW : a) + (now[s] - w.emit[s]);
         }
-        const double sum = g->kern->ctc_weights(g->padded, w.weight);
+        const double sum = g->kern->ctc->weights(g->padded, w.weight);
         for (int64_t s = 0; s < k.states; s++) dlogp[t * stride + w.classes[s]] -= (float)(factor * w.weight[s] / sum);
         double *other = after;
         after = now;

@@ -58,13 +58,13 @@ static ct_accept accept_floats(const ct_call *c)
 static void step_add(const elements *e, int64_t at, int64_t len, const float *a, const float *b, float *y)
 {
     (void)at;
-    e->kern->add(len, a, b, y);
+    e->kern->element->add(len, a, b, y);
 }
 
 static void step_mul(const elements *e, int64_t at, int64_t len, const float *a, const float *b, float *y)
 {
     (void)at;
-    e->kern->mul(len, a, b, y);
+    e->kern->element->mul(len, a, b, y);
 }
 
 static void step_copy(const elements *e, int64_t at, int64_t len, const float *a, const float *b, float *y)
@@ -79,14 +79,14 @@ static void step_accumulate(const elements *e, int64_t at, int64_t len, const fl
 {
     (void)at;
     (void)b;
-    e->kern->axpby(len, (float)e->call->attrs.scale.alpha, a, (float)e->call->attrs.scale.beta, y);
+    e->kern->element->axpby(len, (float)e->call->attrs.scale.alpha, a, (float)e->call->attrs.scale.beta, y);
 }
 
 static void step_dropout(const elements *e, int64_t at, int64_t len, const float *a, const float *b, float *y)
 {
     (void)b;
     const uint8_t *mask = e->call->in[1].data;
-    e->kern->mask_scale(len, a, mask + at, (float)(1 / (1 - e->call->attrs.dropout.p)), y);
+    e->kern->element->mask_scale(len, a, mask + at, (float)(1 / (1 - e->call->attrs.dropout.p)), y);
 }
 
 static ct_accept add_accept(const ct_device *dev, const ct_call *c)

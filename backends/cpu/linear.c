@@ -207,7 +207,7 @@ static void bias_item(void *arg, int64_t item, int thread)
     const int64_t r0 = item * g->pieces.size, r1 = ct_min64(g->rows, r0 + g->pieces.size);
     for (int64_t c = 0; c < g->cols; c++) sum[c] = 0;
     if (g->dy->desc.dtype == CT_F32) {
-        g->kern->col_sums(r1 - r0, g->cols, g->cols, (const float *)g->dy->data + r0 * g->cols, sum);
+        g->kern->sum->columns(r1 - r0, g->cols, g->cols, (const float *)g->dy->data + r0 * g->cols, sum);
         return;
     }
     float buf[ROWS * COLS];
@@ -216,7 +216,7 @@ static void bias_item(void *arg, int64_t item, int thread)
             const int64_t rows = ct_min64(ROWS, r1 - r), cols = ct_min64(COLS, g->cols - c);
             for (int64_t i = 0; i < rows; i++)
                 ct_cpu_to_f32(g->kern, g->dy->desc.dtype, g->dy->data, (r + i) * g->cols + c, cols, buf + i * cols);
-            g->kern->col_sums(rows, cols, cols, buf, sum + c);
+            g->kern->sum->columns(rows, cols, cols, buf, sum + c);
         }
 }
 

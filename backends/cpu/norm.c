@@ -89,18 +89,18 @@ static void walk(const norm *g, enum pass pass, int64_t r0, int64_t r1, int64_t 
             b.mask_ld = ct_mask_bytes(g->cols);
             b.mask = g->mask ? g->mask + r * b.mask_ld + c / 8 : NULL;
             switch (pass) {
-            case STATS: g->kern->bn_stats(&b, g->part_s + at + c, g->part_q + at + c); break;
+            case STATS: g->kern->norm->stats(&b, g->part_s + at + c, g->part_q + at + c); break;
             case APPLY:
                 b.add = rows_at(g, &g->add, r, rows, c, cols, buf[1]);
                 b.out = out_at(g, &g->out, r, buf[2]);
                 b.stream = past_cache(g, &g->out);
                 b.floor = floor_of(g->out.desc.dtype);
-                g->kern->bn_apply(&b);
+                g->kern->norm->apply(&b);
                 out_end(g, &g->out, r, rows, c, cols, b.out);
                 break;
             case BWD_SUMS:
                 b.dy = rows_at(g, &g->dy, r, rows, c, cols, buf[1]);
-                g->kern->bn_bwd_sums(&b, g->part_s + at + c, g->part_q + at + c);
+                g->kern->norm->bwd_sums(&b, g->part_s + at + c, g->part_q + at + c);
                 break;
             case BWD_APPLY:
                 b.dy = rows_at(g, &g->dy, r, rows, c, cols, buf[1]);
@@ -109,7 +109,7 @@ static void walk(const norm *g, enum pass pass, int64_t r0, int64_t r1, int64_t 
                 b.out2 = out_at(g, &g->out2, r, buf[1]);
                 b.stream = past_cache(g, &g->out);
                 b.stream2 = past_cache(g, &g->out2);
-                g->kern->bn_bwd_apply(&b);
+                g->kern->norm->bwd_apply(&b);
                 out_end(g, &g->out, r, rows, c, cols, b.out);
                 out_end(g, &g->out2, r, rows, c, cols, b.out2);
                 break;
@@ -146,7 +146,7 @@ static void stats_item(void *arg, int64_t item, int thread)
         for (int64_t k = 0; k < samples; k++) {
             ct_cpu_to_f32(g->kern, g->x.desc.dtype, g->x.data, (r0 + k * ((r1 - r0) / samples)) * g->cols + c, cols,
                           line);
-            g->kern->axpby(cols, 1.0f / (float)samples, line, 1.0f, origin + c);
+            g->kern->element->axpby(cols, 1.0f / (float)samples, line, 1.0f, origin + c);
         }
     }
     for (int64_t c = 0; c < g->cols; c++) s[c] = q[c] = 0;

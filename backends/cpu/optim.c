@@ -50,7 +50,7 @@ static void norm_item(void *arg, int64_t item, int thread)
     int64_t n;
     const float *g = range(u, 0, item, &n);
     bool finite = true;
-    const double sum = u->kern->sum_squares(n, g, &finite);
+    const double sum = u->kern->sum->squares(n, g, &finite);
     u->sums[item] = finite ? sum : (double)NAN;
 }
 
@@ -83,7 +83,7 @@ static void adam_item(void *arg, int64_t item, int thread)
     int64_t n;
     float *p = range(u, 0, item, &n), *g = range(u, 1, item, &n), *m = range(u, 2, item, &n),
           *v = range(u, 3, item, &n);
-    u->kern->adam(n, &u->adam, g, p, m, v);
+    u->kern->optim->adam(n, &u->adam, g, p, m, v);
 }
 
 static ct_accept adamw_accept(const ct_device *dev, const ct_call *c)
@@ -110,7 +110,7 @@ static void sgd_item(void *arg, int64_t item, int thread)
     const update *u = arg;
     int64_t n;
     float *p = range(u, 0, item, &n), *g = range(u, 1, item, &n), *buf = range(u, 2, item, &n);
-    u->kern->sgd(n, &u->sgd, g, p, buf);
+    u->kern->optim->sgd(n, &u->sgd, g, p, buf);
 }
 
 static ct_accept sgd_accept(const ct_device *dev, const ct_call *c)
@@ -136,7 +136,7 @@ static void ema_item(void *arg, int64_t item, int thread)
     const update *u = arg;
     int64_t n;
     float *shadow = range(u, 0, item, &n), *src = range(u, 1, item, &n);
-    u->kern->ema(n, (float)u->decay, (float)(1 - u->decay), src, shadow);
+    u->kern->optim->ema(n, (float)u->decay, (float)(1 - u->decay), src, shadow);
 }
 
 static ct_accept ema_accept(const ct_device *dev, const ct_call *c)

@@ -22,9 +22,9 @@ static void soft_item(void *arg, int64_t item, int thread)
     for (int64_t r = item * g->pieces.size; r < end; r++) {
         const int64_t at = r * g->cols;
         if (g->call->op == CT_OP_LOG_SOFTMAX)
-            g->kern->log_softmax(g->cols, a + at, out + at);
+            g->kern->soft->log_softmax(g->cols, a + at, out + at);
         else
-            g->kern->log_softmax_bwd(g->cols, a + at, b + at, out + at);
+            g->kern->soft->log_softmax_bwd(g->cols, a + at, b + at, out + at);
     }
 }
 
