@@ -98,7 +98,7 @@ typedef struct ct_receipt_row {
 } ct_receipt_row;
 
 typedef struct ct_receipt_list { /* starts zeroed but for `asked` */
-    const char *asked;       /* precision of the heavy operators: convolution, linear, LSTM and their gradients. Static */
+    const char *asked;       /* precision of the heavy operators (CT_OPF_HEAVY). Static */
     ct_receipt_row *row;
     size_t n, cap;
 } ct_receipt_list;
@@ -109,6 +109,13 @@ void ct_receipt_list_free(ct_receipt_list *l); /* empties */
 
 /* ---- store: the arenas that all plans of a model share ---- */
 
+/* Who holds addresses in arenas, which may move: a plan. */
+typedef struct ct_arenas_user {
+    void (*rebind)(void *self); /* takes the addresses anew */
+    void *self;
+    struct ct_arenas_user *next;
+} ct_arenas_user;
+
 typedef struct ct_arenas {
     const ct_backend *backend;
     ct_device *device;
@@ -118,7 +125,7 @@ typedef struct ct_arenas {
     void *base[CT_ARENA_COUNT];      /* device addresses; NULL if not allocated; ACT and INPUT are shared by all plans and grow to the largest */
     size_t bytes[CT_ARENA_COUNT];
     bool planned_only;               /* no memory behind it: for `plan`, which touches no tensor */
-    struct ct_plan *plans;           /* all plans bound to this store: when ACT or INPUT grow they are bound anew */
+    ct_arenas_user *users;           /* all who hold addresses in these arenas: when ACT or INPUT grow they are told */
 } ct_arenas;
 
 typedef struct ct_arenas_needs {
@@ -189,8 +196,9 @@ ct_status ct_plan_patch(ct_plan *p, ct_val v, const void *host);
 ct_status ct_plan_download(ct_plan *p, ct_val v, void *host);
 void ct_plan_get_stats(const ct_plan *p, ct_plan_stats *out);
 const ct_graph *ct_plan_graph(const ct_plan *p);
-/* How node i is computed; *impl NULL for views, and *out is not written. The call has the plan's descriptors. */
-ct_status ct_plan_receipt(const ct_plan *p, size_t node, const ct_impl **impl, ct_call *call, ct_receipt *out);
+/* Call of node i with the plan's descriptors and addresses; *impl is who computes it, NULL for views. */
+const ct_call *ct_plan_call(const ct_plan *p, size_t node, const ct_impl **impl);
+const ct_arenas *ct_plan_store(const ct_plan *p);
 /* Chosen implementation of node i ("cpu.im2col"; "view" for views). */
 const char *ct_plan_impl(const ct_plan *p, size_t node);
 /* Seconds spent in node i so far, when timing was switched on: by events before and behind each call where the backend can tell the
