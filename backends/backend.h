@@ -70,6 +70,13 @@ typedef struct ct_impl {
     ct_status (*run)(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch);
 } ct_impl;
 
+/* Implementations that stand together: those of a family of operators, or of one file. */
+typedef struct ct_impl_set {
+    const ct_impl *impls;
+    size_t n;
+} ct_impl_set;
+#define CT_IMPL_SET(array) { (array), sizeof(array) / sizeof((array)[0]) }
+
 /* How an implementation really computes a call, for the precision receipt. Strings are static or live as long as the device. */
 typedef struct ct_receipt {
     const char *math;     /* what factors are rounded to before they are multiplied: "f64", "fp32", "tf32", "bf16", "fp16" */
@@ -168,9 +175,11 @@ typedef struct ct_backend {
      * open) and in storage type `type`: the images' channels are padded to that. NULL: 1. */
     int64_t (*channel_multiple)(const ct_device_opts *opts, ct_dtype type);
 
-    /* Implementations, grouped by operator in catalogue order, best first, reference (if any) last. */
-    const ct_impl *impls;
-    size_t nimpls;
+    /* Implementations, in sets; neither sets nor what is in them need follow the catalogue. Of several of one operator
+     * the best is in the earliest set, and within a set stands first; the reference (if any) is the last. ct_impl_next
+     * (exec/exec.h) walks them. */
+    const ct_impl_set *const *sets;
+    size_t nsets;
 } ct_backend;
 
 /* What a plug-in may call. */

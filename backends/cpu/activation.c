@@ -28,8 +28,8 @@ static void forward(const act *g, int64_t n, const float *x, float *y)
 {
     const ct_act_attrs *a = &g->call->attrs.act;
     switch ((ct_act_kind)a->kind) {
-    case CT_ACT_RELU: g->kern->leaky(n, x, 0, y); break;
-    case CT_ACT_LEAKY_RELU: g->kern->leaky(n, x, (float)a->alpha, y); break;
+    case CT_ACT_RELU: g->kern->element->leaky(n, x, 0, y); break;
+    case CT_ACT_LEAKY_RELU: g->kern->element->leaky(n, x, (float)a->alpha, y); break;
     case CT_ACT_SIGMOID:
         for (int64_t i = 0; i < n; i++) y[i] = sigmoid(x[i]);
         break;
@@ -50,10 +50,10 @@ static void backward(const act *g, int64_t n, const float *dy, const float *save
 {
     const ct_act_attrs *a = &g->call->attrs.act;
     switch ((ct_act_kind)a->kind) {
-    case CT_ACT_RELU: g->kern->leaky_bwd(n, dy, saved, 0, dx); break;
-    case CT_ACT_LEAKY_RELU: g->kern->leaky_bwd(n, dy, saved, (float)a->alpha, dx); break;
-    case CT_ACT_SIGMOID: g->kern->sigmoid_bwd(n, dy, saved, dx); break;
-    case CT_ACT_TANH: g->kern->tanh_bwd(n, dy, saved, dx); break;
+    case CT_ACT_RELU: g->kern->element->leaky_bwd(n, dy, saved, 0, dx); break;
+    case CT_ACT_LEAKY_RELU: g->kern->element->leaky_bwd(n, dy, saved, (float)a->alpha, dx); break;
+    case CT_ACT_SIGMOID: g->kern->element->sigmoid_bwd(n, dy, saved, dx); break;
+    case CT_ACT_TANH: g->kern->element->tanh_bwd(n, dy, saved, dx); break;
     case CT_ACT_SILU:
         for (int64_t i = 0; i < n; i++) {
             const float s = sigmoid(saved[i]);
@@ -103,26 +103,26 @@ static ct_accept accept_floats(const ct_call *c)
     return ct_accept_yes(0);
 }
 
-ct_accept ct_cpu_activation_accept(const ct_device *dev, const ct_call *c)
+static ct_accept activation_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_floats(c);
 }
 
-ct_status ct_cpu_activation_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status activation_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
     return run(dev, c);
 }
 
-ct_accept ct_cpu_activation_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept activation_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_floats(c);
 }
 
-ct_status ct_cpu_activation_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status activation_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
@@ -150,7 +150,7 @@ static void mask_item(void *arg, int64_t item, int thread)
     }
 }
 
-ct_accept ct_cpu_dropout_mask_accept(const ct_device *dev, const ct_call *c)
+static ct_accept dropout_mask_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     if (c->in[0].desc.dtype != CT_F64) return ct_accept_no("cpu: the state is not f64");
@@ -158,7 +158,7 @@ ct_accept ct_cpu_dropout_mask_accept(const ct_device *dev, const ct_call *c)
     return ct_accept_yes(0);
 }
 
-ct_status ct_cpu_dropout_mask_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status dropout_mask_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
@@ -175,3 +175,10 @@ ct_status ct_cpu_dropout_mask_run(ct_device *dev, ct_stream *s, const ct_call *c
     ct_cpu_for(dev, g.pieces.count, mask_item, &g);
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_ACTIVATION, "cpu.vector", CT_CPU_TUNED, activation_accept, activation_run },
+    { CT_OP_ACTIVATION_BWD, "cpu.vector", CT_CPU_TUNED, activation_bwd_accept, activation_bwd_run },
+    { CT_OP_DROPOUT_MASK, "cpu.vector", CT_CPU_TUNED, dropout_mask_accept, dropout_mask_run },
+};
+const ct_impl_set ct_cpu_activation_impls = CT_IMPL_SET(impls);

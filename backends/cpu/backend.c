@@ -174,130 +174,29 @@ static bool event_done(ct_device *dev, ct_event *e)
 
 /* ---- implementations ---- */
 
-static ct_accept ref_accept(const ct_device *dev, const ct_call *call)
-{
-    const ct_impl *ref = ct_ref_find(call->op);
-    return ref ? ref->accept(dev, call) : ct_accept_no("ref: a view does not run");
-}
-
-static ct_status ref_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
-{
-    const ct_impl *ref = ct_ref_find(call->op);
-    if (!ref) return ct_fail(CT_EINTERNAL, "%s has no reference implementation", ct_op_get(call->op)->name);
-    return ref->run(dev, stream, call, scratch);
-}
-
-/* Every implementation here gives the same bits for any number of threads. */
-#define TUNED (CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC)
-#define FEWER_PRODUCTS CT_IMPL_DETERMINISTIC /* at the price of a few times the rounding error */
-#define REF(op)                                                                                                        \
-    {                                                                                                                  \
-        op, "ref", CT_IMPL_REFERENCE | CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC, ref_accept, ref_run                      \
-    }
-
-static const ct_impl impls[] = {
-    { CT_OP_CONV2D, "cpu.depthwise", TUNED, ct_cpu_depthwise_accept, ct_cpu_depthwise_run },
-    { CT_OP_CONV2D, "cpu.winograd", FEWER_PRODUCTS, ct_cpu_wino_accept, ct_cpu_wino_run },
-    { CT_OP_CONV2D, "cpu.indirect", TUNED, ct_cpu_conv2d_accept, ct_cpu_conv2d_run },
-    REF(CT_OP_CONV2D),
-    { CT_OP_CONV2D_DGRAD, "cpu.depthwise", TUNED, ct_cpu_depthwise_dgrad_accept, ct_cpu_depthwise_dgrad_run },
-    { CT_OP_CONV2D_DGRAD, "cpu.winograd", FEWER_PRODUCTS, ct_cpu_wino_dgrad_accept, ct_cpu_wino_dgrad_run },
-    { CT_OP_CONV2D_DGRAD, "cpu.indirect", TUNED, ct_cpu_conv2d_dgrad_accept, ct_cpu_conv2d_dgrad_run },
-    REF(CT_OP_CONV2D_DGRAD),
-    { CT_OP_CONV2D_WGRAD, "cpu.depthwise", TUNED, ct_cpu_depthwise_wgrad_accept, ct_cpu_depthwise_wgrad_run },
-    { CT_OP_CONV2D_WGRAD, "cpu.winograd", FEWER_PRODUCTS, ct_cpu_wino_wgrad_accept, ct_cpu_wino_wgrad_run },
-    { CT_OP_CONV2D_WGRAD, "cpu.outer", TUNED, ct_cpu_conv2d_wgrad_accept, ct_cpu_conv2d_wgrad_run },
-    REF(CT_OP_CONV2D_WGRAD),
-    { CT_OP_LINEAR, "cpu.blas", TUNED, ct_cpu_linear_accept, ct_cpu_linear_run },
-    REF(CT_OP_LINEAR),
-    { CT_OP_LINEAR_DGRAD, "cpu.blas", TUNED, ct_cpu_linear_dgrad_accept, ct_cpu_linear_dgrad_run },
-    REF(CT_OP_LINEAR_DGRAD),
-    { CT_OP_LINEAR_WGRAD, "cpu.blas", TUNED, ct_cpu_linear_wgrad_accept, ct_cpu_linear_wgrad_run },
-    REF(CT_OP_LINEAR_WGRAD),
-    { CT_OP_BIAS_GRAD, "cpu.vector", TUNED, ct_cpu_bias_grad_accept, ct_cpu_bias_grad_run },
-    REF(CT_OP_BIAS_GRAD),
-    { CT_OP_BATCHNORM, "cpu.vector", TUNED, ct_cpu_batchnorm_accept, ct_cpu_batchnorm_run },
-    REF(CT_OP_BATCHNORM),
-    { CT_OP_BATCHNORM_INFER, "cpu.vector", TUNED, ct_cpu_batchnorm_infer_accept, ct_cpu_batchnorm_infer_run },
-    REF(CT_OP_BATCHNORM_INFER),
-    { CT_OP_BATCHNORM_BWD, "cpu.vector", TUNED, ct_cpu_batchnorm_bwd_accept, ct_cpu_batchnorm_bwd_run },
-    REF(CT_OP_BATCHNORM_BWD),
-    { CT_OP_ACTIVATION, "cpu.vector", TUNED, ct_cpu_activation_accept, ct_cpu_activation_run },
-    REF(CT_OP_ACTIVATION),
-    { CT_OP_ACTIVATION_BWD, "cpu.vector", TUNED, ct_cpu_activation_bwd_accept, ct_cpu_activation_bwd_run },
-    REF(CT_OP_ACTIVATION_BWD),
-    { CT_OP_DROPOUT_MASK, "cpu.vector", TUNED, ct_cpu_dropout_mask_accept, ct_cpu_dropout_mask_run },
-    REF(CT_OP_DROPOUT_MASK),
-    { CT_OP_DROPOUT_APPLY, "cpu.vector", TUNED, ct_cpu_dropout_apply_accept, ct_cpu_dropout_apply_run },
-    REF(CT_OP_DROPOUT_APPLY),
-    { CT_OP_ADD, "cpu.vector", TUNED, ct_cpu_add_accept, ct_cpu_add_run },
-    REF(CT_OP_ADD),
-    { CT_OP_MUL, "cpu.vector", TUNED, ct_cpu_mul_accept, ct_cpu_mul_run },
-    REF(CT_OP_MUL),
-    { CT_OP_SCALE, "cpu.vector", TUNED, ct_cpu_scale_accept, ct_cpu_scale_run },
-    REF(CT_OP_SCALE),
-    { CT_OP_CAST, "cpu.vector", TUNED, ct_cpu_cast_accept, ct_cpu_cast_run },
-    REF(CT_OP_CAST),
-    { CT_OP_ACCUMULATE, "cpu.vector", TUNED, ct_cpu_accumulate_accept, ct_cpu_accumulate_run },
-    REF(CT_OP_ACCUMULATE),
-    { CT_OP_FIT_CHANNELS, "cpu.rows", TUNED, ct_cpu_fit_channels_accept, ct_cpu_fit_channels_run },
-    REF(CT_OP_FIT_CHANNELS),
-    { CT_OP_MAXPOOL2D, "cpu.vector", TUNED, ct_cpu_maxpool2d_accept, ct_cpu_maxpool2d_run },
-    REF(CT_OP_MAXPOOL2D),
-    { CT_OP_MAXPOOL2D_BWD, "cpu.vector", TUNED, ct_cpu_maxpool2d_bwd_accept, ct_cpu_maxpool2d_bwd_run },
-    REF(CT_OP_MAXPOOL2D_BWD),
-    { CT_OP_AVGPOOL2D, "cpu.vector", TUNED, ct_cpu_avgpool2d_accept, ct_cpu_avgpool2d_run },
-    REF(CT_OP_AVGPOOL2D),
-    { CT_OP_AVGPOOL2D_BWD, "cpu.vector", TUNED, ct_cpu_avgpool2d_bwd_accept, ct_cpu_avgpool2d_bwd_run },
-    REF(CT_OP_AVGPOOL2D_BWD),
-    { CT_OP_GLOBAL_AVGPOOL, "cpu.vector", TUNED, ct_cpu_global_avgpool_accept, ct_cpu_global_avgpool_run },
-    REF(CT_OP_GLOBAL_AVGPOOL),
-    { CT_OP_GLOBAL_AVGPOOL_BWD, "cpu.vector", TUNED, ct_cpu_global_avgpool_bwd_accept, ct_cpu_global_avgpool_bwd_run },
-    REF(CT_OP_GLOBAL_AVGPOOL_BWD),
-    { CT_OP_UPSAMPLE_BILINEAR, "cpu.vector", TUNED, ct_cpu_upsample_accept, ct_cpu_upsample_run },
-    REF(CT_OP_UPSAMPLE_BILINEAR),
-    { CT_OP_UPSAMPLE_BILINEAR_BWD, "cpu.vector", TUNED, ct_cpu_upsample_bwd_accept, ct_cpu_upsample_bwd_run },
-    REF(CT_OP_UPSAMPLE_BILINEAR_BWD),
-    { CT_OP_LOG_SOFTMAX, "cpu.vector", TUNED, ct_cpu_log_softmax_accept, ct_cpu_log_softmax_run },
-    REF(CT_OP_LOG_SOFTMAX),
-    { CT_OP_LOG_SOFTMAX_BWD, "cpu.vector", TUNED, ct_cpu_log_softmax_bwd_accept, ct_cpu_log_softmax_bwd_run },
-    REF(CT_OP_LOG_SOFTMAX_BWD),
-    { CT_OP_SWAP, "cpu.tiles", TUNED, ct_cpu_swap_accept, ct_cpu_swap_run },
-    REF(CT_OP_SWAP),
-    { CT_OP_LSTM, "cpu.packed", TUNED, ct_cpu_lstm_accept, ct_cpu_lstm_run },
-    REF(CT_OP_LSTM),
-    { CT_OP_LSTM_BWD, "cpu.packed", TUNED, ct_cpu_lstm_bwd_accept, ct_cpu_lstm_bwd_run },
-    REF(CT_OP_LSTM_BWD),
-    REF(CT_OP_LOSS_SEED),
-    REF(CT_OP_SOFTMAX_XENT),
-    REF(CT_OP_SOFTMAX_XENT_BWD),
-    REF(CT_OP_SOFT_MARGIN),
-    REF(CT_OP_SOFT_MARGIN_BWD),
-    REF(CT_OP_WEIGHTED_SUM),
-    { CT_OP_CTC_LOSS, "cpu.vector", TUNED, ct_cpu_ctc_loss_accept, ct_cpu_ctc_loss_run },
-    REF(CT_OP_CTC_LOSS),
-    { CT_OP_CTC_LOSS_BWD, "cpu.vector", TUNED, ct_cpu_ctc_loss_bwd_accept, ct_cpu_ctc_loss_bwd_run },
-    REF(CT_OP_CTC_LOSS_BWD),
-    REF(CT_OP_ARGMAX),
-    REF(CT_OP_BATCH_SUMS),
-    REF(CT_OP_METRIC_SUMS),
-    { CT_OP_CTC_GREEDY, "cpu.vector", TUNED, ct_cpu_ctc_greedy_accept, ct_cpu_ctc_greedy_run },
-    REF(CT_OP_CTC_GREEDY),
-    REF(CT_OP_EDIT_SUMS),
-    REF(CT_OP_LR_SCHEDULE),
-    { CT_OP_GRAD_NORM, "cpu.vector", TUNED, ct_cpu_grad_norm_accept, ct_cpu_grad_norm_run },
-    REF(CT_OP_GRAD_NORM),
-    { CT_OP_ADAMW, "cpu.vector", TUNED, ct_cpu_adamw_accept, ct_cpu_adamw_run },
-    REF(CT_OP_ADAMW),
-    { CT_OP_SGD, "cpu.vector", TUNED, ct_cpu_sgd_accept, ct_cpu_sgd_run },
-    REF(CT_OP_SGD),
-    { CT_OP_EMA, "cpu.vector", TUNED, ct_cpu_ema_accept, ct_cpu_ema_run },
-    REF(CT_OP_EMA),
-    REF(CT_OP_STEP_END),
-    REF(CT_OP_NEXT_DRAW),
-    { CT_OP_PREPROCESS, "cpu.vector", TUNED, ct_cpu_preprocess_accept, ct_cpu_preprocess_run },
-    REF(CT_OP_PREPROCESS),
-    REF(CT_OP_MOVE_POINTS),
+/* In order of preference where several have an operator: convolutions for whole channels, with fewer products, for any
+ * shape. The references come last: of every operator they are the last choice. */
+static const ct_impl_set *const sets[] = {
+    &ct_cpu_depthwise_impls,
+    &ct_cpu_wino_impls,
+    &ct_cpu_wino_wgrad_impls,
+    &ct_cpu_conv_impls,
+    &ct_cpu_conv_wgrad_impls,
+    &ct_cpu_linear_impls,
+    &ct_cpu_norm_impls,
+    &ct_cpu_activation_impls,
+    &ct_cpu_elementwise_impls,
+    &ct_cpu_pool_impls,
+    &ct_cpu_resample_impls,
+    &ct_cpu_softmax_impls,
+    &ct_cpu_sequence_impls,
+    &ct_cpu_ctc_impls,
+    &ct_cpu_metric_impls,
+    &ct_cpu_optim_impls,
+    &ct_cpu_image_impls,
+#define CT_FAMILY(rules, cases, references) &references,
+#include "ops/families.def"
+#undef CT_FAMILY
 };
 
 const ct_backend ct_backend_cpu = {
@@ -323,6 +222,6 @@ const ct_backend ct_backend_cpu = {
     .event_wait = event_wait,
     .event_done = event_done,
     .telemetry = ct_cpu_telemetry,
-    .impls = impls,
-    .nimpls = sizeof impls / sizeof impls[0],
+    .sets = sets,
+    .nsets = sizeof sets / sizeof sets[0],
 };

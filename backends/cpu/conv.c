@@ -118,8 +118,8 @@ void ct_conv_pack(const ct_kern *kern, const ct_conv_geom *g, const float *rows,
             ct_conv_inside(g, ends - g->pad_w, q, n, &last_lo, &last_hi);
             const bool together = g->dil_w == 1 && first_lo < last_hi;
             if (together)
-                kern->copy_rows(last_hi - first_lo, g->s * ch, src + ((q + first_lo) * g->stride_w - g->pad_w) * ch, step,
-                                dst + first_lo * width, width);
+                kern->copy->rows(last_hi - first_lo, g->s * ch, src + ((q + first_lo) * g->stride_w - g->pad_w) * ch,
+                                 step, dst + first_lo * width, width);
             for (int64_t s = 0; s < g->s; s++) {
                 const int64_t off = s * g->dil_w - g->pad_w;
                 int64_t lo, hi;
@@ -140,7 +140,7 @@ void ct_conv_pack(const ct_kern *kern, const ct_conv_geom *g, const float *rows,
 /* Width of column block b, floats, rounded up to vectors; *valid: columns that exist. */
 static int64_t block_width(const ct_kern *k, int64_t cols, int64_t b, int64_t *valid)
 {
-    *valid = ct_min64(k->nr, cols - b * k->nr);
+    *valid = ct_min64(k->conv->nr, cols - b * k->conv->nr);
     return ct_round_up(*valid, k->vl);
 }
 
@@ -148,13 +148,13 @@ static int64_t block_width(const ct_kern *k, int64_t cols, int64_t b, int64_t *v
 static int64_t block_start(const gather *g, int64_t group, int64_t b)
 {
     int64_t rows = g->taps * g->depth, padded = ct_round_up(g->cols, g->kern->vl);
-    return (group * padded + b * g->kern->nr) * rows;
+    return (group * padded + b * g->kern->conv->nr) * rows;
 }
 
 /* Fixed numbers of the division of work, from the fields above `bands`. */
 static void plan(gather *g)
 {
-    g->col_blocks = ct_ceil_div(g->cols, g->kern->nr);
+    g->col_blocks = ct_ceil_div(g->cols, g->kern->conv->nr);
     if (g->flat) {
         g->in_h *= g->n;
         g->out_h *= g->n;
@@ -209,12 +209,13 @@ static void pack_item(void *arg, int64_t item, int thread)
     const gather *g = arg;
     const int64_t group = item / g->col_blocks, b = item % g->col_blocks, rows = g->taps * g->depth;
     int64_t valid;
-    const int64_t kw = block_width(g->kern, g->cols, b, &valid), first = (group * g->cols + b * g->kern->nr) * rows;
+    const int64_t kw = block_width(g->kern, g->cols, b, &valid);
+    const int64_t first = (group * g->cols + b * g->kern->conv->nr) * rows;
     float *dst = g->w_packed + block_start(g, group, b), buf[PACK * PACK];
     for (int64_t i = 0; i < rows && valid < kw; i++)
         for (int64_t j = valid; j < kw; j++) dst[i * kw + j] = 0;
     if (g->w_type == CT_F32) {
-        g->kern->transpose(valid, rows, (const float *)g->weights + first, rows, dst, kw);
+        g->kern->copy->transpose(valid, rows, (const float *)g->weights + first, rows, dst, kw);
         return;
     }
     for (int64_t at = 0; at < rows; at += PACK)
@@ -222,7 +223,7 @@ static void pack_item(void *arg, int64_t item, int thread)
             const int64_t len = ct_min64(PACK, rows - at), n = ct_min64(PACK, valid - j);
             for (int64_t i = 0; i < n; i++)
                 ct_cpu_to_f32(g->kern, g->w_type, g->weights, first + (j + i) * rows + at, len, buf + i * PACK);
-            g->kern->transpose(n, len, buf, PACK, dst + at * kw + j, kw);
+            g->kern->copy->transpose(n, len, buf, PACK, dst + at * kw + j, kw);
         }
 }
 
@@ -239,7 +240,8 @@ static void pack_rows_item(void *arg, int64_t item, int thread)
                 const int64_t kw = block_width(g->kern, g->cols, b, &valid);
                 float *dst = g->w_packed + block_start(g, group, b) + (t * g->depth + d) * kw;
                 ct_cpu_to_f32(g->kern, g->w_type, g->weights,
-                              ((group * g->depth + d) * g->taps + g->tap_of[t]) * g->cols + b * g->kern->nr, valid, dst);
+                              ((group * g->depth + d) * g->taps + g->tap_of[t]) * g->cols + b * g->kern->conv->nr,
+                              valid, dst);
                 for (int64_t j = valid; j < kw; j++) dst[j] = 0;
             }
 }
@@ -315,11 +317,11 @@ static void multiply(const gather *g, const band *s, const pixel_class *c, int64
             a.c_stride = depth;
             a.accumulate = t > 0 || d > 0;
             for (int64_t b = b0; b < b1; b++) {
-                a.k_first = b * g->kern->nr;
+                a.k_first = b * g->kern->conv->nr;
                 a.kw = block_width(g->kern, g->cols, b, &a.kn);
                 a.bias = g->bias ? g->bias_f32 + group * g->cols + a.k_first : NULL;
                 a.w = g->w_packed + block_start(g, group, b) + (c->tap0 * g->depth + t * depth + d) * a.kw;
-                g->kern->igemm(&a);
+                g->kern->conv->igemm(&a);
             }
         }
 }
@@ -489,7 +491,7 @@ static void set_dgrad(gather *g, const ct_device *dev, const ct_call *call)
     plan(g);
 }
 
-ct_accept ct_cpu_conv2d_accept(const ct_device *dev, const ct_call *call)
+static ct_accept conv2d_accept(const ct_device *dev, const ct_call *call)
 {
     const ct_conv_geom c =
         ct_conv_geometry(&call->attrs.conv, &call->in[0].desc, &call->in[1].desc, &call->out[0].desc);
@@ -500,7 +502,7 @@ ct_accept ct_cpu_conv2d_accept(const ct_device *dev, const ct_call *call)
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));
 }
 
-ct_status ct_cpu_conv2d_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+static ct_status conv2d_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
     (void)stream;
     gather g;
@@ -509,7 +511,7 @@ ct_status ct_cpu_conv2d_run(ct_device *dev, ct_stream *stream, const ct_call *ca
     return CT_OK;
 }
 
-ct_accept ct_cpu_conv2d_dgrad_accept(const ct_device *dev, const ct_call *call)
+static ct_accept conv2d_dgrad_accept(const ct_device *dev, const ct_call *call)
 {
     const ct_conv_geom c =
         ct_conv_geometry(&call->attrs.conv, &call->out[0].desc, &call->in[1].desc, &call->in[0].desc);
@@ -521,7 +523,7 @@ ct_accept ct_cpu_conv2d_dgrad_accept(const ct_device *dev, const ct_call *call)
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));
 }
 
-ct_status ct_cpu_conv2d_dgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+static ct_status conv2d_dgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
     (void)stream;
     gather g;
@@ -529,3 +531,9 @@ ct_status ct_cpu_conv2d_dgrad_run(ct_device *dev, ct_stream *stream, const ct_ca
     run_gather(dev, &g, scratch);
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_CONV2D, "cpu.indirect", CT_CPU_TUNED, conv2d_accept, conv2d_run },
+    { CT_OP_CONV2D_DGRAD, "cpu.indirect", CT_CPU_TUNED, conv2d_dgrad_accept, conv2d_dgrad_run },
+};
+const ct_impl_set ct_cpu_conv_impls = CT_IMPL_SET(impls);

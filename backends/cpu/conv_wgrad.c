@@ -59,7 +59,7 @@ static room take_room(const wgrad *g, ct_carve *t)
     for (int i = 0; i < 2; i++)
         if (fetches(g, i)) r.ahead[i] = ct_carve_take(t, (size_t)g->block * sizeof(float *));
     r.x = ct_carve_take(t, (size_t)(g->block * g->x_width) * 4);
-    r.dy = ct_carve_take(t, (size_t)(SPAN * g->block * g->kern->nr) * 4);
+    r.dy = ct_carve_take(t, (size_t)(SPAN * g->block * g->kern->conv->nr) * 4);
     if (g->packed_rows && g->x.desc.dtype != CT_F32)
         r.rows = ct_carve_take(t, (size_t)(g->in_rows * g->c.w * g->c.c) * 4);
     return r;
@@ -87,7 +87,7 @@ static void plan(wgrad *g, const ct_device *dev, const ct_call *call)
     g->c = ct_conv_geometry(&call->attrs.conv, &g->x.desc, &g->dw.desc, &g->dy.desc);
     const ct_conv_geom *c = &g->c;
     g->taps = c->r * c->s;
-    g->col_blocks = ct_ceil_div(c->kg, g->kern->nr);
+    g->col_blocks = ct_ceil_div(c->kg, g->kern->conv->nr);
     g->padded = ct_round_up(c->kg, g->kern->vl);
     g->spans = ct_ceil_div(g->col_blocks, SPAN);
     g->packed_rows = c->groups == 1 && c->c < CT_CONV_SMALL_C && g->taps > 1;
@@ -117,7 +117,7 @@ static void copy_rows(const wgrad *g, const ct_tensor *t, int64_t at, int64_t ld
                       int64_t ld_out)
 {
     if (t->desc.dtype == CT_F32) {
-        g->kern->copy_rows(rows, n, (const float *)t->data + at, ld, out, ld_out);
+        g->kern->copy->rows(rows, n, (const float *)t->data + at, ld, out, ld_out);
         return;
     }
     for (int64_t i = 0; i < rows; i++) ct_cpu_to_f32(g->kern, t->desc.dtype, t->data, at + i * ld, n, out + i * ld_out);
@@ -173,7 +173,7 @@ static void pack_x(const wgrad *g, const room *r, int64_t row, int64_t q, int64_
 /* Filters of block b of a group, and their width rounded up to vectors. */
 static int64_t block_cols(const wgrad *g, int64_t b, int64_t *kw)
 {
-    const int64_t kn = ct_min64(g->kern->nr, g->c.kg - b * g->kern->nr);
+    const int64_t kn = ct_min64(g->kern->conv->nr, g->c.kg - b * g->kern->conv->nr);
     *kw = ct_round_up(kn, g->kern->vl);
     return kn;
 }
@@ -222,7 +222,7 @@ static void fetch_ahead(const wgrad *g, const room *r, ct_wgemm *a, bool first_u
 {
     for (int i = 0; i < 2; i++) a->ahead[i] = r->ahead[i];
     a->first[0] = c0;
-    a->first[1] = b * g->kern->nr;
+    a->first[1] = b * g->kern->conv->nr;
     if (r->ahead[0] && first_block) a->lines[0] = ct_ceil_div(a->c_n, CT_KERN_LINE);
     if (r->ahead[1] && first_unit) a->lines[1] = ct_ceil_div(a->kw, CT_KERN_LINE);
 }
@@ -232,7 +232,7 @@ static void block_of_pixels(const wgrad *g, const room *r, pixels at, int64_t gr
                             int64_t u1, float *sums, bool more, bool ahead)
 {
     const ct_conv_geom *c = &g->c;
-    const int64_t depth = g->taps * c->cg, nr = g->kern->nr;
+    const int64_t depth = g->taps * c->cg, nr = g->kern->conv->nr;
     int64_t kw;
     for (int64_t b = b0; b < b1; b++) {
         const int64_t kn = block_cols(g, b, &kw);
@@ -253,7 +253,7 @@ static void block_of_pixels(const wgrad *g, const room *r, pixels at, int64_t gr
             a.dw = sums + b * nr * depth + (tap * c->cg + c0) * kw;
             a.accumulate = more;
             if (ahead) fetch_ahead(g, r, &a, u == u0, b == b0, b, c0);
-            g->kern->wgemm(&a);
+            g->kern->conv->wgemm(&a);
         }
     }
 }
@@ -271,7 +271,7 @@ static void chunk_item(void *arg, int64_t item, int thread)
     ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
     const room r = take_room(g, &t);
     for (int64_t i = 0; i < g->block; i++) r.list[i] = r.x + i * g->x_width;
-    memset(r.dy, 0, (size_t)(SPAN * g->block * g->kern->nr) * 4); /* columns behind the last filter stay zero */
+    memset(r.dy, 0, (size_t)(SPAN * g->block * g->kern->conv->nr) * 4); /* columns behind the last filter stay zero */
 
     const int64_t first = chunk * g->chunk_rows, end = ct_min64(c->n * c->p, first + g->chunk_rows);
     bool more = false;
@@ -294,25 +294,25 @@ static void sum_item(void *arg, int64_t item, int thread)
     const int64_t depth = g->taps * c->cg, turns = ct_ceil_div(depth, TURN), first = item % turns * TURN,
                   count = ct_min64(TURN, depth - first);
     const int64_t b = item / turns % g->col_blocks, group = item / turns / g->col_blocks;
-    const int64_t kn = ct_min64(g->kern->nr, c->kg - b * g->kern->nr), kw = ct_round_up(kn, g->kern->vl);
-    float *sum = g->parts_sum + (group * g->padded + b * g->kern->nr) * depth + first * kw;
+    const int64_t kn = ct_min64(g->kern->conv->nr, c->kg - b * g->kern->conv->nr), kw = ct_round_up(kn, g->kern->vl);
+    float *sum = g->parts_sum + (group * g->padded + b * g->kern->conv->nr) * depth + first * kw;
     for (int64_t chunk = 1; chunk < g->chunks; chunk++)
-        g->kern->add(count * kw, sum, sum + chunk * c->groups * g->padded * depth, sum);
-    const int64_t at = (group * c->kg + b * g->kern->nr) * depth + first;
+        g->kern->element->add(count * kw, sum, sum + chunk * c->groups * g->padded * depth, sum);
+    const int64_t at = (group * c->kg + b * g->kern->conv->nr) * depth + first;
     if (g->dw.desc.dtype == CT_F32) {
-        g->kern->transpose(count, kn, sum, kw, (float *)g->dw.data + at, depth);
+        g->kern->copy->transpose(count, kn, sum, kw, (float *)g->dw.data + at, depth);
         return;
     }
     float rows[TURN * TURN]; /* TURN filters at a time */
     for (int64_t k = 0; k < kn; k += TURN) {
         const int64_t n = ct_min64(TURN, kn - k);
-        g->kern->transpose(count, n, sum + k, kw, rows, TURN);
+        g->kern->copy->transpose(count, n, sum + k, kw, rows, TURN);
         for (int64_t i = 0; i < n; i++)
             ct_cpu_to_type(g->kern, g->dw.desc.dtype, rows + i * TURN, count, g->dw.data, at + (k + i) * depth);
     }
 }
 
-ct_accept ct_cpu_conv2d_wgrad_accept(const ct_device *dev, const ct_call *call)
+static ct_accept conv2d_wgrad_accept(const ct_device *dev, const ct_call *call)
 {
     const ct_conv_geom c =
         ct_conv_geometry(&call->attrs.conv, &call->in[0].desc, &call->out[0].desc, &call->in[1].desc);
@@ -323,7 +323,7 @@ ct_accept ct_cpu_conv2d_wgrad_accept(const ct_device *dev, const ct_call *call)
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));
 }
 
-ct_status ct_cpu_conv2d_wgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+static ct_status conv2d_wgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
     (void)stream;
     wgrad g;
@@ -333,3 +333,8 @@ ct_status ct_cpu_conv2d_wgrad_run(ct_device *dev, ct_stream *stream, const ct_ca
     ct_cpu_for(dev, g.c.groups * g.col_blocks * ct_ceil_div(g.taps * g.c.cg, TURN), sum_item, &g);
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_CONV2D_WGRAD, "cpu.outer", CT_CPU_TUNED, conv2d_wgrad_accept, conv2d_wgrad_run },
+};
+const ct_impl_set ct_cpu_conv_wgrad_impls = CT_IMPL_SET(impls);

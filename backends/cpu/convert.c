@@ -12,9 +12,9 @@ void ct_cpu_to_f32(const ct_kern *k, ct_dtype d, const void *p, int64_t i, int64
     if (d == CT_F32)
         memcpy(out, src, (size_t)n * sizeof *out);
     else if (d == CT_BF16)
-        k->from_bf16(n, src, out);
+        k->copy->from_bf16(n, src, out);
     else
-        k->from_f16(n, src, out);
+        k->copy->from_f16(n, src, out);
 }
 
 const float *ct_cpu_read(const ct_kern *k, ct_dtype d, const void *p, int64_t i, int64_t n, float *buf)
@@ -29,9 +29,9 @@ float *ct_cpu_write(ct_dtype d, void *p, int64_t i, float *buf) { return d == CT
 void ct_cpu_write_end(const ct_kern *k, ct_dtype d, void *p, int64_t i, int64_t n, const float *buf)
 {
     if (d == CT_BF16)
-        k->to_bf16(n, buf, ct_at_mut(p, d, i));
+        k->copy->to_bf16(n, buf, ct_at_mut(p, d, i));
     else if (d == CT_F16)
-        k->to_f16(n, buf, ct_at_mut(p, d, i));
+        k->copy->to_f16(n, buf, ct_at_mut(p, d, i));
 }
 
 void ct_cpu_to_type(const ct_kern *k, ct_dtype d, const float *x, int64_t n, void *p, int64_t i)

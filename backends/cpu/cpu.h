@@ -1,4 +1,4 @@
-/* Inside backends/cpu only: the device, the parallel loop, helpers, and the functions backend.c puts into the table. */
+/* Inside backends/cpu only: the device, the parallel loop, helpers, and the sets of implementations. */
 #ifndef CT_CPU_CPU_H
 #define CT_CPU_CPU_H
 
@@ -122,101 +122,28 @@ static inline void *ct_carve_take(ct_carve *c, size_t bytes)
     return p;
 }
 
-/* ---- the implementations ---- */
+/* ---- the implementations: each file gives one set to backend.c, which lists them in order of preference ---- */
 
-ct_accept ct_cpu_conv2d_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_conv2d_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_conv2d_dgrad_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_conv2d_dgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_conv2d_wgrad_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_conv2d_wgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_wino_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_wino_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_wino_dgrad_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_wino_dgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_wino_wgrad_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_wino_wgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_depthwise_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_depthwise_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_depthwise_dgrad_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_depthwise_dgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_depthwise_wgrad_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_depthwise_wgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_linear_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_linear_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_linear_dgrad_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_linear_dgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_linear_wgrad_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_linear_wgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_bias_grad_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_bias_grad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_batchnorm_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_batchnorm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_batchnorm_infer_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_batchnorm_infer_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_batchnorm_bwd_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_batchnorm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_activation_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_activation_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_activation_bwd_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_activation_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_dropout_mask_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_dropout_mask_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_dropout_apply_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_dropout_apply_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_add_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_add_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_mul_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_mul_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_scale_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_scale_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_cast_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_cast_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_accumulate_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_accumulate_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_fit_channels_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_fit_channels_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_maxpool2d_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_maxpool2d_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_maxpool2d_bwd_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_maxpool2d_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_avgpool2d_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_avgpool2d_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_avgpool2d_bwd_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_avgpool2d_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_global_avgpool_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_global_avgpool_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_global_avgpool_bwd_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_global_avgpool_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_upsample_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_upsample_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_upsample_bwd_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_upsample_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_log_softmax_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_log_softmax_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_log_softmax_bwd_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_log_softmax_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_ctc_loss_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_ctc_loss_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_ctc_loss_bwd_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_ctc_loss_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_ctc_greedy_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_ctc_greedy_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_swap_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_swap_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_lstm_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_lstm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_lstm_bwd_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_lstm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_grad_norm_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_grad_norm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_adamw_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_adamw_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_sgd_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_sgd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_ema_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_ema_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-ct_accept ct_cpu_preprocess_accept(const ct_device *dev, const ct_call *c);
-ct_status ct_cpu_preprocess_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
+/* Every implementation here gives the same bits for any number of threads. */
+#define CT_CPU_TUNED (CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC)
+#define CT_CPU_FEWER_PRODUCTS CT_IMPL_DETERMINISTIC /* at the price of a few times the rounding error */
+
+extern const ct_impl_set ct_cpu_depthwise_impls;
+extern const ct_impl_set ct_cpu_wino_impls;
+extern const ct_impl_set ct_cpu_wino_wgrad_impls;
+extern const ct_impl_set ct_cpu_conv_impls;
+extern const ct_impl_set ct_cpu_conv_wgrad_impls;
+extern const ct_impl_set ct_cpu_linear_impls;
+extern const ct_impl_set ct_cpu_norm_impls;
+extern const ct_impl_set ct_cpu_activation_impls;
+extern const ct_impl_set ct_cpu_elementwise_impls;
+extern const ct_impl_set ct_cpu_pool_impls;
+extern const ct_impl_set ct_cpu_resample_impls;
+extern const ct_impl_set ct_cpu_softmax_impls;
+extern const ct_impl_set ct_cpu_sequence_impls;
+extern const ct_impl_set ct_cpu_ctc_impls;
+extern const ct_impl_set ct_cpu_metric_impls;
+extern const ct_impl_set ct_cpu_optim_impls;
+extern const ct_impl_set ct_cpu_image_impls;
 
 #endif

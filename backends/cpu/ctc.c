@@ -106,7 +106,7 @@ static void forward_item(void *arg, int64_t n, int thread)
     before[0] = 0; /* from here step 0 reaches states 0 and 1 */
     for (int64_t t = 0; t < k.len; t++) {
         numbers = gather(g, &k, &w, n, t) && numbers;
-        const double top = g->kern->ctc_step(g->padded, before, before - 1, before - 2, w.skip, w.emit, after);
+        const double top = g->kern->ctc->step(g->padded, before, before - 1, before - 2, w.skip, w.emit, after);
         for (int64_t s = 0; s < k.states; s++)
             if (after[s] > NONE) alpha[t * columns + s] = (float)(after[s] - top);
         double *other = before;
@@ -142,12 +142,12 @@ static void backward_item(void *arg, int64_t n, int thread)
     for (int64_t t = k.len - 1; t >= 0; t--) {
         gather(g, &k, &w, n, t);
         /* a row holds backward variable + log-probability */
-        g->kern->ctc_step(g->padded, after, after + 1, after + 2, w.skip + 2, w.emit, now);
+        g->kern->ctc->step(g->padded, after, after + 1, after + 2, w.skip + 2, w.emit, now);
         for (int64_t s = 0; s < g->padded; s++) {
             const double a = s < k.states ? (double)alpha[t * columns + s] : LOW;
             w.weight[s] = (a < LOW ? LOW : a) + (now[s] - w.emit[s]);
         }
-        const double sum = g->kern->ctc_weights(g->padded, w.weight);
+        const double sum = g->kern->ctc->weights(g->padded, w.weight);
         for (int64_t s = 0; s < k.states; s++) dlogp[t * stride + w.classes[s]] -= (float)(factor * w.weight[s] / sum);
         double *other = after;
         after = now;
@@ -169,9 +169,9 @@ static ct_status check_samples(const ct_call *c)
     return CT_OK;
 }
 
-ct_accept ct_cpu_ctc_loss_accept(const ct_device *dev, const ct_call *c) { return accept_f32(dev, c); }
+static ct_accept ctc_loss_accept(const ct_device *dev, const ct_call *c) { return accept_f32(dev, c); }
 
-ct_status ct_cpu_ctc_loss_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status ctc_loss_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     ctc g = plan(dev, c, scratch);
@@ -185,9 +185,9 @@ ct_status ct_cpu_ctc_loss_run(ct_device *dev, ct_stream *s, const ct_call *c, vo
     return CT_OK;
 }
 
-ct_accept ct_cpu_ctc_loss_bwd_accept(const ct_device *dev, const ct_call *c) { return accept_f32(dev, c); }
+static ct_accept ctc_loss_bwd_accept(const ct_device *dev, const ct_call *c) { return accept_f32(dev, c); }
 
-ct_status ct_cpu_ctc_loss_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status ctc_loss_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     ctc g = plan(dev, c, scratch);
@@ -195,3 +195,9 @@ ct_status ct_cpu_ctc_loss_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c
     ct_cpu_for(dev, g.samples, backward_item, &g);
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_CTC_LOSS, "cpu.vector", CT_CPU_TUNED, ctc_loss_accept, ctc_loss_run },
+    { CT_OP_CTC_LOSS_BWD, "cpu.vector", CT_CPU_TUNED, ctc_loss_bwd_accept, ctc_loss_bwd_run },
+};
+const ct_impl_set ct_cpu_ctc_impls = CT_IMPL_SET(impls);

@@ -44,6 +44,7 @@ static void row_item(void *arg, int64_t item, int thread, bool dgrad)
 {
     const depthwise *g = arg;
     const ct_conv_geom *c = &g->c;
+    const ct_kern_element *k = g->kern->element;
     const int64_t out_h = dgrad ? c->h : c->p, out_w = dgrad ? c->w : c->q, in_h = dgrad ? c->p : c->h,
                   in_w = dgrad ? c->q : c->w;
     const int64_t n = item / out_h, i = item % out_h, line = in_w * c->c;
@@ -73,7 +74,7 @@ static void row_item(void *arg, int64_t item, int thread, bool dgrad)
                     if (col < 0 || col % c->stride_w != 0) continue;
                     col /= c->stride_w;
                 }
-                if (col >= 0 && col < in_w) g->kern->mac(c->c, in + col * c->c, w, out + j * c->c);
+                if (col >= 0 && col < in_w) k->mac(c->c, in + col * c->c, w, out + j * c->c);
             }
         }
     }
@@ -124,16 +125,16 @@ static ct_status run_rows(const ct_device *dev, const ct_call *call, bool dgrad,
     return CT_OK;
 }
 
-ct_accept ct_cpu_depthwise_accept(const ct_device *dev, const ct_call *c) { return accept_rows(dev, c, false); }
-ct_accept ct_cpu_depthwise_dgrad_accept(const ct_device *dev, const ct_call *c) { return accept_rows(dev, c, true); }
+static ct_accept depthwise_accept(const ct_device *dev, const ct_call *c) { return accept_rows(dev, c, false); }
+static ct_accept depthwise_dgrad_accept(const ct_device *dev, const ct_call *c) { return accept_rows(dev, c, true); }
 
-ct_status ct_cpu_depthwise_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status depthwise_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     return run_rows(dev, c, false, scratch);
 }
 
-ct_status ct_cpu_depthwise_dgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status depthwise_dgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     return run_rows(dev, c, true, scratch);
@@ -145,6 +146,7 @@ static void chunk_item(void *arg, int64_t item, int thread)
 {
     const depthwise *g = arg;
     const ct_conv_geom *c = &g->c;
+    const ct_kern_element *k = g->kern->element;
     ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
     float *x_buf = g->x->desc.dtype != CT_F32 ? ct_carve_take(&t, (size_t)(c->w * c->c) * 4) : NULL;
     float *dy_buf = g->dy->desc.dtype != CT_F32 ? ct_carve_take(&t, (size_t)(c->q * c->c) * 4) : NULL;
@@ -160,8 +162,7 @@ static void chunk_item(void *arg, int64_t item, int thread)
             for (int64_t s = 0; s < c->s; s++)
                 for (int64_t q = 0; q < c->q; q++) {
                     const int64_t w = q * c->stride_w - c->pad_w + s * c->dil_w;
-                    if (w >= 0 && w < c->w)
-                        g->kern->mac(c->c, x + w * c->c, dy + q * c->c, part + (r * c->s + s) * c->c);
+                    if (w >= 0 && w < c->w) k->mac(c->c, x + w * c->c, dy + q * c->c, part + (r * c->s + s) * c->c);
                 }
         }
     }
@@ -191,21 +192,21 @@ static depthwise make_wgrad(const ct_device *dev, const ct_call *call)
     return g;
 }
 
-ct_accept ct_cpu_depthwise_wgrad_accept(const ct_device *dev, const ct_call *call)
+static ct_accept depthwise_wgrad_accept(const ct_device *dev, const ct_call *call)
 {
     depthwise g = make_wgrad(dev, call);
     const char *no = refuse(call, &g.c);
     return no ? ct_accept_no(no) : ct_accept_yes(lay_out_wgrad(&g, dev->threads, NULL));
 }
 
-ct_status ct_cpu_depthwise_wgrad_run(ct_device *dev, ct_stream *s, const ct_call *call, void *scratch)
+static ct_status depthwise_wgrad_run(ct_device *dev, ct_stream *s, const ct_call *call, void *scratch)
 {
     (void)s;
     depthwise g = make_wgrad(dev, call);
     lay_out_wgrad(&g, dev->threads, scratch);
     ct_cpu_for(dev, g.chunks, chunk_item, &g);
     const int64_t n = g.taps * g.c.c;
-    for (int64_t i = 1; i < g.chunks; i++) g.kern->add(n, g.parts, g.parts + i * n, g.parts);
+    for (int64_t i = 1; i < g.chunks; i++) g.kern->element->add(n, g.parts, g.parts + i * n, g.parts);
     float v[CT_CONV_MAX_TAPS];
     for (int64_t k = 0; k < g.c.c; k++) {
         for (int64_t t = 0; t < g.taps; t++) v[t] = g.parts[t * g.c.c + k];
@@ -213,3 +214,10 @@ ct_status ct_cpu_depthwise_wgrad_run(ct_device *dev, ct_stream *s, const ct_call
     }
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_CONV2D, "cpu.depthwise", CT_CPU_TUNED, depthwise_accept, depthwise_run },
+    { CT_OP_CONV2D_DGRAD, "cpu.depthwise", CT_CPU_TUNED, depthwise_dgrad_accept, depthwise_dgrad_run },
+    { CT_OP_CONV2D_WGRAD, "cpu.depthwise", CT_CPU_TUNED, depthwise_wgrad_accept, depthwise_wgrad_run },
+};
+const ct_impl_set ct_cpu_depthwise_impls = CT_IMPL_SET(impls);

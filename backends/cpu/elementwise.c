@@ -58,20 +58,20 @@ static ct_accept accept_floats(const ct_call *c)
 static void step_add(const elements *e, int64_t at, int64_t len, const float *a, const float *b, float *y)
 {
     (void)at;
-    e->kern->add(len, a, b, y);
+    e->kern->element->add(len, a, b, y);
 }
 
 static void step_mul(const elements *e, int64_t at, int64_t len, const float *a, const float *b, float *y)
 {
     (void)at;
-    e->kern->mul(len, a, b, y);
+    e->kern->element->mul(len, a, b, y);
 }
 
 static void step_scale(const elements *e, int64_t at, int64_t len, const float *a, const float *b, float *y)
 {
     (void)at;
     (void)b;
-    e->kern->axpby(len, (float)e->call->attrs.scale.alpha, a, 0, y);
+    e->kern->element->axpby(len, (float)e->call->attrs.scale.alpha, a, 0, y);
 }
 
 static void step_copy(const elements *e, int64_t at, int64_t len, const float *a, const float *b, float *y)
@@ -86,23 +86,23 @@ static void step_accumulate(const elements *e, int64_t at, int64_t len, const fl
 {
     (void)at;
     (void)b;
-    e->kern->axpby(len, (float)e->call->attrs.scale.alpha, a, (float)e->call->attrs.scale.beta, y);
+    e->kern->element->axpby(len, (float)e->call->attrs.scale.alpha, a, (float)e->call->attrs.scale.beta, y);
 }
 
 static void step_dropout(const elements *e, int64_t at, int64_t len, const float *a, const float *b, float *y)
 {
     (void)b;
     const uint8_t *mask = e->call->in[1].data;
-    e->kern->mask_scale(len, a, mask + at, (float)(1 / (1 - e->call->attrs.dropout.p)), y);
+    e->kern->element->mask_scale(len, a, mask + at, (float)(1 / (1 - e->call->attrs.dropout.p)), y);
 }
 
-ct_accept ct_cpu_add_accept(const ct_device *dev, const ct_call *c)
+static ct_accept add_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_floats(c);
 }
 
-ct_status ct_cpu_add_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status add_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
@@ -110,13 +110,13 @@ ct_status ct_cpu_add_run(ct_device *dev, ct_stream *s, const ct_call *c, void *s
     return run(dev, &e);
 }
 
-ct_accept ct_cpu_mul_accept(const ct_device *dev, const ct_call *c)
+static ct_accept mul_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_floats(c);
 }
 
-ct_status ct_cpu_mul_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status mul_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
@@ -124,13 +124,13 @@ ct_status ct_cpu_mul_run(ct_device *dev, ct_stream *s, const ct_call *c, void *s
     return run(dev, &e);
 }
 
-ct_accept ct_cpu_scale_accept(const ct_device *dev, const ct_call *c)
+static ct_accept scale_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_floats(c);
 }
 
-ct_status ct_cpu_scale_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status scale_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
@@ -138,13 +138,13 @@ ct_status ct_cpu_scale_run(ct_device *dev, ct_stream *s, const ct_call *c, void 
     return run(dev, &e);
 }
 
-ct_accept ct_cpu_cast_accept(const ct_device *dev, const ct_call *c)
+static ct_accept cast_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_floats(c);
 }
 
-ct_status ct_cpu_cast_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status cast_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
@@ -152,14 +152,14 @@ ct_status ct_cpu_cast_run(ct_device *dev, ct_stream *s, const ct_call *c, void *
     return run(dev, &e);
 }
 
-ct_accept ct_cpu_accumulate_accept(const ct_device *dev, const ct_call *c)
+static ct_accept accumulate_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     if (c->in[1].desc.dtype != CT_F32) return ct_accept_no(CT_CPU_NO_TYPE);
     return accept_floats(c);
 }
 
-ct_status ct_cpu_accumulate_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status accumulate_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
@@ -190,13 +190,13 @@ static void fit_item(void *arg, int64_t item, int thread)
     }
 }
 
-ct_accept ct_cpu_fit_channels_accept(const ct_device *dev, const ct_call *c)
+static ct_accept fit_channels_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_floats(c);
 }
 
-ct_status ct_cpu_fit_channels_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status fit_channels_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
@@ -210,7 +210,7 @@ ct_status ct_cpu_fit_channels_run(ct_device *dev, ct_stream *s, const ct_call *c
     return CT_OK;
 }
 
-ct_accept ct_cpu_dropout_apply_accept(const ct_device *dev, const ct_call *c)
+static ct_accept dropout_apply_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     if (!ct_cpu_type(c->in[0].desc.dtype) || !ct_cpu_type(c->out[0].desc.dtype)) return ct_accept_no(CT_CPU_NO_TYPE);
@@ -218,10 +218,21 @@ ct_accept ct_cpu_dropout_apply_accept(const ct_device *dev, const ct_call *c)
     return ct_accept_yes(0);
 }
 
-ct_status ct_cpu_dropout_apply_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status dropout_apply_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
     elements e = { .call = c, .step = step_dropout, .a = &c->in[0], .y = &c->out[0] };
     return run(dev, &e);
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_DROPOUT_APPLY, "cpu.vector", CT_CPU_TUNED, dropout_apply_accept, dropout_apply_run },
+    { CT_OP_ADD, "cpu.vector", CT_CPU_TUNED, add_accept, add_run },
+    { CT_OP_MUL, "cpu.vector", CT_CPU_TUNED, mul_accept, mul_run },
+    { CT_OP_SCALE, "cpu.vector", CT_CPU_TUNED, scale_accept, scale_run },
+    { CT_OP_CAST, "cpu.vector", CT_CPU_TUNED, cast_accept, cast_run },
+    { CT_OP_ACCUMULATE, "cpu.vector", CT_CPU_TUNED, accumulate_accept, accumulate_run },
+    { CT_OP_FIT_CHANNELS, "cpu.rows", CT_CPU_TUNED, fit_channels_accept, fit_channels_run },
+};
+const ct_impl_set ct_cpu_elementwise_impls = CT_IMPL_SET(impls);

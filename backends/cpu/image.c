@@ -147,7 +147,7 @@ static void sample_item(void *arg, int64_t item, int thread)
     }
 }
 
-ct_accept ct_cpu_preprocess_accept(const ct_device *dev, const ct_call *c)
+static ct_accept preprocess_accept(const ct_device *dev, const ct_call *c)
 {
     if (c->in[0].desc.dtype != CT_U8) return ct_accept_no("cpu: the source is not u8");
     if (c->in[1].desc.dtype != CT_I32) return ct_accept_no("cpu: the index is not i32");
@@ -156,7 +156,7 @@ ct_accept ct_cpu_preprocess_accept(const ct_device *dev, const ct_call *c)
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));
 }
 
-ct_status ct_cpu_preprocess_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status preprocess_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     const int64_t images = c->in[0].desc.dim[0], samples = c->in[1].desc.dim[0];
@@ -176,3 +176,8 @@ ct_status ct_cpu_preprocess_run(ct_device *dev, ct_stream *s, const ct_call *c, 
     ct_cpu_for(dev, samples, sample_item, &g);
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_PREPROCESS, "cpu.vector", CT_CPU_TUNED, preprocess_accept, preprocess_run },
+};
+const ct_impl_set ct_cpu_image_impls = CT_IMPL_SET(impls);

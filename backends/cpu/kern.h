@@ -91,38 +91,42 @@ typedef struct ct_bn_block {
     bool stream, stream2; /* out, out2 may be written past the caches: their rows are aligned to 64 bytes */
 } ct_bn_block;
 
-typedef struct ct_kern {
-    const char *name; /* "avx512", "avx2", "base" */
-    int vl;           /* floats of a vector */
-    int nr;           /* widest block of columns, floats: a small multiple of vl */
+/* The kernels by purpose; each table stands behind the bodies in kern_<purpose>.h. */
 
+typedef struct ct_kern_conv {
+    int nr; /* widest block of columns, floats: a small multiple of vl */
     void (*igemm)(const ct_igemm *a);
     void (*wgemm)(const ct_wgemm *a);
+} ct_kern_conv;
 
-    /* dst[r*ld_dst + i] = src[r*ld_src + i], 0 <= r < rows, 0 <= i < n */
-    void (*copy_rows)(int64_t rows, int64_t n, const float *src, int64_t ld_src, float *dst, int64_t ld_dst);
-
-    /* dst[c*ld_dst + r] = src[r*ld_src + c], 0 <= r < rows, 0 <= c < cols */
-    void (*transpose)(int64_t rows, int64_t cols, const float *src, int64_t ld_src, float *dst, int64_t ld_dst);
-    /* Winograd convolution (kern_wino.h). Pixels to positions: of the input, and, for the gradient of the filters, of
-     * the output's gradient. Positions to pixels. Taps to positions, and positions to the taps' gradient. */
-    int wino_nr; /* widest block of columns, floats: 2 vl */
-    void (*wino_in)(const ct_wino_tile *t);
-    void (*wino_out_adjoint)(const ct_wino_tile *t);
-    void (*wino_out)(const ct_wino_tile *t);
-    void (*wino_filter)(const ct_wino_tile *t);
-    void (*wino_filter_adjoint)(const ct_wino_tile *t);
-    void (*wino_gemm)(const ct_wino_gemm *g);
-    void (*wino_wgemm)(const ct_wino_gemm *g);
+/* Winograd convolution. Pixels to positions: of the input, and, for the gradient of the filters, of the output's
+ * gradient. Positions to pixels. Taps to positions, and positions to the taps' gradient. */
+typedef struct ct_kern_wino {
+    int nr; /* widest block of columns, floats: 2 vl */
+    void (*in)(const ct_wino_tile *t);
+    void (*out_adjoint)(const ct_wino_tile *t);
+    void (*out)(const ct_wino_tile *t);
+    void (*filter)(const ct_wino_tile *t);
+    void (*filter_adjoint)(const ct_wino_tile *t);
+    void (*gemm)(const ct_wino_gemm *g);
+    void (*wgemm)(const ct_wino_gemm *g);
     /* out[j*ldo + i] = x[i*ldx + j] for 0 <= i < rows, 0 <= j < cols */
     void (*turn)(int64_t rows, int64_t cols, const float *x, int64_t ldx, float *out, int64_t ldo);
+} ct_kern_wino;
 
+typedef struct ct_kern_copy {
+    /* dst[r*ld_dst + i] = src[r*ld_src + i], 0 <= r < rows, 0 <= i < n */
+    void (*rows)(int64_t rows, int64_t n, const float *src, int64_t ld_src, float *dst, int64_t ld_dst);
+    /* dst[c*ld_dst + r] = src[r*ld_src + c], 0 <= r < rows, 0 <= c < cols */
+    void (*transpose)(int64_t rows, int64_t cols, const float *src, int64_t ld_src, float *dst, int64_t ld_dst);
     /* 16-bit floats <-> f32; n elements. */
     void (*from_bf16)(int64_t n, const uint16_t *x, float *y);
     void (*to_bf16)(int64_t n, const float *x, uint16_t *y);
     void (*from_f16)(int64_t n, const uint16_t *x, float *y);
     void (*to_f16)(int64_t n, const float *x, uint16_t *y);
+} ct_kern_copy;
 
+typedef struct ct_kern_element {
     void (*add)(int64_t n, const float *a, const float *b, float *y);
     void (*mul)(int64_t n, const float *a, const float *b, float *y);
     /* y = alpha*x + beta*y; beta 0 does not read y */
@@ -139,21 +143,27 @@ typedef struct ct_kern {
     void (*tanh_bwd)(int64_t n, const float *dy, const float *y, float *dx);
     /* y += a*b */
     void (*mac)(int64_t n, const float *a, const float *b, float *y);
+} ct_kern_element;
 
+typedef struct ct_kern_sum {
     /* sum[c] += sum over rows of x[r*ld + c] */
-    void (*col_sums)(int64_t rows, int64_t cols, int64_t ld, const float *x, double *sum);
+    void (*columns)(int64_t rows, int64_t cols, int64_t ld, const float *x, double *sum);
     /* sum of x^2; *finite is cleared when an element is NaN or infinite */
-    double (*sum_squares)(int64_t n, const float *x, bool *finite);
+    double (*squares)(int64_t n, const float *x, bool *finite);
+} ct_kern_sum;
 
+typedef struct ct_kern_norm {
     /* s[c] += sum of x - shift, q[c] += sum of (x - shift)^2 */
-    void (*bn_stats)(const ct_bn_block *b, double *s, double *q);
+    void (*stats)(const ct_bn_block *b, double *s, double *q);
     /* out = (x - mean)*scale + bias [+ add], with relu: max(0, .), and its mask */
-    void (*bn_apply)(const ct_bn_block *b);
+    void (*apply)(const ct_bn_block *b);
     /* g = dy, but 0 where a mask is given and not set; s[c] += sum of g, q[c] += sum of g*(x - mean) */
-    void (*bn_bwd_sums)(const ct_bn_block *b, double *s, double *q);
+    void (*bwd_sums)(const ct_bn_block *b, double *s, double *q);
     /* out = scale*g + shift*(x - mean) + bias; out2 = g */
-    void (*bn_bwd_apply)(const ct_bn_block *b);
+    void (*bwd_apply)(const ct_bn_block *b);
+} ct_kern_norm;
 
+typedef struct ct_kern_pool {
     /* Pools over a row of windows, n of them, c channels each; window i's cell t begins at x + i*step + off[t]
      * (floats). y[i*c + ch] = largest cell, code its number[t]; the first of equals, and the first NaN before all. taps
      * >= 1. */
@@ -165,35 +175,63 @@ typedef struct ct_kern {
     /* y[i*y_step + ch] = factor * sum over t of x[i*step + off[t] + ch] */
     void (*sum_row)(int64_t n, int64_t c, const float *x, int64_t step, int64_t taps, const int64_t *off, float factor,
                     float *y, int64_t y_step);
+} ct_kern_pool;
 
-    /* A row t of w pixels with c channels, enlarged along itself 2^shift times to y; and from t of w 2^shift pixels its gradient dx
-     * of w. Weights: ops/math/resample_math.h. */
-    void (*upsample_row)(int64_t w, int64_t c, int shift, const float *t, float *y);
-    void (*upsample_row_bwd)(int64_t w, int64_t c, int shift, const float *t, float *dx);
+typedef struct ct_kern_resample {
+    /* A row t of w pixels with c channels, enlarged along itself 2^shift times to y; and from t of w 2^shift pixels its
+     * gradient dx of w. Weights: ops/math/resample_math.h. */
+    void (*row)(int64_t w, int64_t c, int shift, const float *t, float *y);
+    void (*row_bwd)(int64_t w, int64_t c, int shift, const float *t, float *dx);
+} ct_kern_resample;
 
+typedef struct ct_kern_soft {
     /* A row of n, n >= 1: y = x - log sum exp(x); dx = dy - exp(y) * sum dy. The output may lie on the first input. */
     void (*log_softmax)(int64_t n, const float *x, float *y);
     void (*log_softmax_bwd)(int64_t n, const float *dy, const float *y, float *dx);
+} ct_kern_soft;
+
+typedef struct ct_kern_ctc {
     /* One step of CTC's lattice over n states, a multiple of vl / 2, in double without infinities:
      * out = emit + log(exp(a) + exp(b) + exp(c + skip)); returns the greatest. */
-    double (*ctc_step)(int64_t n, const double *a, const double *b, const double *c, const double *skip,
-                       const double *emit, double *out);
+    double (*step)(int64_t n, const double *a, const double *b, const double *c, const double *skip, const double *emit,
+                   double *out);
     /* g = exp(g - greatest) for n values as above; returns their sum. */
-    double (*ctc_weights)(int64_t n, double *g);
+    double (*weights)(int64_t n, double *g);
+} ct_kern_ctc;
 
+typedef struct ct_kern_lstm {
     /* One step of a sample through the n units of an LSTM; the arithmetic is that of ops/math/lstm_math.h. gates [4n]
      * (i, f, g, o, n each) holds the recurrent sums and then the gates' values; xg [4n] is added to the sums. c, h: [n]
      * new cell and output. */
-    void (*lstm_units)(int64_t n, const float *xg, float *gates, const float *c_prev, float *c, float *h);
+    void (*units)(int64_t n, const float *xg, float *gates, const float *c_prev, float *c, float *h);
     /* Its gradient: dh = dy + dh_next; dc [n] as ct_lstm_unit_bwd_f32; da [4n]: of what the gates' functions were
      * applied to. */
-    void (*lstm_units_bwd)(int64_t n, const float *gates, const float *c, const float *c_prev, const float *dy,
-                           const float *dh_next, float *dc, float *da);
+    void (*units_bwd)(int64_t n, const float *gates, const float *c, const float *c_prev, const float *dy,
+                      const float *dh_next, float *dc, float *da);
+} ct_kern_lstm;
 
-    /* Optimizer updates of n elements; the arithmetic is that of ops/math/optim_math.h. */
+/* Optimizer updates of n elements; the arithmetic is that of ops/math/optim_math.h. */
+typedef struct ct_kern_optim {
     void (*adam)(int64_t n, const ct_adam_coef_f32 *coef, const float *g, float *p, float *m, float *v);
     void (*sgd)(int64_t n, const ct_sgd_coef *coef, const float *g, float *p, float *buf);
     void (*ema)(int64_t n, float d, float one_minus_d, const float *src, float *shadow);
+} ct_kern_optim;
+
+typedef struct ct_kern {
+    const char *name; /* "avx512", "avx2", "base" */
+    int vl;           /* floats of a vector */
+    const ct_kern_conv *conv;
+    const ct_kern_wino *wino;
+    const ct_kern_copy *copy;
+    const ct_kern_element *element;
+    const ct_kern_sum *sum;
+    const ct_kern_norm *norm;
+    const ct_kern_pool *pool;
+    const ct_kern_resample *resample;
+    const ct_kern_soft *soft;
+    const ct_kern_ctc *ctc;
+    const ct_kern_lstm *lstm;
+    const ct_kern_optim *optim;
 } ct_kern;
 
 extern const ct_kern ct_kern_base, ct_kern_avx2, ct_kern_avx512;

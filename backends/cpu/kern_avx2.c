@@ -27,11 +27,6 @@
 #define KERN_BITS(v) _mm256_movemask_ps((__m256)(v))
 #define KERN_TABLE ct_kern_avx2
 #define KERN_NAME "avx2"
-#include "backends/cpu/kern_conv.h"
-#include "backends/cpu/kern_wino.h"
-#include "backends/cpu/kern_vec.h"
-#include "backends/cpu/kern_resample.h"
-#include "backends/cpu/kern_soft.h"
 #include "backends/cpu/kern_table.h"
 
 #if defined(__clang__)

@@ -29,11 +29,6 @@
 #define KERN_LANES(bits) _mm512_movm_epi32((__mmask16)(bits))
 #define KERN_TABLE ct_kern_avx512
 #define KERN_NAME "avx512"
-#include "backends/cpu/kern_conv.h"
-#include "backends/cpu/kern_wino.h"
-#include "backends/cpu/kern_vec.h"
-#include "backends/cpu/kern_resample.h"
-#include "backends/cpu/kern_soft.h"
 #include "backends/cpu/kern_table.h"
 
 #if defined(__clang__)

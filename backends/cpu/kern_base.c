@@ -16,9 +16,4 @@
 #define KERN_WINO_WMR 4
 #define KERN_TABLE ct_kern_base
 #define KERN_NAME "base"
-#include "backends/cpu/kern_conv.h"
-#include "backends/cpu/kern_wino.h"
-#include "backends/cpu/kern_vec.h"
-#include "backends/cpu/kern_resample.h"
-#include "backends/cpu/kern_soft.h"
 #include "backends/cpu/kern_table.h"

@@ -1,5 +1,5 @@
-/* Body of the two matrix kernels. Included by kern_<isa>.c after it has set KERN_VL (floats of a vector), KERN_NV
- * (vectors of a tile) and KERN_MR (rows of a tile), inside that file's target region. */
+/* Body of the two matrix kernels. Included first by kern_table.h, after kern_<isa>.c has set KERN_VL (floats of a
+ * vector), KERN_NV (vectors of a tile) and KERN_MR (rows of a tile), inside that file's target region. */
 
 typedef float vf __attribute__((vector_size(KERN_VL * 4)));                         /* a register */
 typedef float vfu __attribute__((vector_size(KERN_VL * 4), aligned(4), may_alias)); /* anywhere in memory */
@@ -163,3 +163,5 @@ static void wgemm(const ct_wgemm *a)
     default: break;
     }
 }
+
+static const ct_kern_conv conv_kernels = { .nr = KERN_NV * KERN_VL, .igemm = igemm, .wgemm = wgemm };

@@ -48,3 +48,5 @@ static void upsample_row_bwd(int64_t w, int64_t c, int shift, const float *t, fl
         }
     }
 }
+
+static const ct_kern_resample resample_kernels = { .row = upsample_row, .row_bwd = upsample_row_bwd };

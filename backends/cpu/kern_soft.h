@@ -1,5 +1,5 @@
 /* Body of the kernels with exponentials in them: log-softmax of a row, and the lattice of CTC. Included after
- * kern_conv.h by kern_<isa>.c.
+ * kern_conv.h by kern_table.h.
  *
  * exp(x) = 2^n exp(r) with n = round(x / ln 2), |r| <= ln 2 / 2, by the Taylor polynomial of exp around 0. Arguments
  * are
@@ -186,3 +186,6 @@ static double ctc_weights(int64_t n, double *g)
     for (int i = 0; i < SOFT_VD; i++) total += sum[i];
     return total;
 }
+
+static const ct_kern_soft soft_kernels = { .log_softmax = log_softmax, .log_softmax_bwd = log_softmax_bwd };
+static const ct_kern_ctc ctc_kernels = { .step = ctc_step, .weights = ctc_weights };

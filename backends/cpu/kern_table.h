@@ -1,52 +1,31 @@
-/* The table of one instruction set, after the bodies. KERN_TABLE is its name in kern.h. */
+/* The inner loops of one instruction set: the bodies, each with a table of its own, and the table of these. Included by
+ * kern_<isa>.c inside its target region. KERN_TABLE is the name of the table in kern.h. */
+#include "backends/cpu/kern_conv.h"
+#include "backends/cpu/kern_wino.h"
+#include "backends/cpu/kern_vec.h"
+#include "backends/cpu/kern_copy.h"
+#include "backends/cpu/kern_element.h"
+#include "backends/cpu/kern_sum.h"
+#include "backends/cpu/kern_norm.h"
+#include "backends/cpu/kern_pool.h"
+#include "backends/cpu/kern_resample.h"
+#include "backends/cpu/kern_soft.h"
+#include "backends/cpu/kern_lstm.h"
+#include "backends/cpu/kern_optim.h"
+
 const ct_kern KERN_TABLE = {
     .name = KERN_NAME,
     .vl = KERN_VL,
-    .nr = KERN_NV * KERN_VL,
-    .igemm = igemm,
-    .wgemm = wgemm,
-    .copy_rows = copy_rows,
-    .transpose = transpose,
-    .wino_nr = WINO_NV * KERN_VL,
-    .wino_in = wino_in,
-    .wino_out_adjoint = wino_out_adjoint,
-    .wino_out = wino_out,
-    .wino_filter = wino_filter,
-    .wino_filter_adjoint = wino_filter_adjoint,
-    .wino_gemm = wino_gemm,
-    .wino_wgemm = wino_wgemm,
-    .turn = turn,
-    .from_bf16 = from_bf16,
-    .to_bf16 = to_bf16,
-    .from_f16 = from_f16,
-    .to_f16 = to_f16,
-    .add = add,
-    .mul = mul,
-    .axpby = axpby,
-    .mask_scale = mask_scale,
-    .leaky = leaky,
-    .leaky_bwd = leaky_bwd,
-    .sigmoid_bwd = sigmoid_bwd,
-    .tanh_bwd = tanh_bwd,
-    .mac = mac,
-    .col_sums = col_sums,
-    .sum_squares = sum_squares,
-    .bn_stats = bn_stats,
-    .bn_apply = bn_apply,
-    .bn_bwd_sums = bn_bwd_sums,
-    .bn_bwd_apply = bn_bwd_apply,
-    .max_row = max_row,
-    .max_row_bwd = max_row_bwd,
-    .sum_row = sum_row,
-    .upsample_row = upsample_row,
-    .upsample_row_bwd = upsample_row_bwd,
-    .log_softmax = log_softmax,
-    .log_softmax_bwd = log_softmax_bwd,
-    .ctc_step = ctc_step,
-    .ctc_weights = ctc_weights,
-    .lstm_units = lstm_units,
-    .lstm_units_bwd = lstm_units_bwd,
-    .adam = adam,
-    .sgd = sgd,
-    .ema = ema,
+    .conv = &conv_kernels,
+    .wino = &wino_kernels,
+    .copy = &copy_kernels,
+    .element = &element_kernels,
+    .sum = &sum_kernels,
+    .norm = &norm_kernels,
+    .pool = &pool_kernels,
+    .resample = &resample_kernels,
+    .soft = &soft_kernels,
+    .ctc = &ctc_kernels,
+    .lstm = &lstm_kernels,
+    .optim = &optim_kernels,
 };

@@ -1,6 +1,6 @@
 /* Body of the Winograd kernels: transforms of tiles and the products between them. Included after kern_conv.h by
- * kern_<isa>.c, which sets KERN_WINO_MR (tiles that wino_gemm multiplies at a time) and KERN_WINO_WMR (channels, of
- * wino_wgemm).
+ * kern_table.h; kern_<isa>.c sets KERN_WINO_MR (tiles that wino_gemm multiplies at a time) and KERN_WINO_WMR (channels,
+ * of wino_wgemm).
  *
  * The minimal algorithm F(m x m, 3 x 3) of S. Winograd, Arithmetic Complexity of Computations (1980), as A. Lavin and
  * S. Gray, Fast Algorithms for Convolutional Neural Networks (2016) nest it for images:
@@ -475,3 +475,15 @@ static void turn(int64_t rows, int64_t cols, const float *x, int64_t ldx, float 
     for (; i < rows; i++)
         for (int64_t j = 0; j < cols; j++) out[j * ldo + i] = x[i * ldx + j];
 }
+
+static const ct_kern_wino wino_kernels = {
+    .nr = WINO_NV * KERN_VL,
+    .in = wino_in,
+    .out_adjoint = wino_out_adjoint,
+    .out = wino_out,
+    .filter = wino_filter,
+    .filter_adjoint = wino_filter_adjoint,
+    .gemm = wino_gemm,
+    .wgemm = wino_wgemm,
+    .turn = turn,
+};

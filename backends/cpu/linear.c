@@ -144,13 +144,13 @@ static product wgrad(const ct_device *dev, const ct_call *c)
                         last_of(&c->in[0].desc), rows_of(&c->in[0].desc));
 }
 
-ct_accept ct_cpu_linear_accept(const ct_device *dev, const ct_call *c)
+static ct_accept linear_accept(const ct_device *dev, const ct_call *c)
 {
     product g = forward(dev, c);
     return product_accept(dev, c, &g);
 }
 
-ct_status ct_cpu_linear_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status linear_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     product g = forward(dev, c);
@@ -158,13 +158,13 @@ ct_status ct_cpu_linear_run(ct_device *dev, ct_stream *s, const ct_call *c, void
     return CT_OK;
 }
 
-ct_accept ct_cpu_linear_dgrad_accept(const ct_device *dev, const ct_call *c)
+static ct_accept linear_dgrad_accept(const ct_device *dev, const ct_call *c)
 {
     product g = dgrad(dev, c);
     return product_accept(dev, c, &g);
 }
 
-ct_status ct_cpu_linear_dgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status linear_dgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     product g = dgrad(dev, c);
@@ -172,13 +172,13 @@ ct_status ct_cpu_linear_dgrad_run(ct_device *dev, ct_stream *s, const ct_call *c
     return CT_OK;
 }
 
-ct_accept ct_cpu_linear_wgrad_accept(const ct_device *dev, const ct_call *c)
+static ct_accept linear_wgrad_accept(const ct_device *dev, const ct_call *c)
 {
     product g = wgrad(dev, c);
     return product_accept(dev, c, &g);
 }
 
-ct_status ct_cpu_linear_wgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status linear_wgrad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     product g = wgrad(dev, c);
@@ -207,7 +207,7 @@ static void bias_item(void *arg, int64_t item, int thread)
     const int64_t r0 = item * g->pieces.size, r1 = ct_min64(g->rows, r0 + g->pieces.size);
     for (int64_t c = 0; c < g->cols; c++) sum[c] = 0;
     if (g->dy->desc.dtype == CT_F32) {
-        g->kern->col_sums(r1 - r0, g->cols, g->cols, (const float *)g->dy->data + r0 * g->cols, sum);
+        g->kern->sum->columns(r1 - r0, g->cols, g->cols, (const float *)g->dy->data + r0 * g->cols, sum);
         return;
     }
     float buf[ROWS * COLS];
@@ -216,7 +216,7 @@ static void bias_item(void *arg, int64_t item, int thread)
             const int64_t rows = ct_min64(ROWS, r1 - r), cols = ct_min64(COLS, g->cols - c);
             for (int64_t i = 0; i < rows; i++)
                 ct_cpu_to_f32(g->kern, g->dy->desc.dtype, g->dy->data, (r + i) * g->cols + c, cols, buf + i * cols);
-            g->kern->col_sums(rows, cols, cols, buf, sum + c);
+            g->kern->sum->columns(rows, cols, cols, buf, sum + c);
         }
 }
 
@@ -227,7 +227,7 @@ static bias_sum bias_make(const ct_call *c)
     return g;
 }
 
-ct_accept ct_cpu_bias_grad_accept(const ct_device *dev, const ct_call *c)
+static ct_accept bias_grad_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     if (!ct_cpu_type(c->in[0].desc.dtype) || !ct_cpu_type(c->out[0].desc.dtype)) return ct_accept_no(CT_CPU_NO_TYPE);
@@ -235,7 +235,7 @@ ct_accept ct_cpu_bias_grad_accept(const ct_device *dev, const ct_call *c)
     return ct_accept_yes((size_t)(g.pieces.count * g.cols) * sizeof(double));
 }
 
-ct_status ct_cpu_bias_grad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status bias_grad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     bias_sum g = bias_make(c);
@@ -250,3 +250,11 @@ ct_status ct_cpu_bias_grad_run(ct_device *dev, ct_stream *s, const ct_call *c, v
     }
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_LINEAR, "cpu.blas", CT_CPU_TUNED, linear_accept, linear_run },
+    { CT_OP_LINEAR_DGRAD, "cpu.blas", CT_CPU_TUNED, linear_dgrad_accept, linear_dgrad_run },
+    { CT_OP_LINEAR_WGRAD, "cpu.blas", CT_CPU_TUNED, linear_wgrad_accept, linear_wgrad_run },
+    { CT_OP_BIAS_GRAD, "cpu.vector", CT_CPU_TUNED, bias_grad_accept, bias_grad_run },
+};
+const ct_impl_set ct_cpu_linear_impls = CT_IMPL_SET(impls);

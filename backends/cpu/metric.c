@@ -58,14 +58,14 @@ static void greedy_item(void *arg, int64_t n, int thread)
     for (; count < g->steps; count++) pred[count] = -1, conf[count] = 0;
 }
 
-ct_accept ct_cpu_ctc_greedy_accept(const ct_device *dev, const ct_call *c)
+static ct_accept ctc_greedy_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     if (c->in[0].desc.dtype != CT_F32) return ct_accept_no("cpu: only f32; the reference takes the rest");
     return ct_accept_yes(0);
 }
 
-ct_status ct_cpu_ctc_greedy_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status ctc_greedy_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
@@ -82,3 +82,8 @@ ct_status ct_cpu_ctc_greedy_run(ct_device *dev, ct_stream *s, const ct_call *c, 
     ct_cpu_for(dev, g.samples, greedy_item, &g);
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_CTC_GREEDY, "cpu.vector", CT_CPU_TUNED, ctc_greedy_accept, ctc_greedy_run },
+};
+const ct_impl_set ct_cpu_metric_impls = CT_IMPL_SET(impls);

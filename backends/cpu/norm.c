@@ -89,18 +89,18 @@ static void walk(const norm *g, enum pass pass, int64_t r0, int64_t r1, int64_t 
             b.mask_ld = ct_mask_bytes(g->cols);
             b.mask = g->mask ? g->mask + r * b.mask_ld + c / 8 : NULL;
             switch (pass) {
-            case STATS: g->kern->bn_stats(&b, g->part_s + at + c, g->part_q + at + c); break;
+            case STATS: g->kern->norm->stats(&b, g->part_s + at + c, g->part_q + at + c); break;
             case APPLY:
                 b.add = rows_at(g, &g->add, r, rows, c, cols, buf[1]);
                 b.out = out_at(g, &g->out, r, buf[2]);
                 b.stream = past_cache(g, &g->out);
                 b.floor = floor_of(g->out.desc.dtype);
-                g->kern->bn_apply(&b);
+                g->kern->norm->apply(&b);
                 out_end(g, &g->out, r, rows, c, cols, b.out);
                 break;
             case BWD_SUMS:
                 b.dy = rows_at(g, &g->dy, r, rows, c, cols, buf[1]);
-                g->kern->bn_bwd_sums(&b, g->part_s + at + c, g->part_q + at + c);
+                g->kern->norm->bwd_sums(&b, g->part_s + at + c, g->part_q + at + c);
                 break;
             case BWD_APPLY:
                 b.dy = rows_at(g, &g->dy, r, rows, c, cols, buf[1]);
@@ -109,7 +109,7 @@ static void walk(const norm *g, enum pass pass, int64_t r0, int64_t r1, int64_t 
                 b.out2 = out_at(g, &g->out2, r, buf[1]);
                 b.stream = past_cache(g, &g->out);
                 b.stream2 = past_cache(g, &g->out2);
-                g->kern->bn_bwd_apply(&b);
+                g->kern->norm->bwd_apply(&b);
                 out_end(g, &g->out, r, rows, c, cols, b.out);
                 out_end(g, &g->out2, r, rows, c, cols, b.out2);
                 break;
@@ -146,7 +146,7 @@ static void stats_item(void *arg, int64_t item, int thread)
         for (int64_t k = 0; k < samples; k++) {
             ct_cpu_to_f32(g->kern, g->x.desc.dtype, g->x.data, (r0 + k * ((r1 - r0) / samples)) * g->cols + c, cols,
                           line);
-            g->kern->axpby(cols, 1.0f / (float)samples, line, 1.0f, origin + c);
+            g->kern->element->axpby(cols, 1.0f / (float)samples, line, 1.0f, origin + c);
         }
     }
     for (int64_t c = 0; c < g->cols; c++) s[c] = q[c] = 0;
@@ -269,7 +269,7 @@ static void set_channels(norm *g, const float *gamma, const float *beta, const f
     }
 }
 
-ct_accept ct_cpu_batchnorm_accept(const ct_device *dev, const ct_call *c)
+static ct_accept batchnorm_accept(const ct_device *dev, const ct_call *c)
 {
     const char *no = refuse(c, 1, 4, 1, 2);
     if (no) return ct_accept_no(no);
@@ -312,7 +312,7 @@ static void statistics_item(void *arg, int64_t item, int thread)
     }
 }
 
-ct_status ct_cpu_batchnorm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status batchnorm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     norm g = make_forward(dev, c);
@@ -324,7 +324,7 @@ ct_status ct_cpu_batchnorm_run(ct_device *dev, ct_stream *s, const ct_call *c, v
     return CT_OK;
 }
 
-ct_accept ct_cpu_batchnorm_infer_accept(const ct_device *dev, const ct_call *c)
+static ct_accept batchnorm_infer_accept(const ct_device *dev, const ct_call *c)
 {
     const char *no = refuse(c, 1, 4, 1, 0);
     if (no) return ct_accept_no(no);
@@ -332,7 +332,7 @@ ct_accept ct_cpu_batchnorm_infer_accept(const ct_device *dev, const ct_call *c)
     return ct_accept_yes(lay_out(&g, false, false, NULL));
 }
 
-ct_status ct_cpu_batchnorm_infer_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status batchnorm_infer_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     norm g = make_forward(dev, c);
@@ -350,7 +350,7 @@ ct_status ct_cpu_batchnorm_infer_run(ct_device *dev, ct_stream *s, const ct_call
     return CT_OK;
 }
 
-ct_accept ct_cpu_batchnorm_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept batchnorm_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     const char *no = refuse(c, 2, 4, 1, 2);
     if (no) return ct_accept_no(no);
@@ -387,7 +387,7 @@ static void gradients_item(void *arg, int64_t item, int thread)
     }
 }
 
-ct_status ct_cpu_batchnorm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status batchnorm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     norm g = make_backward(dev, c);
@@ -398,3 +398,10 @@ ct_status ct_cpu_batchnorm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *
     ct_cpu_for(dev, g.pieces.count, bwd_apply_item, &g);
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_BATCHNORM, "cpu.vector", CT_CPU_TUNED, batchnorm_accept, batchnorm_run },
+    { CT_OP_BATCHNORM_INFER, "cpu.vector", CT_CPU_TUNED, batchnorm_infer_accept, batchnorm_infer_run },
+    { CT_OP_BATCHNORM_BWD, "cpu.vector", CT_CPU_TUNED, batchnorm_bwd_accept, batchnorm_bwd_run },
+};
+const ct_impl_set ct_cpu_norm_impls = CT_IMPL_SET(impls);

@@ -50,17 +50,17 @@ static void norm_item(void *arg, int64_t item, int thread)
     int64_t n;
     const float *g = range(u, 0, item, &n);
     bool finite = true;
-    const double sum = u->kern->sum_squares(n, g, &finite);
+    const double sum = u->kern->sum->squares(n, g, &finite);
     u->sums[item] = finite ? sum : (double)NAN;
 }
 
-ct_accept ct_cpu_grad_norm_accept(const ct_device *dev, const ct_call *c)
+static ct_accept grad_norm_accept(const ct_device *dev, const ct_call *c)
 {
     const update u = make(dev, c);
     return accept_flat(c, (size_t)u.pieces.count * sizeof(double));
 }
 
-ct_status ct_cpu_grad_norm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status grad_norm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     update u = make(dev, c);
@@ -83,16 +83,16 @@ static void adam_item(void *arg, int64_t item, int thread)
     int64_t n;
     float *p = range(u, 0, item, &n), *g = range(u, 1, item, &n), *m = range(u, 2, item, &n),
           *v = range(u, 3, item, &n);
-    u->kern->adam(n, &u->adam, g, p, m, v);
+    u->kern->optim->adam(n, &u->adam, g, p, m, v);
 }
 
-ct_accept ct_cpu_adamw_accept(const ct_device *dev, const ct_call *c)
+static ct_accept adamw_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_flat(c, 0);
 }
 
-ct_status ct_cpu_adamw_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status adamw_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
@@ -110,16 +110,16 @@ static void sgd_item(void *arg, int64_t item, int thread)
     const update *u = arg;
     int64_t n;
     float *p = range(u, 0, item, &n), *g = range(u, 1, item, &n), *buf = range(u, 2, item, &n);
-    u->kern->sgd(n, &u->sgd, g, p, buf);
+    u->kern->optim->sgd(n, &u->sgd, g, p, buf);
 }
 
-ct_accept ct_cpu_sgd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept sgd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_flat(c, 0);
 }
 
-ct_status ct_cpu_sgd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status sgd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
@@ -136,16 +136,16 @@ static void ema_item(void *arg, int64_t item, int thread)
     const update *u = arg;
     int64_t n;
     float *shadow = range(u, 0, item, &n), *src = range(u, 1, item, &n);
-    u->kern->ema(n, (float)u->decay, (float)(1 - u->decay), src, shadow);
+    u->kern->optim->ema(n, (float)u->decay, (float)(1 - u->decay), src, shadow);
 }
 
-ct_accept ct_cpu_ema_accept(const ct_device *dev, const ct_call *c)
+static ct_accept ema_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_flat(c, 0);
 }
 
-ct_status ct_cpu_ema_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status ema_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
@@ -155,3 +155,11 @@ ct_status ct_cpu_ema_run(ct_device *dev, ct_stream *s, const ct_call *c, void *s
     ct_cpu_for(dev, u.pieces.count, ema_item, &u);
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_GRAD_NORM, "cpu.vector", CT_CPU_TUNED, grad_norm_accept, grad_norm_run },
+    { CT_OP_ADAMW, "cpu.vector", CT_CPU_TUNED, adamw_accept, adamw_run },
+    { CT_OP_SGD, "cpu.vector", CT_CPU_TUNED, sgd_accept, sgd_run },
+    { CT_OP_EMA, "cpu.vector", CT_CPU_TUNED, ema_accept, ema_run },
+};
+const ct_impl_set ct_cpu_optim_impls = CT_IMPL_SET(impls);

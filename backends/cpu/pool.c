@@ -65,6 +65,7 @@ static const float *input_rows(const pool *g, const ct_tensor *t, int64_t height
 static void forward_item(void *arg, int64_t item, int thread)
 {
     const pool *g = arg;
+    const ct_kern_pool *kern = g->kern->pool;
     const int64_t n = item / g->p, p = item % g->p, top = p * g->stride_h - g->pad_h;
     const int64_t r0 = ct_max64(0, -top), r1 = ct_min64(g->ker_h, g->h - top); /* taps that exist */
     ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
@@ -88,10 +89,10 @@ static void forward_item(void *arg, int64_t item, int thread)
             }
         const float *from = x + (left + s0) * g->c;
         if (g->max)
-            g->kern->max_row(run, g->c, from, g->stride_w * g->c, taps, off, number, y + q * g->c, code + q * g->c);
+            kern->max_row(run, g->c, from, g->stride_w * g->c, taps, off, number, y + q * g->c, code + q * g->c);
         else
-            g->kern->sum_row(run, g->c, from, g->stride_w * g->c, taps, off, 1.0f / (float)(g->ker_h * g->ker_w),
-                             y + q * g->c, g->c);
+            kern->sum_row(run, g->c, from, g->stride_w * g->c, taps, off, 1.0f / (float)(g->ker_h * g->ker_w),
+                          y + q * g->c, g->c);
         q += run;
     }
     ct_cpu_write_end(g->kern, g->small->desc.dtype, g->small->data, at, g->q * g->c, y);
@@ -113,6 +114,7 @@ static int64_t covering(int64_t i, int64_t ker, int64_t stride, int64_t pad, int
 static void backward_item(void *arg, int64_t item, int thread)
 {
     const pool *g = arg;
+    const ct_kern_pool *kern = g->kern->pool;
     const int64_t n = item / g->h, h = item % g->h;
     ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
     float *in_buf = g->small->desc.dtype != CT_F32 ? ct_carve_take(&t, (size_t)(g->rows_seen * g->q * g->c) * 4) : NULL;
@@ -150,9 +152,9 @@ static void backward_item(void *arg, int64_t item, int thread)
             if (taps == 0)
                 memset(to, 0, (size_t)g->c * sizeof *to);
             else if (g->max)
-                g->kern->max_row_bwd(run, g->c, dy + from, code + from, taps, off, number, to, step);
+                kern->max_row_bwd(run, g->c, dy + from, code + from, taps, off, number, to, step);
             else
-                g->kern->sum_row(run, g->c, dy + from, g->c, taps, off, 1.0f / (float)(g->ker_h * g->ker_w), to, step);
+                kern->sum_row(run, g->c, dy + from, g->c, taps, off, 1.0f / (float)(g->ker_h * g->ker_w), to, step);
             w += run * g->stride_w;
         }
     ct_cpu_write_end(g->kern, g->big->desc.dtype, g->big->data, at, g->w * g->c, dx);
@@ -177,30 +179,30 @@ static ct_status run_pool(const ct_device *dev, const ct_call *c, bool bwd, void
     return CT_OK;
 }
 
-ct_accept ct_cpu_maxpool2d_accept(const ct_device *dev, const ct_call *c) { return accept_pool(dev, c, false); }
-ct_accept ct_cpu_maxpool2d_bwd_accept(const ct_device *dev, const ct_call *c) { return accept_pool(dev, c, true); }
-ct_accept ct_cpu_avgpool2d_accept(const ct_device *dev, const ct_call *c) { return accept_pool(dev, c, false); }
-ct_accept ct_cpu_avgpool2d_bwd_accept(const ct_device *dev, const ct_call *c) { return accept_pool(dev, c, true); }
+static ct_accept maxpool2d_accept(const ct_device *dev, const ct_call *c) { return accept_pool(dev, c, false); }
+static ct_accept maxpool2d_bwd_accept(const ct_device *dev, const ct_call *c) { return accept_pool(dev, c, true); }
+static ct_accept avgpool2d_accept(const ct_device *dev, const ct_call *c) { return accept_pool(dev, c, false); }
+static ct_accept avgpool2d_bwd_accept(const ct_device *dev, const ct_call *c) { return accept_pool(dev, c, true); }
 
-ct_status ct_cpu_maxpool2d_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status maxpool2d_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     return run_pool(dev, c, false, scratch);
 }
 
-ct_status ct_cpu_maxpool2d_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status maxpool2d_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     return run_pool(dev, c, true, scratch);
 }
 
-ct_status ct_cpu_avgpool2d_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status avgpool2d_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     return run_pool(dev, c, false, scratch);
 }
 
-ct_status ct_cpu_avgpool2d_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status avgpool2d_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     return run_pool(dev, c, true, scratch);
@@ -227,14 +229,14 @@ static void global_item(void *arg, int64_t item, int thread)
         const int64_t cols = ct_min64(TILE, g->c - c);
         for (int64_t i = 0; i < cols; i++) sum[i] = 0;
         if (x->desc.dtype == CT_F32) {
-            g->kern->col_sums(g->pixels, cols, g->c, (const float *)x->data + item * g->pixels * g->c + c, sum);
+            g->kern->sum->columns(g->pixels, cols, g->c, (const float *)x->data + item * g->pixels * g->c + c, sum);
         } else {
             for (int64_t p = 0; p < g->pixels; p += 8) {
                 const int64_t rows = ct_min64(8, g->pixels - p);
                 for (int64_t i = 0; i < rows; i++)
                     ct_cpu_to_f32(g->kern, x->desc.dtype, x->data, (item * g->pixels + p + i) * g->c + c, cols,
                                   buf + i * cols);
-                g->kern->col_sums(rows, cols, cols, buf, sum);
+                g->kern->sum->columns(rows, cols, cols, buf, sum);
             }
         }
         for (int64_t i = 0; i < cols; i++) out[i] = (float)(sum[i] / (double)g->pixels);
@@ -270,28 +272,38 @@ static ct_status run_global(const ct_device *dev, const ct_call *c, const ct_des
     return CT_OK;
 }
 
-ct_accept ct_cpu_global_avgpool_accept(const ct_device *dev, const ct_call *c)
+static ct_accept global_avgpool_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_global(c);
 }
 
-ct_accept ct_cpu_global_avgpool_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept global_avgpool_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_global(c);
 }
 
-ct_status ct_cpu_global_avgpool_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status global_avgpool_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
     return run_global(dev, c, &c->in[0].desc, global_item);
 }
 
-ct_status ct_cpu_global_avgpool_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status global_avgpool_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
     return run_global(dev, c, &c->out[0].desc, global_bwd_item);
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_MAXPOOL2D, "cpu.vector", CT_CPU_TUNED, maxpool2d_accept, maxpool2d_run },
+    { CT_OP_MAXPOOL2D_BWD, "cpu.vector", CT_CPU_TUNED, maxpool2d_bwd_accept, maxpool2d_bwd_run },
+    { CT_OP_AVGPOOL2D, "cpu.vector", CT_CPU_TUNED, avgpool2d_accept, avgpool2d_run },
+    { CT_OP_AVGPOOL2D_BWD, "cpu.vector", CT_CPU_TUNED, avgpool2d_bwd_accept, avgpool2d_bwd_run },
+    { CT_OP_GLOBAL_AVGPOOL, "cpu.vector", CT_CPU_TUNED, global_avgpool_accept, global_avgpool_run },
+    { CT_OP_GLOBAL_AVGPOOL_BWD, "cpu.vector", CT_CPU_TUNED, global_avgpool_bwd_accept, global_avgpool_bwd_run },
+};
+const ct_impl_set ct_cpu_pool_impls = CT_IMPL_SET(impls);

@@ -47,7 +47,7 @@ static void add_row(const upsample *g, const room *r, int64_t n, int64_t i, doub
 {
     const int64_t line = g->in->desc.dim[2] * g->c, at = (n * g->in->desc.dim[1] + i) * line;
     const float *x = ct_cpu_read(g->kern, g->in->desc.dtype, g->in->data, at, line, r->in);
-    g->kern->axpby(line, (float)weight, x, first ? 0 : 1, r->sum);
+    g->kern->element->axpby(line, (float)weight, x, first ? 0 : 1, r->sum);
 }
 
 static void forward_item(void *arg, int64_t item, int thread)
@@ -61,7 +61,7 @@ static void forward_item(void *arg, int64_t item, int thread)
     add_row(g, &r, n, i0, 1 - w, true);
     if (w > 0) add_row(g, &r, n, i1, w, false);
     float *y = ct_cpu_write(g->out->desc.dtype, g->out->data, item * line, r.out);
-    g->kern->upsample_row(g->w, g->c, g->shift, r.sum, y);
+    g->kern->resample->row(g->w, g->c, g->shift, r.sum, y);
     ct_cpu_write_end(g->kern, g->out->desc.dtype, g->out->data, item * line, line, y);
 }
 
@@ -75,7 +75,7 @@ static void backward_item(void *arg, int64_t item, int thread)
     ct_upsample_range(i, g->shift, g->h, &p0, &p1);
     for (int64_t p = p0; p < p1; p++) add_row(g, &r, n, p, ct_upsample_weight(p, i, g->shift, g->h), p == p0);
     float *dx = ct_cpu_write(g->out->desc.dtype, g->out->data, item * line, r.out);
-    g->kern->upsample_row_bwd(g->w, g->c, g->shift, r.sum, dx);
+    g->kern->resample->row_bwd(g->w, g->c, g->shift, r.sum, dx);
     ct_cpu_write_end(g->kern, g->out->desc.dtype, g->out->data, item * line, line, dx);
 }
 
@@ -93,24 +93,30 @@ static ct_status run(const ct_device *dev, const ct_call *c, bool bwd, void *scr
     return CT_OK;
 }
 
-ct_accept ct_cpu_upsample_accept(const ct_device *dev, const ct_call *c)
+static ct_accept upsample_accept(const ct_device *dev, const ct_call *c)
 {
     return accept(dev, c, false);
 }
 
-ct_status ct_cpu_upsample_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status upsample_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     return run(dev, c, false, scratch);
 }
 
-ct_accept ct_cpu_upsample_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept upsample_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     return accept(dev, c, true);
 }
 
-ct_status ct_cpu_upsample_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status upsample_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     return run(dev, c, true, scratch);
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_UPSAMPLE_BILINEAR, "cpu.vector", CT_CPU_TUNED, upsample_accept, upsample_run },
+    { CT_OP_UPSAMPLE_BILINEAR_BWD, "cpu.vector", CT_CPU_TUNED, upsample_bwd_accept, upsample_bwd_run },
+};
+const ct_impl_set ct_cpu_resample_impls = CT_IMPL_SET(impls);

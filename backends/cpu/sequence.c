@@ -102,7 +102,7 @@ static recurrence make(const ct_device *dev, const ct_call *c)
     if (given(c, 6)) g.len = c->in[6].data;
     g.depth = g.backward ? 4 * g.h : g.h;
     g.cols = g.backward ? g.h : 4 * g.h;
-    g.col_blocks = ct_ceil_div(g.cols, dev->kern->nr);
+    g.col_blocks = ct_ceil_div(g.cols, dev->kern->conv->nr);
     g.packed_floats = ct_round_up(g.cols, dev->kern->vl) * g.depth;
     return g;
 }
@@ -122,7 +122,7 @@ static ct_status check_len(const recurrence *g)
 /* Width of block b's rows: whole vectors. */
 static int64_t block_width(const recurrence *g, int64_t b)
 {
-    return ct_min64(g->kern->nr, ct_round_up(g->cols - b * g->kern->nr, g->kern->vl));
+    return ct_min64(g->kern->conv->nr, ct_round_up(g->cols - b * g->kern->conv->nr, g->kern->vl));
 }
 
 /* Block of columns of w_hh^T [h,4h]: w_hh's rows become columns. */
@@ -152,7 +152,7 @@ static void pack_item(void *arg, int64_t item, int thread)
 {
     (void)thread;
     const recurrence *g = arg;
-    const int64_t b = item % g->col_blocks, d = item / g->col_blocks, first = b * g->kern->nr;
+    const int64_t b = item % g->col_blocks, d = item / g->col_blocks, first = b * g->kern->conv->nr;
     const int64_t kw = block_width(g, b), cols = ct_min64(kw, g->cols - first);
     float *dst = g->packed[d] + first * g->depth;
     if (g->backward)
@@ -167,13 +167,13 @@ static void multiply(const recurrence *g, int d, int64_t rows, const float *cons
     float *at[GROUP];
     ct_igemm a = { .in = in, .in_stride = rows, .out = at, .np = rows, .taps = 1, .c = g->depth, .c_stride = g->depth };
     for (int64_t b = 0; b < g->col_blocks; b++) {
-        const int64_t first = b * g->kern->nr;
+        const int64_t first = b * g->kern->conv->nr;
         for (int64_t r = 0; r < rows; r++) at[r] = out[r] + first;
         a.kw = block_width(g, b);
         a.kn = ct_min64(a.kw, g->cols - first);
         a.w = g->packed[d] + first * g->depth;
         a.bias = g->bias[d] ? g->bias[d] + first : NULL;
-        g->kern->igemm(&a);
+        g->kern->conv->igemm(&a);
     }
 }
 
@@ -260,7 +260,7 @@ static void forward_step(const group *s, int64_t t)
         const int64_t n = s->n0 + who[r], row = row_of(g, s->d, t, n);
         const float *x = ct_cpu_read(k, g->type, xg->data, (t * g->n + n) * 4 * h, 4 * h, s->room.xg);
         float *y = ct_cpu_write(g->type, g->y->data, y_at(g, s->d, t, n), room_row(s->room.h, who[r], h));
-        k->lstm_units(h, x, gates[r], c_prev[r], cell_row(g, s->d, t, n), y);
+        k->lstm->units(h, x, gates[r], c_prev[r], cell_row(g, s->d, t, n), y);
         ct_cpu_write_end(k, g->type, g->gates->data, row * 4 * h, 4 * h, gates[r]);
         ct_cpu_write_end(k, g->type, g->y->data, y_at(g, s->d, t, n), h, y);
     }
@@ -303,7 +303,7 @@ static void backward_step(const group *s, int64_t t)
         const float *gates = ct_cpu_read(k, g->type, g->gates->data, row * 4 * h, 4 * h, s->room.gates);
         const float *top = ct_cpu_read(k, g->type, dy->data, y_at(g, s->d, t, n), h, s->room.xg);
         const float *c_prev = before >= 0 ? cell_row(g, s->d, before, n) : g->zeros;
-        k->lstm_units_bwd(h, gates, cell_row(g, s->d, t, n), c_prev, top, dh, s->room.dc + p * h, da);
+        k->lstm->units_bwd(h, gates, cell_row(g, s->d, t, n), c_prev, top, dh, s->room.dc + p * h, da);
         ct_cpu_write_end(k, g->type, dxg->data, at, 4 * h, da);
         if (before < 0) continue;
         in[rows] = da;
@@ -392,17 +392,17 @@ static ct_status run_lstm(const ct_device *dev, const ct_call *c, void *scratch)
     return CT_OK;
 }
 
-ct_accept ct_cpu_lstm_accept(const ct_device *dev, const ct_call *c) { return accept_lstm(dev, c); }
+static ct_accept lstm_accept(const ct_device *dev, const ct_call *c) { return accept_lstm(dev, c); }
 
-ct_status ct_cpu_lstm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status lstm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     return run_lstm(dev, c, scratch);
 }
 
-ct_accept ct_cpu_lstm_bwd_accept(const ct_device *dev, const ct_call *c) { return accept_lstm(dev, c); }
+static ct_accept lstm_bwd_accept(const ct_device *dev, const ct_call *c) { return accept_lstm(dev, c); }
 
-ct_status ct_cpu_lstm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status lstm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     return run_lstm(dev, c, scratch);
@@ -448,14 +448,14 @@ static void exchange_item(void *arg, int64_t item, int thread)
         }
 }
 
-ct_accept ct_cpu_swap_accept(const ct_device *dev, const ct_call *c)
+static ct_accept swap_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     (void)c;
     return ct_accept_yes(0);
 }
 
-ct_status ct_cpu_swap_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status swap_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
@@ -467,3 +467,10 @@ ct_status ct_cpu_swap_run(ct_device *dev, ct_stream *s, const ct_call *c, void *
     ct_cpu_for(dev, g.pieces.count, exchange_item, &g);
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_SWAP, "cpu.tiles", CT_CPU_TUNED, swap_accept, swap_run },
+    { CT_OP_LSTM, "cpu.packed", CT_CPU_TUNED, lstm_accept, lstm_run },
+    { CT_OP_LSTM_BWD, "cpu.packed", CT_CPU_TUNED, lstm_bwd_accept, lstm_bwd_run },
+};
+const ct_impl_set ct_cpu_sequence_impls = CT_IMPL_SET(impls);

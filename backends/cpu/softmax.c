@@ -22,9 +22,9 @@ static void soft_item(void *arg, int64_t item, int thread)
     for (int64_t r = item * g->pieces.size; r < end; r++) {
         const int64_t at = r * g->cols;
         if (g->call->op == CT_OP_LOG_SOFTMAX)
-            g->kern->log_softmax(g->cols, a + at, out + at);
+            g->kern->soft->log_softmax(g->cols, a + at, out + at);
         else
-            g->kern->log_softmax_bwd(g->cols, a + at, b + at, out + at);
+            g->kern->soft->log_softmax_bwd(g->cols, a + at, b + at, out + at);
     }
 }
 
@@ -44,28 +44,34 @@ static ct_status run(ct_device *dev, const ct_call *c)
     return CT_OK;
 }
 
-ct_accept ct_cpu_log_softmax_accept(const ct_device *dev, const ct_call *c)
+static ct_accept log_softmax_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_f32(c);
 }
 
-ct_status ct_cpu_log_softmax_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status log_softmax_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
     return run(dev, c);
 }
 
-ct_accept ct_cpu_log_softmax_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept log_softmax_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_f32(c);
 }
 
-ct_status ct_cpu_log_softmax_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status log_softmax_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
     (void)scratch;
     return run(dev, c);
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_LOG_SOFTMAX, "cpu.vector", CT_CPU_TUNED, log_softmax_accept, log_softmax_run },
+    { CT_OP_LOG_SOFTMAX_BWD, "cpu.vector", CT_CPU_TUNED, log_softmax_bwd_accept, log_softmax_bwd_run },
+};
+const ct_impl_set ct_cpu_softmax_impls = CT_IMPL_SET(impls);

@@ -150,7 +150,7 @@ int ct_wino_choose(const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, i
 
 static void plan(wino *g)
 {
-    const int64_t nr = g->kern->wino_nr, row = g->grid.positions * (int64_t)sizeof(float);
+    const int64_t nr = g->kern->wino->nr, row = g->grid.positions * (int64_t)sizeof(float);
     const int64_t c_blocks = ct_ceil_div(g->c, CT_WINO_CB), c_wide = c_blocks * CT_WINO_CB;
     g->k_blocks = ct_ceil_div(g->k, nr);
     g->panel = ct_min64(PANEL / nr, g->k_blocks);
@@ -180,7 +180,7 @@ static local carve_local(const wino *g, void *base, size_t *used)
     if (g->whole) l.v = ct_carve_take(&t, (size_t)g->v_size * 4);
     else l.u = ct_carve_take(&t, (size_t)(g->grid.positions * g->u_pos) * 4);
     /* The filters' taps need their room before there are products. */
-    const int64_t tap = CT_WINO_CB * g->kern->wino_nr;
+    const int64_t tap = CT_WINO_CB * g->kern->wino->nr;
     l.products = l.taps = ct_carve_take(&t, (size_t)ct_max64(g->grid.positions * g->m_pos, 10 * tap) * 4);
     l.rows = l.taps ? l.taps + 9 * tap : NULL;
     l.patch = ct_carve_take(&t, (size_t)g->patch * 4);
@@ -194,7 +194,7 @@ static size_t lay_out(wino *g, int threads, void *base)
     ct_carve c = { base, 0 };
     g->u = g->whole ? ct_carve_take(&c, (size_t)(g->grid.positions * g->u_pos) * 4) : NULL;
     g->v = g->whole ? NULL : ct_carve_take(&c, (size_t)(g->kept * g->v_size) * 4);
-    g->bias_f32 = ct_carve_take(&c, (size_t)(g->k_blocks * g->kern->wino_nr) * 4);
+    g->bias_f32 = ct_carve_take(&c, (size_t)(g->k_blocks * g->kern->wino->nr) * 4);
     carve_local(g, NULL, &g->per_thread);
     g->threads = base ? (char *)base + c.used : NULL;
     /* No more threads than items have anything to do. */
@@ -214,11 +214,11 @@ static local local_of(const wino *g, int thread)
  * room for one tap as it lies in memory. */
 static void turn_taps(const wino *g, int64_t c0, int64_t n, int64_t k0, float *taps, float *rows)
 {
-    const int64_t nr = g->kern->wino_nr, valid = ct_min64(nr, g->k - k0), tap = CT_WINO_CB * nr;
+    const int64_t nr = g->kern->wino->nr, valid = ct_min64(nr, g->k - k0), tap = CT_WINO_CB * nr;
     for (int64_t t = 0; t < 9; t++) {
         const int64_t at = (k0 * 9 + t) * g->c + c0;
         if (g->filter_type == CT_F32 && valid == nr) {
-            g->kern->turn(nr, n, (const float *)g->filters + at, 9 * g->c, taps + t * tap, nr);
+            g->kern->wino->turn(nr, n, (const float *)g->filters + at, 9 * g->c, taps + t * tap, nr);
             continue;
         }
         for (int64_t j = 0; j < nr; j++) {
@@ -227,14 +227,14 @@ static void turn_taps(const wino *g, int64_t c0, int64_t n, int64_t k0, float *t
             else
                 memset(rows + j * n, 0, (size_t)n * sizeof(float));
         }
-        g->kern->turn(nr, n, rows, n, taps + t * tap, nr);
+        g->kern->wino->turn(nr, n, rows, n, taps + t * tap, nr);
     }
 }
 
 /* The same from filters [c,3,3,k]. */
 static void copy_taps(const wino *g, int64_t c0, int64_t n, int64_t k0, float *taps)
 {
-    const int64_t nr = g->kern->wino_nr, valid = ct_min64(nr, g->k - k0);
+    const int64_t nr = g->kern->wino->nr, valid = ct_min64(nr, g->k - k0);
     for (int64_t i = 0; i < n; i++)
         for (int64_t t = 0; t < 9; t++) {
             float *to = taps + (t * CT_WINO_CB + i) * nr;
@@ -246,7 +246,7 @@ static void copy_taps(const wino *g, int64_t c0, int64_t n, int64_t k0, float *t
 /* Transforms the filters of block of columns b, channels c0 and next, to u. */
 static void transform_filters(const wino *g, int64_t b, int64_t c0, float *u, const local *l)
 {
-    const int64_t nr = g->kern->wino_nr, n = ct_min64(CT_WINO_CB, g->c - c0), k0 = b * nr;
+    const int64_t nr = g->kern->wino->nr, n = ct_min64(CT_WINO_CB, g->c - c0), k0 = b * nr;
     float *taps = l->taps;
     ct_wino_tile t = { .m = g->grid.m, .n = nr, .xs = g->u_pos, .bs = nr, .bw = nr };
     if (g->turned)
@@ -259,7 +259,7 @@ static void transform_filters(const wino *g, int64_t b, int64_t c0, float *u, co
     for (int64_t i = 0; i < n; i++) {
         t.in = taps + i * nr;
         t.out = u + (c0 + i) * nr;
-        g->kern->wino_filter(&t);
+        g->kern->wino->filter(&t);
     }
 }
 
@@ -283,7 +283,7 @@ static void transform_pixels(const wino *g, int64_t first, int64_t count, float 
     for (int64_t i = 0; i < count; i++) {
         ct_wino_window(&g->in, n, row * grid->m - grid->pad_h, col * grid->m - grid->pad_w, grid->side, patch, &t);
         t.out = v + i * CT_WINO_CB;
-        g->kern->wino_in(&t);
+        g->kern->wino->in(&t);
         if (++col < grid->cols) continue;
         col = 0;
         if (++row < grid->rows) continue;
@@ -295,7 +295,7 @@ static void transform_pixels(const wino *g, int64_t first, int64_t count, float 
 /* Products of one panel at all positions; u: its first block's filters. */
 static void multiply(const wino *g, int64_t count, const float *v, const float *u, int64_t block0, int64_t blocks, float *products)
 {
-    const int64_t nr = g->kern->wino_nr;
+    const int64_t nr = g->kern->wino->nr;
     ct_wino_gemm a = { .a_block = g->v_block, .rows = count, .depth = g->c };
     for (int64_t x = 0; x < g->grid.positions; x++)
         for (int64_t b = 0; b < blocks; b++) {
@@ -303,7 +303,7 @@ static void multiply(const wino *g, int64_t count, const float *v, const float *
             a.a = v + x * g->v_pos;
             a.b = u + x * g->u_pos + b * g->u_block;
             a.out = products + x * g->m_pos + b * g->m_block;
-            g->kern->wino_gemm(&a);
+            g->kern->wino->gemm(&a);
         }
 }
 
@@ -312,7 +312,7 @@ static void transform_products(const wino *g, int64_t first, int64_t count, int6
                                const local *l)
 {
     const ct_wino_grid *grid = &g->grid;
-    const int64_t nr = g->kern->wino_nr, k0 = block0 * nr, valid = ct_min64(blocks * nr, g->k - k0);
+    const int64_t nr = g->kern->wino->nr, k0 = block0 * nr, valid = ct_min64(blocks * nr, g->k - k0);
     ct_wino_tile t = { .m = grid->m, .xs = g->m_pos, .bs = g->m_block, .bw = nr };
     t.n = ct_round_up(valid, g->kern->vl);
     t.bias = g->bias ? g->bias_f32 + k0 : NULL;
@@ -325,7 +325,7 @@ static void transform_products(const wino *g, int64_t first, int64_t count, int6
         t.h1 = (int)ct_min64(grid->m, grid->p - row * grid->m);
         t.w1 = (int)ct_min64(grid->m, grid->q - col * grid->m);
         t.out = g->edge ? l->edge : (float *)g->out + at;
-        g->kern->wino_out(&t);
+        g->kern->wino->out(&t);
         if (g->edge)
             for (int y = 0; y < t.h1; y++)
                 for (int x = 0; x < t.w1; x++)
@@ -385,7 +385,7 @@ static void run(const ct_device *dev, wino *g, void *scratch)
     lay_out(g, dev->threads, scratch);
     if (g->bias) {
         ct_cpu_to_f32(g->kern, g->bias_type, g->bias, 0, g->k, g->bias_f32);
-        for (int64_t k = g->k; k < g->k_blocks * g->kern->wino_nr; k++) g->bias_f32[k] = 0;
+        for (int64_t k = g->k; k < g->k_blocks * g->kern->wino->nr; k++) g->bias_f32[k] = 0;
     }
     if (g->whole) {
         ct_cpu_for(dev, g->k_blocks * c_blocks, filters_item, g);
@@ -451,7 +451,7 @@ static bool set_dgrad(wino *g, const ct_device *dev, const ct_call *call, const 
     return true;
 }
 
-ct_accept ct_cpu_wino_accept(const ct_device *dev, const ct_call *call)
+static ct_accept wino_accept(const ct_device *dev, const ct_call *call)
 {
     wino g;
     const char *reason;
@@ -459,7 +459,7 @@ ct_accept ct_cpu_wino_accept(const ct_device *dev, const ct_call *call)
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));
 }
 
-ct_status ct_cpu_wino_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+static ct_status wino_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
     (void)stream;
     wino g;
@@ -469,7 +469,7 @@ ct_status ct_cpu_wino_run(ct_device *dev, ct_stream *stream, const ct_call *call
     return CT_OK;
 }
 
-ct_accept ct_cpu_wino_dgrad_accept(const ct_device *dev, const ct_call *call)
+static ct_accept wino_dgrad_accept(const ct_device *dev, const ct_call *call)
 {
     wino g;
     const char *reason;
@@ -477,7 +477,7 @@ ct_accept ct_cpu_wino_dgrad_accept(const ct_device *dev, const ct_call *call)
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));
 }
 
-ct_status ct_cpu_wino_dgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+static ct_status wino_dgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
     (void)stream;
     wino g;
@@ -486,3 +486,9 @@ ct_status ct_cpu_wino_dgrad_run(ct_device *dev, ct_stream *stream, const ct_call
     run(dev, &g, scratch);
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_CONV2D, "cpu.winograd", CT_CPU_FEWER_PRODUCTS, wino_accept, wino_run },
+    { CT_OP_CONV2D_DGRAD, "cpu.winograd", CT_CPU_FEWER_PRODUCTS, wino_dgrad_accept, wino_dgrad_run },
+};
+const ct_impl_set ct_cpu_wino_impls = CT_IMPL_SET(impls);

@@ -56,7 +56,7 @@ static int64_t items(const wgrad *g) { return g->chunks * g->panels_c * g->panel
 static size_t lay_out(wgrad *g, int threads, void *base)
 {
     ct_carve c = { base, 0 };
-    g->parts = ct_carve_take(&c, (size_t)(g->chunks * g->k_blocks * g->kern->wino_nr * 9 * g->c) * 4);
+    g->parts = ct_carve_take(&c, (size_t)(g->chunks * g->k_blocks * g->kern->wino->nr * 9 * g->c) * 4);
     carve_local(g, NULL, &g->per_thread);
     g->threads = base ? (char *)base + c.used : NULL;
     return c.used + g->per_thread * (size_t)ct_min64(threads, items(g));
@@ -64,7 +64,7 @@ static size_t lay_out(wgrad *g, int threads, void *base)
 
 static void plan(wgrad *g)
 {
-    const int64_t nr = g->kern->wino_nr, tiles = g->grid.count;
+    const int64_t nr = g->kern->wino->nr, tiles = g->grid.count;
     g->k_blocks = ct_ceil_div(g->k, nr);
     g->panels_c = ct_ceil_div(g->c, PANEL);
     g->panels_k = ct_ceil_div(g->k, PANEL);
@@ -99,20 +99,20 @@ static void transform_x(const wgrad *g, const ct_wino_images *x, int64_t first, 
         ct_wino_window(x, row / grid->rows, row % grid->rows * grid->m - grid->pad_h, col * grid->m - grid->pad_w,
                        grid->side, l->patch, &t);
         t.out = l->v + i * CT_WINO_CB;
-        g->kern->wino_in(&t);
+        g->kern->wino->in(&t);
     }
 }
 
 static void transform_dy(const wgrad *g, const ct_wino_images *dy, int64_t first, int64_t count, const local *l)
 {
     const ct_wino_grid *grid = &g->grid;
-    const int64_t nr = g->kern->wino_nr;
+    const int64_t nr = g->kern->wino->nr;
     ct_wino_tile t = { .m = grid->m, .xs = g->d_pos, .bs = g->d_block, .bw = nr };
     for (int64_t i = 0; i < count; i++) {
         const int64_t row = (first + i) / grid->cols, col = (first + i) % grid->cols;
         ct_wino_window(dy, row / grid->rows, row % grid->rows * grid->m, col * grid->m, grid->m, l->patch, &t);
         t.out = l->d + i * nr;
-        g->kern->wino_out_adjoint(&t);
+        g->kern->wino->out_adjoint(&t);
     }
 }
 
@@ -120,7 +120,7 @@ static void transform_dy(const wgrad *g, const ct_wino_images *dy, int64_t first
 static void multiply(const wgrad *g, const ct_wino_images *x, const ct_wino_images *dy, int64_t count, bool more,
                      const local *l)
 {
-    const int64_t nr = g->kern->wino_nr;
+    const int64_t nr = g->kern->wino->nr;
     ct_wino_gemm a = { .a_block = g->v_block, .rows = x->wide, .depth = count, .accumulate = more };
     for (int64_t pos = 0; pos < g->grid.positions; pos++)
         for (int64_t b = 0; b * nr < dy->n; b++) {
@@ -128,7 +128,7 @@ static void multiply(const wgrad *g, const ct_wino_images *x, const ct_wino_imag
             a.a = l->v + pos * g->v_pos;
             a.b = l->d + pos * g->d_pos + b * g->d_block;
             a.out = l->sums + pos * g->sum_pos + b * g->sum_block;
-            g->kern->wino_wgemm(&a);
+            g->kern->wino->wgemm(&a);
         }
 }
 
@@ -138,7 +138,7 @@ static void chunk_item(void *arg, int64_t item, int thread)
     const wgrad *g = arg;
     size_t used;
     const local l = carve_local(g, g->threads + g->per_thread * (size_t)thread, &used);
-    const int64_t nr = g->kern->wino_nr, k0 = item % g->panels_k * g->panel_k,
+    const int64_t nr = g->kern->wino->nr, k0 = item % g->panels_k * g->panel_k,
                   c0 = item / g->panels_k % g->panels_c * g->panel_c, chunk = item / g->panels_k / g->panels_c;
     const ct_wino_images x = ct_wino_view(g->kern, &g->x, c0, ct_min64(g->panel_c, g->c - c0)),
                          dy = ct_wino_view(g->kern, &g->dy, k0, ct_min64(g->panel_k, g->k - k0));
@@ -156,7 +156,7 @@ static void chunk_item(void *arg, int64_t item, int thread)
             t.n = ct_min64(nr, dy.wide - b * nr);
             t.in = l.sums + b * g->sum_block + c * nr;
             t.out = part + (b * 9 * g->c + c0 + c) * nr;
-            g->kern->wino_filter_adjoint(&t);
+            g->kern->wino->filter_adjoint(&t);
         }
 }
 
@@ -168,17 +168,17 @@ static void sum_item(void *arg, int64_t item, int thread)
 {
     (void)thread;
     const wgrad *g = arg;
-    const int64_t nr = g->kern->wino_nr, turns = ct_ceil_div(g->c, TURN), c0 = item % turns * TURN,
+    const int64_t nr = g->kern->wino->nr, turns = ct_ceil_div(g->c, TURN), c0 = item % turns * TURN,
                   count = ct_min64(TURN, g->c - c0), tap = item / turns % 9, b = item / turns / 9;
     const int64_t at = (b * nr * 9 + tap) * g->c + c0, valid = ct_min64(nr, g->k - b * nr);
     float *sum = g->parts + ((b * 9 + tap) * g->c + c0) * nr, rows[WIDEST * TURN];
     for (int64_t chunk = 1; chunk < g->chunks; chunk++)
-        g->kern->add(count * nr, sum, sum + chunk * g->k_blocks * 9 * g->c * nr, sum);
+        g->kern->element->add(count * nr, sum, sum + chunk * g->k_blocks * 9 * g->c * nr, sum);
     if (g->dw.desc.dtype == CT_F32) {
-        g->kern->turn(count, valid, sum, nr, (float *)g->dw.data + at, 9 * g->c);
+        g->kern->wino->turn(count, valid, sum, nr, (float *)g->dw.data + at, 9 * g->c);
         return;
     }
-    g->kern->turn(count, valid, sum, nr, rows, count);
+    g->kern->wino->turn(count, valid, sum, nr, rows, count);
     for (int64_t j = 0; j < valid; j++)
         ct_cpu_to_type(g->kern, g->dw.desc.dtype, rows + j * count, count, g->dw.data, at + j * 9 * g->c);
 }
@@ -211,7 +211,7 @@ static bool set_up(wgrad *g, const ct_device *dev, const ct_call *call, const ch
     return true;
 }
 
-ct_accept ct_cpu_wino_wgrad_accept(const ct_device *dev, const ct_call *call)
+static ct_accept wino_wgrad_accept(const ct_device *dev, const ct_call *call)
 {
     wgrad g;
     const char *reason;
@@ -219,7 +219,7 @@ ct_accept ct_cpu_wino_wgrad_accept(const ct_device *dev, const ct_call *call)
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));
 }
 
-ct_status ct_cpu_wino_wgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+static ct_status wino_wgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
     (void)stream;
     wgrad g;
@@ -230,3 +230,8 @@ ct_status ct_cpu_wino_wgrad_run(ct_device *dev, ct_stream *stream, const ct_call
     ct_cpu_for(dev, g.k_blocks * 9 * ct_ceil_div(g.c, TURN), sum_item, &g);
     return CT_OK;
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_CONV2D_WGRAD, "cpu.winograd", CT_CPU_FEWER_PRODUCTS, wino_wgrad_accept, wino_wgrad_run },
+};
+const ct_impl_set ct_cpu_wino_wgrad_impls = CT_IMPL_SET(impls);

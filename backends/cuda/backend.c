@@ -402,6 +402,7 @@ static const ct_impl impls[] = {
     OWN(CT_OP_PREPROCESS, preprocess),
     OWN(CT_OP_MOVE_POINTS, move_points),
 };
+static const ct_impl_set set = CT_IMPL_SET(impls), *const sets[] = { &set };
 
 static const ct_backend backend = {
     .abi = CT_BACKEND_ABI,
@@ -439,8 +440,8 @@ static const ct_backend backend = {
     .telemetry = telemetry,
     .memory_holders = memory_holders,
     .channel_multiple = channel_multiple,
-    .impls = impls,
-    .nimpls = sizeof impls / sizeof impls[0],
+    .sets = sets,
+    .nsets = sizeof sets / sizeof sets[0],
 };
 
 const ct_backend *ct_backend_entry(const ct_services *services)

@@ -67,6 +67,24 @@ fail:
     return st;
 }
 
+void ct_arenas_join(ct_arenas *s, ct_arenas_user *u)
+{
+    u->next = s->users;
+    s->users = u;
+}
+
+void ct_arenas_leave(ct_arenas *s, ct_arenas_user *u)
+{
+    ct_arenas_user **link = &s->users;
+    while (*link && *link != u) link = &(*link)->next;
+    if (*link) *link = u->next;
+}
+
+static void rebind_all(const ct_arenas *s)
+{
+    for (const ct_arenas_user *u = s->users; u; u = u->next) u->rebind(u->self);
+}
+
 ct_status ct_arenas_commit(ct_arenas *s)
 {
     ct_status st = CT_OK;
@@ -74,7 +92,7 @@ ct_status ct_arenas_commit(ct_arenas *s)
     s->planned_only = false;
     for (int a = 0; a < CT_ARENA_COUNT; a++) CT_GOTO(st, allocate(s, (ct_arena)a, (int64_t)s->bytes[a]));
     CT_GOTO(st, first_state(s));
-    for (ct_plan *p = s->plans; p; p = ct_plan_next(p)) ct_plan_bind(p);
+    rebind_all(s);
     return CT_OK;
 fail:
     for (int a = 0; a < CT_ARENA_COUNT; a++) {
@@ -146,7 +164,7 @@ ct_status ct_arenas_grow(ct_arenas *s, int64_t act_bytes, int64_t input_bytes)
     ct_status st = grow_one(s, CT_ARENA_ACT, (size_t)act_bytes);
     if (st == CT_OK) st = grow_one(s, CT_ARENA_INPUT, (size_t)input_bytes);
     /* Also after a failure: an arena may have moved before the other could not be had. */
-    for (ct_plan *p = s->plans; p; p = ct_plan_next(p)) ct_plan_bind(p);
+    rebind_all(s);
     return st;
 }
 

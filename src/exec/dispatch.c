@@ -7,12 +7,16 @@
 #include "base/log.h"
 #include "exec/internal.h"
 
-char *ct_call_text(const ct_call *call)
+const ct_impl *ct_impl_next(const ct_backend *b, ct_op op, const ct_impl *after)
 {
-    int n = ct_call_format(call, NULL, 0);
-    char *text = ct_malloc((size_t)n + 1, "text of a call");
-    if (text) ct_call_format(call, text, (size_t)n + 1);
-    return text;
+    bool behind = after == NULL;
+    for (size_t k = 0; k < b->nsets; k++)
+        for (size_t i = 0; i < b->sets[k]->n; i++) {
+            const ct_impl *m = &b->sets[k]->impls[i];
+            if (behind && m->op == op) return m;
+            behind = behind || m == after;
+        }
+    return NULL;
 }
 
 const char *ct_impl_ruled_out(const ct_device_opts *opts, const ct_impl *m)
@@ -47,9 +51,7 @@ static void print_choice(const ct_backend *b, const ct_call *call, const ct_impl
 static ct_status find_named(const ct_backend *b, const ct_call *call, const char *name, size_t len, const ct_impl **out)
 {
     *out = NULL;
-    for (size_t i = 0; i < b->nimpls && !*out; i++) {
-        const ct_impl *m = &b->impls[i];
-        if (m->op != call->op) continue;
+    for (const ct_impl *m = NULL; !*out && (m = ct_impl_next(b, call->op, m));) {
         char *full = ct_impl_full_name(b, m);
         if (!full) return CT_ENOMEM;
         if (strlen(full) == len && memcmp(full, name, len) == 0) *out = m;
@@ -100,9 +102,7 @@ ct_status ct_dispatch(const ct_backend *b, ct_device *dev, const ct_device_opts 
     size_t n = 0;
     CT_TRY(ct_choices_find(opts->choices, call, &chosen));
     if (chosen) return take_chosen(b, dev, opts, call, chosen, out);
-    for (size_t i = 0; i < b->nimpls; i++) {
-        const ct_impl *m = &b->impls[i];
-        if (m->op != call->op) continue;
+    for (const ct_impl *m = NULL; (m = ct_impl_next(b, call->op, m));) {
         const char *reason = ct_impl_ruled_out(opts, m);
         if (!reason) {
             ct_accept a = m->accept(dev, call);

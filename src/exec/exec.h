@@ -18,12 +18,17 @@ const char *ct_backend_name(size_t i);
 /* Loads a backend by name, once. Missing plug-in, library, driver or device: CT_EBACKEND with a message of its own
  * each. */
 ct_status ct_backend_load(const char *name, const ct_backend **out);
-/* Checks a table: ABI, sizes, grouping by operator in catalogue order, unique names, reference last. */
+/* Checks a table: ABI, sizes, members; of each operator's implementations that names are unique and a reference is
+ * last. */
 ct_status ct_backend_validate(const ct_backend *b);
 /* "auto" takes the best backend that works and says in `why` (may be NULL) what it took and why the others were not. */
 ct_status ct_backend_choose(const char *name, const ct_backend **out, char *why, size_t why_size);
 
 /* ---- dispatch ---- */
+
+/* The backend's implementations of an operator, best first: the one that follows `after`; NULL: the first. Gives NULL
+ * when there are no more. */
+const ct_impl *ct_impl_next(const ct_backend *b, ct_op op, const ct_impl *after);
 
 typedef struct ct_choice {
     const ct_impl *impl;
@@ -41,8 +46,6 @@ const char *ct_impl_ruled_out(const ct_device_opts *opts, const ct_impl *m);
 /* "cpu.vector": the name of an implementation with its backend in front, unless the table already has it there.
  * ct_free(); NULL: CT_ENOMEM recorded. */
 char *ct_impl_full_name(const ct_backend *b, const ct_impl *m);
-/* ct_call_format() into a block of its own: ct_free(); NULL with CT_ENOMEM recorded. */
-char *ct_call_text(const ct_call *call);
 
 /* ---- choices: implementations by call, measured by `captrain tune` ---- */
 
@@ -95,7 +98,7 @@ typedef struct ct_receipt_row {
 } ct_receipt_row;
 
 typedef struct ct_receipt_list { /* starts zeroed but for `asked` */
-    const char *asked;       /* precision of the heavy operators: convolution, linear, LSTM and their gradients. Static */
+    const char *asked;       /* precision of the heavy operators (CT_OPF_HEAVY). Static */
     ct_receipt_row *row;
     size_t n, cap;
 } ct_receipt_list;
@@ -106,6 +109,13 @@ void ct_receipt_list_free(ct_receipt_list *l); /* empties */
 
 /* ---- store: the arenas that all plans of a model share ---- */
 
+/* Who holds addresses in arenas, which may move: a plan. */
+typedef struct ct_arenas_user {
+    void (*rebind)(void *self); /* takes the addresses anew */
+    void *self;
+    struct ct_arenas_user *next;
+} ct_arenas_user;
+
 typedef struct ct_arenas {
     const ct_backend *backend;
     ct_device *device;
@@ -115,7 +125,7 @@ typedef struct ct_arenas {
     void *base[CT_ARENA_COUNT];      /* device addresses; NULL if not allocated; ACT and INPUT are shared by all plans and grow to the largest */
     size_t bytes[CT_ARENA_COUNT];
     bool planned_only;               /* no memory behind it: for `plan`, which touches no tensor */
-    struct ct_plan *plans;           /* all plans bound to this store: when ACT or INPUT grow they are bound anew */
+    ct_arenas_user *users;           /* all who hold addresses in these arenas: when ACT or INPUT grow they are told */
 } ct_arenas;
 
 typedef struct ct_arenas_needs {
@@ -186,8 +196,9 @@ ct_status ct_plan_patch(ct_plan *p, ct_val v, const void *host);
 ct_status ct_plan_download(ct_plan *p, ct_val v, void *host);
 void ct_plan_get_stats(const ct_plan *p, ct_plan_stats *out);
 const ct_graph *ct_plan_graph(const ct_plan *p);
-/* How node i is computed; *impl NULL for views, and *out is not written. The call has the plan's descriptors. */
-ct_status ct_plan_receipt(const ct_plan *p, size_t node, const ct_impl **impl, ct_call *call, ct_receipt *out);
+/* Call of node i with the plan's descriptors and addresses; *impl is who computes it, NULL for views. */
+const ct_call *ct_plan_call(const ct_plan *p, size_t node, const ct_impl **impl);
+const ct_arenas *ct_plan_store(const ct_plan *p);
 /* Chosen implementation of node i ("cpu.im2col"; "view" for views). */
 const char *ct_plan_impl(const ct_plan *p, size_t node);
 /* Seconds spent in node i so far, when timing was switched on: by events before and behind each call where the backend can tell the

@@ -4,11 +4,11 @@
 
 #include "exec/exec.h"
 
-/* Makes ACT and INPUT at least this large (bytes) and, if they moved, binds all plans of the store anew. */
-ct_status ct_arenas_grow(ct_arenas *s, int64_t act_bytes, int64_t input_bytes);
+/* From here until it leaves, `u` (the caller's memory) is told whenever arenas may have moved. */
+void ct_arenas_join(ct_arenas *s, ct_arenas_user *u);
+void ct_arenas_leave(ct_arenas *s, ct_arenas_user *u); /* one that never joined is fine */
 
-/* Writes the addresses of the store's arenas into the plan's calls. */
-void ct_plan_bind(ct_plan *p);
-ct_plan *ct_plan_next(const ct_plan *p); /* in the store's list */
+/* Makes ACT and INPUT at least this large (bytes) and has all users of the store take their addresses anew. */
+ct_status ct_arenas_grow(ct_arenas *s, int64_t act_bytes, int64_t input_bytes);
 
 #endif

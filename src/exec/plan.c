@@ -14,8 +14,7 @@ struct ct_plan {
     ct_arenas *store;
     ct_graph *graph;
     bool ema;
-    struct ct_plan *next; /* in the store's list */
-    bool listed;
+    ct_arenas_user user; /* in the store's list */
     size_t nnodes;
     ct_call *calls;     /* [nnodes] with addresses */
     ct_choice *choices; /* [nnodes]; impl NULL for views */
@@ -29,11 +28,6 @@ struct ct_plan {
     double *seconds;   /* [nnodes] */
     ct_event **events; /* [nnodes + 1] with timing, where the backend tells the time between two; else NULL */
 };
-
-ct_plan *ct_plan_next(const ct_plan *p)
-{
-    return p->next;
-}
 
 const ct_graph *ct_plan_graph(const ct_plan *p)
 {
@@ -71,8 +65,10 @@ static void forget_capture(ct_plan *p)
     p->runs = 0;
 }
 
-void ct_plan_bind(ct_plan *p)
+/* Writes the addresses of the store's arenas into the calls. */
+static void rebind(void *self)
 {
+    ct_plan *p = self;
     forget_capture(p);
     char *act = p->store->base[CT_ARENA_ACT];
     for (size_t i = 0; i < p->nnodes; i++) {
@@ -175,9 +171,8 @@ ct_status ct_plan_create(ct_arenas *s, ct_graph *g, bool ema, ct_plan **out)
     CT_GOTO(st, choose_all(p, scratch));
     CT_GOTO(st, ct_memplan_make(g, scratch, &p->mem));
     CT_GOTO(st, check_places(p));
-    p->next = s->plans;
-    s->plans = p;
-    p->listed = true;
+    p->user = (ct_arenas_user){ .rebind = rebind, .self = p };
+    ct_arenas_join(s, &p->user);
     CT_GOTO(st, ct_arenas_grow(s, p->mem.act_bytes, p->mem.input_bytes)); /* binds this one as well */
     measure(p);
     ct_log_topic_line(CT_TOPIC_PLAN,
@@ -207,11 +202,7 @@ void ct_plan_free(ct_plan *p)
     if (!p) return;
     if (p->store) forget_capture(p);
     if (p->events) free_events(p);
-    if (p->listed) {
-        ct_plan **link = &p->store->plans;
-        while (*link && *link != p) link = &(*link)->next;
-        if (*link) *link = p->next;
-    }
+    if (p->store) ct_arenas_leave(p->store, &p->user);
     if (p->impl_names)
         for (size_t i = 0; i < p->nnodes; i++) ct_free(p->impl_names[i]);
     ct_memplan_free(&p->mem);
@@ -343,11 +334,15 @@ void ct_plan_get_stats(const ct_plan *p, ct_plan_stats *out)
     *out = p->stats;
 }
 
-ct_status ct_plan_receipt(const ct_plan *p, size_t node, const ct_impl **impl, ct_call *call, ct_receipt *out)
+const ct_call *ct_plan_call(const ct_plan *p, size_t node, const ct_impl **impl)
 {
     *impl = p->choices[node].impl;
-    *call = p->calls[node];
-    return *impl ? ct_receipt_of(p->store->backend, p->store->device, *impl, call, out) : CT_OK;
+    return &p->calls[node];
+}
+
+const ct_arenas *ct_plan_store(const ct_plan *p)
+{
+    return p->store;
 }
 
 const char *ct_plan_impl(const ct_plan *p, size_t node)

@@ -96,15 +96,16 @@ static ct_status row_of(ct_receipt_list *l, const ct_impl *impl, const char *nam
 ct_status ct_receipt_list_add(ct_receipt_list *l, const ct_plan *plan)
 {
     const ct_graph *g = ct_plan_graph(plan);
+    const ct_arenas *s = ct_plan_store(plan);
     for (size_t i = 0; i < g->nnodes; i++) {
         const ct_impl *impl;
-        ct_call call;
+        const ct_call *call = ct_plan_call(plan, i, &impl);
         ct_receipt actual;
         ct_receipt_row *row = NULL;
-        ct_status st = ct_plan_receipt(plan, i, &impl, &call, &actual);
-        if (st != CT_OK) return ct_fail_context(st, "node '%s'", g->nodes[i].name);
         if (!impl) continue;
-        CT_TRY(row_of(l, impl, ct_plan_impl(plan, i), &call, &actual, g->nodes[i].name, &row));
+        ct_status st = ct_receipt_of(s->backend, s->device, impl, call, &actual);
+        if (st != CT_OK) return ct_fail_context(st, "node '%s'", g->nodes[i].name);
+        CT_TRY(row_of(l, impl, ct_plan_impl(plan, i), call, &actual, g->nodes[i].name, &row));
         row->calls++;
         CT_TRY(add_engine(row, actual.engine));
     }

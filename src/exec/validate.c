@@ -48,15 +48,17 @@ static ct_status check_members(const ct_backend *b)
     return CT_OK;
 }
 
-static ct_status check_impl(const ct_backend *b, size_t i)
+/* `m` stands at place i of set k. */
+static ct_status check_impl(const ct_backend *b, size_t k, size_t i)
 {
-    const ct_impl *m = &b->impls[i];
+    const ct_impl *m = &b->sets[k]->impls[i];
     if ((unsigned)m->op >= (unsigned)CT_OP_COUNT)
-        return ct_fail(CT_EBACKEND, "backend %s: implementation %zu is for operator %d, which does not exist", b->name,
-                       i, (int)m->op);
+        return ct_fail(CT_EBACKEND,
+                       "backend %s: implementation %zu of set %zu is for operator %d, which does not exist", b->name, i,
+                       k, (int)m->op);
     const char *op = ct_op_get(m->op)->name;
     if (!m->name || !*m->name)
-        return ct_fail(CT_EBACKEND, "backend %s: implementation %zu (%s) has no name", b->name, i, op);
+        return ct_fail(CT_EBACKEND, "backend %s: implementation %zu (%s) of set %zu has no name", b->name, i, op, k);
     if (!m->accept || !m->run)
         return ct_fail(CT_EBACKEND, "backend %s: %s.%s lacks %s", b->name, op, m->name, m->accept ? "run" : "accept");
     unsigned known = CT_IMPL_REFERENCE | CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC;
@@ -65,17 +67,14 @@ static ct_status check_impl(const ct_backend *b, size_t i)
                        m->flags & ~known);
     if ((m->flags & CT_IMPL_REFERENCE) && !(m->flags & CT_IMPL_EXACT))
         return ct_fail(CT_EBACKEND, "backend %s: %s.%s is a reference but not exact", b->name, op, m->name);
-    if (i == 0) return CT_OK;
-    const ct_impl *before = &b->impls[i - 1];
-    if (before->op > m->op)
-        return ct_fail(CT_EBACKEND, "backend %s: %s.%s stands behind %s.%s; implementations go in catalogue order",
-                       b->name, op, m->name, ct_op_get(before->op)->name, before->name);
-    if (before->op == m->op && (before->flags & CT_IMPL_REFERENCE))
-        return ct_fail(CT_EBACKEND, "backend %s: %s.%s stands behind the reference; the reference comes last", b->name,
-                       op, m->name);
-    for (size_t j = i; j-- > 0 && b->impls[j].op == m->op;)
-        if (strcmp(b->impls[j].name, m->name) == 0)
+    /* Those before it, of the same operator. */
+    for (const ct_impl *e = NULL; (e = ct_impl_next(b, m->op, e)) && e != m;) {
+        if (e->flags & CT_IMPL_REFERENCE)
+            return ct_fail(CT_EBACKEND, "backend %s: %s.%s stands behind the reference; the reference comes last",
+                           b->name, op, m->name);
+        if (strcmp(e->name, m->name) == 0)
             return ct_fail(CT_EBACKEND, "backend %s: two implementations are called %s.%s", b->name, op, m->name);
+    }
     return CT_OK;
 }
 
@@ -87,7 +86,17 @@ ct_status ct_backend_validate(const ct_backend *b)
                        (unsigned)b->abi, (unsigned)b->size, (unsigned)CT_BACKEND_ABI, sizeof(ct_backend));
     if (!b->name || !*b->name) return ct_fail(CT_EBACKEND, "backend: the table has no name");
     CT_TRY(check_members(b));
-    if (b->nimpls == 0 || !b->impls) return ct_fail(CT_EBACKEND, "backend %s: no implementations", b->name);
-    for (size_t i = 0; i < b->nimpls; i++) CT_TRY(check_impl(b, i));
+    size_t n = 0;
+    for (size_t k = 0; k < b->nsets; k++) {
+        if (!b->sets[k] || (b->sets[k]->n > 0 && !b->sets[k]->impls))
+            return ct_fail(CT_EBACKEND, "backend %s: set %zu of implementations is NULL", b->name, k);
+        for (size_t j = 0; j < k; j++)
+            if (b->sets[j] == b->sets[k])
+                return ct_fail(CT_EBACKEND, "backend %s: sets %zu and %zu of implementations are one", b->name, j, k);
+        n += b->sets[k]->n;
+    }
+    if (n == 0) return ct_fail(CT_EBACKEND, "backend %s: no implementations", b->name);
+    for (size_t k = 0; k < b->nsets; k++)
+        for (size_t i = 0; i < b->sets[k]->n; i++) CT_TRY(check_impl(b, k, i));
     return CT_OK;
 }

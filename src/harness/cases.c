@@ -6,9 +6,9 @@
 #include "harness/harness_priv.h"
 
 static const ct_case_row *const tables[] = {
-    ct_cases_conv,   ct_cases_linear,  ct_cases_norm,     ct_cases_activation, ct_cases_elementwise,
-    ct_cases_pool,   ct_cases_softmax, ct_cases_sequence, ct_cases_loss,       ct_cases_ctc,
-    ct_cases_metric, ct_cases_optim,   ct_cases_image,    ct_cases_resample,
+#define CT_FAMILY(rules, cases, references) cases,
+#include "ops/families.def"
+#undef CT_FAMILY
 };
 
 static const char *const data_names[CT_DATA_COUNT] = {

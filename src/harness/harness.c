@@ -6,6 +6,7 @@
 
 #include "backends/cpu/ref/ref.h"
 #include "base/alloc.h"
+#include "exec/exec.h"
 #include "harness/harness_priv.h"
 #include "ops/math/mask_math.h"
 
@@ -284,9 +285,8 @@ static ct_status test_case(void *user, const ct_case *c)
         ct_fail_context(st, "reference, '%s'", c->text);
         goto fail;
     }
-    for (size_t i = 0; i < t->b->nimpls; i++) {
-        const ct_impl *impl = &t->b->impls[i];
-        if (impl->op != c->call.op || (t->o->impl && strcmp(t->o->impl, impl->name) != 0)) continue;
+    for (const ct_impl *impl = NULL; (impl = ct_impl_next(t->b, c->call.op, impl));) {
+        if (t->o->impl && strcmp(t->o->impl, impl->name) != 0) continue;
         CT_GOTO(st, test_impl(t, c, impl, &host, &want));
     }
 fail:
@@ -301,7 +301,9 @@ ct_status ct_selftest_ops(const ct_backend *b, ct_device *dev, const ct_selftest
     if (o->impl && strcmp(o->impl, CT_IMPL_GRADIENT) == 0) return CT_OK;
     if (o->impl) {
         bool known = false;
-        for (size_t i = 0; i < b->nimpls; i++) known = known || strcmp(b->impls[i].name, o->impl) == 0;
+        for (size_t k = 0; k < b->nsets; k++)
+            for (size_t i = 0; i < b->sets[k]->n; i++)
+                known = known || strcmp(b->sets[k]->impls[i].name, o->impl) == 0;
         if (!known) return ct_fail(CT_EINVAL, "backend %s has no implementation '%s'", b->name, o->impl);
     }
     CT_TRY(b->stream_create(dev, &t.stream));

@@ -49,21 +49,10 @@ typedef struct ct_case_row {
 
 #define CT_D(x) (1u << CT_DATA_##x)
 
-/* One table per family, tests/cases/<family>.c. */
-extern const ct_case_row ct_cases_conv[];
-extern const ct_case_row ct_cases_linear[];
-extern const ct_case_row ct_cases_norm[];
-extern const ct_case_row ct_cases_activation[];
-extern const ct_case_row ct_cases_elementwise[];
-extern const ct_case_row ct_cases_pool[];
-extern const ct_case_row ct_cases_resample[];
-extern const ct_case_row ct_cases_sequence[];
-extern const ct_case_row ct_cases_loss[];
-extern const ct_case_row ct_cases_softmax[];
-extern const ct_case_row ct_cases_ctc[];
-extern const ct_case_row ct_cases_metric[];
-extern const ct_case_row ct_cases_optim[];
-extern const ct_case_row ct_cases_image[];
+/* One table per family, src/harness/cases/<family>.c. */
+#define CT_FAMILY(rules, cases, references) extern const ct_case_row cases[];
+#include "ops/families.def"
+#undef CT_FAMILY
 
 typedef struct ct_selftest_opts {
     uint64_t seed;

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "exec/exec.h"
 #include "harness/harness_priv.h"
 
 #define CASE_SECONDS 0.05
@@ -117,9 +118,8 @@ static ct_status time_case(void *user, const ct_case *c)
     if (c->data != CT_DATA_UNIFORM || (ct_op_get(c->call.op)->rules->flags & CT_OPF_VIEW)) return CT_OK;
     CT_TRY(ct_timed_open(t->b, t->dev, &c->call, &timed));
     fprintf(t->f, "%s\n", c->text);
-    for (size_t i = 0; i < t->b->nimpls; i++) {
-        const ct_impl *impl = &t->b->impls[i];
-        if (impl->op != c->call.op || (t->o->impl && strcmp(t->o->impl, impl->name) != 0)) continue;
+    for (const ct_impl *impl = NULL; (impl = ct_impl_next(t->b, c->call.op, impl));) {
+        if (t->o->impl && strcmp(t->o->impl, impl->name) != 0) continue;
         ct_accept a = impl->accept(t->dev, &c->call);
         if (!a.ok) {
             fprintf(t->f, "  %-18s refused: %s\n", impl->name, a.reason);

@@ -106,9 +106,7 @@ static ct_status list_candidates(const ct_backend *b, ct_device *dev, const ct_d
                                  const ct_call *call, ct_measured *m)
 {
     bool fast = false;
-    for (size_t i = 0; i < b->nimpls; i++) {
-        const ct_impl *impl = &b->impls[i];
-        if (impl->op != call->op) continue;
+    for (const ct_impl *impl = NULL; (impl = ct_impl_next(b, call->op, impl));) {
         ct_candidate *c;
         CT_TRY(add_candidate(m, impl, ct_impl_full_name(b, impl), &c));
         c->refused = ct_impl_ruled_out(opts, impl);
@@ -128,11 +126,8 @@ int ct_measure_ways(const ct_backend *b, ct_device *dev, const ct_device_opts *o
 {
     char name[1][CT_VARIANT_NAME];
     int n = 0;
-    for (size_t i = 0; i < b->nimpls; i++) {
-        const ct_impl *m = &b->impls[i];
-        if (m->op != call->op || (m->flags & CT_IMPL_REFERENCE) || ct_impl_ruled_out(opts, m) ||
-            !m->accept(dev, call).ok)
-            continue;
+    for (const ct_impl *m = NULL; (m = ct_impl_next(b, call->op, m));) {
+        if ((m->flags & CT_IMPL_REFERENCE) || ct_impl_ruled_out(opts, m) || !m->accept(dev, call).ok) continue;
         n += 1 + (b->variants && b->variants(dev, m, call, name, 1) > 0);
     }
     return n;

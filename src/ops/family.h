@@ -1,4 +1,5 @@
-/* Inside src/ops only: the tables the family files give to ops.c, and helpers for shape and gradient rules. */
+/* Inside src/ops only: helpers for the rules in the family files. Each of these gives one array of rules to ops.c, which
+ * is named in families.def and ends with a row whose shape is NULL. */
 #ifndef CT_OPS_FAMILY_H
 #define CT_OPS_FAMILY_H
 
@@ -6,21 +7,9 @@
 
 #include "ops/ops.h"
 
-/* Tables end with a row whose shape is NULL. */
-extern const ct_op_rules ct_conv_rules[];
-extern const ct_op_rules ct_linear_rules[];
-extern const ct_op_rules ct_norm_rules[];
-extern const ct_op_rules ct_activation_rules[];
-extern const ct_op_rules ct_elementwise_rules[];
-extern const ct_op_rules ct_pool_rules[];
-extern const ct_op_rules ct_resample_rules[];
-extern const ct_op_rules ct_softmax_rules[];
-extern const ct_op_rules ct_sequence_rules[];
-extern const ct_op_rules ct_loss_rules[];
-extern const ct_op_rules ct_ctc_rules[];
-extern const ct_op_rules ct_metric_rules[];
-extern const ct_op_rules ct_optim_rules[];
-extern const ct_op_rules ct_image_rules[];
+#define CT_FAMILY(rules, cases, references) extern const ct_op_rules rules[];
+#include "ops/families.def"
+#undef CT_FAMILY
 
 /* ---- attribute fields: `part` is the member of ct_attrs, `field` the member of that struct ---- */
 #define CT_FIELD_INT(part, field) { #field, offsetof(ct_attrs, part.field), false, 0, 0 }

@@ -19,9 +19,9 @@ static pthread_once_t linked = PTHREAD_ONCE_INIT;
 static void link_rules(void)
 {
     static const ct_op_rules *const families[] = {
-        ct_conv_rules,   ct_linear_rules,  ct_norm_rules,     ct_activation_rules, ct_elementwise_rules,
-        ct_pool_rules,   ct_softmax_rules, ct_sequence_rules, ct_loss_rules,       ct_ctc_rules,
-        ct_metric_rules, ct_optim_rules,   ct_image_rules,    ct_resample_rules,
+#define CT_FAMILY(rules, cases, references) rules,
+#include "ops/families.def"
+#undef CT_FAMILY
     };
     for (size_t f = 0; f < sizeof families / sizeof families[0]; f++)
         for (const ct_op_rules *r = families[f]; r->shape; r++) infos[r->op].rules = r;

@@ -321,6 +321,7 @@ double ct_call_bytes(const ct_call *call);
  * Zero-valued attributes are left out. ct_call_format returns bytes that were needed (like snprintf). */
 int ct_call_format(const ct_call *call, char *buf, size_t size);
 ct_status ct_call_parse(const char *text, ct_call *call);
+char *ct_call_text(const ct_call *call); /* ct_call_format() into a block of its own: ct_free(); NULL: out of memory */
 
 /* max(d, f32) for floating types. */
 static inline ct_dtype ct_accum_dtype(ct_dtype d) { return d == CT_F64 ? CT_F64 : CT_F32; }

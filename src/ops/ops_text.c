@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "ops/ops.h"
 
 /* ---- writing ---- */
@@ -98,6 +99,14 @@ int ct_call_format(const ct_call *call, char *buf, size_t size)
     put(&w, " -> ");
     put_tensors(&w, call->nout, call->out);
     return (int)w.used;
+}
+
+char *ct_call_text(const ct_call *call)
+{
+    int n = ct_call_format(call, NULL, 0);
+    char *text = ct_malloc((size_t)n + 1, "text of a call");
+    if (text) ct_call_format(call, text, (size_t)n + 1);
+    return text;
 }
 
 /* ---- reading ---- */

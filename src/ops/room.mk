@@ -1,6 +1,6 @@
 # The operator catalogue: the list of operators and its rules of shape, gradient and cost.
 libcaptrain_la_SOURCES += \
-	src/ops/ops.c src/ops/ops.h src/ops/ops.def src/ops/ops_text.c \
+	src/ops/ops.c src/ops/ops.h src/ops/ops.def src/ops/families.def src/ops/ops_text.c \
 	src/ops/rules.c src/ops/family.h \
 	src/ops/activation.c src/ops/conv.c src/ops/elementwise.c src/ops/image.c src/ops/linear.c \
 	src/ops/loss.c src/ops/metric.c src/ops/norm.c src/ops/optim.c src/ops/pool.c src/ops/sequence.c \

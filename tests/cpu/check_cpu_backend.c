@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "backends/cpu/cpu.h"
+#include "exec/exec.h"
 #include "tests/ct_check.h"
 
 /* ---- helpers ---- */
@@ -43,10 +44,9 @@ static int kernel_sets(const ct_kern *sets[3])
 static const ct_impl *winner(const ct_device *dev, const ct_call *c, ct_accept *accept, const char **refusal)
 {
     *refusal = NULL;
-    for (size_t i = 0; i < ct_backend_cpu.nimpls; i++) {
-        if (ct_backend_cpu.impls[i].op != c->op) continue;
-        *accept = ct_backend_cpu.impls[i].accept(dev, c);
-        if (accept->ok) return &ct_backend_cpu.impls[i];
+    for (const ct_impl *m = NULL; (m = ct_impl_next(&ct_backend_cpu, c->op, m));) {
+        *accept = m->accept(dev, c);
+        if (accept->ok) return m;
         *refusal = accept->reason;
     }
     return NULL;
@@ -56,26 +56,27 @@ static const ct_impl *winner(const ct_device *dev, const ct_call *c, ct_accept *
 
 START_TEST(table_is_in_order)
 {
-    bool seen[CT_OP_COUNT] = { false };
-    const ct_impl *list = ct_backend_cpu.impls;
     ck_assert_uint_eq(ct_backend_cpu.abi, CT_BACKEND_ABI);
     ck_assert_uint_eq(ct_backend_cpu.size, sizeof(ct_backend));
-    for (size_t i = 0; i < ct_backend_cpu.nimpls; i++) {
-        const bool last = i + 1 == ct_backend_cpu.nimpls || list[i + 1].op != list[i].op;
-        ck_assert_msg(last || !(list[i].flags & CT_IMPL_REFERENCE), "%s: the reference is not the last",
-                      ct_op_get(list[i].op)->name);
-        ck_assert_msg(!last || list[i].flags & CT_IMPL_REFERENCE, "%s: no reference", ct_op_get(list[i].op)->name);
-        ck_assert(list[i].flags & CT_IMPL_DETERMINISTIC);
-        if (!last) {
-            ck_assert(strcmp(list[i].name, list[i + 1].name) != 0);
-            continue;
-        }
-        ck_assert(!seen[list[i].op]);
-        ck_assert_msg(i + 1 == ct_backend_cpu.nimpls || list[i + 1].op > list[i].op, "not in catalogue order");
-        seen[list[i].op] = true;
+    ck_assert_msg(ct_backend_validate(&ct_backend_cpu) == CT_OK, "%s", ct_error_message());
+    for (int op = 0; op < CT_OP_COUNT; op++) {
+        const ct_impl *last = NULL;
+        for (const ct_impl *m = NULL; (m = ct_impl_next(&ct_backend_cpu, (ct_op)op, m)); last = m)
+            ck_assert(m->flags & CT_IMPL_DETERMINISTIC);
+        ck_assert_msg((last && last->flags & CT_IMPL_REFERENCE) || op == CT_OP_RESHAPE, "%s has no reference",
+                      ct_op_get((ct_op)op)->name);
     }
-    for (int op = 0; op < CT_OP_COUNT; op++)
-        ck_assert_msg(seen[op] || op == CT_OP_RESHAPE, "%s is missing", ct_op_get((ct_op)op)->name);
+    /* Order of preference where there are several. */
+    static const char *const names[] = { "cpu.depthwise", "cpu.winograd", "cpu.indirect", "ref" };
+    const ct_impl *m = NULL;
+    for (int i = 0; i < 4; i++) {
+        m = ct_impl_next(&ct_backend_cpu, CT_OP_CONV2D, m);
+        ck_assert_str_eq(m->name, names[i]);
+    }
+    m = ct_impl_next(&ct_backend_cpu, CT_OP_CONV2D_WGRAD, NULL);
+    ck_assert_str_eq(m->name, "cpu.depthwise");
+    m = ct_impl_next(&ct_backend_cpu, CT_OP_CONV2D_WGRAD, m);
+    ck_assert_str_eq(m->name, "cpu.winograd");
 }
 END_TEST
 
@@ -228,7 +229,7 @@ START_TEST(igemm_against_loops)
     rng_state = 5;
     for (int set = 0; set < n; set++)
         for (int np = 1; np <= MAX_P; np++)
-            for (int kn = 1; kn <= sets[set]->nr; kn += kn < 20 ? 1 : 11)
+            for (int kn = 1; kn <= sets[set]->conv->nr; kn += kn < 20 ? 1 : 11)
                 for (int mode = 0; mode < 3; mode++) { /* zero, bias, accumulate */
                     const int taps = np % (MAX_T + 1), c = 1 + (kn + np) % MAX_C,
                               kw = (kn + sets[set]->vl - 1) / sets[set]->vl * sets[set]->vl;
@@ -262,7 +263,7 @@ START_TEST(igemm_against_loops)
                                    .kw = kw,
                                    .bias = mode == 1 ? bias : NULL,
                                    .accumulate = mode == 2 };
-                    sets[set]->igemm(&a);
+                    sets[set]->conv->igemm(&a);
                     for (int p = 0; p < np; p++)
                         ck_assert_msg(memcmp(out[p], want[p], sizeof out[p]) == 0, "%s: np %d kn %d mode %d row %d",
                                       sets[set]->name, np, kn, mode, p);
@@ -280,7 +281,7 @@ START_TEST(wgemm_against_loops)
     for (int set = 0; set < n; set++)
         for (int np = 1; np <= MAX_P; np++)
             for (int c = 1; c <= 16; c++)
-                for (int kw = sets[set]->vl; kw <= sets[set]->nr; kw += sets[set]->vl)
+                for (int kw = sets[set]->vl; kw <= sets[set]->conv->nr; kw += sets[set]->vl)
                     for (int accumulate = 0; accumulate < 2; accumulate++) {
                         for (int p = 0; p < np; p++) {
                             in[p] = x[p];
@@ -304,7 +305,7 @@ START_TEST(wgemm_against_loops)
                                        .ldw = MAX_K + 1,
                                        .dw = dw[0],
                                        .accumulate = accumulate };
-                        sets[set]->wgemm(&a);
+                        sets[set]->conv->wgemm(&a);
                         ck_assert_msg(memcmp(dw, want, sizeof dw) == 0, "%s: np %d c %d kw %d", sets[set]->name, np, c,
                                       kw);
                     }
@@ -321,7 +322,7 @@ START_TEST(conversions)
     float *f = ct_malloc(N * 4, "a test");
     for (int set = 0; set < n; set++) {
         for (int i = 0; i < N; i++) h[i] = (uint16_t)i;
-        sets[set]->from_bf16(N, h, f);
+        sets[set]->copy->from_bf16(N, h, f);
         for (int i = 0; i < N; i++) {
             float want = ct_bf16_to_f32((uint16_t)i);
             ck_assert(memcmp(&want, &f[i], 4) == 0);
@@ -330,9 +331,9 @@ START_TEST(conversions)
             uint32_t u = (uint32_t)i << 16 | (uint32_t)(0x7ffe + i % 4);
             memcpy(&f[i], &u, 4);
         }
-        sets[set]->to_bf16(N, f, back);
+        sets[set]->copy->to_bf16(N, f, back);
         for (int i = 0; i < N; i++) ck_assert_uint_eq(back[i], ct_f32_to_bf16(f[i]));
-        sets[set]->from_f16(N - 3, h, f); /* not a multiple of a vector */
+        sets[set]->copy->from_f16(N - 3, h, f); /* not a multiple of a vector */
         for (int i = 0; i < N - 3; i++) {
             float want = ct_f16_to_f32((uint16_t)i);
             ck_assert_msg(memcmp(&want, &f[i], 4) == 0 || (isnan(want) && isnan(f[i])), "%s: f16 %04x", sets[set]->name,
@@ -342,7 +343,7 @@ START_TEST(conversions)
             uint32_t u = (uint32_t)i << 16 | (uint32_t)(i * 7919 & 0xffff);
             memcpy(&f[i], &u, 4);
         }
-        sets[set]->to_f16(N - 3, f, back);
+        sets[set]->copy->to_f16(N - 3, f, back);
         for (int i = 0; i < N - 3; i++) {
             const uint16_t want = ct_f32_to_f16(f[i]);
             ck_assert_msg(back[i] == want || (isnan(f[i]) && isnan(ct_f16_to_f32(back[i]))), "%s: f32 %a",
@@ -371,7 +372,7 @@ START_TEST(largest_of_a_window)
             };
             for (int t = 0; t < 3; t++) x[t * C + c] = rows[c % 4][t];
         }
-        sets[set]->max_row(1, C, x, C, 3, off, number, y, code);
+        sets[set]->pool->max_row(1, C, x, C, 3, off, number, y, code);
         for (int c = 0; c < C; c++) {
             const int want[4] = { 4, 4, 7, 200 }; /* the first of equals; the first NaN */
             ck_assert_int_eq(code[c], want[c % 4]);
@@ -401,8 +402,8 @@ START_TEST(lstm_units_against_f64)
                 dh[j] = 0.3f * (float)small_int();
                 dc[j] = 0.2f * (float)(j % 5);
             }
-            sets[set]->lstm_units(n, xg, gates, c_prev, c, h);
-            sets[set]->lstm_units_bwd(n, gates, c, c_prev, dy, dh, dc, da);
+            sets[set]->lstm->units(n, xg, gates, c_prev, c, h);
+            sets[set]->lstm->units_bwd(n, gates, c, c_prev, dy, dh, dc, da);
             for (int j = 0; j < n; j++) {
                 double a[4], cell, out, back = (double)(0.2f * (float)(j % 5));
                 for (int g = 0; g < 4; g++) a[g] = (double)sums[g * n + j] + (double)xg[g * n + j];
@@ -432,11 +433,11 @@ START_TEST(non_finite_gradients_are_seen)
                 bool finite = true;
                 for (int i = 0; i < 100; i++) g[i] = 2;
                 g[at] = kind == 0 ? NAN : kind == 1 ? -INFINITY : 3e38f;
-                const double sum = sets[set]->sum_squares(100, g, &finite);
+                const double sum = sets[set]->sum->squares(100, g, &finite);
                 ck_assert_msg(finite == (kind == 2), "%s: element %d, kind %d", sets[set]->name, at, kind);
                 g[at] = 2;
                 finite = true;
-                ck_assert(sets[set]->sum_squares(100, g, &finite) == 400.0 && finite);
+                ck_assert(sets[set]->sum->squares(100, g, &finite) == 400.0 && finite);
                 (void)sum;
             }
 }
@@ -601,8 +602,7 @@ START_TEST(batchnorm_statistics_are_accurate)
         for (int k = 0; k < COLS; k++) per[2][k] = per[3][k] = 7;
         if (which == 1) {
             impl = NULL;
-            for (size_t i = 0; i < ct_backend_cpu.nimpls; i++)
-                if (ct_backend_cpu.impls[i].op == c.op) impl = &ct_backend_cpu.impls[i]; /* the last one */
+            for (const ct_impl *m = NULL; (m = ct_impl_next(&ct_backend_cpu, c.op, m));) impl = m; /* the last one */
             ck_assert(impl && impl->flags & CT_IMPL_REFERENCE);
             ct_free(scratch);
             a = impl->accept(dev, &c);

@@ -147,9 +147,10 @@ static ct_status run_nothing(ct_device *dev, ct_stream *stream, const ct_call *c
 
 static void bad_impls(const ct_impl *impls, size_t n, const char *part)
 {
+    const ct_impl_set set = { impls, n }, *const sets[] = { &set };
     ct_backend b = ct_backend_cpu;
-    b.impls = impls;
-    b.nimpls = n;
+    b.sets = sets;
+    b.nsets = 1;
     says(ct_backend_validate(&b), CT_EBACKEND, part);
 }
 
@@ -188,14 +189,13 @@ START_TEST(validate_rows)
 {
     const ct_impl a = { CT_OP_ADD, "a", CT_IMPL_EXACT, yes, run_nothing },
                   b = { CT_OP_ADD, "b", CT_IMPL_EXACT, yes, run_nothing };
-    const ct_impl ref = { CT_OP_ADD, "ref", REFERENCE, yes, run_nothing },
-                  conv = { CT_OP_CONV2D, "c", 0, yes, run_nothing };
+    const ct_impl ref = { CT_OP_ADD, "ref", REFERENCE, yes, run_nothing };
     ct_impl x = a;
     x.op = CT_OP_COUNT;
     bad_impls(&x, 1, "which does not exist");
     x = a;
     x.name = NULL;
-    bad_impls(&x, 1, "implementation 0 (add) has no name");
+    bad_impls(&x, 1, "implementation 0 (add) of set 0 has no name");
     x = a;
     x.accept = NULL;
     bad_impls(&x, 1, "add.a lacks accept");
@@ -208,13 +208,45 @@ START_TEST(validate_rows)
     x = ref;
     x.flags = CT_IMPL_REFERENCE;
     bad_impls(&x, 1, "add.ref is a reference but not exact");
-    bad_impls((const ct_impl[]){ a, conv }, 2, "conv2d.c stands behind add.a");
     bad_impls((const ct_impl[]){ ref, a }, 2, "add.a stands behind the reference");
     bad_impls((const ct_impl[]){ a, b, a }, 3, "two implementations are called add.a");
-    ct_backend fine = ct_backend_cpu;
-    fine.impls = (const ct_impl[]){ conv, a, b, ref };
-    fine.nimpls = 4;
-    ck_assert_msg(ct_backend_validate(&fine) == CT_OK, "%s", ct_error_message());
+}
+END_TEST
+
+/* Sets go in any order of operators; of one operator the order counts, within a set and from set to set. */
+START_TEST(validate_sets)
+{
+    static const ct_impl tuned[] = { { CT_OP_MUL, "a", CT_IMPL_EXACT, yes, run_nothing },
+                                     { CT_OP_ADD, "a", CT_IMPL_EXACT, yes, run_nothing },
+                                     { CT_OP_CONV2D, "c", 0, yes, run_nothing },
+                                     { CT_OP_ADD, "b", CT_IMPL_EXACT, yes, run_nothing } };
+    static const ct_impl again[] = { { CT_OP_ADD, "b", CT_IMPL_EXACT, yes, run_nothing } };
+    static const ct_impl refs[] = { { CT_OP_ADD, "ref", REFERENCE, yes, run_nothing },
+                                    { CT_OP_MUL, "ref", REFERENCE, yes, run_nothing } };
+    const ct_impl_set t = CT_IMPL_SET(tuned), r = CT_IMPL_SET(refs), twice = CT_IMPL_SET(again), empty = { NULL, 0 },
+                      missing = { NULL, 1 };
+    const ct_impl_set *sets[] = { &t, &empty, &r };
+    ct_backend b = ct_backend_cpu;
+    b.sets = sets;
+    b.nsets = 3;
+    ck_assert_msg(ct_backend_validate(&b) == CT_OK, "%s", ct_error_message());
+    const ct_impl *m = ct_impl_next(&b, CT_OP_ADD, NULL);
+    ck_assert_ptr_eq(m, &tuned[1]);
+    ck_assert_ptr_eq(m = ct_impl_next(&b, CT_OP_ADD, m), &tuned[3]);
+    ck_assert_ptr_eq(m = ct_impl_next(&b, CT_OP_ADD, m), &refs[0]);
+    ck_assert_ptr_null(ct_impl_next(&b, CT_OP_ADD, m));
+    ck_assert_ptr_null(ct_impl_next(&b, CT_OP_CAST, NULL));
+    sets[0] = &r;
+    sets[2] = &t;
+    says(ct_backend_validate(&b), CT_EBACKEND, "mul.a stands behind the reference");
+    sets[0] = &twice;
+    says(ct_backend_validate(&b), CT_EBACKEND, "two implementations are called add.b");
+    sets[0] = &t;
+    says(ct_backend_validate(&b), CT_EBACKEND, "sets 0 and 2 of implementations are one");
+    sets[0] = &missing;
+    says(ct_backend_validate(&b), CT_EBACKEND, "set 0 of implementations is NULL");
+    sets[0] = NULL;
+    says(ct_backend_validate(&b), CT_EBACKEND, "set 0 of implementations is NULL");
 }
 END_TEST
 
@@ -233,8 +265,9 @@ START_TEST(dispatch_reasons)
     ct_backend b = ct_backend_cpu;
     ct_call call;
     ct_choice c;
-    b.impls = impls;
-    b.nimpls = sizeof impls / sizeof impls[0];
+    const ct_impl_set set = CT_IMPL_SET(impls), *const sets[] = { &set };
+    b.sets = sets;
+    b.nsets = 1;
     ck_assert_int_eq(ct_call_parse("add(f32[3], f32[3]) -> (f32[3])", &call), CT_OK);
     const struct {
         ct_device_opts opts;
@@ -603,6 +636,7 @@ static Suite *suite(void)
     tcase_add_test(c, validate_good);
     tcase_add_test(c, validate_head);
     tcase_add_test(c, validate_rows);
+    tcase_add_test(c, validate_sets);
     tcase_add_test(c, dispatch_reasons);
     suite_add_tcase(s, c);
     c = tcase_create("plan");

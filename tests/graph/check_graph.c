@@ -64,7 +64,7 @@ START_TEST(test_build)
     REFUSES(ct_graph_node(g, CT_OP_LINEAR, NULL, "bad", 2, (ct_val[]){ x, none }, 1, 1, &out), "input 1 is absent");
     REFUSES(ct_graph_node(g, CT_OP_LINEAR, NULL, "bad", 2, (ct_val[]){ x, w }, 1, 0, &out),
             "output 0 cannot be left out");
-    REFUSES(ct_graph_node(g, CT_OP_LINEAR, NULL, "bad", 9, (ct_val[]){ x, w }, 1, 1, &out), "too many");
+    REFUSES(ct_graph_node(g, CT_OP_LINEAR, NULL, "bad", CT_MAX_IN + 1, (ct_val[]){ x, w }, 1, 1, &out), "too many");
     REFUSES(ct_graph_node(g, CT_OP_COUNT, NULL, "bad", 1, &x, 1, 1, &out), "does not exist");
     REFUSES(ct_graph_mark_checkpoint(g, x), "some node gives");
     REFUSES(ct_graph_mark_checkpoint(g, 999), "some node gives");

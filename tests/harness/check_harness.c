@@ -54,8 +54,12 @@ static ct_status host_stream_sync(ct_device *dev, ct_stream *s)
     return CT_OK;
 }
 
+/* One at a time: the set is static. */
 static ct_backend host_backend(const ct_impl *impls, size_t n)
 {
+    static ct_impl_set set;
+    static const ct_impl_set *const sets[] = { &set };
+    set = (ct_impl_set){ impls, n };
     ct_backend b = { .abi = CT_BACKEND_ABI,
                      .size = sizeof b,
                      .name = "host",
@@ -67,8 +71,8 @@ static ct_backend host_backend(const ct_impl *impls, size_t n)
                      .stream_create = host_stream_create,
                      .stream_destroy = host_stream_destroy,
                      .stream_sync = host_stream_sync,
-                     .impls = impls,
-                     .nimpls = n };
+                     .sets = sets,
+                     .nsets = 1 };
     return b;
 }
 

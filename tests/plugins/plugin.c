@@ -166,6 +166,7 @@ static ct_status run_add(ct_device *dev, ct_stream *stream, const ct_call *call,
 }
 
 static const ct_impl impls[] = { { CT_OP_ADD, "plain", CT_IMPL_EXACT, accept_add, run_add } };
+static const ct_impl_set set = CT_IMPL_SET(impls), *const sets[] = { &set };
 
 static const ct_backend table = {
 #if defined(PLUGIN_ABI)
@@ -193,8 +194,8 @@ static const ct_backend table = {
     .event_record = event_record,
     .event_wait = event_wait,
     .event_done = event_done,
-    .impls = impls,
-    .nimpls = sizeof impls / sizeof impls[0],
+    .sets = sets,
+    .nsets = sizeof sets / sizeof sets[0],
 };
 
 const ct_backend *ct_backend_entry(const ct_services *services)

@@ -100,13 +100,15 @@ static const ct_impl fake_impls[] = {
     { CT_OP_MUL, "plain", CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC, fake_accept, mul_run },
 };
 
+static const ct_impl_set fake_set = CT_IMPL_SET(fake_impls), *const fake_sets[] = { &fake_set };
+
 static ct_backend fake(void)
 {
     ct_backend b = ct_backend_cpu;
     b.variants = fake_variants;
     b.prefer = fake_prefer;
-    b.impls = fake_impls;
-    b.nimpls = sizeof fake_impls / sizeof fake_impls[0];
+    b.sets = fake_sets;
+    b.nsets = 1;
     current[0] = '\0';
     runs = 0;
     memset(ran_as, 0, sizeof ran_as);

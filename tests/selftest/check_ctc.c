@@ -12,6 +12,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/philox.h"
+#include "exec/exec.h"
 #include "formats/safetensors.h"
 #include "selftest/ctc_check.h"
 #include "tests/ct_check.h"
@@ -31,9 +32,8 @@ static void teardown(void) { ct_backend_cpu.close(device); }
 /* Runs implementation `name` of a call with host tensors. */
 static ct_status run(const ct_call *call, const char *name)
 {
-    for (size_t i = 0; i < ct_backend_cpu.nimpls; i++) {
-        const ct_impl *m = &ct_backend_cpu.impls[i];
-        if (m->op != call->op || strcmp(m->name, name) != 0) continue;
+    for (const ct_impl *m = NULL; (m = ct_impl_next(&ct_backend_cpu, call->op, m));) {
+        if (strcmp(m->name, name) != 0) continue;
         ct_accept a = m->accept(device, call);
         ck_assert_msg(a.ok, "%s refuses: %s", name, a.reason);
         void *scratch = ct_aligned_alloc(a.scratch, "scratch");

@@ -135,9 +135,10 @@ static ct_status apply(ct_device *dev, ct_stream *stream, const ct_call *call, v
     return CT_OK;
 }
 
-const ct_impl ct_ref_activation_impls[4] = {
+static const ct_impl impls[] = {
     { CT_OP_ACTIVATION, "ref", CT_REF_FLAGS, accept_activation, forward },
     { CT_OP_ACTIVATION_BWD, "ref", CT_REF_FLAGS, accept_activation, backward },
     { CT_OP_DROPOUT_MASK, "ref", CT_REF_FLAGS, accept_mask, mask },
     { CT_OP_DROPOUT_APPLY, "ref", CT_REF_FLAGS, accept_apply, apply },
 };
+const ct_impl_set ct_ref_activation_impls = CT_IMPL_SET(impls);

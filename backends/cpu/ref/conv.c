@@ -169,8 +169,9 @@ static ct_status wgrad(ct_device *dev, ct_stream *stream, const ct_call *call, v
     return CT_OK;
 }
 
-const ct_impl ct_ref_conv_impls[3] = {
+static const ct_impl impls[] = {
     { CT_OP_CONV2D, "ref", CT_REF_FLAGS, accept_scratch, forward },
     { CT_OP_CONV2D_DGRAD, "ref", CT_REF_FLAGS, accept_scratch, dgrad },
     { CT_OP_CONV2D_WGRAD, "ref", CT_REF_FLAGS, accept_scratch, wgrad },
 };
+const ct_impl_set ct_ref_conv_impls = CT_IMPL_SET(impls);

@@ -192,7 +192,8 @@ static ct_status ctc_loss_bwd(ct_device *dev, ct_stream *stream, const ct_call *
     return CT_OK;
 }
 
-const ct_impl ct_ref_ctc_impls[2] = {
+static const ct_impl impls[] = {
     { CT_OP_CTC_LOSS, "ref", CT_REF_FLAGS, accept_ctc, ctc_loss },
     { CT_OP_CTC_LOSS_BWD, "ref", CT_REF_FLAGS, accept_ctc, ctc_loss_bwd },
 };
+const ct_impl_set ct_ref_ctc_impls = CT_IMPL_SET(impls);

@@ -113,7 +113,7 @@ static ct_status fit_channels(ct_device *dev, ct_stream *stream, const ct_call *
     return CT_OK;
 }
 
-const ct_impl ct_ref_elementwise_impls[6] = {
+static const ct_impl impls[] = {
     { CT_OP_ADD, "ref", CT_REF_FLAGS, accept_float, add },
     { CT_OP_MUL, "ref", CT_REF_FLAGS, accept_float, mul },
     { CT_OP_SCALE, "ref", CT_REF_FLAGS, accept_float, scale },
@@ -121,3 +121,4 @@ const ct_impl ct_ref_elementwise_impls[6] = {
     { CT_OP_ACCUMULATE, "ref", CT_REF_FLAGS, accept_float, accumulate },
     { CT_OP_FIT_CHANNELS, "ref", CT_REF_FLAGS, accept_float, fit_channels },
 };
+const ct_impl_set ct_ref_elementwise_impls = CT_IMPL_SET(impls);

@@ -96,7 +96,8 @@ static ct_status move_points(ct_device *dev, ct_stream *stream, const ct_call *c
     return CT_OK;
 }
 
-const ct_impl ct_ref_image_impls[2] = {
+static const ct_impl impls[] = {
     { CT_OP_PREPROCESS, "ref", CT_REF_FLAGS, accept_preprocess, preprocess },
     { CT_OP_MOVE_POINTS, "ref", CT_REF_FLAGS, accept_points, move_points },
 };
+const ct_impl_set ct_ref_image_impls = CT_IMPL_SET(impls);

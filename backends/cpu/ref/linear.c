@@ -91,9 +91,10 @@ static ct_status bias_grad(ct_device *dev, ct_stream *stream, const ct_call *cal
     return CT_OK;
 }
 
-const ct_impl ct_ref_linear_impls[4] = {
+static const ct_impl impls[] = {
     { CT_OP_LINEAR, "ref", CT_REF_FLAGS, accept_scratch, forward },
     { CT_OP_LINEAR_DGRAD, "ref", CT_REF_FLAGS, accept_scratch, dgrad },
     { CT_OP_LINEAR_WGRAD, "ref", CT_REF_FLAGS, accept_scratch, wgrad },
     { CT_OP_BIAS_GRAD, "ref", CT_REF_FLAGS, accept_bias, bias_grad },
 };
+const ct_impl_set ct_ref_linear_impls = CT_IMPL_SET(impls);

@@ -144,7 +144,7 @@ static ct_status margin_backward(ct_device *dev, ct_stream *stream, const ct_cal
     return CT_OK;
 }
 
-const ct_impl ct_ref_loss_impls[6] = {
+static const ct_impl impls[] = {
     { CT_OP_LOSS_SEED, "ref", CT_REF_FLAGS, accept_seed, loss_seed },
     { CT_OP_SOFTMAX_XENT, "ref", CT_REF_FLAGS, accept_loss, xent_forward },
     { CT_OP_SOFTMAX_XENT_BWD, "ref", CT_REF_FLAGS, accept_loss, xent_backward },
@@ -152,3 +152,4 @@ const ct_impl ct_ref_loss_impls[6] = {
     { CT_OP_SOFT_MARGIN_BWD, "ref", CT_REF_FLAGS, accept_loss, margin_backward },
     { CT_OP_WEIGHTED_SUM, "ref", CT_REF_FLAGS, accept_weighted, weighted_sum },
 };
+const ct_impl_set ct_ref_loss_impls = CT_IMPL_SET(impls);

@@ -186,10 +186,11 @@ static ct_status edit_sums(ct_device *dev, ct_stream *stream, const ct_call *cal
     return CT_OK;
 }
 
-const ct_impl ct_ref_metric_impls[5] = {
+static const ct_impl impls[] = {
     { CT_OP_ARGMAX, "ref", CT_REF_FLAGS, accept_argmax, argmax },
     { CT_OP_BATCH_SUMS, "ref", CT_REF_FLAGS, accept_batch, batch_sums },
     { CT_OP_METRIC_SUMS, "ref", CT_REF_FLAGS, accept_sums, metric_sums },
     { CT_OP_CTC_GREEDY, "ref", CT_REF_FLAGS, accept_greedy, ctc_greedy },
     { CT_OP_EDIT_SUMS, "ref", CT_REF_FLAGS, accept_edit, edit_sums },
 };
+const ct_impl_set ct_ref_metric_impls = CT_IMPL_SET(impls);

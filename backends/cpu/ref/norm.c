@@ -173,8 +173,9 @@ static ct_status backward(ct_device *dev, ct_stream *stream, const ct_call *call
     return CT_OK;
 }
 
-const ct_impl ct_ref_norm_impls[3] = {
+static const ct_impl impls[] = {
     { CT_OP_BATCHNORM, "ref", CT_REF_FLAGS, accept_forward, forward },
     { CT_OP_BATCHNORM_INFER, "ref", CT_REF_FLAGS, accept_infer, infer },
     { CT_OP_BATCHNORM_BWD, "ref", CT_REF_FLAGS, accept_backward, backward },
 };
+const ct_impl_set ct_ref_norm_impls = CT_IMPL_SET(impls);

@@ -134,7 +134,7 @@ static ct_status next_draw(ct_device *dev, ct_stream *stream, const ct_call *cal
     return CT_OK;
 }
 
-const ct_impl ct_ref_optim_impls[7] = {
+static const ct_impl impls[] = {
     { CT_OP_LR_SCHEDULE, "ref", CT_REF_FLAGS, accept_optim, lr_schedule },
     { CT_OP_GRAD_NORM, "ref", CT_REF_FLAGS, accept_optim, grad_norm },
     { CT_OP_ADAMW, "ref", CT_REF_FLAGS, accept_optim, adamw },
@@ -143,3 +143,4 @@ const ct_impl ct_ref_optim_impls[7] = {
     { CT_OP_STEP_END, "ref", CT_REF_FLAGS, accept_optim, step_end },
     { CT_OP_NEXT_DRAW, "ref", CT_REF_FLAGS, accept_optim, next_draw },
 };
+const ct_impl_set ct_ref_optim_impls = CT_IMPL_SET(impls);

@@ -184,7 +184,7 @@ static ct_status global_backward(ct_device *dev, ct_stream *stream, const ct_cal
     return CT_OK;
 }
 
-const ct_impl ct_ref_pool_impls[6] = {
+static const ct_impl impls[] = {
     { CT_OP_MAXPOOL2D, "ref", CT_REF_FLAGS, accept_max, max_forward },
     { CT_OP_MAXPOOL2D_BWD, "ref", CT_REF_FLAGS, accept_max_bwd, max_backward },
     { CT_OP_AVGPOOL2D, "ref", CT_REF_FLAGS, accept_avg, avg_forward },
@@ -192,3 +192,4 @@ const ct_impl ct_ref_pool_impls[6] = {
     { CT_OP_GLOBAL_AVGPOOL, "ref", CT_REF_FLAGS, accept_avg, global_forward },
     { CT_OP_GLOBAL_AVGPOOL_BWD, "ref", CT_REF_FLAGS, accept_avg, global_backward },
 };
+const ct_impl_set ct_ref_pool_impls = CT_IMPL_SET(impls);

@@ -98,25 +98,13 @@ bool ct_ref_is_state(const ct_tensor *t)
 
 const ct_impl *ct_ref_find(ct_op op)
 {
-#define CT_REF_TABLE(a)                                                                                                \
-    {                                                                                                                  \
-        a, sizeof(a) / sizeof((a)[0])                                                                                  \
-    }
-    static const struct {
-        const ct_impl *impls;
-        size_t count;
-    } tables[] = {
-        CT_REF_TABLE(ct_ref_conv_impls),        CT_REF_TABLE(ct_ref_linear_impls),
-        CT_REF_TABLE(ct_ref_norm_impls),        CT_REF_TABLE(ct_ref_activation_impls),
-        CT_REF_TABLE(ct_ref_elementwise_impls), CT_REF_TABLE(ct_ref_pool_impls),
-        CT_REF_TABLE(ct_ref_loss_impls),        CT_REF_TABLE(ct_ref_metric_impls),
-        CT_REF_TABLE(ct_ref_optim_impls),       CT_REF_TABLE(ct_ref_image_impls),
-        CT_REF_TABLE(ct_ref_sequence_impls),    CT_REF_TABLE(ct_ref_softmax_impls),
-        CT_REF_TABLE(ct_ref_ctc_impls),         CT_REF_TABLE(ct_ref_resample_impls),
+    static const ct_impl_set *const sets[] = {
+#define CT_FAMILY(rules, cases, references) &references,
+#include "ops/families.def"
+#undef CT_FAMILY
     };
-#undef CT_REF_TABLE
-    for (size_t t = 0; t < sizeof tables / sizeof tables[0]; t++)
-        for (size_t i = 0; i < tables[t].count; i++)
-            if (tables[t].impls[i].op == op) return &tables[t].impls[i];
+    for (size_t k = 0; k < sizeof sets / sizeof sets[0]; k++)
+        for (size_t i = 0; i < sets[k]->n; i++)
+            if (sets[k]->impls[i].op == op) return &sets[k]->impls[i];
     return NULL;
 }

@@ -11,21 +11,10 @@
 
 #include "backends/backend.h"
 
-/* One table per family, in catalogue order; the sizes are part of the type. */
-extern const ct_impl ct_ref_conv_impls[3];
-extern const ct_impl ct_ref_linear_impls[4];
-extern const ct_impl ct_ref_norm_impls[3];
-extern const ct_impl ct_ref_activation_impls[4];
-extern const ct_impl ct_ref_elementwise_impls[6];
-extern const ct_impl ct_ref_pool_impls[6];
-extern const ct_impl ct_ref_resample_impls[2];
-extern const ct_impl ct_ref_sequence_impls[3];
-extern const ct_impl ct_ref_loss_impls[6];
-extern const ct_impl ct_ref_softmax_impls[2];
-extern const ct_impl ct_ref_ctc_impls[2];
-extern const ct_impl ct_ref_metric_impls[5];
-extern const ct_impl ct_ref_optim_impls[7];
-extern const ct_impl ct_ref_image_impls[2];
+/* One set per family. */
+#define CT_FAMILY(rules, cases, references) extern const ct_impl_set references;
+#include "ops/families.def"
+#undef CT_FAMILY
 
 /* The reference of an operator; NULL for views (reshape). dev and stream may be NULL in its accept() and run(). */
 const ct_impl *ct_ref_find(ct_op op);

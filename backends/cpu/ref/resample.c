@@ -65,7 +65,8 @@ static ct_status backward(ct_device *dev, ct_stream *stream, const ct_call *call
     return CT_OK;
 }
 
-const ct_impl ct_ref_resample_impls[2] = {
+static const ct_impl impls[] = {
     { CT_OP_UPSAMPLE_BILINEAR, "ref", CT_REF_FLAGS, accept, forward },
     { CT_OP_UPSAMPLE_BILINEAR_BWD, "ref", CT_REF_FLAGS, accept, backward },
 };
+const ct_impl_set ct_ref_resample_impls = CT_IMPL_SET(impls);

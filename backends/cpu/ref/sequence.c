@@ -217,8 +217,9 @@ static ct_status backward(ct_device *dev, ct_stream *stream, const ct_call *call
     return CT_OK;
 }
 
-const ct_impl ct_ref_sequence_impls[3] = {
+static const ct_impl impls[] = {
     { CT_OP_SWAP, "ref", CT_REF_FLAGS, accept_swap, swap },
     { CT_OP_LSTM, "ref", CT_REF_FLAGS, accept_lstm, forward },
     { CT_OP_LSTM_BWD, "ref", CT_REF_FLAGS, accept_lstm, backward },
 };
+const ct_impl_set ct_ref_sequence_impls = CT_IMPL_SET(impls);

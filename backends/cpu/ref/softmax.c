@@ -48,7 +48,8 @@ static ct_status log_softmax_bwd(ct_device *dev, ct_stream *stream, const ct_cal
     return CT_OK;
 }
 
-const ct_impl ct_ref_softmax_impls[2] = {
+static const ct_impl impls[] = {
     { CT_OP_LOG_SOFTMAX, "ref", CT_REF_FLAGS, accept_rows, log_softmax },
     { CT_OP_LOG_SOFTMAX_BWD, "ref", CT_REF_FLAGS, accept_rows, log_softmax_bwd },
 };
+const ct_impl_set ct_ref_softmax_impls = CT_IMPL_SET(impls);
