@@ -12,6 +12,7 @@
 #include "captrain.h"
 #include "models/torch_map.h"
 #include "program/spec.h"
+#include "task/text/text.h"
 #include "tests/ct_check.h"
 #include "weights/checkpoint.h"
 #include "weights/init.h"
@@ -49,9 +50,9 @@ static char *in_dir(const char *name)
 /* A model with drawn weights. */
 typedef struct model {
     ct_config *cfg;
-    ct_charset charset;
+    struct ct_text_facts text;
+    const ct_facts *facts; /* &text */
     ct_session s;
-    int positions;
 } model;
 
 static void open_model(model *m, const char *name, const char *charset, int positions, uint64_t seed)
@@ -64,10 +65,11 @@ static void open_model(model *m, const char *name, const char *charset, int posi
              "data: {charset: \"%s\", height: %d, width: %d, length: %d, synth: {length: %d}}\n",
              name, charset, ctc ? 32 : 16, ctc ? 48 : 24, positions, positions);
     memset(m, 0, sizeof *m);
-    m->positions = positions;
+    m->text.positions = positions;
+    m->facts = (const ct_facts *)&m->text;
     ok(ct_config_parse(text, strlen(text), "test", NULL, 0, &m->cfg));
-    ok(ct_charset_parse(charset, &m->charset));
-    ok(ct_spec_from_config(m->cfg, positions, m->charset.n, (int)m->cfg->data.height, (int)m->cfg->data.width, 1, &spec));
+    ok(ct_charset_parse(charset, &m->text.charset));
+    ok(ct_spec_from_config(m->cfg, m->facts, (int)m->cfg->data.height, (int)m->cfg->data.width, 1, &spec));
     ct_device_opts opts = { .threads = 1 };
     ok(ct_session_begin(&m->s, &spec, false, "cpu", &opts, NULL, 0));
     ok(ct_session_add(&m->s, CT_PROGRAM_EVAL, 2, m->cfg->data.width, 1, false));
@@ -78,7 +80,7 @@ static void open_model(model *m, const char *name, const char *charset, int posi
 static void close_model(model *m)
 {
     ct_session_end(&m->s);
-    ct_charset_free(&m->charset);
+    ct_charset_free(&m->text.charset);
     ct_config_free(m->cfg);
 }
 
@@ -89,10 +91,9 @@ static void save_model(model *m, const char *path)
     memset(&p, 0, sizeof p);
     memset(&meta, 0, sizeof meta);
     meta.config = ct_config_json(m->cfg);
-    meta.charset = ct_strdup(m->charset.utf8, "test");
     meta.kernels = ct_session_kernels(&m->s);
     meta.backend = "cpu";
-    meta.positions = m->positions;
+    meta.facts = m->facts;
     ok(ct_checkpoint_write(&m->s, &meta, &p, false, path));
     ct_model_meta_free(&meta);
 }
@@ -119,13 +120,14 @@ static void check_rows(model *old, float *drawn, model *now, const char *name, b
     ct_desc a, b;
     float *had = tensor(old, name, &a), *has = tensor(now, name, &b);
     int64_t row = ct_desc_numel(&b) / b.dim[0], taken = 0;
-    int co = old->charset.n + ctc, cn = now->charset.n + ctc;
+    const ct_charset *co = &old->text.charset, *cn = &now->text.charset;
+    const int old_classes = co->n + ctc, classes = cn->n + ctc;
     for (int64_t r = 0; r < b.dim[0]; r++) {
-        int64_t p = r / cn, c = r % cn, from = -1;
+        int64_t p = r / classes, c = r % classes, from = -1;
         if (ctc && c == 0) from = 0;
         else {
-            int k = ct_charset_find(&old->charset, now->charset.cp[c - ctc]);
-            if (k >= 0 && p < (ctc ? 1 : old->positions)) from = p * co + k + ctc;
+            int k = ct_charset_find(co, cn->cp[c - ctc]);
+            if (k >= 0 && p < (ctc ? 1 : old->text.positions)) from = p * old_classes + k + ctc;
         }
         const float *want = from >= 0 ? had + from * row : drawn + r * row;
         taken += from >= 0;
@@ -153,7 +155,7 @@ START_TEST(by_character)
     open_model(&now, row[i].model, row[i].now, row[i].p_now, 6);
     ct_desc d;
     float *weight = tensor(&now, row[i].weight, &d), *bias = tensor(&now, row[i].bias, &d);
-    ok(ct_init_weights(&now.s, in_dir("old.safetensors"), &now.charset));
+    ok(ct_init_weights(&now.s, in_dir("old.safetensors"), now.cfg, now.facts));
     check_rows(&old, weight, &now, row[i].weight, ctc, row[i].model);
     check_rows(&old, bias, &now, row[i].bias, ctc, row[i].model);
     for (size_t k = 0; k < now.s.tensors; k++) { /* all others are the file's */
@@ -178,14 +180,14 @@ START_TEST(init_errors)
     save_model(&a, in_dir("a.safetensors"));
     close_model(&a);
     open_model(&b, "textcnn", "01", 2, 1);
-    ck_assert_int_eq(ct_init_weights(&b.s, in_dir("a.safetensors"), &b.charset), CT_EFORMAT);
+    ck_assert_int_eq(ct_init_weights(&b.s, in_dir("a.safetensors"), b.cfg, b.facts), CT_EFORMAT);
     ck_message("fc1.weight (not in the file)");
     ck_message("features.11.weight (f32[16,3,3,16] in the file, f32[32,3,3,16] here)");
     close_model(&b);
     open_model(&b, "crnn-small", "01", 2, 1);
-    ck_assert_int_eq(ct_init_weights(&b.s, in_dir("a.safetensors"), &b.charset), CT_ECONFIG);
+    ck_assert_int_eq(ct_init_weights(&b.s, in_dir("a.safetensors"), b.cfg, b.facts), CT_ECONFIG);
     ck_message("textcnn-small, which reads texts of a fixed length; model.name: crnn-small");
-    ck_assert_int_eq(ct_init_weights(&b.s, in_dir("none.safetensors"), &b.charset), CT_EIO);
+    ck_assert_int_eq(ct_init_weights(&b.s, in_dir("none.safetensors"), b.cfg, b.facts), CT_EIO);
     close_model(&b);
 }
 END_TEST
@@ -232,6 +234,86 @@ END_TEST
 
 /* ---- import and export ---- */
 
+/* A tensor of the model as exported: PyTorch's order, by what kind of tensor it is. */
+static void check_exported(const ct_value *v, const ct_desc *d, const float *ours, const ct_st_tensor *have)
+{
+    float *theirs = malloc(have->bytes);
+    memcpy(theirs, have->data, have->bytes);
+    const int64_t K = d->dim[0], R = d->dim[1], S = d->dim[2], C = d->dim[3];
+    if (v->layout == CT_PARAM_FILTER) {
+        const int64_t *dim = have->desc.dim;
+        ck_assert(dim[0] == K && dim[1] == C && dim[2] == R && dim[3] == S);
+        for (int64_t k = 0; k < K; k++)
+            for (int64_t c = 0; c < C; c++)
+                for (int64_t r = 0; r < R; r++)
+                    for (int64_t s = 0; s < S; s++)
+                        ck_assert(theirs[((k * C + c) * R + r) * S + s] == ours[((k * R + r) * S + s) * C + c]);
+    } else if (v->layout == CT_PARAM_FLATTEN) {
+        const int64_t px = v->hwc[0] * v->hwc[1], ch = v->hwc[2];
+        for (int64_t o = 0; o < K; o++)
+            for (int64_t p = 0; p < px; p++)
+                for (int64_t c = 0; c < ch; c++)
+                    ck_assert(theirs[o * px * ch + c * px + p] == ours[o * px * ch + p * ch + c]);
+    } else {
+        ck_assert(ct_desc_equal(&have->desc, d));
+        ck_assert_mem_eq(ours, theirs, have->bytes);
+    }
+    free(theirs);
+}
+
+/* Every tensor of the model is in the exported file, and nothing else. */
+static void check_export(model *m, const char *path, bool ctc)
+{
+    ct_safetensors *file;
+    int filters = 0, flattened = 0;
+    ok(ct_safetensors_open(path, &file));
+    ck_assert_uint_eq(ct_safetensors_count(file), m->s.tensors);
+    for (size_t i = 0; i < m->s.tensors; i++) {
+        const ct_tensor_ref *t = &m->s.tensor[i];
+        const ct_value *v = &m->s.ref_graph->values[t->val];
+        const ct_st_tensor *have = ct_safetensors_find(file, t->name);
+        ck_assert_msg(have != NULL, "%s is not exported", t->name);
+        ct_desc d;
+        float *ours = tensor(m, t->name, &d);
+        check_exported(v, &d, ours, have);
+        filters += v->layout == CT_PARAM_FILTER;
+        flattened += v->layout == CT_PARAM_FLATTEN;
+        free(ours);
+    }
+    ct_safetensors_close(file);
+    ck_assert_int_ge(filters, 3);
+    if (!ctc) ck_assert_int_eq(flattened, 1);
+}
+
+/* Two files hold the same tensors. */
+static void check_same_file(const char *first, const char *second, const char *what)
+{
+    ct_safetensors *a, *b;
+    ok(ct_safetensors_open(first, &a));
+    ok(ct_safetensors_open(second, &b));
+    ck_assert_uint_eq(ct_safetensors_count(a), ct_safetensors_count(b));
+    for (size_t i = 0; i < ct_safetensors_count(a); i++) {
+        const ct_st_tensor *x = ct_safetensors_at(a, i), *y = ct_safetensors_at(b, i);
+        ck_assert_str_eq(x->name, y->name);
+        ck_assert(ct_desc_equal(&x->desc, &y->desc));
+        const bool same = x->bytes == 0 || memcmp(x->data, y->data, x->bytes) == 0;
+        ck_assert_msg(same, "%s: %s changed on the way", what, x->name);
+    }
+    ct_safetensors_close(a);
+    ct_safetensors_close(b);
+}
+
+/* The facts a model file carries. */
+static void check_facts(const char *path, const ct_facts *facts)
+{
+    ct_model_file file;
+    char why[256] = "";
+    ok(ct_model_file_open(path, &file));
+    ck_assert_ptr_eq(file.task, &ct_task_text);
+    ck_assert_msg(ct_task_text.same(file.facts, facts, why, sizeof why), "%s", why);
+    ct_model_file_close(&file);
+}
+
 /* The exported file holds PyTorch's shapes and order, and comes back as it was. */
 START_TEST(round_trip)
 {
@@ -245,86 +327,34 @@ START_TEST(round_trip)
     ok(ct_run_export(&e));
     ck_assert_int_eq(ct_run_export(&e), CT_ECONFIG);
     ck_message("exists already");
+    check_export(&m, e.out, ctc);
 
-    ct_safetensors *file;
-    ok(ct_safetensors_open(e.out, &file));
-    ck_assert_uint_eq(ct_safetensors_count(file), m.s.tensors);
-    int filters = 0, flattened = 0;
-    for (size_t i = 0; i < m.s.tensors; i++) {
-        const ct_tensor_ref *t = &m.s.tensor[i];
-        const ct_value *v = &m.s.ref_graph->values[t->val];
-        const ct_st_tensor *have = ct_safetensors_find(file, t->name);
-        ck_assert_msg(have != NULL, "%s is not exported", t->name);
-        ct_desc d;
-        float *ours = tensor(&m, t->name, &d), *theirs = malloc(have->bytes);
-        memcpy(theirs, have->data, have->bytes);
-        int64_t K = d.dim[0], R = d.dim[1], S = d.dim[2], C = d.dim[3];
-        if (v->layout == CT_PARAM_FILTER) {
-            ck_assert(have->desc.dim[0] == K && have->desc.dim[1] == C && have->desc.dim[2] == R && have->desc.dim[3] == S);
-            for (int64_t k = 0; k < K; k++)
-                for (int64_t c = 0; c < C; c++)
-                    for (int64_t r = 0; r < R; r++)
-                        for (int64_t s = 0; s < S; s++)
-                            ck_assert(theirs[((k * C + c) * R + r) * S + s] == ours[((k * R + r) * S + s) * C + c]);
-            filters++;
-        } else if (v->layout == CT_PARAM_FLATTEN) {
-            int64_t px = v->hwc[0] * v->hwc[1], ch = v->hwc[2];
-            for (int64_t o = 0; o < K; o++)
-                for (int64_t p = 0; p < px; p++)
-                    for (int64_t c = 0; c < ch; c++)
-                        ck_assert(theirs[o * px * ch + c * px + p] == ours[o * px * ch + p * ch + c]);
-            flattened++;
-        } else {
-            ck_assert(ct_desc_equal(&have->desc, &d));
-            ck_assert_mem_eq(ours, theirs, have->bytes);
-        }
-        free(ours);
-        free(theirs);
-    }
-    ct_safetensors_close(file);
-    ck_assert_int_ge(filters, 3);
-    if (!ctc) ck_assert_int_eq(flattened, 1);
-
-    static const char *const sets[] = { "model.width=0.25", "model.hidden=8", NULL, NULL };
-    const char *const size[] = { ctc ? "data.height=32" : "data.height=16", ctc ? "data.width=48" : "data.width=24" };
-    const char *all[4] = { sets[0], sets[1], size[0], size[1] };
-    ct_import_opts o = { .size = sizeof o, .file = e.out, .out = in_dir("back.safetensors"), .model = name, .charset = "0123", .length = 2,
-                         .sets = all, .nsets = 4 };
+    const char *const sets[] = { "model.width=0.25", "model.hidden=8", ctc ? "data.height=32" : "data.height=16",
+                                 ctc ? "data.width=48" : "data.width=24" };
+    static const ct_option option[] = { { "charset", "0123" }, { "length", "2" } };
+    ct_import_opts o = { .size = sizeof o, .file = e.out, .out = in_dir("back.safetensors"), .model = name,
+                         .sets = sets, .nsets = 4, .option = option, .noptions = 2 };
     ok(ct_run_import(&o));
-    ct_safetensors *a, *b;
-    ok(ct_safetensors_open(in_dir("m.safetensors"), &a));
-    ok(ct_safetensors_open(in_dir("back.safetensors"), &b));
-    ck_assert_uint_eq(ct_safetensors_count(a), ct_safetensors_count(b));
-    for (size_t i = 0; i < ct_safetensors_count(a); i++) {
-        const ct_st_tensor *x = ct_safetensors_at(a, i), *y = ct_safetensors_at(b, i);
-        ck_assert_str_eq(x->name, y->name);
-        ck_assert(ct_desc_equal(&x->desc, &y->desc));
-        ck_assert_msg(x->bytes == 0 || memcmp(x->data, y->data, x->bytes) == 0, "%s: %s changed on the way", name, x->name);
-    }
-    ct_safetensors_close(a);
-    ct_safetensors_close(b);
+    check_same_file(in_dir("m.safetensors"), in_dir("back.safetensors"), name);
+    check_facts(in_dir("m.safetensors"), m.facts);
+    check_facts(in_dir("back.safetensors"), m.facts);
     close_model(&m);
 }
 END_TEST
 
-/* Other float types are converted; a counter is passed over; everything that does not fit is named. */
-START_TEST(import_cases)
+/* Of an exported file: good.safetensors, f64, under other names and with a counter; bad.safetensors, which lacks a
+ * tensor, has one of another shape and one too many. */
+static void write_cases(const char *path)
 {
-    model m;
-    open_model(&m, "textcnn-small", "01", 2, 7);
-    save_model(&m, in_dir("m.safetensors"));
-    ct_export_opts e = { .size = sizeof e, .model = in_dir("m.safetensors"), .out = in_dir("t.safetensors") };
-    ok(ct_run_export(&e));
     ct_safetensors *file;
     ct_st_writer *good, *bad;
-    void **block;
     int64_t counted = 100;
-    ct_desc scalar = { .dtype = CT_I64, .ndim = 0 };
-    ok(ct_safetensors_open(e.out, &file));
+    ct_desc scalar = { .dtype = CT_I64, .ndim = 0 }, one = ct_desc1(CT_I64, 1);
+    ok(ct_safetensors_open(path, &file));
     ok(ct_st_writer_new(&good));
     ok(ct_st_writer_new(&bad));
-    size_t n = ct_safetensors_count(file);
-    block = calloc(n, sizeof *block);
+    const size_t n = ct_safetensors_count(file);
+    void **block = calloc(n, sizeof *block);
     for (size_t i = 0; i < n; i++) {
         const ct_st_tensor *t = ct_safetensors_at(file, i);
         ct_desc d = t->desc;
@@ -339,22 +369,53 @@ START_TEST(import_cases)
         ok(ct_st_writer_add(bad, t->name, &d, block[i]));
     }
     ok(ct_st_writer_add(good, "module.features.1.num_batches_tracked", &scalar, &counted));
-    ct_desc two = ct_desc1(CT_I64, 1);
-    ok(ct_st_writer_add(bad, "extra.weight", &two, &counted));
+    ok(ct_st_writer_add(bad, "extra.weight", &one, &counted));
     ok(ct_st_writer_save(good, in_dir("good.safetensors")));
     ok(ct_st_writer_save(bad, in_dir("bad.safetensors")));
     ct_st_writer_free(good);
     ct_st_writer_free(bad);
     ct_safetensors_close(file);
+    for (size_t i = 0; i < n; i++) free(block[i]);
+    free(block);
+}
 
-    const char *const sets[] = { "model.width=0.25", "model.hidden=8", "data.height=16", "data.width=24" };
-    const char *const maps[] = { "module.=" };
-    ct_import_opts o = { .size = sizeof o, .file = in_dir("good.safetensors"), .out = in_dir("o.safetensors"), .model = "textcnn-small",
-                         .charset = "01", .length = 2, .sets = sets, .nsets = 4, .maps = maps, .nmaps = 1 };
-    ok(ct_run_import(&o));
-    model back;
+/* What textcnn-small with the characters 01 is imported with; o points into the struct. */
+typedef struct import_in {
+    const char *sets[4], *maps[1];
+    ct_option option[2];
+    ct_import_opts o;
+} import_in;
+
+static void import_of(import_in *in)
+{
+    *in = (import_in){ .sets = { "model.width=0.25", "model.hidden=8", "data.height=16", "data.width=24" },
+                       .maps = { "module.=" },
+                       .option = { { "length", "2" }, { "charset", "01" } } };
+    in->o = (ct_import_opts){ .size = sizeof in->o, .file = in_dir("good.safetensors"), .out = in_dir("o.safetensors"),
+                              .model = "textcnn-small", .sets = in->sets, .nsets = 4, .maps = in->maps, .nmaps = 1,
+                              .option = in->option, .noptions = 2 };
+}
+
+/* A model to import, and the files of it. */
+static void open_import(model *m)
+{
+    open_model(m, "textcnn-small", "01", 2, 7);
+    save_model(m, in_dir("m.safetensors"));
+    ct_export_opts e = { .size = sizeof e, .model = in_dir("m.safetensors"), .out = in_dir("t.safetensors") };
+    ok(ct_run_export(&e));
+    write_cases(e.out);
+}
+
+/* Other float types are converted; a counter is passed over. */
+START_TEST(import_converts)
+{
+    model m, back;
+    import_in in;
+    open_import(&m);
+    import_of(&in);
+    ok(ct_run_import(&in.o));
     open_model(&back, "textcnn-small", "01", 2, 8);
-    ok(ct_init_weights(&back.s, o.out, &back.charset));
+    ok(ct_init_weights(&back.s, in.o.out, back.cfg, back.facts));
     for (size_t i = 0; i < m.s.tensors; i++) {
         ct_desc d;
         float *x = tensor(&m, m.s.tensor[i].name, &d), *y = tensor(&back, m.s.tensor[i].name, &d);
@@ -363,30 +424,51 @@ START_TEST(import_cases)
         free(y);
     }
     close_model(&back);
+    close_model(&m);
+}
+END_TEST
 
-    o.nmaps = 0;
-    o.force = true;
-    ck_assert_int_eq(ct_run_import(&o), CT_EFORMAT);
+/* Everything that does not fit is named. */
+START_TEST(import_errors)
+{
+    model m;
+    import_in in;
+    open_import(&m);
+    import_of(&in);
+    ct_import_opts *o = &in.o;
+    o->nmaps = 0;
+    ck_assert_int_eq(ct_run_import(o), CT_EFORMAT);
     ck_message("fc.weight: missing");
-    o.file = in_dir("bad.safetensors");
-    ck_assert_int_eq(ct_run_import(&o), CT_EFORMAT);
+    o->file = in_dir("bad.safetensors");
+    ck_assert_int_eq(ct_run_import(o), CT_EFORMAT);
     ck_message("(3 tensors");
     ck_message("fc.bias: missing, the model needs f32[4]");
     ck_message("features.0.bias: is f64[4] in the file, the model needs f32[8]");
     ck_message("extra.weight: not part of the model");
-    o.file = in_dir("good.safetensors");
-    o.nmaps = 1;
-    o.charset = NULL;
-    ck_assert_int_eq(ct_run_import(&o), CT_ECONFIG);
+    o->file = in_dir("good.safetensors");
+    o->nmaps = 1;
+    o->noptions = 1; /* the length alone */
+    ck_assert_int_eq(ct_run_import(o), CT_ECONFIG);
     ck_message("--charset");
-    o.charset = "012";
-    ck_assert_int_eq(ct_run_import(&o), CT_EFORMAT);
+    o->noptions = 2;
+    in.option[1].value = "012";
+    ck_assert_int_eq(ct_run_import(o), CT_EFORMAT);
     ck_message("fc.bias: is f64[4] in the file, the model needs f32[6]");
-    o.charset = "01";
-    o.model = "nonsense";
-    ck_assert_int_eq(ct_run_import(&o), CT_ECONFIG);
-    for (size_t i = 0; i < n; i++) free(block[i]);
-    free(block);
+    in.option[1].value = "01";
+    o->model = "nonsense";
+    ck_assert_int_eq(ct_run_import(o), CT_ECONFIG);
+    o->model = "textcnn-small";
+    o->size = 0; /* a caller that does not say which version of the struct it has */
+    ck_assert_int_eq(ct_run_import(o), CT_EINVAL);
+    ck_message("ct_import_opts");
+    ck_assert(!ct_path_exists(o->out));
+    /* with all of it right, what is there already stays unless the caller forces it */
+    o->size = sizeof *o;
+    ok(ct_run_import(o));
+    ck_assert_int_eq(ct_run_import(o), CT_ECONFIG);
+    ck_message("o.safetensors exists already");
+    o->force = true;
+    ok(ct_run_import(o));
     close_model(&m);
 }
 END_TEST
@@ -546,7 +628,8 @@ int main(void)
     tcase_add_test(t, init_errors);
     tcase_add_test(t, names);
     tcase_add_loop_test(t, round_trip, 0, 5);
-    tcase_add_test(t, import_cases);
+    tcase_add_test(t, import_converts);
+    tcase_add_test(t, import_errors);
     tcase_add_test(t, freeze_graph);
     tcase_add_test(t, freeze_training);
     suite_add_tcase(s, t);

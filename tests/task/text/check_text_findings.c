@@ -136,7 +136,7 @@ START_TEST(sequences)
     ct_confusion c[4];
     char text[32];
     set_scene(&s, "crnn", 3, 2);
-    while (ct_model_steps(&s.model, s.model.width) < 5) s.model.width++;
+    for (s.model.width = 1; ct_model_steps(&s.model, s.model.width) < 5;) s.model.width++;
     ct_text_findings *t = look(&s);
     ck_assert(t->sequence && t->columns == 5 && !t->errors);
     note(t, -1, 2, 3);
