@@ -100,7 +100,8 @@ static void one_batch(const ct_backend *b, ct_device *dev, const ct_device_opts 
     ct_rng rng;
     ct_rng_init(&rng, (uint64_t)seed, CT_RNG_TEST, 77);
     a.seed = seed;
-    a.std0 = 1;
+    a.nstd = 1;
+    a.std[0] = 1;
     for (int n = 0; n < SAMPLES; n++) {
         double x, y;
         draw_spot(src[n], 0.5 * WIDTH + ct_rng_uniform(&rng, -OFF_CENTRE, OFF_CENTRE), 0.5 * HEIGHT + ct_rng_uniform(&rng, -OFF_CENTRE, OFF_CENTRE));
