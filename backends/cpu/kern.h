@@ -166,8 +166,8 @@ typedef struct ct_kern {
     void (*sum_row)(int64_t n, int64_t c, const float *x, int64_t step, int64_t taps, const int64_t *off, float factor,
                     float *y, int64_t y_step);
 
-    /* A row t of w pixels with c channels, enlarged along itself 2^shift times to y; and from t of w 2^shift pixels its gradient dx
-     * of w. Weights: ops/math/resample_math.h. */
+    /* A row t of w pixels with c channels, enlarged along itself 2^shift times to y; and from t of w 2^shift pixels its
+     * gradient dx of w. Weights: ops/math/resample_math.h. */
     void (*upsample_row)(int64_t w, int64_t c, int shift, const float *t, float *y);
     void (*upsample_row_bwd)(int64_t w, int64_t c, int shift, const float *t, float *dx);
 

@@ -1,4 +1,5 @@
-/* Preprocessing: gather rows of the packed cache, augment, scale to [0,1], normalise, cast. And points that move with the pixels. */
+/* Preprocessing: gather rows of the packed cache, augment, scale to [0,1], normalise, cast. And points that move with
+ * the pixels. */
 #include "config.h"
 
 #include <float.h>
@@ -47,7 +48,8 @@ static ct_status check_normalisation(const ct_call *c)
     const ct_image_attrs *a = &c->attrs.image;
     int64_t channels = c->in[0].desc.dim[3];
     if (channels > CT_IMAGE_CHANNELS)
-        return ct_rule_fail(c, "src has %" PRId64 " channels, but at most %d can be normalised", channels, CT_IMAGE_CHANNELS);
+        return ct_rule_fail(c, "src has %" PRId64 " channels, but at most %d can be normalised", channels,
+                            CT_IMAGE_CHANNELS);
     if (a->nmean != 0) CT_TRY(ct_rule_int(c, "mean's length", a->nmean, channels, CT_IMAGE_CHANNELS));
     CT_TRY(ct_rule_int(c, "std's length", a->nstd, channels, CT_IMAGE_CHANNELS));
     for (int64_t i = 0; i < channels; i++) {

@@ -157,7 +157,8 @@ const ct_op_rules ct_loss_rules[] = {
     { .op = CT_OP_SOFT_MARGIN_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0,
       .precision = CT_PREC_ACCUM,
       .fields = margin_fields, .shape = margin_bwd_shape, .flops = loss_flops },
-    { .op = CT_OP_WEIGHTED_SUM, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_ACCUM, .fields = weights_fields,
-      .shape = weighted_shape, .grad = weighted_grad, .flops = weighted_flops, .reduction = weighted_reduction },
+    { .op = CT_OP_WEIGHTED_SUM, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_ACCUM,
+      .fields = weights_fields, .shape = weighted_shape, .grad = weighted_grad, .flops = weighted_flops,
+      .reduction = weighted_reduction },
     { .shape = NULL },
 };

@@ -9,12 +9,13 @@
 #include "config/config.h"
 #include "ops/ops.h"
 
-/* Slots of the metric accumulators (ops/ops.h) that a model which reads text counts in: in the order of metric_sums and edit_sums. */
+/* Slots of the metric accumulators (ops/ops.h) that a model which reads text counts in: in the order of metric_sums and
+ * edit_sums. */
 enum {
     CT_TEXT_STRINGS = CT_METRIC_FIRST, /* samples with every character right */
     CT_TEXT_CHARS,                     /* characters of the labels */
     CT_TEXT_CHARS_OK,                  /* right ones; edit_sums: characters - edits, at least 0, summed per sample */
-    CT_TEXT_EDITS,                     /* edit_sums: insertions, deletions and substitutions between prediction and label */
+    CT_TEXT_EDITS,                     /* edit_sums: insertions, deletions and substitutions that make the label */
     CT_TEXT_INFEASIBLE                 /* edit_sums: samples no path of whose length spells the label */
 };
 

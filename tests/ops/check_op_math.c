@@ -47,7 +47,8 @@ END_TEST
 
 START_TEST(test_schedule_multistep)
 {
-    ct_schedule_attrs a = { .kind = CT_SCHED_MULTISTEP, .base_lr = 1, .gamma = 0.1, .nmilestones = 3, .milestones = { 30, 60, 90 } };
+    ct_schedule_attrs a = { .kind = CT_SCHED_MULTISTEP, .base_lr = 1, .gamma = 0.1, .nmilestones = 3,
+                            .milestones = { 30, 60, 90 } };
     NEAR(ct_schedule_lr(&a, 0), 1);
     NEAR(ct_schedule_lr(&a, 29), 1);
     NEAR(ct_schedule_lr(&a, 30), 0.1);

@@ -127,8 +127,8 @@ START_TEST(test_rules_complete)
         ck_assert_msg(info->out_min > 0 || r->mutates, "%s has no effect", info->name);
         for (const ct_attr_field *f = r->fields; f->name; f++) {
             size_t bytes = 8 * (f->max > 0 ? (size_t)f->max : 1);
-            ck_assert_msg(f->offset + bytes <= sizeof(ct_attrs) && f->offset % 8 == 0 && f->count % 8 == 0, "%s: field %s",
-                          info->name, f->name);
+            ck_assert_msg(f->offset + bytes <= sizeof(ct_attrs) && f->offset % 8 == 0 && f->count % 8 == 0,
+                          "%s: field %s", info->name, f->name);
             for (const ct_attr_field *h = r->fields; h != f; h++)
                 ck_assert_msg(h->offset != f->offset && strcmp(h->name, f->name) != 0, "%s: field %s twice", info->name,
                               f->name);
@@ -321,7 +321,8 @@ static const struct { const char *call, *message; } refused[] = {
     { "batch_sums{samples=2 first=3}(f32[1], f64[64], f64[1])", "term 0 is f64[1], but must be f32[1]" },
     { "batch_sums{samples=2 first=3}(f32[1], f64[64], f32[1], -)", "term 1 is absent" },
     { "batch_sums{first=3}(f32[1], f64[64])", "attribute samples is 0, but must be at least 1" },
-    { "batch_sums{samples=2 first=63}(f32[1], f64[64], f32[1], f32[1])", "attribute first is 63, but must be within [3, 62]" },
+    { "batch_sums{samples=2 first=63}(f32[1], f64[64], f32[1], f32[1])",
+      "attribute first is 63, but must be within [3, 62]" },
     { "metric_sums(i32[2,5], i32[2,5], f64[64])", "attribute first is 0, but must be within [3, 61]" },
     { "edit_sums{first=3}(i32[2,25], i32[3,5], -, f64[64])", "target is i32[3,5]" },
     { "edit_sums{first=3}(i32[2,25], i32[2,5], f64[64])", "3 inputs given, needs pred" },
@@ -347,11 +348,14 @@ static const struct { const char *call, *message; } refused[] = {
     { "preprocess{out_h=8 out_w=8 channels=2 std=1,1,1}(u8[9,8,8,3], i32[2,3])", "attribute channels is 2" },
     { "preprocess{out_h=8 out_w=8 std=1}(u8[9,8,8,4], i32[2,3])", "at most 3" },
     { "preprocess{out_h=8 out_w=8 std=1}(u8[9,8,8,1], i32[2,2])", "index is i32[2,2], but its dimension 1 must be 3" },
-    { "move_points{out_h=8 out_w=8 src_h=8 src_w=8}(f32[4,2], i32[4,3])", "points is f32[4,2], but must have 3 dimensions" },
+    { "move_points{out_h=8 out_w=8 src_h=8 src_w=8}(f32[4,2], i32[4,3])",
+      "points is f32[4,2], but must have 3 dimensions" },
     { "move_points{out_h=8 out_w=8 src_h=8 src_w=8}(f32[4,2,3], i32[4,3])", "its dimension 2 must be 2" },
-    { "move_points{out_h=8 out_w=8 src_h=8 src_w=8}(f32[4,1,2], i32[3,3])", "index is i32[3,3], but its dimension 0 must be 4" },
+    { "move_points{out_h=8 out_w=8 src_h=8 src_w=8}(f32[4,1,2], i32[3,3])",
+      "index is i32[3,3], but its dimension 0 must be 4" },
     { "move_points{out_h=8 out_w=8 src_h=8}(f32[4,1,2], i32[4,3])", "attribute src_w is 0" },
-    { "move_points{out_h=8 out_w=8 src_h=8 src_w=8 augment=1 shear=90}(f32[4,1,2], i32[4,3])", "attribute shear is 90" },
+    { "move_points{out_h=8 out_w=8 src_h=8 src_w=8 augment=1 shear=90}(f32[4,1,2], i32[4,3])",
+      "attribute shear is 90" },
     { "move_points{noise=1}(f32[4,1,2], i32[4,3])", "move_points has no attribute 'noise'" },
     /* the text itself */
     { "convolve(f32[2])", "column 1: there is no operator 'convolve'" },

@@ -42,10 +42,11 @@ const ct_case_row ct_cases_image[] = {
       CT_TYPES_ALL, D, 0 },
     { "move_points{out_h=6 out_w=9 src_h=6 src_w=9}(A[3,1,2], i32[3,3])", CT_TYPES_ACCUM, POINTS, 0 },
     { "move_points{out_h=64 out_w=80 src_h=31 src_w=50}(A[2,5,2], i32[2,3])", CT_TYPES_ACCUM, POINTS, 0 },
-    { "move_points{out_h=40 out_w=50 src_h=40 src_w=50 augment=1 seed=3 prob=1 shift_x=3 shift_y=2}(A[5,2,2], i32[5,3])",
+    { "move_points{out_h=40 out_w=50 src_h=40 src_w=50 augment=1 seed=3 prob=1 shift_x=3 shift_y=2}"
+      "(A[5,2,2], i32[5,3])",
       CT_TYPES_ACCUM, POINTS, 0 },
-    { "move_points{out_h=40 out_w=30 src_h=50 src_w=20 augment=1 seed=-7 prob=0.5 shift_x=2 shift_y=2 scale=0.3 rotate=30 shear=20}"
-      "(A[70,7,2], i32[70,3])",
+    { "move_points{out_h=40 out_w=30 src_h=50 src_w=20 augment=1 seed=-7 prob=0.5 shift_x=2 shift_y=2 scale=0.3 "
+      "rotate=30 shear=20}(A[70,7,2], i32[70,3])",
       CT_TYPES_ACCUM, POINTS, 0 },
 
     { "preprocess{out_h=60 out_w=160 dtype=%d mean=0.5 std=0.25}(u8[64,60,160,1], i32[64,3])", CT_TYPES_ALL, D, 1 },

@@ -162,8 +162,9 @@ CT_HD static inline ct_image_point ct_image_locate(const ct_image_draw *d, int64
     return p;
 }
 
-/* Where point (u,v) of the source lies in the output: the resize, then the augmentation; the inverse of what ct_image_locate does to
- * the centre of an output pixel. It may lie outside. A NaN in u or v is one in both: the point is absent. */
+/* Where point (u,v) of the source lies in the output: the resize, then the augmentation; the inverse of what
+ * ct_image_locate does to the centre of an output pixel. It may lie outside. A NaN in u or v is one in both: the point
+ * is absent. */
 CT_HD static inline void ct_image_move(const ct_image_draw *d, double u, double v, double *x, double *y)
 {
     if (isnan(u) || isnan(v)) {
