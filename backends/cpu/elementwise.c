@@ -1,5 +1,5 @@
-/* add, mul, scale, cast, accumulate, fit_channels, dropout_apply: passes over memory, cut into pieces; 16-bit tensors go through small f32
- * buffers. */
+/* add, mul, scale, cast, accumulate, fit_channels, dropout_apply: passes over memory, cut into pieces; 16-bit tensors
+ * go through small f32 buffers. */
 #include "config.h"
 
 #include "backends/cpu/cpu.h"

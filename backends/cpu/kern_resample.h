@@ -5,11 +5,12 @@ static void upsample_thin(int64_t w, int64_t c, int shift, const float *t, float
 {
     const int64_t scale = (int64_t)1 << shift;
     for (int64_t phase = 0; phase < scale; phase++) {
-        const int64_t first = phase < scale / 2 ? -1 : 0; /* the left neighbour, from the pixel that the phase lies in */
+        const int64_t first = phase < scale / 2 ? -1 : 0; /* the left neighbour, from the pixel of the phase */
         const float b = (float)(2 * phase + 1 - scale - 2 * scale * first) / (float)(2 * scale), a = 1 - b;
         for (int64_t j = 0; j < w; j++) {
-            const float *l = t + (j + first < 0 ? 0 : j + first) * c, *r = t + (j + first + 1 < w ? j + first + 1 : w - 1) * c;
-            for (int64_t ch = 0; ch < c; ch++) y[(j * scale + phase) * c + ch] = a * l[ch] + b * r[ch];
+            const int64_t left = j + first < 0 ? 0 : j + first, right = j + first + 1 < w ? j + first + 1 : w - 1;
+            for (int64_t ch = 0; ch < c; ch++)
+                y[(j * scale + phase) * c + ch] = a * t[left * c + ch] + b * t[right * c + ch];
         }
     }
 }

@@ -1,5 +1,5 @@
-/* upsample_bilinear and its gradient, one output row an item: first across the rows, where whole rows are added to one another, then
- * along the row. 16-bit rows are converted to thread scratch. */
+/* upsample_bilinear and its gradient, one output row an item: first across the rows, where whole rows are added to one
+ * another, then along the row. 16-bit rows are converted to thread scratch. */
 #include "config.h"
 
 #include "backends/cpu/cpu.h"
@@ -16,7 +16,7 @@ typedef struct upsample {
 
 /* Buffers of a thread; those of 16 bits alone are NULL in f32. */
 typedef struct room {
-    float *sum;         /* a row of the input */
+    float *sum; /* a row of the input */
     float *in, *out;
 } room;
 
@@ -32,8 +32,9 @@ static room rooms(const upsample *g, ct_carve *t)
 static upsample make(const ct_device *dev, const ct_call *c, bool bwd)
 {
     const ct_desc *small = bwd ? &c->out[0].desc : &c->in[0].desc;
-    upsample g = { .kern = dev->kern, .in = &c->in[0], .out = &c->out[0], .shift = ct_upsample_shift(c->attrs.resample.scale) };
+    upsample g = { .kern = dev->kern, .in = &c->in[0], .out = &c->out[0] };
     ct_carve t = { NULL, 0 };
+    g.shift = ct_upsample_shift(c->attrs.resample.scale);
     g.h = small->dim[1];
     g.w = small->dim[2];
     g.c = small->dim[3];

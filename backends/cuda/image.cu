@@ -93,7 +93,8 @@ extern "C" ct_status ct_cuda_preprocess_run(ct_device *dev, ct_stream *s, const 
 
 /* ---- move_points: a thread to a point; there are few, so each draws for itself ---- */
 
-__global__ void move(const float *points, const int32_t *index, float *moved, int64_t total, int64_t each, ct_image_attrs a)
+__global__ void move(const float *points, const int32_t *index, float *moved, int64_t total, int64_t each,
+                     ct_image_attrs a)
 {
     for (CT_EACH(i, total)) {
         const int64_t n = i / each;
@@ -115,7 +116,7 @@ extern "C" ct_status ct_cuda_move_points_run(ct_device *dev, ct_stream *s, const
     (void)dev;
     (void)scratch;
     const int64_t *d = c->in[0].desc.dim;
-    CT_LAUNCH(&move, CT_GRID1(ct_blocks(d[0] * d[1])), CT_THREADS, s, (const float *)c->in[0].data, (const int32_t *)c->in[1].data,
-              (float *)c->out[0].data, d[0] * d[1], d[1], c->attrs.image);
+    CT_LAUNCH(&move, CT_GRID1(ct_blocks(d[0] * d[1])), CT_THREADS, s, (const float *)c->in[0].data,
+              (const int32_t *)c->in[1].data, (float *)c->out[0].data, d[0] * d[1], d[1], c->attrs.image);
     CT_LAUNCHED("move_points");
 }

@@ -193,8 +193,8 @@ __device__ static int64_t edit_distance(const int32_t *a, int64_t na, const int3
 }
 
 /* A thread to a sample; one block, so that the sums need no second kernel. rows [samples, columns+1] is room. */
-__global__ void edit_kernel(const int32_t *pred, const int32_t *target, const float *nll, int64_t samples, int64_t width,
-                            int64_t columns, int32_t *rows, double *acc)
+__global__ void edit_kernel(const int32_t *pred, const int32_t *target, const float *nll, int64_t samples,
+                            int64_t width, int64_t columns, int32_t *rows, double *acc)
 {
     __shared__ double room[CT_THREADS / 32];
     double strings = 0, all = 0, right = 0, wrong = 0, infeasible = 0;
@@ -231,7 +231,8 @@ extern "C" ct_status ct_cuda_edit_sums_run(ct_device *dev, ct_stream *s, const c
 {
     (void)dev;
     CT_LAUNCH(&edit_kernel, CT_GRID1(1), CT_THREADS, s, (const int32_t *)c->in[0].data, (const int32_t *)c->in[1].data,
-              ct_cuda_has(c, 2) ? (const float *)c->in[2].data : (const float *)NULL, c->in[0].desc.dim[0], c->in[0].desc.dim[1],
-              c->in[1].desc.dim[1], (int32_t *)scratch, (double *)c->in[3].data + c->attrs.sums.first);
+              ct_cuda_has(c, 2) ? (const float *)c->in[2].data : (const float *)NULL, c->in[0].desc.dim[0],
+              c->in[0].desc.dim[1], c->in[1].desc.dim[1], (int32_t *)scratch,
+              (double *)c->in[3].data + c->attrs.sums.first);
     CT_LAUNCHED("edit_sums");
 }

@@ -1,5 +1,5 @@
-/* upsample_bilinear and its gradient: a thread for V neighbouring channels of an output pixel. The gradient gathers from the pixels
- * that read one, rows before columns, so nothing is added atomically. */
+/* upsample_bilinear and its gradient: a thread for V neighbouring channels of an output pixel. The gradient gathers
+ * from the pixels that read one, rows before columns, so nothing is added atomically. */
 #include "backends/cuda/dev.cuh"
 #include "ops/math/resample_math.h"
 
@@ -14,7 +14,8 @@ template <typename T, int V> __global__ void upsample(const T *x, T *y, upsample
     for (CT_EACH(i, s.n * p * q * cv)) {
         const ct_pixel t = ct_locate(i, cv, q, p, V);
         int64_t r0, r1, c0, c1;
-        const float wr = (float)ct_upsample_axis(t.a, s.shift, s.h, &r0, &r1), wc = (float)ct_upsample_axis(t.b, s.shift, s.w, &c0, &c1);
+        const float wr = (float)ct_upsample_axis(t.a, s.shift, s.h, &r0, &r1);
+        const float wc = (float)ct_upsample_axis(t.b, s.shift, s.w, &c0, &c1);
         const T *top = x + (t.n * s.h + r0) * s.w * s.c + t.c, *low = x + (t.n * s.h + r1) * s.w * s.c + t.c;
         float a[V], b[V], c[V], d[V];
         ct_get_n<T, V>(top + c0 * s.c, a);
@@ -22,7 +23,8 @@ template <typename T, int V> __global__ void upsample(const T *x, T *y, upsample
         ct_get_n<T, V>(low + c0 * s.c, c);
         ct_get_n<T, V>(low + c1 * s.c, d);
 #pragma unroll
-        for (int k = 0; k < V; k++) a[k] = (1 - wr) * ((1 - wc) * a[k] + wc * b[k]) + wr * ((1 - wc) * c[k] + wc * d[k]);
+        for (int k = 0; k < V; k++)
+            a[k] = (1 - wr) * ((1 - wc) * a[k] + wc * b[k]) + wr * ((1 - wc) * c[k] + wc * d[k]);
         ct_put_n<T, V>(y + i * V, a);
     }
 }

@@ -15,7 +15,8 @@
 #define CT_FIELD_INT(part, field) { #field, offsetof(ct_attrs, part.field), false, 0, 0 }
 #define CT_FIELD_REAL(part, field) { #field, offsetof(ct_attrs, part.field), true, 0, 0 }
 /* Arrays; `number` is the member that says how many of their elements count. */
-#define CT_FIELD_LENGTH(part, field) ((int)(sizeof(((ct_attrs *)0)->part.field) / sizeof(((ct_attrs *)0)->part.field[0])))
+#define CT_FIELD_LENGTH(part, field) \
+    ((int)(sizeof(((ct_attrs *)0)->part.field) / sizeof(((ct_attrs *)0)->part.field[0])))
 #define CT_FIELD_INTS(part, field, number) \
     { #field, offsetof(ct_attrs, part.field), false, CT_FIELD_LENGTH(part, field), offsetof(ct_attrs, part.number) }
 #define CT_FIELD_REALS(part, field, number) \

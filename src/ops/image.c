@@ -1,4 +1,5 @@
-/* Preprocessing: gather rows of the packed cache, augment, scale to [0,1], normalise, cast. And points that move with the pixels. */
+/* Preprocessing: gather rows of the packed cache, augment, scale to [0,1], normalise, cast. And points that move with
+ * the pixels. */
 #include "config.h"
 
 #include <float.h>
@@ -23,12 +24,8 @@ static const ct_attr_field image_fields[] = { CT_FIELD_INT(image, out_h),
                                               CT_FIELD_REAL(image, noise),
                                               CT_FIELD_REAL(image, blur),
                                               CT_FIELD_REAL(image, fill),
-                                              CT_FIELD_REAL(image, mean0),
-                                              CT_FIELD_REAL(image, mean1),
-                                              CT_FIELD_REAL(image, mean2),
-                                              CT_FIELD_REAL(image, std0),
-                                              CT_FIELD_REAL(image, std1),
-                                              CT_FIELD_REAL(image, std2),
+                                              CT_FIELD_REALS(image, mean, nmean),
+                                              CT_FIELD_REALS(image, std, nstd),
                                               CT_FIELD_END };
 
 static const ct_attr_field points_fields[] = { CT_FIELD_INT(image, out_h),
@@ -48,15 +45,16 @@ static const ct_attr_field points_fields[] = { CT_FIELD_INT(image, out_h),
 /* Mean and deviation of the channels there are. */
 static ct_status check_normalisation(const ct_call *c)
 {
-    static const char *const mean_names[] = { "mean0", "mean1", "mean2" };
-    static const char *const std_names[] = { "std0", "std1", "std2" };
     const ct_image_attrs *a = &c->attrs.image;
-    const double mean[] = { a->mean0, a->mean1, a->mean2 }, dev[] = { a->std0, a->std1, a->std2 };
     int64_t channels = c->in[0].desc.dim[3];
-    if (channels > 3) return ct_rule_fail(c, "src has %" PRId64 " channels, but at most 3 can be normalised", channels);
+    if (channels > CT_IMAGE_CHANNELS)
+        return ct_rule_fail(c, "src has %" PRId64 " channels, but at most %d can be normalised", channels,
+                            CT_IMAGE_CHANNELS);
+    if (a->nmean != 0) CT_TRY(ct_rule_int(c, "mean's length", a->nmean, channels, CT_IMAGE_CHANNELS));
+    CT_TRY(ct_rule_int(c, "std's length", a->nstd, channels, CT_IMAGE_CHANNELS));
     for (int64_t i = 0; i < channels; i++) {
-        CT_TRY(ct_rule_real(c, mean_names[i], mean[i], -DBL_MAX, DBL_MAX));
-        CT_TRY(ct_rule_real(c, std_names[i], dev[i], DBL_MIN, DBL_MAX));
+        CT_TRY(ct_rule_real(c, "mean", a->mean[i], -DBL_MAX, DBL_MAX));
+        CT_TRY(ct_rule_real(c, "std", a->std[i], DBL_MIN, DBL_MAX));
     }
     return CT_OK;
 }

@@ -20,7 +20,8 @@ typedef enum ct_op {
 #define CT_MAX_IN 16
 #define CT_MAX_OUT 4
 
-/* ---- attributes: plain structs of int64_t, double and arrays of them only, one per family or operator; unused fields are 0 ---- */
+/* ---- attributes: plain structs of int64_t, double and arrays of them only, one per family or operator; unused fields
+ * are 0 ---- */
 
 typedef struct ct_conv_attrs {
     int64_t stride_h, stride_w, pad_h, pad_w, dil_h, dil_w, groups;
@@ -55,7 +56,7 @@ typedef struct ct_dropout_attrs {
 typedef struct ct_shape_attrs { int64_t ndim, d0, d1, d2, d3, d4; } ct_shape_attrs;  /* reshape */
 typedef struct ct_cast_attrs { int64_t dtype; } ct_cast_attrs;                       /* ct_dtype */
 typedef struct ct_fit_attrs { int64_t channels; } ct_fit_attrs;                      /* fit_channels */
-typedef struct ct_scale_attrs { double alpha, beta; } ct_scale_attrs;                /* accumulate; scale: alpha alone */
+typedef struct ct_scale_attrs { double alpha, beta; } ct_scale_attrs;                /* accumulate; scale: alpha */
 
 typedef struct ct_pool_attrs {
     int64_t ker_h, ker_w, stride_h, stride_w, pad_h, pad_w;
@@ -88,7 +89,8 @@ typedef struct ct_schedule_attrs {
     double base_lr, min_lr;
     int64_t warmup_steps;  /* lr = base_lr*(step+1)/warmup_steps while step < warmup_steps */
     int64_t total_steps;   /* cosine: reaches min_lr at total_steps */
-    int64_t m0, m1, m2, m3, m4, m5, m6, m7; /* multistep: steps at which lr is multiplied by gamma; 0 = unused */
+    int64_t nmilestones;   /* multistep: steps at which lr is multiplied by gamma, each > 0 */
+    int64_t milestones[CT_MAX_MILESTONES];
     double gamma;
     int64_t t0;            /* warm restarts: steps of the first cycle */
     int64_t t_mult;        /* warm restarts: growth of the cycle, >= 1 */
@@ -108,6 +110,7 @@ typedef struct ct_optim_attrs {
     double max_scale;         /* step_end */
 } ct_optim_attrs;
 
+#define CT_IMAGE_CHANNELS 3 /* at most */
 typedef struct ct_image_attrs {
     int64_t out_h, out_w, dtype;  /* x is [N,out_h,out_w,C]; a size other than the source's is a bilinear resize */
     int64_t src_h, src_w;         /* move_points: size of the source, pixels (preprocess has the source) */
@@ -122,8 +125,8 @@ typedef struct ct_image_attrs {
     double noise;                 /* sigma of Gaussian noise, up to this (of 1) */
     double blur;                  /* sigma of a 3x3 or 5x5 Gaussian, up to this many pixels */
     double fill;                  /* value of pixels that come from outside, 0..1 */
-    double mean0, mean1, mean2;   /* per channel: x = (v - mean)/std after /255 */
-    double std0, std1, std2;      /* per channel, > 0 for the channels there are */
+    int64_t nmean, nstd;          /* numbers given: at least as many as channels; of means none: they are 0 */
+    double mean[CT_IMAGE_CHANNELS], std[CT_IMAGE_CHANNELS]; /* per channel: x = (v - mean)/std after /255; std > 0 */
 } ct_image_attrs;
 
 typedef union ct_attrs {
@@ -145,8 +148,8 @@ typedef union ct_attrs {
     ct_image_attrs image;
 } ct_attrs;
 
-/* One printable field of an attribute struct. An array of up to `max` elements says how many of them count in a field of its own,
- * which is not printed: the text lists them, name=0.5,1,2. */
+/* One printable field of an attribute struct. An array of up to `max` elements says how many of them count in a field
+ * of its own, which is not printed: the text lists them, name=0.5,1,2. */
 typedef struct ct_attr_field {
     const char *name;
     size_t offset;  /* within ct_attrs, bytes; of an array: its first element */

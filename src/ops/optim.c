@@ -8,9 +8,8 @@
 static const ct_attr_field no_fields[] = { CT_FIELD_END };
 static const ct_attr_field schedule_fields[] = {
     CT_FIELD_INT(schedule, kind), CT_FIELD_REAL(schedule, base_lr), CT_FIELD_REAL(schedule, min_lr),
-    CT_FIELD_INT(schedule, warmup_steps), CT_FIELD_INT(schedule, total_steps), CT_FIELD_INT(schedule, m0),
-    CT_FIELD_INT(schedule, m1), CT_FIELD_INT(schedule, m2), CT_FIELD_INT(schedule, m3), CT_FIELD_INT(schedule, m4),
-    CT_FIELD_INT(schedule, m5), CT_FIELD_INT(schedule, m6), CT_FIELD_INT(schedule, m7), CT_FIELD_REAL(schedule, gamma),
+    CT_FIELD_INT(schedule, warmup_steps), CT_FIELD_INT(schedule, total_steps),
+    CT_FIELD_INTS(schedule, milestones, nmilestones), CT_FIELD_REAL(schedule, gamma),
     CT_FIELD_INT(schedule, t0), CT_FIELD_INT(schedule, t_mult), CT_FIELD_END
 };
 static const ct_attr_field norm_fields[] = { CT_FIELD_REAL(optim, max_norm), CT_FIELD_END };
@@ -46,9 +45,9 @@ static ct_status schedule_shape(ct_call *c)
     CT_TRY(ct_rule_int(c, "warmup_steps", a->warmup_steps, 0, INT64_MAX));
     if (a->kind == CT_SCHED_COSINE) CT_TRY(ct_rule_int(c, "total_steps", a->total_steps, 1, INT64_MAX));
     if (a->kind == CT_SCHED_MULTISTEP) {
-        const int64_t m[CT_MAX_MILESTONES] = { a->m0, a->m1, a->m2, a->m3, a->m4, a->m5, a->m6, a->m7 };
-        for (int i = 0; i < CT_MAX_MILESTONES; i++)
-            if (m[i] < 0) return ct_rule_fail(c, "attribute m%d is negative", i);
+        CT_TRY(ct_rule_int(c, "milestones' length", a->nmilestones, 0, CT_MAX_MILESTONES));
+        for (int64_t i = 0; i < a->nmilestones; i++)
+            CT_TRY(ct_rule_int(c, "milestones", a->milestones[i], 1, INT64_MAX));
         CT_TRY(ct_rule_real(c, "gamma", a->gamma, 0, DBL_MAX));
     }
     if (a->kind == CT_SCHED_WARM_RESTARTS) {

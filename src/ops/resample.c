@@ -22,7 +22,8 @@ static ct_status upsample_shape(ct_call *c)
     CT_TRY(ct_rule_float(c, 0, "x"));
     CT_TRY(check_scale(c));
     if (x->dim[1] > CT_RULE_MAX_EXTENT / s || x->dim[2] > CT_RULE_MAX_EXTENT / s)
-        return ct_rule_fail(c, "%" PRId64 " x %" PRId64 " pixels cannot be enlarged %" PRId64 " times", x->dim[1], x->dim[2], s);
+        return ct_rule_fail(c, "%" PRId64 " x %" PRId64 " pixels cannot be enlarged %" PRId64 " times", x->dim[1],
+                            x->dim[2], s);
     ct_rule_out(c, 0, ct_desc4(x->dtype, x->dim[0], s * x->dim[1], s * x->dim[2], x->dim[3]));
     return CT_OK;
 }
@@ -35,8 +36,8 @@ static ct_status upsample_bwd_shape(ct_call *c)
     CT_TRY(ct_rule_float(c, 0, "dy"));
     CT_TRY(check_scale(c));
     if (dy->dim[1] % s != 0 || dy->dim[2] % s != 0)
-        return ct_rule_fail(c, "dy has %" PRId64 " x %" PRId64 " pixels, which are not multiples of scale=%" PRId64, dy->dim[1],
-                            dy->dim[2], s);
+        return ct_rule_fail(c, "dy has %" PRId64 " x %" PRId64 " pixels, which are not multiples of scale=%" PRId64,
+                            dy->dim[1], dy->dim[2], s);
     ct_rule_out(c, 0, ct_desc4(dy->dtype, dy->dim[0], dy->dim[1] / s, dy->dim[2] / s, dy->dim[3]));
     return CT_OK;
 }
@@ -58,7 +59,10 @@ static int64_t upsample_reduction(const ct_call *c)
 }
 
 /* Outputs that read one pixel. */
-static int64_t upsample_bwd_reduction(const ct_call *c) { return 4 * c->attrs.resample.scale * c->attrs.resample.scale; }
+static int64_t upsample_bwd_reduction(const ct_call *c)
+{
+    return 4 * c->attrs.resample.scale * c->attrs.resample.scale;
+}
 
 const ct_op_rules ct_resample_rules[] = {
     { .op = CT_OP_UPSAMPLE_BILINEAR, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_FLOW, .fields = fields,

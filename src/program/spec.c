@@ -49,15 +49,16 @@ static ct_status fill_schedule(const ct_config *cfg, int64_t steps_per_epoch, ct
         a->kind = CT_SCHED_COSINE;
         return CT_OK;
     case CT_CFG_SCHED_COSINE: a->kind = CT_SCHED_COSINE; return CT_OK;
-    case CT_CFG_SCHED_MULTISTEP: {
-        int64_t *slot[CT_MAX_MILESTONES] = { &a->m0, &a->m1, &a->m2, &a->m3, &a->m4, &a->m5, &a->m6, &a->m7 };
+    case CT_CFG_SCHED_MULTISTEP:
         if (k->milestones.n > CT_MAX_MILESTONES)
             return ct_fail(CT_ECONFIG, "schedule.milestones: at most %d milestones (got %zu)", CT_MAX_MILESTONES,
                            k->milestones.n);
-        for (size_t i = 0; i < k->milestones.n; i++) *slot[i] = steps_of((double)k->milestones.v[i], steps_per_epoch);
+        for (size_t i = 0; i < k->milestones.n; i++) {
+            const int64_t step = steps_of((double)k->milestones.v[i], steps_per_epoch);
+            if (step > 0) a->milestones[a->nmilestones++] = step;
+        }
         a->kind = CT_SCHED_MULTISTEP;
         return CT_OK;
-    }
     case CT_CFG_SCHED_WARM_RESTARTS:
         if (k->t_mult != floor(k->t_mult))
             return ct_fail(CT_ECONFIG, "schedule.t_mult: must be a whole number (got %g)", k->t_mult);
@@ -127,12 +128,11 @@ static void fill_image(const ct_config *cfg, ct_image_attrs *a)
     a->augment = g->probability > 0 && (g->shift > 0 || g->scale > 0 || g->rotate > 0 || g->shear > 0 ||
                                         g->brightness > 0 || g->contrast > 0 || g->noise > 0 || g->blur > 0);
     a->fill = (0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2]) / 255;
-    a->mean0 = channel(&cfg->data.mean, 0, 0);
-    a->mean1 = channel(&cfg->data.mean, 1, 0);
-    a->mean2 = channel(&cfg->data.mean, 2, 0);
-    a->std0 = channel(&cfg->data.std, 0, 1);
-    a->std1 = channel(&cfg->data.std, 1, 1);
-    a->std2 = channel(&cfg->data.std, 2, 1);
+    a->nmean = a->nstd = CT_IMAGE_CHANNELS;
+    for (size_t i = 0; i < CT_IMAGE_CHANNELS; i++) {
+        a->mean[i] = channel(&cfg->data.mean, i, 0);
+        a->std[i] = channel(&cfg->data.std, i, 1);
+    }
 }
 
 static void fill_optimizer(const ct_config *cfg, ct_program_spec *s)

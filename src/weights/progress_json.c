@@ -88,7 +88,8 @@ static bool get_sums(const json_t *o, double out[CT_METRIC_COUNT])
     const json_t *sums = json_object_get(o, "metric_sums"), *old = json_object_get(o, "sums");
     const size_t count = json_array_size(sums ? sums : old);
     bool ok = sums ? json_is_array(sums) && count <= CT_METRIC_COUNT : count == sizeof before / sizeof before[0];
-    for (size_t i = 0; ok && i < count; i++) out[sums ? (int)i : before[i]] = get_number(json_array_get(sums ? sums : old, i), &ok);
+    for (size_t i = 0; ok && i < count; i++)
+        out[sums ? (int)i : before[i]] = get_number(json_array_get(sums ? sums : old, i), &ok);
     return ok;
 }
 

@@ -227,7 +227,7 @@ START_TEST(test_pad_preprocess)
     MUST(ct_graph_create(&g));
     MUST(ct_graph_input(g, "src", ct_desc4(CT_U8, 2, 8, 8, 1), &in[0]));
     MUST(ct_graph_input(g, "index", ct_desc2(CT_I32, 2, 3), &in[1]));
-    ct_attrs a = { .image = { .out_h = 8, .out_w = 8, .dtype = CT_F32, .std0 = 1 } };
+    ct_attrs a = { .image = { .out_h = 8, .out_w = 8, .dtype = CT_F32, .nstd = 1, .std = { 1 } } };
     MUST(ct_graph_node(g, CT_OP_PREPROCESS, &a, "x", 2, in, 1, 1, &x));
     MUST(ct_graph_param(g, "w", ct_desc4(CT_F32, 5, 3, 3, 1), (ct_init){ CT_INIT_ZERO, 0 }, true, &w));
     ct_attrs c = { .conv = { .stride_h = 1, .stride_w = 1, .dil_h = 1, .dil_w = 1, .groups = 1 } };
@@ -348,7 +348,7 @@ START_TEST(test_cast_preprocess)
     MUST(ct_graph_create(&g));
     MUST(ct_graph_input(g, "src", ct_desc4(CT_U8, 2, 8, 8, 1), &in[0]));
     MUST(ct_graph_input(g, "index", ct_desc2(CT_I32, 2, 3), &in[1]));
-    ct_attrs p = { .image = { .out_h = 8, .out_w = 8, .dtype = CT_F32, .std0 = 1 } };
+    ct_attrs p = { .image = { .out_h = 8, .out_w = 8, .dtype = CT_F32, .nstd = 1, .std = { 1 } } };
     MUST(ct_graph_node(g, CT_OP_PREPROCESS, &p, "pixels", 2, in, 1, 1, &x));
     MUST(ct_graph_param(g, "w", ct_desc4(CT_F32, 4, 3, 3, 1), zero, true, &w));
     ct_attrs c = { .conv = { .stride_h = 1, .stride_w = 1, .dil_h = 1, .dil_w = 1, .groups = 1 } };

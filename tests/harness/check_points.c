@@ -1,5 +1,5 @@
-/* move_points goes with preprocess: a bright spot is drawn where a point lies, the picture is augmented, and the spot's centre must
- * be where the point was moved to. */
+/* move_points goes with preprocess: a bright spot is drawn where a point lies, the picture is augmented, and the spot's
+ * centre must be where the point was moved to. */
 #include "config.h"
 
 #include <math.h>
@@ -15,9 +15,9 @@
 
 enum { SAMPLES = 8, HEIGHT = 64, WIDTH = 72 }; /* of the source, pixels */
 
-#define SIGMA 3.0     /* of the spot, pixels */
-#define OFF_CENTRE 6  /* the spot is up to so many pixels from the picture's centre: it stays inside whatever is drawn */
-#define NEAR 0.05     /* pixels */
+#define SIGMA 3.0    /* of the spot, pixels */
+#define OFF_CENTRE 6 /* pixels the spot is away from the picture's centre, at most: it stays inside whatever is drawn */
+#define NEAR 0.05    /* pixels */
 
 static void ok(ct_status st)
 {
@@ -75,6 +75,8 @@ static void centre_of(const uint8_t *bytes, const float *floats, int64_t h, int6
     *y /= sum;
 }
 
+#define ALL .augment = 1, .shift_x = 5, .shift_y = 3, .scale = 0.2, .rotate = 30, .shear = 15
+
 static const struct {
     const char *name;
     ct_image_attrs a;
@@ -86,13 +88,15 @@ static const struct {
     { "scale", { .out_h = HEIGHT, .out_w = WIDTH, .augment = 1, .prob = 1, .scale = 0.3 }, 1 },
     { "rotate", { .out_h = HEIGHT, .out_w = WIDTH, .augment = 1, .prob = 1, .rotate = 40 }, 2 },
     { "shear", { .out_h = HEIGHT, .out_w = WIDTH, .augment = 1, .prob = 1, .shear = 25 }, 1 },
-    { "all", { .out_h = HEIGHT, .out_w = WIDTH, .augment = 1, .prob = 1, .shift_x = 5, .shift_y = 3, .scale = 0.2, .rotate = 30, .shear = 15 }, 5 },
-    { "all, resized", { .out_h = 48, .out_w = 100, .augment = 1, .prob = 1, .shift_x = 5, .shift_y = 3, .scale = 0.2, .rotate = 30, .shear = 15 }, 5 },
-    { "some", { .out_h = 80, .out_w = 60, .augment = 1, .prob = 0.5, .shift_x = 5, .shift_y = 3, .scale = 0.2, .rotate = 30, .shear = 15 }, 5 },
+    { "all", { .out_h = HEIGHT, .out_w = WIDTH, .prob = 1, ALL }, 5 },
+    { "all, resized", { .out_h = 48, .out_w = 100, .prob = 1, ALL }, 5 },
+    { "some", { .out_h = 80, .out_w = 60, .prob = 0.5, ALL }, 5 },
 };
 
-/* One batch of pictures: the largest distance between a spot and its point, and the largest way a point went beyond the resize. */
-static void one_batch(const ct_backend *b, ct_device *dev, const ct_device_opts *opts, ct_image_attrs a, int64_t seed, double *far, double *moved)
+/* One batch of pictures: the largest distance between a spot and its point, and the largest way a point went beyond the
+ * resize. */
+static void one_batch(const ct_backend *b, ct_device *dev, const ct_device_opts *opts, ct_image_attrs a, int64_t seed,
+                      double *far, double *moved)
 {
     static uint8_t src[SAMPLES][HEIGHT * WIDTH];
     float points[SAMPLES][2], out[SAMPLES][2];
@@ -100,10 +104,12 @@ static void one_batch(const ct_backend *b, ct_device *dev, const ct_device_opts 
     ct_rng rng;
     ct_rng_init(&rng, (uint64_t)seed, CT_RNG_TEST, 77);
     a.seed = seed;
-    a.std0 = 1;
+    a.nstd = 1;
+    a.std[0] = 1;
     for (int n = 0; n < SAMPLES; n++) {
-        double x, y;
-        draw_spot(src[n], 0.5 * WIDTH + ct_rng_uniform(&rng, -OFF_CENTRE, OFF_CENTRE), 0.5 * HEIGHT + ct_rng_uniform(&rng, -OFF_CENTRE, OFF_CENTRE));
+        double x = 0.5 * WIDTH + ct_rng_uniform(&rng, -OFF_CENTRE, OFF_CENTRE);
+        double y = 0.5 * HEIGHT + ct_rng_uniform(&rng, -OFF_CENTRE, OFF_CENTRE);
+        draw_spot(src[n], x, y);
         centre_of(src[n], NULL, HEIGHT, WIDTH, &x, &y);
         points[n][0] = (float)x;
         points[n][1] = (float)y;
@@ -118,7 +124,8 @@ static void one_batch(const ct_backend *b, ct_device *dev, const ct_device_opts 
     float *x = ct_malloc(ct_desc_bytes(&p.out[0].desc), "pictures");
     ck_assert_ptr_nonnull(p.out[0].data = x);
     run(b, dev, opts, &p);
-    ct_call m = { .op = CT_OP_MOVE_POINTS, .nin = 2, .nout = 1, .attrs = { .image = ct_image_geometry(&a, HEIGHT, WIDTH) } };
+    ct_call m = { .op = CT_OP_MOVE_POINTS, .nin = 2, .nout = 1 };
+    m.attrs.image = ct_image_geometry(&a, HEIGHT, WIDTH);
     m.in[0] = (ct_tensor){ { CT_F32, 3, { SAMPLES, 1, 2 } }, points };
     m.in[1] = p.in[1];
     ok(ct_call_infer(&m));
@@ -126,10 +133,12 @@ static void one_batch(const ct_backend *b, ct_device *dev, const ct_device_opts 
     run(b, dev, opts, &m);
     for (int n = 0; n < SAMPLES; n++) {
         const double px = (double)out[n][0], py = (double)out[n][1];
+        const double rx = (double)points[n][0] * (double)a.out_w / WIDTH;
+        const double ry = (double)points[n][1] * (double)a.out_h / HEIGHT;
         double sx, sy;
         centre_of(NULL, x + n * a.out_h * a.out_w, a.out_h, a.out_w, &sx, &sy);
         *far = fmax(*far, hypot(px - sx, py - sy));
-        *moved = fmax(*moved, hypot(px - (double)points[n][0] * (double)a.out_w / WIDTH, py - (double)points[n][1] * (double)a.out_h / HEIGHT));
+        *moved = fmax(*moved, hypot(px - rx, py - ry));
     }
     ct_free(x);
 }
@@ -143,7 +152,8 @@ static void follows(const ct_backend *b, bool reference, int setting, int batche
     for (int i = 0; i < batches; i++) one_batch(b, dev, &opts, settings[setting].a, 1000 * setting + i, &far, &moved);
     b->close(dev);
     ck_assert_msg(far < NEAR, "%s: a spot is %.3f pixels from its point", settings[setting].name, far);
-    ck_assert_msg(moved > settings[setting].moves, "%s: points went at most %.3f pixels", settings[setting].name, moved);
+    ck_assert_msg(moved > settings[setting].moves, "%s: points went at most %.3f pixels", settings[setting].name,
+                  moved);
 }
 
 START_TEST(reference)
@@ -169,7 +179,8 @@ START_TEST(emulated)
 }
 END_TEST
 
-/* Without augmentation a point goes with the resize alone; a NaN in either coordinate makes it absent and leaves its neighbour alone. */
+/* Without augmentation a point goes with the resize alone; a NaN in either coordinate makes it absent and leaves its
+ * neighbour alone. */
 START_TEST(absent)
 {
     static const float points[2][2][2] = { { { 10, 20 }, { NAN, 5 } }, { { 3, NAN }, { 40, 0 } } };
@@ -178,7 +189,8 @@ START_TEST(absent)
     float out[2][2][2];
     ct_device *dev;
     ct_image_attrs a = { .out_h = 128, .out_w = 36, .noise = 1, .rotate = 3 };
-    ct_call m = { .op = CT_OP_MOVE_POINTS, .nin = 2, .nout = 1, .attrs = { .image = ct_image_geometry(&a, HEIGHT, WIDTH) } };
+    ct_call m = { .op = CT_OP_MOVE_POINTS, .nin = 2, .nout = 1 };
+    m.attrs.image = ct_image_geometry(&a, HEIGHT, WIDTH);
     ok(ct_backend_cpu.open(&opts, &dev));
     m.in[0] = (ct_tensor){ { CT_F32, 3, { 2, 2, 2 } }, (void *)(uintptr_t)points };
     m.in[1] = (ct_tensor){ ct_desc2(CT_I32, 2, 3), index };

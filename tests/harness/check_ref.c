@@ -260,7 +260,7 @@ START_TEST(test_resize_against_torch)
     for (int s = 0; s < 2; s++) {
         char text[200];
         snprintf(text, sizeof text,
-                 "preprocess{%s dtype=1 mean0=0.5 mean1=0.25 mean2=0.125 std0=0.5 std1=0.25 std2=0.2}"
+                 "preprocess{%s dtype=1 mean=0.5,0.25,0.125 std=0.5,0.25,0.2}"
                  "(u8[2,7,9,3], i32[2,3])",
                  sizes[s]);
         ct_call c;
@@ -451,7 +451,7 @@ static ct_call one_image(const char *text)
 START_TEST(test_blur)
 {
     ct_call c =
-        one_image("preprocess{out_h=7 out_w=7 dtype=1 augment=1 seed=1 prob=1 blur=2 std0=1}(u8[1,7,7,1], i32[1,3])");
+        one_image("preprocess{out_h=7 out_w=7 dtype=1 augment=1 seed=1 prob=1 blur=2 std=1}(u8[1,7,7,1], i32[1,3])");
     ct_image_draw d = ct_image_draw_sample(&c.attrs.image, 7, 7, 5, 2);
     ck_assert_int_gt(d.radius, 0);
     ((uint8_t *)c.in[0].data)[3 * 7 + 3] = 255;
@@ -473,7 +473,7 @@ END_TEST
 START_TEST(test_noise)
 {
     ct_call c = one_image(
-        "preprocess{out_h=3 out_w=5 dtype=1 augment=1 seed=1 prob=1 noise=0.05 std0=1}(u8[1,3,5,1], i32[1,3])");
+        "preprocess{out_h=3 out_w=5 dtype=1 augment=1 seed=1 prob=1 noise=0.05 std=1}(u8[1,3,5,1], i32[1,3])");
     ct_image_draw d = ct_image_draw_sample(&c.attrs.image, 3, 5, 5, 2);
     memset(c.in[0].data, 127, 15);
     run(&c);
@@ -523,7 +523,7 @@ START_TEST(test_messages)
     ck_assert_int_eq(ct_reference_run(&c), CT_EDATA);
     ck_assert_ptr_nonnull(strstr(ct_error_message(), "soft_margin: target of sample 0"));
     ct_host_free(&c);
-    ck_assert_int_eq(ct_call_parse("preprocess{out_h=2 out_w=2 std0=1}(u8[3,2,2,1], i32[2,3])", &c), CT_OK);
+    ck_assert_int_eq(ct_call_parse("preprocess{out_h=2 out_w=2 std=1}(u8[3,2,2,1], i32[2,3])", &c), CT_OK);
     ck_assert_int_eq(ct_host_alloc(&c), CT_OK);
     memset(c.in[1].data, 0, 24);
     ((int32_t *)c.in[1].data)[3] = 3;

@@ -47,7 +47,8 @@ END_TEST
 
 START_TEST(test_schedule_multistep)
 {
-    ct_schedule_attrs a = { .kind = CT_SCHED_MULTISTEP, .base_lr = 1, .gamma = 0.1, .m0 = 30, .m1 = 60, .m7 = 90 };
+    ct_schedule_attrs a = { .kind = CT_SCHED_MULTISTEP, .base_lr = 1, .gamma = 0.1, .nmilestones = 3,
+                            .milestones = { 30, 60, 90 } };
     NEAR(ct_schedule_lr(&a, 0), 1);
     NEAR(ct_schedule_lr(&a, 29), 1);
     NEAR(ct_schedule_lr(&a, 30), 0.1);
@@ -430,7 +431,7 @@ END_TEST
 
 static ct_image_attrs plain(int64_t h, int64_t w)
 {
-    ct_image_attrs a = { .out_h = h, .out_w = w, .std0 = 1, .std1 = 1, .std2 = 1 };
+    ct_image_attrs a = { .out_h = h, .out_w = w, .nstd = 3, .std = { 1, 1, 1 } };
     return a;
 }
 
@@ -446,8 +447,8 @@ START_TEST(test_image_identity_is_exact)
     uint8_t src[6 * 5];
     for (int i = 0; i < 30; i++) src[i] = (uint8_t)(i * 37);
     ct_image_attrs a = plain(6, 5);
-    a.mean0 = 0.25;
-    a.std0 = 0.5;
+    a.mean[0] = 0.25;
+    a.std[0] = 0.5;
     ct_image_draw d = ct_image_draw_sample(&a, 6, 5, 3, 4);
     for (int i = 0; i < 6; i++)
         for (int j = 0; j < 5; j++) {
@@ -599,7 +600,7 @@ END_TEST
 START_TEST(test_image_values)
 {
     ct_image_attrs a = plain(1, 1);
-    a.mean1 = 0.5, a.std1 = 0.25;
+    a.mean[1] = 0.5, a.std[1] = 0.25;
     ct_image_draw d = ct_image_draw_sample(&a, 1, 1, 0, 0);
     d.augmented = true;
     d.contrast = 2;

@@ -87,7 +87,7 @@ static const char *const known[] = {
     "ctc_greedy(f32[25,2,37], i32[2]) -> (i32[2,25], f32[2,25])",
     "edit_sums{first=59}(i32[2,25], i32[2,5], f32[2], f64[64]) -> ()",
     "edit_sums{first=3}(i32[2,25], i32[2,5], -, f64[64]) -> ()",
-    "lr_schedule{kind=2 base_lr=0.1 warmup_steps=5 m0=30 m1=60 gamma=0.1}(f64[16]) -> ()",
+    "lr_schedule{kind=2 base_lr=0.1 warmup_steps=5 milestones=30,60 gamma=0.1}(f64[16]) -> ()",
     "lr_schedule{kind=3 base_lr=0.0003 min_lr=1e-06 t0=10 t_mult=2}(f64[16]) -> ()",
     "grad_norm{max_norm=5}(f32[100], f64[16]) -> ()",
     "adamw{beta1=0.9 beta2=0.999 eps=1e-08 weight_decay=0.01 decoupled=1}"
@@ -98,7 +98,7 @@ static const char *const known[] = {
     "step_end{dynamic=1 growth=2 backoff=0.5 growth_interval=2000 max_scale=65536}(f64[16]) -> ()",
     "next_draw(f64[16]) -> ()",
     "preprocess{out_h=60 out_w=160 dtype=2 augment=1 seed=7 prob=0.5 shift_x=2 rotate=5 noise=0.05 fill=1 "
-    "mean0=0.5 std0=0.25}"
+    "mean=0.5 std=0.25}"
     "(u8[1000,50,200,1], i32[64,3]) -> (bf16[64,60,160,1])",
     "move_points{out_h=60 out_w=160 src_h=50 src_w=200 augment=1 seed=7 prob=0.5 shift_x=2 rotate=5}"
     "(f32[64,3,2], i32[64,3]) -> (f32[64,3,2])",
@@ -161,8 +161,8 @@ START_TEST(test_rules_complete)
         ck_assert_msg(info->out_min > 0 || r->mutates, "%s has no effect", info->name);
         for (const ct_attr_field *f = r->fields; f->name; f++) {
             size_t bytes = 8 * (f->max > 0 ? (size_t)f->max : 1);
-            ck_assert_msg(f->offset + bytes <= sizeof(ct_attrs) && f->offset % 8 == 0 && f->count % 8 == 0, "%s: field %s",
-                          info->name, f->name);
+            ck_assert_msg(f->offset + bytes <= sizeof(ct_attrs) && f->offset % 8 == 0 && f->count % 8 == 0,
+                          "%s: field %s", info->name, f->name);
             for (const ct_attr_field *h = r->fields; h != f; h++)
                 ck_assert_msg(h->offset != f->offset && strcmp(h->name, f->name) != 0, "%s: field %s twice", info->name,
                               f->name);
@@ -306,9 +306,9 @@ START_TEST(test_costs)
                                    "(bf16[2,60,160,8], bf16[64,7,7,8])", &c), CT_OK);
     ck_assert_double_eq(ct_call_flops(&c), flops);
     ck_assert_double_gt(ct_call_bytes(&c), bytes);
-    ck_assert_int_eq(ct_call_parse("preprocess{out_h=8 out_w=8 std0=1}(u8[9,8,8,1], i32[2,3])", &c), CT_OK);
+    ck_assert_int_eq(ct_call_parse("preprocess{out_h=8 out_w=8 std=1}(u8[9,8,8,1], i32[2,3])", &c), CT_OK);
     flops = ct_call_flops(&c);
-    ck_assert_int_eq(ct_call_parse("preprocess{out_h=8 out_w=8 channels=8 std0=1}(u8[9,8,8,1], i32[2,3])", &c), CT_OK);
+    ck_assert_int_eq(ct_call_parse("preprocess{out_h=8 out_w=8 channels=8 std=1}(u8[9,8,8,1], i32[2,3])", &c), CT_OK);
     ck_assert_double_eq(ct_call_flops(&c), flops);
     ck_assert_double_eq(ct_call_bytes(&c), 2 * (8 * 8 + 3 * 4 + 4.0 * 8 * 8 * 8));
     ck_assert_int_eq(ct_call_parse("linear(f32[4,10], f32[7,10], f32[7])", &c), CT_OK);
@@ -421,7 +421,8 @@ static const struct { const char *call, *message; } refused[] = {
     { "batch_sums{samples=2 first=3}(f32[1], f64[64], f64[1])", "term 0 is f64[1], but must be f32[1]" },
     { "batch_sums{samples=2 first=3}(f32[1], f64[64], f32[1], -)", "term 1 is absent" },
     { "batch_sums{first=3}(f32[1], f64[64])", "attribute samples is 0, but must be at least 1" },
-    { "batch_sums{samples=2 first=63}(f32[1], f64[64], f32[1], f32[1])", "attribute first is 63, but must be within [3, 62]" },
+    { "batch_sums{samples=2 first=63}(f32[1], f64[64], f32[1], f32[1])",
+      "attribute first is 63, but must be within [3, 62]" },
     { "metric_sums(i32[2,5], i32[2,5], f64[64])", "attribute first is 0, but must be within [3, 61]" },
     { "edit_sums{first=3}(i32[2,25], i32[3,5], -, f64[64])", "target is i32[3,5]" },
     { "edit_sums{first=3}(i32[2,25], i32[2,5], f64[64])", "3 inputs given, needs pred" },
@@ -440,15 +441,21 @@ static const struct { const char *call, *message; } refused[] = {
     { "adamw{beta1=0.9}(f32[9], f32[9], f32[8], f32[9], f64[16])", "m is f32[8] and p is f32[9]" },
     { "sgd{nesterov=1}(f32[9], f32[9], f32[9], f64[16])", "nesterov=1 needs a momentum" },
     { "lr_schedule{kind=1 base_lr=0.1}(f64[16])", "attribute total_steps is 0, but must be at least 1" },
-    { "preprocess{out_h=8 out_w=8 std0=1}(u8[9,8,8,3], i32[2,3])", "attribute std1 is 0" },
-    { "preprocess{out_h=8 out_w=8 channels=2 std0=1 std1=1 std2=1}(u8[9,8,8,3], i32[2,3])", "attribute channels is 2" },
-    { "preprocess{out_h=8 out_w=8 std0=1}(u8[9,8,8,4], i32[2,3])", "at most 3" },
-    { "preprocess{out_h=8 out_w=8 std0=1}(u8[9,8,8,1], i32[2,2])", "index is i32[2,2], but its dimension 1 must be 3" },
-    { "move_points{out_h=8 out_w=8 src_h=8 src_w=8}(f32[4,2], i32[4,3])", "points is f32[4,2], but must have 3 dimensions" },
+    { "preprocess{out_h=8 out_w=8 std=1}(u8[9,8,8,3], i32[2,3])", "attribute std's length is 1" },
+    { "preprocess{out_h=8 out_w=8 std=1,0,1}(u8[9,8,8,3], i32[2,3])", "attribute std is 0" },
+    { "preprocess{out_h=8 out_w=8 mean=0 std=1,1,1}(u8[9,8,8,3], i32[2,3])", "attribute mean's length is 1" },
+    { "lr_schedule{kind=2 base_lr=1 milestones=3,0}(f64[16])", "attribute milestones is 0" },
+    { "preprocess{out_h=8 out_w=8 channels=2 std=1,1,1}(u8[9,8,8,3], i32[2,3])", "attribute channels is 2" },
+    { "preprocess{out_h=8 out_w=8 std=1}(u8[9,8,8,4], i32[2,3])", "at most 3" },
+    { "preprocess{out_h=8 out_w=8 std=1}(u8[9,8,8,1], i32[2,2])", "index is i32[2,2], but its dimension 1 must be 3" },
+    { "move_points{out_h=8 out_w=8 src_h=8 src_w=8}(f32[4,2], i32[4,3])",
+      "points is f32[4,2], but must have 3 dimensions" },
     { "move_points{out_h=8 out_w=8 src_h=8 src_w=8}(f32[4,2,3], i32[4,3])", "its dimension 2 must be 2" },
-    { "move_points{out_h=8 out_w=8 src_h=8 src_w=8}(f32[4,1,2], i32[3,3])", "index is i32[3,3], but its dimension 0 must be 4" },
+    { "move_points{out_h=8 out_w=8 src_h=8 src_w=8}(f32[4,1,2], i32[3,3])",
+      "index is i32[3,3], but its dimension 0 must be 4" },
     { "move_points{out_h=8 out_w=8 src_h=8}(f32[4,1,2], i32[4,3])", "attribute src_w is 0" },
-    { "move_points{out_h=8 out_w=8 src_h=8 src_w=8 augment=1 shear=90}(f32[4,1,2], i32[4,3])", "attribute shear is 90" },
+    { "move_points{out_h=8 out_w=8 src_h=8 src_w=8 augment=1 shear=90}(f32[4,1,2], i32[4,3])",
+      "attribute shear is 90" },
     { "move_points{noise=1}(f32[4,1,2], i32[4,3])", "move_points has no attribute 'noise'" },
     /* the text itself */
     { "convolve(f32[2])", "column 1: there is no operator 'convolve'" },

@@ -525,8 +525,8 @@ START_TEST(pixels_and_labels)
     small_spec(&s, "textcnn", 4);
     s.src_h = 16;
     s.src_w = 24;
-    s.image.mean0 = 0.5;
-    s.image.std0 = 0.25;
+    s.image.mean[0] = 0.5;
+    s.image.std[0] = 0.25;
     s.image.augment = 1;
     s.image.shift_x = s.image.shift_y = 3;
     s.image.rotate = 10;

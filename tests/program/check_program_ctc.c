@@ -85,8 +85,8 @@ static void overfit(const char *model, ct_dtype compute, double below)
     ok(ct_arenas_get_metrics(r.store, metrics, true));
     ck_assert_msg(metrics[CT_METRIC_SAMPLES] == 8 && metrics[CT_TEXT_STRINGS] == 8 && metrics[CT_TEXT_EDITS] == 0 &&
                       metrics[CT_TEXT_CHARS] == 0 + 1 + 2 + 3 + 4 + 0 + 1 + 2 && metrics[CT_TEXT_INFEASIBLE] == 0,
-                  "%s in %s: %g strings of %g, %g edits in %g characters", model, ct_dtype_name(compute), metrics[CT_TEXT_STRINGS],
-                  metrics[CT_METRIC_SAMPLES], metrics[CT_TEXT_EDITS], metrics[CT_TEXT_CHARS]);
+                  "%s in %s: %g strings of %g, %g edits in %g characters", model, ct_dtype_name(compute),
+                  metrics[CT_TEXT_STRINGS], metrics[CT_METRIC_SAMPLES], metrics[CT_TEXT_EDITS], metrics[CT_TEXT_CHARS]);
     run_close(&r);
 }
 

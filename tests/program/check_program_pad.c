@@ -66,8 +66,9 @@ START_TEST(padded_pixels)
         s.model.channels = 3;
         s.src_h = 13;
         s.src_w = 24;
-        s.image = (ct_image_attrs){ .augment = 1, .seed = 4, .prob = 1, .rotate = 10, .noise = 0.1, .mean0 = 0.5, .mean2 = 0.25,
-                                    .std0 = 0.25, .std1 = 1, .std2 = 0.5 };
+        s.image = (ct_image_attrs){ .augment = 1, .seed = 4, .prob = 1, .rotate = 10, .noise = 0.1,
+                                    .nmean = 3, .nstd = 3,
+                                    .mean = { 0.5, 0, 0.25 }, .std = { 0.25, 1, 0.5 } };
         s.channel_multiple = k ? 8 : 0;
         run_open(&r, &s, false);
         ck_assert_int_eq(ct_graph_desc(r.p[0].graph, ct_graph_find(r.p[0].graph, "x"))->dim[3], k ? 8 : 3);

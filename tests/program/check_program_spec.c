@@ -45,8 +45,8 @@ START_TEST(plain_values)
     ck_assert(s.image.augment == 1 && s.image.shift_x == 4 && s.image.shift_y == 4 && s.image.rotate == 7 &&
               s.image.prob == 0.5);
     ck_assert_msg(fabs(s.image.shear - 45) < 1e-12, "tan 45 degrees is 1: %g", s.image.shear);
-    ck_assert(fabs(s.image.fill - 0.299) < 1e-12 && s.image.mean0 == 0.4 && s.image.mean2 == 0.4 &&
-              s.image.std1 == 0.2);
+    ck_assert(fabs(s.image.fill - 0.299) < 1e-12 && s.image.mean[0] == 0.4 && s.image.mean[2] == 0.4 &&
+              s.image.std[1] == 0.2);
     ck_assert(s.schedule.kind == CT_SCHED_CONSTANT && s.schedule.base_lr == 0.5 && s.schedule.warmup_steps == 0);
     ck_assert(s.recompute == -1 && s.compute == CT_F32 && s.loss_scale == 1 && s.optim.dynamic == 0);
     ct_config_free(cfg);
@@ -84,8 +84,8 @@ START_TEST(schedules_in_steps)
     ck_assert(s.schedule.kind == CT_SCHED_COSINE && s.schedule.warmup_steps == 0 && s.schedule.total_steps == 700);
     ct_config_free(cfg);
     ok(spec_of("schedule: {name: multistep, milestones: [3, 5], gamma: 0.5}\n", &cfg, &s));
-    ck_assert(s.schedule.kind == CT_SCHED_MULTISTEP && s.schedule.m0 == 300 && s.schedule.m1 == 500 &&
-              s.schedule.m2 == 0 && s.schedule.gamma == 0.5);
+    ck_assert(s.schedule.kind == CT_SCHED_MULTISTEP && s.schedule.nmilestones == 2 && s.schedule.milestones[0] == 300 &&
+              s.schedule.milestones[1] == 500 && s.schedule.gamma == 0.5);
     ct_config_free(cfg);
     ok(spec_of("schedule: {name: warm_restarts, t0: 0.5, t_mult: 3}\n", &cfg, &s));
     ck_assert(s.schedule.kind == CT_SCHED_WARM_RESTARTS && s.schedule.t0 == 50 && s.schedule.t_mult == 3);

@@ -31,7 +31,8 @@ static ct_status forward(ct_device *dev, ct_stream *stream, const ct_call *call,
         for (int64_t p = 0; p < yd[1]; p++)
             for (int64_t q = 0; q < yd[2]; q++) {
                 int64_t i0, i1, j0, j1;
-                const double wi = ct_upsample_axis(p, shift, xd[1], &i0, &i1), wj = ct_upsample_axis(q, shift, xd[2], &j0, &j1);
+                const double wi = ct_upsample_axis(p, shift, xd[1], &i0, &i1);
+                const double wj = ct_upsample_axis(q, shift, xd[2], &j0, &j1);
                 for (int64_t c = 0; c < channels; c++) sum[c] = 0;
                 add_pixel(x, n, i0, j0, (1 - wi) * (1 - wj), sum, buf);
                 add_pixel(x, n, i0, j1, (1 - wi) * wj, sum, buf);
@@ -56,10 +57,11 @@ static ct_status backward(ct_device *dev, ct_stream *stream, const ct_call *call
                 ct_upsample_range(i, shift, xd[1], &p0, &p1);
                 ct_upsample_range(j, shift, xd[2], &q0, &q1);
                 for (int64_t c = 0; c < channels; c++) sum[c] = 0;
-                for (int64_t p = p0; p < p1; p++)
+                for (int64_t p = p0; p < p1; p++) {
+                    const double wp = ct_upsample_weight(p, i, shift, xd[1]);
                     for (int64_t q = q0; q < q1; q++)
-                        add_pixel(&call->in[0], n, p, q,
-                                  ct_upsample_weight(p, i, shift, xd[1]) * ct_upsample_weight(q, j, shift, xd[2]), sum, buf);
+                        add_pixel(&call->in[0], n, p, q, wp * ct_upsample_weight(q, j, shift, xd[2]), sum, buf);
+                }
                 ct_ref_store(&call->out[0], ((n * xd[1] + i) * xd[2] + j) * channels, channels, sum);
             }
     return CT_OK;

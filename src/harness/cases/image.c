@@ -4,8 +4,8 @@
 
 #include "harness/harness.h"
 
-#define GRAY "std0=1"
-#define RGB "mean0=0.485 mean1=0.456 mean2=0.406 std0=0.229 std1=0.224 std2=0.225"
+#define GRAY "std=1"
+#define RGB "mean=0.485,0.456,0.406 std=0.229,0.224,0.225"
 #define D CT_D(UNIFORM)
 #define POINTS (CT_D(UNIFORM) | CT_D(SPECIAL))
 
@@ -30,7 +30,7 @@ const ct_case_row ct_cases_image[] = {
       CT_TYPES_ALL, D, 0 },
     { "preprocess{out_h=10 out_w=17 dtype=%d augment=1 seed=-7 prob=0.5 shift_x=2 shift_y=2 scale=0.1 rotate=10 "
       "shear=5 "
-      "brightness=0.1 contrast=0.1 noise=0.05 blur=1 fill=1 mean0=0.5 std0=0.25}(u8[5,14,30,1], i32[8,3])",
+      "brightness=0.1 contrast=0.1 noise=0.05 blur=1 fill=1 mean=0.5 std=0.25}(u8[5,14,30,1], i32[8,3])",
       CT_TYPES_ALL, D, 0 },
     { "preprocess{out_h=6 out_w=9 dtype=%d channels=8 " GRAY "}(u8[4,6,9,1], i32[3,3])", CT_TYPES_ALL, D, 0 },
     { "preprocess{out_h=31 out_w=37 dtype=%d channels=8 " RGB "}(u8[2,31,37,3], i32[4,3])", CT_TYPES_ALL, D, 0 },
@@ -42,15 +42,16 @@ const ct_case_row ct_cases_image[] = {
       CT_TYPES_ALL, D, 0 },
     { "move_points{out_h=6 out_w=9 src_h=6 src_w=9}(A[3,1,2], i32[3,3])", CT_TYPES_ACCUM, POINTS, 0 },
     { "move_points{out_h=64 out_w=80 src_h=31 src_w=50}(A[2,5,2], i32[2,3])", CT_TYPES_ACCUM, POINTS, 0 },
-    { "move_points{out_h=40 out_w=50 src_h=40 src_w=50 augment=1 seed=3 prob=1 shift_x=3 shift_y=2}(A[5,2,2], i32[5,3])",
+    { "move_points{out_h=40 out_w=50 src_h=40 src_w=50 augment=1 seed=3 prob=1 shift_x=3 shift_y=2}"
+      "(A[5,2,2], i32[5,3])",
       CT_TYPES_ACCUM, POINTS, 0 },
-    { "move_points{out_h=40 out_w=30 src_h=50 src_w=20 augment=1 seed=-7 prob=0.5 shift_x=2 shift_y=2 scale=0.3 rotate=30 shear=20}"
-      "(A[70,7,2], i32[70,3])",
+    { "move_points{out_h=40 out_w=30 src_h=50 src_w=20 augment=1 seed=-7 prob=0.5 shift_x=2 shift_y=2 scale=0.3 "
+      "rotate=30 shear=20}(A[70,7,2], i32[70,3])",
       CT_TYPES_ACCUM, POINTS, 0 },
 
-    { "preprocess{out_h=60 out_w=160 dtype=%d mean0=0.5 std0=0.25}(u8[64,60,160,1], i32[64,3])", CT_TYPES_ALL, D, 1 },
+    { "preprocess{out_h=60 out_w=160 dtype=%d mean=0.5 std=0.25}(u8[64,60,160,1], i32[64,3])", CT_TYPES_ALL, D, 1 },
     { "preprocess{out_h=60 out_w=160 dtype=%d augment=1 seed=7 prob=1 shift_x=2 shift_y=2 scale=0.1 rotate=10 shear=5 "
-      "brightness=0.1 contrast=0.1 noise=0.05 blur=1 fill=1 std0=1}(u8[64,60,160,1], i32[64,3])",
+      "brightness=0.1 contrast=0.1 noise=0.05 blur=1 fill=1 std=1}(u8[64,60,160,1], i32[64,3])",
       CT_TYPES_ALL, D, 1 },
     { .text = NULL },
 };

@@ -23,8 +23,8 @@ const ct_case_row ct_cases_loss[] = {
     { "soft_margin_bwd{positions=5 classes=19}(A[64,95], i32[64,5], A[1])", CT_TYPES_ACCUM, DATA, 0 },
     { "weighted_sum{w=1}(A[1])", CT_TYPES_ACCUM, DATA, 0 },
     { "weighted_sum{w=1,0.25,0}(A[1], A[1], A[1])", CT_TYPES_ACCUM, DATA, 0 },
-    { "weighted_sum{w=1,2,3,4,5,6,7,8,9,10,11,12,13,-14,0.15,1e-3}(A[1], A[1], A[1], A[1], A[1], A[1], A[1], A[1], A[1], A[1], A[1], "
-      "A[1], A[1], A[1], A[1], A[1])",
+    { "weighted_sum{w=1,2,3,4,5,6,7,8,9,10,11,12,13,-14,0.15,1e-3}(A[1], A[1], A[1], A[1], A[1], A[1], A[1], A[1], "
+      "A[1], A[1], A[1], A[1], A[1], A[1], A[1], A[1])",
       CT_TYPES_ACCUM, DATA, 0 },
 
     { "softmax_xent{positions=4 classes=36}(A[256,144], i32[256,4])", CT_TYPES_ACCUM, DATA, 1 },

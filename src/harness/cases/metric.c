@@ -11,8 +11,8 @@ const ct_case_row ct_cases_metric[] = {
     { "argmax{positions=1 classes=1}(A[2,1])", CT_TYPES_ACCUM, DATA, 0 },
     { "batch_sums{samples=64 first=3}(A[1], f64[64])", CT_TYPES_ACCUM, CT_D(UNIFORM), 0 },
     { "batch_sums{samples=3 first=61}(A[1], f64[64], A[1], A[1], A[1])", CT_TYPES_ACCUM, CT_D(UNIFORM), 0 },
-    { "batch_sums{samples=7 first=20}(A[1], f64[64], A[1], A[1], A[1], A[1], A[1], A[1], A[1], A[1], A[1], A[1], A[1], A[1], A[1], "
-      "A[1])",
+    { "batch_sums{samples=7 first=20}(A[1], f64[64], A[1], A[1], A[1], A[1], A[1], A[1], A[1], A[1], A[1], A[1], A[1], "
+      "A[1], A[1], A[1])",
       CT_TYPES_ACCUM, CT_D(UNIFORM), 0 },
     { "metric_sums{first=3}(i32[3,4], i32[3,4], f64[64])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
     { "metric_sums{first=61}(i32[64,1], i32[64,1], f64[64])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },

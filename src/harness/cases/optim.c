@@ -12,7 +12,7 @@ const ct_case_row ct_cases_optim[] = {
     { "lr_schedule{kind=1 base_lr=0.1 min_lr=0.001 warmup_steps=100 total_steps=2000}(f64[16])", CT_TYPES_ONCE,
       CT_D(UNIFORM) | CT_D(TIES) | CT_D(SPECIAL), 0 },
     { "lr_schedule{kind=1 base_lr=0.1 warmup_steps=2000 total_steps=3000}(f64[16])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
-    { "lr_schedule{kind=2 base_lr=0.1 m0=100 m1=200 m2=800 gamma=0.5}(f64[16])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
+    { "lr_schedule{kind=2 base_lr=0.1 milestones=100,200,800 gamma=0.5}(f64[16])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
     { "lr_schedule{kind=3 base_lr=0.1 min_lr=1e-5 t0=30 t_mult=2}(f64[16])", CT_TYPES_ONCE, CT_D(UNIFORM) | CT_D(TIES),
       0 },
     { "lr_schedule{kind=3 base_lr=0.1 t0=7 t_mult=1}(f64[16])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },

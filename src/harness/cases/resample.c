@@ -1,4 +1,5 @@
-/* Cases of enlarging: each scale, lines of one pixel and of odd numbers of them, one channel and numbers around those of a vector. */
+/* Cases of enlarging: each scale, lines of one pixel and of odd numbers of them, one channel and numbers around those
+ * of a vector. */
 #include "config.h"
 
 #include "harness/harness.h"

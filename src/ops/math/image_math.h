@@ -162,8 +162,9 @@ CT_HD static inline ct_image_point ct_image_locate(const ct_image_draw *d, int64
     return p;
 }
 
-/* Where point (u,v) of the source lies in the output: the resize, then the augmentation; the inverse of what ct_image_locate does to
- * the centre of an output pixel. It may lie outside. A NaN in u or v is one in both: the point is absent. */
+/* Where point (u,v) of the source lies in the output: the resize, then the augmentation; the inverse of what
+ * ct_image_locate does to the centre of an output pixel. It may lie outside. A NaN in u or v is one in both: the point
+ * is absent. */
 CT_HD static inline void ct_image_move(const ct_image_draw *d, double u, double v, double *x, double *y)
 {
     if (isnan(u) || isnan(v)) {
@@ -208,8 +209,9 @@ CT_HD static inline void ct_image_noise4(const ct_image_draw *d, uint64_t block,
 CT_HD static inline double ct_image_finish(const ct_image_attrs *a, const ct_image_draw *d, double v, double normal,
                                            int64_t ch)
 {
-    double mean = ch == 0 ? a->mean0 : ch == 1 ? a->mean1 : a->mean2;
-    double stddev = ch == 0 ? a->std0 : ch == 1 ? a->std1 : a->std2;
+    /* chosen, not indexed: on a card an index would send the attributes through memory */
+    double mean = ch == 0 ? a->mean[0] : ch == 1 ? a->mean[1] : a->mean[2];
+    double stddev = ch == 0 ? a->std[0] : ch == 1 ? a->std[1] : a->std[2];
     v /= 255.0;
     if (d->augmented) {
         v = (v - 0.5) * d->contrast + 0.5 + d->brightness + d->noise * normal;

@@ -1,5 +1,6 @@
-/* Enlarging a line of n pixels 2^shift times by linear interpolation, as torch's interpolate with align_corners=False: centres lie
- * at whole numbers + 0.5, the value goes on beyond the outermost ones. Weights are multiples of 1/2^(shift+1): exact in every type. */
+/* Enlarging a line of n pixels 2^shift times by linear interpolation, as torch's interpolate with align_corners=False:
+ * centres lie at whole numbers + 0.5, the value goes on beyond the outermost ones. Weights are multiples of
+ * 1/2^(shift+1): exact in every type. */
 #ifndef CT_OPS_MATH_RESAMPLE_MATH_H
 #define CT_OPS_MATH_RESAMPLE_MATH_H
 

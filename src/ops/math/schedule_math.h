@@ -31,10 +31,9 @@ CT_HD static inline double ct_schedule_lr(const ct_schedule_attrs *a, double ste
         return n > 0 ? ct_cosine_between(a->base_lr, a->min_lr, s / n) : a->min_lr;
     }
     case CT_SCHED_MULTISTEP: {
-        const int64_t milestone[CT_MAX_MILESTONES] = { a->m0, a->m1, a->m2, a->m3, a->m4, a->m5, a->m6, a->m7 };
         double lr = a->base_lr;
-        for (int i = 0; i < CT_MAX_MILESTONES; i++)
-            if (milestone[i] > 0 && step >= (double)milestone[i]) lr *= a->gamma;
+        for (int64_t i = 0; i < a->nmilestones; i++)
+            if (step >= (double)a->milestones[i]) lr *= a->gamma;
         return lr;
     }
     case CT_SCHED_WARM_RESTARTS: {
