@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "api/options.h"
+#include "task/task.h"
 #include "base/log.h"
 #include "base/sized.h"
 #include "captrain.h"

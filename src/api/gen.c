@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "api/options.h"
+#include "task/task.h"
 #include "base/sized.h"
 #include "captrain.h"
 

@@ -8,7 +8,6 @@ libcaptrain_la_SOURCES += \
 	src/api/finish.c \
 	src/api/gen.c \
 	src/api/monitor.c \
-	src/api/options.c src/api/options.h \
 	src/api/predict.c \
 	src/api/smoke.c src/api/smoke.h \
 	src/api/train.c

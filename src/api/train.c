@@ -100,12 +100,13 @@ ct_status ct_run_train(const ct_train_opts *given, ct_train_result *result)
     ct_run r;
     memset(&r, 0, sizeof r);
     memset(&full, 0, sizeof full);
+    CT_TRY(ct_sized_give(result, &full, sizeof full, "ct_train_result")); /* before hours have passed */
     ct_signals_begin();
     ct_status st = train(&r, opts, &full);
     if (st == CT_ESIGNAL) full.signal = ct_stop_signal;
     if (st != CT_OK && r.log) fprintf(r.log, "%s\n", ct_error_message());
     ct_run_release(&r);
     ct_signals_end();
-    ct_status given_back = ct_sized_give(result, &full, sizeof full, "ct_train_result");
-    return st != CT_OK ? st : given_back;
+    ct_status told = ct_sized_give(result, &full, sizeof full, "ct_train_result");
+    return st != CT_OK ? st : told;
 }

@@ -13,7 +13,7 @@ void ct_program_defaults(ct_program_spec *spec)
         .model = { .name = "textcnn", .width_mult = 1, .dropout = -1, .dtype = CT_F32 },
         .batch = 64,
         .compute = CT_F32,
-        .image = { .std0 = 1, .std1 = 1, .std2 = 1, .prob = 1 },
+        .image = { .nmean = 3, .nstd = 3, .std = { 1, 1, 1 }, .prob = 1 },
         .accumulate = 1,
         .recompute = -1,
         .optimizer = CT_OPT_ADAMW,

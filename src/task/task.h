@@ -34,6 +34,8 @@ typedef struct ct_view {
 
 static inline int64_t ct_view_sample(const ct_view *v, int64_t i) { return v->index ? v->index[i] : i; }
 
+/* CT_ECONFIG naming the first option that `task` does not have for this verb, and the ones it has. */
+ct_status ct_options_check(const ct_task *task, const char *verb, const ct_option *option, size_t n);
 /* The value of an option, the last one of its key; NULL if it is not given. */
 const char *ct_option_find(const ct_option *option, size_t n, const char *key);
 

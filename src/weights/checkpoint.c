@@ -88,8 +88,8 @@ static ct_status add_meta(ct_st_writer *w, const ct_session *s, const ct_model_m
         ct_asprintf("{\"model\": \"%s\", \"height\": %" PRId64 ", \"width\": %" PRId64 ", \"channels\": %" PRId64
                     ", \"classes\": %" PRId64
                     ", \"mean\": [%.17g, %.17g, %.17g], \"std\": [%.17g, %.17g, %.17g], \"loss\": \"%s\"}",
-                    ms->name, ms->height, ms->width, ms->channels, ms->classes, im->mean0, im->mean1, im->mean2,
-                    im->std0, im->std1, im->std2, s->spec.goal.task->loss_name(&s->spec.goal));
+                    ms->name, ms->height, ms->width, ms->channels, ms->classes, im->mean[0], im->mean[1], im->mean[2],
+                    im->std[0], im->std[1], im->std[2], s->spec.goal.task->loss_name(&s->spec.goal));
     if (!text) return CT_ENOMEM;
     ct_status st = ct_st_writer_meta(w, "input", text);
     ct_free(text);

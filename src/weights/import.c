@@ -59,6 +59,7 @@ static ct_status configure(import *im)
     CT_TRY(set_number(im->cfg, "data.channels", m->channels));
     if (!(im->task = ct_task_of(m->name))) return CT_ECONFIG;
     if (!im->task->given) return ct_fail(CT_ECONFIG, "import-torch: models of the task %s cannot be imported", im->task->name);
+    CT_TRY(ct_options_check(im->task, "import-torch", o->option, o->noptions));
     return im->task->given(im->cfg, o->option, o->noptions, &im->facts);
 }
 

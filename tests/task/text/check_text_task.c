@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "api/options.h"
+#include "task/task.h"
 #include "base/alloc.h"
 #include "base/log.h"
 #include "task/datasets.h"

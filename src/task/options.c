@@ -1,12 +1,12 @@
+/* Options that a task decides. */
 #include "config.h"
-
-#include "api/options.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/status.h"
 #include "captrain.h"
+#include "task/task.h"
 
 static bool serves(const ct_task_option *o, const char *verb)
 {
