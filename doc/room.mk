@@ -1,6 +1,13 @@
 dist_doc_DATA += doc/accuracy.md doc/cuda.md doc/generator.md doc/models.md doc/monitor.md doc/performance.md doc/portability.md doc/profile.md doc/weights.md
 EXTRA_DIST += doc/report.png doc/text-styles.png
 
+schemadir = $(docdir)/json
+dist_schema_DATA = \
+	doc/json/bench.schema.json doc/json/check.schema.json doc/json/choices.schema.json doc/json/common.schema.json \
+	doc/json/doctor.schema.json doc/json/eval.schema.json doc/json/metrics.schema.json doc/json/monitor.schema.json \
+	doc/json/plan.schema.json doc/json/predict.schema.json doc/json/profile.schema.json doc/json/receipt.schema.json \
+	doc/json/result.schema.json doc/json/tune.schema.json
+
 recipesdir = $(docdir)/recipes
 dist_recipes_DATA = doc/recipes/finetune.md
 dist_examples_DATA += examples/finetune-pretrain.yaml examples/finetune.yaml

@@ -100,8 +100,13 @@ includes() {
     $3 ~ /^[ \t]*#[ \t]*include/ {
         inc = $3; sub(/^[^"<]*["<]/, "", inc); sub(/[">].*$/, "", inc)
         file = $1; here = room_of(file)
-        if (here != "src" && !(here in order)) { if (!(here in told)) bad("no room " here " in the table of HACKING.md"); told[here] = 1; next }
-        if (here !~ /^(backends\/cuda|tests)/ && inc ~ /^(cuda|cudnn|cublas|nccl|nvml|curand|cusparse|cusolver)[A-Za-z_0-9]*(\.h|\/)/)
+        if (here != "src" && !(here in order)) {
+            if (!(here in told)) bad("no room " here " in the table of HACKING.md")
+            told[here] = 1
+            next
+        }
+        if (here !~ /^(backends\/cuda|tests)/ &&
+            inc ~ /^(cuda|cudnn|cublas|nccl|nvml|curand|cusparse|cusolver)[A-Za-z_0-9]*(\.h|\/)/)
             bad("a CUDA header outside backends/cuda")
         if (here !~ /^backends\/cpu/ && inc ~ /^(cblas|omp|f77blas|lapacke?|openblas_config)\.h$/)
             bad("a header of BLAS or OpenMP outside backends/cpu")
@@ -158,7 +163,10 @@ circles() {
             }
             next
         }
-        if ($1 == "src/captrain.h" && text ~ /^[a-z].*\(/) { name = text; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name); public[name] = 1 }
+        if ($1 == "src/captrain.h" && text ~ /^[a-z].*\(/) {
+            name = text; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name)
+            public[name] = 1
+        }
         if ($1 !~ /\.c$/) next
         body[++lines] = text; file[lines] = $1; at[lines] = $2
         # What stands in the first column begins a definition: NAME( of a function, NAME = or NAME[] = of data.
@@ -219,10 +227,14 @@ circles() {
 # words FILE...: words of the text task outside it, its tests and the tables of keys, once a line that has one.
 words() {
     # shellcheck disable=SC2046
-    set -- $(printf '%s\n' "$@" | grep -Ev '^(tests/|src/task/text/|src/config/(keys_[a-z]*|check_text|schema)\.[ch]$|src/config/config\.h$)')
+    set -- $(printf '%s\n' "$@" |
+        grep -Ev '^(tests/|src/task/text/|src/config/(keys_[a-z]*|check_text|schema)\.[ch]$|src/config/config\.h$)')
     [ $# = 0 ] || awk '
     tolower($0) ~ /charset|string_accuracy|char_accuracy/ { n[FILENAME]++; line[FILENAME] = FNR }
-    END { for (f in n) print "word:" f ":" n[f] ":" f ":" line[f] ":" n[f] " lines say charset, string_accuracy or char_accuracy outside src/task/text" }' "$@"
+    END {
+        for (f in n)
+            print "word:" f ":" n[f] ":" f ":" line[f] ":" n[f] " lines say charset, string_accuracy or char_accuracy outside src/task/text"
+    }' "$@"
 }
 
 # text FILE...: tabs, blanks at line ends, long functions; lines that are too wide in rooms that are not listed.
@@ -233,8 +245,14 @@ text() {
     FNR == 1 { inside = 0; begin = 0 }
     /\t/ { bad("tab") }
     /[ \t\r]$/ { bad("blank at the end of the line") }
-    length($0) > width { s = $0; gsub(/[\200-\277]/, "", s); if (length(s) > width) { r = room_of(FILENAME); print "wide:" r ":0:" FILENAME ":" FNR ":wider than " width " columns" } }
-    /^[A-Za-z_].*\(/ && !inside { begin = FNR; name = $0; sub(/^START_TEST\(/, "", name); sub(/[()].*/, "", name); sub(/.*[ *]/, "", name) }
+    length($0) > width {
+        s = $0; gsub(/[\200-\277]/, "", s) # characters, not bytes
+        if (length(s) > width) print "wide:" room_of(FILENAME) ":0:" FILENAME ":" FNR ":wider than " width " columns"
+    }
+    /^[A-Za-z_].*\(/ && !inside {
+        begin = FNR
+        name = $0; sub(/^START_TEST\(/, "", name); sub(/[()].*/, "", name); sub(/.*[ *]/, "", name)
+    }
     /^\{/ { inside = 1 }
     /^\}/ {
         if (inside && begin && FNR - begin + 1 > most)
@@ -252,7 +270,8 @@ tree() {
     find src -mindepth 1 -maxdepth 1 -type d | LC_ALL=C sort | while read -r dir; do
         room=${dir#src/}
         grep -q "^$room:" "$tmp/table" || echo "-:-:0:$dir:0:no room $room in the table of HACKING.md"
-        head -n 1 "$dir/room.mk" 2> /dev/null | grep -q '^# .*[.:]' || echo "-:-:0:$dir/room.mk:1:has no first comment that says what lives there"
+        head -n 1 "$dir/room.mk" 2> /dev/null | grep -q '^# .*[.:]' ||
+            echo "-:-:0:$dir/room.mk:1:has no first comment that says what lives there"
     done
     cut -d: -f1 "$tmp/table" | while read -r room; do
         case $room in backends* | tests) dir=$room ;; *) dir=src/$room ;; esac
@@ -301,7 +320,8 @@ all() {
                 if (w[1] ~ /^(rooms|word|long|room)$/) bound = w[n--]
                 for (i = 2; i <= n; i++) id = id (i > 2 ? " " : "") w[i]
                 listed[id] = rows; most[id] = bound
-                if (w[1] ~ /^(rooms|circle|absent)$/ && why == "") print list ":" rows ":" w[1] " needs a word that says why: # ..."
+                if (w[1] ~ /^(rooms|circle|absent)$/ && why == "")
+                    print list ":" rows ":" w[1] " needs a word that says why: # ..."
             }
         }
         {
@@ -486,7 +506,12 @@ int longer(int a,
            int b)
 {
 EOF2
-awk 'BEGIN { for (i = 0; i < 66; i++) print "    a += b;"; print "}"; print "int too_long(int a) /* BAD */"; print "{"; for (i = 0; i < 68; i++) print "    a++;"; print "}" }' >> "$bad/src/session/session.c"
+awk 'BEGIN {
+    for (i = 0; i < 66; i++) print "    a += b;"
+    print "}\nint too_long(int a) /* BAD */\n{"
+    for (i = 0; i < 68; i++) print "    a++;"
+    print "}"
+}' >> "$bad/src/session/session.c"
 cat > "$bad/src/cli/main.c" << 'EOF2'
 #include "captrain.h"
 #include "base/text.h"

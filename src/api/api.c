@@ -43,7 +43,8 @@ static const char *usable_key(const char *name)
 
 const char *ct_config_key_like(const char *word)
 {
-    static const char *const section[] = { "train", "data", "model", "augment", "optimizer", "schedule", "eval", "checkpoint" };
+    static const char *const section[] = { "train",     "data",     "model", "augment",
+                                           "optimizer", "schedule", "eval",  "checkpoint" };
     char name[64], full[96];
     if (strlen(word) >= sizeof name) return NULL;
     snprintf(name, sizeof name, "%s", word);

@@ -8,13 +8,13 @@
 #include "base/sized.h"
 #include "captrain.h"
 #include "config/config.h"
-#include "data/check.h"
+#include "check/check.h"
 #include "exec/exec.h"
 #include "program/spec.h"
 #include "task/datasets.h"
 
-/* The analysis judges files one by one; what only the whole set shows (labels of several lengths, a model that does not fit
- * the geometry) is found by doing what a training does first. A failure becomes the verdict. */
+/* The analysis judges files one by one; what only the whole set shows (labels of several lengths, a model that does not
+ * fit the geometry) is found by doing what a training does first. A failure becomes the verdict. */
 static ct_status try_training(const ct_config *cfg, ct_check_report *r)
 {
     ct_datasets d;

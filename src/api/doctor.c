@@ -56,13 +56,14 @@ static bool smoke_test(findings *f, const char *name, const ct_backend *b, const
     if (st == CT_OK) st = ct_smoke_run(b, opts, &s);
     if (st == CT_OK) st = ct_smoke_judge(&s, &reference, &worst);
     if (st == CT_OK)
-        add(f, false, name, "OK: %d training steps in %.3f s, loss %.4f -> %.4f, within %.1e of the reference", s.steps, s.seconds, s.loss[0],
-            s.loss[s.steps - 1], worst);
+        add(f, false, name, "OK: %d training steps in %.3f s, loss %.4f -> %.4f, within %.1e of the reference", s.steps,
+            s.seconds, s.loss[0], s.loss[s.steps - 1], worst);
     else add(f, true, name, "FAILED: %s", ct_error_message());
     return st == CT_OK;
 }
 
-/* Load and power may be what has been since the reading before: where a first one does not tell the load, a second one follows. */
+/* Load and power may be what has been since the reading before: where a first one does not tell the load, a second one
+ * follows. */
 static ct_status read_telemetry(const ct_backend *b, int index, ct_telemetry *t)
 {
     const struct timespec pause = { .tv_nsec = 100000000 };
@@ -102,8 +103,8 @@ static bool look_at_device(findings *f, const char *name, const ct_backend *b, i
         return true;
     }
     b->close(dev);
-    add(f, false, label, "%s, %d thread%s, %.1f of %.1f GiB free", info.name, info.threads, info.threads == 1 ? "" : "s",
-        (double)info.memory_free / 0x1p30, (double)info.memory_total / 0x1p30);
+    add(f, false, label, "%s, %d thread%s, %.1f of %.1f GiB free", info.name, info.threads,
+        info.threads == 1 ? "" : "s", (double)info.memory_free / 0x1p30, (double)info.memory_total / 0x1p30);
     snprintf(label, sizeof label, "%s detail", who);
     add(f, false, label, "%s", info.detail);
     snprintf(label, sizeof label, "%s precisions", who);
@@ -175,8 +176,8 @@ static ct_status print_json(const findings *f, FILE *to)
     json_t *all = json_array();
     bool ok = all != NULL;
     for (size_t i = 0; ok && i < f->n; i++)
-        ok = json_array_append_new(all, json_pack("{s:s, s:s, s:b}", "name", f->row[i].name, "text", f->row[i].text, "warning",
-                                                  f->row[i].warning)) == 0;
+        ok = json_array_append_new(all, json_pack("{s:s, s:s, s:b}", "name", f->row[i].name, "text", f->row[i].text,
+                                                  "warning", f->row[i].warning)) == 0;
     json_t *top = ok ? json_pack("{s:s, s:O}", "version", ct_version(), "findings", all) : NULL;
     ok = top && json_dumpf(top, to, JSON_INDENT(2)) == 0 && fputc('\n', to) != EOF;
     json_decref(top);
@@ -215,6 +216,7 @@ ct_status ct_run_doctor(bool json, FILE *to)
     }
     ct_free(f);
     if (st == CT_OK && failed > 0)
-        st = ct_fail(CT_EINTERNAL, "doctor: %d device%s failed the smoke test, see above", failed, failed == 1 ? "" : "s");
+        st = ct_fail(CT_EINTERNAL, "doctor: %d device%s failed the smoke test, see above", failed,
+                     failed == 1 ? "" : "s");
     return st;
 }

@@ -41,7 +41,8 @@ fail:
 static ct_status print_table(const scoring *k, FILE *to)
 {
     fprintf(to, "samples          %.0f\n", k->sums[CT_METRIC_SAMPLES]);
-    if (ct_dataset_bad_count(k->ds) > 0) fprintf(to, "left out         %" PRId64 " (unusable)\n", ct_dataset_bad_count(k->ds));
+    if (ct_dataset_bad_count(k->ds) > 0)
+        fprintf(to, "left out         %" PRId64 " (unusable)\n", ct_dataset_bad_count(k->ds));
     return k->use.file.task->eval_text(k->findings, k->sums, to);
 }
 

@@ -32,17 +32,6 @@ static ct_status take_best(ct_run *r, const char *path)
     return st;
 }
 
-const char *ct_run_best_place(const ct_run *r, char buf[CT_BEST_PLACE])
-{
-    const ct_best *b = &r->p.best;
-    bool whole = b->step == b->epoch * r->steps_per_epoch;
-    if (whole)
-        snprintf(buf, CT_BEST_PLACE, "epoch %" PRId64 ", step %" PRId64, b->epoch, b->step);
-    else
-        snprintf(buf, CT_BEST_PLACE, "within epoch %" PRId64 ", step %" PRId64, b->epoch + 1, b->step);
-    return buf;
-}
-
 static ct_status score(ct_run *r, const ct_view *v, ct_findings *findings, double sums[CT_METRIC_COUNT])
 {
     return ct_evaluate(&r->session, r->eval_ema, v, r->batch, (int)r->cfg->train.workers, NULL, findings, sums);
@@ -66,12 +55,14 @@ static char *example_path(const char *dir, const char *label, int k)
     return path;
 }
 
-/* Where sample i of the validation set can be looked at: its file, or RUN/examples/<label>_<k>.png, which is made. ct_free(). */
+/* Where sample i of the validation set can be looked at: its file, or RUN/examples/<label>_<k>.png, which is made.
+ * ct_free(). */
 static ct_status example_file(const ct_view *v, int64_t i, const char *dir, const char *label, int k, char **out)
 {
     const int64_t sample = ct_view_sample(v, i);
     ct_image im;
-    *out = dir ? example_path(dir, label, k + 1) : ct_path_join(ct_dataset_root(v->data), ct_dataset_name(v->data, sample));
+    *out = dir ? example_path(dir, label, k + 1)
+               : ct_path_join(ct_dataset_root(v->data), ct_dataset_name(v->data, sample));
     if (!*out) return CT_ENOMEM;
     if (!dir) return CT_OK;
     CT_TRY(ct_dataset_picture(v->data, sample, &im));
@@ -146,7 +137,8 @@ static ct_status write_result(ct_run *r, const ct_train_result *res, const doubl
     CT_GOTO(st, ct_json_set(o, "captrain_version", json_string(ct_version())));
     CT_GOTO(st, ct_json_set(o, "name", ct_json_any(r->cfg->name)));
     for (int i = 0; i < task->metrics; i++)
-        CT_GOTO(st, ct_json_set(o, task->metric[i].key, val ? ct_json_number(task->metric[i].value(val)) : json_null()));
+        CT_GOTO(st,
+                ct_json_set(o, task->metric[i].key, val ? ct_json_number(task->metric[i].value(val)) : json_null()));
     CT_GOTO(st, ct_json_set(o, "epochs", json_integer(res->epochs)));
     CT_GOTO(st, ct_json_set(o, "steps", json_integer(res->steps)));
     CT_GOTO(st, ct_json_set(o, "seconds", ct_json_number(res->seconds)));
@@ -192,8 +184,9 @@ static ct_status score_best(ct_run *r, ct_findings **findings, double sums[CT_ME
     for (int i = 0; best->any && i < task->metrics; i++) {
         const ct_metric_row *m = &task->metric[i];
         if (m->exact && m->value(sums) != m->value(best->sums))
-            ct_warn("the best weights have %s %s, at step %" PRId64 " it was %s", m->label, ct_metric_text(m, m->value(sums), a, sizeof a),
-                    best->step, ct_metric_text(m, m->value(best->sums), b, sizeof b));
+            ct_warn("the best weights have %s %s, at step %" PRId64 " it was %s", m->label,
+                    ct_metric_text(m, m->value(sums), a, sizeof a), best->step,
+                    ct_metric_text(m, m->value(best->sums), b, sizeof b));
     }
     return CT_OK;
 }
@@ -232,7 +225,8 @@ ct_status ct_run_finish(ct_run *r, ct_train_result *res)
     put_metrics(r->data.task, val, res);
     if (test) {
         CT_GOTO(st, score(r, &r->data.test, NULL, tests));
-        ct_info("test: %s of %.0f samples", ct_metrics_brief(r->data.task, tests, brief, sizeof brief), tests[CT_METRIC_SAMPLES]);
+        ct_info("test: %s of %.0f samples", ct_metrics_brief(r->data.task, tests, brief, sizeof brief),
+                tests[CT_METRIC_SAMPLES]);
     }
     CT_GOTO(st, ct_journal_event(r->journal, "end",
                                  json_pack("{s:I,s:I,s:f,s:s}", "step", (json_int_t)r->p.step, "epochs",

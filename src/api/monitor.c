@@ -69,7 +69,9 @@ ct_status ct_run_monitor(const ct_monitor_opts *given, FILE *to)
     const double interval = o->interval > 0 ? o->interval : 1;
     CT_TRY(ct_backend_choose(o->common.backend, &b, NULL, 0));
     const int n = b->device_count();
-    if (o->device >= n) return ct_fail(CT_EBACKEND, "backend %s: there is no device %d; it has %d, counted from 0", b->name, o->device, n);
+    if (o->device >= n)
+        return ct_fail(CT_EBACKEND, "backend %s: there is no device %d; it has %d, counted from 0", b->name, o->device,
+                       n);
     const int first = o->device < 0 ? 0 : o->device, end = o->device < 0 ? n : o->device + 1;
     CT_TRY(read_all(b, first, end, false, NULL)); /* rates count from here */
     const double started = ct_now();

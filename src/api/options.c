@@ -32,7 +32,8 @@ ct_status ct_options_check(const ct_task *task, const char *verb, const ct_optio
         for (int k = 0; k < task->options && at < sizeof list; k++)
             if (serves(&task->option[k], verb))
                 at += (size_t)snprintf(list + at, sizeof list - at, "%s%s", at ? ", " : "", task->option[k].key);
-        return ct_fail(CT_ECONFIG, "%s: a model of the task %s has no option '%s' (its own: %s)", verb, task->name, option[i].key, list);
+        return ct_fail(CT_ECONFIG, "%s: a model of the task %s has no option '%s' (its own: %s)", verb, task->name,
+                       option[i].key, list);
     }
     return CT_OK;
 }

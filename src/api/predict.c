@@ -116,7 +116,8 @@ static ct_status tell(reader *rd, const char *const *path, size_t n, const ct_da
     int64_t good = 0, bad = 0;
     for (size_t k = 0; k < n; k++) {
         const bool fine = good < ct_dataset_size(ds) && strcmp(ct_dataset_name(ds, good), path[k]) == 0;
-        if (!fine && bad == ct_dataset_bad_count(ds)) return ct_fail(CT_EINTERNAL, "%s: was neither read nor refused", path[k]);
+        if (!fine && bad == ct_dataset_bad_count(ds))
+            return ct_fail(CT_EINTERNAL, "%s: was neither read nor refused", path[k]);
         const char *error = fine ? NULL : ct_dataset_bad(ds, bad++).reason;
         rd->failed += error != NULL;
         CT_TRY(rd->all ? put_json(rd, f, path[k], good, error) : put_line(rd, f, path[k], good, error));
@@ -177,7 +178,8 @@ static ct_status predict(const ct_predict_opts *o, FILE *to)
     ct_status st;
     reader rd = { .o = o, .to = to };
     CT_GOTO(st, prepare(&rd));
-    for (size_t f = 0; f < o->nfiles; f += CHUNK) CT_GOTO(st, read_chunk(&rd, o->files + f, o->nfiles - f < CHUNK ? o->nfiles - f : CHUNK));
+    for (size_t f = 0; f < o->nfiles; f += CHUNK)
+        CT_GOTO(st, read_chunk(&rd, o->files + f, o->nfiles - f < CHUNK ? o->nfiles - f : CHUNK));
     if (rd.all) CT_GOTO(st, ct_json_print(rd.all, 2, to));
     if (fflush(to) != 0 || ferror(to)) st = ct_fail(CT_EIO, "predict: the result cannot be written");
     else if (rd.failed > 0) st = ct_fail(CT_EDATA, "%zu of %zu pictures could not be read", rd.failed, o->nfiles);

@@ -29,8 +29,17 @@ static ct_status specify(smoke *s, const ct_backend *b, const ct_device_opts *op
 {
     ct_program_spec *p = &s->spec;
     ct_program_defaults(p);
-    p->model = (ct_model_spec){ .name = "textcnn-small", .height = HEIGHT, .width = WIDTH, .channels = 1, .positions = POSITIONS,
-                                .classes = CLASSES, .width_mult = 0.125, .hidden = 16, .dropout = -1, .dtype = CT_F32, .seed = 1 };
+    p->model = (ct_model_spec){ .name = "textcnn-small",
+                                .height = HEIGHT,
+                                .width = WIDTH,
+                                .channels = 1,
+                                .positions = POSITIONS,
+                                .classes = CLASSES,
+                                .width_mult = 0.125,
+                                .hidden = 16,
+                                .dropout = -1,
+                                .dtype = CT_F32,
+                                .seed = 1 };
     p->batch = BATCH;
     p->src_h = HEIGHT;
     p->src_w = WIDTH;
@@ -99,9 +108,11 @@ ct_status ct_smoke_judge(const ct_smoke *s, const ct_smoke *reference, double *w
         if (!isfinite(s->loss[i])) return ct_fail(CT_EINTERNAL, "the loss of step %d is %g", i + 1, s->loss[i]);
         if (off > *worst) *worst = off;
         if (!(off <= CT_SMOKE_TOLERANCE))
-            return ct_fail(CT_EINTERNAL, "the loss of step %d is %.6g, the reference's is %.6g", i + 1, s->loss[i], reference->loss[i]);
+            return ct_fail(CT_EINTERNAL, "the loss of step %d is %.6g, the reference's is %.6g", i + 1, s->loss[i],
+                           reference->loss[i]);
     }
     if (!(s->loss[s->steps - 1] < s->loss[0]))
-        return ct_fail(CT_EINTERNAL, "the loss does not fall: %.6g, after %d steps %.6g", s->loss[0], s->steps, s->loss[s->steps - 1]);
+        return ct_fail(CT_EINTERNAL, "the loss does not fall: %.6g, after %d steps %.6g", s->loss[0], s->steps,
+                       s->loss[s->steps - 1]);
     return CT_OK;
 }

@@ -14,10 +14,11 @@ typedef struct ct_smoke {
     double seconds;              /* of all of them, without setting up */
 } ct_smoke;
 
-/* Trains a textcnn-small in fp32 on a few fixed pictures with the backend's normal implementations, or its references if opts say so. */
+/* Trains a textcnn-small in fp32 on a few fixed pictures with the backend's normal implementations, or its references
+ * if opts say so. */
 ct_status ct_smoke_run(const ct_backend *b, const ct_device_opts *opts, ct_smoke *out);
-/* CT_EINTERNAL, saying what is wrong: a loss that is not finite, that does not fall, or that is not the reference's. *worst: the largest
- * difference from it, as a share of it. */
+/* CT_EINTERNAL, saying what is wrong: a loss that is not finite, that does not fall, or that is not the reference's.
+ * *worst: the largest difference from it, as a share of it. */
 ct_status ct_smoke_judge(const ct_smoke *s, const ct_smoke *reference, double *worst);
 
 #endif

@@ -66,7 +66,8 @@ static ct_status train(ct_run *r, const ct_train_opts *o, ct_train_result *res)
     snprintf(res->out, sizeof res->out, "%s", r->out);
     if (o->resume) CT_TRY(ct_run_look_back(r));
     bool resumed = r->from != NULL;
-    if (!resumed && *r->cfg->train.tune && !ct_tune_is_auto(r->cfg)) CT_TRY(ct_choices_read(r->cfg->train.tune, &r->choices));
+    if (!resumed && *r->cfg->train.tune && !ct_tune_is_auto(r->cfg))
+        CT_TRY(ct_choices_read(r->cfg->train.tune, &r->choices));
     if (!resumed && r->choices)
         ct_info("implementations: %zu measured choices from %s", ct_choices_count(r->choices), r->cfg->train.tune);
     CT_TRY(ct_run_build(r));

@@ -11,7 +11,8 @@ static const ct_env_row table[CT_ENV_COUNT] = {
                               "Colon-separated directories searched for backend plug-ins before the installed one." },
     [CT_ENV_CACHE_DIR] = { "CAPTRAIN_CACHE_DIR",
                            "Directory of packed data caches; default $XDG_CACHE_HOME/captrain or ~/.cache/captrain." },
-    [CT_ENV_XDG_CACHE_HOME] = { "XDG_CACHE_HOME", "The user's cache directory; used if CAPTRAIN_CACHE_DIR is not set." },
+    [CT_ENV_XDG_CACHE_HOME] = { "XDG_CACHE_HOME",
+                                "The user's cache directory; used if CAPTRAIN_CACHE_DIR is not set." },
     [CT_ENV_HOME] = { "HOME", "The user's home directory; its .cache is used if no other cache directory is set." },
     [CT_ENV_SEED] = { "CAPTRAIN_SEED", "Seed of the self-test and of the test harness." },
     [CT_ENV_FONT_PATH] = { "CAPTRAIN_FONT_PATH",
@@ -20,12 +21,15 @@ static const ct_env_row table[CT_ENV_COUNT] = {
                           "Directory of the shipped examples; default the installed one, then the source tree." },
     [CT_ENV_OPENBLAS_CORETYPE] = { "OPENBLAS_CORETYPE",
                                    "Read by OpenBLAS: its kernel set; a pin below the CPU's best is warned about." },
-    [CT_ENV_KERNELS] = { "CAPTRAIN_KERNELS", "Inner loops of the CPU backend: avx512, avx2 or base; default the best this processor "
-                                             "has. Each has its own last bits." },
+    [CT_ENV_KERNELS] = { "CAPTRAIN_KERNELS",
+                         "Inner loops of the CPU backend: avx512, avx2 or base; default the best this processor "
+                         "has. Each has its own last bits." },
     [CT_ENV_NO_COLOR] = { "NO_COLOR", "If set, the progress bar uses no colour." },
-    [CT_ENV_NVML] = { "CAPTRAIN_NVML", "Library that tells the CUDA backend about power, clocks and memory of the cards; default "
-                                       "libnvidia-ml.so.1, which comes with the driver." },
-    [CT_ENV_NCCL] = { "CAPTRAIN_NCCL", "Library of NCCL, loaded by the CUDA backend for groups of cards; default libnccl.so.2." },
+    [CT_ENV_NVML] = { "CAPTRAIN_NVML",
+                      "Library that tells the CUDA backend about power, clocks and memory of the cards; default "
+                      "libnvidia-ml.so.1, which comes with the driver." },
+    [CT_ENV_NCCL] = { "CAPTRAIN_NCCL",
+                      "Library of NCCL, loaded by the CUDA backend for groups of cards; default libnccl.so.2." },
 };
 
 const ct_env_row *ct_env_table(void)

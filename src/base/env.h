@@ -7,15 +7,15 @@
 
 typedef enum ct_env {
     CT_ENV_VERBOSE,          /* CAPTRAIN_VERBOSE: topics, see base/log.h */
-    CT_ENV_BACKEND_PATH,     /* CAPTRAIN_BACKEND_PATH: directories searched for backend plug-ins before the installed one */
-    CT_ENV_CACHE_DIR,        /* CAPTRAIN_CACHE_DIR: packed data caches; default $XDG_CACHE_HOME/captrain or ~/.cache/captrain */
+    CT_ENV_BACKEND_PATH,     /* CAPTRAIN_BACKEND_PATH: folders of backend plug-ins, before the installed one */
+    CT_ENV_CACHE_DIR,        /* CAPTRAIN_CACHE_DIR: packed caches; default captrain/ in $XDG_CACHE_HOME or ~/.cache */
     CT_ENV_XDG_CACHE_HOME,   /* XDG_CACHE_HOME */
     CT_ENV_HOME,             /* HOME */
     CT_ENV_SEED,             /* CAPTRAIN_SEED: seed of the self-test and the test harness */
     CT_ENV_FONT_PATH,        /* CAPTRAIN_FONT_PATH: directories searched for fonts before the system's */
-    CT_ENV_DATA_DIR,         /* CAPTRAIN_DATADIR: where shipped examples lie (default: the installed one, then the source tree) */
+    CT_ENV_DATA_DIR,         /* CAPTRAIN_DATADIR: shipped examples; default the installed, then the source tree's */
     CT_ENV_OPENBLAS_CORETYPE,/* OPENBLAS_CORETYPE: read by OpenBLAS; a pin below the CPU's best is warned about */
-    CT_ENV_KERNELS,          /* CAPTRAIN_KERNELS: inner loops of the CPU backend: base, avx2, avx512; default the processor's best */
+    CT_ENV_KERNELS,          /* CAPTRAIN_KERNELS: inner loops of the CPU: base, avx2, avx512; default the best */
     CT_ENV_NO_COLOR,         /* NO_COLOR: plain progress bar */
     CT_ENV_NVML,             /* CAPTRAIN_NVML: library that tells about NVIDIA cards; default libnvidia-ml.so.1 */
     CT_ENV_NCCL,             /* CAPTRAIN_NCCL: NCCL, which groups of NVIDIA cards need; default libnccl.so.2 */

@@ -152,7 +152,8 @@ ct_status ct_atomic_open(const char *path, ct_atomic_file **out)
     *out = NULL;
     /* A rename would replace a device or a pipe by a plain file. */
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
-        return ct_fail(CT_EIO, "%s: cannot write: %s", path, S_ISDIR(info.st_mode) ? "is a directory" : "not a regular file");
+        return ct_fail(CT_EIO, "%s: cannot write: %s", path,
+                       S_ISDIR(info.st_mode) ? "is a directory" : "not a regular file");
     ct_atomic_file *f = ct_calloc(1, sizeof *f, path);
     if (!f) return CT_ENOMEM;
     if (!(f->path = ct_strdup(path, "a path"))) goto fail;
@@ -206,7 +207,8 @@ ct_status ct_file_sync_dir(const char *path)
     if (!dir) return CT_ENOMEM;
     int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0) {
-        /* A directory that may be written but not read (mode -wx) cannot be opened for fsync; the file itself is safe. */
+        /* A directory that may be written but not read (mode -wx) cannot be opened for fsync; the file itself is
+         * safe. */
         if (errno != EACCES) st = fail_errno(dir, "cannot open directory");
     } else {
         /* EINVAL, ENOTSUP: the file system has no such thing as fsync of a directory. */

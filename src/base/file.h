@@ -36,8 +36,8 @@ bool ct_path_is_dir(const char *path);
 /* XXH3-128 of a block, as 32 hex digits and NUL. */
 void ct_hash_hex(const void *data, size_t bytes, char out[33]);
 
-/* The folder of this user's cache that `what` names ("data", "tune"): below CAPTRAIN_CACHE_DIR, else the user's cache directory; it need
- * not exist. *dir: ct_free(); NULL with CT_OK where no home is known. */
+/* The folder of this user's cache that `what` names ("data", "tune"): below CAPTRAIN_CACHE_DIR, else the user's cache
+ * directory; it need not exist. *dir: ct_free(); NULL with CT_OK where no home is known. */
 ct_status ct_cache_dir(const char *what, char **dir);
 
 /* Seconds of a monotonic clock. */

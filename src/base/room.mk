@@ -1,6 +1,7 @@
 # What everything else stands on: status and message, log, allocation, text, numbers, files, signals.
 libcaptrain_la_SOURCES += \
 	src/base/alloc.c src/base/alloc.h \
+	src/base/alphabet.c src/base/alphabet.h \
 	src/base/dtype.c src/base/dtype.h \
 	src/base/env.c src/base/env.h \
 	src/base/file.c src/base/file.h \

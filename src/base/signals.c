@@ -8,7 +8,8 @@
 volatile sig_atomic_t ct_stop_signal;
 
 enum { COUNT = 6, STOPPING = 4 };
-static const int caught[COUNT] = { SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGXFSZ, SIGPIPE }; /* the first STOPPING ask to end */
+/* the first STOPPING ask to end */
+static const int caught[COUNT] = { SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGXFSZ, SIGPIPE };
 static struct sigaction former[COUNT];
 
 static void handle(int sig) { ct_stop_signal = sig; }

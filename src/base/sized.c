@@ -8,7 +8,9 @@ static ct_status size_of(const void *given, const char *type, size_t *size)
 {
     if (!given) return ct_fail(CT_EINVAL, "%s: a null pointer", type);
     memcpy(size, given, sizeof *size);
-    return *size >= sizeof *size ? CT_OK : ct_fail(CT_EINVAL, "%s: its member size is %zu; it must be sizeof(%s)", type, *size, type);
+    return *size >= sizeof *size
+               ? CT_OK
+               : ct_fail(CT_EINVAL, "%s: its member size is %zu; it must be sizeof(%s)", type, *size, type);
 }
 
 ct_status ct_sized_take(void *own, size_t own_size, const void *given, const char *type)
@@ -17,8 +19,10 @@ ct_status ct_sized_take(void *own, size_t own_size, const void *given, const cha
     CT_TRY(size_of(given, type, &size));
     for (size_t i = own_size; i < size; i++)
         if (((const char *)given)[i] != 0)
-            return ct_fail(CT_EINVAL, "%s: the caller has %zu bytes of a later version, and uses what this one (%zu bytes) does not know", type,
-                           size, own_size);
+            return ct_fail(
+                CT_EINVAL,
+                "%s: the caller has %zu bytes of a later version, and uses what this one (%zu bytes) does not know",
+                type, size, own_size);
     memset(own, 0, own_size);
     memcpy(own, given, size < own_size ? size : own_size);
     return CT_OK;

@@ -6,8 +6,8 @@
 
 #include "base/status.h"
 
-/* Copies a caller's struct into ours, of own_size bytes: members that it does not have are 0. CT_EINVAL, naming `type`, without a size, or
- * where the caller's is larger and says something that we do not know. */
+/* Copies a caller's struct into ours, of own_size bytes: members that it does not have are 0. CT_EINVAL, naming `type`,
+ * without a size, or where the caller's is larger and says something that we do not know. */
 ct_status ct_sized_take(void *own, size_t own_size, const void *given, const char *type);
 /* Copies our struct into a caller's, as much of it as that has, and leaves its size alone. CT_EINVAL without a size. */
 ct_status ct_sized_give(void *given, const void *own, size_t own_size, const char *type);

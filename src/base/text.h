@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/status.h"
 
 /* ---- UTF-8 ---- */
 
@@ -30,10 +29,6 @@ size_t ct_utf8_cut(const char *text, size_t bytes);
  * (optimal string alignment distance). Words of more than CT_WORD_BYTES are compared by their beginning. */
 #define CT_WORD_BYTES 96
 int ct_word_distance(const char *a, size_t na, const char *b, size_t nb);
-
-/* The characters of utf8, in their order: *cp [*n] (ct_free()), from 1 to `most` different ones with a shape. CT_ECONFIG where it is anything
- * else, naming the character; `what` it is begins the message ("charset"). CT_ENOMEM. */
-ct_status ct_utf8_alphabet(const char *what, const char *utf8, int64_t most, uint32_t **cp, int *n);
 
 /* ---- numbers ---- */
 

@@ -6,7 +6,9 @@
 
 const char *ct_bound_name(ct_bound b)
 {
-    static const char *const name[CT_BOUND_COUNT] = { "loader", "copy", "launch", "communication", "memory", "compute" };
+    static const char *const name[CT_BOUND_COUNT] = {
+        "loader", "copy", "launch", "communication", "memory", "compute"
+    };
     return (unsigned)b < CT_BOUND_COUNT ? name[b] : "?";
 }
 
@@ -23,19 +25,28 @@ static const struct {
     bool (*when)(const ct_profile_facts *f);
     const char *why, *knob;
 } rules[] = {
-    { CT_BOUND_LOADER, drawn, "the device waits for images that are still being drawn", "data.synth.fresh: false draws them once" },
+    { CT_BOUND_LOADER, drawn, "the device waits for images that are still being drawn",
+      "data.synth.fresh: false draws them once" },
     { CT_BOUND_LOADER, always, "the device waits for batches", "train.workers: more of them" },
-    { CT_BOUND_COPY, sent, "copying batches to the device takes longer than training on them hides", "data.resident: true keeps the images there" },
-    { CT_BOUND_COPY, always, "copying to the device takes longer than training hides", "train.batch_size: larger batches are fewer copies" },
-    { CT_BOUND_LAUNCH, uncaptured, "the device waits for the host to queue operators one by one", "train.graph: true replays a step in one piece" },
+    { CT_BOUND_COPY, sent, "copying batches to the device takes longer than training on them hides",
+      "data.resident: true keeps the images there" },
+    { CT_BOUND_COPY, always, "copying to the device takes longer than training hides",
+      "train.batch_size: larger batches are fewer copies" },
+    { CT_BOUND_LAUNCH, uncaptured, "the device waits for the host to queue operators one by one",
+      "train.graph: true replays a step in one piece" },
     { CT_BOUND_LAUNCH, always, "operators are so small that starting them takes longer than running them",
       "train.batch_size: larger batches give each more to do" },
-    { CT_BOUND_COMMUNICATION, always, "the devices wait for the sum of their gradients", "train.accumulate: fewer sums per image" },
-    { CT_BOUND_MEMORY, could_halve, "operators wait for the device's memory", "train.precision: bf16 halves what is moved" },
-    { CT_BOUND_MEMORY, untuned, "operators wait for memory", "train.tune: auto takes the implementations that are fastest here" },
+    { CT_BOUND_COMMUNICATION, always, "the devices wait for the sum of their gradients",
+      "train.accumulate: fewer sums per image" },
+    { CT_BOUND_MEMORY, could_halve, "operators wait for the device's memory",
+      "train.precision: bf16 halves what is moved" },
+    { CT_BOUND_MEMORY, untuned, "operators wait for memory",
+      "train.tune: auto takes the implementations that are fastest here" },
     { CT_BOUND_MEMORY, always, "operators wait for memory", "model.width: a narrower model moves less" },
-    { CT_BOUND_COMPUTE, could_halve, "the device computes all the time", "train.precision: bf16 uses its matrix units" },
-    { CT_BOUND_COMPUTE, untuned, "the device computes all the time", "train.tune: auto takes the implementations that are fastest here" },
+    { CT_BOUND_COMPUTE, could_halve, "the device computes all the time",
+      "train.precision: bf16 uses its matrix units" },
+    { CT_BOUND_COMPUTE, untuned, "the device computes all the time",
+      "train.tune: auto takes the implementations that are fastest here" },
     { CT_BOUND_COMPUTE, always, "the device computes all the time", "model.width: a narrower model computes less" },
 };
 
@@ -47,7 +58,8 @@ static double within(double v, double most)
 void ct_profile_judge(const ct_profile_facts *f, ct_verdict *out)
 {
     const double step = f->step > 0 ? f->step : 1e-12;
-    /* Of a copy beside a step only what is longer than the step shows; of a wait for the loader only what the rest leaves open. */
+    /* Of a copy beside a step only what is longer than the step shows; of a wait for the loader only what the rest
+     * leaves open. */
     const double copy = f->overlaps ? within(f->copy - f->run, step) : within(f->copy, step);
     const double seconds[CT_BOUND_COUNT] = {
         [CT_BOUND_LOADER] = within(f->loader, within(step - f->run - copy, step)),

@@ -1,5 +1,5 @@
-/* The command line: a table of verbs, each with a table of options. The parser, `captrain help`, and the man page read the
- * tables. */
+/* The command line: a table of verbs, each with a table of options. The parser, `captrain help`, and the man page read
+ * the tables. */
 #ifndef CT_CLI_CLI_H
 #define CT_CLI_CLI_H
 
@@ -60,11 +60,12 @@ typedef struct cli_command {
     int (*run)(const cli_args *a); /* exit code */
 } cli_command;
 
-extern const cli_command cli_train, cli_eval, cli_predict, cli_gen, cli_check, cli_import, cli_export, cli_plan, cli_bench,
-    cli_tune, cli_profile, cli_selftest, cli_doctor, cli_monitor, cli_help;
+extern const cli_command cli_train, cli_eval, cli_predict, cli_gen, cli_check, cli_import, cli_export, cli_plan,
+    cli_bench, cli_tune, cli_profile, cli_selftest, cli_doctor, cli_monitor, cli_help;
 
 /* ---- commands.c ---- */
-/* The table of verbs, ends with NULL. Without a verb the first is meant. Only main() asks for it: what is below gets it. */
+/* The table of verbs, ends with NULL. Without a verb the first is meant. Only main() asks for it: what is below gets
+ * it. */
 const cli_command *const *cli_commands(void);
 
 /* ---- options.c ---- */
@@ -75,8 +76,8 @@ bool cli_find_task_option(const char *verb, const char *word, size_t len, ct_opt
 const cli_command *cli_find(const cli_command *const *commands, const char *name);              /* NULL if unknown */
 
 /* ---- parse.c ---- */
-/* Reads argv[1..]: global options before or after the verb, `--` ends options. Sets *cmd (NULL: no verb). Returns 0, or 2
- * after a message. */
+/* Reads argv[1..]: global options before or after the verb, `--` ends options. Sets *cmd (NULL: no verb). Returns 0, or
+ * 2 after a message. */
 int cli_parse(int argc, char **argv, const cli_command *const *commands, cli_args *a, const cli_command **cmd);
 void cli_args_free(cli_args *a);
 
@@ -89,7 +90,8 @@ int cli_close_stdout(int code);
 /* ---- suggest.c ---- */
 /* What a mistyped word was probably meant to be; NULL: nothing is near. */
 const char *cli_like_verb(const cli_command *const *commands, const char *word);
-const char *cli_like_option(const char *word, const cli_command *cmd); /* "--jsno": of the verb or of all; cmd may be NULL */
+/* "--jsno": of the verb or of all; cmd may be NULL */
+const char *cli_like_option(const char *word, const cli_command *cmd);
 
 /* ---- help.c ---- */
 void cli_print_usage(const cli_command *const *commands, FILE *f);

@@ -19,20 +19,33 @@ static int run_gen(const cli_args *a)
         fputs("captrain gen: pictures are drawn without a backend; --backend means nothing here\n", stderr);
         return 2;
     }
-    const ct_gen_opts o = { .size = sizeof o, .kind = a->pos[0], .out = a->out, .count = a->count ? a->count : 1000, .seed = a->seed >= 0 ? (uint64_t)a->seed : 1,
-                            .threads = a->common.threads, .force = a->force, .option = a->option, .noptions = a->noptions };
+    const ct_gen_opts o = { .size = sizeof o,
+                            .kind = a->pos[0],
+                            .out = a->out,
+                            .count = a->count ? a->count : 1000,
+                            .seed = a->seed >= 0 ? (uint64_t)a->seed : 1,
+                            .threads = a->common.threads,
+                            .force = a->force,
+                            .option = a->option,
+                            .noptions = a->noptions };
     return cli_finish(ct_run_gen(&o, stdout));
 }
 
-const cli_command cli_gen = {
-    "gen", "KIND", "draw labelled images",
-    "Draws labelled images. KIND text: text CAPTCHAs as PNG files named LABEL_INDEX.png. Fonts are looked for in CAPTRAIN_FONT_PATH and the system's font folders; the "
-    "styles use DejaVu. A character that a font does not have is an error. `captrain gen text --style list` describes the styles.",
-    gen_options, 1, 1, run_gen
-};
+const cli_command cli_gen = { "gen",
+                              "KIND",
+                              "draw labelled images",
+                              "Draws labelled images. KIND text: text CAPTCHAs as PNG files named LABEL_INDEX.png. "
+                              "Fonts are looked for in CAPTRAIN_FONT_PATH and the system's font folders; the "
+                              "styles use DejaVu. A character that a font does not have is an error. `captrain gen "
+                              "text --style list` describes the styles.",
+                              gen_options,
+                              1,
+                              1,
+                              run_gen };
 
 static const cli_option check_options[] = {
-    { "--config", "CONFIG", CLI_STRING, OFF(config), 0, 0, "judge the data as a training with this configuration would" },
+    { "--config", "CONFIG", CLI_STRING, OFF(config), 0, 0,
+      "judge the data as a training with this configuration would" },
     { "--set", "KEY=VALUE", CLI_SET, 0, 0, 0, "set a configuration key" },
     { "--json", NULL, CLI_FLAG, OFF(json), 0, 0, "print one JSON object" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
@@ -40,15 +53,21 @@ static const cli_option check_options[] = {
 
 static int run_check(const cli_args *a)
 {
-    ct_check_opts o = { .size = sizeof o, .data = a->pos[0], .config = a->config, .sets = a->sets, .nsets = a->nsets, .threads = a->common.threads, .json = a->json,
+    ct_check_opts o = { .size = sizeof o,
+                        .data = a->pos[0],
+                        .config = a->config,
+                        .sets = a->sets,
+                        .nsets = a->nsets,
+                        .threads = a->common.threads,
+                        .json = a->json,
                         .backend = a->common.backend };
     return cli_finish(ct_run_check(&o, stdout));
 }
 
 const cli_command cli_check = {
     "check", "DATA", "examine a folder of labelled images",
-    "Decodes everything in DATA and reports unreadable files, labels outside the charset or too long, duplicates by pixels (also across training "
-    "and validation), sizes, lengths and the charset. Without --config only unreadable files or an empty folder give exit code 1; with it, "
-    "whatever would make that training fail.",
+    "Decodes everything in DATA and reports unreadable files, labels outside the charset or too long, duplicates by "
+    "pixels (also across training and validation), sizes, lengths and the charset. Without --config only unreadable "
+    "files or an empty folder give exit code 1; with it, whatever would make that training fail.",
     check_options, 1, 1, run_check
 };

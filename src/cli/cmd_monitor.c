@@ -47,8 +47,9 @@ static int run(const cli_args *a)
 
 const cli_command cli_monitor = {
     "monitor", "", "watch power, load, clocks and memory of a device",
-    "Prints a line for each device and reading: power and its limit, share of the time that a kernel ran and that memory was used, temperature, clocks "
-    "and their maximum, memory of all processes, and what holds the clocks down. What a device does not tell is left out, or null with --json. It asks "
-    "the driver and starts nothing on the device. Of the backend cpu it is the whole machine.",
+    "Prints a line for each device and reading: power and its limit, share of the time that a kernel ran and that "
+    "memory was used, temperature, clocks and their maximum, memory of all processes, and what holds the clocks down. "
+    "What a device does not tell is left out, or null with --json. It asks the driver and starts nothing on the "
+    "device. Of the backend cpu it is the whole machine.",
     options, 0, 0, run
 };

@@ -9,11 +9,19 @@
 
 static const cli_option options[] = {
     { "--set", "KEY=VALUE", CLI_SET, 0, 0, 0, "set a configuration key; may be given often, later ones win" },
-    { "--out", "DIR", CLI_STRING, OFF(out), 0, 0, "run directory; default runs/<date>-<name>. One that holds a run is an error without --resume" },
-    { "--resume", NULL, CLI_FLAG, OFF(resume), 0, 0, "continue the run in DIR from its newest undamaged checkpoint; with none, start anew and say so" },
-    { "--init", "MODEL", CLI_STRING, OFF(init), 0, 0, "start from the weights of a model file, or of the best one in a run's folder; the last layer goes by character" },
-    { "--tune", "FILE", CLI_STRING, OFF(tune), 0, 0, "implementations as `captrain tune` chose them, or auto: measured now, unless they are known; the same as --set train.tune=FILE" },
-    { "--no-graph", NULL, CLI_FLAG, OFF(no_graph), 0, 0, "queue every operator anew in every step instead of replaying a recorded step, to find faults; the same as --set train.graph=false" },
+    { "--out", "DIR", CLI_STRING, OFF(out), 0, 0,
+      "run directory; default runs/<date>-<name>. One that holds a run is an error without --resume" },
+    { "--resume", NULL, CLI_FLAG, OFF(resume), 0, 0,
+      "continue the run in DIR from its newest undamaged checkpoint; with none, start anew and say so" },
+    { "--init", "MODEL", CLI_STRING, OFF(init), 0, 0,
+      "start from the weights of a model file, or of the best one in a run's folder; the last layer goes by "
+      "character" },
+    { "--tune", "FILE", CLI_STRING, OFF(tune), 0, 0,
+      "implementations as `captrain tune` chose them, or auto: measured now, unless they are known; the same as --set "
+      "train.tune=FILE" },
+    { "--no-graph", NULL, CLI_FLAG, OFF(no_graph), 0, 0,
+      "queue every operator anew in every step instead of replaying a recorded step, to find faults; the same as --set "
+      "train.graph=false" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
 };
 
@@ -31,8 +39,16 @@ static void print_metrics(const ct_train_result *r)
 
 static int run(const cli_args *a)
 {
-    ct_train_opts o = { .size = sizeof o, .common = a->common, .config = a->npos ? a->pos[0] : NULL, .sets = a->sets, .nsets = a->nsets,
-                        .out = a->out, .resume = a->resume, .init = a->init, .tune = a->tune, .no_graph = a->no_graph };
+    ct_train_opts o = { .size = sizeof o,
+                        .common = a->common,
+                        .config = a->npos ? a->pos[0] : NULL,
+                        .sets = a->sets,
+                        .nsets = a->nsets,
+                        .out = a->out,
+                        .resume = a->resume,
+                        .init = a->init,
+                        .tune = a->tune,
+                        .no_graph = a->no_graph };
     static ct_train_result r = { .size = sizeof r }; /* large */
     ct_status st = ct_run_train(&o, &r);
     if (st == CT_ESIGNAL) {
@@ -51,9 +67,10 @@ static int run(const cli_args *a)
 
 const cli_command cli_train = {
     "train", "[CONFIG]", "train a model",
-    "Trains the model that CONFIG describes: a YAML or JSON file, or the name of a shipped example (quickstart, wilhelmy2013, wilhelmy2013-crnn, captcha-package, captcha-package-crnn). "
-    "Without CONFIG it is the built-in example, which draws its own pictures. The run directory receives config.yaml, metrics.jsonl, run.log, "
-    "result.json, report.html, TensorBoard events and checkpoints. SIGINT (Ctrl-C), SIGTERM, SIGUSR1 and SIGHUP (a closed terminal; not under nohup) finish the "
-    "step, save and stop.",
+    "Trains the model that CONFIG describes: a YAML or JSON file, or the name of a shipped example (quickstart, "
+    "wilhelmy2013, wilhelmy2013-crnn, captcha-package, captcha-package-crnn). Without CONFIG it is the built-in "
+    "example, which draws its own pictures. The run directory receives config.yaml, metrics.jsonl, run.log, "
+    "result.json, report.html, TensorBoard events and checkpoints. SIGINT (Ctrl-C), SIGTERM, SIGUSR1 and SIGHUP (a "
+    "closed terminal; not under nohup) finish the step, save and stop.",
     options, 0, 1, run
 };

@@ -20,8 +20,9 @@ static int run_eval(const cli_args *a)
 
 const cli_command cli_eval = {
     "eval", "MODEL DATA", "score a model on labelled images",
-    "Reads every labelled image of DATA with MODEL (a checkpoint, or a run's folder: its best one) and prints string and character accuracy, the character error "
-    "rate, errors by position or (models with CTC) insertions and deletions, and the most frequent confusions. Every sample is scored or the call fails.",
+    "Reads every labelled image of DATA with MODEL (a checkpoint, or a run's folder: its best one) and prints string "
+    "and character accuracy, the character error rate, errors by position or (models with CTC) insertions and "
+    "deletions, and the most frequent confusions. Every sample is scored or the call fails.",
     eval_options, 2, 2, run_eval
 };
 
@@ -32,15 +33,22 @@ static const cli_option predict_options[] = {
 
 static int run_predict(const cli_args *a)
 {
-    ct_predict_opts o = { .size = sizeof o, .common = a->common, .model = a->pos[0], .files = a->pos + 1, .nfiles = (size_t)a->npos - 1,
-                          .json = a->json, .option = a->option, .noptions = a->noptions };
+    ct_predict_opts o = { .size = sizeof o,
+                          .common = a->common,
+                          .model = a->pos[0],
+                          .files = a->pos + 1,
+                          .nfiles = (size_t)a->npos - 1,
+                          .json = a->json,
+                          .option = a->option,
+                          .noptions = a->noptions };
     return cli_finish(ct_run_predict(&o, stdout));
 }
 
 const cli_command cli_predict = {
     "predict", "MODEL FILE...", "read images with a model",
-    "Prints a line for each image: file, text, confidence (the product of the characters' probabilities), with tabs between them. MODEL is a checkpoint, "
-    "or a run's folder: its best one; FILE is an image, or a folder: all images in it. Charset, geometry and normalisation come "
-    "from the model file; nothing else is needed. A file that cannot be read is reported, the others are still read, and the exit code is 1.",
+    "Prints a line for each image: file, text, confidence (the product of the characters' probabilities), with tabs "
+    "between them. MODEL is a checkpoint, or a run's folder: its best one; FILE is an image, or a folder: all images "
+    "in it. Charset, geometry and normalisation come from the model file; nothing else is needed. A file that cannot "
+    "be read is reported, the others are still read, and the exit code is 1.",
     predict_options, 2, -1, run_predict
 };

@@ -54,10 +54,13 @@ void cli_print_usage(const cli_command *const *commands, FILE *f)
         fprintf(f, "  %-12s %s\n", (*c)->name, (*c)->summary);
     fputs("\nOptions of every verb (before or after it):\n", f);
     print_options(f, cli_globals());
-    fputs("\n`captrain VERB --help` tells more; `captrain help config` lists the configuration keys, `captrain help augment` those of a section,\n"
+    fputs("\n`captrain VERB --help` tells more; `captrain help config` lists the configuration keys, `captrain help "
+          "augment` those of a section,\n"
           "`captrain help train.epochs` tells of one.\n"
-          "Exit codes: 0 done; 1 failed; 2 usage, configuration or backend not available; 75 saved, may be started again with --resume;\n"
-          "129, 130, 143 stopped by SIGHUP, SIGINT, SIGTERM after saving.\n", f);
+          "Exit codes: 0 done; 1 failed; 2 usage, configuration or backend not available; 75 saved, may be started "
+          "again with --resume;\n"
+          "129, 130, 143 stopped by SIGHUP, SIGINT, SIGTERM after saving.\n",
+          f);
 }
 
 void cli_print_command_help(const cli_command *c, FILE *f)
@@ -114,7 +117,8 @@ static void print_man(const cli_command *const *commands, FILE *f)
     fprintf(f, ".TH CAPTRAIN 1 \"\" \"captrain %s\" \"User Commands\"\n", ct_version());
     fputs(".SH NAME\ncaptrain \\- train, evaluate and use CAPTCHA\\-type vision models\n"
           ".SH SYNOPSIS\n.B captrain\n.RI [ VERB ]\n.RI [ OPTION ]...\n"
-          ".SH DESCRIPTION\nWithout a verb, captrain trains its built\\-in example: a recogniser for text CAPTCHAs that it draws itself.\n"
+          ".SH DESCRIPTION\nWithout a verb, captrain trains its built\\-in example: a recogniser for text CAPTCHAs "
+          "that it draws itself.\n"
           ".SH VERBS\n", f);
     for (const cli_command *const *c = commands; *c; c++) {
         fprintf(f, ".SS \"captrain %s %s\"\n", (*c)->name, (*c)->operands);
@@ -128,7 +132,8 @@ static void print_man(const cli_command *const *commands, FILE *f)
     ct_print_config_man(f);
     ct_print_environment_man(f);
     fputs(".SH EXIT STATUS\n.TP\n.B 0\ndone\n.TP\n.B 1\nfailed; one message says what\n.TP\n.B 2\n"
-          "usage, configuration, or backend not available\n.TP\n.B 75\nSIGUSR1: saved, may be started again with \\-\\-resume\n"
+          "usage, configuration, or backend not available\n.TP\n.B 75\nSIGUSR1: saved, may be started again with "
+          "\\-\\-resume\n"
           ".TP\n.B 129, 130, 143\nstopped by SIGHUP, SIGINT, SIGTERM after saving\n", f);
 }
 
@@ -147,8 +152,10 @@ static int run_help(const cli_args *a)
     else if (c) cli_print_command_help(c, stdout);
     else if (!ct_print_config_topic(stdout, a->pos[0])) {
         const char *like = cli_like_verb(a->commands, a->pos[0]);
-        fprintf(stderr, "captrain help: unknown topic '%s'%s%s%s; topics are the verbs, configuration keys and their sections, config, "
-                "config-md and man\n", a->pos[0], like ? " (did you mean '" : "", like ? like : "", like ? "'?)" : "");
+        fprintf(stderr,
+                "captrain help: unknown topic '%s'%s%s%s; topics are the verbs, configuration keys and their sections, "
+                "config, config-md and man\n",
+                a->pos[0], like ? " (did you mean '" : "", like ? like : "", like ? "'?)" : "");
         return 2;
     }
     return 0;
@@ -156,7 +163,7 @@ static int run_help(const cli_args *a)
 
 const cli_command cli_help = {
     "help", "[TOPIC]", "help on a verb, on configuration keys, or the man page",
-    "Prints help. TOPIC is a verb, a configuration key (train.epochs) or a section of them (augment), `config` (every configuration key), "
-    "`config-md` (the same in Markdown) or `man` (the manual page in roff).",
+    "Prints help. TOPIC is a verb, a configuration key (train.epochs) or a section of them (augment), `config` (every "
+    "configuration key), `config-md` (the same in Markdown) or `man` (the manual page in roff).",
     NULL, 0, 1, run_help
 };

@@ -11,7 +11,8 @@ int main(int argc, char **argv)
     const cli_command *cmd;
     setlocale(LC_CTYPE, "");
 #ifdef SIGXFSZ
-    signal(SIGXFSZ, SIG_IGN); /* a file size limit is then a write error like a full disk: with a message, nothing lost */
+    /* A file size limit is then a write error like a full disk: with a message, nothing lost. */
+    signal(SIGXFSZ, SIG_IGN);
 #endif
     int code = cli_parse(argc, argv, cli_commands(), &a, &cmd);
     if (code == 0) {

@@ -10,7 +10,8 @@
 static const cli_option globals[] = {
     { "--backend", "NAME", CLI_STRING, OFF(common.backend), 0, 0,
       "backend to compute on: auto, cpu, cuda; a backend that cannot run is an error, never a fall-back" },
-    { "--threads", "N", CLI_THREADS, OFF(common.threads), 0, 4096, "compute threads; 0 = all cores this process may use" },
+    { "--threads", "N", CLI_THREADS, OFF(common.threads), 0, 4096,
+      "compute threads; 0 = all cores this process may use" },
     { "--verbose", NULL, CLI_FLAG, OFF(verbose), 0, 0, "say more; also -v" },
     { "--quiet", NULL, CLI_FLAG, OFF(quiet), 0, 0, "errors only; also -q" },
     { "--help", NULL, CLI_FLAG, OFF(help), 0, 0, "help on the verb; also -h" },

@@ -81,8 +81,8 @@ static const cli_option *find_anywhere(const cli_command *const *commands, const
     return o;
 }
 
-/* The verb is the first word that is no option and no option's argument. It must be known before its own options are read, so
- * it is looked for first. */
+/* The verb is the first word that is no option and no option's argument. It must be known before its own options are
+ * read, so it is looked for first. */
 static const char *find_verb(int argc, char **argv, const cli_command *const *commands)
 {
     for (int i = 1; i < argc; i++) {
@@ -150,8 +150,8 @@ static bool short_flag(const char *w, cli_args *a)
     return true;
 }
 
-/* The value of the option w[0..len), argv[*i]: behind a '=', or the next word; NULL for flags. False, after a message: there is none, or one
- * too many. */
+/* The value of the option w[0..len), argv[*i]: behind a '=', or the next word; NULL for flags. False, after a message:
+ * there is none, or one too many. */
 static bool take_value(int argc, char **argv, int *i, size_t len, const char *name, const char *arg, const char **value)
 {
     const char *w = argv[*i];

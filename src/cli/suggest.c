@@ -6,8 +6,8 @@
 #include "base/text.h"
 #include "cli/cli.h"
 
-/* Keeps `name` in *best if it is nearer to `word` than what is there. A name that begins with the word, or the word with it ("evaluate" and
- * eval), is one step away. */
+/* Keeps `name` in *best if it is nearer to `word` than what is there. A name that begins with the word, or the word
+ * with it ("evaluate" and eval), is one step away. */
 static void consider(const char *word, const char *name, int *least, const char **best)
 {
     const size_t nw = strlen(word), nn = strlen(name);

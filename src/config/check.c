@@ -68,8 +68,8 @@ static void check_data(const ct_config *cfg, ct_problems *p)
     check_source(cfg, p, "data.val", d->val);
     check_source(cfg, p, "data.test", d->test);
     if (d->size_rule == CT_CFG_SIZE_FIT_HEIGHT && d->min_width > d->width)
-        ct_problem(p, ct_config_place(cfg, "data.min_width", "data.width"), "data.min_width is %lld but data.width is %lld",
-                   (long long)d->min_width, (long long)d->width);
+        ct_problem(p, ct_config_place(cfg, "data.min_width", "data.width"),
+                   "data.min_width is %lld but data.width is %lld", (long long)d->min_width, (long long)d->width);
     if (d->channels == 2)
         ct_problem(p, ct_config_place(cfg, "data.channels", NULL), "data.channels: must be 1 or 3 (got 2)");
     if (d->mean.n != 1 && (int64_t)d->mean.n != d->channels)
@@ -86,21 +86,24 @@ static void check_training(const ct_config *cfg, ct_problems *p)
 {
     const ct_cfg_optimizer_keys *o = &cfg->optimizer;
     const ct_cfg_schedule_keys *s = &cfg->schedule;
-    bool sgd = o->name == CT_CFG_OPT_SGD, softmax = cfg->loss.name == CT_CFG_LOSS_SOFTMAX || cfg->loss.name == CT_CFG_LOSS_AUTO;
+    const bool sgd = o->name == CT_CFG_OPT_SGD;
+    const bool softmax = cfg->loss.name == CT_CFG_LOSS_SOFTMAX || cfg->loss.name == CT_CFG_LOSS_AUTO;
     bool generated = ct_config_generated(cfg);
 
     if (has_cosine(s) && s->min_lr > o->lr) {
         char a[32], b[32];
-        ct_problem(p, ct_config_place(cfg, "schedule.min_lr", "optimizer.lr"), "schedule.min_lr (%s) is above optimizer.lr (%s)",
-                   ct_format_double(s->min_lr, a), ct_format_double(o->lr, b));
+        ct_problem(p, ct_config_place(cfg, "schedule.min_lr", "optimizer.lr"),
+                   "schedule.min_lr (%s) is above optimizer.lr (%s)", ct_format_double(s->min_lr, a),
+                   ct_format_double(o->lr, b));
     }
     if (s->name == CT_CFG_SCHED_WARMUP_COSINE && cfg->train.steps == 0 && s->warmup_epochs > (double)cfg->train.epochs)
         ct_problem(p, ct_config_place(cfg, "schedule.warmup_epochs", "train.epochs"),
                    "schedule.warmup_epochs is more than train.epochs (%lld)", (long long)cfg->train.epochs);
     for (size_t i = 1; i < s->milestones.n; i++)
         if (s->milestones.v[i] <= s->milestones.v[i - 1]) {
-            ct_problem(p, ct_config_place(cfg, "schedule.milestones", NULL), "schedule.milestones must rise (%lld follows %lld)",
-                       (long long)s->milestones.v[i], (long long)s->milestones.v[i - 1]);
+            ct_problem(p, ct_config_place(cfg, "schedule.milestones", NULL),
+                       "schedule.milestones must rise (%lld follows %lld)", (long long)s->milestones.v[i],
+                       (long long)s->milestones.v[i - 1]);
             break;
         }
     if (s->t_mult != floor(s->t_mult)) {
@@ -109,7 +112,8 @@ static void check_training(const ct_config *cfg, ct_problems *p)
                    ct_format_double(s->t_mult, a));
     }
     if (s->name == CT_CFG_SCHED_MULTISTEP && s->milestones.n == 0)
-        ct_problem(p, ct_config_place(cfg, "schedule.name", NULL), "schedule.name: multistep needs schedule.milestones");
+        ct_problem(p, ct_config_place(cfg, "schedule.name", NULL),
+                   "schedule.name: multistep needs schedule.milestones");
     if (sgd && o->nesterov && o->momentum == 0)
         ct_problem(p, ct_config_place(cfg, "optimizer.nesterov", "optimizer.momentum"),
                    "optimizer.nesterov needs optimizer.momentum above 0");

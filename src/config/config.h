@@ -29,7 +29,9 @@ typedef enum ct_cfg_letter_case { CT_CFG_CASE_KEEP, CT_CFG_CASE_UPPER, CT_CFG_CA
 typedef enum ct_cfg_label_side { CT_CFG_SIDE_BEFORE, CT_CFG_SIDE_AFTER } ct_cfg_label_side;
 typedef enum ct_cfg_size_rule { CT_CFG_SIZE_RESIZE, CT_CFG_SIZE_REFUSE, CT_CFG_SIZE_FIT_HEIGHT } ct_cfg_size_rule;
 typedef enum ct_cfg_resident { CT_CFG_RESIDENT_AUTO, CT_CFG_RESIDENT_TRUE, CT_CFG_RESIDENT_FALSE } ct_cfg_resident;
-typedef enum ct_cfg_loss { CT_CFG_LOSS_AUTO, CT_CFG_LOSS_SOFTMAX, CT_CFG_LOSS_SOFT_MARGIN, CT_CFG_LOSS_CTC } ct_cfg_loss;
+typedef enum ct_cfg_loss {
+    CT_CFG_LOSS_AUTO, CT_CFG_LOSS_SOFTMAX, CT_CFG_LOSS_SOFT_MARGIN, CT_CFG_LOSS_CTC
+} ct_cfg_loss;
 typedef enum ct_cfg_optimizer { CT_CFG_OPT_ADAMW, CT_CFG_OPT_ADAM, CT_CFG_OPT_SGD } ct_cfg_optimizer;
 typedef enum ct_cfg_schedule {
     CT_CFG_SCHED_CONSTANT,
@@ -231,7 +233,8 @@ void ct_config_log_notes(const ct_config *cfg); /* all of them, as lines of the 
 /* True if the key (or an alias of it) was given, as opposed to having its default. False for unknown keys. */
 bool ct_config_is_set(const ct_config *cfg, const char *key);
 
-/* Where the key was given, "file.yaml:3:5" or "--set k=v"; NULL: nowhere, or an unknown key. The string belongs to cfg. */
+/* Where the key was given, "file.yaml:3:5" or "--set k=v"; NULL: nowhere, or an unknown key. The string belongs to
+ * cfg. */
 const char *ct_config_origin(const ct_config *cfg, const char *key);
 /* The place to blame: where `key`, or else `other` (may be NULL), was given; "configuration" if neither was. */
 const char *ct_config_place(const ct_config *cfg, const char *key, const char *other);
@@ -306,7 +309,8 @@ const char *ct_key_type_name(ct_key_type t);               /* "int", "list of fl
 bool ct_config_value_name(const ct_config_row *row, int i, char *buf, size_t size);
 
 void ct_config_print_help(FILE *f);      /* for `captrain help config`: plain text, 80+ columns */
-/* The same for one key, by its name or another, or for the keys of a section and those below it. False: there is neither. */
+/* The same for one key, by its name or another, or for the keys of a section and those below it. False: there is
+ * neither. */
 bool ct_config_print_topic(FILE *f, const char *topic);
 void ct_config_print_markdown(FILE *f);  /* doc/configuration.md */
 void ct_config_print_roff(FILE *f);      /* the man page's section, man(7) macros */

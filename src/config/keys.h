@@ -31,7 +31,8 @@ typedef struct ct_key_table {
 #define CT_KEY_TABLE(rows) { rows, sizeof rows / sizeof rows[0] }
 
 /* keys_text.c: what only models that read texts know. */
-extern const ct_key_table ct_keys_text_model, ct_keys_text_labels, ct_keys_text_style, ct_keys_text_length, ct_keys_text_select;
+extern const ct_key_table ct_keys_text_model, ct_keys_text_labels, ct_keys_text_style, ct_keys_text_length,
+    ct_keys_text_select;
 /* keys_foreign.c: what other programs know. */
 extern const ct_key_table ct_keys_foreign;
 

@@ -15,8 +15,8 @@ static const ct_config_row labels[] = {
       .doc = "The characters a label may have, in class order (UTF-8); empty: the sorted characters of the training "
              "labels." },
     { INT(data.length, "0", 0, 64), .unit = "characters", .reader = "data",
-      .doc = "Characters per label; 0: taken from the training labels, which must all have the same length. A model that "
-             "reads text of any length (crnn...) takes it for the most characters; 0: any." },
+      .doc = "Characters per label; 0: taken from the training labels, which must all have the same length. A model "
+             "that reads text of any length (crnn...) takes it for the most characters; 0: any." },
     { ENUM(data.letter_case, "keep", "keep upper lower"), .aliases = "data.case", .unit = "", .reader = "data",
       .doc = "Folds the letters of labels to upper or lower case." },
     { STRING(data.label_separator, "_"), .unit = "", .reader = "data",
@@ -41,17 +41,18 @@ static const ct_config_row length[] = {
     { INT(data.synth.length_max, "0", 0, 64), .unit = "characters", .reader = "synth",
       .doc = "Most characters per generated image; 0: data.synth.length." },
     { LIST(data.synth.fonts, CT_KEY_STR_LIST, "[]", 0, 16, -INF, INF), .unit = "", .reader = "synth",
-      .doc = "Fonts, one by lot for each character: names looked up in CAPTRAIN_FONT_PATH and the system's font folders, or "
-             "paths; []: the style's own. Each must have every character." },
+      .doc = "Fonts, one by lot for each character: names looked up in CAPTRAIN_FONT_PATH and the system's font "
+             "folders, or paths; []: the style's own. Each must have every character." },
     { LIST(data.synth.sizes, CT_KEY_FLOAT_LIST, "[]", 0, 8, 4, 400), .unit = "pixels", .reader = "synth",
-      .doc = "Sizes of the letters, one by lot for each: pixels per em in an image 60 pixels high; []: the style's own." },
+      .doc = "Sizes of the letters, one by lot for each: pixels per em in an image 60 pixels high; []: the style's "
+             "own." },
 };
 const ct_key_table ct_keys_text_length = CT_KEY_TABLE(length);
 
 static const ct_config_row select_by[] = {
     { STRING(eval.select_by, "auto"), .unit = "", .reader = "trainer",
-      .doc = "What decides which weights are the best, and early stopping: a metric of the task (text: string_accuracy, "
-             "char_accuracy, loss, cer; cer is the character error rate, edits per character of the labels). auto: the "
-             "task's own, of text string_accuracy." },
+      .doc = "What decides which weights are the best, and early stopping: a metric of the task (text: "
+             "string_accuracy, char_accuracy, loss, cer; cer is the character error rate, edits per character of the "
+             "labels). auto: the task's own, of text string_accuracy." },
 };
 const ct_key_table ct_keys_text_select = CT_KEY_TABLE(select_by);

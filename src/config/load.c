@@ -56,11 +56,12 @@ ct_status ct_config_defaults(ct_config **out)
 /* Whether `config` is the built-in configuration under one of its names. */
 static bool is_builtin(const char *config)
 {
-    return strcmp(config, "quickstart") == 0 || strcmp(config, "quickstart.yaml") == 0 || strcmp(config, "examples/quickstart.yaml") == 0;
+    return strcmp(config, "quickstart") == 0 || strcmp(config, "quickstart.yaml") == 0 ||
+           strcmp(config, "examples/quickstart.yaml") == 0;
 }
 
-/* A bare word (no folder, no extension) is an example's name first: in a source tree `quickstart` is also a shell script. *found is the
- * path to read (ct_free), NULL with CT_OK for the built-in text. */
+/* A bare word (no folder, no extension) is an example's name first: in a source tree `quickstart` is also a shell
+ * script. *found is the path to read (ct_free), NULL with CT_OK for the built-in text. */
 static ct_status locate(const char *config, char **found)
 {
     bool bare = !strpbrk(config, "/.");
@@ -71,7 +72,8 @@ static ct_status locate(const char *config, char **found)
     }
     if (ct_path_is_dir(config))
         return ct_fail(CT_ECONFIG, "%s is a folder, not a configuration file (images are given by data.train)", config);
-    if (!ct_path_exists(config)) return ct_fail(CT_ECONFIG, "%s: there is no such file, and no example of that name is installed", config);
+    if (!ct_path_exists(config))
+        return ct_fail(CT_ECONFIG, "%s: there is no such file, and no example of that name is installed", config);
     *found = ct_strdup(config, "a path");
     return *found ? CT_OK : CT_ENOMEM;
 }

@@ -11,16 +11,18 @@ static const ct_config_row run[] = {
 };
 
 static const ct_config_row model[] = {
-    { CHOICE(model.name, "textcnn", "textcnn textcnn-small=textcnn_small crnn crnn-stacked=crnn_stacked crnn-small=crnn_small "
-                                    "resnet18 resnet34 resnet50"),
+    { CHOICE(model.name, "textcnn",
+             "textcnn textcnn-small=textcnn_small crnn crnn-stacked=crnn_stacked crnn-small=crnn_small "
+             "resnet18 resnet34 resnet50"),
       .aliases = "Params.moduleChoice", .unit = "", .reader = "models",
-      .doc = "Which model is built. textcnn and textcnn-small read texts of one length, crnn, crnn-stacked and crnn-small texts of any." },
+      .doc = "Which model is built. textcnn and textcnn-small read texts of one length, crnn, crnn-stacked and "
+             "crnn-small texts of any." },
     { FLOAT(model.width, "1", 0, 16), ABOVE, .unit = "factor", .reader = "models",
       .doc = "Multiplies the channel count of every layer; counts are rounded to multiples of 8, at least 8." },
     { INT(model.hidden, "0", 0, 65536), .aliases = "model.hidden_size Params.hiddenSize", .unit = "units",
       .reader = "models",
-      .doc = "Units of textcnn's hidden linear layer, channels of textcnn-small's last convolution, units of crnn's LSTMs in "
-             "one direction; 0 takes the model's own." },
+      .doc = "Units of textcnn's hidden linear layer, channels of textcnn-small's last convolution, units of crnn's "
+             "LSTMs in one direction; 0 takes the model's own." },
     { FLOAT(model.dropout, "-1", -1, 1), BELOW, .unit = "probability", .reader = "models",
       .doc = "Dropout before the last layer; -1 takes the model's own." },
 };
@@ -46,24 +48,24 @@ static const ct_config_row pixels[] = {
       .doc = "1: gray (0.299 R + 0.587 G + 0.114 B), 3: RGB." },
     { ENUM(data.size_rule, "resize", "resize refuse fit_height"), .unit = "", .reader = "data",
       .doc = "Images of another size are resized, or refused. fit_height: resized to data.height, keeping their aspect "
-             "ratio, at most data.width wide, then padded at the right to a multiple of data.width_step; a batch has one "
-             "width (crnn models only)." },
+             "ratio, at most data.width wide, then padded at the right to a multiple of data.width_step; a batch has "
+             "one width (crnn models only)." },
     { INT(data.width_step, "32", 1, 4096), .unit = "pixels", .reader = "data",
       .doc = "fit_height: widths are padded to multiples of this; smaller: less padding, more different batches." },
     { INT(data.min_width, "0", 0, 4096), .unit = "pixels", .reader = "data",
       .doc = "fit_height: images that would be narrower are stretched to this; 0: to the least width the model can "
              "read." },
     { AT(data.background), .type = CT_KEY_COLOR, .def = "white", .unit = "", .reader = "data",
-      .doc = "Colour behind transparent pixels, of padding and of what augmentation moves in: white, black, a gray value "
-             "0..255, [r, g, b] or \"#rrggbb\"." },
+      .doc = "Colour behind transparent pixels, of padding and of what augmentation moves in: white, black, a gray "
+             "value 0..255, [r, g, b] or \"#rrggbb\"." },
     { INT(data.max_bad, "0", 0, 1e9), .unit = "samples", .reader = "data",
       .doc = "Unusable samples (unreadable image, label outside the charset, ...) that are tolerated; they are "
              "always listed." },
     { BOOL(data.cache, "true"), .unit = "", .reader = "data",
       .doc = "Keep decoded images in the cache directory (CAPTRAIN_CACHE_DIR) for the next run." },
     { ENUM(data.resident, "auto", "auto true=yes=on false=no=off"), .unit = "", .reader = "trainer",
-      .doc = "Upload the decoded training images to the device once; batches then send their numbers only. auto: where the device has "
-             "its own memory and they fit beside the training. Same weights either way." },
+      .doc = "Upload the decoded training images to the device once; batches then send their numbers only. auto: where "
+             "the device has its own memory and they fit beside the training. Same weights either way." },
     { LIST(data.mean, CT_KEY_FLOAT_LIST, "[0]", 1, 3, -10, 10), .unit = "", .reader = "models, model file",
       .doc = "Subtracted from pixels scaled to [0,1]; one number, or one per channel." },
     { LIST(data.std, CT_KEY_FLOAT_LIST, "[1]", 1, 3, 0, 10), ABOVE, .unit = "", .reader = "models, model file",
@@ -81,8 +83,8 @@ static const ct_config_row generated[] = {
 
 static const ct_config_row fresh[] = {
     { BOOL(data.synth.fresh, "false"), .unit = "", .reader = "synth",
-      .doc = "Draw new training images in every epoch, while training, instead of data.synth.count images once; an epoch "
-             "still has data.synth.count of them." },
+      .doc = "Draw new training images in every epoch, while training, instead of data.synth.count images once; an "
+             "epoch still has data.synth.count of them." },
 };
 
 static const ct_config_row augment[] = {
@@ -110,7 +112,8 @@ static const ct_config_row loss[] = {
     { ENUM(loss.name, "auto", "auto softmax=cross_entropy soft_margin=multilabel_soft_margin ctc"),
       .unit = "", .reader = "models",
       .doc = "softmax: cross-entropy per position. soft_margin: multi-label soft margin, one sigmoid per class. ctc: "
-             "connectionist temporal classification, the loss of crnn models and of no others. auto: ctc for them, softmax else." },
+             "connectionist temporal classification, the loss of crnn models and of no others. auto: ctc for them, "
+             "softmax else." },
     { FLOAT(loss.label_smoothing, "0", 0, 1), BELOW, .unit = "share", .reader = "models",
       .doc = "Share of the target spread evenly over all classes (softmax only)." },
 };
@@ -167,10 +170,10 @@ static const ct_config_row schedule[] = {
 };
 
 static const ct_config_row train[] = {
-    { INT(train.batch_size, "64", 1, 65536), .word = "auto", .aliases = "training.batch_size Params.batchSize batch_size",
-      .unit = "samples", .reader = "trainer",
-      .doc = "Samples per micro-step; the effective batch is batch_size * accumulate. auto: the largest multiple of 8 whose step fits the "
-             "device's free memory, at most the training images; the run keeps it." },
+    { INT(train.batch_size, "64", 1, 65536), .word = "auto",
+      .aliases = "training.batch_size Params.batchSize batch_size", .unit = "samples", .reader = "trainer",
+      .doc = "Samples per micro-step; the effective batch is batch_size * accumulate. auto: the largest multiple of 8 "
+             "whose step fits the device's free memory, at most the training images; the run keeps it." },
     { INT(train.epochs, "30", 1, 1e6), .aliases = "sched.epochs train.num_epochs training.num_epochs epochs",
       .unit = "epochs", .reader = "trainer", .doc = "Passes over the training images." },
     { INT(train.steps, "0", 0, 1e12), .aliases = "train.max_steps", .unit = "steps", .reader = "trainer",
@@ -178,8 +181,8 @@ static const ct_config_row train[] = {
     { INT(train.seed, "42", 0, 9007199254740992.0), .aliases = "seed", .unit = "", .reader = "trainer",
       .doc = "Seed of initialisation, order, augmentation, dropout and the validation split." },
     { INT(train.workers, "2", 0, 256),
-      .aliases = "train.num_workers training.num_workers Params.numWorkers num_workers",
-      .unit = "threads", .reader = "loader",
+      .aliases = "train.num_workers training.num_workers Params.numWorkers num_workers", .unit = "threads",
+      .reader = "loader",
       .doc = "Threads that decode and assemble batches; 0: the training thread does. Results do not depend on it." },
     { ENUM(train.precision, "fp32", "fp32=float32 bf16=bfloat16 fp16=float16=half tf32 f64=fp64=float64"), .unit = "",
       .reader = "trainer",
@@ -190,8 +193,8 @@ static const ct_config_row train[] = {
       .reader = "config (becomes train.precision)",
       .doc = "PyTorch's word for train.precision: false is fp32, true is bf16. Both set and different is an error." },
     { INT(train.accumulate, "1", 1, 65536), .aliases = "train.gradient_accumulation_steps train.grad_accum",
-      .unit = "micro-steps",
-      .reader = "trainer", .doc = "Micro-steps whose gradients are summed before one optimizer step." },
+      .unit = "micro-steps", .reader = "trainer",
+      .doc = "Micro-steps whose gradients are summed before one optimizer step." },
     { ENUM(train.last_batch, "keep", "keep drop"), .unit = "", .reader = "loader",
       .doc = "What happens to the last, smaller batch of an epoch." },
     { ENUM(train.recompute, "none", "none auto all"), .unit = "", .reader = "plan",
@@ -202,19 +205,20 @@ static const ct_config_row train[] = {
     { BOOL(train.exact, "false"), .unit = "", .reader = "trainer",
       .doc = "Only algorithms that do not trade accuracy for speed: no Winograd convolution." },
     { BOOL(train.strict, "false"), .unit = "", .reader = "trainer",
-      .doc = "The run fails before its first step unless every convolution, linear layer, LSTM and gradient of these is computed as "
-             "train.precision says (doc/formats.md, receipt.json); the message names operator, node and reason." },
+      .doc = "The run fails before its first step unless every convolution, linear layer, LSTM and gradient of these "
+             "is computed as train.precision says (doc/formats.md, receipt.json); the message names operator, node and "
+             "reason." },
     { BOOL(train.graph, "true"), .unit = "", .reader = "trainer",
-      .doc = "Where the backend can, a step is recorded once and replayed as one piece; false queues every call anew. Results are the "
-             "same bits." },
+      .doc = "Where the backend can, a step is recorded once and replayed as one piece; false queues every call anew. "
+             "Results are the same bits." },
     { PATH(train.tune, ""), .unit = "", .reader = "trainer",
-      .doc = "File of implementations that `captrain tune` measured to be fastest here; auto: measured before the first step, unless the "
-             "user's cache has them; empty: chosen by shape and processor. Stored in the run, which is resumed with them. --tune is the same." },
+      .doc = "File of implementations that `captrain tune` measured to be fastest here; auto: measured before the "
+             "first step, unless the user's cache has them; empty: chosen by shape and processor. Stored in the run, "
+             "which is resumed with them. --tune is the same." },
     { INT(train.threads, "0", 0, 1024), .unit = "threads", .reader = "trainer",
       .doc = "Compute threads; 0: every core the process may use. --threads is the same." },
     { CHOICE(train.backend, "auto", "auto cpu cuda=gpu"),
-      .aliases = "hardware.device model.device_target train.device device",
-      .unit = "", .reader = "trainer",
+      .aliases = "hardware.device model.device_target train.device device", .unit = "", .reader = "trainer",
       .doc = "Backend; asking for one that is not there is an error. --backend is the same." },
     { ENUM(train.nan_policy, "stop", "stop skip"), .unit = "", .reader = "trainer",
       .doc = "A loss or gradient that is NaN or infinite stops the run, or the step is skipped, counted and "
@@ -226,9 +230,9 @@ static const ct_config_row train[] = {
     { INT(train.loss_scale_growth, "2000", 1, 1e9), .unit = "steps", .reader = "trainer",
       .doc = "Good steps after which the loss scale doubles (precision fp16)." },
     { LIST(train.freeze, CT_KEY_STR_LIST, "[]", 0, 1000, -INF, INF), .unit = "", .reader = "trainer",
-      .doc = "Parameters that are not trained: names or their first parts (cnn.0), or globs (*.bias). They take no update and "
-             "no weight decay; a batch norm both of whose parameters are frozen normalises by its running statistics, which "
-             "stay." },
+      .doc = "Parameters that are not trained: names or their first parts (cnn.0), or globs (*.bias). They take no "
+             "update and no weight decay; a batch norm both of whose parameters are frozen normalises by its running "
+             "statistics, which stay." },
 };
 
 static const ct_config_row evaluation[] = {

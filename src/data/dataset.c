@@ -48,31 +48,11 @@ void ct_dataset_close(ct_dataset *ds)
     ct_free(ds);
 }
 
-ct_status ct_dataset_add_bad(ct_dataset *ds, const char *name, const char *reason)
-{
-    CT_TRY(ct_grow(&ds->bad, ds->n_bad, &ds->cap_bad, sizeof *ds->bad, "bad samples"));
-    bad_entry b = { ct_strdup(name, "bad sample"), ct_strdup(reason, "bad sample") };
-    if (!b.name || !b.reason) {
-        ct_free(b.name);
-        ct_free(b.reason);
-        return CT_ENOMEM;
-    }
-    ds->bad[ds->n_bad++] = b;
-    return CT_OK;
-}
-
 static int by_bad_name(const void *a, const void *b)
 {
     const bad_entry *x = a, *y = b;
     int c = strcmp(x->name, y->name);
     return c ? c : strcmp(x->reason, y->reason);
-}
-
-void ct_dataset_keep(ct_dataset *ds, char *name, char *text, int64_t row)
-{
-    ds->name[ds->n] = name;
-    ds->text[ds->n] = text;
-    ds->row[ds->n++] = row;
 }
 
 static ct_status room_for(ct_dataset *ds, int64_t n)

@@ -8,11 +8,11 @@
 typedef struct bad_entry { char *name, *reason; } bad_entry;
 
 /* The fields of all samples. */
-typedef struct ct_rows {
+typedef struct field_rows {
     int fields;
     ct_field field[CT_MAX_FIELDS]; /* [fields] as they were laid out */
     uint8_t *data[CT_MAX_FIELDS];  /* [fields][n, dim..] owned */
-} ct_rows;
+} field_rows;
 
 struct ct_dataset {
     ct_dataset_spec spec;    /* path is not used after the open */
@@ -26,7 +26,7 @@ struct ct_dataset {
     int32_t (*from)[2];      /* [rows of the pack] width and height of files' pictures; NULL: the reader does not ask */
     int drawn_width, drawn_height; /* of a generator's pictures; 0: not known */
     char **name, **text;     /* [n] owned */
-    ct_rows rows;
+    field_rows rows;
     int n_buckets;
     int *bucket_width;       /* [n_buckets] ascending */
     int64_t *bucket_count, *bucket_first; /* [n_buckets] samples, and the first of them */

@@ -7,10 +7,10 @@
 #include "data/dataset_internal.h"
 #include "data/scan.h"
 
-static void rows_free(ct_rows *r)
+static void rows_free(field_rows *r)
 {
     for (int k = 0; k < r->fields; k++) ct_free(r->data[k]);
-    *r = (ct_rows){ 0 };
+    *r = (field_rows){ 0 };
 }
 
 void ct_fields_free(ct_dataset *ds)
@@ -19,9 +19,9 @@ void ct_fields_free(ct_dataset *ds)
 }
 
 /* Memory for n samples with the fields that the reader has now. */
-static ct_status rows_make(const ct_labels *l, int64_t n, ct_rows *out)
+static ct_status rows_make(const ct_labels *l, int64_t n, field_rows *out)
 {
-    *out = (ct_rows){ 0 };
+    *out = (field_rows){ 0 };
     if (l->fields < 0 || l->fields > CT_MAX_FIELDS) return ct_fail(CT_EINTERNAL, "samples with %d fields", l->fields);
     for (int k = 0; k < l->fields; k++) {
         const ct_field *f = &l->field[k];
@@ -42,13 +42,13 @@ static ct_status rows_make(const ct_labels *l, int64_t n, ct_rows *out)
 }
 
 /* Where sample k has its fields. */
-static void row_of(const ct_rows *r, int64_t k, void *row[CT_MAX_FIELDS])
+static void row_of(const field_rows *r, int64_t k, void *row[CT_MAX_FIELDS])
 {
     for (int f = 0; f < r->fields; f++) row[f] = r->data[f] + (size_t)k * ct_field_bytes(&r->field[f]);
 }
 
 /* Candidate i into row k. CT_EDATA: the sample is bad. */
-static ct_status encode(const ct_dataset *ds, const ct_rows *r, int64_t i, int64_t k)
+static ct_status encode(const ct_dataset *ds, const field_rows *r, int64_t i, int64_t k)
 {
     const int64_t at = ds->row[i];
     const ct_label_in in = { .name = ds->name[i], .text = ds->text[i], .width = ds->pack.width[at],
@@ -91,7 +91,7 @@ static ct_status encode_all(ct_dataset *ds, int64_t n)
     return st;
 }
 
-static bool same_fields(const ct_rows *r, const ct_labels *l)
+static bool same_fields(const field_rows *r, const ct_labels *l)
 {
     bool same = r->fields == l->fields;
     for (int k = 0; same && k < r->fields; k++) {
@@ -123,7 +123,7 @@ ct_status ct_fields_blank(ct_dataset *ds)
 
 ct_status ct_dataset_refield(ct_dataset *ds)
 {
-    ct_rows r;
+    field_rows r;
     CT_TRY(rows_make(ds->labels, ds->n, &r));
     for (int64_t i = 0; i < ds->n; i++) {
         void *row[CT_MAX_FIELDS];

@@ -2,9 +2,6 @@
 libcaptrain_la_SOURCES += \
 	src/data/build.c \
 	src/data/build.h \
-	src/data/check.c \
-	src/data/check.h \
-	src/data/check_report.c \
 	src/data/dataset.c \
 	src/data/dataset.h \
 	src/data/dataset_access.c \
@@ -19,6 +16,7 @@ libcaptrain_la_SOURCES += \
 	src/data/pack.c \
 	src/data/pack.h \
 	src/data/picture.c \
+	src/data/samples.c \
 	src/data/scan.c \
 	src/data/scan.h \
 	src/data/workers.c \

@@ -248,7 +248,9 @@ static ct_status parse(ct_safetensors *st, const uint8_t *p, size_t size)
     if (size < 8) return ct_fail(CT_EFORMAT, "%s: %zu bytes, too short for a safetensors file", st->source, size);
     for (int i = 7; i >= 0; i--) len = len << 8 | p[i];
     if (len > CT_ST_MAX_HEADER || len > size - 8)
-        return ct_fail(CT_EFORMAT, "%s: no safetensors file, or a damaged one: its first bytes mean a header of %" PRIu64 " bytes, but it has %zu in all",
+        return ct_fail(CT_EFORMAT,
+                       "%s: no safetensors file, or a damaged one: its first bytes mean a header of %" PRIu64
+                       " bytes, but it has %zu in all",
                        st->source, len, size);
     if (len == 0 || p[8] != '{') return ct_fail(CT_EFORMAT, "%s: not a safetensors file: no JSON header", st->source);
     st->header = json_loadb((const char *)p + 8, (size_t)len, JSON_REJECT_DUPLICATES, &e);

@@ -72,13 +72,15 @@ static ct_status add_candidate(ct_measured *m, const ct_impl *impl, char *name, 
     return CT_OK;
 }
 
-static ct_status prefer(const ct_backend *b, ct_device *dev, const ct_impl *impl, const ct_call *call, const char *variant)
+static ct_status prefer(const ct_backend *b, ct_device *dev, const ct_impl *impl, const ct_call *call,
+                        const char *variant)
 {
     return b->prefer ? b->prefer(dev, impl, call, *variant ? variant : NULL) : CT_OK;
 }
 
 /* The variants of an implementation that accepts. */
-static ct_status list_variants(const ct_backend *b, ct_device *dev, const ct_impl *impl, const ct_call *call, ct_measured *m)
+static ct_status list_variants(const ct_backend *b, ct_device *dev, const ct_impl *impl, const ct_call *call,
+                               ct_measured *m)
 {
     char names[CT_MEASURE_VARIANTS][CT_VARIANT_NAME];
     int n = b->variants ? b->variants(dev, impl, call, names, CT_MEASURE_VARIANTS) : 0;

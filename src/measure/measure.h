@@ -44,13 +44,14 @@ typedef struct ct_measured {
 enum { CT_MEASURE_VARIANTS = 10 };
 #define CT_MEASURE_MARGIN 0.02 /* share of the time of `first` */
 
-/* Times every implementation that accepts and that opts do not rule out, each in all its variants (at most CT_MEASURE_VARIANTS), for
- * about `seconds` each, in turns. References are timed only where nothing else accepts: of a large call they take minutes. The
- * device is left with its own choice of variant. */
+/* Times every implementation that accepts and that opts do not rule out, each in all its variants (at most
+ * CT_MEASURE_VARIANTS), for about `seconds` each, in turns. References are timed only where nothing else accepts: of a
+ * large call they take minutes. The device is left with its own choice of variant. */
 ct_status ct_measure_call(const ct_backend *b, ct_device *dev, const ct_device_opts *opts, const ct_call *call,
                           double seconds, ct_measured *out);
 void ct_measured_free(ct_measured *m); /* empties */
-/* How many ways there are to compute a call without the reference: implementations, and one more for each that has variants. */
+/* How many ways there are to compute a call without the reference: implementations, and one more for each that has
+ * variants. */
 int ct_measure_ways(const ct_backend *b, ct_device *dev, const ct_device_opts *opts, const ct_call *call);
 
 /* ---- what the device can do at most ---- */

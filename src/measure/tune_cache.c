@@ -34,8 +34,8 @@ static ct_status find_place(cache *c)
     ct_status st = CT_OK;
     char hash[33], *dir = NULL, *what = NULL;
     CT_TRY(c->backend->info(c->dev, &info));
-    what = ct_asprintf("%s: %s; %s; %d threads%s%s%s", c->backend->name, info.name, info.detail, info.threads, o->exact ? "; exact" : "",
-                       o->deterministic ? "; deterministic" : "", o->tf32 ? "; tf32" : "");
+    what = ct_asprintf("%s: %s; %s; %d threads%s%s%s", c->backend->name, info.name, info.detail, info.threads,
+                       o->exact ? "; exact" : "", o->deterministic ? "; deterministic" : "", o->tf32 ? "; tf32" : "");
     c->made_for = what ? ct_asprintf("%s; captrain %s", what, ct_version()) : NULL;
     if (!c->made_for) {
         st = CT_ENOMEM;
@@ -61,7 +61,8 @@ static ct_status load(cache *c)
         if (st != CT_OK) {
             ct_warn("the cache of measured implementations cannot be used and is made anew: %s", ct_error_message());
         } else if (strcmp(ct_choices_made_for(c->known), c->made_for) != 0) {
-            ct_info("%s: made for another captrain or device (%s); it is made anew", c->path, ct_choices_made_for(c->known));
+            ct_info("%s: made for another captrain or device (%s); it is made anew", c->path,
+                    ct_choices_made_for(c->known));
             ct_choices_free(c->known);
             c->known = NULL;
         }
@@ -92,7 +93,8 @@ static void keep(const cache *c)
     ct_free(dir);
 }
 
-/* Whether a call must be measured: the cache has no choice for it, or one that cannot be obeyed any more, and there is a choice. */
+/* Whether a call must be measured: the cache has no choice for it, or one that cannot be obeyed any more, and there is
+ * a choice. */
 static ct_status look_up(const cache *c, const ct_call_use *u, bool *open)
 {
     ct_device_opts opts = *c->opts;
@@ -125,7 +127,9 @@ static ct_status measure_open(cache *c, const ct_call_list *calls, const bool *o
     if (n > 0) ct_info("train.tune auto: measuring %zu of %zu distinct calls", n, calls->n);
     for (size_t i = 0; i < calls->n; i++) {
         if (!open[i]) continue;
-        if (ct_stop_signal) return ct_fail(CT_ESIGNAL, "stopped by a signal while implementations were measured, before the first step");
+        if (ct_stop_signal)
+            return ct_fail(CT_ESIGNAL,
+                           "stopped by a signal while implementations were measured, before the first step");
         CT_TRY(measure(c, &calls->use[i]));
         ++*done;
     }
@@ -168,8 +172,8 @@ ct_status ct_tune_auto(const ct_backend *b, const ct_device_opts *opts, const ct
     if (done > 0) keep(&c);
     if (st != CT_OK) goto fail;
     CT_GOTO(st, select_rows(&c, calls, out));
-    ct_info("implementations: %zu measured choices, %zu of them now%s%s", ct_choices_count(*out), done, c.path ? "; the cache is " : "",
-            c.path ? c.path : "");
+    ct_info("implementations: %zu measured choices, %zu of them now%s%s", ct_choices_count(*out), done,
+            c.path ? "; the cache is " : "", c.path ? c.path : "");
 fail:
     cache_close(&c);
     ct_free(open);
@@ -182,8 +186,9 @@ ct_status ct_tune_cached(const ct_backend *b, const ct_device_opts *opts, ct_cho
     ct_status st = cache_open(b, opts, &c);
     *out = NULL;
     if (st == CT_OK) {
-        ct_info("train.tune auto: %zu calls have been measured on this device; the others would be before the first step",
-                ct_choices_count(c.known));
+        ct_info(
+            "train.tune auto: %zu calls have been measured on this device; the others would be before the first step",
+            ct_choices_count(c.known));
         *out = c.known;
         c.known = NULL;
     }

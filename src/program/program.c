@@ -53,6 +53,7 @@ ct_arenas_needs ct_program_needs(const ct_program_spec *spec, bool train)
 ct_status ct_program_usual_goal(ct_program_spec *spec)
 {
     const ct_task *task = ct_task_of(spec->model.name);
+    spec->goal.task = task;
     return task ? task->usual(NULL, &spec->model, &spec->goal) : CT_ECONFIG;
 }
 

@@ -194,6 +194,7 @@ ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int s
                                .dtype = CT_F32,
                                .seed = (uint64_t)cfg->train.seed };
     if (ct_model_elastic(&s.model)) s.model.width = src_w;
+    s.goal.task = task;
     CT_TRY(task->specify(cfg, facts, &s.model, &s.goal));
     s.batch = batch_of(cfg);
     s.accumulate = cfg->train.accumulate;

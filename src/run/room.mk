@@ -8,6 +8,7 @@ libcaptrain_la_SOURCES += \
 	src/run/journal.h \
 	src/run/loop.c \
 	src/run/numeric.c \
+	src/run/place.c \
 	src/run/receipt.c \
 	src/run/receipt.h \
 	src/run/resume.c \

@@ -119,13 +119,14 @@ ct_status ct_run_judge(ct_run *r, const ct_moment *at, int64_t skipped, double l
  */
 ct_status ct_run_zero_gradients(ct_run *r);
 
-/* ---- finish.c ---- */
-/* Scores the best weights, writes result.json and report.html, fills *result. */
-ct_status ct_run_finish(ct_run *r, ct_train_result *result);
+/* ---- place.c ---- */
 /* When the best weights were reached: "epoch 3, step 120", or "within epoch 1, step 7" for an evaluation in the middle of one. Gives buf. */
 #define CT_BEST_PLACE 64
 const char *ct_run_best_place(const ct_run *r, char buf[CT_BEST_PLACE]);
 
+/* ---- finish.c ---- */
+/* Scores the best weights, writes result.json and report.html, fills *result. */
+ct_status ct_run_finish(ct_run *r, ct_train_result *result);
 /* ---- report.c ---- */
 typedef struct ct_report {
     const ct_run *run;

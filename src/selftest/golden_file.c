@@ -142,6 +142,7 @@ static ct_status read_fields(ct_golden *g)
     if (!task) return CT_ECONFIG;
     if (!task->golden) return ct_fail(CT_EFORMAT, "%s: the task %s has no golden files", g->path, task->name);
     g->batch.n = g->spec.batch;
+    g->spec.goal.task = task;
     return task->golden(g->path, g->st, &g->spec.model, &g->spec.goal, &g->batch);
 }
 

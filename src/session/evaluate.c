@@ -12,7 +12,8 @@
 /* A pass that looks at what programs give: memory for one batch, grown to the largest. */
 typedef struct look {
     ct_findings *f;        /* NULL: only the device's sums count */
-    int64_t *row;          /* [samples of the data set] place in the view; NULL: the sample's number. Batches hold images of one width */
+    int64_t *row; /* [samples of the data set] place in the view; NULL: the sample's number. Batches hold images of one
+                     width */
     int64_t *place, *sample; /* [largest batch] */
     void *host[CT_PARTS_MAX];
     size_t cap[CT_PARTS_MAX];
@@ -85,7 +86,8 @@ static ct_status show(look *k, ct_session *s, ct_unit *u, const ct_batch *b)
 static ct_status run_batch(ct_session *s, bool ema, look *k, const ct_batch *b)
 {
     const bool labels = !k->f || k->f->labels;
-    ct_unit *u = labels ? ct_session_find(s, CT_PROGRAM_EVAL, b->n, b->width, 1, ema) : ct_session_predictor(s, b->width);
+    ct_unit *u =
+        labels ? ct_session_find(s, CT_PROGRAM_EVAL, b->n, b->width, 1, ema) : ct_session_predictor(s, b->width);
     if (!u || u->batch < b->n)
         return ct_fail(CT_EINTERNAL, "no evaluation program for a batch of %d, %d pixels wide", b->n, b->width);
     CT_TRY(ct_session_upload(s, u, b));
@@ -121,7 +123,8 @@ ct_status ct_evaluate(ct_session *s, bool ema, const ct_view *view, int64_t batc
     CT_GOTO(st, run_batches(s, ema, &k, loader, stop));
     CT_GOTO(st, ct_arenas_get_metrics(s->store, sums, true));
     if (k.done != view->n || (labels && sums[CT_METRIC_SAMPLES] != (double)view->n)) {
-        st = ct_fail(CT_EINTERNAL, "%.0f of %" PRId64 " samples were scored (%" PRId64 " were run)", sums[CT_METRIC_SAMPLES], view->n, k.done);
+        st = ct_fail(CT_EINTERNAL, "%.0f of %" PRId64 " samples were scored (%" PRId64 " were run)",
+                     sums[CT_METRIC_SAMPLES], view->n, k.done);
         goto fail;
     }
     if (findings) st = findings->task->settle(findings, labels ? sums : NULL);

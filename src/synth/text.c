@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/env.h"
 #include "base/file.h"
+#include "base/alphabet.h"
 #include "base/text.h"
 #include "synth/text_internal.h"
 

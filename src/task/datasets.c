@@ -66,7 +66,8 @@ ct_status ct_datasets_generator(const ct_task *task, const char *path, const ct_
     if (!is_drawn(path) || (*out = find_in(task, path))) return CT_OK;
     for (size_t i = 0; (other = ct_task_at(i)); i++)
         if (find_in(other, path))
-            return ct_fail(CT_ECONFIG, "%s makes samples for %s models, not for %s models", path, other->name, task->name);
+            return ct_fail(CT_ECONFIG, "%s makes samples for %s models, not for %s models", path, other->name,
+                           task->name);
     list_generators(task, list, sizeof list);
     if (!*list) return ct_fail(CT_ECONFIG, "'%s': there is no built-in generator for %s models", path, task->name);
     return ct_fail(CT_ECONFIG, "'%s': the built-in generator%s called %s", path, task->generators > 1 ? "s are" : " is",

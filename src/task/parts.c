@@ -23,10 +23,12 @@ static ct_status move(ct_parts *p, const char *name, ct_val *v)
     return ct_graph_node(p->g, CT_OP_MOVE_POINTS, &a, name, 2, in, 1, 1, v);
 }
 
-ct_status ct_parts_field(ct_parts *p, const char *name, ct_dtype dtype, ct_field_kind kind, int ndim, const int64_t *dim, ct_val *out)
+ct_status ct_parts_field(ct_parts *p, const char *name, ct_dtype dtype, ct_field_kind kind, int ndim,
+                         const int64_t *dim, ct_val *out)
 {
     ct_desc d = { .dtype = dtype, .ndim = ndim + 1, .dim = { p->batch } };
-    if (ndim < 1 || ndim > CT_FIELD_NDIM) return ct_fail(CT_EINTERNAL, "program: field '%s' of %d dimensions", name, ndim);
+    if (ndim < 1 || ndim > CT_FIELD_NDIM)
+        return ct_fail(CT_EINTERNAL, "program: field '%s' of %d dimensions", name, ndim);
     for (int i = 0; i < ndim; i++) d.dim[i + 1] = dim[i];
     CT_TRY(ct_graph_input(p->g, name, d, out));
     CT_TRY(add(p->field, &p->fields, CT_PARTS_MAX, "fields", name, *out, 0));

@@ -1,7 +1,6 @@
 /* The tasks there are: the one place outside src/task/<name>/ that knows one by name. */
 #include "config.h"
 
-#include <math.h>
 #include <string.h>
 
 #include "task/task.h"
@@ -43,25 +42,8 @@ const ct_task *ct_task_of(const char *model)
 ct_status ct_task_add(const ct_task *task)
 {
     if (find(task->name)) return ct_fail(CT_EINVAL, "there is a task '%s' already", task->name);
-    if (nadded == ADDED_MAX) return ct_fail(CT_EINVAL, "task '%s': no more than %d can be added", task->name, ADDED_MAX);
+    if (nadded == ADDED_MAX)
+        return ct_fail(CT_EINVAL, "task '%s': no more than %d can be added", task->name, ADDED_MAX);
     added[nadded++] = task;
     return CT_OK;
 }
-
-const char *ct_option_find(const ct_option *option, size_t n, const char *key)
-{
-    for (size_t i = n; i-- > 0;) /* a later one wins */
-        if (strcmp(option[i].key, key) == 0) return option[i].value;
-    return NULL;
-}
-
-/* ---- metrics ---- */
-
-static double loss_value(const double sums[CT_METRIC_COUNT])
-{
-    return sums[CT_METRIC_SAMPLES] > 0 ? sums[CT_METRIC_LOSS] / sums[CT_METRIC_SAMPLES] : NAN;
-}
-
-const ct_metric_row ct_metric_loss = {
-    .key = "loss", .label = "loss", .unit = "", .plot = "Loss", .smaller_is_better = true, .training = true, .value = loss_value
-};

@@ -1,5 +1,6 @@
 # What a run is about: the table of a task, its data sets, best weights and early stopping.
 libcaptrain_la_SOURCES += \
+	src/task/common.c \
 	src/task/datasets.c \
 	src/task/datasets.h \
 	src/task/parts.c \

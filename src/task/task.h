@@ -41,7 +41,7 @@ const char *ct_option_find(const ct_option *option, size_t n, const char *key);
 
 /* A number made of the metric sums (ops.h: CT_METRIC_*; a task's own slots begin at CT_METRIC_FIRST). */
 typedef struct ct_metric_row {
-    const char *key;        /* "string_accuracy": in files, eval.select_by, --json; 1 to 40 of a-z 0-9 _ */
+    const char *key;        /* "rmse_px": in files, eval.select_by, --json; 1 to 40 of a-z 0-9 _ */
     const char *label;      /* "strings right": for people */
     const char *curve;      /* "strings": its name in a plot */
     const char *unit;       /* "%": people see 100 times the number; "px", "": as it is */
@@ -163,7 +163,7 @@ struct ct_task {
     /* All sets of a run (NULL: none) get fields of the same shape, so that one program fits; facts follow. NULL: they always have. */
     ct_status (*agree)(ct_dataset *const *set, int n, ct_facts *facts);
     void (*forget)(ct_facts *facts);  /* NULL is fine */
-    /* Whether facts mean the same for a model. If not, *why says what differs: "the charset is 'abc', it was 'ab'". */
+    /* Whether facts mean the same for a model. If not, *why says what differs: "there are 12 words, it has 11". */
     bool (*same)(const ct_facts *now, const ct_facts *then, char *why, size_t size);
 
     /* -- files -- */
@@ -182,7 +182,7 @@ struct ct_task {
     void (*remapped)(const ct_place *now, const ct_place *old);
 
     /* -- programs -- */
-    /* The model's outputs and the loss, from configuration and facts: fields of *model beyond geometry, *goal. CT_ECONFIG for keys that
+    /* The model's outputs and the loss, from configuration and facts: fields of *model beyond geometry, *goal but its task. CT_ECONFIG for keys that
      * would have no effect, or that the model cannot have. */
     ct_status (*specify)(const ct_config *cfg, const ct_facts *facts, ct_model_spec *model, ct_goal *goal);
     /* The same for a model of the catalogue alone. loss: name of --loss; NULL: the model's usual one. */

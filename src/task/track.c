@@ -1,5 +1,5 @@
-/* Metrics, best tracking and early stopping. The two judges share no state: an early-stop counter that also gated the best weights once
- * kept the last epoch before min_epochs as "best" whatever it scored. */
+/* Metrics, best tracking and early stopping. The two judges share no state: an early-stop counter that also gated the
+ * best weights once kept the last epoch before min_epochs as "best" whatever it scored. */
 #include "config.h"
 
 #include "task/track.h"
@@ -53,7 +53,8 @@ char *ct_metrics_brief(const ct_task *task, const double sums[CT_METRIC_COUNT], 
     for (int i = 0; i < task->metrics && n < size; i++) {
         const ct_metric_row *m = &task->metric[i];
         if (!m->brief) continue;
-        n += (size_t)snprintf(buf + n, size - n, "%s%s %s", n ? ", " : "", m->curve, ct_metric_text(m, m->value(sums), value, sizeof value));
+        n += (size_t)snprintf(buf + n, size - n, "%s%s %s", n ? ", " : "", m->curve,
+                              ct_metric_text(m, m->value(sums), value, sizeof value));
     }
     return buf;
 }
@@ -96,7 +97,8 @@ static double gain(const ct_metric_row *by, double a, double b)
     return by->smaller_is_better ? b - a : a - b;
 }
 
-bool ct_best_update(ct_best *best, const ct_metric_row *by, const double sums[CT_METRIC_COUNT], int64_t epoch, int64_t step)
+bool ct_best_update(ct_best *best, const ct_metric_row *by, const double sums[CT_METRIC_COUNT], int64_t epoch,
+                    int64_t step)
 {
     const double value = by->value(sums), loss = ct_metric_loss.value(sums);
     /* weights whose loss is not a number are no model, whatever their argmax hits */

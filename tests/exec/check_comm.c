@@ -263,7 +263,7 @@ typedef struct member {
 
 static void upload(ct_plan *plan, const ct_program *p, const ct_program_spec *s, int data, int step, bool bad)
 {
-    const ct_desc *dx = ct_graph_desc(p->graph, p->x);
+    const ct_desc *dx = ct_graph_desc(p->graph, ct_program_port(p, "x"));
     float *x = ct_malloc(ct_desc_bytes(dx), "test");
     int32_t target[BATCH * 8];
     ct_rng rng;
@@ -271,8 +271,8 @@ static void upload(ct_plan *plan, const ct_program *p, const ct_program_spec *s,
     for (int64_t i = 0; i < ct_desc_numel(dx); i++) x[i] = (float)ct_rng_uniform(&rng, -1, 1);
     if (bad) x[0] = NAN;
     for (int64_t i = 0; i < BATCH * s->model.positions; i++) target[i] = (int32_t)ct_rng_below(&rng, (uint32_t)s->model.classes);
-    ok(ct_plan_upload(plan, p->x, x));
-    ok(ct_plan_upload(plan, p->target, target));
+    ok(ct_plan_upload(plan, ct_program_port(p, "x"), x));
+    ok(ct_plan_upload(plan, ct_program_port(p, "target"), target));
     ct_free(x);
 }
 

@@ -320,14 +320,14 @@ static void fill_random(ct_plan *plan, const ct_program *p, const ct_program_spe
 {
     ct_rng rng;
     ct_rng_init(&rng, seed, CT_RNG_TEST, 0);
-    const ct_desc *d = ct_graph_desc(p->graph, p->x);
+    const ct_desc *d = ct_graph_desc(p->graph, ct_program_port(p, "x"));
     float *x = ct_malloc(ct_desc_bytes(d), "test");
     int32_t *t = ct_malloc((size_t)(s->batch * s->model.positions) * sizeof *t, "test");
     for (int64_t i = 0; i < ct_desc_numel(d); i++) x[i] = (float)ct_rng_uniform(&rng, -1, 1);
     for (int64_t i = 0; i < s->batch * s->model.positions; i++)
         t[i] = (int32_t)ct_rng_below(&rng, (uint32_t)s->model.classes);
-    ok(ct_plan_upload(plan, p->x, x));
-    if (p->target != CT_NOVAL) ok(ct_plan_upload(plan, p->target, t));
+    ok(ct_plan_upload(plan, ct_program_port(p, "x"), x));
+    if (ct_program_port(p, "target") != CT_NOVAL) ok(ct_plan_upload(plan, ct_program_port(p, "target"), t));
     ct_free(x);
     ct_free(t);
 }

@@ -109,6 +109,14 @@ static lines read_lines(const char *run)
     return l;
 }
 
+/* A number of the result; NAN without it. */
+static double metric(const ct_train_result *res, const char *key)
+{
+    for (int i = 0; i < res->nmetrics; i++)
+        if (strcmp(res->metric[i].key, key) == 0) return res->metric[i].value;
+    return NAN;
+}
+
 START_TEST(test_written)
 {
     ct_train_result res = { .size = sizeof res };
@@ -118,7 +126,8 @@ START_TEST(test_written)
     ck_assert_int_eq(res.steps, 6); /* 22 samples in batches of 8, 8 and 6 */
     ck_assert_int_eq(res.examples, 3);
     ck_assert_uint_eq(strlen(res.weights_hash), 32);
-    ck_assert(res.string_accuracy >= 0 && res.string_accuracy <= 1 && res.char_accuracy >= res.string_accuracy);
+    ck_assert(metric(&res, "string_accuracy") >= 0 && metric(&res, "string_accuracy") <= 1 &&
+              metric(&res, "char_accuracy") >= metric(&res, "string_accuracy"));
     lines l = read_lines("a");
     ck_assert_int_eq(l.steps, 6);
     ck_assert_int_eq(l.epochs, 2);
@@ -133,7 +142,7 @@ START_TEST(test_written)
     char *text = slurp("a", "result.json");
     ok(ct_json_parse(text, strlen(text), "result.json", &o));
     ck_assert_str_eq(json_string_value(json_object_get(o, "weights_hash")), res.weights_hash);
-    ck_assert(json_number_value(json_object_get(o, "string_accuracy")) == res.string_accuracy);
+    ck_assert(json_number_value(json_object_get(o, "string_accuracy")) == metric(&res, "string_accuracy"));
     ck_assert_uint_eq(json_array_size(json_object_get(o, "resumed_from_steps")), 0);
     json_decref(o);
     ct_free(text);
@@ -393,7 +402,7 @@ START_TEST(test_init)
     ok(train("to", false, model, &b, still));
     /* the weights stood still and the running statistics moved: the model reads about as well as the one it came from
      */
-    ck_assert_double_eq_tol(a.char_accuracy, b.char_accuracy, 0.3);
+    ck_assert_double_eq_tol(metric(&a, "char_accuracy"), metric(&b, "char_accuracy"), 0.3);
     ck_assert_int_eq(train("other", false, model, &b, other), CT_EFORMAT);
     ck_assert_msg(strstr(ct_error_message(), "does not fit model.name: textcnn-small: fc.weight (f32[4,48] in the file, f32[4,72] here)") != NULL,
                   "%s", ct_error_message());
@@ -427,12 +436,33 @@ START_TEST(test_early_stopping)
 }
 END_TEST
 
+/* A run that took the task's own metric and one that names it are the same run; another metric is another run. */
+START_TEST(test_select_by)
+{
+    ct_train_result res;
+    static const char *const named[] = { "train.epochs=2", "schedule.name=constant", "eval.select_by=String_Accuracy", NULL };
+    static const char *const first[] = { "train.epochs=1", "schedule.name=constant", "eval.select_by=auto", NULL };
+    static const char *const other[] = { "train.epochs=3", "schedule.name=constant", "eval.select_by=cer", NULL };
+    static const char *const none[] = { "eval.select_by=accuracy", NULL };
+    ok(train("select", false, NULL, &res, first));
+    ok(train("select", true, NULL, &res, named));
+    ck_assert_int_eq(res.epochs, 2);
+    char *text = slurp("select", "config.yaml");
+    ck_assert_ptr_nonnull(strstr(text, "select_by: string_accuracy\n"));
+    ct_free(text);
+    ck_assert_int_eq(train("select", true, NULL, &res, other), CT_ECONFIG);
+    ck_assert_ptr_nonnull(strstr(ct_error_message(), "eval.select_by (string_accuracy -> cer)"));
+    ck_assert_int_eq(train("none", false, NULL, &res, none), CT_ECONFIG);
+    ck_assert_ptr_nonnull(strstr(ct_error_message(), "--set eval.select_by=accuracy: eval.select_by: no metric"));
+}
+END_TEST
+
 START_TEST(test_without_validation)
 {
     ct_train_result res = { .size = sizeof res };
     static const char *const sets[] = { "data.synth.val_count=0", NULL };
     ok(train("noval", false, NULL, &res, sets));
-    ck_assert(res.string_accuracy == -1 && res.char_accuracy == -1);
+    ck_assert(res.nmetrics == 0);
     ck_assert_int_eq(res.examples, 0);
     char *text = slurp("noval", "result.json");
     ck_assert_ptr_nonnull(strstr(text, "\"string_accuracy\": null"));
@@ -515,6 +545,7 @@ static Suite *suite(void)
     tcase_add_test(t, test_bad_numbers);
     tcase_add_test(t, test_init);
     tcase_add_test(t, test_early_stopping);
+    tcase_add_test(t, test_select_by);
     tcase_add_test(t, test_without_validation);
     tcase_add_test(t, test_out_of_memory);
     suite_add_tcase(s, t);

@@ -12,6 +12,7 @@
 #include "program/spec.h"
 #include "task/text/text.h"
 #include "tests/ct_check.h"
+#include "tests/task/text/facts_util.h"
 #include "weights/checkpoint.h"
 
 #define ok(expr) ck_assert_msg((expr) == CT_OK, "%s", ct_error_message())
@@ -25,14 +26,16 @@ static char dir[64];
 static ct_config *cfg;
 static ct_session s;
 static ct_model_meta meta;
+static ct_facts *facts;
 
 static void setup(void)
 {
     strcpy(dir, "/tmp/captrain-checkpoint.XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(dir));
     ct_program_spec spec;
+    facts = text_facts(2, 2);
     ok(ct_config_parse(text, strlen(text), "test", NULL, 0, &cfg));
-    ok(ct_spec_from_config(cfg, 2, 2, 16, 24, 1, &spec));
+    ok(ct_spec_from_config(cfg, facts, 16, 24, 1, &spec));
     ct_device_opts opts = { .threads = 1, .deterministic = true };
     ok(ct_session_begin(&s, &spec, true, "cpu", &opts, NULL, 0));
     ok(ct_session_add(&s, CT_PROGRAM_STEP, 4, 24, 1, false));
@@ -42,12 +45,11 @@ static void setup(void)
     ok(ct_arenas_reset_ema(s.store));
     memset(&meta, 0, sizeof meta);
     meta.config = ct_config_json(cfg);
-    meta.charset = ct_strdup("01", "test");
     meta.kernels = ct_session_kernels(&s);
     meta.backend = "cpu";
-    meta.positions = 2;
+    meta.facts = facts;
     meta.ema = true;
-    ck_assert(meta.config && meta.charset && meta.kernels);
+    ck_assert(meta.config && meta.kernels);
 }
 
 static void teardown(void)
@@ -55,6 +57,7 @@ static void teardown(void)
     char command[128];
     ct_session_end(&s);
     ct_model_meta_free(&meta);
+    ct_task_text.forget(facts);
     ct_config_free(cfg);
     snprintf(command, sizeof command, "rm -rf '%s'", dir);
     ck_assert_int_eq(system(command), 0);

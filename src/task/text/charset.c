@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/alphabet.h"
 #include "base/text.h"
 #include "task/text/label.h"
 

@@ -51,9 +51,9 @@ static ct_status put_wrong(json_t *out, const ct_text_findings *t)
         const int64_t s = ct_view_sample(v, i);
         char *got = ct_found_text(t, i);
         if (!got) return CT_ENOMEM;
-        json_array_append_new(list, json_pack("{s:o,s:s,s:s,s:o}", "file", ct_json_any(ct_dataset_name(v->data, s)), "label",
-                                              ct_dataset_label_text(v->data, s), "predicted", got, "confidence",
-                                              ct_json_number(ct_found_confidence(t, i))));
+        json_array_append_new(list, json_pack("{s:o,s:s,s:s,s:o}", "file", ct_json_any(ct_dataset_name(v->data, s)),
+                                              "label", ct_dataset_label_text(v->data, s), "predicted", got,
+                                              "confidence", ct_json_number(ct_found_confidence(t, i))));
         ct_free(got);
     }
     return CT_OK;
@@ -89,7 +89,8 @@ static void print_edits(const ct_text_findings *t, FILE *to)
     const int n = ct_found_confusions(t, c, SHOWN_CONFUSIONS);
     if (n > 0) fprintf(to, "most frequent confusions (label read as):\n");
     for (int k = 0; k < n; k++)
-        fprintf(to, "  %s -> %s  %" PRId64 "\n", ct_confusion_text(cs, c[k].label, a), ct_confusion_text(cs, c[k].pred, b), c[k].n);
+        fprintf(to, "  %s -> %s  %" PRId64 "\n", ct_confusion_text(cs, c[k].label, a),
+                ct_confusion_text(cs, c[k].pred, b), c[k].n);
 }
 
 static ct_status print_wrong(const ct_text_findings *t, FILE *to)
@@ -102,8 +103,8 @@ static ct_status print_wrong(const ct_text_findings *t, FILE *to)
         if (!got) return CT_ENOMEM;
         if (shown++ == 0) fprintf(to, "wrong (the first %d):\n", SHOWN_WRONG);
         const int64_t s = ct_view_sample(v, i);
-        fprintf(to, "  %s  %s read as %s (%.1f %%)\n", ct_dataset_name(v->data, s), ct_dataset_label_text(v->data, s), got,
-                100 * ct_found_confidence(t, i));
+        fprintf(to, "  %s  %s read as %s (%.1f %%)\n", ct_dataset_name(v->data, s), ct_dataset_label_text(v->data, s),
+                got, 100 * ct_found_confidence(t, i));
         ct_free(got);
     }
     return CT_OK;
@@ -114,15 +115,18 @@ ct_status ct_text_eval_text(const ct_findings *f, const double sums[CT_METRIC_CO
     const ct_text_findings *t = ct_text_findings_of(f);
     const int64_t chars = (int64_t)sums[CT_TEXT_CHARS];
     if (t->beam) fprintf(to, "decoder          beam of %d\n", t->beam);
-    fprintf(to, "string accuracy  %.2f %%  (%" PRId64 " right)\n", 100 * metric(0, sums), (int64_t)sums[CT_TEXT_STRINGS]);
+    fprintf(to, "string accuracy  %.2f %%  (%" PRId64 " right)\n", 100 * metric(0, sums),
+            (int64_t)sums[CT_TEXT_STRINGS]);
     if (t->sequence)
         fprintf(to, "character errors %.2f %%  (%" PRId64 " edits in %" PRId64 " characters)\n", 100 * metric(2, sums),
                 (int64_t)ct_text_edits(sums), chars);
     else
-        fprintf(to, "char accuracy    %.2f %%  (%" PRId64 " of %" PRId64 ")\n", 100 * metric(1, sums), (int64_t)sums[CT_TEXT_CHARS_OK], chars);
+        fprintf(to, "char accuracy    %.2f %%  (%" PRId64 " of %" PRId64 ")\n", 100 * metric(1, sums),
+                (int64_t)sums[CT_TEXT_CHARS_OK], chars);
     fprintf(to, "loss             %.5f\n", ct_metric_loss.value(sums));
     if (sums[CT_TEXT_INFEASIBLE] > 0)
-        fprintf(to, "infeasible       %" PRId64 " labels do not fit into their image's time steps: no part of the loss\n",
+        fprintf(to,
+                "infeasible       %" PRId64 " labels do not fit into their image's time steps: no part of the loss\n",
                 (int64_t)sums[CT_TEXT_INFEASIBLE]);
     print_edits(t, to);
     return print_wrong(t, to);

@@ -11,11 +11,12 @@
 
 /* ---- beginning and end ---- */
 
-/* How scores become text: the class with the largest score of each position or time step (greedy), or, for models with time steps, prefix
- * beam search. */
+/* How scores become text: the class with the largest score of each position or time step (greedy), or, for models with
+ * time steps, prefix beam search. */
 static ct_status find_decoder(const ct_place *p, const ct_option *option, size_t options, int *beam)
 {
-    const char *name = ct_option_find(option, options, "decoder"), *number = ct_option_find(option, options, "beam_width");
+    const char *name = ct_option_find(option, options, "decoder"),
+               *number = ct_option_find(option, options, "beam_width");
     const bool search = name && strcmp(name, "beam") == 0;
     char *end = NULL;
     const long width = number ? strtol(number, &end, 10) : CT_BEAM_WIDTH;
@@ -49,7 +50,8 @@ static ct_status reserve(ct_text_findings *t, int64_t classes)
     return ct_beam_new(t->beam, classes, &t->search);
 }
 
-ct_status ct_text_look(const ct_place *p, const ct_view *v, bool labels, const ct_option *option, size_t options, ct_findings **out)
+ct_status ct_text_look(const ct_place *p, const ct_view *v, bool labels, const ct_option *option, size_t options,
+                       ct_findings **out)
 {
     ct_text_findings *t = ct_calloc(1, sizeof *t, "findings");
     ct_status st;
@@ -60,7 +62,9 @@ ct_status ct_text_look(const ct_place *p, const ct_view *v, bool labels, const c
     t->n = v->n;
     t->sequence = ct_model_head(p->model) == CT_HEAD_CTC;
     t->characters = t->facts->charset.n;
-    const int64_t columns = t->sequence ? ct_model_steps(p->model, v->data ? ct_dataset_width(v->data) : p->model->width) : p->model->positions;
+    const int64_t columns = t->sequence
+                                ? ct_model_steps(p->model, v->data ? ct_dataset_width(v->data) : p->model->width)
+                                : p->model->positions;
     t->columns = (int)(columns > 0 ? columns : 1);
     CT_GOTO(st, find_decoder(p, option, options, &t->beam));
     if (t->beam) t->base.want[2] = "logits";
@@ -136,7 +140,8 @@ static ct_status collect_text(ct_text_findings *t, const ct_outcome *o, int64_t 
     int64_t n = ct_edit_length(text, steps), chars;
     const int32_t *label = label_of(t, o->sample[i], &chars);
     for (int64_t c = 0; c < n; c++)
-        if (text[c] >= t->characters) return ct_fail(CT_EINTERNAL, "predicted character %d of %d", (int)text[c], t->characters);
+        if (text[c] >= t->characters)
+            return ct_fail(CT_EINTERNAL, "predicted character %d of %d", (int)text[c], t->characters);
     if (t->base.labels) {
         CT_TRY(ct_edit_align(&t->edit, label, chars, text, n));
         count(&t->device, chars, t->edit.distance);
@@ -145,8 +150,8 @@ static ct_status collect_text(ct_text_findings *t, const ct_outcome *o, int64_t 
     if (t->search) {
         const ct_desc *logits = &o->output[2].desc;
         const int64_t classes = logits->dim[2];
-        CT_TRY(ct_beam_decode(t->search, logits->dtype, o->output[2].host, i * classes, o->batch * classes, o->steps[i], t->text,
-                              t->text_conf, &n, NULL));
+        CT_TRY(ct_beam_decode(t->search, logits->dtype, o->output[2].host, i * classes, o->batch * classes, o->steps[i],
+                              t->text, t->text_conf, &n, NULL));
         text = t->text;
         conf = t->text_conf;
         if (t->base.labels) CT_TRY(ct_edit_align(&t->edit, label, chars, text, n));
@@ -172,7 +177,8 @@ static ct_status collect_positions(ct_text_findings *t, const ct_outcome *o, int
         const int32_t read = pred[cell];
         t->pred[at + c] = read;
         t->conf[at + c] = (float)ct_load(type, o->output[1].host, cell);
-        if (read < 0 || read >= t->characters) return ct_fail(CT_EINTERNAL, "predicted class %d of %d", (int)read, t->characters);
+        if (read < 0 || read >= t->characters)
+            return ct_fail(CT_EINTERNAL, "predicted class %d of %d", (int)read, t->characters);
         if (!label || read == label[c]) continue;
         wrong++;
         t->errors[c]++;
@@ -187,7 +193,8 @@ ct_status ct_text_collect(ct_findings *f, const ct_outcome *o)
 {
     ct_text_findings *t = (ct_text_findings *)f;
     if (o->output[0].desc.dim[1] > t->columns)
-        return ct_fail(CT_EINTERNAL, "%" PRId64 " time steps, room for %d characters", o->output[0].desc.dim[1], t->columns);
+        return ct_fail(CT_EINTERNAL, "%" PRId64 " time steps, room for %d characters", o->output[0].desc.dim[1],
+                       t->columns);
     for (int64_t i = 0; i < o->n; i++) CT_TRY(t->sequence ? collect_text(t, o, i) : collect_positions(t, o, i));
     return CT_OK;
 }
@@ -196,14 +203,16 @@ ct_status ct_text_collect(ct_findings *f, const ct_outcome *o)
 static ct_status check_counts(const ct_text_findings *t, const double *sums)
 {
     const ct_text_counts *c = &t->device;
-    const int64_t strings = (int64_t)sums[CT_TEXT_STRINGS], chars = (int64_t)sums[CT_TEXT_CHARS], ok = (int64_t)sums[CT_TEXT_CHARS_OK];
+    const int64_t strings = (int64_t)sums[CT_TEXT_STRINGS], chars = (int64_t)sums[CT_TEXT_CHARS],
+                  ok = (int64_t)sums[CT_TEXT_CHARS_OK];
     const int64_t edits = (int64_t)ct_text_edits(sums);
     if (strings != c->strings)
-        return ct_fail(CT_EINTERNAL, "the device counts %" PRId64 " right strings, the predictions hold %" PRId64, strings, c->strings);
+        return ct_fail(CT_EINTERNAL, "the device counts %" PRId64 " right strings, the predictions hold %" PRId64,
+                       strings, c->strings);
     if (chars != c->chars || ok != c->chars_ok || edits != c->edits)
         return ct_fail(CT_EINTERNAL,
-                       "the device counts %" PRId64 " edits in %" PRId64 " characters (%" PRId64 " right), the predictions hold %" PRId64
-                       " in %" PRId64 " (%" PRId64 " right)",
+                       "the device counts %" PRId64 " edits in %" PRId64 " characters (%" PRId64
+                       " right), the predictions hold %" PRId64 " in %" PRId64 " (%" PRId64 " right)",
                        edits, chars, ok, c->edits, c->chars, c->chars_ok);
     return CT_OK;
 }

@@ -43,7 +43,8 @@ typedef struct ct_text_findings {
 static inline const ct_text_findings *ct_text_findings_of(const ct_findings *f) { return (const ct_text_findings *)f; }
 
 /* The members of the task. */
-ct_status ct_text_look(const ct_place *p, const ct_view *v, bool labels, const ct_option *option, size_t options, ct_findings **out);
+ct_status ct_text_look(const ct_place *p, const ct_view *v, bool labels, const ct_option *option, size_t options,
+                       ct_findings **out);
 ct_status ct_text_collect(ct_findings *f, const ct_outcome *o);
 ct_status ct_text_settle(ct_findings *f, double sums[CT_METRIC_COUNT]);
 void ct_text_drop(ct_findings *f);

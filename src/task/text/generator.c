@@ -152,7 +152,7 @@ static ct_status read_range(const ct_option *o, int *lo, int *hi)
     errno = 0;
     const long a = strtol(o->value, &end, 10), b = *end == '-' ? strtol(end + 1, &end, 10) : a;
     if (end == o->value || *end || errno || a < 1 || a > b || b > 1000000)
-        return ct_fail(CT_ECONFIG, "gen: %s: '%s' is neither a number nor two like 3-5", o->key, o->value);
+        return ct_fail(CT_ECONFIG, "gen: --%s: '%s' is neither a number nor two like 3-5", o->key, o->value);
     *lo = (int)a;
     *hi = (int)b;
     return CT_OK;
@@ -162,7 +162,7 @@ static ct_status read_number(const ct_option *o, int *out)
 {
     int hi;
     CT_TRY(read_range(o, out, &hi));
-    return *out == hi ? CT_OK : ct_fail(CT_ECONFIG, "gen: %s: '%s' is not one number", o->key, o->value);
+    return *out == hi ? CT_OK : ct_fail(CT_ECONFIG, "gen: --%s: '%s' is not one number", o->key, o->value);
 }
 
 /* Values of an option that may be given more than once: value[0..n). */
@@ -210,8 +210,8 @@ static ct_status read_options(const ct_option *option, size_t options, ct_text_p
     return read_fonts_and_sizes(option, options, p);
 }
 
-ct_status ct_text_generate(const ct_option *option, size_t options, const char *dir, int64_t count, uint64_t seed, int threads,
-                           bool force, FILE *to)
+ct_status ct_text_generate(const ct_option *option, size_t options, const char *dir, int64_t count, uint64_t seed,
+                           int threads, bool force, FILE *to)
 {
     const char *style = ct_option_find(option, options, "style");
     if (style && strcmp(style, "list") == 0) {

@@ -95,8 +95,8 @@ static ct_status read_lengths(const source *g, const char *name, int64_t lo, int
     ct_st_read(t, CT_I32, *out);
     for (int64_t i = 0; i < g->b->n; i++)
         if ((*out)[i] < lo || (*out)[i] > hi)
-            return ct_fail(CT_EFORMAT, "%s: '%s' of sample %" PRId64 " is %d, not within %" PRId64 "..%" PRId64, g->path, name, i,
-                           (int)(*out)[i], lo, hi);
+            return ct_fail(CT_EFORMAT, "%s: '%s' of sample %" PRId64 " is %d, not within %" PRId64 "..%" PRId64,
+                           g->path, name, i, (int)(*out)[i], lo, hi);
     return CT_OK;
 }
 
@@ -119,8 +119,8 @@ static ct_status read_texts(source *g)
     for (int64_t i = 0; i < n * columns; i++) {
         bool behind = i % columns >= chars[i / columns];
         if (!behind && (g->target[i] < 1 || g->target[i] >= classes)) {
-            st = ct_fail(CT_EFORMAT, "%s: input.target of sample %" PRId64 " has class %d of %" PRId64, g->path, i / columns,
-                         (int)g->target[i], classes);
+            st = ct_fail(CT_EFORMAT, "%s: input.target of sample %" PRId64 " has class %d of %" PRId64, g->path,
+                         i / columns, (int)g->target[i], classes);
             goto fail;
         }
         g->target[i] = behind ? -1 : g->target[i] - 1;
@@ -157,15 +157,16 @@ static ct_status read_targets(source *g)
     return CT_OK;
 }
 
-ct_status ct_text_golden(const char *path, const ct_safetensors *st, ct_model_spec *model, ct_goal *goal, ct_golden_batch *b)
+ct_status ct_text_golden(const char *path, const ct_safetensors *st, ct_model_spec *model, ct_goal *goal,
+                         ct_golden_batch *b)
 {
     source g = { path, st, model, goal, b, NULL };
-    *goal = (ct_goal){ .task = &ct_task_text };
+    *goal = (ct_goal){ .task = goal->task };
     return read_targets(&g);
 }
 
-/* Our programs give log-probabilities, the file what stands before a log_softmax: a constant added to all classes of a time step is no
- * difference. In place: x - log(sum of exp(x)) over each row of classes. */
+/* Our programs give log-probabilities, the file what stands before a log_softmax: a constant added to all classes of a
+ * time step is no difference. In place: x - log(sum of exp(x)) over each row of classes. */
 void ct_text_golden_score(const ct_goal *goal, const char *name, const ct_desc *d, void *x)
 {
     const int64_t n = ct_desc_numel(d), classes = d->dim[d->ndim - 1];
@@ -175,6 +176,7 @@ void ct_text_golden_score(const ct_goal *goal, const char *name, const ct_desc *
         double most = ct_load(d->dtype, x, first), sum = 0;
         for (int64_t c = 1; c < classes; c++) most = fmax(most, ct_load(d->dtype, x, first + c));
         for (int64_t c = 0; c < classes; c++) sum += exp(ct_load(d->dtype, x, first + c) - most);
-        for (int64_t c = 0; c < classes; c++) ct_store(d->dtype, x, first + c, ct_load(d->dtype, x, first + c) - most - log(sum));
+        for (int64_t c = 0; c < classes; c++)
+            ct_store(d->dtype, x, first + c, ct_load(d->dtype, x, first + c) - most - log(sum));
     }
 }

@@ -30,12 +30,30 @@ static double cer(const double s[CT_METRIC_COUNT])
 }
 
 const ct_metric_row ct_text_metrics[CT_TEXT_METRICS] = {
-    { .key = "string_accuracy", .label = "strings right", .curve = "strings", .unit = "%", .plot = "Accuracy", .rest = "Wrong, validation",
-      .training = true, .brief = true, .exact = true, .value = string_accuracy },
-    { .key = "char_accuracy", .label = "characters right", .curve = "characters", .unit = "%", .plot = "Accuracy", .brief = true,
+    { .key = "string_accuracy",
+      .label = "strings right",
+      .curve = "strings",
+      .unit = "%",
+      .plot = "Accuracy",
+      .rest = "Wrong, validation",
+      .training = true,
+      .brief = true,
+      .exact = true,
+      .value = string_accuracy },
+    { .key = "char_accuracy",
+      .label = "characters right",
+      .curve = "characters",
+      .unit = "%",
+      .plot = "Accuracy",
+      .brief = true,
       .value = char_accuracy },
-    { .key = "cer", .label = "character error rate", .curve = "characters", .unit = "%", .plot = "Wrong, validation",
-      .smaller_is_better = true, .value = cer },
+    { .key = "cer",
+      .label = "character error rate",
+      .curve = "characters",
+      .unit = "%",
+      .plot = "Wrong, validation",
+      .smaller_is_better = true,
+      .value = cer },
 };
 
 const ct_count_row ct_text_counted[1] = { { .key = "infeasible", .slot = CT_TEXT_INFEASIBLE, .rare = true } };

@@ -1,9 +1,9 @@
 /* Texts in programs: heads, losses, predictions, sums.
  *
- * Positions (ct_model_head CT_HEAD_POSITIONS): scores "logits" [N, P*K]; field "target" i32 [N,P] of classes 0..K-1; results "pred" i32 [N,P]
- * and "conf" [N,P], the probability of each.
- * CTC: scores "logits" [T,N,C] are log-probabilities, class 0 is the blank; field "target" i32 [N,L] of characters 0..C-2, -1 behind a
- * shorter text; results "pred" i32 [N,T] and "conf" [N,T] are the best path's characters, -1 and 0 behind them. */
+ * Positions (ct_model_head CT_HEAD_POSITIONS): scores "logits" [N, P*K]; field "target" i32 [N,P] of classes 0..K-1;
+ * results "pred" i32 [N,P] and "conf" [N,P], the probability of each. CTC: scores "logits" [T,N,C] are
+ * log-probabilities, class 0 is the blank; field "target" i32 [N,L] of characters 0..C-2, -1 behind a shorter text;
+ * results "pred" i32 [N,T] and "conf" [N,T] are the best path's characters, -1 and 0 behind them. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -24,7 +24,7 @@ static bool reads_texts(const ct_model_spec *m) { return ct_model_head(m) == CT_
 
 ct_status ct_text_usual(const char *loss, ct_model_spec *model, ct_goal *goal)
 {
-    *goal = (ct_goal){ .task = &ct_task_text, .loss = reads_texts(model) ? CT_TEXT_CTC : CT_TEXT_SOFTMAX };
+    *goal = (ct_goal){ .task = goal->task, .loss = reads_texts(model) ? CT_TEXT_CTC : CT_TEXT_SOFTMAX };
     if (!loss) return CT_OK;
     for (int k = 0; k < (int)(sizeof loss_names / sizeof loss_names[0]); k++)
         if (strcmp(loss, loss_names[k]) == 0 && (k == CT_TEXT_CTC) == reads_texts(model)) {
@@ -45,11 +45,14 @@ static ct_status find_loss(const ct_config *cfg, bool ctc, int *out)
     case CT_CFG_LOSS_CTC: *out = CT_TEXT_CTC; break;
     }
     if (ctc != (*out == CT_TEXT_CTC))
-        return ct_fail(CT_ECONFIG, "loss.name: %s does not suit model.name: %s, which %s", loss_names[*out], cfg->model.name,
-                       ctc ? "needs ctc" : "reads a fixed number of positions (ctc needs crnn, crnn-stacked or crnn-small)");
+        return ct_fail(
+            CT_ECONFIG, "loss.name: %s does not suit model.name: %s, which %s", loss_names[*out], cfg->model.name,
+            ctc ? "needs ctc" : "reads a fixed number of positions (ctc needs crnn, crnn-stacked or crnn-small)");
     if (!ctc && cfg->data.size_rule == CT_CFG_SIZE_FIT_HEIGHT)
-        return ct_fail(CT_ECONFIG, "data.size_rule: fit_height gives images of several widths, model.name: %s reads one (resize or refuse)",
-                       cfg->model.name);
+        return ct_fail(
+            CT_ECONFIG,
+            "data.size_rule: fit_height gives images of several widths, model.name: %s reads one (resize or refuse)",
+            cfg->model.name);
     if (ctc && cfg->loss.label_smoothing > 0)
         return ct_fail(CT_ECONFIG, "loss.label_smoothing: the loss ctc (model.name: %s) has none", cfg->model.name);
     return CT_OK;
@@ -61,8 +64,9 @@ ct_status ct_text_specify(const ct_config *cfg, const ct_facts *facts, ct_model_
     const int64_t classes = t->charset.n;
     const bool ctc = reads_texts(model);
     if (cfg->model.classes > 0 && cfg->model.classes != classes)
-        return ct_fail(CT_ECONFIG, "model.classes: is %" PRId64 ", but the charset has %" PRId64 " characters", cfg->model.classes, classes);
-    *goal = (ct_goal){ .task = &ct_task_text, .value = { [CT_TEXT_SMOOTHING] = cfg->loss.label_smoothing } };
+        return ct_fail(CT_ECONFIG, "model.classes: is %" PRId64 ", but the charset has %" PRId64 " characters",
+                       cfg->model.classes, classes);
+    *goal = (ct_goal){ .task = goal->task, .value = { [CT_TEXT_SMOOTHING] = cfg->loss.label_smoothing } };
     CT_TRY(find_loss(cfg, ctc, &goal->loss));
     model->positions = t->positions;
     model->classes = classes + ctc; /* the blank */
@@ -82,8 +86,8 @@ static ct_status target(ct_parts *p, ct_val *out)
     return ct_parts_field(p, "target", CT_I32, CT_FIELD_IDS, 1, dim, out);
 }
 
-/* Log-probabilities, which are also what programs without labels give; best paths and, where there are labels, the edits that separate
- * them. */
+/* Log-probabilities, which are also what programs without labels give; best paths and, where there are labels, the
+ * edits that separate them. */
 static ct_status build_ctc(ct_parts *p)
 {
     ct_graph *g = p->g;
@@ -119,7 +123,8 @@ static ct_status build_positions(ct_parts *p)
         CT_TRY(target(p, &label));
         ct_val in[2] = { p->out[0], label };
         if (softmax) l.loss.smoothing = p->goal->value[CT_TEXT_SMOOTHING];
-        CT_TRY(ct_graph_node(g, softmax ? CT_OP_SOFTMAX_XENT : CT_OP_SOFT_MARGIN, &l, "loss", 2, in, softmax ? 2 : 1, softmax ? 3 : 1, loss));
+        CT_TRY(ct_graph_node(g, softmax ? CT_OP_SOFTMAX_XENT : CT_OP_SOFT_MARGIN, &l, "loss", 2, in, softmax ? 2 : 1,
+                             softmax ? 3 : 1, loss));
         CT_TRY(ct_parts_term(p, loss_names[p->goal->loss], loss[0], 1));
     }
     CT_TRY(ct_graph_node(g, CT_OP_ARGMAX, &a, "pred", 1, &p->out[0], 2, 3, best));
@@ -135,7 +140,8 @@ static ct_status build_positions(ct_parts *p)
 ct_status ct_text_build(ct_parts *p)
 {
     if (reads_texts(p->model) != (p->goal->loss == CT_TEXT_CTC))
-        return ct_fail(CT_EINVAL, "program: model %s and this loss do not go together: CTC belongs to models with time steps",
+        return ct_fail(CT_EINVAL,
+                       "program: model %s and this loss do not go together: CTC belongs to models with time steps",
                        p->model->name);
     return p->goal->loss == CT_TEXT_CTC ? build_ctc(p) : build_positions(p);
 }

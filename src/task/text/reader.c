@@ -145,8 +145,9 @@ static ct_status reader_vouch(const ct_labels *l, const char *name, int width)
     if (r->rules.drawn < 1 || r->given.n == 0)
         return ct_fail(CT_EINVAL, "%s: a stream needs a charset and a length of labels", name);
     if (!r->rules.steps || ct_text_reader_steps(l, width) >= need) return CT_OK;
-    return ct_fail(CT_EDATA, "%s: a label of %d characters may need %d time steps, an image of %d pixels gives %" PRId64,
-                   name, r->rules.drawn, need, width, ct_text_reader_steps(l, width));
+    return ct_fail(CT_EDATA,
+                   "%s: a label of %d characters may need %d time steps, an image of %d pixels gives %" PRId64, name,
+                   r->rules.drawn, need, width, ct_text_reader_steps(l, width));
 }
 
 /* ---- opening, asking ---- */

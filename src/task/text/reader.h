@@ -3,7 +3,6 @@
 #ifndef CT_TASK_TEXT_READER_H
 #define CT_TASK_TEXT_READER_H
 
-#include "data/check.h"
 #include "data/dataset.h"
 #include "task/text/label.h"
 

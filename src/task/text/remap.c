@@ -62,5 +62,6 @@ void ct_text_remapped(const ct_place *now, const ct_place *old)
                 ngone ? " (" : "", gone, ngone > SHOWN_CHARACTERS ? " ...)" : ngone ? ")" : "");
     const int64_t p = positions_of(now), q = positions_of(old);
     if (p != q)
-        ct_info("  last layer: %" PRId64 " positions, the model had %" PRId64 "%s", p, q, p > q ? "; the others are new" : "");
+        ct_info("  last layer: %" PRId64 " positions, the model had %" PRId64 "%s", p, q,
+                p > q ? "; the others are new" : "");
 }

@@ -18,12 +18,13 @@ libcaptrain_la_SOURCES += \
 	src/task/text/reader.h \
 	src/task/text/remap.c \
 	src/task/text/report.c \
+	src/task/text/rules.c \
 	src/task/text/survey.c \
 	src/task/text/text.c \
 	src/task/text/text.h
 
 check_PROGRAMS += tests/task/text/check_decode tests/task/text/check_text_data tests/task/text/check_text_drawn \
-	tests/task/text/check_text_label tests/task/text/check_text_task
+	tests/task/text/check_text_findings tests/task/text/check_text_label tests/task/text/check_text_task
 tests_task_text_check_decode_SOURCES = tests/task/text/check_decode.c
 tests_task_text_check_decode_LDADD = $(CT_TEST_LIBS)
 tests_task_text_check_text_data_SOURCES = tests/task/text/check_text_data.c tests/task/text/text_util.h tests/data/data_util.c \
@@ -32,6 +33,8 @@ tests_task_text_check_text_data_LDADD = $(CT_TEST_LIBS)
 tests_task_text_check_text_drawn_SOURCES = tests/task/text/check_text_drawn.c tests/task/text/text_util.h tests/synth/synth_util.h \
 	tests/data/data_util.c tests/data/data_util.h
 tests_task_text_check_text_drawn_LDADD = $(CT_TEST_LIBS)
+tests_task_text_check_text_findings_SOURCES = tests/task/text/check_text_findings.c
+tests_task_text_check_text_findings_LDADD = $(CT_TEST_LIBS)
 tests_task_text_check_text_label_SOURCES = tests/task/text/check_text_label.c
 tests_task_text_check_text_label_LDADD = $(CT_TEST_LIBS)
 tests_task_text_check_text_task_SOURCES = tests/task/text/check_text_task.c tests/data/data_util.c tests/data/data_util.h

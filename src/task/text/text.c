@@ -13,8 +13,6 @@
 
 /* ---- facts ---- */
 
-const struct ct_text_facts *ct_text_facts(const ct_facts *facts) { return (const struct ct_text_facts *)facts; }
-
 static void forget(ct_facts *facts)
 {
     struct ct_text_facts *f = (struct ct_text_facts *)facts;
@@ -77,26 +75,24 @@ static ct_status agree(ct_dataset *const *set, int n, ct_facts *facts)
 static bool same(const ct_facts *now, const ct_facts *then, char *why, size_t size)
 {
     const struct ct_text_facts *x = ct_text_facts(now), *y = ct_text_facts(then);
-    if (!ct_charset_equal(&x->charset, &y->charset)) {
-        snprintf(why, size, "the charset is '%s', it is '%s'", x->charset.utf8, y->charset.utf8);
-        return false;
-    }
-    if (x->positions == y->positions) return true;
-    snprintf(why, size, "labels have up to %d characters, they have up to %d", x->positions, y->positions);
+    if (ct_charset_equal(&x->charset, &y->charset)) return true; /* the samples of both are compared elsewhere */
+    snprintf(why, size, "the charset is '%s', it is '%s'", x->charset.utf8, y->charset.utf8);
     return false;
 }
 
-static ct_status write_facts(const ct_place *p, ct_status (*put)(void *user, const char *key, const char *value), void *user)
+static ct_status write_facts(const ct_place *p, ct_status (*put)(void *user, const char *key, const char *value),
+                             void *user)
 {
     const struct ct_text_facts *f = ct_text_facts(p->facts);
     char number[16];
     snprintf(number, sizeof number, "%d", f->positions);
     CT_TRY(put(user, "charset", f->charset.utf8));
     CT_TRY(put(user, "positions", number));
-    return put(user, "decode", ct_model_head(p->model) == CT_HEAD_CTC
-                                   ? "CTC: class 0 of a time step is the blank, class k+1 is character k of charset; best path, "
-                                     "repeats merged, blanks dropped"
-                                   : "argmax per position; class k of a position is character k of charset");
+    return put(user, "decode",
+               ct_model_head(p->model) == CT_HEAD_CTC
+                   ? "CTC: class 0 of a time step is the blank, class k+1 is character k of charset; best path, "
+                     "repeats merged, blanks dropped"
+                   : "argmax per position; class k of a position is character k of charset");
 }
 
 static ct_status need(const char *path, const char *(*get)(const void *user, const char *key), const void *user,
@@ -123,76 +119,14 @@ static ct_status read_facts(const char *path, const char *(*get)(const void *use
 
 /* ---- configuration ---- */
 
-static ct_model_spec model_of(const ct_config *cfg)
-{
-    const ct_model_info *m = ct_model_find(cfg->model.name);
-    return (ct_model_spec){ .name = m ? m->name : "", /* not of cfg: a label reader outlives it */
-                            .height = cfg->data.height,
-                            .width = cfg->data.width,
-                            .channels = cfg->data.channels,
-                            .width_mult = cfg->model.width,
-                            .hidden = cfg->model.hidden,
-                            .dropout = cfg->model.dropout };
-}
-
-bool ct_text_sequence(const ct_config *cfg)
-{
-    const ct_model_spec m = model_of(cfg);
-    return ct_model_head(&m) == CT_HEAD_CTC;
-}
-
-/* For label readers; user is a ct_model_spec. */
-static int64_t time_steps(const void *user, int width)
-{
-    return ct_model_steps(user, width);
-}
-
 static void geometry(const ct_config *cfg, ct_dataset_spec *spec)
 {
-    const ct_model_spec m = model_of(cfg);
+    const ct_model_spec m = ct_text_model(cfg);
     if (ct_model_head(&m) != CT_HEAD_CTC || cfg->data.min_width > 0) return;
     /* the least width that gives the model a time step; data.width if there is none, which building it will refuse */
     int w = 1;
     while (w < cfg->data.width && ct_model_steps(&m, w) < 1) w++;
     spec->min_width = w;
-}
-
-static ct_label_rule rule_of(const ct_config *cfg)
-{
-    ct_label_rule rule = CT_LABEL_RULE_DEFAULT;
-    _Static_assert(CT_CONFIG_SEPARATOR_BYTES < sizeof rule.separator, "a separator that is accepted fits");
-    snprintf(rule.separator, sizeof rule.separator, "%s", cfg->data.label_separator);
-    rule.side = cfg->data.label_side == CT_CFG_SIDE_AFTER ? CT_LABEL_AFTER_LAST : CT_LABEL_BEFORE_FIRST;
-    rule.fold = cfg->data.letter_case == CT_CFG_CASE_UPPER   ? CT_CASE_UPPER
-                : cfg->data.letter_case == CT_CFG_CASE_LOWER ? CT_CASE_LOWER
-                                                             : CT_CASE_KEEP;
-    return rule;
-}
-
-ct_status ct_text_rules_config(const ct_config *cfg, const ct_facts *facts, ct_text_given *own, ct_text_rules *out)
-{
-    const struct ct_text_facts *f = ct_text_facts(facts);
-    const bool sequence = ct_text_sequence(cfg);
-    memset(own, 0, sizeof *own);
-    *out = (ct_text_rules){ .rule = rule_of(cfg) };
-    if (f) {
-        out->charset = &f->charset;
-    } else if (*cfg->data.charset) {
-        ct_status st = ct_charset_parse(cfg->data.charset, &own->charset);
-        if (st != CT_OK) return ct_fail_context(st, "data.charset");
-        out->charset = &own->charset;
-    }
-    if (!sequence) {
-        out->length = f ? f->positions : (int)cfg->data.length;
-        return CT_OK;
-    }
-    out->most = (int)cfg->data.length;
-    out->columns = f ? f->positions : 0;
-    own->model = model_of(cfg);
-    out->steps = time_steps;
-    out->user = &own->model;
-    out->user_bytes = sizeof own->model;
-    return CT_OK;
 }
 
 static ct_status labels(const ct_config *cfg, const ct_facts *facts, ct_labels **out)
@@ -234,11 +168,15 @@ static const ct_task_option options[] = {
     { "gen", "width", "--width", "W", "pixels; default 160" },
     { "gen", "height", "--height", "H", "pixels; default 60" },
     { "gen", "font", "--font", "NAME",
-      "font file: a name to look up or a path; given more than once, each character is drawn in one of them; default the style's" },
+      "font file: a name to look up or a path; given more than once, each character is drawn in one of them; default "
+      "the style's" },
     { "gen", "size", "--size", "PX",
-      "size of the letters, pixels per em in an image 60 pixels high; may be given more than once; default the style's" },
-    { "import-torch", "charset", "--charset", "CHARS", "over data.charset: characters in class order, without the blank of a CTC model" },
-    { "import-torch", "length", "--length", "N", "over data.length: characters per label, at most that for CTC models" },
+      "size of the letters, pixels per em in an image 60 pixels high; may be given more than once; default the "
+      "style's" },
+    { "import-torch", "charset", "--charset", "CHARS",
+      "over data.charset: characters in class order, without the blank of a CTC model" },
+    { "import-torch", "length", "--length", "N",
+      "over data.length: characters per label, at most that for CTC models" },
 };
 
 static ct_status set_unless(ct_config *cfg, const char *key, const char *value, const char *where)

@@ -17,8 +17,10 @@ struct ct_text_facts {
 };
 const struct ct_text_facts *ct_text_facts(const ct_facts *facts);
 
-/* ---- text.c: configuration, facts, options ---- */
+/* ---- rules.c ---- */
 
+/* The model of the configuration; its name outlives cfg. */
+ct_model_spec ct_text_model(const ct_config *cfg);
 /* Does the model of the configuration (model.name) read text of any length? It then has time steps, by which labels
  * are judged. */
 bool ct_text_sequence(const ct_config *cfg);
@@ -43,16 +45,16 @@ ct_status ct_text_source(const ct_text_params *p, uint64_t seed, ct_source *out)
 /* A reader for its labels: by `rules`, with the characters and lengths of p. */
 ct_status ct_text_drawn_labels(const ct_text_params *p, const ct_text_rules *rules, ct_labels **out);
 /* ct_task.generate. */
-ct_status ct_text_generate(const ct_option *option, size_t options, const char *dir, int64_t count, uint64_t seed, int threads,
-                           bool force, FILE *to);
+ct_status ct_text_generate(const ct_option *option, size_t options, const char *dir, int64_t count, uint64_t seed,
+                           int threads, bool force, FILE *to);
 
 /* Metric slots. */
 enum {
     CT_TEXT_STRINGS = CT_METRIC_FIRST, /* samples with every character right */
     CT_TEXT_CHARS,                     /* characters of the labels */
-    CT_TEXT_CHARS_OK,                  /* right; texts of any length: characters less edits, at least 0, summed per sample */
-    CT_TEXT_EDITS,                     /* insertions, deletions and substitutions between prediction and label; CTC only */
-    CT_TEXT_INFEASIBLE                 /* CTC: samples whose label does not fit into their time steps */
+    CT_TEXT_CHARS_OK,  /* right; texts of any length: characters less edits, at least 0, summed per sample */
+    CT_TEXT_EDITS,     /* insertions, deletions and substitutions between prediction and label; CTC only */
+    CT_TEXT_INFEASIBLE /* CTC: samples whose label does not fit into their time steps */
 };
 
 /* Losses; numbers of a goal. */
@@ -79,7 +81,8 @@ ct_status ct_text_example(const ct_findings *f, int64_t i, char **label, char **
 ct_status ct_text_report(const ct_findings *f, const double sums[CT_METRIC_COUNT], int64_t gallery, FILE *to);
 
 /* ---- golden.c ---- */
-ct_status ct_text_golden(const char *path, const ct_safetensors *st, ct_model_spec *model, ct_goal *goal, ct_golden_batch *b);
+ct_status ct_text_golden(const char *path, const ct_safetensors *st, ct_model_spec *model, ct_goal *goal,
+                         ct_golden_batch *b);
 void ct_text_golden_score(const ct_goal *goal, const char *name, const ct_desc *d, void *theirs);
 
 /* ---- remap.c ---- */

@@ -1,4 +1,5 @@
-/* The data half of the text task's table: facts from data and configurations, as metadata and back, options of verbs, generators by name. */
+/* The data half of the text task's table: facts from data and configurations, as metadata and back, options of verbs,
+ * generators by name. */
 #include "config.h"
 
 #include <dirent.h>
@@ -6,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "api/options.h"
 #include "base/alloc.h"
 #include "base/log.h"
 #include "task/datasets.h"
@@ -63,7 +65,13 @@ START_TEST(foresight)
     ck_assert_int_eq(ct_text_facts(facts)->positions, 5);
     ct_facts *more = foreseen((const char *const[]){ "data.charset=xyz", "data.length=6", NULL });
     ct_facts *other = foreseen((const char *const[]){ "data.charset=xzy", "data.length=5", NULL });
-    ck_assert(ct_task_text.same(facts, facts) && !ct_task_text.same(facts, more) && !ct_task_text.same(facts, other));
+    char why[200] = "";
+    ck_assert(ct_task_text.same(facts, facts, why, sizeof why));
+    ck_assert_str_eq(why, "");
+    ck_assert(!ct_task_text.same(facts, more, why, sizeof why));
+    ck_assert_str_eq(why, "labels have up to 5 characters, they have up to 6");
+    ck_assert(!ct_task_text.same(facts, other, why, sizeof why));
+    ck_assert_str_eq(why, "the charset is 'xyz', it is 'xzy'");
     ct_task_text.forget(more);
     ct_task_text.forget(other);
     ct_task_text.forget(facts);
@@ -85,15 +93,16 @@ END_TEST
 /* ---- metadata ---- */
 
 typedef struct metadata {
-    char key[4][32], value[4][32];
+    char key[4][32], value[4][200];
     int n;
 } metadata;
 
 static ct_status put(void *user, const char *key, const char *value)
 {
     metadata *m = user;
-    snprintf(m->key[m->n], 32, "%s", key);
-    snprintf(m->value[m->n++], 32, "%s", value);
+    ck_assert(m->n < 4 && strlen(key) < sizeof m->key[0] && strlen(value) < sizeof m->value[0]);
+    strcpy(m->key[m->n], key);
+    strcpy(m->value[m->n++], value);
     return CT_OK;
 }
 
@@ -105,18 +114,58 @@ static const char *get(const void *user, const char *key)
     return NULL;
 }
 
+/* Facts and how the outputs of such a model are decoded. */
+static void write_all(const ct_facts *facts, const char *model, metadata *m)
+{
+    const ct_model_spec spec = { .name = model };
+    const ct_place place = { .facts = facts, .model = &spec };
+    *m = (metadata){ .n = 0 };
+    ck_assert_int_eq(ct_task_text.write(&place, put, m), CT_OK);
+}
+
+static ct_status refuse(void *user, const char *key, const char *value)
+{
+    (void)value;
+    return strcmp(key, user) == 0 ? ct_fail(CT_EIO, "no room for %s", key) : CT_OK;
+}
+
 START_TEST(in_files)
 {
-    metadata m = { .n = 0 };
+    metadata m;
+    char why[200];
     ct_facts *facts = foreseen((const char *const[]){ "data.charset=b\xc3\xa9" "a", "data.length=5", NULL }), *back;
-    ck_assert_int_eq(ct_task_text.write(facts, put, &m), CT_OK);
-    ck_assert_int_eq(m.n, 2);
+    write_all(facts, "textcnn", &m);
+    ck_assert_int_eq(m.n, 3);
     ck_assert_str_eq(get(&m, "charset"), "b\xc3\xa9" "a");
     ck_assert_str_eq(get(&m, "positions"), "5");
+    ck_assert_str_eq(get(&m, "decode"), "argmax per position; class k of a position is character k of charset");
     ck_assert_int_eq(ct_task_text.read("f", get, &m, &back), CT_OK);
-    ck_assert(ct_task_text.same(facts, back));
+    ck_assert(ct_task_text.same(facts, back, why, sizeof why));
     ct_task_text.forget(back);
+    write_all(facts, "crnn", &m);
+    ck_assert_int_eq(m.n, 3);
+    ck_assert_str_eq(get(&m, "decode"), "CTC: class 0 of a time step is the blank, class k+1 is character k of "
+                                        "charset; best path, repeats merged, blanks dropped");
+    ck_assert_int_eq(ct_task_text.read("f", get, &m, &back), CT_OK);
+    ck_assert(ct_task_text.same(facts, back, why, sizeof why));
+    ct_task_text.forget(back);
+    for (int i = 0; i < 3; i++) { /* what cannot be written is told */
+        const ct_model_spec spec = { .name = "crnn" };
+        const ct_place place = { .facts = facts, .model = &spec };
+        ck_assert_int_eq(ct_task_text.write(&place, refuse, m.key[i]), CT_EIO);
+        ck_message(m.key[i]);
+    }
     ct_task_text.forget(facts);
+}
+END_TEST
+
+START_TEST(damaged_files)
+{
+    metadata m;
+    ct_facts *facts = foreseen((const char *const[]){ "data.charset=ab", "data.length=5", NULL }), *back;
+    write_all(facts, "textcnn", &m);
+    ct_task_text.forget(facts);
+    ck_assert_str_eq(m.key[1], "positions");
     strcpy(m.value[1], "65");
     ck_assert_int_eq(ct_task_text.read("f", get, &m, &back), CT_EFORMAT);
     ck_message("f: positions '65' is not within 1..64");
@@ -124,14 +173,105 @@ START_TEST(in_files)
     m.n = 1;
     ck_assert_int_eq(ct_task_text.read("f", get, &m, &back), CT_EFORMAT);
     ck_message("f: not a captrain model (its metadata has no 'positions')");
+    m.n = 0;
+    ck_assert_int_eq(ct_task_text.read("f", get, &m, &back), CT_EFORMAT);
+    ck_message("f: not a captrain model (its metadata has no 'charset')");
 }
 END_TEST
 
 /* ---- options ---- */
 
+/* The option of a verb at place i of the table of all tasks, as it is on the command line; fails if there is none. */
+static ct_option_info option_at(const char *verb, size_t i)
+{
+    ct_option_info o;
+    ck_assert_msg(ct_option_at(verb, i, &o), "%s has no option %d", verb ? verb : "the program", (int)i);
+    return o;
+}
+
+START_TEST(listed_options)
+{
+    static const struct { const char *verb, *key[8]; } row[] = {
+        { "eval", { "decoder", "beam_width" } },
+        { "predict", { "decoder", "beam_width" } },
+        { "gen", { "style", "charset", "length", "width", "height", "font", "size" } },
+        { "import-torch", { "charset", "length" } },
+        { "import", { NULL } }, /* a part of a verb is none */
+        { "torch", { NULL } },
+        { "train", { NULL } },
+    };
+    ct_option_info o;
+    for (size_t r = 0; r < sizeof row / sizeof *row; r++) {
+        size_t n = 0;
+        for (; row[r].key[n]; n++) {
+            char name[32] = "--";
+            o = option_at(row[r].verb, n);
+            ck_assert_str_eq(o.key, row[r].key[n]);
+            for (size_t k = 0; k <= strlen(o.key); k++) name[2 + k] = o.key[k] == '_' ? '-' : o.key[k];
+            ck_assert_str_eq(o.name, name);
+            ck_assert_str_eq(o.task, "text");
+            ck_assert(*o.arg && *o.doc);
+        }
+        ck_assert(!ct_option_at(row[r].verb, n, &o));
+    }
+    size_t all = 0; /* of any verb: each row once, though eval and predict share two */
+    while (ct_option_at(NULL, all, &o)) all++;
+    ck_assert_int_eq((int)all, ct_task_text.options);
+    ck_assert_str_eq(option_at(NULL, 0).key, "decoder");
+    ck_assert_str_eq(option_at(NULL, all - 1).key, "length");
+}
+END_TEST
+
+/* Options of a second task stand behind those of the first, and are its own. */
+START_TEST(options_of_two_tasks)
+{
+    static const ct_task_option own[] = {
+        { "eval gen", "radius", "--radius", "PX", "how far off a point may be" },
+        { "predict", "all", "--all", NULL, "every point" },
+    };
+    static const ct_task points = { .name = "points", .option = own, .options = 2 };
+    ct_option_info o;
+    ck_assert_int_eq(ct_task_add(&points), CT_OK);
+    ck_assert_str_eq(option_at("eval", 2).key, "radius");
+    ck_assert_str_eq(option_at("eval", 2).task, "points");
+    ck_assert(!ct_option_at("eval", 3, &o));
+    ck_assert_str_eq(option_at("gen", 7).name, "--radius");
+    o = option_at("predict", 2);
+    ck_assert_str_eq(o.key, "all");
+    ck_assert_ptr_null(o.arg);
+    const ct_option radius = { "radius", "3" }, decoder = { "decoder", "greedy" };
+    ck_assert_int_eq(ct_options_check(&points, "eval", &radius, 1), CT_OK);
+    ck_assert_int_eq(ct_options_check(&points, "eval", &decoder, 1), CT_ECONFIG);
+    ck_message("eval: a model of the task points has no option 'decoder' (its own: radius)");
+    ck_assert_int_eq(ct_options_check(&ct_task_text, "eval", &radius, 1), CT_ECONFIG);
+    ck_message("eval: a model of the task text has no option 'radius' (its own: decoder, beam_width)");
+}
+END_TEST
+
+START_TEST(checked_options)
+{
+    static const ct_option good[] = { { "beam_width", "5" }, { "decoder", "beam" }, { "decoder", "nonsense" } };
+    static const ct_option bad[] = { { "decoder", "beam" }, { "beam-width", "5" }, { "style", "plain" } };
+    ck_assert_int_eq(ct_options_check(&ct_task_text, "eval", NULL, 0), CT_OK);
+    ck_assert_int_eq(ct_options_check(&ct_task_text, "eval", good, 3), CT_OK); /* values are the task's to judge */
+    ck_assert_int_eq(ct_options_check(&ct_task_text, "predict", good, 3), CT_OK);
+    ck_assert_int_eq(ct_options_check(&ct_task_text, "eval", bad, 1), CT_OK);
+    ck_assert_int_eq(ct_options_check(&ct_task_text, "eval", bad, 3), CT_ECONFIG);
+    ck_message("has no option 'beam-width' (its own: decoder, beam_width)"); /* the first of them */
+    ck_assert_int_eq(ct_options_check(&ct_task_text, "eval", bad + 2, 1), CT_ECONFIG); /* another verb's */
+    ck_message("has no option 'style'");
+    ck_assert_int_eq(ct_options_check(&ct_task_text, "gen", bad + 2, 1), CT_OK);
+    ck_assert_int_eq(ct_options_check(&ct_task_text, "train", bad, 1), CT_ECONFIG);
+    ck_message("train: a model of the task text has no option 'decoder' (its own: none)");
+    ck_assert_str_eq(ct_option_find(good, 3, "decoder"), "nonsense"); /* the last one of a key */
+    ck_assert_str_eq(ct_option_find(good, 3, "beam_width"), "5");
+    ck_assert_ptr_null(ct_option_find(good, 3, "beam"));
+}
+END_TEST
+
 START_TEST(given_facts)
 {
-    static const ct_pair both[] = { { "--charset", "01" }, { "--length", "3" } };
+    static const ct_option both[] = { { "charset", "01" }, { "length", "3" } };
     ct_facts *facts;
     ct_config *cfg = config_of((const char *const[]){ "model.name=textcnn", NULL });
     ck_assert_int_eq(ct_task_text.given(cfg, NULL, 0, &facts), CT_ECONFIG);
@@ -158,18 +298,18 @@ static int pictures(const char *path)
 
 START_TEST(generated_files)
 {
-    static const struct { ct_pair option; const char *want; } bad[] = {
-        { { "--length", "4-" }, "gen: --length: '4-' is neither a number nor two like 3-5" },
-        { { "--length", "5-4" }, "'5-4' is neither" },
-        { { "--width", "40-50" }, "gen: --width: '40-50' is not one number" },
-        { { "--height", "high" }, "gen: --height: 'high' is neither" },
-        { { "--size", "12x" }, "gen: --size: '12x' is not a number" },
-        { { "--style", "fancy" }, "unknown text style 'fancy'" },
-        { { "--charset", "AA" }, "charset \"AA\": 'A' (U+0041) stands in it twice" },
+    static const struct { ct_option option; const char *want; } bad[] = {
+        { { "length", "4-" }, "gen: --length: '4-' is neither a number nor two like 3-5" },
+        { { "length", "5-4" }, "'5-4' is neither" },
+        { { "width", "40-50" }, "gen: --width: '40-50' is not one number" },
+        { { "height", "high" }, "gen: --height: 'high' is neither" },
+        { { "size", "12x" }, "gen: --size: '12x' is not a number" },
+        { { "style", "fancy" }, "unknown text style 'fancy'" },
+        { { "charset", "AA" }, "charset \"AA\": 'A' (U+0041) stands in it twice" },
     };
-    static const ct_pair good[] = { { "--style", "plain" }, { "--charset", "ab" }, { "--length", "2-3" },
-                                    { "--width", "60" },    { "--height", "30" }, { "--size", "24" },
-                                    { "--size", "30" },     { "--font", "DejaVuSans.ttf" } };
+    static const ct_option good[] = { { "style", "plain" }, { "charset", "ab" }, { "length", "2-3" },
+                                    { "width", "60" },    { "height", "30" }, { "size", "24" },
+                                    { "size", "30" },     { "font", "DejaVuSans.ttf" } };
     const char *out = ct_util_path(dir, "pics");
     ct_status st = ct_task_text.generate(good, sizeof good / sizeof *good, out, 9, 3, 2, false, NULL);
     ck_assert_msg(st == CT_OK, "%s", ct_error_message());
@@ -178,14 +318,14 @@ START_TEST(generated_files)
         ck_assert_int_eq(ct_task_text.generate(&bad[i].option, 1, ct_util_path(dir, "no"), 9, 3, 2, false, NULL), CT_ECONFIG);
         ck_message(bad[i].want);
     }
-    ct_pair many[10];
-    for (int i = 0; i < 10; i++) many[i] = (ct_pair){ "--size", "30" };
+    ct_option many[10];
+    for (int i = 0; i < 10; i++) many[i] = (ct_option){ "size", "30" };
     ck_assert_int_eq(ct_task_text.generate(many, 10, ct_util_path(dir, "no"), 9, 3, 2, false, NULL), CT_ECONFIG);
     ck_message("font sizes, at most 8");
     ck_assert_int_eq(ct_task_text.generate(good, 1, NULL, 9, 3, 2, false, NULL), CT_EINVAL);
     ck_assert_int_eq(pictures(ct_util_path(dir, "no")), 0);
 
-    const ct_pair list = { "--style", "list" };
+    const ct_option list = { "style", "list" };
     char *text = NULL;
     size_t size;
     FILE *f = open_memstream(&text, &size);
@@ -272,6 +412,10 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, foresight);
     tcase_add_test(t, in_files);
+    tcase_add_test(t, damaged_files);
+    tcase_add_test(t, listed_options);
+    tcase_add_test(t, options_of_two_tasks);
+    tcase_add_test(t, checked_options);
     tcase_add_test(t, given_facts);
     tcase_add_test(t, generated_files);
     tcase_add_test(t, by_name);

@@ -4,7 +4,7 @@
 #include <jansson.h>
 #include <string.h>
 
-#include "data/check.h"
+#include "check/check.h"
 
 /* ---- text ---- */
 

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "data/build.h"
-#include "data/check.h"
+#include "check/check.h"
 #include "data/scan.h"
 #include "data/workers.h"
 

@@ -1,6 +1,6 @@
 /* What `captrain check DATA [--config C]` finds out: decodes everything, judges labels, finds duplicates. */
-#ifndef CT_DATA_CHECK_H
-#define CT_DATA_CHECK_H
+#ifndef CT_CHECK_CHECK_H
+#define CT_CHECK_CHECK_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,0 +1,249 @@
+# Configuration keys: their help, and what is said of wrong ones.
+
+$ captrain help train.epochs
+| train.epochs = 30
+|       an integer between 1 and 1000000 (epochs)
+|       Passes over the training images.
+|       also: sched.epochs train.num_epochs training.num_epochs epochs
+
+$ captrain help early_stopping
+| early_stopping.enabled = false
+|       true or false
+|       End training when validation no longer improves. Giving early_stopping.patience switches it
+|       on.
+| early_stopping.patience = 10
+|       an integer between 1 and 1000000 (evaluations)
+|       Evaluations in a row without improvement before training ends.
+|       also: eval.early_stopping.patience sched.patience training.early_stopping_patience
+| early_stopping.min_epochs = 0
+|       an integer between 0 and 1000000 (epochs)
+|       Never ends earlier. The best weights are tracked from the first epoch on.
+|       also: eval.early_stopping.min_epochs sched.min_epochs
+| early_stopping.min_delta = 0
+|       a number between 0 and 1000000000
+|       Improvements up to this do not count.
+
+# Every key and its default.
+$ captrain help config | grep ' = '
+| name = captrain
+| model.name = textcnn
+| model.width = 1
+| model.hidden = 0
+| model.dropout = -1
+| model.classes = 0
+| data.train = synth:text
+| data.val = ""
+| data.test = ""
+| data.val_fraction = 0.1
+| data.charset = ""
+| data.length = 0
+| data.letter_case = keep
+| data.label_separator = _
+| data.label_side = before
+| data.height = 60
+| data.width = 160
+| data.channels = 1
+| data.size_rule = resize
+| data.width_step = 32
+| data.min_width = 0
+| data.background = white
+| data.max_bad = 0
+| data.cache = true
+| data.resident = auto
+| data.mean = [0]
+| data.std = [1]
+| data.synth.style = simple
+| data.synth.count = 20000
+| data.synth.val_count = 2000
+| data.synth.seed = 1
+| data.synth.length = 4
+| data.synth.length_min = 0
+| data.synth.length_max = 0
+| data.synth.fonts = []
+| data.synth.sizes = []
+| data.synth.fresh = false
+| augment.probability = 1
+| augment.shift = 0
+| augment.scale = 0
+| augment.rotate = 0
+| augment.shear = 0
+| augment.noise = 0
+| augment.blur = 0
+| augment.brightness = 0
+| augment.contrast = 0
+| loss.name = auto
+| loss.label_smoothing = 0
+| optimizer.name = adamw
+| optimizer.lr = 1e-3
+| optimizer.betas = [0.9, 0.999]
+| optimizer.eps = 1e-8
+| optimizer.weight_decay = 0.01
+| optimizer.momentum = 0.9
+| optimizer.nesterov = false
+| optimizer.decay_norm_bias = false
+| optimizer.clip_grad_norm = 0
+| optimizer.ema_decay = 0
+| schedule.name = warmup_cosine
+| schedule.warmup_epochs = 1
+| schedule.min_lr = 0
+| schedule.milestones = []
+| schedule.gamma = 0.1
+| schedule.t0 = 10
+| schedule.t_mult = 2
+| schedule.lr_rule = none
+| schedule.reference_batch = 256
+| train.batch_size = 64
+| train.epochs = 30
+| train.steps = 0
+| train.seed = 42
+| train.workers = 2
+| train.precision = fp32
+| train.amp = false
+| train.accumulate = 1
+| train.last_batch = keep
+| train.recompute = none
+| train.deterministic = true
+| train.exact = false
+| train.strict = false
+| train.graph = true
+| train.tune = ""
+| train.threads = 0
+| train.backend = auto
+| train.nan_policy = stop
+| train.nan_limit = 10
+| train.loss_scale = 65536
+| train.loss_scale_growth = 2000
+| train.freeze = []
+| eval.every_epochs = 1
+| eval.select_by = string_accuracy
+| eval.ema = true
+| early_stopping.enabled = false
+| early_stopping.patience = 10
+| early_stopping.min_epochs = 0
+| early_stopping.min_delta = 0
+| checkpoint.every_steps = 0
+| checkpoint.every_epochs = 1
+| checkpoint.keep = 3
+| log.interval_steps = 10
+| log.tensorboard = true
+| report.gallery = 24
+
+$ captrain help man | head -n 3
+| .TH CAPTRAIN 1 "" "captrain VERSION" "User Commands"
+| .SH NAME
+| captrain \- train, evaluate and use CAPTCHA\-type vision models
+
+# The manual page has the keys and the variables of the environment.
+$ captrain help man | grep -c 'batch_size'
+| 5
+
+$ captrain help man | grep 'CAPTRAIN_\|OPENBLAS\|NO_COLOR'
+| Draws text CAPTCHAs as PNG files named LABEL_INDEX.png. Fonts are looked for in CAPTRAIN_FONT_PATH and the system's font folders; the styles use DejaVu. A character that a font does not have is an error. `captrain gen text \-\-style list` describes the styles.
+| seed of the test data; default CAPTRAIN_SEED or 1
+| Keep decoded images in the cache directory (CAPTRAIN_CACHE_DIR) for the next run.
+| Fonts, one by lot for each character: names looked up in CAPTRAIN_FONT_PATH and the system's font folders, or paths; []: the style's own. Each must have every character.
+| .B CAPTRAIN_VERBOSE
+| .B CAPTRAIN_BACKEND_PATH
+| .B CAPTRAIN_CACHE_DIR
+| The user's cache directory; used if CAPTRAIN_CACHE_DIR is not set.
+| .B CAPTRAIN_SEED
+| .B CAPTRAIN_FONT_PATH
+| .B CAPTRAIN_DATADIR
+| .B OPENBLAS_CORETYPE
+| .B CAPTRAIN_KERNELS
+| .B NO_COLOR
+| .B CAPTRAIN_NVML
+| .B CAPTRAIN_NCCL
+
+$ captrain help config-md | head -n 12
+| # Configuration
+|
+| <!-- Written by the program from its table of keys; do not edit. -->
+|
+| A configuration is a YAML or JSON file. Keys may be nested (`train: {epochs: 3}`) or dotted
+| (`train.epochs: 3`); `--set train.epochs=3` overrides the file, the last one wins. Unknown keys, values
+| of the wrong type or outside their range are errors with file, line and column. `1e-3` is a number,
+| `1_000` and `1e3` are integers. Aliases, anchors and tags of YAML are not supported. The resolved
+| configuration, with every key, is `config.yaml` in the run directory.
+|
+| ## run
+|
+
+# Mistyped keys, by what is near.
+$ captrain check old/pictures --config quickstart --set data.lenght=5
+! captrain: --set data.lenght=5: unknown key 'data.lenght'; did you mean 'data.length'?
+? 2
+
+$ captrain train --set nonsense
+! captrain: --set: 'nonsense' is not of the form KEY=VALUE
+? 2
+
+$ captrain train --set optimiser.lr=1
+! captrain: --set optimiser.lr=1: unknown key 'optimiser.lr'; did you mean 'optimizer.lr'?
+? 2
+
+$ printf 'train:\n  batch_sise: 4\n' >typo.yaml; captrain train typo.yaml
+! captrain: typo.yaml:2:3: unknown key 'train.batch_sise'; did you mean 'train.batch_size'?
+? 2
+
+$ printf 'train: [1, 2\n' >syntax.yaml; captrain train syntax.yaml
+! captrain: syntax.yaml:2:1: not valid YAML: did not find expected ',' or ']', while parsing a flow sequence
+? 2
+
+$ printf 'train: {epochs: 3}\ntrain: {epochs: 4}\n' >twice.yaml; captrain train twice.yaml
+! captrain: twice.yaml:2:9: train.epochs is given twice (before at twice.yaml:1:9)
+? 2
+
+$ captrain train absent.yaml
+! captrain: absent.yaml: there is no such file, and no example of that name is installed
+? 2
+
+# Values.
+$ captrain train --set optimizer.lr=-1
+! captrain: --set optimizer.lr=-1: optimizer.lr: must be above 0 and at most 100 (got '-1')
+? 2
+
+$ captrain train --set optimizer.name=adamx
+! captrain: --set optimizer.name=adamx: optimizer.name: must be one of adamw, adam, sgd (got 'adamx')
+? 2
+
+$ captrain train --set model.width=x
+! captrain: --set model.width=x: model.width: must be a number (got 'x')
+? 2
+
+$ captrain train --set model.name=textcn
+! captrain: --set model.name=textcn: model.name: must be one of textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18, resnet34, resnet50 (got 'textcn')
+? 2
+
+$ captrain train --set train.batch_size=automatic
+! captrain: --set train.batch_size=automatic: train.batch_size: must be an integer (got 'automatic'); auto is possible, too
+? 2
+
+$ captrain train --set data.charset=0
+! captrain: --set data.charset=0: data.charset has only one character
+? 2
+
+$ captrain plan --model nonsense
+! captrain: there is no model 'nonsense'; did you mean 'crnn'? (models: textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18, resnet34, resnet50)
+? 2
+
+# Values that do not go together.
+$ captrain train old/cnn.yaml --set amp=true --set train.precision=fp32
+! captrain: --set amp=true: train.amp means train.precision: bf16, but --set train.precision=fp32 says train.precision: fp32; give one of the two
+? 2
+
+$ captrain train old/crnn.yaml --set loss.name=softmax
+! captrain: loss.name: softmax does not suit model.name: crnn-small, which needs ctc
+? 2
+
+$ captrain train old/cnn.yaml --set data.size_rule=fit_height
+! captrain: data.size_rule: fit_height gives images of several widths, model.name: textcnn-small reads one (resize or refuse)
+? 2
+
+$ captrain train old/cnn.yaml --set train.precision=tf32 --out x --backend cpu
+! captrain: train.precision: tf32 is a mode of NVIDIA tensor cores, which backend cpu does not have; use fp32, bf16 or fp16
+? 2
+
+# Keys of other programs that mean nothing here.
+$ captrain check old/pictures --config old/crnn.yaml --set pin_memory=true >/dev/null
+! note: --set pin_memory=true: pin_memory is not used: loader threads share memory with the trainer; nothing is pinned or copied between processes
