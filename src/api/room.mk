@@ -15,3 +15,7 @@ libcaptrain_la_SOURCES += \
 check_PROGRAMS += tests/exec/check_telemetry
 tests_exec_check_telemetry_SOURCES = tests/exec/check_telemetry.c
 tests_exec_check_telemetry_LDADD = $(CT_TEST_LIBS)
+
+dist_check_SCRIPTS += tests/sh/api.sh
+EXTRA_DIST += tests/api/train.c tests/api/predict.c
+dist_doc_DATA += doc/api.md

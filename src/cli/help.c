@@ -38,7 +38,7 @@ static void print_task_options(FILE *f, const char *verb)
     ct_option_info t;
     const char *last = "";
     for (size_t i = 0; ct_option_at(verb, i, &t); i++) {
-        if (strcmp(last, t.task) != 0) fprintf(f, "\nOptions where it is about %s:\n", t.task);
+        if (strcmp(last, t.task) != 0) fprintf(f, "\nOptions of the task %s:\n", t.task);
         last = t.task;
         fprintf(f, "  %s%s%s\n", t.name, t.arg ? " " : "", t.arg ? t.arg : "");
         print_folded(f, t.doc, 6);

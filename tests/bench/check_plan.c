@@ -228,7 +228,7 @@ START_TEST(bench_keys)
         json_decref(j);
         json_decref(p);
     }
-    const ct_bench_opts none = { .size = sizeof none, .batch = 2 }, wrong = { .model = "textcnn", .precision = "fp8" };
+    const ct_bench_opts none = { .size = sizeof none, .batch = 2 }, wrong = { .size = sizeof wrong, .model = "textcnn", .precision = "fp8" };
     ck_assert_int_eq(ct_run_bench(&none, stdout), CT_ECONFIG);
     ck_assert_int_eq(ct_run_bench(&wrong, stdout), CT_ECONFIG);
 }

@@ -198,9 +198,9 @@ START_TEST(refused)
     const char *set = "train.epochs=1";
     ct_profile_opts o = { .size = sizeof o, .model = "textcnn", .sets = &set, .nsets = 1 };
     ck_assert_int_eq(ct_run_profile(&o, stdout), CT_ECONFIG);
-    o = (ct_profile_opts){ .batch = 4 };
+    o = (ct_profile_opts){ .size = sizeof(ct_profile_opts), .batch = 4 };
     ck_assert_int_eq(ct_run_profile(&o, stdout), CT_ECONFIG);
-    o = (ct_profile_opts){ .model = "nonsense" };
+    o = (ct_profile_opts){ .size = sizeof(ct_profile_opts), .model = "nonsense" };
     ck_assert_int_eq(ct_run_profile(&o, stdout), CT_ECONFIG);
 }
 END_TEST

@@ -280,7 +280,7 @@ START_TEST(tune_a_model)
 
     ct_tune_opts wrong = { .size = sizeof wrong, .model = "textcnn", .config = "quickstart" };
     says(ct_run_tune(&wrong, stderr), CT_ECONFIG, "--model stands instead");
-    wrong = (ct_tune_opts){ .batch = 3 };
+    wrong = (ct_tune_opts){ .size = sizeof(ct_tune_opts), .batch = 3 };
     says(ct_run_tune(&wrong, stderr), CT_ECONFIG, "belong to --model");
 }
 END_TEST
@@ -306,7 +306,7 @@ START_TEST(bench_of_calls)
     ck_assert_int_ge(timed, 1);
     json_decref(j);
 
-    o = (ct_bench_opts){ .common = { .backend = "cpu", .threads = 1 }, .model = "textcnn-small", .batch = 1,
+    o = (ct_bench_opts){ .size = sizeof(ct_bench_opts), .common = { .backend = "cpu", .threads = 1 }, .model = "textcnn-small", .batch = 1,
                          .op = "maxpool2d", .json = true };
     j = output_of(run_bench, &o);
     ck_assert_uint_ge(json_array_size(json_object_get(j, "calls")), 1);

@@ -439,7 +439,7 @@ END_TEST
 /* A run that took the task's own metric and one that names it are the same run; another metric is another run. */
 START_TEST(test_select_by)
 {
-    ct_train_result res;
+    ct_train_result res = { .size = sizeof res };
     static const char *const named[] = { "train.epochs=2", "schedule.name=constant", "eval.select_by=String_Accuracy", NULL };
     static const char *const first[] = { "train.epochs=1", "schedule.name=constant", "eval.select_by=auto", NULL };
     static const char *const other[] = { "train.epochs=3", "schedule.name=constant", "eval.select_by=cer", NULL };

@@ -94,7 +94,7 @@ checks=$((checks + 1))
 
 # --- plan, eval, predict ---
 expect 0 "$captrain" plan "$work/tiny.yaml" --threads 1
-prints 'time steps x 4 classes'
+prints 'time steps of 4 classes'
 prints 'ctc_loss'
 prints '^widths  *[23], '
 model=$work/run/checkpoints/best.safetensors

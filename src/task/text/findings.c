@@ -31,7 +31,7 @@ static ct_status find_decoder(const ct_place *p, const ct_option *option, size_t
             "--decoder beam: %s reads a fixed number of positions, each by itself; beam search is for CTC models",
             p->model->name);
     if ((number && (end == number || *end)) || width < 1 || width > CT_BEAM_WIDTH_MAX)
-        return ct_fail(CT_ECONFIG, "--beam-width: %s is not 1 to %d", number, CT_BEAM_WIDTH_MAX);
+        return ct_fail(CT_ECONFIG, "--beam-width: '%s' is not a whole number from 1 to %d", number, CT_BEAM_WIDTH_MAX);
     *beam = (int)width;
     return CT_OK;
 }

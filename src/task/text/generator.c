@@ -145,23 +145,25 @@ const ct_generator ct_text_generator = {
 
 /* ---- as files ---- */
 
-/* "12" as a number, or two of them as "3-12". */
-static ct_status read_range(const ct_option *o, int *lo, int *hi)
+/* "12" as a number, or two of them as "3-12", within least..most. */
+static ct_status read_range(const ct_option *o, int least, int most, int *lo, int *hi)
 {
     char *end;
     errno = 0;
     const long a = strtol(o->value, &end, 10), b = *end == '-' ? strtol(end + 1, &end, 10) : a;
-    if (end == o->value || *end || errno || a < 1 || a > b || b > 1000000)
-        return ct_fail(CT_ECONFIG, "gen: --%s: '%s' is neither a number nor two like 3-5", o->key, o->value);
+    if (end == o->value || *end || errno || a < least || a > b || b > most)
+        return ct_fail(CT_ECONFIG, "gen: --%s: '%s' is not a number or a range LO-HI from %d to %d", o->key, o->value,
+                       least, most);
     *lo = (int)a;
     *hi = (int)b;
     return CT_OK;
 }
 
-static ct_status read_number(const ct_option *o, int *out)
+/* Of pixels. */
+static ct_status read_size(const ct_option *o, int *out)
 {
     int hi;
-    CT_TRY(read_range(o, out, &hi));
+    CT_TRY(read_range(o, 16, 4096, out, &hi));
     return *out == hi ? CT_OK : ct_fail(CT_ECONFIG, "gen: --%s: '%s' is not one number", o->key, o->value);
 }
 
@@ -183,7 +185,8 @@ static ct_status read_fonts_and_sizes(const ct_option *option, size_t options, c
     for (size_t i = 0; i < n; i++) {
         char *end;
         size[i] = strtod(value[i], &end);
-        if (end == value[i] || *end) return ct_fail(CT_ECONFIG, "gen: --size: '%s' is not a number", value[i]);
+        if (end == value[i] || *end || !(size[i] >= 4 && size[i] <= 400))
+            return ct_fail(CT_ECONFIG, "gen: --size: '%s' is not a number from 4 to 400", value[i]);
     }
     return ct_text_params_sizes(p, size, n);
 }
@@ -200,11 +203,11 @@ static ct_status read_options(const ct_option *option, size_t options, ct_text_p
             CT_TRY(ct_charset_parse(o->value, &charset)); /* only for what is wrong with it */
             ct_charset_free(&charset);
         } else if (strcmp(o->key, "length") == 0) {
-            CT_TRY(read_range(o, &p->length_min, &p->length_max));
+            CT_TRY(read_range(o, 1, 32, &p->length_min, &p->length_max));
         } else if (strcmp(o->key, "width") == 0) {
-            CT_TRY(read_number(o, &p->width));
+            CT_TRY(read_size(o, &p->width));
         } else if (strcmp(o->key, "height") == 0) {
-            CT_TRY(read_number(o, &p->height));
+            CT_TRY(read_size(o, &p->height));
         }
     }
     return read_fonts_and_sizes(option, options, p);

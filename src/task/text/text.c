@@ -174,9 +174,10 @@ static const ct_task_option options[] = {
       "size of the letters, pixels per em in an image 60 pixels high; may be given more than once; default the "
       "style's" },
     { "import-torch", "charset", "--charset", "CHARS",
-      "over data.charset: characters in class order, without the blank of a CTC model" },
+      "the characters of the classes in class order, UTF-8, without the blank of a CTC model (which is class 0); "
+      "default data.charset" },
     { "import-torch", "length", "--length", "N",
-      "over data.length: characters per label, at most that for CTC models" },
+      "characters per label; for models of any length, the most; default data.length or the model's" },
 };
 
 static ct_status set_unless(ct_config *cfg, const char *key, const char *value, const char *where)

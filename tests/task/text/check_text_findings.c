@@ -197,10 +197,10 @@ START_TEST(decoders)
         { "crnn", "viterbi", NULL, -1, "--decoder: 'viterbi' is neither greedy nor beam" },
         { "crnn", "greedy", "5", -1, "--beam-width belongs to --decoder beam" },
         { "crnn", NULL, "5", -1, "--beam-width belongs to --decoder beam" },
-        { "crnn", "beam", "1001", -1, "--beam-width: 1001 is not 1 to 1000" },
-        { "crnn", "beam", "0", -1, "--beam-width: 0 is not 1 to 1000" },
-        { "crnn", "beam", "7x", -1, "--beam-width: 7x is not 1 to 1000" },
-        { "crnn", "beam", "", -1, "--beam-width:  is not 1 to 1000" },
+        { "crnn", "beam", "1001", -1, "--beam-width: '1001' is not a whole number from 1 to 1000" },
+        { "crnn", "beam", "0", -1, "--beam-width: '0' is not a whole number from 1 to 1000" },
+        { "crnn", "beam", "7x", -1, "--beam-width: '7x' is not a whole number from 1 to 1000" },
+        { "crnn", "beam", "", -1, "--beam-width: '' is not a whole number from 1 to 1000" },
     };
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         scene s;

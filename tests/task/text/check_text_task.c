@@ -299,7 +299,7 @@ static int pictures(const char *path)
 START_TEST(generated_files)
 {
     static const struct { ct_option option; const char *want; } bad[] = {
-        { { "length", "4-" }, "gen: --length: '4-' is neither a number nor two like 3-5" },
+        { { "length", "4-" }, "gen: --length: '4-' is not a number or a range LO-HI from 1 to 32" },
         { { "length", "5-4" }, "'5-4' is neither" },
         { { "width", "40-50" }, "gen: --width: '40-50' is not one number" },
         { { "height", "high" }, "gen: --height: 'high' is neither" },
