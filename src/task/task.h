@@ -242,8 +242,10 @@ struct ct_task {
 /* The task of a model, or by its own name. NULL with a message for an unknown one. */
 const ct_task *ct_task_of(const char *model);
 const ct_task *ct_task_find(const char *name);
-/* Task i of all, NULL behind the last. Tests may add one of their own, which must stay valid. */
+/* Task i of all, NULL behind the last. */
 const ct_task *ct_task_at(size_t i);
+/* A program may add a task of its own, which must stay valid, behind its models (ct_model_add): these become values of model.name,
+ * its generators of data.train. Before anything else is called. CT_EINVAL where a name is taken. */
 ct_status ct_task_add(const ct_task *task);
 /* The metric that every task has. */
 extern const ct_metric_row ct_metric_loss;
