@@ -118,7 +118,7 @@ toy_label toy_label_of(const ct_dataset *set, int64_t i)
 #define RADIUS 1.6      /* standard deviation of the dot's profile, pixels */
 #define GROUND 128.0    /* gray of the ground */
 #define CONTRAST 90.0   /* of the dot's middle against it */
-#define NOISE 12.0      /* standard deviation of the ground */
+#define NOISE 6.0       /* standard deviation of the ground */
 
 /* Picture `index` of `seed`, and its label (ct_free()). */
 static ct_status draw(uint64_t seed, int64_t index, ct_image *out, char **label)

@@ -20,12 +20,12 @@ static ct_status block(ct_graph *g, int k, int64_t channels, bool pool, bool tra
     return ct_graph_mark_checkpoint(g, *x);
 }
 
-/* x [N,32,32,1] -> [N,16,16,8] -> [N,8,8,16] -> [N,8,8,32] -> point [N,2], as shares of the picture's sides; bright [N,2] */
+/* x [N,32,32,1] -> [N,16,16,16] -> [N,8,8,32] -> [N,8,8,32] -> point [N,2], as shares of the picture's sides; bright [N,2] */
 static ct_status build(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val out[])
 {
     (void)len; /* no time steps */
-    CT_TRY(block(g, 1, 8, true, training, &x));
-    CT_TRY(block(g, 2, 16, true, training, &x));
+    CT_TRY(block(g, 1, 16, true, training, &x));
+    CT_TRY(block(g, 2, 32, true, training, &x));
     CT_TRY(block(g, 3, 32, false, training, &x));
     const ct_desc *d = ct_graph_desc(g, x);
     const int64_t hwc[3] = { d->dim[1], d->dim[2], d->dim[3] };
