@@ -68,8 +68,8 @@ extern const cli_command cli_train, cli_eval, cli_predict, cli_gen, cli_check, c
 int cli_main(int argc, char **argv);
 
 /* ---- commands.c ---- */
-/* The table of verbs, ends with NULL. Without a verb the first is meant. Only cli_main() asks for it: what is below gets
- * it. */
+/* The table of verbs, ends with NULL. Without a verb the first is meant. Only cli_main() asks for it: what is below
+ * gets it. */
 const cli_command *const *cli_commands(void);
 
 /* ---- options.c ---- */

@@ -56,7 +56,8 @@ static void check_source(const ct_config *cfg, ct_problems *p, const char *key, 
         const size_t at = strlen(known);
         snprintf(known + at, sizeof known - at, "%s%s", i ? ", " : "", name);
     }
-    ct_problem(p, ct_config_place(cfg, key, NULL), "%s: no generator '%s'; there is %s", key, ct_config_quote(value, q), known);
+    ct_problem(p, ct_config_place(cfg, key, NULL), "%s: no generator '%s'; there is %s", key,
+               ct_config_quote(value, q), known);
 }
 
 static bool without_validation(const ct_config *cfg)

@@ -242,9 +242,11 @@ static int find_value(const ct_config_row *row, const char *text)
 ct_status ct_config_add_value(const char *key, const char *value)
 {
     const ct_config_row *row = ct_config_find_row(key);
-    if (!row || !row->values || row->type == CT_KEY_ENUM) return ct_fail(CT_EINVAL, "%s: not a key with a choice of names", key);
+    if (!row || !row->values || row->type == CT_KEY_ENUM)
+        return ct_fail(CT_EINVAL, "%s: not a key with a choice of names", key);
     if (find_value(row, value) >= 0) return ct_fail(CT_EINVAL, "%s: there is a '%s' already", key, value);
-    if (nadded == ADDED_MAX) return ct_fail(CT_EINVAL, "%s: '%s': no more than %d values can be added", key, value, ADDED_MAX);
+    if (nadded == ADDED_MAX)
+        return ct_fail(CT_EINVAL, "%s: '%s': no more than %d values can be added", key, value, ADDED_MAX);
     added[nadded].row = row;
     added[nadded++].value = value;
     return CT_OK;

@@ -158,7 +158,7 @@ struct ct_task {
     /* Facts from the training set. */
     ct_status (*learn)(const ct_config *cfg, const ct_dataset *train, ct_facts **out);
     /* Facts as far as the configuration decides them without data; *out NULL where only the data can tell. With `must`, that is
-     * CT_ECONFIG naming the keys that are open. */
+     * CT_ECONFIG naming the keys that are open. NULL: the task has no facts. */
     ct_status (*foresee)(const ct_config *cfg, bool must, ct_facts **out);
     /* All sets of a run (NULL: none) get fields of the same shape, so that one program fits; facts follow. NULL: they always have. */
     ct_status (*agree)(ct_dataset *const *set, int n, ct_facts *facts);

@@ -1,4 +1,5 @@
-# A task outside the library, and the proof that nothing in the library has to know it. The program is no test itself: toy.sh runs it.
+# A task outside the library, and the proof that nothing in the library has to know it. The program is no test itself:
+# toy.sh runs it.
 EXTRA_PROGRAMS += tests/toy/captrain-toy
 CLEANFILES += tests/toy/captrain-toy$(EXEEXT)
 tests_toy_captrain_toy_SOURCES = \

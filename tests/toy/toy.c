@@ -22,9 +22,11 @@ static double bright_accuracy(const double s[CT_METRIC_COUNT])
 }
 
 static const ct_metric_row metrics[TOY_METRICS] = {
-    [TOY_RMSE] = { .key = "rmse_px", .label = "distance from the dot", .curve = "distance", .unit = "px", .plot = "Distance",
+    [TOY_RMSE] = { .key = "rmse_px", .label = "distance from the dot", .curve = "distance", .unit = "px",
+                   .plot = "Distance",
                    .smaller_is_better = true, .training = true, .brief = true, .value = rmse_px },
-    [TOY_ACCURACY] = { .key = "bright_accuracy", .label = "brightness right", .curve = "brightness", .unit = "%", .plot = "Brightness",
+    [TOY_ACCURACY] = { .key = "bright_accuracy", .label = "brightness right", .curve = "brightness", .unit = "%",
+                       .plot = "Brightness",
                        .rest = "Wrong, validation", .brief = true, .exact = true, .value = bright_accuracy },
 };
 
@@ -57,10 +59,13 @@ static ct_status specify(const ct_config *cfg, const ct_facts *facts, ct_model_s
 {
     (void)facts;
     if (cfg->data.height != TOY_SIZE || cfg->data.width != TOY_SIZE || cfg->data.channels != 1)
-        return ct_fail(CT_ECONFIG, "data.height, data.width, data.channels: %s reads gray pictures of %d x %d pixels", model->name, TOY_SIZE,
+        return ct_fail(CT_ECONFIG, "data.height, data.width, data.channels: %s reads gray pictures of %d x %d pixels",
+                       model->name, TOY_SIZE,
                        TOY_SIZE);
     if (cfg->data.size_rule == CT_CFG_SIZE_FIT_HEIGHT)
-        return ct_fail(CT_ECONFIG, "data.size_rule: fit_height gives images of several widths, model.name: %s reads one", model->name);
+        return ct_fail(CT_ECONFIG,
+                       "data.size_rule: fit_height gives images of several widths, model.name: %s reads one",
+                           model->name);
     if (cfg->loss.name != CT_CFG_LOSS_AUTO || cfg->loss.label_smoothing > 0)
         return ct_fail(CT_ECONFIG, "loss.name, loss.label_smoothing: %s has a loss of its own (auto, 0)", model->name);
     if (cfg->model.width != 1 || cfg->model.classes > 0)
@@ -74,12 +79,15 @@ static ct_status squared_error(ct_parts *p, ct_val point, ct_val target, ct_val 
     ct_graph *g = p->g;
     const ct_desc *d = ct_graph_desc(g, point);
     const int64_t n = d->dim[0];
-    const ct_attrs type = { .cast = { .dtype = (int64_t)d->dtype } }, flat = { .shape = { .ndim = 2, .d0 = n, .d1 = 2 } };
+    const ct_attrs type = { .cast = { .dtype = (int64_t)d->dtype } }, flat = { .shape = { .ndim = 2, .d0 = n,
+                                                                                          .d1 = 2 } };
     const ct_attrs less = { .scale = { .alpha = -1.0 / TOY_SIZE } };
-    const ct_attrs column = { .shape = { .ndim = 4, .d0 = 1, .d1 = 2 * n, .d2 = 1, .d3 = 1 } }, scalar = { .shape = { .ndim = 1, .d0 = 1 } };
+    const ct_attrs column = { .shape = { .ndim = 4, .d0 = 1, .d1 = 2 * n, .d2 = 1, .d3 = 1 } },
+        scalar = { .shape = { .ndim = 1, .d0 = 1 } };
     ct_val v = target;
     CT_TRY(ct_graph_node(g, CT_OP_RESHAPE, &flat, "target.flat", 1, &v, 1, 1, &v));
-    if (ct_graph_desc(g, v)->dtype != d->dtype) CT_TRY(ct_graph_node(g, CT_OP_CAST, &type, "target.cast", 1, &v, 1, 1, &v));
+    if (ct_graph_desc(g, v)->dtype != d->dtype) CT_TRY(ct_graph_node(g, CT_OP_CAST, &type, "target.cast", 1, &v, 1, 1,
+                                                                     &v));
     CT_TRY(ct_graph_node(g, CT_OP_SCALE, &less, "target.less", 1, &v, 1, 1, &v));
     ct_val pair[2] = { point, v };
     CT_TRY(ct_graph_node(g, CT_OP_ADD, NULL, "error", 2, pair, 1, 1, &v));
@@ -170,25 +178,21 @@ static bool same(const ct_facts *now, const ct_facts *then, char *why, size_t si
 }
 
 /* For whom reads the model file with another program. */
-static ct_status write_meta(const ct_place *p, ct_status (*put)(void *user, const char *key, const char *value), void *user)
+static ct_status write_meta(const ct_place *p, ct_status (*put)(void *user, const char *key, const char *value),
+                            void *user)
 {
     (void)p;
     return put(user, "decode", "point: x and y as shares of the picture's sides; bright: class 1 is a bright dot");
 }
 
-static ct_status read_meta(const char *path, const char *(*get)(const void *user, const char *key), const void *user, ct_facts **out)
+static ct_status read_meta(const char *path, const char *(*get)(const void *user, const char *key), const void *user,
+                           ct_facts **out)
 {
     (void)path;
     (void)get;
     (void)user;
     *out = NULL;
     return CT_OK;
-}
-
-static ct_status foresee(const ct_config *cfg, bool must, ct_facts **out)
-{
-    (void)must;
-    return learn(cfg, NULL, out);
 }
 
 static ct_status given(ct_config *cfg, const ct_option *option, size_t options, ct_facts **out)
@@ -209,7 +213,6 @@ const ct_task toy_task = {
     /* data */
     .labels = toy_labels,
     .learn = learn,
-    .foresee = foresee,
     .forget = forget,
     .same = same,
     /* files */

@@ -1,5 +1,6 @@
 #!/bin/sh
-# A task that the library does not know, from outside (tests/toy/toy.h): trains, resumes, evaluates, predicts, reports, benches.
+# A task that the library does not know, from outside (tests/toy/toy.h): trains, resumes, evaluates, predicts, reports,
+# benches.
 . "${CT_SRCDIR:?}/tests/sh/lib.sh"
 . "$CT_SRCDIR/tests/sh/train_util.sh"
 captrain=$CT_BUILDDIR/tests/toy/captrain-toy
@@ -28,9 +29,9 @@ at_most() {
     awk -v a="$1" -v b="$2" 'BEGIN { exit !(a != "" && a + 0 <= b) }' || fail "$3 is '$1', more than $2"
 }
 
-# every EVENT KEY: the numbers of a key in the journal of $work/run, one a line
+# every EVENT: the numbers "rmse_px" in the journal of $work/run, one a line
 every() {
-    sed -n "s/^{\"event\":\"$1\",.*\"$2\":\([0-9.e+-]*\)[,}].*/\1/p" "$work/run/metrics.jsonl"
+    sed -n "s/^{\"event\":\"$1\",.*\"rmse_px\":\([0-9.e+-]*\)[,}].*/\1/p" "$work/run/metrics.jsonl"
 }
 
 # --- nobody in the library knows the task ---
@@ -56,31 +57,36 @@ prints "dot_000005.png: the dot at '33 8.5 1' is outside of the picture"
 
 # --- training ---
 size=
-[ -z "${CT_QUICK:-}" ] || size='--set data.synth.count=320 --set data.synth.val_count=64 --set train.epochs=3 --set log.interval_steps=5'
+[ -z "${CT_QUICK:-}" ] || size='--set data.synth.count=320 --set data.synth.val_count=64 --set train.epochs=3
+    --set log.interval_steps=5'
 # shellcheck disable=SC2086
 expect 0 train run $size --set train.steps=100000 --set data.test=synth:dot
 says 'dotnet, [0-9,]* parameters, 32x32x1 pixels -> a point, 2 classes'
 says 'distance [0-9.]* px, brightness [0-9.]* %'
-contains run/metrics.jsonl '^{"event":"step",.*"rmse_px":[0-9.e-]*,"bright_accuracy":[0-9.e-]*,.*"losses":{"point":[0-9.e-]*,"bright":[0-9.e-]*}' \
-    '^{"event":"eval",.*"rmse_px":.*"losses":{"point":[0-9.e-]*,"bright":[0-9.e-]*}'
+metrics='"rmse_px":[0-9.e-]*,"bright_accuracy":[0-9.e-]*,.*"losses":{"point":[0-9.e-]*,"bright":[0-9.e-]*}'
+contains run/metrics.jsonl "^{\"event\":\"step\",.*$metrics" "^{\"event\":\"eval\",.*$metrics"
 contains run/result.json '"rmse_px"' '"bright_accuracy"' '"test": {'
-contains run/report.html '>Loss<' '>Distance<' '>Brightness<' 'Errors of the best weights' 'Furthest off' '<img' 'point+bright' '>distance from the dot, '
+contains run/report.html '>Loss<' '>Distance<' '>Brightness<' 'Errors of the best weights' 'Furthest off' '<img' \
+    'point+bright' '>distance from the dot, '
 # the loss is what its terms weigh
 checks=$((checks + 1))
-sed -n 's/^{"event":"eval",.*"loss":\([0-9.e-]*\),.*"point":\([0-9.e-]*\),"bright":\([0-9.e-]*\)}.*/\1 \2 \3/p' "$work/run/metrics.jsonl" |
-    awk '{ d = $1 - $2 - 0.5 * $3; if (d < 0) d = -d; if (d > 1e-5 * $1) bad = 1 } END { exit bad || NR < 3 }' || fail "loss is not point + 0.5 bright"
+number='\([0-9.e-]*\)'
+sed -n "s/^{\"event\":\"eval\",.*\"loss\":$number,.*\"point\":$number,\"bright\":$number}.*/\1 \2 \3/p" "$work/run/metrics.jsonl" |
+    awk '{ d = $1 - $2 - 0.5 * $3; if (d < 0) d = -d; if (d > 1e-5 * $1) bad = 1 } END { exit bad || NR < 3 }' ||
+    fail "loss is not point + 0.5 bright"
 # the best model is the one with the smallest distance
-least=$(every eval rmse_px | sort -g | head -1)
+least=$(every eval | sort -g | head -1)
 checks=$((checks + 1))
-[ -n "$least" ] && [ "$(value rmse_px run)" = "$least" ] || fail "the best model has $(value rmse_px run) px, the least is $least"
+best=$(value rmse_px run)
+[ -n "$least" ] && [ "$best" = "$least" ] || fail "the best model has $best px, the least is $least"
 
 # --- eval on samples that training has not seen ---
 expect 0 "$captrain" eval "$work/run" synth:dot --json --threads 1
 for key in samples loss rmse_px bright_accuracy worst_px bright_right; do prints "\"$key\": [0-9]"; done
 if [ -z "${CT_QUICK:-}" ]; then
     at_most "$(sed -n 's/^ *"rmse_px": \([0-9.e-]*\),$/\1/p' "$work/out")" 1 'the distance of unseen dots'
-    # Labels that stayed where they were would be off by the shift: a uniform one of up to 3 pixels both ways in 7 of 10 pictures is 2 px
-    at_most "$(every step rmse_px | tail -1)" 1.5 'the distance in training, where pictures move'
+    # Labels that stayed where they were would still average to the right place, but be off here: by 1.4 px or more
+    at_most "$(every step | tail -12 | awk '{ s += $1 } END { print s / NR }')" 1 'the distance in training, where pictures move'
 fi
 expect 0 "$captrain" eval "$work/run" "$work/dots" --threads 1
 prints '^samples  *40$'
@@ -97,11 +103,13 @@ if [ -z "${CT_QUICK:-}" ]; then
     # gen and data.train draw by the same hand: the first dot of seed 7 is where its label says
     tr -d ' \n' <"$work/out" | sed 's/.*"point":\[\([0-9.]*\),\([0-9.]*\)\].*/\1 \2/' >"$work/at"
     want=$(sed -n 's/^dot_000000.png,\([0-9.]* [0-9.]*\) .*/\1/p' "$work/dots/labels.csv")
-    at_most "$(awk -v w="$want" '{ split(w, l, " "); print sqrt(($1 - l[1]) ^ 2 + ($2 - l[2]) ^ 2) }' "$work/at")" 3 "the distance of the dot in a file"
+    off=$(awk -v w="$want" '{ split(w, l, " "); print sqrt(($1 - l[1]) ^ 2 + ($2 - l[2]) ^ 2) }' "$work/at")
+    at_most "$off" 3 "the distance of the dot in a file"
 fi
 
 # --- stopped by train.steps, or by a signal, and resumed: as if it had not been ---
-short='--set data.synth.count=640 --set data.synth.val_count=64 --set schedule.name=constant --set train.epochs=100 --quiet'
+short='--set data.synth.count=640 --set data.synth.val_count=64 --set schedule.name=constant --set train.epochs=100
+    --quiet'
 steps=1200
 [ -z "${CT_QUICK:-}" ] || steps=200
 # shellcheck disable=SC2086
@@ -109,12 +117,13 @@ steps=1200
     expect 0 train whole $short --set train.steps=$steps
     expect 0 train parts $short --set train.steps=57
     expect 0 train parts $short --set train.steps=$steps --resume
-    "$captrain" train "$dot" --threads 1 --out "$work/killed" $short --set train.steps=$steps --set log.interval_steps=5 >"$work/out" 2>"$work/err" &
+    "$captrain" train "$dot" --threads 1 --out "$work/killed" $short --set train.steps=$steps \
+        --set log.interval_steps=5 >"$work/out" 2>"$work/err" &
 }
 pid=$!
-for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30; do
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
     grep -q '"event":"step"' "$work/killed/metrics.jsonl" 2>/dev/null && break
-    sleep 0.1
+    sleep 0.2
 done
 kill -s TERM $pid
 wait $pid

@@ -38,7 +38,8 @@ static bool parse(const char *text, toy_label *out)
 static ct_status read_label(const char *name, const char *text, toy_label *out)
 {
     if (parse(text, out)) return CT_OK;
-    return ct_fail(CT_EDATA, "%s: the label '%s' is not 'X Y B': two numbers of pixels, and 1 for a bright dot or 0 for a dark one", name, text);
+    return ct_fail(CT_EDATA,
+                   "%s: the label '%s' is not 'X Y B': two numbers of pixels, and 1 for a bright dot or 0 for a dark one", name, text);
 }
 
 static ct_status label_from(const void *user, const char *name, const char *text, char **out)
@@ -97,7 +98,8 @@ static void close_labels(ct_labels *l) { ct_free(l); }
 
 ct_status toy_labels(const ct_config *cfg, const ct_facts *facts, ct_labels **out)
 {
-    static const ct_labels_ops ops = { .sizes = true, .scan = scan, .learn = learn, .encode = encode, .blank = blank, .close = close_labels };
+    static const ct_labels_ops ops = { .sizes = true, .scan = scan, .learn = learn, .encode = encode, .blank = blank,
+                                       .close = close_labels };
     (void)cfg;
     (void)facts;
     if (!(*out = ct_calloc(1, sizeof **out, "label reader"))) return CT_ENOMEM;
@@ -224,7 +226,8 @@ fail:
     return st;
 }
 
-ct_status toy_generate(const ct_option *option, size_t options, const char *dir, int64_t count, uint64_t seed, int threads, bool force,
+ct_status toy_generate(const ct_option *option, size_t options, const char *dir, int64_t count, uint64_t seed,
+                       int threads, bool force,
                        FILE *to)
 {
     (void)option; /* there are none */

@@ -20,7 +20,8 @@ static ct_status block(ct_graph *g, int k, int64_t channels, bool pool, bool tra
     return ct_graph_mark_checkpoint(g, *x);
 }
 
-/* x [N,32,32,1] -> [N,16,16,16] -> [N,8,8,32] -> [N,8,8,32] -> point [N,2], as shares of the picture's sides; bright [N,2] */
+/* x [N,32,32,1] -> [N,16,16,16] -> [N,8,8,32] -> [N,8,8,32] -> point [N,2], as shares of the picture's sides, and
+ * bright [N,2] */
 static ct_status build(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val out[])
 {
     (void)len; /* no time steps */

@@ -32,7 +32,8 @@ static const toy_findings *of(const ct_findings *f) { return (const toy_findings
 
 /* ---- the pass ---- */
 
-ct_status toy_look(const ct_place *p, const ct_view *v, bool labels, const ct_option *option, size_t options, ct_findings **out)
+ct_status toy_look(const ct_place *p, const ct_view *v, bool labels, const ct_option *option, size_t options,
+                   ct_findings **out)
 {
     toy_findings *t = ct_calloc(1, sizeof *t, "findings");
     (void)option; /* there are none */
@@ -85,7 +86,8 @@ ct_status toy_settle(ct_findings *f, double sums[CT_METRIC_COUNT])
     if (!sums) return CT_OK;
     const double squares = 2.0 * TOY_SIZE * TOY_SIZE * sums[CT_METRIC_TERMS + TOY_TERM_POINT];
     if (t->bright != (int64_t)sums[TOY_BRIGHT_RIGHT] || !(fabs(squares - t->squares) <= 1e-3 * t->squares + 1e-6))
-        return ct_fail(CT_EINTERNAL, "scores disagree: on the device %.0f brightnesses right and %.6g px^2, on the host %" PRId64 " and %.6g",
+        return ct_fail(CT_EINTERNAL,
+                       "scores disagree: on the device %.0f brightnesses right and %.6g px^2, on the host %" PRId64 " and %.6g",
                        sums[TOY_BRIGHT_RIGHT], squares, t->bright, t->squares);
     return CT_OK;
 }
@@ -214,7 +216,8 @@ ct_status toy_report(const ct_findings *f, const double sums[CT_METRIC_COUNT], i
     const toy_findings *t = of(f);
     const int64_t n = f->view.n;
     ct_status st = CT_OK;
-    fprintf(to, "<section><h2>Errors of the best weights</h2><p class=\"none\">%.3f px on average over %" PRId64 " dots, at most %.3f px.</p>\n",
+    fprintf(to,
+            "<section><h2>Errors of the best weights</h2><p class=\"none\">%.3f px on average over %" PRId64 " dots, at most %.3f px.</p>\n",
             toy_task.metric[TOY_RMSE].value(sums), n, t->worst);
     ranked *r = ct_calloc((size_t)n + 1, sizeof *r, "worst samples");
     if (!r) return CT_ENOMEM;
