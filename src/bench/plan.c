@@ -89,9 +89,9 @@ static ct_status find_facts(planned *p)
     p->width = (int)cfg->data.width;
     p->steps = 1;
     if (cfg->data.size_rule == CT_CFG_SIZE_FIT_HEIGHT && *cfg->data.train) return look_at_data(p);
-    ct_status st = task->foresee(cfg, !*cfg->data.train, &p->facts);
+    ct_status st = task->foresee ? task->foresee(cfg, !*cfg->data.train, &p->facts) : CT_OK;
     if (st != CT_OK) return ct_fail_context(st, "plan");
-    if (!p->facts && *cfg->data.train) return look_at_data(p);
+    if (task->foresee && !p->facts && *cfg->data.train) return look_at_data(p);
     CT_TRY(ct_datasets_generator(task, cfg->data.train, &g));
     if (!g) return CT_OK;
     p->samples = cfg->data.synth.count;

@@ -63,9 +63,13 @@ typedef struct cli_command {
 extern const cli_command cli_train, cli_eval, cli_predict, cli_gen, cli_check, cli_import, cli_export, cli_plan,
     cli_bench, cli_tune, cli_profile, cli_selftest, cli_doctor, cli_monitor, cli_help;
 
+/* ---- cli.c ---- */
+/* The program captrain: runs what argv asks for and gives the exit code. */
+int cli_main(int argc, char **argv);
+
 /* ---- commands.c ---- */
-/* The table of verbs, ends with NULL. Without a verb the first is meant. Only main() asks for it: what is below gets
- * it. */
+/* The table of verbs, ends with NULL. Without a verb the first is meant. Only cli_main() asks for it: what is below
+ * gets it. */
 const cli_command *const *cli_commands(void);
 
 /* ---- options.c ---- */

@@ -1,5 +1,8 @@
-# The program: one const command struct per verb, the table of them, and what reads the table.
-captrain_SOURCES += \
+# The program: one const command struct per verb, the table of them, and what reads the table. All but main() is a library, so that a
+# program of the tests can have it with a task more.
+captrain_SOURCES += src/cli/main.c
+libcaptrain_cli_la_SOURCES += \
+	src/cli/cli.c \
 	src/cli/cli.h \
 	src/cli/cmd_convert.c \
 	src/cli/cmd_data.c \
@@ -12,7 +15,6 @@ captrain_SOURCES += \
 	src/cli/commands.c \
 	src/cli/exit.c \
 	src/cli/help.c \
-	src/cli/main.c \
 	src/cli/options.c \
 	src/cli/parse.c \
 	src/cli/suggest.c

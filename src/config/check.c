@@ -2,6 +2,7 @@
 #include <config.h> /* the one of configure: in quotes it would be this room's */
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -40,12 +41,23 @@ static void check_amp(ct_config *cfg, ct_problems *p)
     }
 }
 
+static bool is_generator(const char *source) { return strncmp(source, "synth:", 6) == 0; }
+
+bool ct_config_generated(const ct_config *cfg) { return is_generator(cfg->data.train); }
+
+/* What may stand in data.train beside a path may stand in the other sources, too. */
 static void check_source(const ct_config *cfg, ct_problems *p, const char *key, const char *value)
 {
-    char q[CT_CONFIG_QUOTE + 4];
-    if (strncmp(value, "synth:", 6) == 0 && strcmp(value, "synth:text") != 0)
-        ct_problem(p, ct_config_place(cfg, key, NULL), "%s: no generator '%s'; there is synth:text", key,
-                   ct_config_quote(value, q));
+    const ct_config_row *row = ct_config_find_row("data.train");
+    char q[CT_CONFIG_QUOTE + 4], name[48], known[256] = "";
+    if (!is_generator(value)) return;
+    for (int i = 0; ct_config_value_name(row, i, name, sizeof name); i++) {
+        if (strcmp(value, name) == 0) return;
+        const size_t at = strlen(known);
+        snprintf(known + at, sizeof known - at, "%s%s", i ? ", " : "", name);
+    }
+    ct_problem(p, ct_config_place(cfg, key, NULL), "%s: no generator '%s'; there is %s", key,
+               ct_config_quote(value, q), known);
 }
 
 static bool without_validation(const ct_config *cfg)
@@ -137,7 +149,7 @@ static void note_unused(ct_config *cfg, const ct_config *defaults, ct_problems *
         { cfg->data.val[0] != '\0', "data.val_fraction", "data.val is given" },
         { cfg->data.val[0] == '\0' && ct_config_generated(cfg), "data.val_fraction",
           "data.synth.val_count images are generated" },
-        { !ct_config_generated(cfg), "data.synth.fresh", "data.train is not synth:text" },
+        { !ct_config_generated(cfg), "data.synth.fresh", "data.train is no generator" },
         { !fit, "data.width_step", "data.size_rule is not fit_height" },
         { !fit, "data.min_width", "data.size_rule is not fit_height" },
         { !sgd, "optimizer.momentum", "optimizer.name is not sgd" },

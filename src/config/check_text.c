@@ -7,11 +7,6 @@
 #include "config/config.h"
 #include "config/internal.h"
 
-bool ct_config_generated(const ct_config *cfg)
-{
-    return strcmp(cfg->data.train, "synth:text") == 0;
-}
-
 /* The second place of the first character that stands in `s` (valid UTF-8) twice; NULL: there is none. */
 static const char *repeated(const char *s)
 {
@@ -59,7 +54,7 @@ static void check_length(const ct_config *cfg, ct_problems *p)
                    "data.synth.length_min is %lld, above %s, which is %lld", (long long)least,
                    d->synth.length_max > 0 ? "data.synth.length_max" : "data.synth.length", (long long)most);
     /* more may be meant: the most that a CTC model reads */
-    else if (ct_config_generated(cfg) && d->length > 0 && d->length < most)
+    else if (strcmp(d->train, "synth:text") == 0 && d->length > 0 && d->length < most)
         ct_problem(p, ct_config_place(cfg, "data.length", most_key),
                    "data.length is %lld but generated labels have %s%lld characters", (long long)d->length,
                    least == most ? "" : "up to ", (long long)most);

@@ -294,7 +294,8 @@ typedef struct ct_config_row {
     bool min_open, max_open; /* the bound itself is not allowed */
     int list_min, list_max;/* elements of a list */
     const char *word;      /* of an integer: may be written instead of a number, and is kept as 0; NULL = none */
-    const char *values;    /* enum and choice: "adamw adam sgd", blank separated; a synonym follows as "cuda=gpu" */
+    const char *values;    /* enum and choice: "adamw adam sgd", blank separated; a synonym follows as "cuda=gpu". Of a
+                              path: names that mean no file */
     const char *unit;      /* "samples", "epochs", "pixels"; "" = none */
     const char *reader;    /* who reads it: "model", "loader", "trainer", ... */
     const char *doc;       /* one or two sentences; for noted keys: why it has no meaning */
@@ -305,8 +306,11 @@ const ct_config_row *ct_config_row_at(size_t i);           /* row i of the table
 const ct_config_row *ct_config_find_row(const char *key);  /* by name or alias, noted keys too; NULL if unknown */
 const char *ct_config_nearest_key(const char *key);        /* whose name or alias has the least edit distance */
 const char *ct_key_type_name(ct_key_type t);               /* "int", "list of floats", ... */
-/* Name i of an enum or choice row ("adamw") into buf; false if i is out of range. */
+/* Name i of a row with values ("adamw") into buf; false if i is out of range. */
 bool ct_config_value_name(const ct_config_row *row, int i, char *buf, size_t size);
+/* One more value of a row that keeps it as text, which must stay valid: for what is added to the program's own tables
+ * (ct_task_add). CT_EINVAL. */
+ct_status ct_config_add_value(const char *key, const char *value);
 
 void ct_config_print_help(FILE *f);      /* for `captrain help config`: plain text, 80+ columns */
 /* The same for one key, by its name or another, or for the keys of a section and those below it. False: there is

@@ -28,7 +28,7 @@ static const ct_config_row model[] = {
 };
 
 static const ct_config_row sources[] = {
-    { PATH(data.train, "synth:text"),
+    { PATH(data.train, "synth:text"), .values = "synth:text",
       .aliases = "data.processed_dir dataset.train_data_path Path.trainDataPath", .unit = "", .reader = "data",
       .doc = "Folder with the training images, or synth:text for the built-in generator." },
     { PATH(data.val, ""), .aliases = "dataset.valid_data_path Path.validDataPath", .unit = "", .reader = "data",

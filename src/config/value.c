@@ -183,20 +183,37 @@ static ct_status parse_bool(const ct_value *v, bool *out, char *err, size_t n)
     return bad_value(err, n, "true or false", v->text);
 }
 
+/* Values of choices beside those of the table. */
+enum { ADDED_MAX = 8 };
+static struct {
+    const ct_config_row *row;
+    const char *value;
+} added[ADDED_MAX];
+static int nadded;
+
+static void put_word(const char *word, size_t n, char *buf, size_t size)
+{
+    if (n >= size) n = size - 1;
+    memcpy(buf, word, n);
+    buf[n] = '\0';
+}
+
 bool ct_config_value_name(const ct_config_row *row, int i, char *buf, size_t size)
 {
     const char *p = row->values ? row->values : "";
     for (; *p; i--) {
         size_t word = strcspn(p, " ");
         if (i == 0) {
-            size_t n = strcspn(p, " =");
-            if (n >= size) n = size - 1;
-            memcpy(buf, p, n);
-            buf[n] = '\0';
+            put_word(p, strcspn(p, " ="), buf, size);
             return true;
         }
         p += word;
         p += strspn(p, " ");
+    }
+    for (int k = 0; k < nadded; k++) {
+        if (added[k].row != row || i-- > 0) continue;
+        put_word(added[k].value, strlen(added[k].value), buf, size);
+        return true;
     }
     return false;
 }
@@ -206,14 +223,33 @@ static int find_value(const ct_config_row *row, const char *text)
 {
     const char *p = row->values;
     size_t len = strlen(text);
-    for (int i = 0; *p; p += *p == ' ') {
+    int i = 0;
+    for (; *p; p += *p == ' ') {
         size_t n = strcspn(p, " =");
         if (n == len && len > 0 && strncasecmp(p, text, n) == 0) return i;
         p += n;
         if (*p == '=') p++;
         else i++;
     }
+    for (int k = 0; k < nadded; k++) {
+        if (added[k].row != row) continue;
+        if (strcasecmp(added[k].value, text) == 0) return i;
+        i++;
+    }
     return -1;
+}
+
+ct_status ct_config_add_value(const char *key, const char *value)
+{
+    const ct_config_row *row = ct_config_find_row(key);
+    if (!row || !row->values || row->type == CT_KEY_ENUM)
+        return ct_fail(CT_EINVAL, "%s: not a key with a choice of names", key);
+    if (find_value(row, value) >= 0) return ct_fail(CT_EINVAL, "%s: there is a '%s' already", key, value);
+    if (nadded == ADDED_MAX)
+        return ct_fail(CT_EINVAL, "%s: '%s': no more than %d values can be added", key, value, ADDED_MAX);
+    added[nadded].row = row;
+    added[nadded++].value = value;
+    return CT_OK;
 }
 
 /* Adds s to the text in buf, or as much of it as there is room for. */
@@ -346,7 +382,7 @@ ct_status ct_value_store(const ct_config_row *row, const ct_value *v, void *fiel
     case CT_KEY_ENUM: return parse_enum(row, v, field, err, err_size);
     case CT_KEY_COLOR: return parse_color(v, field, err, err_size, bad);
     case CT_KEY_CHOICE: {
-        int i;
+        int i = 0;
         char name[48];
         if (parse_enum(row, v, &i, err, err_size) != CT_OK) return CT_ECONFIG;
         ct_config_value_name(row, i, name, sizeof name);

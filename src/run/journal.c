@@ -138,14 +138,16 @@ static ct_status scalars_of(ct_journal *j, int64_t at, const char *group, json_t
     return CT_OK;
 }
 
-/* "train/loss" for the step event's "loss", "device/power" for the power of its "device", "val/loss" for the eval event's "loss". */
+/* "train/loss" for the step event's "loss", "train/losses/point" for the "point" of its "losses", "device/power" for the power of its
+ * "device", "val/loss" for the eval event's "loss". */
 static ct_status scalars(ct_journal *j, const char *event, json_t *line)
 {
     bool step = strcmp(event, "step") == 0, eval = strcmp(event, "eval") == 0;
     if (!j->tb || (!step && !eval)) return CT_OK;
     int64_t at = json_integer_value(json_object_get(line, "step"));
-    json_t *device = json_object_get(line, "device");
+    json_t *device = json_object_get(line, "device"), *losses = json_object_get(line, "losses");
     CT_TRY(scalars_of(j, at, step ? "train" : "val", line));
+    if (losses) CT_TRY(scalars_of(j, at, step ? "train/losses" : "val/losses", losses));
     if (device) CT_TRY(scalars_of(j, at, "device", device));
     return ct_tfevents_flush(j->tb);
 }

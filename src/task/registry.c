@@ -44,6 +44,11 @@ ct_status ct_task_add(const ct_task *task)
     if (find(task->name)) return ct_fail(CT_EINVAL, "there is a task '%s' already", task->name);
     if (nadded == ADDED_MAX)
         return ct_fail(CT_EINVAL, "task '%s': no more than %d can be added", task->name, ADDED_MAX);
+    const ct_model_info *m;
+    for (size_t i = 0; (m = ct_model_at(i)); i++)
+        if (strcmp(m->task, task->name) == 0) CT_TRY(ct_config_add_value("model.name", m->name));
+    for (int k = 0; k < task->generators; k++)
+        CT_TRY(ct_config_add_value("data.train", task->generator[k].name));
     added[nadded++] = task;
     return CT_OK;
 }

@@ -160,7 +160,7 @@ struct ct_task {
     /* Facts from the training set. */
     ct_status (*learn)(const ct_config *cfg, const ct_dataset *train, ct_facts **out);
     /* Facts as far as the configuration decides them without data; *out NULL where only the data can tell. With `must`, that is
-     * CT_ECONFIG naming the keys that are open. */
+     * CT_ECONFIG naming the keys that are open. NULL: the task has no facts. */
     ct_status (*foresee)(const ct_config *cfg, bool must, ct_facts **out);
     /* All sets of a run (NULL: none) get fields of the same shape, so that one program fits; facts follow. NULL: they always have. */
     ct_status (*agree)(ct_dataset *const *set, int n, ct_facts *facts);
@@ -244,8 +244,10 @@ struct ct_task {
 /* The task of a model, or by its own name. NULL with a message for an unknown one. */
 const ct_task *ct_task_of(const char *model);
 const ct_task *ct_task_find(const char *name);
-/* Task i of all, NULL behind the last. Tests may add one of their own, which must stay valid. */
+/* Task i of all, NULL behind the last. */
 const ct_task *ct_task_at(size_t i);
+/* A program may add a task of its own, which must stay valid, behind its models (ct_model_add): these become values of model.name,
+ * its generators of data.train. Before anything else is called. CT_EINVAL where a name is taken. */
 ct_status ct_task_add(const ct_task *task);
 /* The metric that every task has. */
 extern const ct_metric_row ct_metric_loss;
