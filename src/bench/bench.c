@@ -186,7 +186,8 @@ static ct_status bench_steps(bench *b, FILE *to)
     CT_TRY(ct_spec_device(&b->spec, b->backend, &b->device));
     ct_spec_fit_device(&b->spec, b->backend, &b->device);
     if (opts->recompute) b->spec.recompute = 0;
-    if (opts->batch < 0) CT_TRY(ct_memory_auto_batch(&b->spec, b->backend, &b->device, CT_MAX_BATCH, "--batch auto", &b->spec.batch));
+    if (opts->batch < 0)
+        CT_TRY(ct_memory_auto_batch(&b->spec, b->backend, &b->device, CT_MAX_BATCH, "--batch auto", &b->spec.batch));
     CT_TRY(set_up(b));
     CT_TRY(measure(b));
     CT_TRY(measure_ops(b));
@@ -210,7 +211,8 @@ ct_status ct_run_bench(const ct_bench_opts *given, FILE *to)
                             .tf32 = opts->precision && strcmp(opts->precision, "tf32") == 0 } };
     ct_status st;
     if (!opts->model && !opts->op) return ct_fail(CT_ECONFIG, "bench: which model?");
-    if (opts->op && opts->batch < 0) return ct_fail(CT_ECONFIG, "bench: --op times calls of a batch that is said; --batch auto is for steps");
+    if (opts->op && opts->batch < 0)
+        return ct_fail(CT_ECONFIG, "bench: --op times calls of a batch that is said; --batch auto is for steps");
     if (opts->op && opts->tune)
         return ct_fail(CT_ECONFIG, "bench: --op times every implementation, --tune has chosen one");
     CT_TRY(ct_backend_choose(opts->common.backend, &b.backend, NULL, 0));

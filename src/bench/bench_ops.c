@@ -72,8 +72,10 @@ void ct_peaks_print(const ct_peaks *p, FILE *to)
     else fputs("peak of products not known (linear has only its reference here), ", to);
     if (p->bytes > 0) fprintf(to, "of memory %.2f GB/s (add of large arrays)\n", 1e-9 * p->bytes);
     else fputs("of memory not known\n", to);
-    fputs("both can be exceeded: by an algorithm that needs fewer operations than the definition counts (winograd), and by arrays that stay in "
-          "the cache\n", to);
+    fputs("both can be exceeded: by an algorithm that needs fewer operations than the definition counts (winograd), "
+          "and by arrays that stay in "
+          "the cache\n",
+          to);
 }
 
 void ct_op_times_print(const ct_op_times *t, const ct_peaks *peaks, FILE *to)

@@ -77,7 +77,8 @@ static ct_status look_at_data(planned *p)
     return st;
 }
 
-/* The facts, and the number of training samples: from the configuration alone where it says them, else from the data. */
+/* The facts, and the number of training samples: from the configuration alone where it says them, else from the data.
+ */
 static ct_status find_facts(planned *p)
 {
     const ct_config *cfg = p->cfg;
@@ -95,7 +96,10 @@ static ct_status find_facts(planned *p)
     CT_TRY(ct_datasets_generator(task, cfg->data.train, &g));
     if (!g) return CT_OK;
     p->samples = cfg->data.synth.count;
-    p->images = (ct_resident_facts){ .key = cfg->data.resident, .drawn = cfg->data.synth.fresh, .buckets = 1, .images = p->samples,
+    p->images = (ct_resident_facts){ .key = cfg->data.resident,
+                                     .drawn = cfg->data.synth.fresh,
+                                     .buckets = 1,
+                                     .images = p->samples,
                                      .each = cfg->data.height * cfg->data.width * cfg->data.channels };
     return ct_spec_epoch(cfg, p->samples, &batches, &p->steps);
 }
@@ -237,8 +241,8 @@ static void print_padding(const planned *p, FILE *to)
     for (size_t i = 0; i < g->nnodes; i++) {
         const ct_node *n = &g->nodes[i];
         if (n->op != CT_OP_CONV2D || n->attrs.conv.data_c == 0) continue;
-        fprintf(to, "channels       %" PRId64 " padded with zeros to %" PRId64 " for %s (not counted as FLOPs)\n", n->attrs.conv.data_c,
-                ct_graph_desc(g, n->in[0])->dim[3], n->name);
+        fprintf(to, "channels       %" PRId64 " padded with zeros to %" PRId64 " for %s (not counted as FLOPs)\n",
+                n->attrs.conv.data_c, ct_graph_desc(g, n->in[0])->dim[3], n->name);
     }
 }
 
@@ -250,11 +254,16 @@ static ct_status print_text(const planned *p, FILE *to)
     CT_TRY(print_operators(p->eval_plan, "evaluation", to));
     const ct_place place = { .cfg = p->cfg, .facts = p->facts, .model = &s->model, .goal = &s->goal };
     char out[128];
-    fprintf(to, "model          %s, %" PRId64 " parameters, %" PRId64 "x%" PRId64 "x%" PRId64 " pixels, %s\n", s->model.name,
-            p->layout.params, s->model.height, s->model.width, s->model.channels, s->goal.task->outputs(&place, out, sizeof out));
+    fprintf(to, "model          %s, %" PRId64 " parameters, %" PRId64 "x%" PRId64 "x%" PRId64 " pixels, %s\n",
+            s->model.name, p->layout.params, s->model.height, s->model.width, s->model.channels,
+            s->goal.task->outputs(&place, out, sizeof out));
     if (p->widths > 1)
-        fprintf(to, "widths         %d, programs are made for each; shown here is the widest, which needs the most memory\n", p->widths);
-    fprintf(to, "device         %s, %d thread%s, %s (%s)\n", p->info.name, p->info.threads, p->info.threads == 1 ? "" : "s", p->backend->name, p->why);
+        fprintf(
+            to,
+            "widths         %d, programs are made for each; shown here is the widest, which needs the most memory\n",
+            p->widths);
+    fprintf(to, "device         %s, %d thread%s, %s (%s)\n", p->info.name, p->info.threads,
+            p->info.threads == 1 ? "" : "s", p->backend->name, p->why);
     fprintf(to, "precision      %s\n", ct_spec_precision_name(s));
     print_padding(p, to);
     fprintf(to, "batch          %" PRId64 " x %" PRId64 " micro-step%s = %" PRId64 " effective\n", s->batch,

@@ -1,4 +1,5 @@
-/* `captrain profile`: where the time of a training step goes, on the host and on the device, and what to do about it. */
+/* `captrain profile`: where the time of a training step goes, on the host and on the device, and what to do about it.
+ */
 #include "config.h"
 
 #include "bench/profile.h"
@@ -39,7 +40,8 @@ typedef struct profile {
     ct_device_info info;
     int64_t *ran; /* [units] runs of each training program while operators were timed */
 
-    stages joined, apart, eager; /* of `steps` steps: as training runs them; waiting for each stage; the same without captures */
+    stages joined, apart,
+        eager; /* of `steps` steps: as training runs them; waiting for each stage; the same without captures */
     double wall;                 /* of the joined ones */
     double readback;             /* of one */
     double communication;        /* per step */
@@ -89,7 +91,9 @@ static ct_status set_up_config(profile *p)
 {
     const ct_profile_opts *o = p->opts;
     ct_run *r = &p->run;
-    const ct_train_opts opts = { .size = sizeof opts, .common = o->common, .config = o->config, .sets = o->sets, .nsets = o->nsets };
+    const ct_train_opts opts = {
+        .size = sizeof opts, .common = o->common, .config = o->config, .sets = o->sets, .nsets = o->nsets
+    };
     ct_loader_spec l;
     CT_TRY(ct_run_configure(r, &opts));
     if (*r->cfg->train.tune && !ct_tune_is_auto(r->cfg)) CT_TRY(ct_choices_read(r->cfg->train.tune, &r->choices));
@@ -137,7 +141,8 @@ static ct_status timed_start(profile *p, ct_unit *u, bool apart, stages *t)
     return CT_OK;
 }
 
-/* Micro-step k of *group, which the first one learns from the loader: a group does not reach over the end of an epoch. */
+/* Micro-step k of *group, which the first one learns from the loader: a group does not reach over the end of an epoch.
+ */
 static ct_status micro_step(profile *p, int64_t k, int64_t *group, bool apart, stages *t)
 {
     ct_run *r = &p->run;
@@ -147,7 +152,9 @@ static ct_status micro_step(profile *p, int64_t k, int64_t *group, bool apart, s
     if (!p->from_model) {
         CT_TRY(ct_loader_next(r->loader, &b));
         if (k == 0) *group = r->batches - b->batch < r->accumulate ? r->batches - b->batch : r->accumulate;
-        const ct_program_kind kind = r->accumulate == 1 ? CT_PROGRAM_STEP : k == 0 ? CT_PROGRAM_MICRO_FIRST : CT_PROGRAM_MICRO_NEXT;
+        const ct_program_kind kind = r->accumulate == 1 ? CT_PROGRAM_STEP
+                                     : k == 0           ? CT_PROGRAM_MICRO_FIRST
+                                                        : CT_PROGRAM_MICRO_NEXT;
         u = ct_session_find(&r->session, kind, b->n, b->width, *group, false);
         if (!u) return ct_fail(CT_EINTERNAL, "no program for a batch of %d samples %d pixels wide", b->n, b->width);
     }
@@ -348,17 +355,20 @@ static void print_text(const profile *p, FILE *to)
     const ct_profile_facts *f = &p->facts;
     const ct_verdict *v = &p->verdict;
     const double n = (double)p->steps, step = f->step;
-    fprintf(to, "%s, batch %" PRId64 " x %" PRId64 ", %s, %s with %d thread%s (%s), %" PRId64 " steps\n", p->spec.model.name, p->spec.batch,
-            p->spec.accumulate, ct_spec_precision_name(&p->spec), p->backend->name, p->info.threads, p->info.threads == 1 ? "" : "s",
-            p->info.name, p->steps);
+    fprintf(to, "%s, batch %" PRId64 " x %" PRId64 ", %s, %s with %d thread%s (%s), %" PRId64 " steps\n",
+            p->spec.model.name, p->spec.batch, p->spec.accumulate, ct_spec_precision_name(&p->spec), p->backend->name,
+            p->info.threads, p->info.threads == 1 ? "" : "s", p->info.name, p->steps);
     ct_peaks_print(&p->peaks, to);
     fputs("\nhost and device                                        per step   of it\n", to);
     print_stage("step, as training runs it", step, step, to);
     if (f->data) print_stage("waiting for the loader", f->loader, step, to);
     print_stage(f->overlaps ? "copy of a batch, alone (runs beside steps)" : "copy of a batch", f->copy, step, to);
-    if (f->far) print_stage(f->captures && !f->eager ? "queueing, replayed in one piece" : "queueing", p->apart.launch / n, step, to);
+    if (f->far)
+        print_stage(f->captures && !f->eager ? "queueing, replayed in one piece" : "queueing", p->apart.launch / n,
+                    step, to);
     if (f->captures && !f->eager) print_stage("queueing, call by call", p->eager.launch / n, step, to);
-    print_stage(f->captures && !f->eager ? "run on data that is there, replayed" : "run on data that is there", f->run, step, to);
+    print_stage(f->captures && !f->eager ? "run on data that is there, replayed" : "run on data that is there", f->run,
+                step, to);
     if (f->captures && !f->eager) print_stage("run, call by call", p->eager.run / n, step, to);
     print_stage("operators, sum of their own times", f->operators, step, to);
     print_stage("summing gradients over the group", f->communication, step, to);
@@ -367,7 +377,8 @@ static void print_text(const profile *p, FILE *to)
     fputc('\n', to);
     ct_op_times_print(&p->by_call, &p->peaks, to);
     fputs("\nshares of a step:", to);
-    for (int b = 0; b < CT_BOUND_COUNT; b++) fprintf(to, "%s %s %.0f%%", b ? "," : "", ct_bound_name((ct_bound)b), 100 * v->share[b]);
+    for (int b = 0; b < CT_BOUND_COUNT; b++)
+        fprintf(to, "%s %s %.0f%%", b ? "," : "", ct_bound_name((ct_bound)b), 100 * v->share[b]);
     fprintf(to, "\nbound by: %s: %s\nturn: %s\n", ct_bound_name(v->bound), v->why, v->knob);
 }
 
@@ -387,7 +398,8 @@ static ct_status json_stages(const profile *p, json_t *o)
     /* a device that works on the host's memory computes while the host queues */
     CT_TRY(f->far ? set_ms(o, "ms_launch", p->apart.launch / n) : ct_json_set(o, "ms_launch", json_null()));
     CT_TRY(set_ms(o, "ms_run", f->run));
-    CT_TRY(replays ? set_ms(o, "ms_launch_eager", p->eager.launch / n) : ct_json_set(o, "ms_launch_eager", json_null()));
+    CT_TRY(replays ? set_ms(o, "ms_launch_eager", p->eager.launch / n)
+                   : ct_json_set(o, "ms_launch_eager", json_null()));
     CT_TRY(replays ? set_ms(o, "ms_run_eager", p->eager.run / n) : ct_json_set(o, "ms_run_eager", json_null()));
     CT_TRY(set_ms(o, "ms_operators", f->operators));
     CT_TRY(set_ms(o, "ms_communication", f->communication));
@@ -400,7 +412,8 @@ static ct_status print_json(const profile *p, FILE *to)
     ct_status st;
     json_t *o = json_object(), *share = json_object();
     CT_GOTO(st, ct_json_set(o, "share", share));
-    for (int b = 0; b < CT_BOUND_COUNT; b++) CT_GOTO(st, ct_json_set(share, ct_bound_name((ct_bound)b), ct_json_number(v->share[b])));
+    for (int b = 0; b < CT_BOUND_COUNT; b++)
+        CT_GOTO(st, ct_json_set(share, ct_bound_name((ct_bound)b), ct_json_number(v->share[b])));
     CT_GOTO(st, ct_json_set(o, "bound", json_string(ct_bound_name(v->bound))));
     CT_GOTO(st, ct_json_set(o, "why", json_string(v->why)));
     CT_GOTO(st, ct_json_set(o, "knob", json_string(v->knob)));
@@ -433,7 +446,9 @@ ct_status ct_run_profile(const ct_profile_opts *given, FILE *to)
     if (opts->model && (opts->config || opts->nsets))
         return ct_fail(CT_ECONFIG, "profile: a model of the catalogue, or a configuration with its settings, not both");
     if (!opts->model && (opts->batch || opts->precision))
-        return ct_fail(CT_ECONFIG, "profile: batch and precision go with a model; a configuration has train.batch_size and train.precision");
+        return ct_fail(
+            CT_ECONFIG,
+            "profile: batch and precision go with a model; a configuration has train.batch_size and train.precision");
     CT_GOTO(st, opts->model ? set_up_model(&p) : set_up_config(&p));
     CT_GOTO(st, measure(&p));
     judge(&p);

@@ -32,7 +32,9 @@ typedef struct tuning {
 static ct_status calls_of_config(tuning *t)
 {
     const ct_tune_opts *o = t->opts;
-    const ct_train_opts train = { .size = sizeof train, .common = o->common, .config = o->config, .sets = o->sets, .nsets = o->nsets };
+    const ct_train_opts train = {
+        .size = sizeof train, .common = o->common, .config = o->config, .sets = o->sets, .nsets = o->nsets
+    };
     ct_session *s = &t->run.session;
     CT_TRY(ct_run_configure(&t->run, &train));
     if (*t->run.cfg->train.tune) ct_info("train.tune is not read: this measures anew");

@@ -92,9 +92,9 @@ ct_status ct_dataset_open(const ct_dataset_spec *spec, ct_labels *labels, int wo
 ct_status ct_dataset_open_source(const ct_dataset_spec *spec, const ct_source *src, ct_labels *labels, int workers,
                                  ct_dataset **out);
 /* A generator that draws when a loader asks, new pictures in every epoch: in epoch e sample i is picture
- * first + e * n + i. Nothing is packed: such a set has n samples of spec->width x spec->height pixels, which must be given, in
- * one bucket, but no pixels, empty texts, and blank fields; the loader fills them in. CT_EDATA where the reader
- * cannot vouch for labels that are not drawn yet. src->release is called when the set is closed. */
+ * first + e * n + i. Nothing is packed: such a set has n samples of spec->width x spec->height pixels, which must be
+ * given, in one bucket, but no pixels, empty texts, and blank fields; the loader fills them in. CT_EDATA where the
+ * reader cannot vouch for labels that are not drawn yet. src->release is called when the set is closed. */
 ct_status ct_dataset_open_stream(const ct_dataset_spec *spec, const ct_source *src, ct_labels *labels,
                                  ct_dataset **out);
 const ct_source *ct_dataset_stream(const ct_dataset *ds);           /* NULL: not a stream */

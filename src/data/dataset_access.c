@@ -58,7 +58,8 @@ ct_status ct_split(int64_t n, double fraction, uint64_t seed, ct_subset *kept, c
         return ct_fail(CT_EINVAL, "a split of %" PRId64 " samples needs a fraction in [0,1), not %g", n, fraction);
     }
     if (fraction > 0.0 && n < 2) {
-        return ct_fail(CT_EINVAL, "%s cannot be split into training and validation", n == 1 ? "a single sample" : "a set without samples");
+        return ct_fail(CT_EINVAL, "%s cannot be split into training and validation",
+                       n == 1 ? "a single sample" : "a set without samples");
     }
     int64_t out = llround((double)n * fraction);
     if (fraction > 0.0 && out < 1) out = 1;

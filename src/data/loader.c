@@ -193,8 +193,14 @@ static slot *prepare(ct_loader *l, int64_t t)
     }
     memcpy(s->id, l->plan.order + from, (size_t)(to - from) * sizeof *s->id);
     int bucket = ct_dataset_sample_bucket(l->spec.data, s->id[0]);
-    s->batch = (ct_batch){ .epoch = epoch, .batch = batch, .last = batch == l->per_epoch - 1, .n = (int)(to - from),
-                           .width = ct_dataset_bucket_width(l->spec.data, bucket), .px = s->px, .data = l->spec.data, .index = s->index,
+    s->batch = (ct_batch){ .epoch = epoch,
+                           .batch = batch,
+                           .last = batch == l->per_epoch - 1,
+                           .n = (int)(to - from),
+                           .width = ct_dataset_bucket_width(l->spec.data, bucket),
+                           .px = s->px,
+                           .data = l->spec.data,
+                           .index = s->index,
                            .widths = s->widths };
     for (int k = 0; k < l->fields; k++) s->batch.field[k] = s->field[k];
     s->ready = false;
@@ -293,7 +299,8 @@ static ct_status check_set(const ct_loader_spec *s)
 {
     int64_t all = ct_dataset_size(s->data), n = samples_of(s);
     if (s->batch < 1) return ct_fail(CT_EINVAL, "the batch size is %d", s->batch);
-    if (s->resident && ct_dataset_stream(s->data)) return ct_fail(CT_EINVAL, "the pictures of a stream cannot be resident");
+    if (s->resident && ct_dataset_stream(s->data))
+        return ct_fail(CT_EINVAL, "the pictures of a stream cannot be resident");
     if (n < 1) return ct_fail(CT_EINVAL, "the data set is empty");
     if (all > INT32_MAX) return ct_fail(CT_EINVAL, "%" PRId64 " samples; at most 2^31-1 are possible", all);
     for (int64_t i = 0; s->index && i < n; i++) {

@@ -11,6 +11,7 @@ ct_status ct_dataset_picture(const ct_dataset *ds, int64_t i, ct_image *out)
     const uint8_t *px = ct_dataset_pixels(ds, i);
     CT_TRY(ct_image_make(w, h, c, 0, out));
     for (int y = 0; y < h; y++)
-        memcpy(out->px + (size_t)y * (size_t)w * (size_t)c, px + (size_t)y * (size_t)bucket * (size_t)c, (size_t)w * (size_t)c);
+        memcpy(out->px + (size_t)y * (size_t)w * (size_t)c, px + (size_t)y * (size_t)bucket * (size_t)c,
+               (size_t)w * (size_t)c);
     return CT_OK;
 }

@@ -92,7 +92,8 @@ static ct_status check(const ct_program_spec *s, ct_program_kind kind, const ct_
 
 static ct_status add_port(ct_program *p, const char *name, ct_port_role role, ct_val v)
 {
-    if (p->ports == CT_MAX_PORTS) return ct_fail(CT_EINTERNAL, "program: more than %d inputs and outputs", CT_MAX_PORTS);
+    if (p->ports == CT_MAX_PORTS)
+        return ct_fail(CT_EINTERNAL, "program: more than %d inputs and outputs", CT_MAX_PORTS);
     p->port[p->ports++] = (ct_port){ name, role, v };
     return CT_OK;
 }
@@ -117,7 +118,8 @@ static ct_status add_input(ct_program *p, const char *name, ct_port_role role, c
     return add_port(p, name, role, *out);
 }
 
-/* Pixels and their preprocessing, or ready input: *x is [N,H,W,C] of the model's type afterwards, until passes change it. */
+/* Pixels and their preprocessing, or ready input: *x is [N,H,W,C] of the model's type afterwards, until passes change
+ * it. */
 static ct_status build_input(const ct_program_spec *s, bool training, ct_program *p, ct_moves *moves, ct_val *x)
 {
     const ct_model_spec *m = &s->model;
@@ -159,14 +161,17 @@ static ct_status replace_mask(const ct_program_spec *s, ct_program *p)
     return CT_OK; /* the drawn mask is nobody's now: the dead-node pass takes it */
 }
 
-/* The loss: the only term as it is, or the weighted sum of all; and what every task counts: samples, loss, batches, terms. */
+/* The loss: the only term as it is, or the weighted sum of all; and what every task counts: samples, loss, batches,
+ * terms. */
 static ct_status build_loss(const ct_parts *parts, ct_program *p)
 {
     ct_graph *g = p->graph;
     ct_val in[2 + CT_PARTS_MAX], loss, acc;
     ct_attrs sums = { .sums = { .samples = parts->batch, .first = CT_METRIC_TERMS } };
     const int n = parts->terms;
-    if (n == 0) return ct_fail(CT_EINTERNAL, "program: task %s gives model %s no loss", parts->goal->task->name, parts->model->name);
+    if (n == 0)
+        return ct_fail(CT_EINTERNAL, "program: task %s gives model %s no loss", parts->goal->task->name,
+                       parts->model->name);
     for (int i = 0; i < n; i++) in[i] = parts->term[i].val;
     if (n == 1 && parts->term[0].weight == 1) {
         loss = in[0];
@@ -190,11 +195,15 @@ static ct_status build_task(const ct_program_spec *s, ct_parts *parts, ct_progra
 {
     const ct_model_info *m = ct_model_find(s->model.name);
     if (!m) return CT_ECONFIG;
-    for (int i = 0; i < ct_model_outputs(&s->model); i++) parts->score[parts->scores++] = (ct_part){ m->output[i], parts->out[i], 1 };
+    for (int i = 0; i < ct_model_outputs(&s->model); i++)
+        parts->score[parts->scores++] = (ct_part){ m->output[i], parts->out[i], 1 };
     CT_TRY(s->goal.task->build(parts));
-    for (int i = 0; i < parts->fields; i++) CT_TRY(add_port(p, parts->field[i].name, CT_PORT_FIELD, parts->field[i].val));
-    for (int i = 0; i < parts->scores; i++) CT_TRY(add_port(p, parts->score[i].name, CT_PORT_SCORE, parts->score[i].val));
-    for (int i = 0; i < parts->results; i++) CT_TRY(add_port(p, parts->result[i].name, CT_PORT_RESULT, parts->result[i].val));
+    for (int i = 0; i < parts->fields; i++)
+        CT_TRY(add_port(p, parts->field[i].name, CT_PORT_FIELD, parts->field[i].val));
+    for (int i = 0; i < parts->scores; i++)
+        CT_TRY(add_port(p, parts->score[i].name, CT_PORT_SCORE, parts->score[i].val));
+    for (int i = 0; i < parts->results; i++)
+        CT_TRY(add_port(p, parts->result[i].name, CT_PORT_RESULT, parts->result[i].val));
     return parts->labels ? build_loss(parts, p) : CT_OK;
 }
 
@@ -206,7 +215,8 @@ static ct_status build_forward(const ct_program_spec *s, ct_program *p)
                        .labels = has_labels(p->kind), .steps = CT_NOVAL };
     ct_val x;
     CT_TRY(build_input(s, training, p, &parts.moves, &x));
-    if (ct_model_elastic(&s->model)) CT_TRY(add_input(p, "len", CT_PORT_STEPS, ct_desc1(CT_I32, s->batch), &parts.steps));
+    if (ct_model_elastic(&s->model))
+        CT_TRY(add_input(p, "len", CT_PORT_STEPS, ct_desc1(CT_I32, s->batch), &parts.steps));
     CT_TRY(ct_model_build(g, &s->model, x, parts.steps, training, parts.out));
     if (training && s->dropout_keep) CT_TRY(replace_mask(s, p));
     CT_TRY(build_task(s, &parts, p));

@@ -28,14 +28,16 @@ typedef struct ct_program_spec {
     bool tf32;                 /* compute CT_F32: products may round their factors to tf32 */
     /* source images, before the preprocessing operator; src_h == 0: ready input x [N,H,W,C] of model.dtype instead */
     int64_t src_h, src_w;
-    int64_t resident;          /* training programs take their images from arena DATA, which holds so many; 0: they are uploaded */
+    int64_t
+        resident; /* training programs take their images from arena DATA, which holds so many; 0: they are uploaded */
     ct_image_attrs image;      /* augmentation and normalisation; out_h, out_w, dtype are filled in */
-    int64_t channel_multiple;  /* channels of x are padded with zeros to a multiple of this (ct_pass_pad); 0 or 1: as they are */
+    int64_t channel_multiple;  /* channels of x are padded with zeros to a multiple of this (ct_pass_pad); 0 or 1: as
+                                  they are */
     ct_goal goal;              /* what is trained for; task NULL: the usual loss of the model's task */
     int64_t accumulate;        /* micro-steps per update, each counting 1/accumulate; 1 also makes a group of one */
     int64_t members;           /* devices whose gradients are summed, each counting 1/members (exec/comm.h); 0 is 1 */
     int recompute;             /* -1 off, 0 per block, n > 0 about n segments; or CT_RECOMPUTE_AUTO */
-    bool keep_norms;           /* what batch norms give stays in memory to the end of the step instead of being computed again */
+    bool keep_norms; /* what batch norms give stays in memory to the end of the step instead of being computed again */
     /* optimizer */
     ct_optimizer_kind optimizer;
     ct_optim_attrs optim;      /* beta1.. max_norm, dynamic.. ; ema decay in optim.decay (0 = no EMA) */
@@ -83,10 +85,10 @@ typedef struct ct_program {
 ct_val ct_program_port(const ct_program *p, const char *name);
 ct_val ct_program_role(const ct_program *p, ct_port_role role);
 
-/* Which kinds carry what: STEP, MICRO_* and EVAL have fields, terms, a loss, results, and add to the metric sums; PREDICT has results;
- * UPDATE has nothing but its effect on the arenas. All but UPDATE have scores. The images come in as src with index, or as x when
- * src_h == 0; resident pixels are no port. Models with time steps (ct_model_elastic) have len. What the other ports hold is said where the
- * task builds them (src/task/<name>/program.c). */
+/* Which kinds carry what: STEP, MICRO_* and EVAL have fields, terms, a loss, results, and add to the metric sums;
+ * PREDICT has results; UPDATE has nothing but its effect on the arenas. All but UPDATE have scores. The images come in
+ * as src with index, or as x when src_h == 0; resident pixels are no port. Models with time steps (ct_model_elastic)
+ * have len. What the other ports hold is said where the task builds them (src/task/<name>/program.c). */
 
 /* Fills spec with defaults: AdamW 1e-3, betas .9/.999, eps 1e-8, wd 0.01, constant schedule, the usual loss of
  * the model, no accumulation, ... */
@@ -99,7 +101,8 @@ ct_status ct_program_usual_goal(ct_program_spec *spec);
  * offsets it takes, or NULL for the first program of a model, which must be STEP or MICRO_FIRST when the model is
  * trained; *layout receives the layout then. With layout_from, *layout is read: it must be what the first program
  * gave. UPDATE cannot be the first. Programs of other batch sizes are built from a spec that differs in `batch`
- * only, those of other widths (elastic models) from one that differs in model.width and src_w. CT_EINVAL: a combination without meaning; CT_ECONFIG: a model that cannot be built at this size. */
+ * only, those of other widths (elastic models) from one that differs in model.width and src_w. CT_EINVAL: a combination
+ * without meaning; CT_ECONFIG: a model that cannot be built at this size. */
 ct_status ct_program_build(const ct_program_spec *spec, ct_program_kind kind, const ct_graph *layout_from,
                            ct_layout *layout, ct_program *out);
 void ct_program_free(ct_program *p); /* members; NULL is fine */

@@ -20,7 +20,8 @@ static ct_status fill(const ct_program_spec *spec, const ct_port *port, const ct
     case CT_PORT_READY: fill_images(spec, d, rng, host); return CT_OK;
     case CT_PORT_FIELD: return spec->goal.task->random(&place, port->name, d, rng, host);
     case CT_PORT_STEPS:
-        for (int64_t i = 0; i < d->dim[0]; i++) ((int32_t *)host)[i] = (int32_t)ct_model_steps(&spec->model, spec->model.width);
+        for (int64_t i = 0; i < d->dim[0]; i++)
+            ((int32_t *)host)[i] = (int32_t)ct_model_steps(&spec->model, spec->model.width);
         return CT_OK;
     default: return ct_fail(CT_EINVAL, "random input: there is none for '%s'", port->name);
     }

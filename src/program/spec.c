@@ -174,12 +174,13 @@ static ct_status check_model_keys(const ct_config *cfg)
     return CT_OK;
 }
 
-ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int src_h, int src_w, int64_t steps_per_epoch,
-                              ct_program_spec *out)
+ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int src_h, int src_w,
+                              int64_t steps_per_epoch, ct_program_spec *out)
 {
     ct_program_spec s;
     if (steps_per_epoch < 1 || src_h < 1 || src_w < 1)
-        return ct_fail(CT_EINVAL, "specification of %dx%d pixels, %" PRId64 " steps per epoch", src_h, src_w, steps_per_epoch);
+        return ct_fail(CT_EINVAL, "specification of %dx%d pixels, %" PRId64 " steps per epoch", src_h, src_w,
+                       steps_per_epoch);
     const ct_task *task = ct_task_of(cfg->model.name);
     if (!task) return CT_ECONFIG;
     CT_TRY(check_model_keys(cfg));
@@ -293,7 +294,8 @@ ct_status ct_spec_device(const ct_program_spec *spec, const ct_backend *backend,
 {
     if (spec->tf32 && !backend->receipt)
         return ct_fail(CT_ECONFIG,
-                       "train.precision: tf32 is a mode of NVIDIA tensor cores, which backend %s does not have; use fp32, bf16 or fp16",
+                       "train.precision: tf32 is a mode of NVIDIA tensor cores, which backend %s does not have; use "
+                       "fp32, bf16 or fp16",
                        backend->name);
     opts->tf32 = spec->tf32;
     return CT_OK;

@@ -13,26 +13,25 @@
 
 /* Fills *out from cfg.
  *   facts               what the data decided (ct_task.learn)
- *   src_h, src_w        size of the source images the loader delivers, pixels (channels: data.channels); elastic models: the
- *                       widest
- *   steps_per_epoch     optimizer steps (not micro-steps) per epoch, >= 1: turns epochs of the schedule into steps
- * What is applied: schedule.lr_rule (lr and min_lr times (batch_size*accumulate/reference_batch)^(1 or 1/2)),
- * train.epochs and train.steps (the cosine ends at whichever comes first), train.precision, augment.shear (a factor
- * tan(a); operators take degrees), data.mean and data.std (one number stands for all channels), the luminance of
- * data.background as fill of pixels from outside, model defaults. CT_ECONFIG, naming the key: more than 8 schedule.milestones, a
- * schedule.t_mult that is not a whole number, model.hidden or model.dropout for a model without, what the task refuses (ct_task.specify),
- * a model that cannot be built at data.height x data.width. Strings of *out
+ *   src_h, src_w        size of the source images the loader delivers, pixels (channels: data.channels); elastic
+ * models: the widest steps_per_epoch     optimizer steps (not micro-steps) per epoch, >= 1: turns epochs of the
+ * schedule into steps What is applied: schedule.lr_rule (lr and min_lr times (batch_size*accumulate/reference_batch)^(1
+ * or 1/2)), train.epochs and train.steps (the cosine ends at whichever comes first), train.precision, augment.shear (a
+ * factor tan(a); operators take degrees), data.mean and data.std (one number stands for all channels), the luminance of
+ * data.background as fill of pixels from outside, model defaults. CT_ECONFIG, naming the key: more than 8
+ * schedule.milestones, a schedule.t_mult that is not a whole number, model.hidden or model.dropout for a model without,
+ * what the task refuses (ct_task.specify), a model that cannot be built at data.height x data.width. Strings of *out
  * point into cfg. */
-ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int src_h, int src_w, int64_t steps_per_epoch,
-                              ct_program_spec *out);
+ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int src_h, int src_w,
+                              int64_t steps_per_epoch, ct_program_spec *out);
 
 /* Micro-batches and optimizer steps of one epoch over n samples, by train.batch_size, train.accumulate and
  * train.last_batch. CT_ECONFIG where dropping the last batch leaves none. */
 ct_status ct_spec_epoch(const ct_config *cfg, int64_t n, int64_t *batches, int64_t *steps);
 
 /* The same for a model of the catalogue alone, as `bench` and `plan --model` take it: its default geometry, ready
- * input x instead of pixels, AdamW at a constant rate, the model's usual loss. batch 0: 64. precision NULL: fp32. CT_ECONFIG
- * for an unknown model or precision. */
+ * input x instead of pixels, AdamW at a constant rate, the model's usual loss. batch 0: 64. precision NULL: fp32.
+ * CT_ECONFIG for an unknown model or precision. */
 ct_status ct_spec_from_model(const char *model, int64_t batch, const char *precision, ct_program_spec *out);
 
 /* The loader of training on a view: batch, order and last batch as cfg says; endless, from the first batch. */
@@ -43,8 +42,8 @@ ct_status ct_spec_epoch_of(const ct_config *cfg, const ct_view *train, int64_t *
 /* "fp32", "tf32", "bf16", "fp16", "f64": what spec computes in. */
 const char *ct_spec_precision_name(const ct_program_spec *spec);
 
-/* Sets what the options of a device take from the specification: tf32. CT_ECONFIG where tf32 is asked of a backend that cannot tell
- * in what it computes (it has no receipt()), and so has none. */
+/* Sets what the options of a device take from the specification: tf32. CT_ECONFIG where tf32 is asked of a backend that
+ * cannot tell in what it computes (it has no receipt()), and so has none. */
 ct_status ct_spec_device(const ct_program_spec *spec, const ct_backend *backend, ct_device_opts *opts);
 
 /* Planned peak of one training step (all arenas), bytes, and the device's memory; either pointer may be NULL.
@@ -56,8 +55,8 @@ ct_status ct_spec_peak(const ct_program_spec *spec, const ct_backend *backend, c
  * device's memory, otherwise one segment per block. Does nothing for other values. Plans only: touches no tensor. */
 ct_status ct_spec_settle(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts);
 
-/* Fills in what the programs of this device should be like: spec->channel_multiple. Before ct_spec_settle(). Programs of golden
- * files do without: what they are compared with has no padding. */
+/* Fills in what the programs of this device should be like: spec->channel_multiple. Before ct_spec_settle(). Programs
+ * of golden files do without: what they are compared with has no padding. */
 void ct_spec_fit_device(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts);
 
 /* Samples per optimizer step. */

@@ -127,7 +127,8 @@ static void about_data(FILE *f, const ct_report *rep)
     if (ct_dataset_bad_count(d->train.data) > 0)
         row(f, "left out", "%s unusable samples", ct_text_count(ct_dataset_bad_count(d->train.data), t, sizeof t));
     fputs("</table><h3>Machine and memory</h3><table>\n", f);
-    row(f, "device", "%s: %s, %d thread%s", s->backend->name, s->device.name, s->device.threads, s->device.threads == 1 ? "" : "s");
+    row(f, "device", "%s: %s, %d thread%s", s->backend->name, s->device.name, s->device.threads,
+        s->device.threads == 1 ? "" : "s");
     if (*s->device.detail) row(f, "details", "%s", s->device.detail);
     row(f, "precision", "%s", ct_run_precision(s));
     row(f, "weights, buffers", "%s", ct_text_bytes(ps.param_bytes + ps.buffer_bytes, t, sizeof t));

@@ -1,4 +1,5 @@
-/* The report's curves, from metrics.jsonl: loss and its terms, the metrics of the task in the plots their rows name, learning rate. */
+/* The report's curves, from metrics.jsonl: loss and its terms, the metrics of the task in the plots their rows name,
+ * learning rate. */
 #include "config.h"
 
 #include <math.h>
@@ -9,7 +10,15 @@
 #include "report/report_html.h"
 
 enum { STEP, EVAL, EVENTS };
-enum { COL_X, COL_LR, COL_LOSS, COL_METRIC, MAX_METRICS = 24, COL_TERM = COL_METRIC + MAX_METRICS, COLUMNS = COL_TERM + CT_PARTS_MAX };
+enum {
+    COL_X,
+    COL_LR,
+    COL_LOSS,
+    COL_METRIC,
+    MAX_METRICS = 24,
+    COL_TERM = COL_METRIC + MAX_METRICS,
+    COLUMNS = COL_TERM + CT_PARTS_MAX
+};
 
 typedef struct history {
     const ct_run *run;
@@ -67,7 +76,8 @@ static void add(drawing *d, const history *h, int event, const double *y, const 
     if (d->n == CT_SVG_MAX_SERIES) return;
     char *label = d->label[d->n];
     snprintf(label, sizeof d->label[0], "%s%s%s", what, *what && *set ? ", " : "", set);
-    d->s[d->n++] = (ct_svg_series){ label, h->col[event][COL_X], y, h->n[event], false, event == EVAL && h->n[EVAL] <= 40 };
+    d->s[d->n++] =
+        (ct_svg_series){ label, h->col[event][COL_X], y, h->n[event], false, event == EVAL && h->n[EVAL] <= 40 };
 }
 
 static ct_status plot(FILE *f, const char *title, const char *unit, const drawing *d, bool log_y, bool zero)

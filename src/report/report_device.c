@@ -52,8 +52,9 @@ static ct_status take(void *user, const char *event, const json_t *line)
     readings *h = user;
     const json_t *d = json_object_get(line, "device");
     if (strcmp(event, "step") != 0) return CT_OK;
-    const double v[DEV_COLUMNS] = { number(line, "epoch"),    number(line, "samples_per_s"),  number(d, "power"),
-                                    number(d, "power_limit"), 100 * number(d, "busy"),        100 * number(d, "memory_busy"),
+    const double v[DEV_COLUMNS] = { number(line, "epoch"),   number(line, "samples_per_s"),
+                                    number(d, "power"),      number(d, "power_limit"),
+                                    100 * number(d, "busy"), 100 * number(d, "memory_busy"),
                                     number(d, "temperature") };
     for (int i = 0; i < DEV_COLUMNS; i++) {
         CT_TRY(ct_grow(&h->col[i], h->n, &h->cap[i], sizeof(double), "readings of the device"));
@@ -67,8 +68,8 @@ static ct_status take(void *user, const char *event, const json_t *line)
 }
 
 /* A plot of one or two columns, or nothing where the first has no number. */
-static ct_status plot(FILE *f, const readings *h, const char *title, const char *unit, int first, const char *name, int second,
-                      const char *second_name)
+static ct_status plot(FILE *f, const readings *h, const char *title, const char *unit, int first, const char *name,
+                      int second, const char *second_name)
 {
     ct_svg_series s[2] = { { name, h->col[DEV_X], h->col[first], h->n, false, false },
                            { second_name, h->col[DEV_X], h->col[second], h->n, second == DEV_LIMIT, false } };
@@ -118,8 +119,8 @@ static void table(FILE *f, const ct_gauge *g, const readings *h)
     }
     text[0] = '\0';
     for (size_t i = 0; i < h->reasons && n < sizeof text; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s (%" PRId64 " of %zu readings)", i ? ", " : "", h->reason[i].text,
-                              h->reason[i].count, h->told);
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%s (%" PRId64 " of %zu readings)", i ? ", " : "",
+                              h->reason[i].text, h->reason[i].count, h->told);
     if (h->reasons > 0) row(f, "clocks held down by", text);
     fputs("</table>\n", f);
 }

@@ -1,15 +1,21 @@
-/* The report's style sheet: one column of cards, light or dark as the reader's system is. No file is loaded from anywhere. */
+/* The report's style sheet: one column of cards, light or dark as the reader's system is. No file is loaded from
+ * anywhere. */
 #include "config.h"
 
 #include "report/report_html.h"
 
 const char ct_report_style[] =
-    ":root{color-scheme:light dark;--bg:#f6f7f9;--card:#fff;--ink:#1c2430;--soft:#5d6878;--line:#e3e7ec;--accent:#2563b8;--good:#1d7f4e;--bad:#b3372f;"
+    ":root{color-scheme:light "
+    "dark;--bg:#f6f7f9;--card:#fff;--ink:#1c2430;--soft:#5d6878;--line:#e3e7ec;--accent:#2563b8;--good:#1d7f4e;--bad:#"
+    "b3372f;"
     "--bar:#8fb3e0}"
-    "@media (prefers-color-scheme:dark){:root{--bg:#12161c;--card:#1a2028;--ink:#e4e8ee;--soft:#93a0b0;--line:#2b333e;--accent:#7db0f0;--good:#63c795;"
+    "@media "
+    "(prefers-color-scheme:dark){:root{--bg:#12161c;--card:#1a2028;--ink:#e4e8ee;--soft:#93a0b0;--line:#2b333e;--"
+    "accent:#7db0f0;--good:#63c795;"
     "--bad:#ee8880;--bar:#4673a8}}"
     "*{box-sizing:border-box}"
-    "body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}"
+    "body{margin:0;background:var(--bg);color:var(--ink);font:15px/1.5 system-ui,-apple-system,'Segoe "
+    "UI',Roboto,'DejaVu Sans',sans-serif}"
     "main{max-width:1120px;margin:0 auto;padding:32px 20px 64px}"
     "header{margin-bottom:24px}"
     "h1{font-size:26px;line-height:1.2;margin:0 0 4px;font-weight:650}"
@@ -18,7 +24,9 @@ const char ct_report_style[] =
     "header p{margin:0;color:var(--soft)}"
     ".tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(128px,1fr));gap:12px;margin-bottom:16px}"
     ".tile{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:14px 16px}"
-    ".tile b{display:block;font-size:24px;white-space:nowrap;line-height:1.25;font-weight:650;font-variant-numeric:tabular-nums}"
+    ".tile "
+    "b{display:block;font-size:24px;white-space:nowrap;line-height:1.25;font-weight:650;font-variant-numeric:tabular-"
+    "nums}"
     ".tile span{color:var(--soft);font-size:13px}"
     ".tile.lead b{color:var(--accent)}"
     "section{background:var(--card);border:1px solid var(--line);border-radius:10px;padding:20px;margin-bottom:16px}"
@@ -27,7 +35,8 @@ const char ct_report_style[] =
     ".plots svg{width:100%;min-width:440px;height:auto;display:block}"
     ".cols{display:grid;grid-template-columns:repeat(auto-fit,minmax(320px,1fr));gap:8px 36px}"
     "table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}"
-    "td,th{padding:5px 8px 5px 0;text-align:left;vertical-align:top;border-bottom:1px solid var(--line);overflow-wrap:anywhere}"
+    "td,th{padding:5px 8px 5px 0;text-align:left;vertical-align:top;border-bottom:1px solid "
+    "var(--line);overflow-wrap:anywhere}"
     "th{font-weight:500;color:var(--soft);width:38%}"
     "tr:last-child td,tr:last-child th{border-bottom:0}"
     "td.n,th.n{text-align:right;white-space:nowrap;width:auto}"
@@ -47,6 +56,7 @@ const char ct_report_style[] =
     ".none{color:var(--soft);margin:0}"
     ".gallery+.none{margin-top:12px}"
     "summary{cursor:pointer;color:var(--accent)}"
-    "@media (max-width:560px){main{padding:20px 12px 40px}section{padding:16px 14px}.plots{grid-template-columns:minmax(0,1fr)}"
+    "@media (max-width:560px){main{padding:20px 12px 40px}section{padding:16px "
+    "14px}.plots{grid-template-columns:minmax(0,1fr)}"
     ".cols{grid-template-columns:minmax(0,1fr)}}"
     "@media print{body{background:#fff}section,.tile,figure{break-inside:avoid}}";

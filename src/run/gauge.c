@@ -30,7 +30,8 @@ void ct_gauge_begin(ct_gauge *g, const ct_backend *b, int index, double now, int
 /* Joules between two readings `seconds` apart. */
 static double between(const ct_telemetry *a, const ct_telemetry *b, double seconds)
 {
-    if (ct_telemetry_known(a->energy) && ct_telemetry_known(b->energy) && b->energy >= a->energy) return b->energy - a->energy;
+    if (ct_telemetry_known(a->energy) && ct_telemetry_known(b->energy) && b->energy >= a->energy)
+        return b->energy - a->energy;
     if (!ct_telemetry_known(b->power)) return NAN;
     return seconds * (ct_telemetry_known(a->power) ? 0.5 * (a->power + b->power) : b->power);
 }

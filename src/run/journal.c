@@ -138,8 +138,8 @@ static ct_status scalars_of(ct_journal *j, int64_t at, const char *group, json_t
     return CT_OK;
 }
 
-/* "train/loss" for the step event's "loss", "train/losses/point" for the "point" of its "losses", "device/power" for the power of its
- * "device", "val/loss" for the eval event's "loss". */
+/* "train/loss" for the step event's "loss", "train/losses/point" for the "point" of its "losses", "device/power" for
+ * the power of its "device", "val/loss" for the eval event's "loss". */
 static ct_status scalars(ct_journal *j, const char *event, json_t *line)
 {
     bool step = strcmp(event, "step") == 0, eval = strcmp(event, "eval") == 0;

@@ -34,7 +34,8 @@ static ct_status run_batch(ct_run *r, const ct_batch *b, int64_t in_group, int64
                                               : CT_PROGRAM_MICRO_NEXT;
     ct_unit *u = ct_session_find(s, kind, b->n, b->width, group, false);
     if (!u)
-        return ct_fail(CT_EINTERNAL, "no training program for micro-step %" PRId64 " of %" PRId64 " with %d samples %d pixels wide",
+        return ct_fail(CT_EINTERNAL,
+                       "no training program for micro-step %" PRId64 " of %" PRId64 " with %d samples %d pixels wide",
                        in_group, group, b->n, b->width);
     CT_TRY(ct_session_upload(s, u, b));
     CT_TRY(ct_session_run(s, u));
@@ -69,7 +70,8 @@ static ct_status run_step(ct_run *r)
         CT_TRY(run_batch(r, b, k, group));
     }
     if (r->accumulate > 1) {
-        ct_unit *u = ct_session_find(&r->session, CT_PROGRAM_UPDATE, r->batch, r->session.spec.src_w, r->accumulate, false);
+        ct_unit *u =
+            ct_session_find(&r->session, CT_PROGRAM_UPDATE, r->batch, r->session.spec.src_w, r->accumulate, false);
         if (!u) return ct_fail(CT_EINTERNAL, "no update program");
         CT_TRY(ct_session_run(&r->session, u));
     }
@@ -92,8 +94,10 @@ static ct_moment now(const ct_run *r)
     return (ct_moment){ .step = r->p.step, .epochs = epochs_done(r), .time = ct_now(), .ids = r->ids, .nids = r->nids };
 }
 
-/* Metric sums and state of a moment have come: r->state skipped so many steps before. Adds to the window they belong to, and judges. */
-static ct_status absorb(ct_run *r, const ct_moment *at, const double sums[CT_METRIC_COUNT], double skipped, ct_window *w)
+/* Metric sums and state of a moment have come: r->state skipped so many steps before. Adds to the window they belong
+ * to, and judges. */
+static ct_status absorb(ct_run *r, const ct_moment *at, const double sums[CT_METRIC_COUNT], double skipped,
+                        ct_window *w)
 {
     if (r->state[CT_STATE_STEP] != (double)at->step)
         return ct_fail(CT_EINTERNAL, "the device counts %g steps, the run %" PRId64, r->state[CT_STATE_STEP], at->step);
@@ -135,7 +139,8 @@ static ct_status log_step(ct_run *r, const ct_moment *at, const ct_window *w)
     CT_GOTO(st, ct_json_set(o, "compute_s", ct_json_number(seconds - w->wait)));
     /* where something else than training comes next, the energy until here must be known */
     const bool last = at->step == r->p.step && (r->p.batch == r->batches || ct_run_complete(r));
-    if (ct_gauge_read(&r->gauge, ct_now(), r->p.samples, last)) CT_GOTO(st, ct_json_set(o, "device", ct_gauge_json(&r->gauge)));
+    if (ct_gauge_read(&r->gauge, ct_now(), r->p.samples, last))
+        CT_GOTO(st, ct_json_set(o, "device", ct_gauge_json(&r->gauge)));
     return ct_journal_event(r->journal, "step", o);
 fail:
     return st;
@@ -176,7 +181,8 @@ static ct_status log_window(ct_run *r)
     return CT_OK;
 }
 
-/* The end of a window within an epoch: its numbers are asked for, and logged when they have come; steps go on meanwhile. */
+/* The end of a window within an epoch: its numbers are asked for, and logged when they have come; steps go on
+ * meanwhile. */
 static ct_status end_window(ct_run *r)
 {
     if (!r->readback) {
@@ -264,14 +270,15 @@ static ct_status validate(ct_run *r, int64_t epoch)
 {
     double sums[CT_METRIC_COUNT], started = ct_now();
     char training[48] = "", brief[160];
-    CT_TRY(ct_evaluate(&r->session, r->eval_ema, &r->data.val, r->batch, (int)r->cfg->train.workers, &ct_stop_signal, NULL, sums));
+    CT_TRY(ct_evaluate(&r->session, r->eval_ema, &r->data.val, r->batch, (int)r->cfg->train.workers, &ct_stop_signal,
+                       NULL, sums));
     const bool best = ct_best_update(&r->p.best, r->select, sums, epoch, r->p.step);
     const bool stop = ct_stopper_update(&r->p.stopper, &r->cfg->early_stopping, r->select, sums, epoch);
     const double loss = ct_metric_loss.value(sums), so_far = ct_metric_loss.value(r->p.sums); /* of this epoch */
     if (r->p.sums[CT_METRIC_SAMPLES] > 0) snprintf(training, sizeof training, "training loss %.4f, ", so_far);
     ct_info("epoch %.4g: %svalidation loss %.4f, %s%s (step %" PRId64 ", scored in %.1f s)", epochs_done(r), training,
-            isnan(loss) ? NAN : loss, ct_metrics_brief(r->data.task, sums, brief, sizeof brief), best ? ", best so far" : "", r->p.step,
-            ct_now() - started);
+            isnan(loss) ? NAN : loss, ct_metrics_brief(r->data.task, sums, brief, sizeof brief),
+            best ? ", best so far" : "", r->p.step, ct_now() - started);
     if (!isfinite(loss)) ct_warn("the validation loss is not a finite number: these weights cannot be the best");
     CT_TRY(log_eval(r, sums, best, ct_now() - started));
     if (best) CT_TRY(write_best(r));
@@ -343,7 +350,8 @@ static ct_status stop_for_signal(ct_run *r)
     if (r->saved_epoch != r->p.epoch || r->saved_batch != r->p.batch) CT_TRY(save(r));
     CT_TRY(
         ct_journal_event(r->journal, "signal", json_pack("{s:I,s:s}", "step", (json_int_t)r->p.step, "signal", name)));
-    return ct_fail(CT_ESIGNAL, "stopped by %s after step %" PRId64 " and saved; captrain train --out %s --resume goes on", name,
+    return ct_fail(CT_ESIGNAL,
+                   "stopped by %s after step %" PRId64 " and saved; captrain train --out %s --resume goes on", name,
                    r->p.step, r->out);
 }
 

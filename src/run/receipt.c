@@ -24,19 +24,21 @@ static char *engines_of(const ct_receipt_row *r)
 void ct_receipt_print(const ct_receipt_list *l, const char *indent, FILE *to)
 {
     size_t faults = 0;
-    fprintf(to, "%s%-18s %-16s %-9s %-6s %-6s %-6s %-12s %5s\n", indent, "operator", "implementation", "stored", "asked", "factor", "sums",
-            "matrix units", "calls");
+    fprintf(to, "%s%-18s %-16s %-9s %-6s %-6s %-6s %-12s %5s\n", indent, "operator", "implementation", "stored",
+            "asked", "factor", "sums", "matrix units", "calls");
     for (size_t i = 0; i < l->n; i++) {
         const ct_receipt_row *r = &l->row[i];
         char *engines = engines_of(r);
-        fprintf(to, "%s%-18s %-16s %-9s %-6s %-6s %-6s %-12s %5d%s%s%s\n", indent, ct_op_get(r->op)->name, r->impl, r->types, r->asked, r->math,
-                r->sums, r->tensor_cores ? "yes" : "no", r->calls, *r->fault ? " !" : "", r->engines ? "  " : "", engines ? engines : "");
+        fprintf(to, "%s%-18s %-16s %-9s %-6s %-6s %-6s %-12s %5d%s%s%s\n", indent, ct_op_get(r->op)->name, r->impl,
+                r->types, r->asked, r->math, r->sums, r->tensor_cores ? "yes" : "no", r->calls, *r->fault ? " !" : "",
+                r->engines ? "  " : "", engines ? engines : "");
         ct_free(engines);
         faults += *r->fault != '\0';
     }
     for (size_t i = 0; i < l->n && faults > 0; i++) {
         const ct_receipt_row *r = &l->row[i];
-        if (*r->fault) fprintf(to, "%s! %s by %s (node '%s'): %s\n", indent, ct_op_get(r->op)->name, r->impl, r->node, r->fault);
+        if (*r->fault)
+            fprintf(to, "%s! %s by %s (node '%s'): %s\n", indent, ct_op_get(r->op)->name, r->impl, r->node, r->fault);
     }
 }
 
@@ -54,7 +56,8 @@ static ct_status json_row(const ct_receipt_row *r, json_t *o)
     CT_TRY(ct_json_set(o, "calls", json_integer(r->calls)));
     CT_TRY(ct_json_set(o, "node", json_string(r->node)));
     for (size_t i = 0; i < r->engines; i++)
-        if (json_array_append_new(engines, json_string(r->engine[i])) != 0) return ct_fail(CT_ENOMEM, "out of memory: receipt");
+        if (json_array_append_new(engines, json_string(r->engine[i])) != 0)
+            return ct_fail(CT_ENOMEM, "out of memory: receipt");
     return ct_json_set(o, "fault", *r->fault ? json_string(r->fault) : json_null());
 }
 
@@ -81,9 +84,10 @@ ct_status ct_receipt_strict(const ct_receipt_list *l)
         else first = &l->row[i];
     }
     if (!first) return CT_OK;
-    if (more > 0) snprintf(others, sizeof others, "; and %zu more such row%s of the receipt", more, more == 1 ? "" : "s");
-    return ct_fail(CT_ECONFIG, "train.strict: %s by %s, node '%s': %s%s", ct_op_get(first->op)->name, first->impl, first->node,
-                   first->fault, others);
+    if (more > 0)
+        snprintf(others, sizeof others, "; and %zu more such row%s of the receipt", more, more == 1 ? "" : "s");
+    return ct_fail(CT_ECONFIG, "train.strict: %s by %s, node '%s': %s%s", ct_op_get(first->op)->name, first->impl,
+                   first->node, first->fault, others);
 }
 
 /* ---- of a run ---- */
@@ -150,8 +154,10 @@ ct_status ct_receipt_write(const ct_run *r)
 static void html_row(const ct_receipt_row *r, FILE *to)
 {
     char *engines = engines_of(r);
-    const char *cell[] = { ct_op_get(r->op)->name, r->impl, r->types, r->asked, r->math, r->sums, r->tensor_cores ? "yes" : "no",
-                           engines ? engines : "", r->fault };
+    const char *cell[] = {
+        ct_op_get(r->op)->name, r->impl, r->types, r->asked, r->math, r->sums, r->tensor_cores ? "yes" : "no",
+        engines ? engines : "", r->fault
+    };
     fputs("<tr>", to);
     for (size_t i = 0; i < sizeof cell / sizeof cell[0]; i++) {
         fputs("<td>", to);
@@ -166,8 +172,10 @@ ct_status ct_receipt_html(const ct_run *r, FILE *to)
 {
     ct_receipt_list l;
     CT_TRY(collect(&r->session, &l));
-    fputs("<section><h2>Precision</h2><details><summary>what was asked of each operator, and what it does</summary><table>\n"
-          "<tr><th>operator</th><th>implementation</th><th>stored</th><th>asked</th><th>factors</th><th>sums</th><th>matrix units</th>"
+    fputs("<section><h2>Precision</h2><details><summary>what was asked of each operator, and what it "
+          "does</summary><table>\n"
+          "<tr><th>operator</th><th>implementation</th><th>stored</th><th>asked</th><th>factors</th><th>sums</"
+          "th><th>matrix units</th>"
           "<th>engine</th><th>not as asked</th></tr>\n",
           to);
     for (size_t i = 0; i < l.n; i++) html_row(&l.row[i], to);

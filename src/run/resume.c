@@ -91,7 +91,8 @@ static ct_status schedule_kept(const ct_run *r, const ct_config *old, bool *same
 {
     ct_program_spec a;
     const ct_schedule_attrs *x, *y = &r->session.spec.schedule;
-    CT_TRY(ct_spec_from_config(old, r->data.facts, (int)r->session.spec.src_h, (int)r->session.spec.src_w, r->steps_per_epoch, &a));
+    CT_TRY(ct_spec_from_config(old, r->data.facts, (int)r->session.spec.src_h, (int)r->session.spec.src_w,
+                               r->steps_per_epoch, &a));
     x = &a.schedule;
     *same = x->kind == y->kind && (x->kind != CT_SCHED_COSINE || x->total_steps == y->total_steps);
     return CT_OK;
@@ -116,8 +117,11 @@ static ct_status compare(const ct_run *r, const ct_safetensors *st, const char *
     CT_GOTO(s, schedule_kept(r, old, &same));
     CT_GOTO(s, ct_resume_conflicts(old, r->cfg, same, &list));
     if (list) {
-        s = ct_fail(CT_ECONFIG, "--resume: the configuration would train differently from the run in %s: %s; a new run can start from its "
-                    "weights: --init %s --out ANOTHER", r->out, list, r->out);
+        s = ct_fail(
+            CT_ECONFIG,
+            "--resume: the configuration would train differently from the run in %s: %s; a new run can start from its "
+            "weights: --init %s --out ANOTHER",
+            r->out, list, r->out);
     } else if (!task->same(r->data.facts, facts, why, sizeof why)) {
         s = ct_fail(CT_ECONFIG, "--resume: %s in the run in %s", why, r->out);
     } else if (strcmp(train, r->meta.train_key) != 0) {
@@ -160,8 +164,9 @@ ct_status ct_run_resume(ct_run *r)
         return ct_fail(CT_EFORMAT, "%s: position %" PRId64 " in an epoch of %" PRId64 " batches", r->from_path,
                        r->p.batch, r->batches);
     if (r->p.epoch >= r->cfg->train.epochs)
-        ct_info("resuming from %s: step %" PRId64 ", all %" PRId64 " epochs are done; the best weights are scored once more", r->from_path,
-                r->p.step, r->p.epoch);
+        ct_info("resuming from %s: step %" PRId64 ", all %" PRId64
+                " epochs are done; the best weights are scored once more",
+                r->from_path, r->p.step, r->p.epoch);
     else
         ct_info("resuming from %s: step %" PRId64 ", epoch %" PRId64 ", batch %" PRId64 " of %" PRId64, r->from_path,
                 r->p.step, r->p.epoch + 1, r->p.batch, r->batches);

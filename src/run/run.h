@@ -70,7 +70,8 @@ typedef struct ct_run {
     double pace_seconds, pace_steps; /* of late: sums in which what is past counts for less and less */
     int32_t *ids;                 /* [a step] sample numbers of the running step */
     int64_t nids;
-    ct_readback *readback; /* reads while steps go on; NULL: the device's numbers are at hand, or members of a group have to add theirs */
+    ct_readback *readback; /* reads while steps go on; NULL: the device's numbers are at hand, or members of a group
+                              have to add theirs */
     bool asked;            /* an answer is on its way: for asked_window, as of asked_at */
     ct_window asked_window;
     ct_moment asked_at;
@@ -120,7 +121,8 @@ ct_status ct_run_judge(ct_run *r, const ct_moment *at, int64_t skipped, double l
 ct_status ct_run_zero_gradients(ct_run *r);
 
 /* ---- place.c ---- */
-/* When the best weights were reached: "epoch 3, step 120", or "within epoch 1, step 7" for an evaluation in the middle of one. Gives buf. */
+/* When the best weights were reached: "epoch 3, step 120", or "within epoch 1, step 7" for an evaluation in the middle
+ * of one. Gives buf. */
 #define CT_BEST_PLACE 64
 const char *ct_run_best_place(const ct_run *r, char buf[CT_BEST_PLACE]);
 

@@ -131,15 +131,16 @@ static ct_status add_program(ct_run *r, ct_program_kind kind, const ct_batch_sha
                            "leaves it out)", b->rows, b->rows == 1 ? "" : "s");
 }
 
-/* The micro-steps of groups of `group` batches of one shape. Which place in a group it has is known only where all batches are full and of
- * one width. */
+/* The micro-steps of groups of `group` batches of one shape. Which place in a group it has is known only where all
+ * batches are full and of one width. */
 static ct_status add_group(ct_run *r, const ct_batch_shape *b, int64_t group)
 {
     CT_TRY(add_program(r, CT_PROGRAM_MICRO_FIRST, b, group));
     return group > 1 ? add_program(r, CT_PROGRAM_MICRO_NEXT, b, group) : CT_OK;
 }
 
-/* The programs of training: for each shape of batches that occurs a step, or the micro-steps of full and last groups. */
+/* The programs of training: for each shape of batches that occurs a step, or the micro-steps of full and last groups.
+ */
 static ct_status add_training(ct_run *r)
 {
     const int64_t k = r->accumulate, tail = r->batches % k; /* micro-steps in the last group of an epoch; 0: full */
@@ -183,7 +184,8 @@ static ct_status choose_fastest(ct_run *r)
     ct_call_list calls = { .use = NULL };
     ct_status st = CT_OK;
     if (!ct_tune_is_auto(r->cfg) || r->from || r->choices) return CT_OK;
-    for (size_t i = 0; i < s->units; i++) CT_GOTO(st, ct_call_list_add_graph(&calls, s->unit[i].prog.graph, CT_OP_COUNT));
+    for (size_t i = 0; i < s->units; i++)
+        CT_GOTO(st, ct_call_list_add_graph(&calls, s->unit[i].prog.graph, CT_OP_COUNT));
     CT_GOTO(st, ct_tune_auto(s->backend, &s->device_opts, &calls, &r->choices));
     s->device_opts.choices = r->choices;
 fail:
@@ -211,7 +213,9 @@ static ct_status settle_batch(ct_run *r)
         return st;
     }
     CT_TRY(ct_backend_choose(cfg->train.backend, &b, NULL, 0));
-    const ct_device_opts opts = { .threads = (int)cfg->train.threads, .exact = cfg->train.exact, .deterministic = cfg->train.deterministic };
+    const ct_device_opts opts = { .threads = (int)cfg->train.threads,
+                                  .exact = cfg->train.exact,
+                                  .deterministic = cfg->train.deterministic };
     return ct_memory_auto(r->cfg, r->data.facts, ct_dataset_height(d), ct_dataset_width(d), b, &opts, r->data.train.n);
 }
 
@@ -248,8 +252,8 @@ ct_status ct_run_build(ct_run *r)
 
     CT_TRY(ct_metric_select(cfg, r->data.task, &r->select));
     ct_program_spec spec;
-    CT_TRY(ct_spec_from_config(cfg, r->data.facts, ct_dataset_height(r->data.train.data), ct_dataset_width(r->data.train.data),
-                               r->steps_per_epoch, &spec));
+    CT_TRY(ct_spec_from_config(cfg, r->data.facts, ct_dataset_height(r->data.train.data),
+                               ct_dataset_width(r->data.train.data), r->steps_per_epoch, &spec));
     r->has_ema = spec.optim.decay > 0;
     r->eval_ema = r->has_ema && cfg->eval.ema;
     r->fp16 = spec.compute == CT_F16;
@@ -320,8 +324,8 @@ static void describe_frozen(const ct_session *s)
         elems += ct_desc_numel(&t->desc);
     }
     if (params > 0)
-        ct_info("  frozen     %" PRId64 " of %" PRId64 " parameter tensors, %s of %s parameters (train.freeze)", params, tensors,
-                ct_text_count(elems, a, sizeof a), ct_text_count(s->layout.params, b, sizeof b));
+        ct_info("  frozen     %" PRId64 " of %" PRId64 " parameter tensors, %s of %s parameters (train.freeze)", params,
+                tensors, ct_text_count(elems, a, sizeof a), ct_text_count(s->layout.params, b, sizeof b));
 }
 
 static void tell(void *user, const char *what, const char *text)
@@ -340,13 +344,14 @@ void ct_run_describe(const ct_run *r)
     const ct_place place = ct_session_place(s, cfg, r->data.facts);
     char reads[96];
     r->data.task->outputs(&place, reads, sizeof reads);
-    ct_info("  model      %s, %s parameters, %" PRId64 "x%" PRId64 "x%" PRId64 " pixels -> %s", m->name, ct_text_count(s->layout.params, a, sizeof a),
-            m->height, m->width, m->channels, reads);
+    ct_info("  model      %s, %s parameters, %" PRId64 "x%" PRId64 "x%" PRId64 " pixels -> %s", m->name,
+            ct_text_count(s->layout.params, a, sizeof a), m->height, m->width, m->channels, reads);
     if (r->data.task->describe) r->data.task->describe(&place, tell, NULL);
     ct_info("  data       %s training samples (%s), %s for validation%s%s", ct_text_count(r->data.train.n, a, sizeof a),
-            ct_dataset_root(r->data.train.data), ct_text_count(r->data.val.n, b, sizeof b), *cfg->data.val ? ": " : "", cfg->data.val);
-    ct_info("  device     %s: %s, %d thread%s%s%s", s->backend->name, s->device.name, s->device.threads, s->device.threads == 1 ? "" : "s",
-            *r->why ? "; " : "", r->why);
+            ct_dataset_root(r->data.train.data), ct_text_count(r->data.val.n, b, sizeof b), *cfg->data.val ? ": " : "",
+            cfg->data.val);
+    ct_info("  device     %s: %s, %d thread%s%s%s", s->backend->name, s->device.name, s->device.threads,
+            s->device.threads == 1 ? "" : "s", *r->why ? "; " : "", r->why);
     ct_info("  precision  %s%s", ct_run_precision(s), r->fp16 ? " with dynamic loss scale" : "");
     ct_info("  batch      %" PRId64 " x %" PRId64 " = %" PRId64 " samples per step; %" PRId64 " batches and %" PRId64
             " steps per epoch, at most %s steps",

@@ -204,8 +204,8 @@ static ct_status compare_untouched(session *s, ct_golden_table *t)
 }
 
 /* One output of the model against the file's tensor "<prefix><name>", where the file has it. */
-static ct_status compare_score(session *s, ct_golden_table *t, ct_plan *plan, const ct_program *p, const ct_port *port, const char *name,
-                               double tolerance)
+static ct_status compare_score(session *s, ct_golden_table *t, ct_plan *plan, const ct_program *p, const ct_port *port,
+                               const char *name, double tolerance)
 {
     const ct_goal *goal = &s->g->spec.goal;
     char a[CT_DESC_STR], b[CT_DESC_STR];
@@ -221,7 +221,8 @@ static ct_status compare_score(session *s, ct_golden_table *t, ct_plan *plan, co
     return ct_golden_add(t, "", name, ct_golden_difference(d->dtype, s->ours, s->theirs, ct_desc_numel(d)), tolerance);
 }
 
-static ct_status compare_scores(session *s, ct_golden_table *t, ct_plan *plan, const ct_program *p, const char *prefix, double tolerance)
+static ct_status compare_scores(session *s, ct_golden_table *t, ct_plan *plan, const ct_program *p, const char *prefix,
+                                double tolerance)
 {
     for (int i = 0; i < p->ports; i++) {
         if (p->port[i].role != CT_PORT_SCORE) continue;
@@ -332,8 +333,8 @@ static ct_status first_step(session *s, const ct_common *common, ct_golden_ties 
     return ct_plan_run_nodes(s->step_plan, forward, s->step.graph->nnodes);
 }
 
-/* What follows the first step: comparisons, two more steps, and an evaluation. A tolerance of 0 prints without judging; param1_tol 0 leaves param1 to
- * run_fed(). */
+/* What follows the first step: comparisons, two more steps, and an evaluation. A tolerance of 0 prints without judging;
+ * param1_tol 0 leaves param1 to run_fed(). */
 static ct_status run_steps(session *s, ct_golden_table *t, double loss_tol, double score_tol, double param1_tol,
                            double buffer1_tol, double later_tol)
 {
@@ -373,8 +374,8 @@ static ct_status run_fed(session *s, ct_golden_table *t)
     return compare_weights(s, t, "param1.", CT_ARENA_PARAM, 1e-6);
 }
 
-static ct_status run_on(const ct_golden *g, const ct_backend *b, const ct_common *common, bool inexact, ct_golden_table *t,
-                        ct_golden_ties *ties)
+static ct_status run_on(const ct_golden *g, const ct_backend *b, const ct_common *common, bool inexact,
+                        ct_golden_table *t, ct_golden_ties *ties)
 {
     session s;
     bool f64 = g->spec.model.dtype == CT_F64;
@@ -382,7 +383,8 @@ static ct_status run_on(const ct_golden *g, const ct_backend *b, const ct_common
     CT_TRY(open_session(g, b, &opts, false, &s));
     s.inexact = inexact;
     ct_status st = first_step(&s, f64 ? NULL : common, ties);
-    if (st == CT_OK) st = f64 ? run_steps(&s, t, 1e-10, 1e-10, 1e-8, 1e-8, 1e-8) : run_steps(&s, t, 1e-5, 0, 0, 1e-5, 0);
+    if (st == CT_OK)
+        st = f64 ? run_steps(&s, t, 1e-10, 1e-10, 1e-8, 1e-8, 1e-8) : run_steps(&s, t, 1e-5, 0, 0, 1e-5, 0);
     close_session(&s);
     if (st != CT_OK || f64) return st;
     CT_TRY(open_session(g, b, &opts, true, &s));
@@ -404,7 +406,9 @@ static ct_status check_backend(const ct_golden *g, const ct_backend *b, const ct
     if (inexact) fputs("with implementations that trade accuracy for speed\n", to);
     size_t beyond = ct_golden_print(&t, to);
     if (ties.settled)
-        fprintf(to, "%" PRId64 " of %" PRId64 " decisions of ReLU and max-pool lie within rounding of a tie and were settled as in f64\n",
+        fprintf(to,
+                "%" PRId64 " of %" PRId64
+                " decisions of ReLU and max-pool lie within rounding of a tie and were settled as in f64\n",
                 ties.settled, ties.decisions);
     fprintf(to, "%zu comparisons, %zu beyond tolerance\n", t.n, beyond);
     if (beyond)
@@ -425,7 +429,8 @@ ct_status ct_golden_check(const char *path, const ct_common *common, bool inexac
     ct_status st = CT_OK;
     bool chosen = common->backend && *common->backend && strcmp(common->backend, "auto") != 0;
     if (g.spec.model.dtype == CT_F64) {
-        if (inexact) CT_GOTO(st, ct_fail(CT_EINVAL, "%s: an f64 file is compared with the reference, which is exact", path));
+        if (inexact)
+            CT_GOTO(st, ct_fail(CT_EINVAL, "%s: an f64 file is compared with the reference, which is exact", path));
         CT_GOTO(st, ct_backend_load("cpu", &b)); /* where the reference lives */
         CT_GOTO(st, check_backend(&g, b, common, inexact, to));
     } else if (chosen) {

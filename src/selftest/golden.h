@@ -17,15 +17,17 @@
  *   buffer1.*          1e-8                1e-5
  *   losses 2 and 3, param3.*, buffer3.*, eval3.*   1e-8   printed, not judged
  *
- * With `inexact` an f32 file is run on the implementations that a training takes by default, which trade accuracy for speed (Winograd);
- * then grad.* may differ by 100 times the file's fp32_noise.
+ * With `inexact` an f32 file is run on the implementations that a training takes by default, which trade accuracy for
+ * speed (Winograd); then grad.* may differ by 100 times the file's fp32_noise.
  *
- * In an f32 run a ReLU or a max-pool may decide otherwise than in f64 where values lie within rounding of a tie (a few in a million do). The
- * gradients then belong to different linear pieces of the function. Before the first backward pass such decisions are settled as in f64 on
- * our own reference, and counted below the table; a difference that is more than rounding is left as it is.
+ * In an f32 run a ReLU or a max-pool may decide otherwise than in f64 where values lie within rounding of a tie (a few
+ * in a million do). The gradients then belong to different linear pieces of the function. Before the first backward
+ * pass such decisions are settled as in f64 on our own reference, and counted below the table; a difference that is
+ * more than rounding is left as it is.
  *
- * A CTC model's logits are compared after log_softmax, which our program ends in: a constant added to all classes of a time step is no
- * difference. The file's target has classes (0 is the blank, zeros fill up), input.target_lens and input.out_lens the lengths.
+ * A CTC model's logits are compared after log_softmax, which our program ends in: a constant added to all classes of a
+ * time step is no difference. The file's target has classes (0 is the blank, zeros fill up), input.target_lens and
+ * input.out_lens the lengths.
  *
  * Not judged either: gradients and updates of the file's zero_grad_params, whose gradient is rounding noise.
  * Parameters in no_grad_params must have no gradient here and must not change. num_batches_tracked must have
@@ -75,8 +77,9 @@ typedef struct ct_golden_ties {
 
 /* Number of nodes of the forward pass, which come first. */
 size_t ct_golden_forward_end(const ct_graph *g);
-/* Between forward and backward pass of two plans of the same step, one in f32, one in f64, that have run their forward nodes on the same weights and
- * batch: decisions of the f32 one that differ and are ties, for an exact or an inexact run, are overwritten. Adds to *ties. */
+/* Between forward and backward pass of two plans of the same step, one in f32, one in f64, that have run their forward
+ * nodes on the same weights and batch: decisions of the f32 one that differ and are ties, for an exact or an inexact
+ * run, are overwritten. Adds to *ties. */
 ct_status ct_golden_settle(ct_plan *f32, ct_plan *f64, bool inexact, ct_golden_ties *ties);
 
 /* One comparison. */

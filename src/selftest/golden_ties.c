@@ -1,6 +1,7 @@
-/* Decisions on a knife's edge: where a ReLU or a max-pool of an f32 run decides otherwise than the f64 reference because the values
- * lie within rounding of a tie, the two gradients belong to different linear pieces of the same function, and comparing them says
- * nothing about either. Such decisions are settled as in f64 between forward and backward pass; any other stays, and shows. */
+/* Decisions on a knife's edge: where a ReLU or a max-pool of an f32 run decides otherwise than the f64 reference
+ * because the values lie within rounding of a tie, the two gradients belong to different linear pieces of the same
+ * function, and comparing them says nothing about either. Such decisions are settled as in f64 between forward and
+ * backward pass; any other stays, and shows. */
 #include "config.h"
 
 #include <float.h>
@@ -11,8 +12,9 @@
 #include "ops/math/mask_math.h"
 #include "selftest/golden.h"
 
-/* How far two values may lie apart, as a share of the tensor's largest magnitude, and still count as rounding of one another: f32 eps times
- * a depth of some fifty rounded layers. A wrong operator is off by far more, and then nothing is settled. */
+/* How far two values may lie apart, as a share of the tensor's largest magnitude, and still count as rounding of one
+ * another: f32 eps times a depth of some fifty rounded layers. A wrong operator is off by far more, and then nothing is
+ * settled. */
 #define TIE_MARGIN (64.0 * FLT_EPSILON)
 /* Winograd convolutions lose about three bits more. */
 #define TIE_MARGIN_INEXACT (8 * TIE_MARGIN)
@@ -147,15 +149,20 @@ fail:
 
 ct_status ct_golden_settle(ct_plan *f32, ct_plan *f64, bool inexact, ct_golden_ties *ties)
 {
-    tie_run r = { f32, f64, ct_plan_graph(f32), ct_plan_graph(f64), 0, inexact ? TIE_MARGIN_INEXACT : TIE_MARGIN, ties };
+    tie_run r = {
+        f32, f64, ct_plan_graph(f32), ct_plan_graph(f64), 0, inexact ? TIE_MARGIN_INEXACT : TIE_MARGIN, ties
+    };
     r.forward = ct_golden_forward_end(r.g32);
-    if (r.forward != ct_golden_forward_end(r.g64)) return ct_fail(CT_EINTERNAL, "golden: the f32 and the f64 program differ");
+    if (r.forward != ct_golden_forward_end(r.g64))
+        return ct_fail(CT_EINTERNAL, "golden: the f32 and the f64 program differ");
     for (size_t i = 0; i < r.forward; i++) {
         const ct_node *a = &r.g32->nodes[i], *b = &r.g64->nodes[i];
-        if (a->op != b->op) return ct_fail(CT_EINTERNAL, "golden: node %zu is '%s' in f32 and '%s' in f64", i, a->name, b->name);
+        if (a->op != b->op)
+            return ct_fail(CT_EINTERNAL, "golden: node %zu is '%s' in f32 and '%s' in f64", i, a->name, b->name);
         const bool relu = a->op == CT_OP_ACTIVATION && a->attrs.act.kind == CT_ACT_RELU;
         if (relu && alive(&r, a->out[0])) CT_TRY(settle_relu(&r, a->out[0], b->out[0]));
-        if (a->op == CT_OP_BATCHNORM && a->attrs.norm.act && alive(&r, a->out[0]) && alive(&r, a->out[3])) CT_TRY(settle_norm(&r, a, b));
+        if (a->op == CT_OP_BATCHNORM && a->attrs.norm.act && alive(&r, a->out[0]) && alive(&r, a->out[3]))
+            CT_TRY(settle_norm(&r, a, b));
         if (a->op == CT_OP_MAXPOOL2D && alive(&r, a->out[0]) && alive(&r, a->out[1])) CT_TRY(settle_pool(&r, a, b));
     }
     return CT_OK;

@@ -13,7 +13,8 @@
 
 /* ---- the largest batch ---- */
 
-static ct_status peak_at(const ct_program_spec *spec, int64_t batch, const ct_backend *b, const ct_device_opts *opts, int64_t *peak)
+static ct_status peak_at(const ct_program_spec *spec, int64_t batch, const ct_backend *b, const ct_device_opts *opts,
+                         int64_t *peak)
 {
     ct_program_spec s = *spec;
     s.batch = batch;
@@ -22,7 +23,8 @@ static ct_status peak_at(const ct_program_spec *spec, int64_t batch, const ct_ba
 }
 
 /* What does not grow with the batch and what does, from two plans. */
-static ct_status first_guess(const ct_program_spec *spec, const ct_backend *b, const ct_device_opts *opts, int64_t memory, int64_t *guess)
+static ct_status first_guess(const ct_program_spec *spec, const ct_backend *b, const ct_device_opts *opts,
+                             int64_t memory, int64_t *guess)
 {
     int64_t at8, at16;
     CT_TRY(peak_at(spec, 8, b, opts, &at8));
@@ -33,13 +35,14 @@ static ct_status first_guess(const ct_program_spec *spec, const ct_backend *b, c
     return CT_OK;
 }
 
-ct_status ct_memory_largest(const ct_program_spec *spec, const ct_backend *b, const ct_device_opts *opts, int64_t memory, double slack,
-                            int64_t *fits)
+ct_status ct_memory_largest(const ct_program_spec *spec, const ct_backend *b, const ct_device_opts *opts,
+                            int64_t memory, double slack, int64_t *fits)
 {
     int64_t low = 0, high = CT_MAX_BATCH + 1, next, peak;
     CT_TRY(first_guess(spec, b, opts, memory, &next));
     /* The peak grows with the batch: close in around the guess, in growing strides, then halve. */
-    for (int64_t reach = 1 + next / 256; high - low > 1 && (double)(high - low) > slack * (double)low + (low ? 0 : 1);) {
+    for (int64_t reach = 1 + next / 256;
+         high - low > 1 && (double)(high - low) > slack * (double)low + (low ? 0 : 1);) {
         CT_TRY(peak_at(spec, next, b, opts, &peak));
         if (peak <= memory) low = next;
         else high = next;
@@ -56,13 +59,15 @@ ct_status ct_memory_largest(const ct_program_spec *spec, const ct_backend *b, co
 /* ---- taking memory ---- */
 
 /* ": at most 120 fits (train.batch_size; auto takes that)" */
-static void advise_batch(const ct_arenas *s, const ct_program_spec *spec, const char *key, int64_t memory, char *buf, size_t size)
+static void advise_batch(const ct_arenas *s, const ct_program_spec *spec, const char *key, int64_t memory, char *buf,
+                         size_t size)
 {
     int64_t fits;
     buf[0] = '\0';
     if (!spec || ct_memory_largest(spec, s->backend, &s->opts, memory, 0.02, &fits) != CT_OK) return;
     if (fits == 0) snprintf(buf, size, "; not even a batch of one fits");
-    else if (fits < spec->batch) snprintf(buf, size, "; %s %" PRId64 " is too much, %" PRId64 " fits", key, spec->batch, fits);
+    else if (fits < spec->batch)
+        snprintf(buf, size, "; %s %" PRId64 " is too much, %" PRId64 " fits", key, spec->batch, fits);
 }
 
 /* "; its memory is held by 2.10 GB by process 4711 (python3)" */
@@ -74,16 +79,17 @@ static void advise_holders(const ct_arenas *s, char *buf, size_t size)
     if (who[0]) snprintf(buf, size, "; held: %s", who);
 }
 
-static ct_status too_little(const ct_arenas *s, const ct_device_info *info, int64_t need, const ct_program_spec *spec, const char *key,
-                            const char *reason)
+static ct_status too_little(const ct_arenas *s, const ct_device_info *info, int64_t need, const ct_program_spec *spec,
+                            const char *key, const char *reason)
 {
     char a[32], b[32], c[32], batch[128], who[448];
     char *why = ct_strdup(reason, "a message"); /* what is asked below records messages of its own */
     if (!why) return CT_ENOMEM;
     advise_batch(s, spec, key, (int64_t)info->memory_free, batch, sizeof batch);
     advise_holders(s, who, sizeof who);
-    ct_fail(CT_ENOMEM, "%s%s%s is planned, %s of the %s of %s are free%s%s", why, *why ? ": " : "", ct_text_bytes(need, a, sizeof a),
-            ct_text_bytes((int64_t)info->memory_free, b, sizeof b), ct_text_bytes((int64_t)info->memory_total, c, sizeof c), info->name, batch, who);
+    ct_fail(CT_ENOMEM, "%s%s%s is planned, %s of the %s of %s are free%s%s", why, *why ? ": " : "",
+            ct_text_bytes(need, a, sizeof a), ct_text_bytes((int64_t)info->memory_free, b, sizeof b),
+            ct_text_bytes((int64_t)info->memory_total, c, sizeof c), info->name, batch, who);
     ct_free(why);
     return CT_ENOMEM;
 }
@@ -112,17 +118,19 @@ static ct_status look_at_device(const ct_backend *b, const ct_device_opts *opts,
     return st;
 }
 
-ct_status ct_memory_auto_batch(const ct_program_spec *spec, const ct_backend *b, const ct_device_opts *opts, int64_t samples, const char *what,
-                               int64_t *batch)
+ct_status ct_memory_auto_batch(const ct_program_spec *spec, const ct_backend *b, const ct_device_opts *opts,
+                               int64_t samples, const char *what, int64_t *batch)
 {
     ct_device_info info;
     int64_t fits;
     char a[32];
     CT_TRY(look_at_device(b, opts, &info));
-    if (info.memory_free == 0) return ct_fail(CT_EUNSUPPORTED, "%s: backend %s does not know how much memory is free", what, b->name);
+    if (info.memory_free == 0)
+        return ct_fail(CT_EUNSUPPORTED, "%s: backend %s does not know how much memory is free", what, b->name);
     ct_text_bytes((int64_t)info.memory_free, a, sizeof a);
     CT_TRY(ct_memory_largest(spec, b, opts, (int64_t)(CT_MEMORY_SHARE * (double)info.memory_free), 0.02, &fits));
-    if (fits == 0) return ct_fail(CT_ENOMEM, "%s: not even a batch of one fits the %s that %s has free", what, a, info.name);
+    if (fits == 0)
+        return ct_fail(CT_ENOMEM, "%s: not even a batch of one fits the %s that %s has free", what, a, info.name);
     const int64_t round = fits >= 8 ? fits / 8 * 8 : fits;
     *batch = round < samples ? round : samples;
     ct_info("%s takes %" PRId64 ", %s (%s of %s are free; nine tenths of that hold %" PRId64 ")", what, *batch,
@@ -130,8 +138,8 @@ ct_status ct_memory_auto_batch(const ct_program_spec *spec, const ct_backend *b,
     return CT_OK;
 }
 
-ct_status ct_memory_auto(ct_config *cfg, const ct_facts *facts, int src_h, int src_w, const ct_backend *b, const ct_device_opts *opts,
-                         int64_t samples)
+ct_status ct_memory_auto(ct_config *cfg, const ct_facts *facts, int src_h, int src_w, const ct_backend *b,
+                         const ct_device_opts *opts, int64_t samples)
 {
     static const char what[] = "train.batch_size: auto";
     ct_program_spec spec;

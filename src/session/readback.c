@@ -24,7 +24,8 @@ ct_status ct_readback_open(ct_arenas *store, ct_readback **out)
     if (!b) return CT_ENOMEM;
     b->store = store;
     CT_GOTO(st, d->event_create(store->device, &b->arrived));
-    CT_GOTO(st, d->host_alloc(store->device, (CT_METRIC_COUNT + CT_STATE_COUNT) * sizeof(double), "metrics on their way", &host));
+    CT_GOTO(st, d->host_alloc(store->device, (CT_METRIC_COUNT + CT_STATE_COUNT) * sizeof(double),
+                              "metrics on their way", &host));
     b->host = host;
     *out = b;
     return CT_OK;
@@ -50,7 +51,8 @@ ct_status ct_readback_ask(ct_readback *b)
     const size_t sums = CT_METRIC_COUNT * sizeof(double);
     if (b->asked) return ct_fail(CT_EINTERNAL, "metrics are asked for before the last answer was taken");
     CT_TRY(d->download(s->device, s->stream, b->host, s->base[CT_ARENA_METRIC], sums));
-    CT_TRY(d->download(s->device, s->stream, b->host + CT_METRIC_COUNT, s->base[CT_ARENA_STATE], CT_STATE_COUNT * sizeof(double)));
+    CT_TRY(d->download(s->device, s->stream, b->host + CT_METRIC_COUNT, s->base[CT_ARENA_STATE],
+                       CT_STATE_COUNT * sizeof(double)));
     CT_TRY(d->clear(s->device, s->stream, s->base[CT_ARENA_METRIC], sums));
     CT_TRY(d->event_record(s->device, b->arrived, s->stream));
     b->asked = true;

@@ -1,5 +1,5 @@
-/* Metric sums and step state on their way from a device with memory of its own to the host: asked for between two steps, taken when
- * they have arrived, while the steps go on. */
+/* Metric sums and step state on their way from a device with memory of its own to the host: asked for between two
+ * steps, taken when they have arrived, while the steps go on. */
 #ifndef CT_SESSION_READBACK_H
 #define CT_SESSION_READBACK_H
 
@@ -7,11 +7,13 @@
 
 typedef struct ct_readback ct_readback;
 
-/* *out is NULL where the backend has no pinned memory: ct_arenas_get_metrics() and ct_arenas_get_state() are no slower there. CT_ENOMEM. */
+/* *out is NULL where the backend has no pinned memory: ct_arenas_get_metrics() and ct_arenas_get_state() are no slower
+ * there. CT_ENOMEM. */
 ct_status ct_readback_open(ct_arenas *store, ct_readback **out);
 void ct_readback_close(ct_readback *b); /* NULL is fine */
 
-/* Queues the copies behind the steps queued so far, and sets the metric sums to zero behind them. One question at a time. */
+/* Queues the copies behind the steps queued so far, and sets the metric sums to zero behind them. One question at a
+ * time. */
 ct_status ct_readback_ask(ct_readback *b);
 /* Whether the answer to the last question has arrived; false if there is none open. */
 bool ct_readback_there(const ct_readback *b);

@@ -1,5 +1,5 @@
-/* Whether the images of a training stay on the device: uploaded once, so that batches send indices, labels and nothing else. The
- * preprocessing operator takes its rows from wherever they lie, so the weights are the same bit for bit. */
+/* Whether the images of a training stay on the device: uploaded once, so that batches send indices, labels and nothing
+ * else. The preprocessing operator takes its rows from wherever they lie, so the weights are the same bit for bit. */
 #ifndef CT_SESSION_RESIDENT_H
 #define CT_SESSION_RESIDENT_H
 
@@ -32,9 +32,10 @@ ct_status ct_resident_choose(const ct_resident_facts *f, ct_resident *out);
 
 /* What a data set says of itself. */
 ct_resident_facts ct_resident_facts_of(const ct_dataset *data, ct_cfg_resident key);
-/* Finds far, peak and available for a specification that is settled, by planning a step and asking the device, and chooses. */
-ct_status ct_resident_decide(ct_resident_facts *f, const ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts,
-                             ct_resident *out);
+/* Finds far, peak and available for a specification that is settled, by planning a step and asking the device, and
+ * chooses. */
+ct_status ct_resident_decide(ct_resident_facts *f, const ct_program_spec *spec, const ct_backend *backend,
+                             const ct_device_opts *opts, ct_resident *out);
 
 /* Uploads all images of a set into arena DATA of a store, which holds it. */
 ct_status ct_resident_upload(ct_arenas *store, const ct_dataset *data);

@@ -26,12 +26,14 @@ ct_status ct_session_begin(ct_session *s, const ct_program_spec *spec, bool trai
     return train ? ct_spec_settle(&s->spec, s->backend, &s->device_opts) : CT_OK;
 }
 
-ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate, bool ema)
+ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate,
+                         bool ema)
 {
     for (size_t i = 0; i < s->units; i++) {
         ct_unit *u = &s->unit[i];
         bool micro = kind == CT_PROGRAM_MICRO_FIRST || kind == CT_PROGRAM_MICRO_NEXT;
-        if (u->kind == kind && u->batch == batch && u->width == width && u->ema == ema && (!micro || u->accumulate == accumulate))
+        if (u->kind == kind && u->batch == batch && u->width == width && u->ema == ema &&
+            (!micro || u->accumulate == accumulate))
             return u;
     }
     return NULL;
@@ -60,11 +62,13 @@ static ct_program_spec unit_spec(const ct_session *s, int64_t batch, int64_t wid
     return spec;
 }
 
-ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate, bool ema)
+ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate,
+                         bool ema)
 {
     if (ct_session_find(s, kind, batch, width, accumulate, ema)) return CT_OK;
     if (!ct_model_elastic(&s->spec.model) && width != s->spec.src_w)
-        return ct_fail(CT_EINTERNAL, "a program for images of width %" PRId64 " of a model for %" PRId64, width, s->spec.src_w);
+        return ct_fail(CT_EINTERNAL, "a program for images of width %" PRId64 " of a model for %" PRId64, width,
+                       s->spec.src_w);
     CT_TRY(ct_grow(&s->unit, s->units, &s->cap_units, sizeof *s->unit, "programs of a session"));
     ct_unit *u = &s->unit[s->units];
     memset(u, 0, sizeof *u);
@@ -118,7 +122,8 @@ static ct_status find_source(ct_session *s, const ct_unit *u, const ct_port *por
         return CT_OK;
     case CT_PORT_FIELD: {
         const int k = ct_dataset_find_field(b->data, port->name);
-        if (k < 0) return ct_fail(CT_EINTERNAL, "the samples of %s have no field '%s'", ct_dataset_root(b->data), port->name);
+        if (k < 0)
+            return ct_fail(CT_EINTERNAL, "the samples of %s have no field '%s'", ct_dataset_root(b->data), port->name);
         *host = b->field[k];
         return CT_OK;
     }
@@ -154,7 +159,8 @@ static size_t largest_batch(const ct_session *s)
         const ct_program *p = &s->unit[i].prog;
         size_t bytes = 0;
         for (int k = 0; k < p->ports; k++)
-            if (ct_port_is_input(p->port[k].role)) bytes += ct_align_up(ct_desc_bytes(ct_graph_desc(p->graph, p->port[k].val)), CT_ALIGN);
+            if (ct_port_is_input(p->port[k].role))
+                bytes += ct_align_up(ct_desc_bytes(ct_graph_desc(p->graph, p->port[k].val)), CT_ALIGN);
         if (bytes > most) most = bytes;
     }
     return most;
@@ -214,7 +220,8 @@ ct_status ct_session_ready(ct_session *s)
     CT_TRY(s->backend->info(s->store->device, &s->device));
     if (s->resident) {
         const ct_dataset *d = s->resident;
-        CT_TRY(ct_arenas_hold(s->store, ct_dataset_size(d) * ct_dataset_height(d) * ct_dataset_width(d) * ct_dataset_channels(d)));
+        CT_TRY(ct_arenas_hold(s->store, ct_dataset_size(d) * ct_dataset_height(d) * ct_dataset_width(d) *
+                                            ct_dataset_channels(d)));
     }
     int64_t rows = 0;
     for (size_t i = 0; i < s->units; i++) {
@@ -222,7 +229,9 @@ ct_status ct_session_ready(ct_session *s)
         if (s->unit[i].batch > rows) rows = s->unit[i].batch;
     }
     CT_TRY(ct_memory_take(s->store, s->train ? &s->spec : NULL, "train.batch_size"));
-    if (ct_model_elastic(&s->spec.model) && !(s->len = ct_calloc((size_t)rows, sizeof *s->len, "time steps of a batch"))) return CT_ENOMEM;
+    if (ct_model_elastic(&s->spec.model) &&
+        !(s->len = ct_calloc((size_t)rows, sizeof *s->len, "time steps of a batch")))
+        return CT_ENOMEM;
     CT_TRY(open_inputs(s));
     CT_TRY(ct_group_join(s->store, &s->join, &s->group));
     return list_tensors(s);

@@ -3,7 +3,8 @@
  * Order of use: ct_session_begin, ct_session_add for each program, ct_session_ready, then run. All memory is taken in
  * ct_session_ready; nothing is allocated while steps run.
  *
- * Elastic models (ct_model_elastic) take images of any width: their programs differ in batch and width, and all share the arenas. */
+ * Elastic models (ct_model_elastic) take images of any width: their programs differ in batch and width, and all share
+ * the arenas. */
 #ifndef CT_SESSION_SESSION_H
 #define CT_SESSION_SESSION_H
 
@@ -51,8 +52,8 @@ typedef struct ct_session {
     size_t tensors;
     void *host; /* staging, as large as the largest tensor */
     size_t host_bytes;
-    const ct_dataset *resident; /* its images stay on the device, training programs read them there; NULL: none. Set before programs are
-                                   added; must outlive the session */
+    const ct_dataset *resident; /* its images stay on the device, training programs read them there; NULL: none. Set
+                                   before programs are added; must outlive the session */
     ct_feed *feed;              /* how batches get to a device with memory of its own; NULL: they are uploaded */
     ct_group_opts join;         /* the group of devices to train in; zeroed: alone. Set before programs are added */
     ct_group *group;            /* of one or more */
@@ -63,23 +64,28 @@ typedef struct ct_session {
  * valid. */
 ct_status ct_session_begin(ct_session *s, const ct_program_spec *spec, bool train, const char *backend,
                            const ct_device_opts *opts, char *why, size_t why_size);
-/* Adds a program for images `width` pixels wide (models of fixed size: spec.src_w) unless it is there. The first one of a
- * training session must be STEP or MICRO_FIRST. */
-ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate, bool ema);
-/* What evaluating a view in batches of `batch` needs: for every width a full and a shorter last program. Fields have the shape that the
- * view's data set gives them (ct_task.fit), which must be that of programs added before. */
+/* Adds a program for images `width` pixels wide (models of fixed size: spec.src_w) unless it is there. The first one of
+ * a training session must be STEP or MICRO_FIRST. */
+ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate,
+                         bool ema);
+/* What evaluating a view in batches of `batch` needs: for every width a full and a shorter last program. Fields have
+ * the shape that the view's data set gives them (ct_task.fit), which must be that of programs added before. */
 ct_status ct_session_add_eval(ct_session *s, const ct_view *view, int64_t batch, bool ema);
-/* Makes the plans, then allocates the arenas. CT_ENOMEM if they need more than the device has free: as ct_memory_take() says it. */
+/* Makes the plans, then allocates the arenas. CT_ENOMEM if they need more than the device has free: as ct_memory_take()
+ * says it. */
 ct_status ct_session_ready(ct_session *s);
 void ct_session_end(ct_session *s); /* empties; NULL and a zeroed session are fine */
 
 /* NULL if it was not added. */
-ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate, bool ema);
-/* The unit of kind PREDICT for images `width` pixels wide; NULL. One program serves every number of rows up to its batch. */
+ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate,
+                         bool ema);
+/* The unit of kind PREDICT for images `width` pixels wide; NULL. One program serves every number of rows up to its
+ * batch. */
 ct_unit *ct_session_predictor(ct_session *s, int64_t width);
 
-/* Sends a batch of the loader to a unit of its size (PREDICT: or larger; rows behind the batch's hold anything): pixels unless they are
- * resident, index, the fields the program has, time steps where the model has them. The batch may be changed when this returns. */
+/* Sends a batch of the loader to a unit of its size (PREDICT: or larger; rows behind the batch's hold anything): pixels
+ * unless they are resident, index, the fields the program has, time steps where the model has them. The batch may be
+ * changed when this returns. */
 ct_status ct_session_upload(ct_session *s, ct_unit *u, const ct_batch *b);
 /* Runs a training unit: a micro-step, or a step or update together with the group. */
 ct_status ct_session_run(ct_session *s, ct_unit *u);

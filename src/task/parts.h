@@ -1,4 +1,5 @@
-/* What a task adds to a program behind the model's outputs: fields of the samples, weighted loss terms, predictions, metric sums. */
+/* What a task adds to a program behind the model's outputs: fields of the samples, weighted loss terms, predictions,
+ * metric sums. */
 #ifndef CT_TASK_PARTS_H
 #define CT_TASK_PARTS_H
 
@@ -9,8 +10,8 @@
 #define CT_PARTS_MAX 16   /* fields and results of a program, each */
 #define CT_TERMS_MAX (CT_MAX_IN - 2) /* terms of a loss: batch_sums takes the loss and the sums beside them */
 #define CT_GOAL_VALUES 32
-/* Metric slots of the terms of a loss, where there are several: their sums times samples, in the order of the terms. A task's own slots end
- * before. */
+/* Metric slots of the terms of a loss, where there are several: their sums times samples, in the order of the terms. A
+ * task's own slots end before. */
 #define CT_METRIC_TERMS (CT_METRIC_COUNT - CT_PARTS_MAX)
 
 typedef struct ct_task ct_task;
@@ -46,14 +47,17 @@ typedef struct ct_parts {
     ct_val steps;                  /* i32 [N] valid time steps; CT_NOVAL for models without */
     ct_moves moves;
     /* made */
-    ct_part score[CT_MODEL_OUTPUTS]; int scores; /* what stands for the model's outputs: the task may put a node behind one */
+    ct_part score[CT_MODEL_OUTPUTS];
+    int scores; /* what stands for the model's outputs: the task may put a node behind one */
     ct_part field[CT_PARTS_MAX]; int fields;     /* inputs, before they moved */
     ct_part term[CT_PARTS_MAX]; int terms;
     ct_part result[CT_PARTS_MAX]; int results;
 } ct_parts;
 
-/* An input [batch, dim..] that the samples' field `name` fills. *out: the value to use, moved with the pixels if kind says so. */
-ct_status ct_parts_field(ct_parts *p, const char *name, ct_dtype dtype, ct_field_kind kind, int ndim, const int64_t *dim, ct_val *out);
+/* An input [batch, dim..] that the samples' field `name` fills. *out: the value to use, moved with the pixels if kind
+ * says so. */
+ct_status ct_parts_field(ct_parts *p, const char *name, ct_dtype dtype, ct_field_kind kind, int ndim,
+                         const int64_t *dim, ct_val *out);
 /* A scalar loss [1] that counts `weight` times. It is summed and told by its name. */
 ct_status ct_parts_term(ct_parts *p, const char *name, ct_val loss, double weight);
 /* An output that is kept for scoring. */

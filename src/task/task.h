@@ -1,11 +1,12 @@
-/* What a run is about. A task is one const table: how its samples get their labels, which heads, losses and predictions its programs have,
- * what is counted and how that becomes numbers a person reads, what a model file carries beside weights. Everything above knows tasks by
- * this table alone; a task knows nothing above it. A model names the task it serves (ct_model_info.task).
+/* What a run is about. A task is one const table: how its samples get their labels, which heads, losses and predictions
+ * its programs have, what is counted and how that becomes numbers a person reads, what a model file carries beside
+ * weights. Everything above knows tasks by this table alone; a task knows nothing above it. A model names the task it
+ * serves (ct_model_info.task).
  *
  * A task lives in src/task/<name>/ and is listed in registry.c; HACKING.md says how to add one.
  *
- * Facts are what the training data decided and the model file carries: for texts the characters and how many positions there are. They are
- * the task's own struct; others hold a pointer to it. */
+ * Facts are what the training data decided and the model file carries: for texts the characters and how many positions
+ * there are. They are the task's own struct; others hold a pointer to it. */
 #ifndef CT_TASK_TASK_H
 #define CT_TASK_TASK_H
 
@@ -68,8 +69,9 @@ typedef struct ct_count_row {
 
 typedef struct ct_generator {
     const char *name, *doc; /* "synth:text": what data.train and others may say */
-    /* A source of pictures (first and n are the caller's to fill in) that owns what it needs, see ct_source.release, and a reader for its
-     * labels. facts: of the model that will read them; NULL: the configuration decides. CT_ECONFIG naming the key. */
+    /* A source of pictures (first and n are the caller's to fill in) that owns what it needs, see ct_source.release,
+     * and a reader for its labels. facts: of the model that will read them; NULL: the configuration decides. CT_ECONFIG
+     * naming the key. */
     ct_status (*open)(const ct_config *cfg, const ct_facts *facts, ct_source *source, ct_labels **labels);
 } ct_generator;
 
@@ -146,9 +148,9 @@ struct ct_task {
     const ct_generator *generator;    /* [generators] */
     const ct_task_option *option;     /* [options] */
     int metrics, counts, generators, options;
-    const char *const *in_facts;      /* configuration keys whose effect is part of the facts: a resume compares facts instead; NULL behind the
-                                         last. NULL: none */
-    const char *select;               /* key of the metric that chooses the best weights unless eval.select_by says another */
+    const char *const *in_facts; /* configuration keys whose effect is part of the facts: a resume compares facts
+                                    instead; NULL behind the last. NULL: none */
+    const char *select; /* key of the metric that chooses the best weights unless eval.select_by says another */
 
     /* -- data; nothing here knows a device -- */
     /* A reader for the labels of a folder. facts NULL: the folder decides (training). Strings stay cfg's. */
@@ -159,10 +161,11 @@ struct ct_task {
     ct_status (*accept)(const ct_config *cfg, const ct_dataset *set, const char *key);
     /* Facts from the training set. */
     ct_status (*learn)(const ct_config *cfg, const ct_dataset *train, ct_facts **out);
-    /* Facts as far as the configuration decides them without data; *out NULL where only the data can tell. With `must`, that is
-     * CT_ECONFIG naming the keys that are open. NULL: the task has no facts. */
+    /* Facts as far as the configuration decides them without data; *out NULL where only the data can tell. With `must`,
+     * that is CT_ECONFIG naming the keys that are open. NULL: the task has no facts. */
     ct_status (*foresee)(const ct_config *cfg, bool must, ct_facts **out);
-    /* All sets of a run (NULL: none) get fields of the same shape, so that one program fits; facts follow. NULL: they always have. */
+    /* All sets of a run (NULL: none) get fields of the same shape, so that one program fits; facts follow. NULL: they
+     * always have. */
     ct_status (*agree)(ct_dataset *const *set, int n, ct_facts *facts);
     void (*forget)(ct_facts *facts);  /* NULL is fine */
     /* Whether facts mean the same for a model. If not, *why says what differs: "there are 12 words, it has 11". */
@@ -172,11 +175,13 @@ struct ct_task {
     /* Facts, and how outputs are decoded, as metadata of a model file: calls put for each pair. */
     ct_status (*write)(const ct_place *p, ct_status (*put)(void *user, const char *key, const char *value), void *user);
     /* And back: get returns a value or NULL. CT_EFORMAT naming `path` and the key. */
-    ct_status (*read)(const char *path, const char *(*get)(const void *user, const char *key), const void *user, ct_facts **out);
-    /* For --init: may the weights of `old` start a model of `now`? CT_ECONFIG naming `path` if their heads are of different kinds. NULL:
-     * always. */
+    ct_status (*read)(const char *path, const char *(*get)(const void *user, const char *key), const void *user,
+                      ct_facts **out);
+    /* For --init: may the weights of `old` start a model of `now`? CT_ECONFIG naming `path` if their heads are of
+     * different kinds. NULL: always. */
     ct_status (*related)(const char *path, const ct_place *now, const ct_place *old);
-    /* Row of the old head that row r of the head takes over; -1: none, it stays as drawn. NULL: heads must be the same. */
+    /* Row of the old head that row r of the head takes over; -1: none, it stays as drawn. NULL: heads must be the same.
+     */
     int64_t (*old_row)(const ct_remap *m, int64_t r);
     /* How many rows a head of such a model has. */
     int64_t (*rows)(const ct_place *p, const char *output);
@@ -184,8 +189,8 @@ struct ct_task {
     void (*remapped)(const ct_place *now, const ct_place *old);
 
     /* -- programs -- */
-    /* The model's outputs and the loss, from configuration and facts: fields of *model beyond geometry, *goal but its task. CT_ECONFIG for keys that
-     * would have no effect, or that the model cannot have. */
+    /* The model's outputs and the loss, from configuration and facts: fields of *model beyond geometry, *goal but its
+     * task. CT_ECONFIG for keys that would have no effect, or that the model cannot have. */
     ct_status (*specify)(const ct_config *cfg, const ct_facts *facts, ct_model_spec *model, ct_goal *goal);
     /* The same for a model of the catalogue alone. loss: name of --loss; NULL: the model's usual one. */
     ct_status (*usual)(const char *loss, ct_model_spec *model, ct_goal *goal);
@@ -202,18 +207,20 @@ struct ct_task {
     /* Something for field `name` [batch, ...] to bench and profile with: a function of nothing but the rng's state. */
     ct_status (*random)(const ct_place *p, const char *name, const ct_desc *desc, ct_rng *rng, void *host);
 
-    /* The labels of golden file `path`: what follows for *model (outputs) and *goal, and the fields. What was put into *b stays the caller's
-     * on failure. CT_EFORMAT naming path and tensor. NULL: the task has no golden files. */
-    ct_status (*golden)(const char *path, const ct_safetensors *st, ct_model_spec *model, ct_goal *goal, ct_golden_batch *b);
+    /* The labels of golden file `path`: what follows for *model (outputs) and *goal, and the fields. What was put into
+     * *b stays the caller's on failure. CT_EFORMAT naming path and tensor. NULL: the task has no golden files. */
+    ct_status (*golden)(const char *path, const ct_safetensors *st, ct_model_spec *model, ct_goal *goal,
+                        ct_golden_batch *b);
     /* The file's output `name`, of desc d, in place to what our programs give under that name. NULL: it is the same. */
     void (*golden_score)(const ct_goal *goal, const char *name, const ct_desc *d, void *theirs);
 
     /* -- scoring -- */
     /* Findings for a view; options are those of the verb, unknown ones have been refused. labels false: predict. */
-    ct_status (*look)(const ct_place *p, const ct_view *v, bool labels, const ct_option *option, size_t options, ct_findings **out);
+    ct_status (*look)(const ct_place *p, const ct_view *v, bool labels, const ct_option *option, size_t options,
+                      ct_findings **out);
     ct_status (*collect)(ct_findings *f, const ct_outcome *o);
-    /* All is collected. sums: what the device counted; CT_EINTERNAL where the findings say otherwise; where they count differently by
-     * design (another decoder) they replace it. NULL sums: predictions only. */
+    /* All is collected. sums: what the device counted; CT_EINTERNAL where the findings say otherwise; where they count
+     * differently by design (another decoder) they replace it. NULL sums: predictions only. */
     ct_status (*settle)(ct_findings *f, double sums[CT_METRIC_COUNT]);
     void (*drop)(ct_findings *f);     /* NULL is fine */
     /* `captrain eval` beside samples, metrics, loss: more members, and the whole table behind the number of samples. */
@@ -234,9 +241,10 @@ struct ct_task {
     ct_status (*report)(const ct_findings *f, const double sums[CT_METRIC_COUNT], int64_t gallery, FILE *to);
 
     /* -- verbs -- */
-    /* `captrain gen`: options beside --out, --count, --seed, --threads, --force. NULL: the task has no generator for files. */
-    ct_status (*generate)(const ct_option *option, size_t options, const char *dir, int64_t count, uint64_t seed, int threads, bool force,
-                          FILE *to);
+    /* `captrain gen`: options beside --out, --count, --seed, --threads, --force. NULL: the task has no generator for
+     * files. */
+    ct_status (*generate)(const ct_option *option, size_t options, const char *dir, int64_t count, uint64_t seed,
+                          int threads, bool force, FILE *to);
     /* Facts for import-torch from the configuration and the options of the verb, which may change the configuration. */
     ct_status (*given)(ct_config *cfg, const ct_option *option, size_t options, ct_facts **out);
 };
@@ -246,8 +254,8 @@ const ct_task *ct_task_of(const char *model);
 const ct_task *ct_task_find(const char *name);
 /* Task i of all, NULL behind the last. */
 const ct_task *ct_task_at(size_t i);
-/* A program may add a task of its own, which must stay valid, behind its models (ct_model_add): these become values of model.name,
- * its generators of data.train. Before anything else is called. CT_EINVAL where a name is taken. */
+/* A program may add a task of its own, which must stay valid, behind its models (ct_model_add): these become values of
+ * model.name, its generators of data.train. Before anything else is called. CT_EINVAL where a name is taken. */
 ct_status ct_task_add(const ct_task *task);
 /* The metric that every task has. */
 extern const ct_metric_row ct_metric_loss;

@@ -1,5 +1,5 @@
-/* Metrics as numbers and text, and the two independent judges of them: which weights are the best, and whether training ends early. Pure
- * functions of their arguments; sums are f64[CT_METRIC_COUNT] as ops.h has them. */
+/* Metrics as numbers and text, and the two independent judges of them: which weights are the best, and whether training
+ * ends early. Pure functions of their arguments; sums are f64[CT_METRIC_COUNT] as ops.h has them. */
 #ifndef CT_TASK_TRACK_H
 #define CT_TASK_TRACK_H
 
@@ -18,8 +18,8 @@ char *ct_metrics_brief(const ct_task *task, const double sums[CT_METRIC_COUNT], 
 /* "98.20 %", "0.71 px". Gives buf. */
 char *ct_metric_text(const ct_metric_row *row, double value, char *buf, size_t size);
 
-/* The metric that eval.select_by names, whatever the case: of the task, or the loss; "auto" is the task's own choice. CT_ECONFIG, naming the
- * key, its place and the nearest name, if it is none. */
+/* The metric that eval.select_by names, whatever the case: of the task, or the loss; "auto" is the task's own choice.
+ * CT_ECONFIG, naming the key, its place and the nearest name, if it is none. */
 ct_status ct_metric_select(const ct_config *cfg, const ct_task *task, const ct_metric_row **by);
 /* Puts the name of that metric there in place of "auto", so that two runs which select by the same say the same. To be
  * called when a configuration has been loaded: a bad name is told before anything else begins. */
@@ -34,7 +34,8 @@ typedef struct ct_best {
 
 /* Takes the new sums if they are better by `by`; among equals the smaller loss wins, then the earlier. Never depends
  * on early stopping. Sums with a loss of NaN or infinity are never the best. Returns true if taken. */
-bool ct_best_update(ct_best *best, const ct_metric_row *by, const double sums[CT_METRIC_COUNT], int64_t epoch, int64_t step);
+bool ct_best_update(ct_best *best, const ct_metric_row *by, const double sums[CT_METRIC_COUNT], int64_t epoch,
+                    int64_t step);
 
 /* Early stopping: counts evaluations in a row that did not improve on its own reference by more than min_delta. */
 typedef struct ct_stopper {

@@ -71,7 +71,8 @@ ct_status ct_checkpoint_restore(ct_session *s, const ct_safetensors *st, const c
 ct_status ct_checkpoint_load_weights(ct_session *s, const ct_safetensors *st, const char *path, const char *prefix,
                                      bool to_ema);
 
-/* Facts of a task as metadata, into a file that is being written and from one that was read: CT_EFORMAT naming path and key. */
+/* Facts of a task as metadata, into a file that is being written and from one that was read: CT_EFORMAT naming path and
+ * key. */
 ct_status ct_facts_put(ct_st_writer *w, const ct_session *s, const ct_facts *facts);
 ct_status ct_facts_get(const ct_safetensors *st, const char *path, const ct_task *task, ct_facts **out);
 
@@ -89,8 +90,8 @@ typedef struct ct_model_file {
     ct_facts *facts;
     const char *prefix; /* "model." or "ema.": the weights to use */
 } ct_model_file;
-/* Where the model is that a user names: the path itself, or for a run's folder the best weights in it. ct_free(). CT_EIO for a folder
- * that has none. */
+/* Where the model is that a user names: the path itself, or for a run's folder the best weights in it. ct_free().
+ * CT_EIO for a folder that has none. */
 ct_status ct_model_path(const char *given, char **out);
 /* CT_EFORMAT if the file is damaged or no captrain model. */
 ct_status ct_model_file_open(const char *path, ct_model_file *out);

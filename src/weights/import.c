@@ -58,7 +58,8 @@ static ct_status configure(import *im)
     CT_TRY(set_number(im->cfg, "data.width", m->width));
     CT_TRY(set_number(im->cfg, "data.channels", m->channels));
     if (!(im->task = ct_task_of(m->name))) return CT_ECONFIG;
-    if (!im->task->given) return ct_fail(CT_ECONFIG, "import-torch: models of the task %s cannot be imported", im->task->name);
+    if (!im->task->given)
+        return ct_fail(CT_ECONFIG, "import-torch: models of the task %s cannot be imported", im->task->name);
     CT_TRY(ct_options_check(im->task, "import-torch", o->option, o->noptions));
     return im->task->given(im->cfg, o->option, o->noptions, &im->facts);
 }
@@ -179,7 +180,9 @@ static ct_status save(import *im)
 static void say(const import *im)
 {
     char out[128];
-    const ct_place place = { .cfg = im->cfg, .facts = im->facts, .model = &im->session.spec.model, .goal = &im->session.spec.goal };
+    const ct_place place = {
+        .cfg = im->cfg, .facts = im->facts, .model = &im->session.spec.model, .goal = &im->session.spec.goal
+    };
     ct_info("wrote %s: %s, %" PRId64 " parameters, %s", im->o->out, im->cfg->model.name, im->session.layout.params,
             im->task->outputs(&place, out, sizeof out));
 }

@@ -121,7 +121,8 @@ static bool fits(const start *t, const ct_tensor_ref *ref, const ct_desc *have)
     return ref->desc.dim[0] == h->map.rows;
 }
 
-/* Tensor `name` among the weights of the file that are to be used. NULL without memory or such a tensor; *st says which. */
+/* Tensor `name` among the weights of the file that are to be used. NULL without memory or such a tensor; *st says
+ * which. */
 static const ct_st_tensor *find(const ct_model_file *m, const char *name, ct_status *st)
 {
     char *full = ct_asprintf("%s%s", m->prefix, name);
@@ -205,7 +206,8 @@ fail:
 }
 
 /* Both models, as their task sees them. */
-static ct_status load_file(ct_session *s, const ct_model_file *m, const char *path, const ct_config *cfg, const ct_facts *facts)
+static ct_status load_file(ct_session *s, const ct_model_file *m, const char *path, const ct_config *cfg,
+                           const ct_facts *facts)
 {
     const ct_model_spec old = { .name = m->cfg->model.name };
     const ct_goal goal = { .task = m->task };
@@ -213,8 +215,8 @@ static ct_status load_file(ct_session *s, const ct_model_file *m, const char *pa
     t.now = (ct_place){ .cfg = cfg, .facts = facts, .model = &s->spec.model, .goal = &s->spec.goal };
     t.old = (ct_place){ .cfg = m->cfg, .facts = m->facts, .model = &old, .goal = &goal };
     if (m->task != t.task)
-        return ct_fail(CT_ECONFIG, "%s holds a %s, a model of the task %s; model.name: %s is one of the task %s", path, old.name, m->task->name,
-                       s->spec.model.name, t.task->name);
+        return ct_fail(CT_ECONFIG, "%s holds a %s, a model of the task %s; model.name: %s is one of the task %s", path,
+                       old.name, m->task->name, s->spec.model.name, t.task->name);
     if (t.task->related) CT_TRY(t.task->related(path, &t.now, &t.old));
     return load(&t);
 }

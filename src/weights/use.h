@@ -13,8 +13,8 @@ typedef struct ct_model_use {
     ct_session session;
 } ct_model_use;
 
-/* Opens the model file, or the best one of a run's folder, and a session for it. Programs are added to use->session next. The model's own precision is
- * used. */
+/* Opens the model file, or the best one of a run's folder, and a session for it. Programs are added to use->session
+ * next. The model's own precision is used. */
 ct_status ct_model_use_begin(ct_model_use *use, const char *path, const ct_common *common);
 /* Allocates, plans, and loads the weights the file says are to be used. */
 ct_status ct_model_use_ready(ct_model_use *use);

@@ -61,7 +61,8 @@ static void refuses(ct_plan_opts o, ct_status want, const char *part)
 
 START_TEST(plan_of_a_model)
 {
-    json_t *j = plan_json((ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "textcnn", .batch = 64, .common = { "cpu", 2 } });
+    json_t *j = plan_json(
+        (ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "textcnn", .batch = 64, .common = { "cpu", 2 } });
     ck_assert_int_eq(integer(j, "params"), 19072400);
     ck_assert_int_eq(integer(j, "effective_batch"), 64);
     const json_t *arenas = json_object_get(j, "arena_bytes");
@@ -87,8 +88,11 @@ END_TEST
 /* Hundreds of gigabytes of activations: planned in an instant, on any machine. */
 START_TEST(plan_touches_nothing)
 {
-    json_t *j =
-        plan_json((ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "resnet50", .batch = 8192, .memory = 16000000000, .common = { "cpu", 1 } });
+    json_t *j = plan_json((ct_plan_opts){ .size = sizeof(ct_plan_opts),
+                                          .model = "resnet50",
+                                          .batch = 8192,
+                                          .memory = 16000000000,
+                                          .common = { "cpu", 1 } });
     ck_assert_msg(integer(j, "peak_bytes") > 400000000000, "%lld", (long long)integer(j, "peak_bytes"));
     json_decref(j);
 }
@@ -100,8 +104,11 @@ START_TEST(largest_batch)
     const ct_device_opts opts = { .threads = 1 };
     const int64_t sizes[] = { 40000000, 100000000, 1000000000 };
     for (int i = 0; i < 3; i++) {
-        json_t *j = plan_json(
-            (ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "textcnn-small", .batch = 32, .memory = sizes[i], .common = { "cpu", 1 } });
+        json_t *j = plan_json((ct_plan_opts){ .size = sizeof(ct_plan_opts),
+                                              .model = "textcnn-small",
+                                              .batch = 32,
+                                              .memory = sizes[i],
+                                              .common = { "cpu", 1 } });
         json_int_t n = integer(j, "largest_batch");
         ck_assert_int_eq(integer(j, "largest_batch_memory"), sizes[i]);
         json_decref(j);
@@ -114,7 +121,8 @@ START_TEST(largest_batch)
         ck_assert_msg(fits <= sizes[i] && more > sizes[i], "%lld in %lld: %lld and %lld", (long long)n,
                       (long long)sizes[i], (long long)fits, (long long)more);
     }
-    json_t *j = plan_json((ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "textcnn", .batch = 8, .memory = 1000000, .common = { "cpu", 1 } });
+    json_t *j = plan_json((ct_plan_opts){
+        .size = sizeof(ct_plan_opts), .model = "textcnn", .batch = 8, .memory = 1000000, .common = { "cpu", 1 } });
     ck_assert_int_eq(integer(j, "largest_batch"), 0);
     json_decref(j);
 }
@@ -170,12 +178,15 @@ START_TEST(plan_of_a_configuration)
     free(out.text);
     /* as many steps as the trainer will do: 62 whole batches of 16 in 1000 */
     const char *drop[] = { "train.accumulate=1", "train.last_batch=drop" };
-    j = plan_json((ct_plan_opts){ .size = sizeof(ct_plan_opts), .config = path, .sets = drop, .nsets = 2, .common = { "cpu", 1 } });
+    j = plan_json((ct_plan_opts){
+        .size = sizeof(ct_plan_opts), .config = path, .sets = drop, .nsets = 2, .common = { "cpu", 1 } });
     ck_assert_int_eq(integer(j, "steps"), 3 * 62);
     json_decref(j);
     const char *none[] = { "train.batch_size=2000", "train.last_batch=drop" };
-    refuses((ct_plan_opts){ .size = sizeof(ct_plan_opts), .config = path, .sets = none, .nsets = 2 }, CT_ECONFIG, "leaves no batch of 1000");
-    refuses((ct_plan_opts){ .size = sizeof(ct_plan_opts), .config = path, .precision = "bf16" }, CT_ECONFIG, "train.precision");
+    refuses((ct_plan_opts){ .size = sizeof(ct_plan_opts), .config = path, .sets = none, .nsets = 2 }, CT_ECONFIG,
+            "leaves no batch of 1000");
+    refuses((ct_plan_opts){ .size = sizeof(ct_plan_opts), .config = path, .precision = "bf16" }, CT_ECONFIG,
+            "train.precision");
     unlink(path);
 }
 END_TEST
@@ -184,10 +195,14 @@ START_TEST(plan_refusals)
 {
     const char *sets[] = { "train.batch_size=3" };
     refuses((ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "textcm" }, CT_ECONFIG, "did you mean 'textcnn'");
-    refuses((ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "textcnn", .precision = "tf32" }, CT_ECONFIG, "tf32");
-    refuses((ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "textcnn", .sets = sets, .nsets = 1 }, CT_ECONFIG, "--set");
-    refuses((ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "textcnn", .common = { "cuda", 0 } }, CT_EBACKEND, "captrain-cuda.so");
-    refuses((ct_plan_opts){ .size = sizeof(ct_plan_opts), .config = "/nonexistent.yaml" }, CT_ECONFIG, "/nonexistent.yaml");
+    refuses((ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "textcnn", .precision = "tf32" }, CT_ECONFIG,
+            "tf32");
+    refuses((ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "textcnn", .sets = sets, .nsets = 1 }, CT_ECONFIG,
+            "--set");
+    refuses((ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "textcnn", .common = { "cuda", 0 } }, CT_EBACKEND,
+            "captrain-cuda.so");
+    refuses((ct_plan_opts){ .size = sizeof(ct_plan_opts), .config = "/nonexistent.yaml" }, CT_ECONFIG,
+            "/nonexistent.yaml");
 }
 END_TEST
 
@@ -213,8 +228,11 @@ START_TEST(bench_keys)
         json_t *j = parse(&out), *p;
         for (size_t i = 0; i < sizeof want / sizeof want[0]; i++)
             ck_assert_msg(json_object_get(j, want[i]), "no %s", want[i]);
-        p = plan_json(
-            (ct_plan_opts){ .size = sizeof(ct_plan_opts), .model = "textcnn-small", .batch = 2, .precision = precisions[k], .common = { "cpu", 1 } });
+        p = plan_json((ct_plan_opts){ .size = sizeof(ct_plan_opts),
+                                      .model = "textcnn-small",
+                                      .batch = 2,
+                                      .precision = precisions[k],
+                                      .common = { "cpu", 1 } });
         ck_assert_int_eq(integer(j, "peak_bytes"), integer(p, "peak_bytes"));
         ck_assert_int_eq(integer(j, "params"), integer(p, "params"));
         double ms = json_real_value(json_object_get(j, "ms_per_step")),
@@ -228,7 +246,8 @@ START_TEST(bench_keys)
         json_decref(j);
         json_decref(p);
     }
-    const ct_bench_opts none = { .size = sizeof none, .batch = 2 }, wrong = { .size = sizeof wrong, .model = "textcnn", .precision = "fp8" };
+    const ct_bench_opts none = { .size = sizeof none, .batch = 2 },
+                        wrong = { .size = sizeof wrong, .model = "textcnn", .precision = "fp8" };
     ck_assert_int_eq(ct_run_bench(&none, stdout), CT_ECONFIG);
     ck_assert_int_eq(ct_run_bench(&wrong, stdout), CT_ECONFIG);
 }

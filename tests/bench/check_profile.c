@@ -12,8 +12,18 @@
 /* A step of 10 ms on a device of its own that computes all of it. */
 static ct_profile_facts busy(void)
 {
-    return (ct_profile_facts){ .step = 10e-3, .loader = 0.1e-3, .copy = 1e-3, .run = 10e-3, .operators = 9.8e-3, .memory = 3e-3, .compute = 6.8e-3,
-                               .far = true, .overlaps = true, .data = true, .captures = true, .full = true };
+    return (ct_profile_facts){ .step = 10e-3,
+                               .loader = 0.1e-3,
+                               .copy = 1e-3,
+                               .run = 10e-3,
+                               .operators = 9.8e-3,
+                               .memory = 3e-3,
+                               .compute = 6.8e-3,
+                               .far = true,
+                               .overlaps = true,
+                               .data = true,
+                               .captures = true,
+                               .full = true };
 }
 
 static void judged(const ct_profile_facts *f, ct_bound bound, const char *knob)
@@ -21,7 +31,8 @@ static void judged(const ct_profile_facts *f, ct_bound bound, const char *knob)
     ct_verdict v;
     ct_profile_judge(f, &v);
     ck_assert_msg(v.bound == bound, "%s instead of %s", ct_bound_name(v.bound), ct_bound_name(bound));
-    ck_assert_msg(strncmp(v.knob, knob, strlen(knob)) == 0, "%s: '%s' instead of '%s'", ct_bound_name(bound), v.knob, knob);
+    ck_assert_msg(strncmp(v.knob, knob, strlen(knob)) == 0, "%s: '%s' instead of '%s'", ct_bound_name(bound), v.knob,
+                  knob);
     ck_assert(v.why && *v.why);
     for (int b = 0; b < CT_BOUND_COUNT; b++) ck_assert(v.share[b] >= 0 && v.share[b] <= 1);
 }
@@ -158,12 +169,15 @@ static void consistent(const json_t *o)
     ck_assert(json_is_string(json_object_get(o, "knob")));
     const char *bound = json_string_value(json_object_get(o, "bound"));
     const json_t *share = json_object_get(o, "share");
-    for (int b = 0; b < CT_BOUND_COUNT; b++) ck_assert(number(share, ct_bound_name((ct_bound)b)) <= number(share, bound));
+    for (int b = 0; b < CT_BOUND_COUNT; b++)
+        ck_assert(number(share, ct_bound_name((ct_bound)b)) <= number(share, bound));
 }
 
 START_TEST(of_a_model)
 {
-    const ct_profile_opts o = { .size = sizeof o, .common = { "cpu", 1 }, .model = "textcnn-small", .batch = 4, .steps = 2, .json = true };
+    const ct_profile_opts o = {
+        .size = sizeof o, .common = { "cpu", 1 }, .model = "textcnn-small", .batch = 4, .steps = 2, .json = true
+    };
     json_t *p = profiled(&o);
     consistent(p);
     ck_assert(json_is_null(json_object_get(p, "ms_loader")));
@@ -174,16 +188,21 @@ END_TEST
 /* Of a configuration, accumulating, with a short last group: 11 batches in groups of 3. */
 START_TEST(of_a_configuration)
 {
-    static const char *const sets[] = { "model.name=textcnn-small", "model.width=0.25",     "data.height=16",          "data.width=40",
-                                        "data.charset=0123",        "data.synth.count=44",  "data.synth.val_count=4", "data.synth.length=2",
-                                        "train.batch_size=4",       "train.workers=0",      "schedule.warmup_epochs=0", "data.cache=false",
+    static const char *const sets[] = { "model.name=textcnn-small", "model.width=0.25",
+                                        "data.height=16",           "data.width=40",
+                                        "data.charset=0123",        "data.synth.count=44",
+                                        "data.synth.val_count=4",   "data.synth.length=2",
+                                        "train.batch_size=4",       "train.workers=0",
+                                        "schedule.warmup_epochs=0", "data.cache=false",
                                         "optimizer.ema_decay=0",    NULL };
     const char *all[20];
     size_t n = 0;
     for (; sets[n]; n++) all[n] = sets[n];
     if (_i == 1) all[n++] = "train.accumulate=3";
     if (_i == 2) all[n++] = "data.resident=true";
-    const ct_profile_opts o = { .size = sizeof o, .common = { "cpu", 1 }, .sets = all, .nsets = n, .steps = 5, .json = true };
+    const ct_profile_opts o = {
+        .size = sizeof o, .common = { "cpu", 1 }, .sets = all, .nsets = n, .steps = 5, .json = true
+    };
     json_t *p = profiled(&o);
     consistent(p);
     ck_assert(number(p, "ms_loader") >= 0);

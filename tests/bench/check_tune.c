@@ -14,7 +14,9 @@
 #include "measure/measure.h"
 #include "tests/ct_check.h"
 
-#define CONV "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1}(f32[1,9,11,24], f32[40,3,3,24], -) -> (f32[1,9,11,40])"
+#define CONV                                                                                                           \
+    "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1}(f32[1,9,11,24], f32[40,3,3,24], -) -> "    \
+    "(f32[1,9,11,40])"
 #define ADD "add(f32[3], f32[3]) -> (f32[3])"
 
 static void ok(ct_status st)
@@ -97,7 +99,8 @@ START_TEST(damage)
         { HEAD "{\"call\": \"" ADD "\"}]}", "choice 1 lacks", CT_EFORMAT },
         { HEAD "{\"call\": \"" ADD "\", \"impl\": \"\"}]}", "choice 1 lacks", CT_EFORMAT },
         { HEAD "{\"call\": \"add(f32[3])\", \"impl\": \"cpu.vector\"}]}", "choice 1: ", CT_EFORMAT },
-        { HEAD "{\"call\": \"nothing(f32[3])\", \"impl\": \"cpu.vector\"}]}", "there is no operator 'nothing'", CT_EFORMAT },
+        { HEAD "{\"call\": \"nothing(f32[3])\", \"impl\": \"cpu.vector\"}]}", "there is no operator 'nothing'",
+          CT_EFORMAT },
         { HEAD "{\"call\": \"" ADD "\", \"impl\": \"a\"}, {\"call\": \"add(f32[3],f32[3])\", \"impl\": \"b\"}]}",
           "choice 2: two choices", CT_EFORMAT },
     };
@@ -191,7 +194,8 @@ START_TEST(measuring)
     for (size_t i = 0; i < m.n; i++) {
         bool inexact = !(m.c[i].impl->flags & CT_IMPL_EXACT), ref = m.c[i].impl->flags & CT_IMPL_REFERENCE;
         if (inexact || ref) ck_assert_ptr_nonnull(m.c[i].refused);
-        if (!m.c[i].refused) ck_assert(m.c[i].time.runs >= 5 && m.c[i].time.best > 0 && m.c[i].time.median >= m.c[i].time.best);
+        if (!m.c[i].refused)
+            ck_assert(m.c[i].time.runs >= 5 && m.c[i].time.best > 0 && m.c[i].time.median >= m.c[i].time.best);
     }
     ct_measured_free(&m);
     /* the reference alone is timed where nothing else accepts */
@@ -237,8 +241,12 @@ START_TEST(tune_a_model)
     int fd = mkstemp(path);
     ck_assert_int_ge(fd, 0);
     close(fd);
-    const ct_tune_opts o = { .size = sizeof o, .common = { .backend = "cpu", .threads = 2 }, .model = "textcnn-small", .batch = 1,
-                             .out = path, .json = true };
+    const ct_tune_opts o = { .size = sizeof o,
+                             .common = { .backend = "cpu", .threads = 2 },
+                             .model = "textcnn-small",
+                             .batch = 1,
+                             .out = path,
+                             .json = true };
     json_t *j = output_of(run_tune, &o);
     ct_choices *c;
     ok(ct_choices_read(path, &c));
@@ -269,8 +277,15 @@ START_TEST(tune_a_model)
     ct_choices_free(c);
     json_decref(j);
     /* a step under these choices */
-    const ct_bench_opts b = { .size = sizeof b, .common = { .backend = "cpu", .threads = 1 }, .model = "textcnn-small", .batch = 1,
-                              .steps = 1, .warmup = 1, .calls = true, .tune = path, .json = true };
+    const ct_bench_opts b = { .size = sizeof b,
+                              .common = { .backend = "cpu", .threads = 1 },
+                              .model = "textcnn-small",
+                              .batch = 1,
+                              .steps = 1,
+                              .warmup = 1,
+                              .calls = true,
+                              .tune = path,
+                              .json = true };
     j = output_of(run_bench, &b);
     ck_assert(number(j, "ms_per_step") > 0);
     ck_assert(number(j, "peak_gb_per_s") > 0);
@@ -306,8 +321,12 @@ START_TEST(bench_of_calls)
     ck_assert_int_ge(timed, 1);
     json_decref(j);
 
-    o = (ct_bench_opts){ .size = sizeof(ct_bench_opts), .common = { .backend = "cpu", .threads = 1 }, .model = "textcnn-small", .batch = 1,
-                         .op = "maxpool2d", .json = true };
+    o = (ct_bench_opts){ .size = sizeof(ct_bench_opts),
+                         .common = { .backend = "cpu", .threads = 1 },
+                         .model = "textcnn-small",
+                         .batch = 1,
+                         .op = "maxpool2d",
+                         .json = true };
     j = output_of(run_bench, &o);
     ck_assert_uint_ge(json_array_size(json_object_get(j, "calls")), 1);
     json_decref(j);

@@ -1,12 +1,14 @@
-/* How fast pictures get in, one thread: PNG decoding beside what libpng alone takes for the same files, and batches of the
- * packed cache through ct_loader_next().
+/* How fast pictures get in, one thread: PNG decoding beside what libpng alone takes for the same files, and batches of
+ * the packed cache through ct_loader_next().
  *
  *   tests/bench/loader             a small made-up folder: checks that both decoders give the same pixels and that
  *                                  the loader delivers them (what `make check` runs; no time decides)
- *   tests/bench/loader DIR [S]     measures DIR, S seconds (default 2) for each row; `taskset -c 1` for a core of its own
+ *   tests/bench/loader DIR [S]     measures DIR, S seconds (default 2) for each row; `taskset -c 1` for a core of its
+ * own
  *
- * Times are CPU time of the one thread (CLOCK_THREAD_CPUTIME_ID). "bare libpng" is the least a reader of PNG can do: the
- * file is in memory, one png_struct per picture (libpng has no way to reuse one), rows expanded to 8 bits, nothing converted. */
+ * Times are CPU time of the one thread (CLOCK_THREAD_CPUTIME_ID). "bare libpng" is the least a reader of PNG can do:
+ * the file is in memory, one png_struct per picture (libpng has no way to reuse one), rows expanded to 8 bits, nothing
+ * converted. */
 #include "config.h"
 
 #include <dirent.h>

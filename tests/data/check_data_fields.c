@@ -190,7 +190,14 @@ START_TEST(generators)
     const int one = 1;
     int closed = 0;
     ct_dataset *ds;
-    ct_source src = { .name = "test", .n = 9, .width = 8, .height = 4, .user = &one, .open = open_state, .render = render, .close = free,
+    ct_source src = { .name = "test",
+                      .n = 9,
+                      .width = 8,
+                      .height = 4,
+                      .user = &one,
+                      .open = open_state,
+                      .render = render,
+                      .close = free,
                       .release = release };
     ct_dataset_spec s = spec_of(4, 8);
     released = 0;
@@ -249,7 +256,8 @@ START_TEST(streams)
 }
 END_TEST
 
-/* Every allocation in turn fails, whatever a set is opened from: nothing is left, and everything given is given back. */
+/* Every allocation in turn fails, whatever a set is opened from: nothing is left, and everything given is given back.
+ */
 START_TEST(out_of_memory)
 {
     const int one = 1;
@@ -282,7 +290,8 @@ START_TEST(out_of_memory)
                 ck_assert_int_gt(n, 10);
                 break;
             }
-            ck_assert_msg(st == CT_ENOMEM, "allocation %ld of %d failed, status %d: %s", n, kind, (int)st, ct_error_message());
+            ck_assert_msg(st == CT_ENOMEM, "allocation %ld of %d failed, status %d: %s", n, kind, (int)st,
+                          ct_error_message());
             ck_assert_ptr_null(ds);
         }
     }

@@ -1,4 +1,5 @@
-/* Groups of devices: buckets of gradients on every model, and groups of two threads on the CPU backend with a group of our own. */
+/* Groups of devices: buckets of gradients on every model, and groups of two threads on the CPU backend with a group of
+ * our own. */
 #include "config.h"
 
 #include <math.h>
@@ -22,7 +23,8 @@ static void ok(ct_status st)
 static void says(ct_status st, ct_status want, const char *part)
 {
     ck_assert_msg(st == want, "status %s, message '%s'", ct_status_name(st), ct_error_message());
-    ck_assert_msg(strstr(ct_error_message(), part) != NULL, "'%s' is not in the message '%s'", part, ct_error_message());
+    ck_assert_msg(strstr(ct_error_message(), part) != NULL, "'%s' is not in the message '%s'", part,
+                  ct_error_message());
 }
 
 /* ---- buckets ---- */
@@ -142,7 +144,8 @@ static ct_status fake_id(unsigned char id[CT_COMM_ID])
     return CT_OK;
 }
 
-static ct_status fake_create(ct_device *dev, const unsigned char id[CT_COMM_ID], int rank, int size, double deadline, ct_comm **out)
+static ct_status fake_create(ct_device *dev, const unsigned char id[CT_COMM_ID], int rank, int size, double deadline,
+                             ct_comm **out)
 {
     (void)dev;
     ck_assert_int_eq(id[CT_COMM_ID - 1], 7);
@@ -217,7 +220,8 @@ static void fake_destroy(ct_comm *c)
     ct_free(c);
 }
 
-static const ct_comm_ops fake = { fake_id, fake_create, fake_sum, fake_max, fake_broadcast, fake_check, fake_abort, fake_destroy };
+static const ct_comm_ops fake = { fake_id,        fake_create, fake_sum,   fake_max,
+                                  fake_broadcast, fake_check,  fake_abort, fake_destroy };
 
 static bool fake_done(ct_device *dev, ct_event *e)
 {
@@ -270,7 +274,8 @@ static void upload(ct_plan *plan, const ct_program *p, const ct_program_spec *s,
     ct_rng_init(&rng, 5, CT_RNG_TEST, (uint64_t)(100 * data + step));
     for (int64_t i = 0; i < ct_desc_numel(dx); i++) x[i] = (float)ct_rng_uniform(&rng, -1, 1);
     if (bad) x[0] = NAN;
-    for (int64_t i = 0; i < BATCH * s->model.positions; i++) target[i] = (int32_t)ct_rng_below(&rng, (uint32_t)s->model.classes);
+    for (int64_t i = 0; i < BATCH * s->model.positions; i++)
+        target[i] = (int32_t)ct_rng_below(&rng, (uint32_t)s->model.classes);
     ok(ct_plan_upload(plan, ct_program_port(p, "x"), x));
     ok(ct_plan_upload(plan, ct_program_port(p, "target"), target));
     ct_free(x);
@@ -280,8 +285,18 @@ static ct_program_spec small_model(int rank, int size, double dropout)
 {
     ct_program_spec s;
     ct_program_defaults(&s);
-    s.model = (ct_model_spec){ .name = "textcnn-small", .height = 16, .width = 24, .channels = 1, .positions = 2, .classes = 5,
-                               .width_mult = 0.25, .hidden = 16, .dropout = dropout, .dtype = CT_F32, .seed = 3, .rank = rank };
+    s.model = (ct_model_spec){ .name = "textcnn-small",
+                               .height = 16,
+                               .width = 24,
+                               .channels = 1,
+                               .positions = 2,
+                               .classes = 5,
+                               .width_mult = 0.25,
+                               .hidden = 16,
+                               .dropout = dropout,
+                               .dtype = CT_F32,
+                               .seed = 3,
+                               .rank = rank };
     s.batch = BATCH;
     s.members = size;
     return s;
@@ -318,7 +333,8 @@ static ct_status train(member *m)
     if (m->b->comm) ok(ct_group_id(m->b, named.id));
     ct_status st = ct_group_join(store, m->size > 1 ? &named : NULL, &g);
     if (st == CT_OK) {
-        ok(ct_buckets_make(micro ? update.graph : first.graph, &l, micro ? CT_ARENA_GACC : CT_ARENA_GRAD, m->bucket, &b));
+        ok(ct_buckets_make(micro ? update.graph : first.graph, &l, micro ? CT_ARENA_GACC : CT_ARENA_GRAD, m->bucket,
+                           &b));
         st = ct_group_share(g);
         for (int i = 0; i < STEPS && st == CT_OK; i++) {
             upload(plan, &first, &s, m->data, i, i == m->bad_step);
@@ -365,7 +381,9 @@ static void *train_thread(void *arg)
 
 static member one(const ct_backend *b, int rank, int size, int data)
 {
-    return (member){ .b = b, .rank = rank, .size = size, .data = data, .bad_step = -1, .bucket = 4096, .accumulate = 1, .seed = 7 };
+    return (member){
+        .b = b, .rank = rank, .size = size, .data = data, .bad_step = -1, .bucket = 4096, .accumulate = 1, .seed = 7
+    };
 }
 
 /* Trains all members at the same time. */
@@ -390,8 +408,8 @@ static void same_weights(const member *a, const member *b)
     ck_assert_mem_eq(a->weights, b->weights, a->bytes);
 }
 
-/* Two members with the same samples: halves of a gradient add up to it exactly, so the weights are those of one alone. Their first
- * weights differ: sharing makes them member 0's. */
+/* Two members with the same samples: halves of a gradient add up to it exactly, so the weights are those of one alone.
+ * Their first weights differ: sharing makes them member 0's. */
 START_TEST(same_samples)
 {
     const ct_backend b = grouped();
@@ -429,8 +447,8 @@ START_TEST(own_samples)
 }
 END_TEST
 
-/* Two members with the same samples, each with masks of its own: they end with the same weights, but not with those of one alone, as
- * they would if both dropped the same elements (same_samples). */
+/* Two members with the same samples, each with masks of its own: they end with the same weights, but not with those of
+ * one alone, as they would if both dropped the same elements (same_samples). */
 START_TEST(own_masks)
 {
     const ct_backend b = grouped();
@@ -563,8 +581,8 @@ static void drop_drawing(drawing *d)
     ct_free(d->weights);
 }
 
-/* Masks are a function of seed, member and step: a member's are the same every time, nobody else's, and go on where a run was left.
- * The first of a group draws what one alone does. First weights know of no member. */
+/* Masks are a function of seed, member and step: a member's are the same every time, nobody else's, and go on where a
+ * run was left. The first of a group draws what one alone does. First weights know of no member. */
 START_TEST(members_draw_their_own)
 {
     drawing a = draw(0, 1, 0, NULL), b[3], again = draw(1, 2, 0, NULL), rest = draw(1, 2, 2, again.state[1]);

@@ -1,4 +1,5 @@
-/* What devices tell: as text and JSON, the CPU backend's own, the gauge of a training, memory messages, batch_size: auto, the smoke test. */
+/* What devices tell: as text and JSON, the CPU backend's own, the gauge of a training, memory messages, batch_size:
+ * auto, the smoke test. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -26,11 +27,20 @@ static void ok(ct_status st)
 
 static void says(ct_status st, ct_status want, const char *part)
 {
-    ck_assert_msg(st == want && strstr(ct_error_message(), part), "'%s' is not in: %s: %s", part, ct_status_name(st), ct_error_message());
+    ck_assert_msg(st == want && strstr(ct_error_message(), part), "'%s' is not in: %s: %s", part, ct_status_name(st),
+                  ct_error_message());
 }
 
-static const ct_telemetry nothing = { .power = NAN,       .power_limit = NAN, .energy = NAN,       .busy = NAN,        .memory_busy = -1,
-                                      .temperature = NAN, .clock = NAN,       .clock_max = -1,     .memory_clock = NAN, .memory_used = NAN,
+static const ct_telemetry nothing = { .power = NAN,
+                                      .power_limit = NAN,
+                                      .energy = NAN,
+                                      .busy = NAN,
+                                      .memory_busy = -1,
+                                      .temperature = NAN,
+                                      .clock = NAN,
+                                      .clock_max = -1,
+                                      .memory_clock = NAN,
+                                      .memory_used = NAN,
                                       .memory_total = NAN };
 
 /* ---- text and JSON ---- */
@@ -51,10 +61,21 @@ START_TEST(text_and_json)
     ck_assert_uint_eq(json_object_size(o), 12);
     ck_assert(json_is_null(json_object_get(o, "memory_busy")) && json_is_null(json_object_get(o, "power")));
     json_decref(o);
-    t = (ct_telemetry){ .power = 312.4, .power_limit = 700, .energy = 5, .busy = 0.98, .memory_busy = 0.71, .temperature = 64, .clock = 1755,
-                        .clock_max = 1980, .memory_clock = 2619, .memory_used = 20e9, .memory_total = 80e9, .throttle = "power cap" };
-    ck_assert_str_eq(ct_telemetry_text(&t, buf, sizeof buf), "312 / 700 W, 98 % busy, memory 71 % busy, 64 C, 1755 / 1980 MHz, memory 2619 MHz, "
-                                                             "20.0 / 80.0 GB, held down by: power cap");
+    t = (ct_telemetry){ .power = 312.4,
+                        .power_limit = 700,
+                        .energy = 5,
+                        .busy = 0.98,
+                        .memory_busy = 0.71,
+                        .temperature = 64,
+                        .clock = 1755,
+                        .clock_max = 1980,
+                        .memory_clock = 2619,
+                        .memory_used = 20e9,
+                        .memory_total = 80e9,
+                        .throttle = "power cap" };
+    ck_assert_str_eq(ct_telemetry_text(&t, buf, sizeof buf),
+                     "312 / 700 W, 98 % busy, memory 71 % busy, 64 C, 1755 / 1980 MHz, memory 2619 MHz, "
+                     "20.0 / 80.0 GB, held down by: power cap");
     ck_assert_str_eq(ct_telemetry_text(&t, small, sizeof small), "312 / 700 W, 98 % busy,");
     ck_assert_str_eq(ct_telemetry_missing(&t, buf, sizeof buf), "");
     t.power_limit = NAN;
@@ -283,8 +304,16 @@ static ct_program_spec small_model(int64_t batch)
 {
     ct_program_spec s;
     ct_program_defaults(&s);
-    s.model = (ct_model_spec){ .name = "textcnn", .height = 16, .width = 40, .channels = 1, .positions = 2, .classes = 4, .width_mult = 0.25,
-                               .hidden = 32, .dropout = -1, .dtype = CT_F32 };
+    s.model = (ct_model_spec){ .name = "textcnn",
+                               .height = 16,
+                               .width = 40,
+                               .channels = 1,
+                               .positions = 2,
+                               .classes = 4,
+                               .width_mult = 0.25,
+                               .hidden = 32,
+                               .dropout = -1,
+                               .dtype = CT_F32 };
     s.batch = batch;
     ok(ct_model_resolve(&s.model));
     return s;
@@ -364,7 +393,8 @@ START_TEST(too_little_memory)
     free_bytes = need - 1;
     held = "2.10 GB by process 4711 (python3)";
     says(take(&b, 64, "train.batch_size"), CT_ENOMEM, " is planned, ");
-    ck_assert_ptr_nonnull(strstr(ct_error_message(), " of the 80.0 GB of narrow card are free; train.batch_size 64 is too much, 6"));
+    ck_assert_ptr_nonnull(
+        strstr(ct_error_message(), " of the 80.0 GB of narrow card are free; train.batch_size 64 is too much, 6"));
     ck_assert_ptr_nonnull(strstr(ct_error_message(), " fits; held: 2.10 GB by process 4711 (python3)"));
     held = "";
     says(take(&b, 64, "--batch"), CT_ENOMEM, "; --batch 64 is too much, ");
@@ -403,7 +433,8 @@ START_TEST(memory_gone_in_between)
             break;
         }
         says(st, CT_ENOMEM, "narrow: ");
-        ck_assert_msg(strstr(ct_error_message(), " bytes: ") && strstr(ct_error_message(), "5.00 kB of the 80.0 GB of narrow card are free; not even"),
+        ck_assert_msg(strstr(ct_error_message(), " bytes: ") &&
+                          strstr(ct_error_message(), "5.00 kB of the 80.0 GB of narrow card are free; not even"),
                       "%s", ct_error_message());
         ck_assert_ptr_nonnull(strstr(ct_error_message(), "held: 9 GB by process 3"));
     }
@@ -423,7 +454,8 @@ START_TEST(auto_in_a_configuration)
 {
     ct_config *cfg = parse("train: {batch_size: auto}\n"), *again;
     ck_assert_int_eq(cfg->train.batch_size, 0);
-    char *yaml = ct_config_yaml(cfg, false), *json = ct_config_json(cfg), *value = ct_config_value(cfg, "train.batch_size");
+    char *yaml = ct_config_yaml(cfg, false), *json = ct_config_json(cfg),
+         *value = ct_config_value(cfg, "train.batch_size");
     ck_assert_str_eq(value, "auto");
     ck_assert_ptr_nonnull(strstr(yaml, "  batch_size: auto\n"));
     ck_assert_ptr_nonnull(strstr(json, "\"batch_size\":\"auto\""));
@@ -436,7 +468,8 @@ START_TEST(auto_in_a_configuration)
     ok(ct_config_set(cfg, "train.batch_size", "AUTO", "x"));
     ck_assert_int_eq(cfg->train.batch_size, 0);
     static const char *const bad[] = { "0", "-1", "automatic", "65537" };
-    for (size_t i = 0; i < 4; i++) says(ct_config_set(cfg, "train.batch_size", bad[i], "x"), CT_ECONFIG, "; auto is possible, too");
+    for (size_t i = 0; i < 4; i++)
+        says(ct_config_set(cfg, "train.batch_size", bad[i], "x"), CT_ECONFIG, "; auto is possible, too");
     says(ct_config_set(cfg, "train.epochs", "auto", "x"), CT_ECONFIG, "train.epochs: must be an integer");
     ct_free(yaml);
     ct_free(json);
@@ -450,7 +483,8 @@ END_TEST
 static int64_t chosen(const ct_backend *b, int64_t samples)
 {
     const ct_device_opts opts = { 0 };
-    ct_config *cfg = parse(SMALL "train: {batch_size: auto}\nschedule: {lr_rule: linear, reference_batch: 100}\noptimizer: {lr: 0.1}\n");
+    ct_config *cfg = parse(
+        SMALL "train: {batch_size: auto}\nschedule: {lr_rule: linear, reference_batch: 100}\noptimizer: {lr: 0.1}\n");
     ct_facts *facts = text_facts(2, 4);
     ct_program_spec s;
     ok(ct_memory_auto(cfg, facts, 16, 40, b, &opts, samples));
@@ -474,7 +508,8 @@ START_TEST(auto_takes_what_fits)
     ct_facts *facts = text_facts(2, 4);
     says(ct_memory_auto(cfg, facts, 16, 40, &b, &opts, 1000), CT_EUNSUPPORTED, "does not know how much memory is free");
     free_bytes = 1000;
-    says(ct_memory_auto(cfg, facts, 16, 40, &b, &opts, 1000), CT_ENOMEM, "auto: not even a batch of one fits the 1.00 kB that narrow card has free");
+    says(ct_memory_auto(cfg, facts, 16, 40, &b, &opts, 1000), CT_ENOMEM,
+         "auto: not even a batch of one fits the 1.00 kB that narrow card has free");
     ct_program_spec s;
     int64_t p100, p3;
     ct_config *fixed = parse(SMALL "train: {batch_size: 100}\n");

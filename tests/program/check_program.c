@@ -73,7 +73,8 @@ static void feed_text(test_run *r, int i, int64_t first, int32_t *target)
     for (int64_t k = 0; k < n; k++) {
         len[k] = (int32_t)(dt->dim[0] - (first + k) % 3);
         for (int64_t p = (first + k) % (columns + 1); p < columns; p++) target[k * columns + p] = -1;
-        for (int64_t p = 0; p < columns && target[k * columns + p] >= 0; p++) target[k * columns + p] %= (int32_t)(dt->dim[2] - 1);
+        for (int64_t p = 0; p < columns && target[k * columns + p] >= 0; p++)
+            target[k * columns + p] %= (int32_t)(dt->dim[2] - 1);
     }
     ok(ct_plan_upload(r->plan[i], ct_program_port(&r->p[i], "len"), len));
     ct_free(len);
@@ -91,13 +92,15 @@ void run_feed(test_run *r, int i, int64_t first)
         ct_rng rng;
         ct_rng_init(&rng, 99, CT_RNG_TEST, (uint64_t)(first + k));
         for (int64_t e = 0; e < each; e++)
-            ct_store(dx.dtype, x, k * each + e, e % dx.dim[3] < r->spec.model.channels ? ct_rng_uniform(&rng, -1, 1) : 0);
+            ct_store(dx.dtype, x, k * each + e,
+                     e % dx.dim[3] < r->spec.model.channels ? ct_rng_uniform(&rng, -1, 1) : 0);
         for (int64_t p = 0; p < positions; p++)
             t[k * positions + p] = (int32_t)ct_rng_below(&rng, (uint32_t)r->spec.model.classes);
     }
     if (ct_program_port(&r->p[i], "len") != CT_NOVAL) feed_text(r, i, first, t);
     ok(ct_plan_upload(r->plan[i], ct_graph_find(r->p[i].graph, "x"), x));
-    if (ct_program_port(&r->p[i], "target") != CT_NOVAL) ok(ct_plan_upload(r->plan[i], ct_program_port(&r->p[i], "target"), t));
+    if (ct_program_port(&r->p[i], "target") != CT_NOVAL)
+        ok(ct_plan_upload(r->plan[i], ct_program_port(&r->p[i], "target"), t));
     ct_free(x);
     ct_free(t);
 }

@@ -34,11 +34,14 @@ START_TEST(outputs)
     int predict = run_add(&r, CT_PROGRAM_PREDICT, 3, false);
     for (int i = 0; i <= predict; i++) {
         const ct_program *p = &r.p[i];
-        const ct_desc *l = ct_graph_desc(p->graph, ct_program_port(p, "logits")), *d = ct_graph_desc(p->graph, ct_program_port(p, "pred")), *n = ct_graph_desc(p->graph, ct_program_port(p, "len"));
+        const ct_desc *l = ct_graph_desc(p->graph, ct_program_port(p, "logits")),
+                      *d = ct_graph_desc(p->graph, ct_program_port(p, "pred")),
+                      *n = ct_graph_desc(p->graph, ct_program_port(p, "len"));
         ck_assert(l->ndim == 3 && l->dim[0] == 11 && l->dim[1] == 3 && l->dim[2] == 6);
         ck_assert(d->ndim == 2 && d->dim[0] == 3 && d->dim[1] == 11 && d->dtype == CT_I32);
         ck_assert(n->ndim == 1 && n->dim[0] == 3 && n->dtype == CT_I32);
-        ck_assert((ct_program_port(p, "target") != CT_NOVAL) == (i == 0) && (ct_program_port(p, "loss") != CT_NOVAL) == (i == 0));
+        ck_assert((ct_program_port(p, "target") != CT_NOVAL) == (i == 0) &&
+                  (ct_program_port(p, "loss") != CT_NOVAL) == (i == 0));
     }
     run_feed(&r, predict, 0);
     ok(ct_plan_run(r.plan[predict]));
@@ -60,7 +63,8 @@ START_TEST(outputs)
 }
 END_TEST
 
-/* One batch is learned by heart, in images of two widths, with texts of 0 to 4 characters; the metrics and predictions say so. */
+/* One batch is learned by heart, in images of two widths, with texts of 0 to 4 characters; the metrics and predictions
+ * say so. */
 static void overfit(const char *model, ct_dtype compute, double below)
 {
     ct_program_spec s;
@@ -78,7 +82,8 @@ static void overfit(const char *model, ct_dtype compute, double below)
         last = fmax(run_step(&r, 0, 0), run_step(&r, wide, 0));
         if (last < below) break;
     }
-    ck_assert_msg(last < below && first > 10 * below, "%s in %s: loss %g -> %g", model, ct_dtype_name(compute), first, last);
+    ck_assert_msg(last < below && first > 10 * below, "%s in %s: loss %g -> %g", model, ct_dtype_name(compute), first,
+                  last);
     for (int i = 0; i < 20; i++) run_step(&r, 0, 0); /* running statistics settle on one width */
     ok(ct_arenas_get_metrics(r.store, metrics, true));
     run_step(&r, eval, 0);
@@ -169,8 +174,9 @@ START_TEST(recompute_same_bits)
             double la = run_step(&a, 0, 10 * step), lb = run_step(&b, 0, 10 * step);
             ck_assert_msg(la == lb, "%s: %.17g %.17g", models[m], la, lb);
         }
-        ck_assert_msg(memcmp(a.store->base[CT_ARENA_PARAM], b.store->base[CT_ARENA_PARAM], a.store->bytes[CT_ARENA_PARAM]) == 0, "%s",
-                      models[m]);
+        ck_assert_msg(
+            memcmp(a.store->base[CT_ARENA_PARAM], b.store->base[CT_ARENA_PARAM], a.store->bytes[CT_ARENA_PARAM]) == 0,
+            "%s", models[m]);
         run_close(&a);
         run_close(&b);
     }

@@ -15,8 +15,9 @@ static double conv_flops(const ct_graph *g)
     return sum;
 }
 
-/* A step with images of 8 channels in place of 1 or 3: zeros are added to sums and nothing else, so loss and gradients agree to the
- * rounding of sums in another order; the arenas of the weights do not change at all, so that plain and padded programs share them. */
+/* A step with images of 8 channels in place of 1 or 3: zeros are added to sums and nothing else, so loss and gradients
+ * agree to the rounding of sums in another order; the arenas of the weights do not change at all, so that plain and
+ * padded programs share them. */
 static void compare_padded(const char *model, int64_t channels, ct_dtype type, ct_dtype compute, double tolerance)
 {
     ct_program_spec s;
@@ -35,11 +36,13 @@ static void compare_padded(const char *model, int64_t channels, ct_dtype type, c
     int eval = run_add(&padded, CT_PROGRAM_EVAL, 3, false);
     ck_assert_int_eq(run_add(&plain, CT_PROGRAM_EVAL, 3, false), eval);
     double a = run_step(&plain, eval, 5), b = run_step(&padded, eval, 5);
-    ck_assert_msg(fabs(a - b) <= tolerance * a, "%s in %s: evaluated, losses %.12g and %.12g", model, ct_dtype_name(compute), a, b);
+    ck_assert_msg(fabs(a - b) <= tolerance * a, "%s in %s: evaluated, losses %.12g and %.12g", model,
+                  ct_dtype_name(compute), a, b);
     a = run_step(&plain, 0, 0);
     b = run_step(&padded, 0, 0);
     double g = arena_difference(&plain, &padded, CT_ARENA_GRAD);
-    ck_assert_msg(fabs(a - b) <= tolerance * a, "%s in %s: losses %.12g and %.12g", model, ct_dtype_name(compute), a, b);
+    ck_assert_msg(fabs(a - b) <= tolerance * a, "%s in %s: losses %.12g and %.12g", model, ct_dtype_name(compute), a,
+                  b);
     ck_assert_msg(g <= tolerance, "%s in %s: gradients differ by %g", model, ct_dtype_name(compute), g);
     run_close(&plain);
     run_close(&padded);
@@ -55,7 +58,8 @@ START_TEST(padded_channels)
 }
 END_TEST
 
-/* From pixels: preprocessing writes the padding, its draws are those of the image without; three training steps agree. */
+/* From pixels: preprocessing writes the padding, its draws are those of the image without; three training steps agree.
+ */
 START_TEST(padded_pixels)
 {
     double loss[2], conf[2];
@@ -92,8 +96,8 @@ START_TEST(padded_pixels)
         conf[k] = (double)c[3];
         run_close(&r);
     }
-    ck_assert_msg(fabs(loss[0] - loss[1]) < 1e-3 * loss[0] && fabs(conf[0] - conf[1]) < 1e-2, "losses %.9g and %.9g, %g and %g", loss[0],
-                  loss[1], conf[0], conf[1]);
+    ck_assert_msg(fabs(loss[0] - loss[1]) < 1e-3 * loss[0] && fabs(conf[0] - conf[1]) < 1e-2,
+                  "losses %.9g and %.9g, %g and %g", loss[0], loss[1], conf[0], conf[1]);
 }
 END_TEST
 

@@ -212,14 +212,17 @@ START_TEST(text_of_any_length)
     says(spec_of("data: {size_rule: fit_height}\n", &cfg, &s), CT_ECONFIG,
          "data.size_rule: fit_height gives images of several widths, model.name: textcnn reads one");
     ct_config_free(cfg);
-    says(spec_of("model: {name: crnn-small}\nloss: {label_smoothing: 0.1}\n", &cfg, &s), CT_ECONFIG, "loss.label_smoothing: the loss ctc");
+    says(spec_of("model: {name: crnn-small}\nloss: {label_smoothing: 0.1}\n", &cfg, &s), CT_ECONFIG,
+         "loss.label_smoothing: the loss ctc");
     ct_config_free(cfg);
     says(spec_of("model: {name: crnn}\n", &cfg, &s), CT_ECONFIG, "must be 32 to 47 pixels");
     ct_config_free(cfg);
-    says(spec_of("model: {name: crnn, dropout: 0.1}\ndata: {height: 32}\n", &cfg, &s), CT_ECONFIG, "model.dropout: crnn has no");
+    says(spec_of("model: {name: crnn, dropout: 0.1}\ndata: {height: 32}\n", &cfg, &s), CT_ECONFIG,
+         "model.dropout: crnn has no");
     ct_config_free(cfg);
     ok(ct_spec_from_model("crnn", 32, NULL, &s));
-    ck_assert(s.goal.loss == CT_TEXT_CTC && s.model.height == 32 && s.model.width == 100 && s.model.classes == 37 && s.model.positions == 8);
+    ck_assert(s.goal.loss == CT_TEXT_CTC && s.model.height == 32 && s.model.width == 100 && s.model.classes == 37 &&
+              s.model.positions == 8);
 }
 END_TEST
 

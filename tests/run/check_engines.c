@@ -1,4 +1,5 @@
-/* What computes a call: variants of implementations, the precision receipt, and choices measured without being asked for a file. */
+/* What computes a call: variants of implementations, the precision receipt, and choices measured without being asked
+ * for a file. */
 #include "config.h"
 
 #include <stdio.h>
@@ -26,7 +27,8 @@ static void ok(ct_status st)
 static void says(ct_status st, ct_status want, const char *part)
 {
     ck_assert_msg(st == want, "status %s, message '%s'", ct_status_name(st), ct_error_message());
-    ck_assert_msg(strstr(ct_error_message(), part) != NULL, "'%s' is not in the message '%s'", part, ct_error_message());
+    ck_assert_msg(strstr(ct_error_message(), part) != NULL, "'%s' is not in the message '%s'", part,
+                  ct_error_message());
 }
 
 /* ---- a backend with variants: the CPU's, with one implementation of `add` that can be told how ---- */
@@ -73,7 +75,8 @@ static ct_status mul_run(ct_device *dev, ct_stream *s, const ct_call *call, void
     return fake_run(dev, s, call, scratch);
 }
 
-static int fake_variants(ct_device *dev, const ct_impl *impl, const ct_call *call, char names[][CT_VARIANT_NAME], int max)
+static int fake_variants(ct_device *dev, const ct_impl *impl, const ct_call *call, char names[][CT_VARIANT_NAME],
+                         int max)
 {
     (void)dev;
     (void)call;
@@ -123,7 +126,10 @@ static ct_status dispatch(const ct_backend *b, const char *impl, ct_choice *choi
     ct_device *dev;
     ct_choices *c;
     ct_call call;
-    snprintf(text, sizeof text, "{\"format\": \"captrain-choices\", \"version\": 1, \"choices\": [{\"call\": \"" ADD "\", \"impl\": \"%s\"}]}", impl);
+    snprintf(text, sizeof text,
+             "{\"format\": \"captrain-choices\", \"version\": 1, \"choices\": [{\"call\": \"" ADD
+             "\", \"impl\": \"%s\"}]}",
+             impl);
     ok(ct_choices_parse(text, "some/file.json", &c));
     ck_assert_str_eq(ct_choices_source(c), "some/file.json");
     ck_assert_str_eq(ct_choices_made_for(c), "");
@@ -149,7 +155,8 @@ START_TEST(a_choice_may_name_a_variant)
     ck_assert_uint_eq(choice.scratch, 0);
     ck_assert_str_eq(current, "");
     says(dispatch(&b, "cpu.plain:nothing", &choice), CT_EUNSUPPORTED,
-         "some/file.json: cpu.plain:nothing was measured and chosen for " ADD ", but cannot take it here: there is no variant 'nothing'");
+         "some/file.json: cpu.plain:nothing was measured and chosen for " ADD
+         ", but cannot take it here: there is no variant 'nothing'");
     says(dispatch(&b, "cpu.plain:moody", &choice), CT_EUNSUPPORTED, "not today");
     says(dispatch(&b, "cpu.plain:", &choice), CT_EUNSUPPORTED, "there is no variant ''");
     says(dispatch(&b, "cpu.plai:slow", &choice), CT_EUNSUPPORTED, "this backend has no such implementation");
@@ -159,7 +166,8 @@ END_TEST
 
 START_TEST(variants_are_measured)
 {
-    static const char *const names[] = { "cpu.plain", "cpu.plain:fast", "cpu.plain:slow", "cpu.plain:moody", "cpu.plain:breaks" };
+    static const char *const names[] = { "cpu.plain", "cpu.plain:fast", "cpu.plain:slow", "cpu.plain:moody",
+                                         "cpu.plain:breaks" };
     const ct_backend b = fake();
     const ct_device_opts opts = { .threads = 1 };
     ct_device *dev;
@@ -425,7 +433,8 @@ START_TEST(the_cpu_says_what_it_does)
     int calls = 0, nodes = 0;
     plan_step(&ct_backend_cpu, asked, &x);
     for (size_t i = 0; i < x.l.n; i++) calls += x.l.row[i].calls;
-    for (size_t i = 0; i < x.p.graph->nnodes; i++) nodes += !(ct_op_get(x.p.graph->nodes[i].op)->rules->flags & CT_OPF_VIEW);
+    for (size_t i = 0; i < x.p.graph->nnodes; i++)
+        nodes += !(ct_op_get(x.p.graph->nodes[i].op)->rules->flags & CT_OPF_VIEW);
     ck_assert_int_eq(calls, nodes);
     const ct_receipt_row *conv = row_of(&x, CT_OP_CONV2D), *adamw = row_of(&x, CT_OP_ADAMW);
     ck_assert_str_eq(conv->asked, asked);
@@ -469,7 +478,8 @@ START_TEST(backends_answer_for_themselves)
     ct_backend b = ct_backend_cpu;
     planned x;
     b.receipt = pretend;
-    pretended = (ct_receipt){ .math = "bf16", .sums = "fp32", .tensor_cores = true, .has_cores = true, .engine = "engine 38" };
+    pretended =
+        (ct_receipt){ .math = "bf16", .sums = "fp32", .tensor_cores = true, .has_cores = true, .engine = "engine 38" };
     pretended_but = CT_OP_COUNT;
     plan_step(&b, "bf16", &x);
     ok(ct_receipt_strict(&x.l));
@@ -568,7 +578,8 @@ START_TEST(tf32_and_backends)
     ct_device_opts opts = { .threads = 1 };
     ct_backend b = ct_backend_cpu;
     ok(ct_spec_from_model("textcnn-small", 2, "tf32", &spec));
-    says(ct_spec_device(&spec, &b, &opts), CT_ECONFIG, "tf32 is a mode of NVIDIA tensor cores, which backend cpu does not have");
+    says(ct_spec_device(&spec, &b, &opts), CT_ECONFIG,
+         "tf32 is a mode of NVIDIA tensor cores, which backend cpu does not have");
     ck_assert(!opts.tf32);
     b.receipt = pretend;
     ok(ct_spec_device(&spec, &b, &opts));

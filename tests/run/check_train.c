@@ -249,6 +249,74 @@ static void make_folder(const char *name, uint64_t seed, int n, int longest)
     ok(ct_synth_text_write(&p, seed, n, path, false, 1));
 }
 
+/* What eval says of a folder of 30 pictures: how many it read right. */
+static int64_t evaluated(const char *model, const char *folder)
+{
+    char *out = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&out, &size);
+    ct_eval_opts e = {
+        .size = sizeof e, .common.threads = 1, .model = model, .data = folder, .batch = 7, .json = true
+    };
+    ok(ct_run_eval(&e, f));
+    fclose(f);
+    json_t *o, *list;
+    ok(ct_json_parse(out, size, "eval", &o));
+    ck_assert_int_eq(json_integer_value(json_object_get(o, "samples")), 30);
+    int64_t right = json_integer_value(json_object_get(o, "strings_right"));
+    ck_assert_double_eq_tol(json_number_value(json_object_get(o, "string_accuracy")), (double)right / 30, 1e-12);
+    ck_assert_uint_eq(json_array_size(json_object_get(o, "wrong")), (size_t)(30 - right));
+    list = json_object_get(o, "position_errors");
+    int64_t wrong = 0;
+    for (size_t i = 0; i < json_array_size(list); i++) wrong += json_integer_value(json_array_get(list, i));
+    ck_assert_int_eq(wrong, 60 - json_integer_value(json_object_get(o, "chars_right")));
+    json_decref(o);
+    free(out);
+    return right;
+}
+
+/* And predict, picture by picture. */
+static int64_t predicted(const char *model, const char *folder)
+{
+    char *out = NULL;
+    size_t size = 0;
+    json_t *o;
+    ct_config *cfg;
+    ct_dataset *ds;
+    struct ct_text_facts facts = { .positions = 2 };
+    const char *const none[] = { "data.charset=01" };
+    ok(ct_config_load(config, none, 1, &cfg));
+    ok(ct_charset_parse("01", &facts.charset));
+    ok(ct_datasets_open_scored(cfg, ct_task_find("text"), (const ct_facts *)&facts, folder, &ds));
+    char *names[30];
+    for (int i = 0; i < 30; i++) names[i] = ct_path_join(folder, ct_dataset_name(ds, i));
+    ct_predict_opts p = { .size = sizeof p,
+                          .common.threads = 1,
+                          .model = model,
+                          .files = (const char *const *)names,
+                          .nfiles = 30,
+                          .json = true };
+    FILE *f = open_memstream(&out, &size);
+    ok(ct_run_predict(&p, f));
+    fclose(f);
+    ok(ct_json_parse(out, size, "predict", &o));
+    ck_assert_uint_eq(json_array_size(o), 30);
+    int64_t same = 0;
+    for (int i = 0; i < 30; i++) {
+        const json_t *row = json_array_get(o, (size_t)i);
+        same += strcmp(json_string_value(json_object_get(row, "text")), ct_dataset_label_text(ds, i)) == 0;
+        double c = json_number_value(json_object_get(row, "confidence"));
+        ck_assert(c > 0 && c <= 1);
+        ct_free(names[i]);
+    }
+    json_decref(o);
+    free(out);
+    ct_dataset_close(ds);
+    ct_charset_free(&facts.charset);
+    ct_config_free(cfg);
+    return same;
+}
+
 START_TEST(test_folder)
 {
     ct_train_result res = { .size = sizeof res };
@@ -272,55 +340,7 @@ START_TEST(test_folder)
     ck_assert_ptr_nonnull(strstr(text, "30 of 30 validation images are also in the training set"));
     ct_free(text);
 
-    /* eval and predict agree with each other */
-    char *out = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&out, &size);
-    ct_eval_opts e = { .size = sizeof e, .common.threads = 1, .model = model, .data = folder, .batch = 7, .json = true };
-    ok(ct_run_eval(&e, f));
-    fclose(f);
-    json_t *o, *list;
-    ok(ct_json_parse(out, size, "eval", &o));
-    ck_assert_int_eq(json_integer_value(json_object_get(o, "samples")), 30);
-    int64_t right = json_integer_value(json_object_get(o, "strings_right"));
-    ck_assert_double_eq_tol(json_number_value(json_object_get(o, "string_accuracy")), (double)right / 30, 1e-12);
-    ck_assert_uint_eq(json_array_size(json_object_get(o, "wrong")), (size_t)(30 - right));
-    list = json_object_get(o, "position_errors");
-    int64_t wrong = 0;
-    for (size_t i = 0; i < json_array_size(list); i++) wrong += json_integer_value(json_array_get(list, i));
-    ck_assert_int_eq(wrong, 60 - json_integer_value(json_object_get(o, "chars_right")));
-    json_decref(o);
-    free(out);
-
-    ct_config *cfg;
-    ct_dataset *ds;
-    struct ct_text_facts facts = { .positions = 2 };
-    const char *const none[] = { "data.charset=01" };
-    ok(ct_config_load(config, none, 1, &cfg));
-    ok(ct_charset_parse("01", &facts.charset));
-    ok(ct_datasets_open_scored(cfg, ct_task_find("text"), (const ct_facts *)&facts, folder, &ds));
-    char *names[30];
-    for (int i = 0; i < 30; i++) names[i] = ct_path_join(folder, ct_dataset_name(ds, i));
-    ct_predict_opts p = { .size = sizeof p, .common.threads = 1, .model = model, .files = (const char *const *)names, .nfiles = 30, .json = true };
-    f = open_memstream(&out, &size);
-    ok(ct_run_predict(&p, f));
-    fclose(f);
-    ok(ct_json_parse(out, size, "predict", &o));
-    ck_assert_uint_eq(json_array_size(o), 30);
-    int64_t same = 0;
-    for (int i = 0; i < 30; i++) {
-        const json_t *row = json_array_get(o, (size_t)i);
-        same += strcmp(json_string_value(json_object_get(row, "text")), ct_dataset_label_text(ds, i)) == 0;
-        double c = json_number_value(json_object_get(row, "confidence"));
-        ck_assert(c > 0 && c <= 1);
-        ct_free(names[i]);
-    }
-    ck_assert_int_eq(same, right);
-    json_decref(o);
-    free(out);
-    ct_dataset_close(ds);
-    ct_charset_free(&facts.charset);
-    ct_config_free(cfg);
+    ck_assert_int_eq(evaluated(model, folder), predicted(model, folder));
 }
 END_TEST
 
@@ -404,7 +424,9 @@ START_TEST(test_init)
      */
     ck_assert_double_eq_tol(metric(&a, "char_accuracy"), metric(&b, "char_accuracy"), 0.3);
     ck_assert_int_eq(train("other", false, model, &b, other), CT_EFORMAT);
-    ck_assert_msg(strstr(ct_error_message(), "does not fit model.name: textcnn-small: fc.weight (f32[4,48] in the file, f32[4,72] here)") != NULL,
+    ck_assert_msg(strstr(ct_error_message(),
+                         "does not fit model.name: textcnn-small: fc.weight (f32[4,48] in the file, f32[4,72] here)") !=
+                      NULL,
                   "%s", ct_error_message());
     ck_assert_int_eq(train("none", false, "/nonexistent", &b, NULL), CT_EIO);
 }
@@ -440,7 +462,8 @@ END_TEST
 START_TEST(test_select_by)
 {
     ct_train_result res = { .size = sizeof res };
-    static const char *const named[] = { "train.epochs=2", "schedule.name=constant", "eval.select_by=String_Accuracy", NULL };
+    static const char *const named[] = { "train.epochs=2", "schedule.name=constant", "eval.select_by=String_Accuracy",
+                                         NULL };
     static const char *const first[] = { "train.epochs=1", "schedule.name=constant", "eval.select_by=auto", NULL };
     static const char *const other[] = { "train.epochs=3", "schedule.name=constant", "eval.select_by=cer", NULL };
     static const char *const none[] = { "eval.select_by=accuracy", NULL };
@@ -504,8 +527,12 @@ START_TEST(test_out_of_memory)
     ck_assert_int_gt(failed, 40);
     for (int verb = 0; verb < 2; verb++) {
         const char *const files[] = { picture };
-        ct_eval_opts e = { .size = sizeof e, .common.threads = 1, .model = model, .data = "synth:text", .batch = 5, .json = true };
-        ct_predict_opts p = { .size = sizeof p, .common.threads = 1, .model = model, .files = files, .nfiles = 1, .json = true };
+        ct_eval_opts e = {
+            .size = sizeof e, .common.threads = 1, .model = model, .data = "synth:text", .batch = 5, .json = true
+        };
+        ct_predict_opts p = {
+            .size = sizeof p, .common.threads = 1, .model = model, .files = files, .nfiles = 1, .json = true
+        };
         total = 1;
         for (long n = -1; n < total;
              n += n < 0 ? 1 : stride / 4 + 1) { /* the first time nothing fails, and all is counted */

@@ -182,8 +182,13 @@ END_TEST
 
 START_TEST(generated)
 {
-    static const char *const ctc[] = { CRNN, "data.synth.length_min=2", "data.synth.length_max=5", "data.synth.count=20",
-                                       "data.synth.val_count=5", "data.val=", NULL };
+    static const char *const ctc[] = { CRNN,
+                                       "data.synth.length_min=2",
+                                       "data.synth.length_max=5",
+                                       "data.synth.count=20",
+                                       "data.synth.val_count=5",
+                                       "data.val=",
+                                       NULL };
     static const char *const fixed[] = { "data.synth.length_min=2", "data.synth.length_max=5", "data.val=", NULL };
     ct_datasets d;
     ct_config *cfg = config_of(ctc);

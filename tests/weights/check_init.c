@@ -131,7 +131,8 @@ static void check_rows(model *old, float *drawn, model *now, const char *name, b
         }
         const float *want = from >= 0 ? had + from * row : drawn + r * row;
         taken += from >= 0;
-        ck_assert_msg(memcmp(has + r * row, want, (size_t)row * sizeof(float)) == 0, "%s: %s: row %d", what, name, (int)r);
+        ck_assert_msg(memcmp(has + r * row, want, (size_t)row * sizeof(float)) == 0, "%s: %s: row %d", what, name,
+                      (int)r);
     }
     ck_assert_int_gt(taken, 0);
     free(had);
@@ -479,8 +480,16 @@ static ct_status build(char *const *patterns, size_t n, ct_program *p, ct_layout
 {
     ct_program_spec s;
     ct_program_defaults(&s);
-    s.model = (ct_model_spec){ .name = "textcnn-small", .height = 16, .width = 24, .channels = 1, .positions = 2, .classes = 3,
-                               .width_mult = 0.25, .hidden = 8, .dropout = 0, .dtype = CT_F32 };
+    s.model = (ct_model_spec){ .name = "textcnn-small",
+                               .height = 16,
+                               .width = 24,
+                               .channels = 1,
+                               .positions = 2,
+                               .classes = 3,
+                               .width_mult = 0.25,
+                               .hidden = 8,
+                               .dropout = 0,
+                               .dtype = CT_F32 };
     s.batch = 4;
     s.freeze = patterns;
     s.freezes = n;
@@ -497,7 +506,8 @@ static int nodes(const ct_program *p, ct_phase phase, const char *part)
 
 START_TEST(freeze_graph)
 {
-    char features[] = "features", first[] = "features.0", second[] = "features.1", bias[] = "*.bias", none[] = "feature", all[] = "*";
+    char features[] = "features", first[] = "features.0", second[] = "features.1", bias[] = "*.bias",
+         none[] = "feature", all[] = "*";
     char *p[2];
     ct_program prog;
     ct_layout l, free_layout;
@@ -573,7 +583,8 @@ static void differences(const char *a, const char *b, const char *prefix, int *w
     ct_safetensors_close(y);
 }
 
-/* Training leaves frozen tensors, running statistics among them, bit by bit; strong weight decay does not touch them. */
+/* Training leaves frozen tensors, running statistics among them, bit by bit; strong weight decay does not touch them.
+ */
 START_TEST(freeze_training)
 {
     static const char yaml[] = "model: {name: textcnn-small, width: 0.25, hidden: 16}\n"
@@ -592,10 +603,17 @@ START_TEST(freeze_training)
     const char *const sets[] = { "train.freeze=[features]", "train.accumulate=2", "train.seed=9", "eval.ema=false" };
     for (size_t n = 1; n <= 4; n += 3) {
         int with, without;
-        ct_train_opts f = { .size = sizeof f, .config = config, .out = in_dir(n == 1 ? "b" : "c"), .init = model_path, .sets = sets, .nsets = n };
+        ct_train_opts f = { .size = sizeof f,
+                            .config = config,
+                            .out = in_dir(n == 1 ? "b" : "c"),
+                            .init = model_path,
+                            .sets = sets,
+                            .nsets = n };
         /* the init model is read with its averaged weights: start from those of the unfrozen run instead */
         const char *plain[] = { "eval.ema=false" };
-        ct_train_opts start = { .size = sizeof start, .config = config, .out = in_dir(n == 1 ? "s1" : "s4"), .sets = plain, .nsets = 1 };
+        ct_train_opts start = {
+            .size = sizeof start, .config = config, .out = in_dir(n == 1 ? "s1" : "s4"), .sets = plain, .nsets = 1
+        };
         ok(ct_run_train(&start, &res));
         snprintf(last, sizeof last, "%s/checkpoints/last.safetensors", res.out);
         f.init = last;
@@ -606,7 +624,9 @@ START_TEST(freeze_training)
         ck_assert_int_eq(without, 2);
     }
     /* a run cannot go on with other parts frozen */
-    ct_train_opts again = { .size = sizeof again, .config = config, .out = in_dir("c"), .resume = true, .sets = sets + 1, .nsets = 3 };
+    ct_train_opts again = {
+        .size = sizeof again, .config = config, .out = in_dir("c"), .resume = true, .sets = sets + 1, .nsets = 3
+    };
     ck_assert_int_eq(ct_run_train(&again, &res), CT_ECONFIG);
     ck_message("train.freeze");
     /* an unknown part leaves nothing behind */

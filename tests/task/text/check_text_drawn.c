@@ -83,7 +83,8 @@ static ct_text_params stream_params(void)
     return p;
 }
 
-/* Walks epochs 0 to 2 from a position on and checks every row against the generator; the labels of epoch e are noted. */
+/* Walks epochs 0 to 2 from a position on and checks every row against the generator; the labels of epoch e are noted.
+ */
 static void walk(const ct_dataset *ds, const ct_text_params *p, int workers, int64_t epoch, int64_t batch, char *seen)
 {
     ct_loader_spec l = { .data = ds, .batch = STREAM_BATCH, .shuffle = true, .seed = 5, .workers = workers, .epochs = 3,
@@ -259,9 +260,10 @@ END_TEST
 /* Parameters from a configuration. */
 START_TEST(from_configuration)
 {
-    static const char good[] = "model: {name: crnn}\n"
-                               "data: {charset: 'abc', width: 90, height: 40, channels: 3,\n"
-                               " synth: {style: plain, length: 5, length_min: 3, sizes: [30, 40], fonts: [DejaVuSerif.ttf]}}\n";
+    static const char good[] =
+        "model: {name: crnn}\n"
+        "data: {charset: 'abc', width: 90, height: 40, channels: 3,\n"
+        " synth: {style: plain, length: 5, length_min: 3, sizes: [30, 40], fonts: [DejaVuSerif.ttf]}}\n";
     static const char wrong[] = "data: {synth: {length: 5, length_min: 6}}\n";
     ct_text_params p;
     ct_config *cfg;
