@@ -1,8 +1,8 @@
 /* A task outside the library, for the tests and as the example of HACKING.md, "Adding a task": where is the dot in a
- * picture, and is it a bright one? One point, one class; two heads, two terms of the loss, two metrics; labels that move
- * with their pixels. Pictures are gray, TOY_SIZE pixels square; a label reads "X Y B": the place in pixels (pixel i covers
- * [i,i+1)), and 1 for a bright dot, 0 for a dark one. There are no facts: training data decide nothing that the model file
- * would have to carry. */
+ * picture, and is it a bright one? One point, one class; two heads, two terms of the loss, two metrics; labels that
+ * move with their pixels. Pictures are gray, TOY_SIZE pixels square; a label reads "X Y B": the place in pixels (pixel
+ * i covers [i,i+1)), and 1 for a bright dot, 0 for a dark one. There are no facts: training data decide nothing that
+ * the model file would have to carry. */
 #ifndef CT_TESTS_TOY_H
 #define CT_TESTS_TOY_H
 
@@ -10,7 +10,7 @@
 
 #define TOY_SIZE 32 /* pixels, both ways */
 
-/* Metric slots: what metric_sums counts, one position a sample. The terms of the loss have theirs: CT_METRIC_TERMS + ... */
+/* Metric slots: what metric_sums counts, one position a sample. The terms of the loss have CT_METRIC_TERMS + ... */
 enum { TOY_BRIGHT_RIGHT = CT_METRIC_FIRST, TOY_BRIGHT, TOY_BRIGHT_POSITIONS_RIGHT };
 enum { TOY_TERM_POINT, TOY_TERM_BRIGHT };
 enum { TOY_RMSE, TOY_ACCURACY, TOY_METRICS };
