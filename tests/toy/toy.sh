@@ -19,7 +19,7 @@ contains() {
     shift
     for pattern in "$@"; do
         checks=$((checks + 1))
-        grep -q -e "$pattern" "$work/$file" || fail "$file does not have '$pattern'"
+        grep -aq -e "$pattern" "$work/$file" || fail "$file does not have '$pattern'"
     done
 }
 
@@ -69,7 +69,8 @@ metrics='"rmse_px":[0-9.e-]*,"bright_accuracy":[0-9.e-]*,.*"losses":{"point":[0-
 contains run/metrics.jsonl "^{\"event\":\"step\",.*$metrics" "^{\"event\":\"eval\",.*$metrics"
 contains run/result.json '"rmse_px"' '"bright_accuracy"' '"test": {'
 contains run/report.html '>Loss<' '>Distance<' '>Brightness<' 'Errors of the best weights' 'Furthest off' '<img' \
-    'point+bright' '>distance from the dot, '
+    'point+bright' 'distance from the dot, validation' '>Terms of the loss, training<' '>point<' '>bright<'
+contains run/tensorboard/captrain.tfevents train/rmse_px val/rmse_px train/losses/point val/losses/bright
 # the loss is what its terms weigh
 checks=$((checks + 1))
 number='\([0-9.e-]*\)'
