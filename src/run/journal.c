@@ -13,7 +13,6 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/text.h"
-#include "task/text/label.h"
 #include "formats/tfevents.h"
 
 #define MAX_JOURNAL ((size_t)1 << 30) /* bytes of metrics.jsonl that are read back */
