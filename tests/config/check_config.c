@@ -574,6 +574,34 @@ START_TEST(numbers_as_text)
 }
 END_TEST
 
+/* Names that a program adds to a table (ct_task_add) count like the others, whatever their case; what is there stays. */
+START_TEST(added_values)
+{
+    char name[48];
+    ct_config *c;
+    BAD("model.name: mine\n", "t.yaml:1:13: model.name: must be one of textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, "
+                              "resnet18, resnet34, resnet50 (got 'mine')");
+    ck_assert_int_eq(ct_config_add_value("model.name", "mine"), CT_OK);
+    ck_assert_int_eq(ct_config_add_value("data.train", "synth:mine"), CT_OK);
+    c = GOOD("model.name: MINE\ndata.train: synth:mine\n");
+    ck_assert_str_eq(c->model.name, "mine");
+    ck_assert_str_eq(c->data.train, "synth:mine");
+    ct_config_free(c);
+    c = GOOD("model.name: resnet50\n");
+    ck_assert_str_eq(c->model.name, "resnet50");
+    ct_config_free(c);
+    BAD("model.name: yours\n", "t.yaml:1:13: model.name: must be one of textcnn, textcnn-small, crnn, crnn-stacked, "
+                               "crnn-small, resnet18, resnet34, resnet50, mine (got 'yours')");
+    BAD("data.val: synth:yours\n", "t.yaml:1:1: data.val: no generator 'synth:yours'; there is synth:text, synth:mine");
+    ck_assert(!ct_config_value_name(ct_config_find_row("train.backend"), 3, name, sizeof name));
+    ck_assert_int_eq(ct_config_add_value("model.name", "Mine"), CT_EINVAL);
+    ck_assert_int_eq(ct_config_add_value("model.name", "textcnn_small"), CT_EINVAL);
+    ck_assert_int_eq(ct_config_add_value("loss.name", "mine"), CT_EINVAL); /* kept as a number */
+    ck_assert_int_eq(ct_config_add_value("data.val", "mine"), CT_EINVAL);  /* any path */
+    ck_assert_int_eq(ct_config_add_value("no.key", "mine"), CT_EINVAL);
+}
+END_TEST
+
 START_TEST(locale_independent)
 {
     char buf[64];
@@ -686,6 +714,7 @@ int main(void)
     tcase_add_test(t, every_row);
     tcase_add_test(t, examples);
     tcase_add_test(t, numbers_as_text);
+    tcase_add_test(t, added_values);
     tcase_add_test(t, locale_independent);
     tcase_add_test(t, out_of_memory);
     tcase_add_test(t, manual_is_current);

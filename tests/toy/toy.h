@@ -10,8 +10,7 @@
 
 #define TOY_SIZE 32 /* pixels, both ways */
 
-/* Metric slots: what metric_sums counts, one position a sample. The terms of the loss have theirs: CT_METRIC_TERMS +
- * ... */
+/* Metric slots: what metric_sums counts, one position a sample. The terms of the loss have CT_METRIC_TERMS + ... */
 enum { TOY_BRIGHT_RIGHT = CT_METRIC_FIRST, TOY_BRIGHT, TOY_BRIGHT_POSITIONS_RIGHT };
 enum { TOY_TERM_POINT, TOY_TERM_BRIGHT };
 enum { TOY_RMSE, TOY_ACCURACY, TOY_METRICS };

@@ -38,10 +38,9 @@ static bool parse(const char *text, toy_label *out)
 static ct_status read_label(const char *name, const char *text, toy_label *out)
 {
     if (parse(text, out)) return CT_OK;
-    return ct_fail(
-        CT_EDATA,
-        "%s: the label '%s' is not 'X Y B': two numbers of pixels, and 1 for a bright dot or 0 for a dark one", name,
-        text);
+    return ct_fail(CT_EDATA,
+                   "%s: the label '%s' is not 'X Y B': two numbers of pixels, and 1 for a bright dot, 0 for a dark one",
+                   name, text);
 }
 
 static ct_status label_from(const void *user, const char *name, const char *text, char **out)
@@ -80,9 +79,9 @@ static ct_status encode(const ct_labels *l, const ct_label_in *in, void *const r
     toy_label label;
     (void)l;
     CT_TRY(read_label(in->name, in->text, &label));
-    const bool out = label.x < 0 || label.y < 0 ||
-                     (in->from_width > 0 && (label.x > (float)in->from_width || label.y > (float)in->from_height));
-    if (out) return ct_fail(CT_EDATA, "%s: the dot at '%s' is outside of the picture", in->name, in->text);
+    const bool sized = in->from_width > 0;
+    if (label.x < 0 || label.y < 0 || (sized && (label.x > (float)in->from_width || label.y > (float)in->from_height)))
+        return ct_fail(CT_EDATA, "%s: the dot at '%s' is outside of the picture", in->name, in->text);
     float *point = row[FIELD_POINT];
     point[0] = place_in(label.x, in->width, in->from_width);
     point[1] = place_in(label.y, in->height, in->from_height);
@@ -174,14 +173,9 @@ static ct_status open_generator(const ct_config *cfg, const ct_facts *facts, ct_
         return CT_ENOMEM;
     }
     *seed = (uint64_t)cfg->data.synth.seed;
-    *source = (ct_source){ .name = toy_generator.name,
-                           .width = TOY_SIZE,
-                           .height = TOY_SIZE,
-                           .user = seed,
-                           .open = open_source,
-                           .render = render,
-                           .close = close_source,
-                           .release = release };
+    *source = (ct_source){ .name = toy_generator.name, .width = TOY_SIZE, .height = TOY_SIZE,
+                           .user = seed, .open = open_source,
+                           .render = render, .close = close_source, .release = release };
     snprintf(all, sizeof all, "%s %" PRIu64, version, *seed);
     ct_hash_hex(all, strlen(all), source->key);
     return CT_OK;

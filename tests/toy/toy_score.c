@@ -87,8 +87,8 @@ ct_status toy_settle(ct_findings *f, double sums[CT_METRIC_COUNT])
     const double squares = 2.0 * TOY_SIZE * TOY_SIZE * sums[CT_METRIC_TERMS + TOY_TERM_POINT];
     if (t->bright != (int64_t)sums[TOY_BRIGHT_RIGHT] || !(fabs(squares - t->squares) <= 1e-3 * t->squares + 1e-6))
         return ct_fail(CT_EINTERNAL,
-                       "scores disagree: on the device %.0f brightnesses right and %.6g px^2, on the host %" PRId64
-                       " and %.6g",
+                       "scores disagree: on the device %.0f brightnesses right and %.6g px^2, "
+                       "on the host %" PRId64 " and %.6g",
                        sums[TOY_BRIGHT_RIGHT], squares, t->bright, t->squares);
     return CT_OK;
 }
@@ -218,8 +218,8 @@ ct_status toy_report(const ct_findings *f, const double sums[CT_METRIC_COUNT], i
     const int64_t n = f->view.n;
     ct_status st = CT_OK;
     fprintf(to,
-            "<section><h2>Errors of the best weights</h2><p class=\"none\">%.3f px on average over %" PRId64
-            " dots, at most %.3f px.</p>\n",
+            "<section><h2>Errors of the best weights</h2>"
+            "<p class=\"none\">%.3f px on average over %" PRId64 " dots, at most %.3f px.</p>\n",
             toy_task.metric[TOY_RMSE].value(sums), n, t->worst);
     ranked *r = ct_calloc((size_t)n + 1, sizeof *r, "worst samples");
     if (!r) return CT_ENOMEM;
