@@ -27,7 +27,7 @@ typedef enum ct_status {
     CT_EIO,          /* a file or directory could not be read or written */
     CT_EFORMAT,      /* a file was read, but its contents are damaged or of another kind */
     CT_ECONFIG,      /* configuration error */
-    CT_EDATA,        /* samples that cannot be used: undecodable, label outside the charset, ... */
+    CT_EDATA,        /* samples that cannot be used: undecodable, a label that the model cannot give, ... */
     CT_EUNSUPPORTED, /* no implementation accepts a call; the message lists the reasons */
     CT_EBACKEND,     /* the backend asked for is not available */
     CT_ENUMERIC,     /* NaN or infinity where the policy says stop */
@@ -80,7 +80,7 @@ typedef struct ct_train_opts {
 
 /* A number that was measured. */
 typedef struct ct_metric_value {
-    char key[48];                /* "string_accuracy", "loss": as in result.json */
+    char key[48];                /* "loss", "cer": as in result.json */
     char label[64];              /* "strings right" */
     char unit[16];               /* "%": value is a share, 0..1, told as 100 times that; "px", "" */
     double value;                /* NAN: not known */
@@ -139,8 +139,8 @@ typedef struct ct_gen_opts {
     uint64_t seed;               /* image i is a function of (seed, i) */
     int threads;
     bool force;                  /* write into a folder that is not empty */
-    const ct_option *option; size_t noptions; /* for text: "style" ("list" prints the styles, one a line, to `to`, and makes nothing), "charset",
-                                    "length", "width", "height", "font" and "size" (any number of them) */
+    const ct_option *option; size_t noptions; /* of the task, as ct_option_at() lists them; a key may come several times.
+                                                 "style" "list" makes nothing and prints the styles, one a line */
 } ct_gen_opts;
 /* Writes labelled PNG files of generated samples. */
 ct_status ct_run_gen(const ct_gen_opts *opts, FILE *to);
@@ -168,7 +168,7 @@ typedef struct ct_import_opts {
     const char *const *maps; size_t nmaps; /* "OLD=NEW": first parts of tensor names that are replaced; the first rule that fits */
     const char *map_file;        /* more of them, one a line; NULL: none */
     bool force;                  /* replace a file that exists */
-    const ct_option *option; size_t noptions; /* what the task wants to know of the classes: for texts "charset", "length" */
+    const ct_option *option; size_t noptions; /* what the task wants to know of the classes: ct_option_at() */
 } ct_import_opts;
 /* Makes a model file of PyTorch weights. CT_EFORMAT naming every tensor that is missing, left over or of another shape. */
 ct_status ct_run_import(const ct_import_opts *opts);

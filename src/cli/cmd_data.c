@@ -65,9 +65,15 @@ static int run_check(const cli_args *a)
 }
 
 const cli_command cli_check = {
-    "check", "DATA", "examine a folder of labelled images",
-    "Decodes everything in DATA and reports unreadable files, labels outside the charset or too long, duplicates by "
-    "pixels (also across training and validation), sizes, lengths and the charset. Without --config only unreadable "
+    "check",
+    "DATA",
+    "examine a folder of labelled images",
+    "Decodes everything in DATA and reports unreadable files, labels that a model could not give, duplicates by "
+    "pixels (also across training and validation), sizes and what the labels are made of. Without --config only "
+    "unreadable "
     "files or an empty folder give exit code 1; with it, whatever would make that training fail.",
-    check_options, 1, 1, run_check
+    check_options,
+    1,
+    1,
+    run_check
 };

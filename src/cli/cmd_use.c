@@ -48,7 +48,7 @@ const cli_command cli_predict = {
     "predict", "MODEL FILE...", "read images with a model",
     "Prints a line for each image: file, text, confidence (the product of the characters' probabilities), with tabs "
     "between them. MODEL is a checkpoint, or a run's folder: its best one; FILE is an image, or a folder: all images "
-    "in it. Charset, geometry and normalisation come from the model file; nothing else is needed. A file that cannot "
+    "in it. Classes, geometry and normalisation come from the model file; nothing else is needed. A file that cannot "
     "be read is reported, the others are still read, and the exit code is 1.",
     predict_options, 2, -1, run_predict
 };
