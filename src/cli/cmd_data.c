@@ -31,17 +31,13 @@ static int run_gen(const cli_args *a)
     return cli_finish(ct_run_gen(&o, stdout));
 }
 
-const cli_command cli_gen = { "gen",
-                              "KIND",
-                              "draw labelled images",
-                              "Draws labelled images. KIND text: text CAPTCHAs as PNG files named LABEL_INDEX.png. "
-                              "Fonts are looked for in CAPTRAIN_FONT_PATH and the system's font folders; the "
-                              "styles use DejaVu. A character that a font does not have is an error. `captrain gen "
-                              "text --style list` describes the styles.",
-                              gen_options,
-                              1,
-                              1,
-                              run_gen };
+const cli_command cli_gen = {
+    "gen", "KIND", "draw labelled images",
+    "Draws labelled images. KIND text: text CAPTCHAs as PNG files named LABEL_INDEX.png. Fonts are looked for in "
+    "CAPTRAIN_FONT_PATH and the system's font folders; the styles use DejaVu. A character that a font does not have "
+    "is an error. `captrain gen text --style list` describes the styles.",
+    gen_options, 1, 1, run_gen
+};
 
 static const cli_option check_options[] = {
     { "--config", "CONFIG", CLI_STRING, OFF(config), 0, 0,
@@ -65,15 +61,9 @@ static int run_check(const cli_args *a)
 }
 
 const cli_command cli_check = {
-    "check",
-    "DATA",
-    "examine a folder of labelled images",
-    "Decodes everything in DATA and reports unreadable files, labels that a model could not give, duplicates by "
-    "pixels (also across training and validation), sizes and what the labels are made of. Without --config only "
-    "unreadable "
+    "check", "DATA", "examine a folder of labelled images",
+    "Decodes everything in DATA and reports unreadable files, labels that a model could not give, duplicates by pixels "
+    "(also across training and validation), sizes and what the labels are made of. Without --config only unreadable "
     "files or an empty folder give exit code 1; with it, whatever would make that training fail.",
-    check_options,
-    1,
-    1,
-    run_check
+    check_options, 1, 1, run_check
 };

@@ -115,7 +115,7 @@ $ captrain help config | grep ' = '
 | train.loss_scale_growth = 2000
 | train.freeze = []
 | eval.every_epochs = 1
-| eval.select_by = string_accuracy
+| eval.select_by = auto
 | eval.ema = true
 | early_stopping.enabled = false
 | early_stopping.patience = 10
@@ -138,7 +138,7 @@ $ captrain help man | grep -c 'batch_size'
 | 5
 
 $ captrain help man | grep 'CAPTRAIN_\|OPENBLAS\|NO_COLOR'
-| Draws text CAPTCHAs as PNG files named LABEL_INDEX.png. Fonts are looked for in CAPTRAIN_FONT_PATH and the system's font folders; the styles use DejaVu. A character that a font does not have is an error. `captrain gen text \-\-style list` describes the styles.
+| Draws labelled images. KIND text: text CAPTCHAs as PNG files named LABEL_INDEX.png. Fonts are looked for in CAPTRAIN_FONT_PATH and the system's font folders; the styles use DejaVu. A character that a font does not have is an error. `captrain gen text \-\-style list` describes the styles.
 | seed of the test data; default CAPTRAIN_SEED or 1
 | Keep decoded images in the cache directory (CAPTRAIN_CACHE_DIR) for the next run.
 | Fonts, one by lot for each character: names looked up in CAPTRAIN_FONT_PATH and the system's font folders, or paths; []: the style's own. Each must have every character.

@@ -96,12 +96,14 @@ $ captrain eval --help
 | Options:
 |   --batch N
 |       images per batch; default 64
+|   --json
+|       print one JSON object
+|
+| Options of the task text:
 |   --decoder NAME
 |       greedy or, for models with CTC, beam; default greedy
 |   --beam-width N
 |       texts that --decoder beam follows at a time; default 10
-|   --json
-|       print one JSON object
 |
 | Options of every verb:
 |   --backend NAME
@@ -123,17 +125,19 @@ $ captrain predict --help
 |
 | Prints a line for each image: file, text, confidence (the product of the characters' probabilities),
 | with tabs between them. MODEL is a checkpoint, or a run's folder: its best one; FILE is an image, or
-| a folder: all images in it. Charset, geometry and normalisation come from the model file; nothing
+| a folder: all images in it. Classes, geometry and normalisation come from the model file; nothing
 | else is needed. A file that cannot be read is reported, the others are still read, and the exit code
 | is 1.
 |
 | Options:
+|   --json
+|       print a JSON array
+|
+| Options of the task text:
 |   --decoder NAME
 |       greedy or, for models with CTC, beam; default greedy
 |   --beam-width N
 |       texts that --decoder beam follows at a time; default 10
-|   --json
-|       print a JSON array
 |
 | Options of every verb:
 |   --backend NAME
@@ -151,11 +155,11 @@ $ captrain predict --help
 |       print the version; also -V
 
 $ captrain gen --help
-| captrain gen text [OPTION]...
+| captrain gen KIND [OPTION]...
 |
-| Draws text CAPTCHAs as PNG files named LABEL_INDEX.png. Fonts are looked for in CAPTRAIN_FONT_PATH
-| and the system's font folders; the styles use DejaVu. A character that a font does not have is an
-| error. `captrain gen text --style list` describes the styles.
+| Draws labelled images. KIND text: text CAPTCHAs as PNG files named LABEL_INDEX.png. Fonts are looked
+| for in CAPTRAIN_FONT_PATH and the system's font folders; the styles use DejaVu. A character that a
+| font does not have is an error. `captrain gen text --style list` describes the styles.
 |
 | Options:
 |   --out DIR
@@ -164,6 +168,10 @@ $ captrain gen --help
 |       number of images; default 1000
 |   --seed S
 |       seed; image i is a function of (S, i) alone; default 1
+|   --force
+|       write into a folder that is not empty
+|
+| Options of the task text:
 |   --style NAME
 |       style of the pictures; `list` prints the styles
 |   --charset CHARS
@@ -180,8 +188,6 @@ $ captrain gen --help
 |   --size PX
 |       size of the letters, pixels per em in an image 60 pixels high; may be given more than once;
 |       default the style's
-|   --force
-|       write into a folder that is not empty
 |
 | Options of every verb:
 |   --backend NAME
@@ -201,10 +207,10 @@ $ captrain gen --help
 $ captrain check --help
 | captrain check DATA [OPTION]...
 |
-| Decodes everything in DATA and reports unreadable files, labels outside the charset or too long,
-| duplicates by pixels (also across training and validation), sizes, lengths and the charset. Without
-| --config only unreadable files or an empty folder give exit code 1; with it, whatever would make
-| that training fail.
+| Decodes everything in DATA and reports unreadable files, labels that a model could not give,
+| duplicates by pixels (also across training and validation), sizes and what the labels are made of.
+| Without --config only unreadable files or an empty folder give exit code 1; with it, whatever would
+| make that training fail.
 |
 | Options:
 |   --config CONFIG
@@ -242,11 +248,6 @@ $ captrain import-torch --help
 |       model file to write
 |   --model NAME
 |       model the weights belong to; default model.name of the configuration
-|   --charset CHARS
-|       the characters of the classes in class order, UTF-8, without the blank of a CTC model (which
-|       is class 0); default data.charset
-|   --length N
-|       characters per label; for models of any length, the most; default data.length or the model's
 |   --config CONFIG
 |       configuration the model file carries: image size, mean, std; default all defaults
 |   --set KEY=VALUE
@@ -258,6 +259,13 @@ $ captrain import-torch --help
 |       more such rules, one a line
 |   --force
 |       replace a file that exists
+|
+| Options of the task text:
+|   --charset CHARS
+|       the characters of the classes in class order, UTF-8, without the blank of a CTC model (which
+|       is class 0); default data.charset
+|   --length N
+|       characters per label; for models of any length, the most; default data.length or the model's
 |
 | Options of every verb:
 |   --backend NAME

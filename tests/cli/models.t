@@ -138,7 +138,7 @@ $ captrain export a.safetensors --out b.safetensors
 ? 1
 
 $ captrain import-torch a.safetensors --model textcnn-small --charset 0123 --length 2 --out m.safetensors --set model.width=0.25 --set model.hidden=8 --set data.height=32 --set data.width=64
-! wrote m.safetensors: textcnn-small, 13040 parameters, 4 characters
+! wrote m.safetensors: textcnn-small, 13040 parameters, 2 x 4 classes
 
 $ captrain import-torch a.safetensors --model textcnn-small --charset 01234 --length 2 --out n.safetensors --set model.width=0.25 --set model.hidden=8 --set data.height=32 --set data.width=64
 ! captrain: a.safetensors: does not fit model textcnn-small (2 tensors; --map OLD=NEW renames):

@@ -27,53 +27,54 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 |    19 forward  logp                        log_softmax         f32[16,16,3]               3.07k   6.14k  cpu.vector
 |    20 forward  loss                        ctc_loss            f32[1]                     17.9k   10.6k  cpu.vector
 |    21 forward  pred                        ctc_greedy          i32[16,16]                   768   5.18k  cpu.vector
-|    22 forward  metrics                     edit_sums           f64[8]                     2.30k   1.41k  cpu.ref
-|    23 backward seed                        loss_seed           f32[1]                         1     132  cpu.ref
-|    24 backward loss.bwd                    ctc_loss_bwd        f32[16,16,3]               25.9k   13.6k  cpu.vector
-|    25 backward logp.bwd                    log_softmax_bwd     f32[16,16,3]               3.07k   9.22k  cpu.vector
-|    26 backward fc.dgrad                    linear_dgrad        f32[16,16,32]              49.2k   36.2k  cpu.blas
-|    27 backward fc.wgrad                    linear_wgrad        f32[3,32]                  49.2k   36.2k  cpu.blas
-|    28 backward fc.bias_grad                bias_grad           f32[3]                       768   3.08k  cpu.vector
-|    29 backward rnn.l0.bwd                  lstm_bwd            f32[16,16,64]              2.29M    377k  cpu.packed
-|    30 backward rnn.l0.bias_grad            bias_grad           f32[64]                    16.4k   65.8k  cpu.vector
+|    22 forward  metrics                     edit_sums           f64[64]                    2.30k   2.30k  cpu.ref
+|    23 forward  sums                        batch_sums          f64[64]                        4   1.03k  cpu.ref
+|    24 backward seed                        loss_seed           f32[1]                         1     132  cpu.ref
+|    25 backward loss.bwd                    ctc_loss_bwd        f32[16,16,3]               25.9k   13.6k  cpu.vector
+|    26 backward logp.bwd                    log_softmax_bwd     f32[16,16,3]               3.07k   9.22k  cpu.vector
+|    27 backward fc.dgrad                    linear_dgrad        f32[16,16,32]              49.2k   36.2k  cpu.blas
+|    28 backward fc.wgrad                    linear_wgrad        f32[3,32]                  49.2k   36.2k  cpu.blas
+|    29 backward fc.bias_grad                bias_grad           f32[3]                       768   3.08k  cpu.vector
+|    30 backward rnn.l0.bwd                  lstm_bwd            f32[16,16,64]              2.29M    377k  cpu.packed
 |    31 backward rnn.l0.bias_grad            bias_grad           f32[64]                    16.4k   65.8k  cpu.vector
-|    32 backward rnn.l0.ih_reverse.dgrad     linear_dgrad        f32[16,16,32]              1.05M    106k  cpu.blas
-|    33 again    fold.1.again                batchnorm_infer     f32[16,16,32]              24.6k   66.0k  cpu.vector
-|    34 backward rnn.l0.ih_reverse.wgrad     linear_wgrad        f32[64,32]                 1.05M    106k  cpu.blas
-|    35 backward rnn.l0.ih_reverse.bias_grad bias_grad           f32[64]                    16.4k   65.8k  cpu.vector
-|    36 backward rnn.l0.ih.dgrad             linear_dgrad        f32[16,16,32]              1.05M    106k  cpu.blas
-|    37 backward rnn.l0.ih.wgrad             linear_wgrad        f32[64,32]                 1.05M    106k  cpu.blas
-|    38 backward rnn.l0.ih.bias_grad         bias_grad           f32[64]                    16.4k   65.8k  cpu.vector
-|    39 backward fold.2.grad_sum             add                 f32[16,16,32]              8.19k   98.3k  cpu.vector
-|    40 backward fold.1.bwd                  batchnorm_bwd       f32[16,16,32]              90.1k    100k  cpu.vector
-|    41 backward fold.0.dgrad                linear_dgrad        f32[16,16,64]              1.05M    106k  cpu.blas
-|    42 backward fold.0.wgrad                linear_wgrad        f32[32,64]                 1.05M    106k  cpu.blas
-|    43 backward fold.0.bias_grad            bias_grad           f32[32]                    8.19k   32.9k  cpu.vector
-|    44 backward cnn.steps.bwd               reshape             f32[16,64,16]                  0       0  view
-|    45 backward cnn.columns.bwd             swap                f32[64,16,16]              16.4k    131k  cpu.tiles
-|    46 backward cnn.rows.bwd                reshape             f32[16,4,16,16]                0       0  view
-|    47 backward cnn.11.bwd                  maxpool2d_bwd       f32[16,8,16,16]            16.4k    213k  cpu.vector
-|    48 backward cnn.9.bwd                   batchnorm_bwd       f32[16,8,16,16]             360k    398k  cpu.vector
-|    49 backward cnn.8.dgrad                 conv2d_dgrad        f32[16,8,16,8]             4.72M    201k  cpu.winograd
-|    50 backward cnn.8.wgrad                 conv2d_wgrad        f32[16,3,3,8]              4.72M    201k  cpu.winograd
-|    51 backward cnn.8.bias_grad             bias_grad           f32[16]                    32.8k    131k  cpu.vector
-|    52 backward cnn.7.bwd                   maxpool2d_bwd       f32[16,16,32,8]            16.4k    344k  cpu.vector
-|    53 backward cnn.5.bwd                   batchnorm_bwd       f32[16,16,32,8]             721k    795k  cpu.vector
-|    54 backward cnn.4.dgrad                 conv2d_dgrad        f32[16,16,32,8]            9.44M    527k  cpu.indirect
-|    55 backward cnn.4.wgrad                 conv2d_wgrad        f32[8,3,3,8]               9.44M    527k  cpu.outer
-|    56 backward cnn.4.bias_grad             bias_grad           f32[8]                     65.5k    262k  cpu.vector
-|    57 backward cnn.3.bwd                   maxpool2d_bwd       f32[16,32,64,8]            65.5k   1.38M  cpu.vector
-|    58 backward cnn.1.bwd                   batchnorm_bwd       f32[16,32,64,8]            2.88M   3.18M  cpu.vector
-|    59 backward cnn.0.wgrad                 conv2d_wgrad        f32[8,3,3,1]               4.72M   1.18M  cpu.outer
-|    60 backward cnn.0.bias_grad             bias_grad           f32[8]                      262k   1.05M  cpu.vector
-|    61 backward next_draw                   next_draw           f64[16]                       16     256  cpu.ref
-|    62 update   lr                          lr_schedule         f64[16]                       16     256  cpu.ref
-|    63 update   grad_norm                   grad_norm           f64[16]                    21.2k   42.7k  cpu.vector
-|    64 update   update.decay                sgd                 f32[10096]                 70.7k    202k  cpu.vector
-|    65 update   update.no_decay             sgd                 f32[512]                   3.58k   10.4k  cpu.vector
-|    66 update   ema                         ema                 f32[10608]                 31.8k    127k  cpu.vector
-|    67 update   ema_buffers                 ema                 f32[160]                     480   2.05k  cpu.vector
-|    68 update   step_end                    step_end            f64[16]                       16     256  cpu.ref
+|    32 backward rnn.l0.bias_grad            bias_grad           f32[64]                    16.4k   65.8k  cpu.vector
+|    33 backward rnn.l0.ih_reverse.dgrad     linear_dgrad        f32[16,16,32]              1.05M    106k  cpu.blas
+|    34 again    fold.1.again                batchnorm_infer     f32[16,16,32]              24.6k   66.0k  cpu.vector
+|    35 backward rnn.l0.ih_reverse.wgrad     linear_wgrad        f32[64,32]                 1.05M    106k  cpu.blas
+|    36 backward rnn.l0.ih_reverse.bias_grad bias_grad           f32[64]                    16.4k   65.8k  cpu.vector
+|    37 backward rnn.l0.ih.dgrad             linear_dgrad        f32[16,16,32]              1.05M    106k  cpu.blas
+|    38 backward rnn.l0.ih.wgrad             linear_wgrad        f32[64,32]                 1.05M    106k  cpu.blas
+|    39 backward rnn.l0.ih.bias_grad         bias_grad           f32[64]                    16.4k   65.8k  cpu.vector
+|    40 backward fold.2.grad_sum             add                 f32[16,16,32]              8.19k   98.3k  cpu.vector
+|    41 backward fold.1.bwd                  batchnorm_bwd       f32[16,16,32]              90.1k    100k  cpu.vector
+|    42 backward fold.0.dgrad                linear_dgrad        f32[16,16,64]              1.05M    106k  cpu.blas
+|    43 backward fold.0.wgrad                linear_wgrad        f32[32,64]                 1.05M    106k  cpu.blas
+|    44 backward fold.0.bias_grad            bias_grad           f32[32]                    8.19k   32.9k  cpu.vector
+|    45 backward cnn.steps.bwd               reshape             f32[16,64,16]                  0       0  view
+|    46 backward cnn.columns.bwd             swap                f32[64,16,16]              16.4k    131k  cpu.tiles
+|    47 backward cnn.rows.bwd                reshape             f32[16,4,16,16]                0       0  view
+|    48 backward cnn.11.bwd                  maxpool2d_bwd       f32[16,8,16,16]            16.4k    213k  cpu.vector
+|    49 backward cnn.9.bwd                   batchnorm_bwd       f32[16,8,16,16]             360k    398k  cpu.vector
+|    50 backward cnn.8.dgrad                 conv2d_dgrad        f32[16,8,16,8]             4.72M    201k  cpu.winograd
+|    51 backward cnn.8.wgrad                 conv2d_wgrad        f32[16,3,3,8]              4.72M    201k  cpu.winograd
+|    52 backward cnn.8.bias_grad             bias_grad           f32[16]                    32.8k    131k  cpu.vector
+|    53 backward cnn.7.bwd                   maxpool2d_bwd       f32[16,16,32,8]            16.4k    344k  cpu.vector
+|    54 backward cnn.5.bwd                   batchnorm_bwd       f32[16,16,32,8]             721k    795k  cpu.vector
+|    55 backward cnn.4.dgrad                 conv2d_dgrad        f32[16,16,32,8]            9.44M    527k  cpu.indirect
+|    56 backward cnn.4.wgrad                 conv2d_wgrad        f32[8,3,3,8]               9.44M    527k  cpu.outer
+|    57 backward cnn.4.bias_grad             bias_grad           f32[8]                     65.5k    262k  cpu.vector
+|    58 backward cnn.3.bwd                   maxpool2d_bwd       f32[16,32,64,8]            65.5k   1.38M  cpu.vector
+|    59 backward cnn.1.bwd                   batchnorm_bwd       f32[16,32,64,8]            2.88M   3.18M  cpu.vector
+|    60 backward cnn.0.wgrad                 conv2d_wgrad        f32[8,3,3,1]               4.72M   1.18M  cpu.outer
+|    61 backward cnn.0.bias_grad             bias_grad           f32[8]                      262k   1.05M  cpu.vector
+|    62 backward next_draw                   next_draw           f64[16]                       16     256  cpu.ref
+|    63 update   lr                          lr_schedule         f64[16]                       16     256  cpu.ref
+|    64 update   grad_norm                   grad_norm           f64[16]                    21.2k   42.7k  cpu.vector
+|    65 update   update.decay                sgd                 f32[10096]                 70.7k    202k  cpu.vector
+|    66 update   update.no_decay             sgd                 f32[512]                   3.58k   10.4k  cpu.vector
+|    67 update   ema                         ema                 f32[10608]                 31.8k    127k  cpu.vector
+|    68 update   ema_buffers                 ema                 f32[160]                     480   2.05k  cpu.vector
+|    69 update   step_end                    step_end            f64[16]                       16     256  cpu.ref
 |       forward  total                                                                      26.7M   7.85M
 |       backward total                                                                      46.4M   12.2M
 |       update   total                                                                       128k    385k
@@ -102,11 +103,11 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 |    19 forward  logp              log_softmax         f32[16,16,3]               3.07k   6.14k  cpu.vector
 |    20 forward  loss              ctc_loss            f32[1]                     17.9k   10.6k  cpu.vector
 |    21 forward  pred              ctc_greedy          i32[16,16]                   768   5.18k  cpu.vector
-|    22 forward  metrics           edit_sums           f64[8]                     2.30k   1.41k  cpu.ref
+|    22 forward  metrics           edit_sums           f64[64]                    2.30k   2.30k  cpu.ref
+|    23 forward  sums              batch_sums          f64[64]                        4   1.03k  cpu.ref
 |       forward  total                                                            25.3M   7.80M
 |
-| model          crnn-small, 10539 parameters, 32x64x1 pixels, 16 time steps x 3 classes
-| texts          of any length, labels of at most 3 characters
+| model          crnn-small, 10539 parameters, 32x64x1 pixels, 16 time steps of 3 classes, labels of at most 3 characters
 | device         DEVICE, 1 thread, cpu (cpu: asked for)
 | precision      fp32
 | batch          16 x 1 micro-step = 16 effective
@@ -120,7 +121,7 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 | activations    2856.1 kB (the step's lower bound is 2594.0 kB; without sharing memory 8554.4 kB)
 | inputs         33.2 kB
 | resident       no images (the device reads the host's memory)
-| peak           3060.5 kB (3060544 bytes)
+| peak           3061.0 kB (3060992 bytes)
 | micro-batch    at most 5945 in 1073.7 MB
 |
 | precision receipt (fp32 was asked for)
@@ -137,6 +138,7 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 | ctc_loss           cpu.vector       f32       fp32   fp32   fp32   no               2
 | ctc_greedy         cpu.vector       f32       fp32   fp32   fp32   no               2
 | edit_sums          cpu.ref          f32 f64   fp32   f64    f64    no               2
+| batch_sums         cpu.ref          f32 f64   fp32   f64    f64    no               2
 | loss_seed          cpu.ref          f64 f32   fp32   f64    f64    no               1
 | ctc_loss_bwd       cpu.vector       f32       fp32   fp32   fp32   no               1
 | log_softmax_bwd    cpu.vector       f32       fp32   fp32   fp32   no               1
@@ -179,7 +181,7 @@ $ captrain plan old/cnn.yaml --threads 1 --backend cpu --memory 1GB --set train.
 | activations    1219.8 kB (the step's lower bound is 1219.8 kB; without sharing memory 7962.8 kB)
 | inputs         33.1 kB
 | resident       no images (the device reads the host's memory)
-| peak           1570.8 kB (1570816 bytes)
+| peak           1571.3 kB (1571264 bytes)
 | micro-batch    at most 14547 in 1073.7 MB
 |
 | precision receipt (bf16 was asked for)
@@ -196,7 +198,8 @@ $ captrain plan old/cnn.yaml --threads 1 --backend cpu --memory 1GB --set train.
 | cast               cpu.vector       bf16 f32  fp32   fp32   fp32   no              18
 | softmax_xent       cpu.ref          f32       fp32   f64    f64    no               2
 | argmax             cpu.ref          f32       fp32   f64    f64    no               2
-| metric_sums        cpu.ref          f32 f64   fp32   f64    f64    no               2
+| metric_sums        cpu.ref          f64       fp32   f64    f64    no               2
+| batch_sums         cpu.ref          f32 f64   fp32   f64    f64    no               2
 | loss_seed          cpu.ref          f64 f32   fp32   f64    f64    no               1
 | softmax_xent_bwd   cpu.ref          f32       fp32   f64    f64    no               1
 | linear_dgrad       cpu.blas         bf16      bf16   fp32   fp32   no               1 !
@@ -238,7 +241,7 @@ $ captrain plan --model textcnn --batch 64 --threads 1 --backend cpu --memory 1G
 | optimizer      152.6 MB
 | activations    307.6 MB (the step's lower bound is 307.6 MB; without sharing memory 1109.2 MB)
 | inputs         2458.6 kB
-| peak           615.2 MB (615172864 bytes)
+| peak           615.2 MB (615173312 bytes)
 | micro-batch    at most 160 in 1073.7 MB
 |
 | precision receipt (fp32 was asked for)
@@ -253,8 +256,8 @@ $ captrain plan --model textcnn --batch 64 --threads 1 --backend cpu --memory 1G
 | activation         cpu.vector       f32       fp32   fp32   fp32   no               1
 | softmax_xent       cpu.ref          f32       fp32   f64    f64    no               1
 | argmax             cpu.ref          f32       fp32   f64    f64    no               1
-| metric_sums        cpu.ref          f32 f64   fp32   f64    f64    no               1
+| metric_sums        cpu.ref          f64       fp32   f64    f64    no               1
+| batch_sums         cpu.ref          f32 f64   fp32   f64    f64    no               1
 | loss_seed          cpu.ref          f64 f32   fp32   f64    f64    no               1
 | softmax_xent_bwd   cpu.ref          f32       fp32   f64    f64    no               1
 | linear_dgrad       cpu.blas         f32       fp32   fp32   fp32   no               2
-| linear_wgrad       cpu.blas         f32       fp32   fp32   fp32   no               2

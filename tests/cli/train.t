@@ -6,7 +6,7 @@ $ captrain train old/cnn.yaml --out run --threads 1 --backend cpu --set train.ep
 ~ s/loss [0-9.]*/loss LOSS/g
 ~ s/[0-9.]* %/SHARE %/g
 ~ s/label \([0-3][0-3]\)  *read as [0-3][0-3] *$/label \1 read as TEXT/
-| validation: SHARE % of strings, SHARE % of characters right
+| validation: loss LOSS, strings right SHARE %, characters right SHARE %, character error rate SHARE %
 | examples from the validation set:
 |   run/examples/23_1.png        label 23 read as TEXT
 |   run/examples/30_2.png        label 30 read as TEXT

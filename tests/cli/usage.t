@@ -96,11 +96,11 @@ $ captrain --quiet --verbose doctor
 ? 2
 
 $ captrain gen nonsense --out x
-! captrain gen: unknown kind 'nonsense'; the kinds are: text
+! captrain: gen: unknown kind 'nonsense'; the kinds are: text
 ? 2
 
 $ captrain gen text
-! captrain gen: needs --out DIR
+! captrain: gen: needs --out DIR
 ? 2
 
 $ captrain gen text --out x --style nonsense
@@ -112,7 +112,7 @@ $ captrain gen text --out x --font NoSuchFont.ttf
 ? 2
 
 $ captrain gen text --out x --size 2
-! captrain: --size: '2' is not a number from 4 to 400
+! captrain: gen: --size: '2' is not a number from 4 to 400
 ? 2
 
 $ captrain monitor --device one

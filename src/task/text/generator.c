@@ -222,7 +222,8 @@ ct_status ct_text_generate(const ct_option *option, size_t options, const char *
             fprintf(to, "%-10s%s\n", ct_text_style_name(i), ct_text_style_doc(i));
         return CT_OK;
     }
-    if (!dir || count < 1) return ct_fail(CT_EINVAL, "gen: needs a folder and a count of at least 1");
+    if (!dir) return ct_fail(CT_ECONFIG, "gen: needs --out DIR");
+    if (count < 1) return ct_fail(CT_EINVAL, "gen: a count of at least 1 is needed");
     ct_text_params p;
     CT_TRY(read_options(option, options, &p));
     CT_TRY(ct_synth_text_write(&p, seed, count, dir, force, threads));
