@@ -35,7 +35,7 @@ typedef enum ct_status {
     CT_EINTERNAL     /* an invariant of the program does not hold: a bug */
 } ct_status;
 
-const char *ct_version(void);                  /* "0.1.0" */
+const char *ct_version(void);                  /* "0.2.0" */
 const char *ct_error_message(void);            /* the last failure of this thread; "" if none */
 const char *ct_status_name(ct_status code);    /* fixed short text */
 /* The process exit code the program uses for a status: 0 done, 1 failed, 2 usage, configuration or backend not available. */

@@ -2,7 +2,7 @@
 #ifndef CT_BASE_VERSION_H
 #define CT_BASE_VERSION_H
 
-/* The version configure was made with, e.g. "0.1.0". Static storage. */
+/* The version configure was made with, e.g. "0.2.0". Static storage. */
 const char *ct_version(void);
 
 #endif
