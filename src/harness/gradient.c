@@ -209,6 +209,21 @@ fail:
     return st;
 }
 
+/* The outputs of a call as values of their own, out[0..nout): those of the call change with every step of the differences, and
+   the rule may pass dout on. */
+static ct_status add_outputs(evaluator *e, const ct_call *host, ct_val *out)
+{
+    for (int i = 0; i < host->nout; i++) {
+        out[i] = CT_NOVAL;
+        if (!ct_present(&host->out[i])) continue;
+        void *copy = ct_aligned_alloc(ct_desc_bytes(&host->out[i].desc), "saved output");
+        if (!copy) return CT_ENOMEM;
+        memcpy(copy, host->out[i].data, ct_desc_bytes(&host->out[i].desc));
+        CT_TRY(add_value(e, &host->out[i].desc, copy, true, &out[i]));
+    }
+    return CT_OK;
+}
+
 /* Runs forward, the rule, and the comparison for all inputs on one draw of the data. */
 static ct_status check_draw(const ct_case *c, const ct_call *host, int attempt, double *worst, char *message,
                             size_t size, bool *again)
@@ -236,18 +251,8 @@ static ct_status check_draw(const ct_case *c, const ct_call *host, int attempt, 
         need[i] = wants_gradient(host, i);
         if (ct_present(&host->in[i])) CT_GOTO(st, add_value(&e, &host->in[i].desc, host->in[i].data, false, &in[i]));
     }
-    for (int i = 0; i < host->nout; i++) {
-        out[i] = dout[i] = CT_NOVAL;
-        if (!ct_present(&host->out[i])) continue;
-        /* A copy: the outputs of the call change with every step of the differences, and the rule may pass dout on. */
-        void *copy = ct_aligned_alloc(ct_desc_bytes(&host->out[i].desc), "saved output");
-        if (!copy) {
-            st = CT_ENOMEM;
-            goto fail;
-        }
-        memcpy(copy, host->out[i].data, ct_desc_bytes(&host->out[i].desc));
-        CT_GOTO(st, add_value(&e, &host->out[i].desc, copy, true, &out[i]));
-    }
+    CT_GOTO(st, add_outputs(&e, host, out));
+    for (int i = 0; i < host->nout; i++) dout[i] = CT_NOVAL;
     CT_GOTO(st, add_value(&e, &host->out[0].desc, w, false, &dout[0]));
     ct_grad_ctx g = { .self = &e,
                       .attrs = &host->attrs,

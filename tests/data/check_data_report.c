@@ -184,6 +184,33 @@ static ct_check_spec sequence_spec(void)
     return s;
 }
 
+/* What print and JSON say of the pictures of the test below. */
+static void sequences_told(const ct_check_report *r)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    ct_check_print(r, f);
+    fclose(f);
+    static const char *const lines[] = { "labels that need more time steps (CTC) than their pictures give: 1",
+                                         "   48                2   15.6 %",
+                                         "time steps (CTC): 5 of 6 labels fit their pictures, 1 with none to spare",
+                                         "tightest: training/ABC_2.png needs 3 of 3" };
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        ck_assert_msg(strstr(text, lines[i]) != NULL, "no \"%s\" in:\n%s", lines[i], text);
+    }
+    free(text);
+    f = open_memstream(&text, &size);
+    ck_assert_int_eq(ct_check_write_json(r, f), CT_OK);
+    fclose(f);
+    json_t *j = json_loads(text, 0, NULL), *b = json_array_get(json_object_get(j, "buckets"), 1);
+    ck_assert_int_eq(json_integer_value(json_object_get(b, "count")), 2);
+    ck_assert_int_eq(json_integer_value(json_object_get(json_object_get(j, "counts"), "steps")), 1);
+    ck_assert_uint_eq(json_array_size(json_object_get(j, "time_steps")), 6);
+    json_decref(j);
+    free(text);
+}
+
 START_TEST(sequences)
 {
     ct_check_report r;
@@ -218,28 +245,7 @@ START_TEST(sequences)
         ck_assert_msg(k < 6, "no %s", steps[i].name);
         ck_assert(survey_of(&r)->steps[k].needs == steps[i].needs && survey_of(&r)->steps[k].gives == steps[i].gives);
     }
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    ct_check_print(&r, f);
-    fclose(f);
-    static const char *const lines[] = { "labels that need more time steps (CTC) than their pictures give: 1",
-                                         "   48                2   15.6 %",
-                                         "time steps (CTC): 5 of 6 labels fit their pictures, 1 with none to spare",
-                                         "tightest: training/ABC_2.png needs 3 of 3" };
-    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
-        ck_assert_msg(strstr(text, lines[i]) != NULL, "no \"%s\" in:\n%s", lines[i], text);
-    }
-    free(text);
-    f = open_memstream(&text, &size);
-    ck_assert_int_eq(ct_check_write_json(&r, f), CT_OK);
-    fclose(f);
-    json_t *j = json_loads(text, 0, NULL), *b = json_array_get(json_object_get(j, "buckets"), 1);
-    ck_assert_int_eq(json_integer_value(json_object_get(b, "count")), 2);
-    ck_assert_int_eq(json_integer_value(json_object_get(json_object_get(j, "counts"), "steps")), 1);
-    ck_assert_uint_eq(json_array_size(json_object_get(j, "time_steps")), 6);
-    json_decref(j);
-    free(text);
+    sequences_told(&r);
     ct_check_free(&r);
 
     s.val_path = NULL;
