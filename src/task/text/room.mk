@@ -33,7 +33,7 @@ tests_task_text_check_text_data_LDADD = $(CT_TEST_LIBS)
 tests_task_text_check_text_drawn_SOURCES = tests/task/text/check_text_drawn.c tests/task/text/text_util.h tests/synth/synth_util.h \
 	tests/data/data_util.c tests/data/data_util.h
 tests_task_text_check_text_drawn_LDADD = $(CT_TEST_LIBS)
-tests_task_text_check_text_findings_SOURCES = tests/task/text/check_text_findings.c
+tests_task_text_check_text_findings_SOURCES = tests/task/text/check_text_findings.c tests/task/text/facts_util.h
 tests_task_text_check_text_findings_LDADD = $(CT_TEST_LIBS)
 tests_task_text_check_text_label_SOURCES = tests/task/text/check_text_label.c
 tests_task_text_check_text_label_LDADD = $(CT_TEST_LIBS)
