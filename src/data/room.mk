@@ -24,7 +24,7 @@ libcaptrain_la_SOURCES += \
 
 check_PROGRAMS += tests/data/check_data tests/data/check_data_fields tests/data/check_data_label \
 	tests/data/check_data_report tests/data/check_data_width tests/data/check_loader
-tests_data_check_data_SOURCES = tests/data/check_data.c tests/task/text/text_util.h tests/data/data_util.c tests/data/data_util.h
+tests_data_check_data_SOURCES = tests/data/check_data.c tests/task/text/text_util.h tests/task/text/text_folder.h tests/data/data_util.c tests/data/data_util.h
 tests_data_check_data_LDADD = $(CT_TEST_LIBS)
 tests_data_check_data_fields_SOURCES = tests/data/check_data_fields.c tests/data/tiny_labels.h tests/data/data_util.c tests/data/data_util.h
 tests_data_check_data_fields_LDADD = $(CT_TEST_LIBS)
@@ -32,7 +32,7 @@ tests_data_check_data_label_SOURCES = tests/data/check_data_label.c
 tests_data_check_data_label_LDADD = $(CT_TEST_LIBS)
 tests_data_check_data_report_SOURCES = tests/data/check_data_report.c tests/task/text/text_util.h tests/data/data_util.c tests/data/data_util.h
 tests_data_check_data_report_LDADD = $(CT_TEST_LIBS)
-tests_data_check_data_width_SOURCES = tests/data/check_data_width.c tests/task/text/text_util.h tests/data/data_util.c tests/data/data_util.h
+tests_data_check_data_width_SOURCES = tests/data/check_data_width.c tests/task/text/text_util.h tests/task/text/text_folder.h tests/data/data_util.c tests/data/data_util.h
 tests_data_check_data_width_LDADD = $(CT_TEST_LIBS)
 tests_data_check_loader_SOURCES = tests/data/check_loader.c tests/data/tiny_labels.h
 tests_data_check_loader_LDADD = $(CT_TEST_LIBS)

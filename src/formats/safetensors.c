@@ -344,6 +344,17 @@ const ct_st_tensor *ct_safetensors_find(const ct_safetensors *st, const char *na
     return st->count ? bsearch(&want, st->tensor, st->count, sizeof want, by_name) : NULL;
 }
 
+ct_status ct_safetensors_need(const ct_safetensors *st, const char *name, int ndim, const ct_st_tensor **out)
+{
+    char s[CT_DESC_STR];
+    *out = ct_safetensors_find(st, name);
+    if (!*out) return ct_fail(CT_EFORMAT, "%s: no tensor '%s'", st->source, name);
+    if (ndim >= 0 && (*out)->desc.ndim != ndim)
+        return ct_fail(CT_EFORMAT, "%s: '%s' is %s, but must have %d dimensions", st->source, name,
+                       ct_desc_str(&(*out)->desc, s), ndim);
+    return CT_OK;
+}
+
 bool ct_safetensors_has_checksums(const ct_safetensors *st)
 {
     return st->checksums;

@@ -38,6 +38,8 @@ void ct_safetensors_close(ct_safetensors *st); /* NULL is fine */
 size_t ct_safetensors_count(const ct_safetensors *st);
 const ct_st_tensor *ct_safetensors_at(const ct_safetensors *st, size_t i);
 const ct_st_tensor *ct_safetensors_find(const ct_safetensors *st, const char *name); /* NULL: none */
+/* The same, but CT_EFORMAT if there is none or it has not `ndim` dimensions (-1: any number). */
+ct_status ct_safetensors_need(const ct_safetensors *st, const char *name, int ndim, const ct_st_tensor **out);
 bool ct_safetensors_has_checksums(const ct_safetensors *st);
 
 /* Metadata in byte-wise key order, the checksums left out. */

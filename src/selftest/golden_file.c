@@ -94,23 +94,12 @@ static ct_status read_lists(ct_golden *g)
 
 /* ---- inputs ---- */
 
-static ct_status need_tensor(const ct_golden *g, const char *name, int ndim, const ct_st_tensor **out)
-{
-    char s[CT_DESC_STR];
-    *out = ct_safetensors_find(g->st, name);
-    if (!*out) return ct_fail(CT_EFORMAT, "%s: no tensor '%s'", g->path, name);
-    if (ndim >= 0 && (*out)->desc.ndim != ndim)
-        return ct_fail(CT_EFORMAT, "%s: '%s' is %s, but must have %d dimensions", g->path, name,
-                       ct_desc_str(&(*out)->desc, s), ndim);
-    return CT_OK;
-}
-
 /* input.x [N,C,H,W] -> [N,H,W,C]. */
 static ct_status read_images(ct_golden *g)
 {
     const ct_st_tensor *t;
     ct_model_spec *m = &g->spec.model;
-    CT_TRY(need_tensor(g, "input.x", 4, &t));
+    CT_TRY(ct_safetensors_need(g->st, "input.x", 4, &t));
     for (int k = 0; k < 4; k++)
         if (t->desc.dim[k] < 1) return ct_fail(CT_EFORMAT, "%s: 'input.x' is empty", g->path);
     int64_t n = t->desc.dim[0], c = t->desc.dim[1], h = t->desc.dim[2], w = t->desc.dim[3];
@@ -156,7 +145,7 @@ static ct_status read_dropout(ct_golden *g)
     const char *p = strstr(text, "p=");
     double rate = p ? strtod(p + 2, NULL) : 0;
     if (!(rate > 0 && rate < 1)) return ct_fail(CT_EFORMAT, "%s: dropout '%s' has no p", g->path, text);
-    CT_TRY(need_tensor(g, "aux.dropout_keep", 2, &t));
+    CT_TRY(ct_safetensors_need(g->st, "aux.dropout_keep", 2, &t));
     if (t->desc.dim[0] != g->spec.batch || t->desc.dim[1] != g->spec.model.hidden || t->desc.dtype != CT_U8)
         return ct_fail(CT_EFORMAT, "%s: aux.dropout_keep must be U8 [batch, hidden]", g->path);
     g->keep = ct_malloc(t->bytes + 1, "dropout mask");

@@ -17,28 +17,7 @@
 #include "data/pack.h"
 #include "tests/ct_check.h"
 #include "tests/data/data_util.h"
-#include "tests/task/text/text_util.h"
-
-#define ck_message(text) \
-    ck_assert_msg(strstr(ct_error_message(), (text)) != NULL, "no \"%s\" in: %s", (text), ct_error_message())
-
-static char *dir, *cache;
-static ct_text_rules rules; /* how labels are read */
-
-static void set_up(void)
-{
-    dir = ct_util_tempdir();
-    cache = ct_util_tempdir();
-    setenv("CAPTRAIN_CACHE_DIR", cache, 1);
-    ct_text_rules_init(&rules);
-    ct_log_set_level(CT_LOG_ERROR);
-}
-
-static void tear_down(void)
-{
-    ct_util_remove(dir);
-    ct_util_remove(cache);
-}
+#include "tests/task/text/text_folder.h"
 
 /* ---- folders ---- */
 
@@ -202,13 +181,6 @@ static ct_dataset_spec spec_for(const char *path)
     ct_dataset_spec_init(&s);
     s.path = path;
     return s;
-}
-
-static ct_dataset *must_open(const ct_dataset_spec *s, int workers)
-{
-    ct_dataset *ds;
-    ck_assert_msg(open_text(s, &rules, workers, &ds) == CT_OK, "%s", ct_error_message());
-    return ds;
 }
 
 START_TEST(open_and_cache)

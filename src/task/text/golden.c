@@ -17,17 +17,6 @@ typedef struct source {
     int32_t *target; /* b's */
 } source;
 
-static ct_status need_tensor(const source *g, const char *name, int ndim, const ct_st_tensor **out)
-{
-    char s[CT_DESC_STR];
-    *out = ct_safetensors_find(g->st, name);
-    if (!*out) return ct_fail(CT_EFORMAT, "%s: no tensor '%s'", g->path, name);
-    if (ndim >= 0 && (*out)->desc.ndim != ndim)
-        return ct_fail(CT_EFORMAT, "%s: '%s' is %s, but must have %d dimensions", g->path, name,
-                       ct_desc_str(&(*out)->desc, s), ndim);
-    return CT_OK;
-}
-
 /* The field, of so many elements; NULL without memory. */
 static int32_t *add_target(ct_golden_batch *b, size_t elems)
 {
@@ -88,7 +77,7 @@ fail:
 static ct_status read_lengths(const source *g, const char *name, int64_t lo, int64_t hi, int32_t **out)
 {
     const ct_st_tensor *t;
-    CT_TRY(need_tensor(g, name, 1, &t));
+    CT_TRY(ct_safetensors_need(g->st, name, 1, &t));
     if (t->desc.dim[0] != g->b->n || t->desc.dtype != CT_I32)
         return ct_fail(CT_EFORMAT, "%s: '%s' must be I32 [batch]", g->path, name);
     if (!(*out = ct_calloc((size_t)g->b->n, sizeof **out, "golden lengths"))) return CT_ENOMEM;
@@ -106,8 +95,8 @@ static ct_status read_texts(source *g)
     const ct_st_tensor *t, *logits;
     int32_t *chars = NULL;
     ct_status st;
-    CT_TRY(need_tensor(g, "input.target", 2, &t));
-    CT_TRY(need_tensor(g, "output.logits", 3, &logits));
+    CT_TRY(ct_safetensors_need(g->st, "input.target", 2, &t));
+    CT_TRY(ct_safetensors_need(g->st, "output.logits", 3, &logits));
     const int64_t n = g->b->n, columns = t->desc.dim[1], classes = logits->desc.dim[2];
     if (t->desc.dim[0] != n || t->desc.dtype != CT_I32 || columns < 1)
         return ct_fail(CT_EFORMAT, "%s: input.target must be I32 [batch, characters]", g->path);
@@ -137,8 +126,8 @@ static ct_status read_targets(source *g)
 {
     const ct_st_tensor *t, *logits;
     if (ct_model_head(g->model) == CT_HEAD_CTC) return read_texts(g);
-    CT_TRY(need_tensor(g, "input.target", -1, &t));
-    CT_TRY(need_tensor(g, "output.logits", 2, &logits));
+    CT_TRY(ct_safetensors_need(g->st, "input.target", -1, &t));
+    CT_TRY(ct_safetensors_need(g->st, "output.logits", 2, &logits));
     if (t->desc.ndim < 1 || t->desc.dim[0] != g->b->n)
         return ct_fail(CT_EFORMAT, "%s: input.target is for another batch than input.x", g->path);
     if (t->desc.ndim == 2) return read_one_hot(g, t);

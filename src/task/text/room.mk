@@ -27,7 +27,7 @@ check_PROGRAMS += tests/task/text/check_decode tests/task/text/check_text_data t
 	tests/task/text/check_text_findings tests/task/text/check_text_label tests/task/text/check_text_task
 tests_task_text_check_decode_SOURCES = tests/task/text/check_decode.c
 tests_task_text_check_decode_LDADD = $(CT_TEST_LIBS)
-tests_task_text_check_text_data_SOURCES = tests/task/text/check_text_data.c tests/task/text/text_util.h tests/data/data_util.c \
+tests_task_text_check_text_data_SOURCES = tests/task/text/check_text_data.c tests/task/text/text_util.h tests/task/text/text_folder.h tests/data/data_util.c \
 	tests/data/data_util.h
 tests_task_text_check_text_data_LDADD = $(CT_TEST_LIBS)
 tests_task_text_check_text_drawn_SOURCES = tests/task/text/check_text_drawn.c tests/task/text/text_util.h tests/synth/synth_util.h \
