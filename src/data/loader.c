@@ -344,6 +344,9 @@ static ct_status make_slots(ct_loader *l)
         s->index = ct_aligned_alloc(rows * 3 * sizeof *s->index, "loader ring");
         s->widths = ct_aligned_alloc(rows * sizeof *s->widths, "loader ring");
         if (!s->id || !s->index || !s->widths) return CT_ENOMEM;
+        /* A program may have more rows than the last batch of a pass: rows that no batch has filled ask for the first
+         * picture. */
+        memset(s->index, 0, rows * 3 * sizeof *s->index);
         for (int k = 0; k < l->fields; k++) {
             s->field[k] = ct_aligned_alloc(rows * l->field_bytes[k], "loader ring");
             if (!s->field[k]) return CT_ENOMEM;

@@ -45,7 +45,8 @@ typedef struct ct_batch {
     const uint8_t *px;       /* [n,H,W,C] */
     const ct_dataset *data;  /* whose fields these are */
     const void *field[CT_MAX_FIELDS]; /* [n,dim..] each, in the order of the set's fields */
-    const int32_t *index;    /* [n,3] (row in px, sample id, epoch) */
+    const int32_t *index; /* [n,3] (row in px, sample id, epoch); the other rows of the memory, up to spec.batch, name a
+                             picture, too */
     const int32_t *widths;   /* [n] true widths, pixels */
 } ct_batch;
 
