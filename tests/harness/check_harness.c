@@ -564,6 +564,7 @@ int main(void)
 {
     Suite *s = suite_create("harness");
     TCase *t = tcase_create("lies");
+    tcase_set_timeout(t, 120); /* the data of every case are made: seconds, and far more under a sanitizer */
     tcase_add_loop_test(t, test_lie_is_found, 0, (int)(sizeof lies / sizeof lies[0]));
     tcase_add_test(t, test_lie_is_found_in_every_type);
     tcase_add_test(t, test_truth_passes);
