@@ -514,24 +514,7 @@ START_TEST(out_of_memory)
     ct_util_text(dir, "labels.txt", "1.png AB\n2.png CD\n3.png EF\n4.png GH\n");
     ct_dataset_spec s = spec_for(dir);
     s.max_bad = 9;
-    for (int filled = 0; filled < 2; filled++) {
-        for (long n = 0;; n++) {
-            ct_dataset *ds = NULL;
-            if (!filled) unlink(cache_file());
-            ct_alloc_fail_after(n);
-            ct_status st = open_text(&s, &rules, 1 + (int)(n & 1), &ds);
-            long made = ct_alloc_fail_after(-1);
-            ct_dataset_close(ds);
-            if (made <= n) {
-                ck_assert_int_eq(st, CT_OK);
-                ck_assert_int_gt(n, 40);
-                break;
-            }
-            ck_assert_msg(st == CT_ENOMEM, "allocation %ld failed (filled %d), status %d: %s", n, filled, (int)st,
-                          ct_error_message());
-            ck_assert_ptr_null(ds);
-        }
-    }
+    every_allocation_may_fail(&s);
 }
 END_TEST
 

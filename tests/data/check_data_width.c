@@ -285,28 +285,7 @@ START_TEST(out_of_memory)
     rules.steps = quarter;
     rules.user = &less;
     rules.user_bytes = sizeof less;
-    ct_dataset *ds = must_open(&s, 1);
-    char path[8192];
-    snprintf(path, sizeof path, "%s/data/%s.ctpack", cache, ct_dataset_key(ds));
-    ct_dataset_close(ds);
-    for (int filled = 0; filled < 2; filled++) {
-        for (long n = 0;; n++) {
-            ds = NULL;
-            if (!filled) remove(path);
-            ct_alloc_fail_after(n);
-            ct_status st = open_text(&s, &rules, 1 + (int)(n & 1), &ds);
-            long made = ct_alloc_fail_after(-1);
-            ct_dataset_close(ds);
-            if (made <= n) {
-                ck_assert_int_eq(st, CT_OK);
-                ck_assert_int_gt(n, 40);
-                break;
-            }
-            ck_assert_msg(st == CT_ENOMEM, "allocation %ld failed (filled %d), status %d: %s", n, filled, (int)st,
-                          ct_error_message());
-            ck_assert_ptr_null(ds);
-        }
-    }
+    every_allocation_may_fail(&s);
 }
 END_TEST
 
