@@ -31,9 +31,11 @@ dist_examples_DATA += examples/quickstart.yaml examples/wilhelmy2013.yaml exampl
 dist_doc_DATA += doc/configuration.md
 dist_check_SCRIPTS += tests/config/config_keys.sh
 
-check_PROGRAMS += tests/config/check_config
-tests_config_check_config_SOURCES = tests/config/check_config.c
+check_PROGRAMS += tests/config/check_config tests/config/check_config_table
+tests_config_check_config_SOURCES = tests/config/check_config.c tests/config/config_util.h
 tests_config_check_config_LDADD = $(CT_TEST_LIBS)
+tests_config_check_config_table_SOURCES = tests/config/check_config_table.c tests/config/config_util.h
+tests_config_check_config_table_LDADD = $(CT_TEST_LIBS)
 
 EXTRA_DIST += tests/fuzz/corpus/config
 if CT_FUZZERS
