@@ -13,7 +13,7 @@
 #include "data/dataset.h"
 #include "exec/exec.h"
 #include "exec/telemetry.h"
-#include "synth/text.h"
+#include "task/task.h"
 
 /* One finding: a name, a text, and whether it is trouble. */
 typedef struct finding {
@@ -133,21 +133,13 @@ static int look_at_backend(findings *f, const char *name)
     return failed;
 }
 
-/* "hard" draws with the fonts of every style. */
-static void look_at_fonts(findings *f)
+static void need(void *user, bool missing, const char *what, const char *text) { add(user, missing, what, "%s", text); }
+
+static void look_at_needs(findings *f)
 {
-    char *path = NULL;
-    ct_text_params p;
-    if (ct_text_params_init(&p, "hard") != CT_OK) {
-        add(f, true, "fonts", "%s", ct_error_message());
-        return;
-    }
-    for (int i = 0; i < p.n_fonts; i++) {
-        if (ct_font_find(p.fonts[i], &path) == CT_OK) add(f, false, "font", "%s", path);
-        else add(f, true, "font", "%s", ct_error_message());
-        ct_free(path);
-        path = NULL;
-    }
+    const ct_task *task;
+    for (size_t i = 0; (task = ct_task_at(i)); i++)
+        if (task->needs) task->needs(need, f);
 }
 
 static void look_at_cache(findings *f)
@@ -204,7 +196,7 @@ ct_status ct_run_doctor(bool json, FILE *to)
     char why[512];
     if (ct_backend_choose("auto", &chosen, why, sizeof why) == CT_OK) add(f, false, "auto takes", "%s", why);
     else add(f, true, "auto takes", "nothing: %s", ct_error_message());
-    look_at_fonts(f);
+    look_at_needs(f);
     look_at_cache(f);
     look_at_environment(f);
     ct_status st = CT_OK;

@@ -1,5 +1,7 @@
-# Pictures: decoding, encoding, resizing.
+# Pictures: decoding, encoding, resizing; where fonts are.
 libcaptrain_la_SOURCES += \
+	src/image/font.c \
+	src/image/font.h \
 	src/image/image.c \
 	src/image/image.h \
 	src/image/image_internal.h \

@@ -164,10 +164,9 @@ static ct_status kernels(FILE *f, const ct_report *rep)
 static ct_status page(FILE *f, const ct_report *rep)
 {
     const ct_config *cfg = rep->run->cfg;
-    fputs(
-        "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
-          "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>",
-        f);
+    /* The byte order mark says UTF-8, wherever the file is opened from. */
+    fputs("\xef\xbb\xbf<!DOCTYPE html>\n<html lang=\"en\"><head>"
+          "<meta name=\"viewport\" content=\"width=device-width,initial-scale=1\"><title>", f);
     ct_svg_escape(f, cfg->name);
     fprintf(f, " \xe2\x80\x93 captrain</title><style>%s</style></head><body><main>\n<header><h1>", ct_report_style);
     ct_svg_escape(f, cfg->name);

@@ -140,6 +140,8 @@ typedef struct ct_remap {
 
 /* A line of a table: what, and how it is. */
 typedef void ct_tell(void *user, const char *what, const char *text);
+/* Something that ought to be on the machine: what, and where it is, or where it is missing how to get it. */
+typedef void ct_need(void *user, bool missing, const char *what, const char *text);
 
 struct ct_task {
     const char *name, *doc;           /* "text" */
@@ -245,6 +247,8 @@ struct ct_task {
      * files. */
     ct_status (*generate)(const ct_option *option, size_t options, const char *dir, int64_t count, uint64_t seed,
                           int threads, bool force, FILE *to);
+    /* What of the machine the task needs beside the program, for `captrain doctor`. NULL: nothing. */
+    void (*needs)(ct_need *tell, void *user);
     /* Facts for import-torch from the configuration and the options of the verb, which may change the configuration. */
     ct_status (*given)(ct_config *cfg, const ct_option *option, size_t options, ct_facts **out);
 };

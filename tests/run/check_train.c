@@ -15,7 +15,7 @@
 #include "formats/json.h"
 #include "ops/math/schedule_math.h"
 #include "run/journal.h"
-#include "synth/text.h"
+#include "task/text/synth/synth.h"
 #include "task/datasets.h"
 #include "task/text/text.h"
 #include "tests/ct_check.h"

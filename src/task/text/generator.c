@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "image/font.h"
 #include "task/text/text.h"
 
 _Static_assert(CT_TEXT_LENGTH <= CT_LABEL_MAX, "what is drawn can be read");
@@ -229,4 +230,20 @@ ct_status ct_text_generate(const ct_option *option, size_t options, const char *
     CT_TRY(ct_synth_text_write(&p, seed, count, dir, force, threads));
     ct_info("wrote %lld images of %dx%d pixels to %s", (long long)count, p.width, p.height, dir);
     return CT_OK;
+}
+
+/* "hard" draws with the fonts of every style. */
+void ct_text_needs(ct_need *tell, void *user)
+{
+    ct_text_params p;
+    if (ct_text_params_init(&p, "hard") != CT_OK) {
+        tell(user, true, "fonts", ct_error_message());
+        return;
+    }
+    for (int i = 0; i < p.n_fonts; i++) {
+        char *path = NULL;
+        if (ct_font_find(p.fonts[i], &path) == CT_OK) tell(user, false, "font", path);
+        else tell(user, true, "font", ct_error_message());
+        ct_free(path);
+    }
 }

@@ -30,7 +30,7 @@ tests_task_text_check_decode_LDADD = $(CT_TEST_LIBS)
 tests_task_text_check_text_data_SOURCES = tests/task/text/check_text_data.c tests/task/text/text_util.h tests/task/text/text_folder.h tests/data/data_util.c \
 	tests/data/data_util.h
 tests_task_text_check_text_data_LDADD = $(CT_TEST_LIBS)
-tests_task_text_check_text_drawn_SOURCES = tests/task/text/check_text_drawn.c tests/task/text/text_util.h tests/synth/synth_util.h \
+tests_task_text_check_text_drawn_SOURCES = tests/task/text/check_text_drawn.c tests/task/text/text_util.h tests/task/text/synth/synth_util.h \
 	tests/data/data_util.c tests/data/data_util.h
 tests_task_text_check_text_drawn_LDADD = $(CT_TEST_LIBS)
 tests_task_text_check_text_findings_SOURCES = tests/task/text/check_text_findings.c tests/task/text/facts_util.h

@@ -266,5 +266,6 @@ const ct_task ct_task_text = {
     .report = ct_text_report,
     /* verbs */
     .generate = ct_text_generate,
+    .needs = ct_text_needs,
     .given = given,
 };

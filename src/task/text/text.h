@@ -3,7 +3,7 @@
 #define CT_TASK_TEXT_TEXT_H
 
 #include "config/config.h"
-#include "synth/text.h"
+#include "task/text/synth/synth.h"
 #include "task/task.h"
 #include "task/text/label.h"
 #include "task/text/reader.h"
@@ -47,6 +47,8 @@ ct_status ct_text_drawn_labels(const ct_text_params *p, const ct_text_rules *rul
 /* ct_task.generate. */
 ct_status ct_text_generate(const ct_option *option, size_t options, const char *dir, int64_t count, uint64_t seed,
                            int threads, bool force, FILE *to);
+/* ct_task.needs: fonts. */
+void ct_text_needs(ct_need *tell, void *user);
 
 /* Metric slots. */
 enum {

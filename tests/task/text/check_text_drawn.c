@@ -8,7 +8,7 @@
 #include "base/alloc.h"
 #include "data/loader.h"
 #include "tests/data/data_util.h"
-#include "tests/synth/synth_util.h"
+#include "tests/task/text/synth/synth_util.h"
 #include "tests/task/text/text_util.h"
 
 START_TEST(any_threads)

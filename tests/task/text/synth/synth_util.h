@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "synth/text.h"
+#include "task/text/synth/synth.h"
 #include "tests/ct_check.h"
 
 #define ck_message(text) \

@@ -1,8 +1,8 @@
-/* Between text_style.c (styles), text.c (parameters, fonts) and text_draw.c (pictures). */
-#ifndef CT_SYNTH_TEXT_INTERNAL_H
-#define CT_SYNTH_TEXT_INTERNAL_H
+/* Between style.c (styles), synth.c (parameters, fonts) and draw.c (pictures). */
+#ifndef CT_TASK_TEXT_SYNTH_INTERNAL_H
+#define CT_TASK_TEXT_SYNTH_INTERNAL_H
 
-#include "synth/text.h"
+#include "task/text/synth/synth.h"
 
 typedef struct ct_font_file {
     char *path;

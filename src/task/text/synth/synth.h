@@ -6,8 +6,8 @@
  * (inverse bilinear sampling), set side by side with overlap and vertical jitter, the row shrunk if it is wider than
  * the picture, shadows below; then dots, lines and arcs, drawn with coverage; then the picture is bent along sine
  * waves; then a 3x3 smoothing (weights 1, centre 5, over 13). */
-#ifndef CT_SYNTH_TEXT_H
-#define CT_SYNTH_TEXT_H
+#ifndef CT_TASK_TEXT_SYNTH_SYNTH_H
+#define CT_TASK_TEXT_SYNTH_SYNTH_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -30,7 +30,7 @@ typedef struct ct_text_params {
     char alphabet[CT_TEXT_ALPHABET_BYTES]; /* UTF-8; characters drawn uniformly */
     int length_min, length_max;     /* characters, uniform, inclusive */
     int n_fonts;
-    char fonts[CT_TEXT_MAX_FONTS][256]; /* file names (see ct_font_find) or paths; one drawn per character */
+    char fonts[CT_TEXT_MAX_FONTS][256]; /* file names (see image/font.h) or paths; one drawn per character */
     int n_sizes;
     double sizes[CT_TEXT_MAX_SIZES];    /* pixels per em in a picture 60 pixels high (scaled with the height);
                                            one drawn per character */
@@ -74,11 +74,6 @@ const char *ct_text_style_doc(int i);
 /* Replaces the fonts or sizes of p; n 0 leaves them. CT_ECONFIG for too many of them or a name that is too long. */
 ct_status ct_text_params_fonts(ct_text_params *p, const char *const *fonts, size_t n);
 ct_status ct_text_params_sizes(ct_text_params *p, const double *sizes, size_t n);
-/* The path of font `name` into *path (ct_free). A name with '/' is taken as it is; else the directories of
- * CAPTRAIN_FONT_PATH (colon-separated), then the system's DejaVu, Liberation, TTF and user font directories are
- * searched. CT_ECONFIG, naming the package to install, when it is nowhere. */
-ct_status ct_font_find(const char *name, char **path);
-
 /* A prepared generator: parameters checked, font files read. Read-only afterwards, so it may be shared by threads. */
 typedef struct ct_text_gen ct_text_gen;
 ct_status ct_text_gen_open(const ct_text_params *p, uint64_t seed, ct_text_gen **out); /* CT_ECONFIG, CT_EFORMAT */

@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "data/workers.h"
-#include "synth/text_internal.h"
+#include "task/text/synth/internal.h"
 
 typedef struct write_job {
     const ct_text_gen *g;

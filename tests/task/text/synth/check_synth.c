@@ -7,8 +7,9 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "image/font.h"
 #include "tests/data/data_util.h"
-#include "tests/synth/synth_util.h"
+#include "tests/task/text/synth/synth_util.h"
 
 START_TEST(pure_function)
 {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "synth/text_internal.h"
+#include "task/text/synth/internal.h"
 
 #define RANGE(a, b) ((ct_range){ (a), (b) })
 

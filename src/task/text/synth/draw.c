@@ -12,7 +12,7 @@
 #include "base/alloc.h"
 #include "base/philox.h"
 #include "base/text.h"
-#include "synth/text_internal.h"
+#include "task/text/synth/internal.h"
 
 #define DEGREE (3.14159265358979323846 / 180.0)
 

@@ -1,0 +1,13 @@
+# The generator of the text task: pictures as pure functions of a seed and an index.
+libcaptrain_la_SOURCES += \
+	src/task/text/synth/draw.c \
+	src/task/text/synth/files.c \
+	src/task/text/synth/internal.h \
+	src/task/text/synth/style.c \
+	src/task/text/synth/synth.c \
+	src/task/text/synth/synth.h
+
+check_PROGRAMS += tests/task/text/synth/check_synth
+tests_task_text_synth_check_synth_SOURCES = tests/task/text/synth/check_synth.c tests/task/text/synth/synth_util.h \
+	tests/data/data_util.c tests/data/data_util.h
+tests_task_text_synth_check_synth_LDADD = $(CT_TEST_LIBS)
