@@ -27,7 +27,9 @@ typedef struct ct_str_list { char **v; size_t n; } ct_str_list;
 /* Values of the enum keys, in the order of the table's value lists. */
 typedef enum ct_cfg_letter_case { CT_CFG_CASE_KEEP, CT_CFG_CASE_UPPER, CT_CFG_CASE_LOWER } ct_cfg_letter_case;
 typedef enum ct_cfg_label_side { CT_CFG_SIDE_BEFORE, CT_CFG_SIDE_AFTER } ct_cfg_label_side;
-typedef enum ct_cfg_size_rule { CT_CFG_SIZE_RESIZE, CT_CFG_SIZE_REFUSE, CT_CFG_SIZE_FIT_HEIGHT } ct_cfg_size_rule;
+typedef enum ct_cfg_size_rule {
+    CT_CFG_SIZE_RESIZE, CT_CFG_SIZE_REFUSE, CT_CFG_SIZE_FIT_HEIGHT, CT_CFG_SIZE_LETTERBOX
+} ct_cfg_size_rule;
 typedef enum ct_cfg_resident { CT_CFG_RESIDENT_AUTO, CT_CFG_RESIDENT_TRUE, CT_CFG_RESIDENT_FALSE } ct_cfg_resident;
 typedef enum ct_cfg_loss {
     CT_CFG_LOSS_AUTO, CT_CFG_LOSS_SOFTMAX, CT_CFG_LOSS_SOFT_MARGIN, CT_CFG_LOSS_CTC

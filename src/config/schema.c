@@ -46,10 +46,11 @@ static const ct_config_row pixels[] = {
       .doc = "Width of the images the model sees." },
     { INT(data.channels, "1", 1, 3), .aliases = "model.input_channels", .unit = "", .reader = "data, models",
       .doc = "1: gray (0.299 R + 0.587 G + 0.114 B), 3: RGB." },
-    { ENUM(data.size_rule, "resize", "resize refuse fit_height"), .unit = "", .reader = "data",
+    { ENUM(data.size_rule, "resize", "resize refuse fit_height letterbox"), .unit = "", .reader = "data",
       .doc = "Images of another size are resized, or refused. fit_height: resized to data.height, keeping their aspect "
              "ratio, at most data.width wide, then padded at the right to a multiple of data.width_step; a batch has "
-             "one width (crnn models only)." },
+             "one width (crnn models only). letterbox: resized to fit into data.width x data.height, keeping their aspect "
+             "ratio, and padded all round with data.background." },
     { INT(data.width_step, "32", 1, 4096), .unit = "pixels", .reader = "data",
       .doc = "fit_height: widths are padded to multiples of this; smaller: less padding, more different batches." },
     { INT(data.min_width, "0", 0, 4096), .unit = "pixels", .reader = "data",
