@@ -245,6 +245,7 @@ static norm make_backward(const ct_device *dev, const ct_call *c)
  * rules say. */
 static const char *refuse(const ct_call *c, int first, int last, int out_first, int out_last)
 {
+    if (c->attrs.norm.act == CT_NORM_SILU) return "cpu: no silu";
     for (int i = 0; i < c->nin; i++) {
         if (!ct_present(&c->in[i]) || c->in[i].desc.dtype == CT_U8) continue;
         const ct_dtype d = c->in[i].desc.dtype;

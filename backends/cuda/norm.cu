@@ -120,8 +120,10 @@ static void launch_apply(ct_stream *s, const ct_call *c, const float *mean, cons
 }
 
 /* What shape rules leave open: the storage type of x. Statistics, gamma and beta are f32 then. */
-static ct_accept accept_x(const ct_desc *x, size_t scratch)
+static ct_accept accept_x(const ct_call *c, size_t scratch)
 {
+    const ct_desc *x = &c->in[0].desc;
+    if (c->attrs.norm.act == CT_NORM_SILU) return ct_accept_no("cuda: no silu");
     return ct_cuda_type(x->dtype) ? ct_accept_yes(scratch) : ct_accept_no(CT_CUDA_NO_TYPE);
 }
 
@@ -129,7 +131,7 @@ extern "C" ct_accept ct_cuda_batchnorm_accept(const ct_device *dev, const ct_cal
 {
     (void)dev;
     const ct_desc *x = &c->in[0].desc;
-    return accept_x(x, ct_part_bytes(x, 2));
+    return accept_x(c, ct_part_bytes(x, 2));
 }
 
 template <typename T, int V> static void forward(ct_stream *s, const ct_call *c, float *part)
@@ -161,7 +163,7 @@ extern "C" ct_status ct_cuda_batchnorm_run(ct_device *dev, ct_stream *s, const c
 extern "C" ct_accept ct_cuda_batchnorm_infer_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return accept_x(&c->in[0].desc, 0);
+    return accept_x(c, 0);
 }
 
 extern "C" ct_status ct_cuda_batchnorm_infer_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
@@ -270,7 +272,7 @@ template <typename T, int V> static void backward(ct_stream *s, const ct_call *c
 extern "C" ct_accept ct_cuda_batchnorm_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return accept_x(&c->in[0].desc, ct_part_bytes(&c->in[0].desc, 2));
+    return accept_x(c, ct_part_bytes(&c->in[0].desc, 2));
 }
 
 extern "C" ct_status ct_cuda_batchnorm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)

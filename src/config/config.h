@@ -54,11 +54,16 @@ typedef enum ct_cfg_last_batch { CT_CFG_LAST_KEEP, CT_CFG_LAST_DROP } ct_cfg_las
 typedef enum ct_cfg_recompute { CT_CFG_RECOMPUTE_NONE, CT_CFG_RECOMPUTE_AUTO, CT_CFG_RECOMPUTE_ALL } ct_cfg_recompute;
 typedef enum ct_cfg_nan_policy { CT_CFG_NAN_STOP, CT_CFG_NAN_SKIP } ct_cfg_nan_policy;
 
+typedef enum ct_cfg_fuse {
+    CT_CFG_FUSE_AUTO, CT_CFG_FUSE_WEIGHTED, CT_CFG_FUSE_ADD, CT_CFG_FUSE_ATTENTION
+} ct_cfg_fuse;
+
 typedef struct ct_cfg_model {
     char *name;                /* builder: ct_model_find() */
     double width;              /* multiplier of every channel count */
     int64_t hidden;            /* units of the hidden layer or of an LSTM; 0 = the model's own */
     double dropout;            /* probability in [0,1); -1 = the model's own */
+    ct_cfg_fuse fuse;          /* how a neck joins two maps; auto = the model's own */
     int64_t classes;           /* outputs of a classifier (resnet bench); 0 = 1000 */
 } ct_cfg_model;
 

@@ -13,10 +13,12 @@ static const ct_config_row run[] = {
 static const ct_config_row model[] = {
     { CHOICE(model.name, "textcnn",
              "textcnn textcnn-small=textcnn_small crnn crnn-stacked=crnn_stacked crnn-small=crnn_small "
-             "resnet18 resnet34 resnet50"),
+             "resnet18 resnet34 resnet50 "
+             "slider slider-small=slider_small hrnet-w32=hrnet_w32 hrnet-w48=hrnet_w48"),
       .aliases = "Params.moduleChoice", .unit = "", .reader = "models",
       .doc = "Which model is built. textcnn and textcnn-small read texts of one length, crnn, crnn-stacked and "
-             "crnn-small texts of any." },
+             "crnn-small texts of any; slider, slider-small, hrnet-w32 and hrnet-w48 find the gap and the piece of a "
+             "slider puzzle." },
     { FLOAT(model.width, "1", 0, 16), ABOVE, .unit = "factor", .reader = "models",
       .doc = "Multiplies the channel count of every layer; counts are rounded to multiples of 8, at least 8." },
     { INT(model.hidden, "0", 0, 65536), .aliases = "model.hidden_size Params.hiddenSize", .unit = "units",
@@ -25,6 +27,9 @@ static const ct_config_row model[] = {
              "LSTMs in one direction; 0 takes the model's own." },
     { FLOAT(model.dropout, "-1", -1, 1), BELOW, .unit = "probability", .reader = "models",
       .doc = "Dropout before the last layer; -1 takes the model's own." },
+    { ENUM(model.fuse, "auto", "auto weighted add attention"), .unit = "", .reader = "models",
+      .doc = "How the neck of slider and hrnet models joins a map with the next finer one: by two learned weights, by "
+             "adding, or by a gate for each channel; auto takes the model's own." },
 };
 
 static const ct_config_row sources[] = {

@@ -40,7 +40,8 @@ typedef enum ct_param_layout {
 typedef enum ct_init_kind {
     CT_INIT_ZERO, CT_INIT_ONE,
     CT_INIT_UNIFORM,        /* U(-bound, bound) */
-    CT_INIT_NORMAL          /* N(0, bound^2) */
+    CT_INIT_NORMAL,         /* N(0, bound^2) */
+    CT_INIT_CONSTANT        /* bound */
 } ct_init_kind;
 
 typedef struct ct_init { ct_init_kind kind; double bound; } ct_init;

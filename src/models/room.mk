@@ -1,10 +1,16 @@
 # Builders of models, and what they are built of.
 libcaptrain_la_SOURCES += \
+	src/models/blocks.c \
+	src/models/blocks.h \
 	src/models/crnn.c \
+	src/models/hrnet.c \
 	src/models/layers.c \
 	src/models/models.c \
 	src/models/models.h \
+	src/models/neck.c \
+	src/models/neck.h \
 	src/models/resnet.c \
+	src/models/slider.c \
 	src/models/textcnn.c \
 	src/models/torch_map.c \
 	src/models/torch_map.h \
