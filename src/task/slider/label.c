@@ -130,9 +130,9 @@ static ct_status read_fakes(const char *name, const json_t *entry, ct_slider_lab
     const json_t *list = json_object_get(json_object_get(entry, "augmented_labels"), "fake_gaps");
     if (!list || json_is_null(list)) return CT_OK;
     if (!json_is_array(list)) return ct_fail(CT_EDATA, "%s: augmented_labels.fake_gaps is not a list", name);
-    if (json_array_size(list) > CT_SLIDER_FAKES)
+    if (json_array_size(list) > CT_SLIDER_MAX_FAKES)
         return ct_fail(CT_EDATA, "%s: %zu fake gaps, at most %d are read", name, json_array_size(list),
-                       CT_SLIDER_FAKES);
+                       CT_SLIDER_MAX_FAKES);
     for (size_t k = 0; k < json_array_size(list); k++) {
         const json_t *fake = json_array_get(list, k);
         CT_TRY(read_point(name, json_object_get(fake, "center"), "center of a fake gap", l->fake[k]));

@@ -10,7 +10,7 @@
 #include "base/status.h"
 #include "formats/json.h"
 
-#define CT_SLIDER_FAKES 8     /* gaps that only look like one, at most */
+#define CT_SLIDER_MAX_FAKES 8     /* gaps that only look like one, at most */
 #define CT_SLIDER_WORD 32     /* bytes of a style or kind, with its NUL */
 #define CT_SLIDER_SIDE 40.0   /* of a piece whose label does not say it, pixels */
 
@@ -19,8 +19,8 @@ typedef struct ct_slider_label {
     double angle;             /* by which the gap is turned against the piece; NAN: not known */
     double scale;             /* of the gap against the piece */
     int fakes;
-    double fake[CT_SLIDER_FAKES][2];
-    double fake_angle[CT_SLIDER_FAKES], fake_scale[CT_SLIDER_FAKES];
+    double fake[CT_SLIDER_MAX_FAKES][2];
+    double fake_angle[CT_SLIDER_MAX_FAKES], fake_scale[CT_SLIDER_MAX_FAKES];
     int64_t pic;              /* number of the background; -1: not known */
     double side;              /* of the piece, pixels; 0: not known */
     int width, height;        /* of the picture, pixels; 0: not known */

@@ -12,7 +12,7 @@
 static const ct_field fields[CT_SLIDER_FIELDS] = {
     [CT_SLIDER_POINTS] = { .name = "points", .dtype = CT_F32, .kind = CT_FIELD_POINTS, .ndim = 2, .dim = { 2, 2 } },
     [CT_SLIDER_FAKE] = { .name = "fakes", .dtype = CT_F32, .kind = CT_FIELD_POINTS, .ndim = 2,
-                         .dim = { CT_SLIDER_FAKES, 2 } },
+                         .dim = { CT_SLIDER_MAX_FAKES, 2 } },
     [CT_SLIDER_DIRECTION] = { .name = "direction", .dtype = CT_F32, .kind = CT_FIELD_POINTS, .ndim = 2,
                               .dim = { 2, 2 } },
     [CT_SLIDER_SCALE] = { .name = "scale", .dtype = CT_F32, .kind = CT_FIELD_IDS, .ndim = 1, .dim = { 1 } },
