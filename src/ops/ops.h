@@ -81,6 +81,17 @@ typedef struct ct_weights_attrs {
     double w[CT_MAX_IN];
 } ct_weights_attrs;
 
+typedef struct ct_heat_attrs {
+    double alpha;      /* focal: exponent of the wrong side's probability */
+    double beta;       /* focal: exponent of 1 - heat; offset: where SmoothL1 becomes linear, cells */
+    double threshold;  /* focal: cells with heat >= this are positive; angle: cells with heat > this count */
+    double eps;        /* focal, padding: least distance of a probability from 0 and 1; rows: added to the means */
+    double margin;     /* margin_rank: by how much the point must be above a fake */
+    double cap;        /* padding: most that a cell costs */
+    double stride;     /* rows: pixels to a cell */
+    double tau;        /* rows: temperature of the softmax */
+} ct_heat_attrs;
+
 typedef struct ct_sums_attrs {
     int64_t samples; /* batch_sums: of the batch */
     int64_t first;   /* slot of acc that gets the first of the operator's own numbers */
@@ -147,6 +158,7 @@ typedef union ct_attrs {
     ct_resample_attrs resample;
     ct_loss_attrs loss;
     ct_weights_attrs weights;
+    ct_heat_attrs heat;
     ct_sums_attrs sums;
     ct_schedule_attrs schedule;
     ct_optim_attrs optim;
@@ -248,6 +260,9 @@ typedef enum ct_domain_kind {
     CT_DOM_ANY,      /* any numbers: what the data pattern of the case asks for */
     CT_DOM_COMPARED, /* any numbers that are compared with each other: finite differences take them far apart */
     CT_DOM_RANGE,    /* numbers in [lo, hi) whatever the pattern */
+    CT_DOM_SHARE,    /* numbers in [0, 1], a quarter of them 0, a quarter 1 */
+    CT_DOM_ONE,      /* ones */
+    CT_DOM_ABSENT,   /* NaN: nothing is there */
     CT_DOM_BELOW,    /* whole numbers in [0, hi) */
     CT_DOM_ZERO,     /* zeros */
     CT_DOM_STATE,    /* the step state f64[CT_STATE_COUNT] */
@@ -266,7 +281,7 @@ typedef struct ct_domain ct_domain;
 struct ct_domain {
     ct_domain_kind kind;
     double lo, hi;
-    enum { CT_POISON_NONE, CT_POISON_INF, CT_POISON_NAN } poison; /* some elements are infinite; or infinite or NaN */
+    enum { CT_POISON_NONE, CT_POISON_INF, CT_POISON_NAN, CT_POISON_ABSENT } poison; /* some elements are infinite; infinite or NaN; NaN */
     bool ends;                /* 0 behind the last valid step of each sample, as the input of kind CT_DOM_LEN says */
     ct_op of;                 /* CT_DOM_FORWARD */
     int output;
@@ -280,6 +295,8 @@ typedef struct ct_op_rules {
     ct_op op;
     unsigned flags;
     unsigned mutates;       /* bit i: input i is written too */
+    unsigned constants;     /* bit i: floating input i is given (a target, a weight): no gradient goes to it, and to want one is an error */
+    unsigned grad_outs;     /* bit o: a gradient may come through output o, beside output 0 */
     int inplace_out, inplace_in; /* output that may lie on input (same bytes) when that input dies here; -1 = none */
     ct_precision_rule precision;
     const ct_attr_field *fields; /* ends with name NULL */
