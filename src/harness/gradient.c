@@ -85,11 +85,12 @@ typedef struct check {
     ct_selftest_report *report;
 } check;
 
-/* Inputs that have a gradient: floating, not written by the operator. */
+/* Inputs that have a gradient: floating, not written by the operator, and not given. */
 static bool wants_gradient(const ct_call *call, int i)
 {
+    const ct_op_rules *r = ct_op_get(call->op)->rules;
     return ct_present(&call->in[i]) && ct_dtype_is_float(call->in[i].desc.dtype) &&
-           !(ct_op_get(call->op)->rules->mutates >> i & 1u);
+           !((r->mutates | r->constants) >> i & 1u);
 }
 
 /* Runs the reference on copies of the written inputs, so that a call can be repeated. */
