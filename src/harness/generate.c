@@ -148,6 +148,34 @@ static void fill_image_index(source *s, const ct_tensor *t)
     }
 }
 
+/* Boxes about the middle of the pictures of input 0 [M,H,W,C]; ties: their edges are those of pixels. Special: one in four reaches
+ * beyond the picture, one is empty, one holds a NaN. */
+static void fill_boxes(source *s, const ct_tensor *t)
+{
+    const int64_t *d = s->call->in[0].desc.dim;
+    for (int64_t i = 0; i < t->desc.dim[0]; i++) {
+        const uint32_t kind = s->c->data == CT_DATA_SPECIAL ? ct_rng_below(&s->rng, 4) : 3;
+        for (int k = 0; k < 4; k++) {
+            const double size = (double)d[k % 2 ? 1 : 2], half = 0.5 * size;
+            double v = k < 2 ? ct_rng_uniform(&s->rng, 0, half) : ct_rng_uniform(&s->rng, half, size);
+            if (s->c->data == CT_DATA_TIES) v = nearbyint(v);
+            if (kind == 0) v += k < 2 ? -size : size;
+            put(t, 4 * i + k, kind == 1 ? size - v : v);
+        }
+        if (kind == 2) put(t, 4 * i + ct_rng_below(&s->rng, 4), NAN);
+    }
+}
+
+/* Places [...,2] within [lo, hi]. Special: one in four has a NaN. */
+static void fill_points(source *s, const ct_tensor *t, double lo, double hi)
+{
+    for (int64_t i = 0; i < ct_desc_numel(&t->desc); i++) {
+        double v = ct_rng_uniform(&s->rng, lo, hi);
+        if (s->c->data == CT_DATA_TIES) v = 2 * nearbyint(0.5 * v);
+        put(t, i, s->c->data == CT_DATA_SPECIAL && ct_rng_below(&s->rng, 8) == 0 ? NAN : v);
+    }
+}
+
 /* Values further apart than any step of a finite difference, in random order: no ties. */
 static void fill_distinct(source *s, const ct_tensor *t)
 {
@@ -268,6 +296,8 @@ static void fill(source *s, const ct_tensor *t, const ct_domain *d)
     case CT_DOM_GATES: fill_gates(s, t); break;
     case CT_DOM_PLACES: fill_pool_index(s, t); break;
     case CT_DOM_ROWS: fill_image_index(s, t); break;
+    case CT_DOM_BOXES: fill_boxes(s, t); break;
+    case CT_DOM_POINTS: fill_points(s, t, d->lo, d->hi); break;
     case CT_DOM_FORWARD: fill_forward(s, t, d->of, d->output); break;
     }
     if (d->poison != CT_POISON_NONE) poison(s, t, d);

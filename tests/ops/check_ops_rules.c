@@ -129,6 +129,15 @@ static const char *const known[] = {
     "(u8[1000,50,200,1], i32[64,3]) -> (bf16[64,60,160,1])",
     "move_points{out_h=60 out_w=160 src_h=50 src_w=200 augment=1 seed=7 prob=0.5 shift_x=2 rotate=5}"
     "(f32[64,3,2], i32[64,3]) -> (f32[64,3,2])",
+    "preprocess{out_h=256 out_w=512 dtype=2 channels=8 fill=1 std=1,1,1}(u8[9,256,512,3], i32[4,3], f32[4,4])"
+    " -> (bf16[4,256,512,8])",
+    "preprocess{out_h=8 out_w=8 std=1}(u8[9,8,8,1], i32[2,3], f32[2,4]) -> (f32[2,8,8,2])",
+    "mask_pool{channel=3 factor=4}(bf16[2,8,12,4]) -> (f32[2,2,3], f32[2,2,3])",
+    "heat_target{out_h=64 out_w=128 stride=4 sigma=1.5}(f64[2,3,2]) -> (f64[2,64,128,3], f64[2,64,128,6])",
+    "sample_points{stride=4 channel=1}(f32[2,5,7,3], f32[2,6,2]) -> (f32[2,6])",
+    "sample_points_bwd{out_h=5 out_w=7 channels=3 stride=4 channel=1}(f32[2,6], f32[2,6,2]) -> (f32[2,5,7,3])",
+    "heat_decode{stride=4 align=1}(f32[2,5,7,2], f32[2,5,7,4], f32[2,5,7]) -> (f32[2,2,2], f32[2,2])",
+    "point_sums{first=46 unit=1}(f32[2,2,2], f32[2,2,2], f32[2,1], f64[64]) -> ()",
 };
 #define NKNOWN (sizeof known / sizeof known[0])
 
@@ -534,6 +543,25 @@ static const struct { const char *call, *message; } refused[] = {
     { "move_points{out_h=8 out_w=8 src_h=8 src_w=8 augment=1 shear=90}(f32[4,1,2], i32[4,3])",
       "attribute shear is 90" },
     { "move_points{noise=1}(f32[4,1,2], i32[4,3])", "move_points has no attribute 'noise'" },
+    { "preprocess{out_h=8 out_w=8 std=1}(u8[9,8,8,1], i32[2,3], f32[9,4])",
+      "window is f32[9,4], but its dimension 0 must be 2" },
+    { "preprocess{out_h=8 out_w=8 std=1}(u8[9,8,8,1], i32[2,3], bf16[2,4])", "window is bf16[2,4], but must be f32 or f64" },
+    { "preprocess{out_h=8 out_w=8 std=1 channels=1}(u8[9,8,8,1], i32[2,3], f32[2,4])",
+      "attribute channels is 1, but must be within [2, " },
+    { "mask_pool{channel=4 factor=4}(f32[2,8,8,4])", "attribute channel is 4, but must be within [0, 3]" },
+    { "mask_pool{factor=4}(f32[2,8,10,4])", "x has 8 x 10 pixels, which are not multiples of factor=4" },
+    { "heat_target{out_h=8 out_w=8 stride=4 sigma=1.5}(bf16[2,1,2])", "points is bf16[2,1,2], but must be f32 or f64" },
+    { "heat_target{out_h=8 out_w=8 sigma=1.5}(f32[2,1,2])", "attribute stride is 0" },
+    { "heat_target{out_h=8 out_w=8 stride=4}(f32[2,1,2])", "attribute sigma is 0" },
+    { "sample_points{stride=4}(f32[2,8,8,1], f64[2,3,2])", "points is f64[2,3,2], but must be of type f32" },
+    { "sample_points{stride=4}(f32[2,8,8,1], f32[3,3,2])", "points is f32[3,3,2], but its dimension 0 must be 2" },
+    { "sample_points_bwd{out_h=5 out_w=7 channels=3 stride=4 channel=3}(f32[2,6], f32[2,6,2])", "attribute channel is 3" },
+    { "heat_decode{stride=4 align=1}(f32[2,5,7,3], f32[2,5,7,6], f32[2,5,7])", "its dimension 3 must be 2" },
+    { "heat_decode{stride=4}(f32[2,5,7,2], f32[2,5,7,2], f32[2,5,7])", "offset is f32[2,5,7,2], but its dimension 3 must be 4" },
+    { "heat_decode{stride=4}(f32[2,5,7,2], f32[2,5,7,4], f32[2,5,8])", "least is f32[2,5,8], but its dimension 2 must be 7" },
+    { "point_sums{first=47 unit=1}(f32[2,2,2], f32[2,2,2], f32[2,1], f64[64])", "attribute first is 47" },
+    { "point_sums{first=3}(f32[2,2,2], f32[2,2,2], f32[2,1], f64[64])", "attribute unit is 0" },
+    { "point_sums{first=3 unit=1}(f32[2,3,2], f32[2,3,2], f32[2,1], f64[64])", "pred is f32[2,3,2], but its dimension 1 must be 2" },
     /* the text itself */
     { "convolve(f32[2])", "column 1: there is no operator 'convolve'" },
     { "add{beta=3}(f32[2], f32[2])", "add has no attribute 'beta'" },
