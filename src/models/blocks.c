@@ -2,7 +2,17 @@
 
 #include "models/blocks.h"
 
+#include <stdarg.h>
 #include <stdio.h>
+
+const char *ct_block_name(char buf[CT_BLOCK_NAME], const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    vsnprintf(buf, CT_BLOCK_NAME, fmt, ap);
+    va_end(ap);
+    return buf;
+}
 
 ct_status ct_block_activate(const ct_builder *b, const char *name, ct_val x, ct_block_act act, ct_val *y)
 {
@@ -37,11 +47,11 @@ ct_status ct_block_cba(const ct_builder *b, const char *name, ct_val x, const ct
                                  .bias = c->bias,
                                  .filter_init = ct_init_fan_out(c->channels, c->ker, c->ker),
                                  .bias_init = { CT_INIT_ZERO, 0 } };
-    snprintf(part, sizeof part, "%s.conv", name);
+    ct_block_name(part, "%s.conv", name);
     CT_TRY(ct_layer_conv(b->g, part, x, &conv, &x));
-    snprintf(part, sizeof part, "%s.bn", name);
+    ct_block_name(part, "%s.bn", name);
     CT_TRY(ct_layer_batchnorm(b->g, part, x, b->training, &x));
-    snprintf(part, sizeof part, "%s.act", name);
+    ct_block_name(part, "%s.act", name);
     return ct_block_activate(b, part, x, c->act, y);
 }
 
@@ -52,15 +62,15 @@ static ct_status numbered(const ct_builder *b, const char *block, int i, ct_val 
                           ct_val *y)
 {
     char conv[CT_BLOCK_NAME], bn[CT_BLOCK_NAME];
-    snprintf(conv, sizeof conv, "%sconv%d", block, i);
-    snprintf(bn, sizeof bn, "%sbn%d", block, i);
+    ct_block_name(conv, "%sconv%d", block, i);
+    ct_block_name(bn, "%sbn%d", block, i);
     return ct_block_conv_bn(b, conv, bn, x, channels, ker, stride, y);
 }
 
 static ct_status relu(const ct_builder *b, const char *block, int i, ct_val x, ct_val *y)
 {
     char name[CT_BLOCK_NAME];
-    snprintf(name, sizeof name, "%srelu%d", block, i);
+    ct_block_name(name, "%srelu%d", block, i);
     return ct_layer_activation(b->g, name, x, CT_ACT_RELU, y);
 }
 
@@ -71,15 +81,15 @@ static ct_status shortcut(const ct_builder *b, const char *block, ct_val x, int6
     char conv[CT_BLOCK_NAME], bn[CT_BLOCK_NAME];
     *y = x;
     if (stride == 1 && ct_graph_desc(b->g, x)->dim[3] == channels) return CT_OK;
-    snprintf(conv, sizeof conv, "%sdownsample.0", block);
-    snprintf(bn, sizeof bn, "%sdownsample.1", block);
+    ct_block_name(conv, "%sdownsample.0", block);
+    ct_block_name(bn, "%sdownsample.1", block);
     return ct_block_conv_bn(b, conv, bn, x, channels, 1, stride, y);
 }
 
 static ct_status sum_relu(const ct_builder *b, const char *block, int i, ct_val branch, ct_val residual, ct_val *y)
 {
     char name[CT_BLOCK_NAME];
-    snprintf(name, sizeof name, "%sadd", block);
+    ct_block_name(name, "%sadd", block);
     CT_TRY(ct_block_add(b, name, branch, residual, &branch));
     CT_TRY(relu(b, block, i, branch, y));
     return ct_graph_mark_checkpoint(b->g, *y);

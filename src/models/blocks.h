@@ -6,6 +6,8 @@
 #include "models/models.h"
 
 #define CT_BLOCK_NAME 96 /* bytes of a layer's name */
+/* The name of a layer, in buf, which is returned. Cut where it is too long: the graph then refuses the second layer of that name. */
+const char *ct_block_name(char buf[CT_BLOCK_NAME], const char *fmt, ...) CT_PRINTF(2, 3);
 
 /* What every part of a network is built with. */
 typedef struct ct_builder {

@@ -11,7 +11,6 @@
  * | stage4 | W, 2W, 4W, 8W | 3 | */
 #include "config.h"
 
-#include <stdio.h>
 
 #include "models/neck.h"
 #include "models/zoo.h"
@@ -22,9 +21,9 @@ enum { BRANCHES = CT_NECK_MAPS, BLOCKS = 4 };
 static ct_status conv_bn(const ct_builder *b, const char *name, int64_t channels, int64_t stride, bool relu, ct_val *x)
 {
     char conv[CT_BLOCK_NAME], bn[CT_BLOCK_NAME], act[CT_BLOCK_NAME];
-    snprintf(conv, sizeof conv, "%s.0", name);
-    snprintf(bn, sizeof bn, "%s.1", name);
-    snprintf(act, sizeof act, "%s.2", name);
+    ct_block_name(conv, "%s.0", name);
+    ct_block_name(bn, "%s.1", name);
+    ct_block_name(act, "%s.2", name);
     CT_TRY(ct_block_conv_bn(b, conv, bn, *x, channels, 3, stride, x));
     return ct_block_activate(b, act, *x, relu ? CT_BLOCK_RELU : CT_BLOCK_LINEAR, x);
 }
@@ -36,15 +35,15 @@ static ct_status path(const ct_builder *b, const char *name, const int64_t chann
     char part[CT_BLOCK_NAME], bn[CT_BLOCK_NAME];
     if (j > i) {
         const ct_attrs up = { .resample = { .scale = INT64_C(1) << (j - i) } };
-        snprintf(part, sizeof part, "%s.0", name);
-        snprintf(bn, sizeof bn, "%s.1", name);
+        ct_block_name(part, "%s.0", name);
+        ct_block_name(bn, "%s.1", name);
         CT_TRY(ct_block_conv_bn(b, part, bn, *x, channels[i], 1, 1, x));
-        snprintf(part, sizeof part, "%s.2", name);
+        ct_block_name(part, "%s.2", name);
         return ct_graph_node(b->g, CT_OP_UPSAMPLE_NEAREST, &up, part, 1, x, 1, 1, x);
     }
     for (int k = 0; k < i - j; k++) {
         const bool last = k == i - j - 1;
-        snprintf(part, sizeof part, "%s.%d", name, k);
+        ct_block_name(part, "%s.%d", name, k);
         CT_TRY(conv_bn(b, part, last ? channels[i] : channels[j], 2, !last, x));
     }
     return CT_OK;
@@ -54,16 +53,16 @@ static ct_status path(const ct_builder *b, const char *name, const int64_t chann
 static ct_status collect(const ct_builder *b, const char *module, int branches, const int64_t channels[], int i, const ct_val x[],
                          ct_val *y)
 {
-    char name[CT_BLOCK_NAME / 2], sum[CT_BLOCK_NAME];
+    char name[CT_BLOCK_NAME], sum[CT_BLOCK_NAME];
     for (int j = branches - 1; j >= 0; j--) {
         ct_val v = x[j];
-        snprintf(name, sizeof name, "%s.fuse_layers.%d.%d", module, i, j);
-        snprintf(sum, sizeof sum, "%s.add", name);
+        ct_block_name(name, "%s.fuse_layers.%d.%d", module, i, j);
+        ct_block_name(sum, "%s.add", name);
         CT_TRY(path(b, name, channels, i, j, &v));
         if (j == branches - 1) *y = v;
         else CT_TRY(ct_block_add(b, sum, *y, v, y));
     }
-    snprintf(name, sizeof name, "%s.relu.%d", module, i);
+    ct_block_name(name, "%s.relu.%d", module, i);
     CT_TRY(ct_layer_activation(b->g, name, *y, CT_ACT_RELU, y));
     return ct_graph_mark_checkpoint(b->g, *y);
 }
@@ -74,7 +73,7 @@ static ct_status module(const ct_builder *b, const char *name, int branches, con
     ct_val out[BRANCHES];
     for (int i = 0; i < branches; i++)
         for (int k = 0; k < BLOCKS; k++) {
-            snprintf(block, sizeof block, "%s.branches.%d.%d.", name, i, k);
+            ct_block_name(block, "%s.branches.%d.%d.", name, i, k);
             CT_TRY(ct_block_basic(b, block, x[i], channels[i], 1, &x[i]));
         }
     for (int i = 0; i < branches; i++) CT_TRY(collect(b, name, branches, channels, i, x, &out[i]));
@@ -85,14 +84,14 @@ static ct_status module(const ct_builder *b, const char *name, int branches, con
 /* Stage `number` works on `number` branches; the last of them begins here. */
 static ct_status stage(const ct_builder *b, int number, int modules, const int64_t channels[], ct_val x[])
 {
-    char name[CT_BLOCK_NAME / 4];
+    char name[CT_BLOCK_NAME];
     const int last = number - 1;
     x[last] = x[last - 1];
     if (number == 2) CT_TRY(conv_bn(b, "transition1.0", channels[0], 1, true, &x[0]));
-    snprintf(name, sizeof name, "transition%d.%d.0", last, last);
+    ct_block_name(name, "transition%d.%d.0", last, last);
     CT_TRY(conv_bn(b, name, channels[last], 2, true, &x[last]));
     for (int m = 0; m < modules; m++) {
-        snprintf(name, sizeof name, "stage%d.%d", number, m);
+        ct_block_name(name, "stage%d.%d", number, m);
         CT_TRY(module(b, name, number, channels, x));
     }
     return CT_OK;
@@ -114,7 +113,7 @@ static ct_status build(ct_graph *g, const ct_model_spec *spec, int64_t width, ct
     CT_TRY(ct_layer_activation(g, "relu2", x, CT_ACT_RELU, &x));
     CT_TRY(ct_graph_mark_checkpoint(g, x));
     for (int k = 0; k < BLOCKS; k++) {
-        snprintf(name, sizeof name, "layer1.%d.", k);
+        ct_block_name(name, "layer1.%d.", k);
         CT_TRY(ct_block_bottleneck(&b, name, x, stem, 1, &x));
     }
     map[0] = x;

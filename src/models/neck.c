@@ -14,7 +14,6 @@
 #include "models/neck.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 
 ct_status ct_neck_check(const ct_model_spec *spec)
 {
@@ -27,13 +26,6 @@ ct_status ct_neck_check(const ct_model_spec *spec)
     return CT_OK;
 }
 
-/* "<name>.<part>" */
-static const char *part_of(char buf[CT_BLOCK_NAME], const char *name, const char *part)
-{
-    snprintf(buf, CT_BLOCK_NAME, "%s.%s", name, part);
-    return buf;
-}
-
 /* ---- joining two maps [N,H,W,C] ---- */
 
 /* "<name>.w" [2]: two weights, 1 at the start. */
@@ -42,7 +34,7 @@ static ct_status join_weighted(const ct_builder *b, const char *name, const ct_v
     char part[CT_BLOCK_NAME];
     const ct_dtype dtype = ct_accum_dtype(ct_graph_desc(b->g, map[0])->dtype);
     ct_val in[3] = { map[0], map[1], CT_NOVAL };
-    CT_TRY(ct_graph_param(b->g, part_of(part, name, "w"), ct_desc1(dtype, 2), (ct_init){ CT_INIT_ONE, 0 }, false, &in[2]));
+    CT_TRY(ct_graph_param(b->g, ct_block_name(part, "%s.w", name), ct_desc1(dtype, 2), (ct_init){ CT_INIT_ONE, 0 }, false, &in[2]));
     return ct_graph_node(b->g, CT_OP_FUSE_WEIGHTED, NULL, name, 3, in, 1, 1, y);
 }
 
@@ -53,31 +45,29 @@ static ct_status dense(const ct_builder *b, const char *name, int64_t channels, 
     const ct_conv_layer conv = { .channels = channels, .ker_h = 1, .ker_w = 1, .stride = 1, .groups = 1, .bias = true,
                                  .filter_init = ct_init_fan_out(channels, 1, 1), .bias_init = { CT_INIT_ZERO, 0 } };
     CT_TRY(ct_layer_conv(b->g, name, *x, &conv, x));
-    return ct_layer_activation(b->g, part_of(part, name, "act"), *x, act, x);
+    return ct_layer_activation(b->g, ct_block_name(part, "%s.act", name), *x, act, x);
 }
 
 /* Means over the pixels of both maps [N,2C] -> a factor for every channel of either. */
 static ct_status join_attention(const ct_builder *b, const char *name, const ct_val map[2], ct_val *y)
 {
-    static const char *const mean[2] = { "mean.0", "mean.1" }, *const gate[2] = { "gate.0", "gate.1" },
-                      *const scaled[2] = { "scaled.0", "scaled.1" };
     char part[CT_BLOCK_NAME];
     const ct_desc d = *ct_graph_desc(b->g, map[0]);
     const int64_t n = d.dim[0], c = d.dim[3];
     const ct_attrs pixel = { .shape = { .ndim = 4, .d0 = n, .d1 = 1, .d2 = 1, .d3 = 2 * c } };
     const ct_attrs row = { .shape = { .ndim = 2, .d0 = n, .d1 = 2 * c } };
     ct_val in[2], all;
-    for (int i = 0; i < 2; i++) CT_TRY(ct_layer_global_avgpool(b->g, part_of(part, name, mean[i]), map[i], &in[i]));
-    CT_TRY(ct_graph_node(b->g, CT_OP_CONCAT_CHANNELS, NULL, part_of(part, name, "mean"), 2, in, 1, 1, &all));
-    CT_TRY(ct_graph_node(b->g, CT_OP_RESHAPE, &pixel, part_of(part, name, "pixel"), 1, &all, 1, 1, &all));
-    CT_TRY(dense(b, part_of(part, name, "fc1"), c / 4, CT_ACT_RELU, &all));
-    CT_TRY(dense(b, part_of(part, name, "fc2"), 2 * c, CT_ACT_SIGMOID, &all));
-    CT_TRY(ct_graph_node(b->g, CT_OP_RESHAPE, &row, part_of(part, name, "gate"), 1, &all, 1, 1, &all));
+    for (int i = 0; i < 2; i++) CT_TRY(ct_layer_global_avgpool(b->g, ct_block_name(part, "%s.mean.%d", name, i), map[i], &in[i]));
+    CT_TRY(ct_graph_node(b->g, CT_OP_CONCAT_CHANNELS, NULL, ct_block_name(part, "%s.mean", name), 2, in, 1, 1, &all));
+    CT_TRY(ct_graph_node(b->g, CT_OP_RESHAPE, &pixel, ct_block_name(part, "%s.pixel", name), 1, &all, 1, 1, &all));
+    CT_TRY(dense(b, ct_block_name(part, "%s.fc1", name), c / 4, CT_ACT_RELU, &all));
+    CT_TRY(dense(b, ct_block_name(part, "%s.fc2", name), 2 * c, CT_ACT_SIGMOID, &all));
+    CT_TRY(ct_graph_node(b->g, CT_OP_RESHAPE, &row, ct_block_name(part, "%s.gate", name), 1, &all, 1, 1, &all));
     for (int i = 0; i < 2; i++) {
         const ct_attrs half = { .channels = { .first = i * c, .channels = c } };
         ct_val with[2] = { map[i], CT_NOVAL };
-        CT_TRY(ct_graph_node(b->g, CT_OP_SLICE_CHANNELS, &half, part_of(part, name, gate[i]), 1, &all, 1, 1, &with[1]));
-        CT_TRY(ct_graph_node(b->g, CT_OP_SCALE_CHANNELS, NULL, part_of(part, name, scaled[i]), 2, with, 1, 1, &in[i]));
+        CT_TRY(ct_graph_node(b->g, CT_OP_SLICE_CHANNELS, &half, ct_block_name(part, "%s.gate.%d", name, i), 1, &all, 1, 1, &with[1]));
+        CT_TRY(ct_graph_node(b->g, CT_OP_SCALE_CHANNELS, NULL, ct_block_name(part, "%s.scaled.%d", name, i), 2, with, 1, 1, &in[i]));
     }
     return ct_block_add(b, name, in[0], in[1], y);
 }
@@ -103,7 +93,7 @@ static ct_status build_pyramid(const ct_builder *b, const ct_neck *n, const ct_v
     char name[CT_BLOCK_NAME];
     ct_val lat[CT_NECK_MAPS];
     for (int k = 0; k < CT_NECK_MAPS; k++) {
-        snprintf(name, sizeof name, "lat.%d", k);
+        ct_block_name(name, "lat.%d", k);
         CT_TRY(ct_block_cba(b, name, x[k], &lateral, &lat[k]));
     }
     CT_TRY(ct_block_cba(b, "fpn_sm.0", lat[CT_NECK_MAPS - 1], &smooth, p));
@@ -111,14 +101,14 @@ static ct_status build_pyramid(const ct_builder *b, const ct_neck *n, const ct_v
     for (int k = 0; k < CT_NECK_MAPS - 1; k++) {
         const ct_val finer = lat[CT_NECK_MAPS - 2 - k];
         ct_val up;
-        snprintf(name, sizeof name, "fuse.%d.up", k);
+        ct_block_name(name, "fuse.%d.up", k);
         CT_TRY(ct_graph_node(b->g, CT_OP_UPSAMPLE_BILINEAR, &twice, name, 1, p, 1, 1, &up));
         /* the finest map comes first, the others second: it matters to the weights of a published model */
         const bool last = k == CT_NECK_MAPS - 2;
         const ct_val map[2] = { last ? finer : up, last ? up : finer };
-        snprintf(name, sizeof name, "fuse.%d", k);
+        ct_block_name(name, "fuse.%d", k);
         CT_TRY(join(b, name, map, p));
-        snprintf(name, sizeof name, "fpn_sm.%d", k + 1);
+        ct_block_name(name, "fpn_sm.%d", k + 1);
         CT_TRY(ct_block_cba(b, name, *p, &smooth, p));
         CT_TRY(ct_graph_mark_checkpoint(b->g, *p));
     }
@@ -133,7 +123,7 @@ static ct_status head_out(const ct_builder *b, const char *name, ct_val x, int64
     char part[CT_BLOCK_NAME];
     const ct_conv_layer conv = { .channels = channels, .ker_h = 1, .ker_w = 1, .stride = 1, .groups = 1, .bias = true,
                                  .filter_init = { CT_INIT_NORMAL, 1e-3 }, .bias_init = { CT_INIT_CONSTANT, bias } };
-    CT_TRY(ct_layer_conv(b->g, part_of(part, name, "out"), x, &conv, y));
+    CT_TRY(ct_layer_conv(b->g, ct_block_name(part, "%s.out", name), x, &conv, y));
     return ct_graph_mark_checkpoint(b->g, *y);
 }
 
@@ -141,7 +131,7 @@ static ct_status head(const ct_builder *b, const ct_neck *n, const char *name, c
 {
     char part[CT_BLOCK_NAME];
     const ct_cba pre = { .channels = n->head, .ker = 3, .stride = 1, .bias = true, .act = CT_BLOCK_RELU };
-    if (!n->shared) CT_TRY(ct_block_cba(b, part_of(part, name, "pre"), x, &pre, &x));
+    if (!n->shared) CT_TRY(ct_block_cba(b, ct_block_name(part, "%s.pre", name), x, &pre, &x));
     return head_out(b, name, x, channels, bias, y);
 }
 

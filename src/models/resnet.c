@@ -3,7 +3,6 @@
  * resnet50 25,557,032 parameters. */
 #include "config.h"
 
-#include <stdio.h>
 
 #include "models/blocks.h"
 #include "models/zoo.h"
@@ -21,7 +20,7 @@ static ct_status build(ct_graph *g, const ct_model_spec *spec, bool bottlenecks,
         for (int i = 0; i < blocks[layer]; i++) {
             char block[CT_BLOCK_NAME];
             int64_t mid = width << layer, stride = layer > 0 && i == 0 ? 2 : 1;
-            snprintf(block, sizeof block, "layer%d.%d.", layer + 1, i);
+            ct_block_name(block, "layer%d.%d.", layer + 1, i);
             CT_TRY((bottlenecks ? ct_block_bottleneck : ct_block_basic)(&b, block, x, mid, stride, &x));
         }
     }

@@ -12,7 +12,6 @@
  * A batch norm stands behind every convolution, and SiLU behind most of them. */
 #include "config.h"
 
-#include <stdio.h>
 
 #include "models/neck.h"
 #include "models/zoo.h"
@@ -23,7 +22,7 @@ enum { BRANCHES = CT_NECK_MAPS };
 static ct_status numbered(const ct_builder *b, const char *name, int i, ct_val x, const ct_cba *c, ct_val *y)
 {
     char part[CT_BLOCK_NAME];
-    snprintf(part, sizeof part, "%s.%d", name, i);
+    ct_block_name(part, "%s.%d", name, i);
     return ct_block_cba(b, part, x, c, y);
 }
 
@@ -47,8 +46,8 @@ static ct_status bottleneck(const ct_builder *b, const char *name, ct_val *x)
     const ct_cba narrow = { .channels = c, .ker = 1, .stride = 1 };
     char body[CT_BLOCK_NAME], sum[CT_BLOCK_NAME];
     ct_val v;
-    snprintf(body, sizeof body, "%s.body", name);
-    snprintf(sum, sizeof sum, "%s.add", name);
+    ct_block_name(body, "%s.body", name);
+    ct_block_name(sum, "%s.add", name);
     CT_TRY(numbered(b, body, 0, *x, &wide, &v));
     CT_TRY(numbered(b, body, 1, v, &space, &v));
     CT_TRY(numbered(b, body, 2, v, &narrow, &v));
@@ -63,11 +62,11 @@ static ct_status enlarge(const ct_builder *b, const char *name, ct_val x, int64_
 {
     char part[CT_BLOCK_NAME];
     const ct_attrs up = { .resample = { .scale = scale } };
-    snprintf(part, sizeof part, "%s.conv", name);
+    ct_block_name(part, "%s.conv", name);
     CT_TRY(ct_layer_conv2d(b->g, part, x, channels, 1, 1, 1, 0, 0, false, true, &x));
-    snprintf(part, sizeof part, "%s.up", name);
+    ct_block_name(part, "%s.up", name);
     CT_TRY(ct_graph_node(b->g, CT_OP_UPSAMPLE_BILINEAR, &up, part, 1, &x, 1, 1, &x));
-    snprintf(part, sizeof part, "%s.bn", name);
+    ct_block_name(part, "%s.bn", name);
     return ct_layer_batchnorm(b->g, part, x, b->training, y);
 }
 
@@ -77,7 +76,7 @@ static ct_status path(const ct_builder *b, const char *name, const int64_t chann
     char part[CT_BLOCK_NAME];
     if (j > i) return enlarge(b, name, x, channels[i], INT64_C(1) << (j - i), y);
     for (int k = 0; k < i - j; k++) {
-        snprintf(part, sizeof part, "%s.%d", name, k);
+        ct_block_name(part, "%s.%d", name, k);
         CT_TRY(halve(b, part, k == i - j - 1 ? channels[i] : channels[j], &x));
     }
     *y = x;
@@ -87,19 +86,19 @@ static ct_status path(const ct_builder *b, const char *name, const int64_t chann
 /* Every branch becomes the sum of all, smoothed by a 3x3 convolution. */
 static ct_status exchange(const ct_builder *b, const char *name, int branches, const int64_t channels[], ct_val x[])
 {
-    char part[CT_BLOCK_NAME / 2], sum[CT_BLOCK_NAME];
+    char part[CT_BLOCK_NAME], sum[CT_BLOCK_NAME];
     ct_val out[BRANCHES], v;
     for (int i = 0; i < branches; i++) {
         const ct_cba smooth = { .channels = channels[i], .ker = 3, .stride = 1, .act = CT_BLOCK_SILU };
         out[i] = x[i];
         for (int j = 0; j < branches; j++) {
             if (j == i) continue;
-            snprintf(part, sizeof part, "%s.paths.%d_%d", name, i, j);
+            ct_block_name(part, "%s.paths.%d_%d", name, i, j);
             CT_TRY(path(b, part, channels, i, j, x[j], &v));
-            snprintf(sum, sizeof sum, "%s.add", part);
+            ct_block_name(sum, "%s.add", part);
             CT_TRY(ct_block_add(b, sum, out[i], v, &out[i]));
         }
-        snprintf(part, sizeof part, "%s.smooth.%d", name, i);
+        ct_block_name(part, "%s.smooth.%d", name, i);
         CT_TRY(ct_block_cba(b, part, out[i], &smooth, &out[i]));
         CT_TRY(ct_graph_mark_checkpoint(b->g, out[i]));
     }
@@ -112,10 +111,10 @@ static ct_status stage(const ct_builder *b, int number, int branches, int blocks
     char name[CT_BLOCK_NAME];
     for (int i = 0; i < branches; i++)
         for (int k = 0; k < blocks; k++) {
-            snprintf(name, sizeof name, "s%d_lb.%d.%d", number, i, k);
+            ct_block_name(name, "s%d_lb.%d.%d", number, i, k);
             CT_TRY(bottleneck(b, name, &x[i]));
         }
-    snprintf(name, sizeof name, "s%d_ex", number);
+    ct_block_name(name, "s%d_ex", number);
     return exchange(b, name, branches, channels, x);
 }
 
@@ -178,7 +177,7 @@ static ct_status build_small(ct_graph *g, const ct_model_spec *spec, ct_val x, c
     CT_TRY(ct_graph_mark_checkpoint(g, x));
     for (int k = 0; k < CT_NECK_MAPS; k++) {
         for (int i = 0; i < layer[k].blocks; i++) {
-            snprintf(name, sizeof name, "layer%d.%d.", k + 1, i);
+            ct_block_name(name, "layer%d.%d.", k + 1, i);
             CT_TRY(ct_block_basic(&b, name, x, ct_model_channels(spec, layer[k].channels), k > 0 && i == 0 ? 2 : 1, &x));
         }
         map[k] = x;
