@@ -86,20 +86,18 @@ typedef struct check {
     ct_selftest_report *report;
 } check;
 
-/* Inputs that have a gradient: floating, not written by the operator, not given to it. */
 /* Inputs that have a gradient: floating, not written by the operator, and not given. */
 static bool wants_gradient(const ct_call *call, int i)
 {
     const ct_op_rules *r = ct_op_get(call->op)->rules;
     return ct_present(&call->in[i]) && ct_dtype_is_float(call->in[i].desc.dtype) &&
-           !((ct_op_get(call->op)->rules->mutates | ct_op_get(call->op)->rules->constants) >> i & 1u);
+           !((r->mutates | r->constants) >> i & 1u);
 }
 
 /* Outputs whose weighted sum is differentiated: the first, and others that a gradient may come through. */
 static bool is_weighted(const ct_call *call, int o)
 {
     return ct_present(&call->out[o]) && ((1u | ct_op_get(call->op)->rules->grad_outs) >> o & 1u);
-           !((r->mutates | r->constants) >> i & 1u);
 }
 
 /* Runs the reference on copies of the written inputs, so that a call can be repeated. */
