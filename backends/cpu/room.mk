@@ -2,7 +2,8 @@
 libcaptrain_cpu_la_SOURCES += \
 	backends/cpu/activation.c backends/cpu/backend.c backends/cpu/blas.c backends/cpu/conv.c backends/cpu/conv.h \
 	backends/cpu/conv_wgrad.c backends/cpu/convert.c backends/cpu/cpu.h backends/cpu/ctc.c \
-	backends/cpu/ctc_sample.h backends/cpu/depthwise.c backends/cpu/elementwise.c backends/cpu/image.c \
+	backends/cpu/ctc_sample.h backends/cpu/depthwise.c backends/cpu/elementwise.c backends/cpu/heatmap.c \
+	backends/cpu/image.c \
 	backends/cpu/info.c backends/cpu/kern.h backends/cpu/kern_avx2.c backends/cpu/kern_avx512.c \
 	backends/cpu/kern_base.c backends/cpu/kern_choose.c backends/cpu/kern_conv.h backends/cpu/kern_copy.h \
 	backends/cpu/kern_element.h backends/cpu/kern_lstm.h backends/cpu/kern_norm.h backends/cpu/kern_optim.h \

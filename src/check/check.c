@@ -210,10 +210,12 @@ static ct_label_in label_of(const check_job *j, const ct_sample *x, const probe 
     ct_dataset_spec s = j->spec->data;
     ct_label_in in = { .name = x->name, .text = x->text, .width = p->w, .height = p->h, .from_width = p->w,
                        .from_height = p->h };
+    ct_fit_of(&s, 0, 0, &in.fit);
     if (!j->spec->with_config) return in;
     s.width = w;
     s.height = in.height = h;
     in.width = ct_fit_width(&s, p->w, p->h);
+    ct_fit_of(&s, p->w, p->h, &in.fit);
     return in;
 }
 

@@ -67,6 +67,10 @@ void ct_image_to_gray(ct_image *im);
  * Equal size gives a copy. */
 ct_status ct_image_resize_bilinear(const ct_image *in, int w, int h, ct_image *out);
 
+/* The same with one scale for both sides, output pixels per input pixel, whatever w and h are: output pixel i looks at
+ * (i + 0.5) / scale - 0.5. w and h should be the sides times scale, rounded. */
+ct_status ct_image_resize_scale(const ct_image *in, double scale, int w, int h, ct_image *out);
+
 /* PNG of 8-bit gray or RGB, written atomically. */
 ct_status ct_image_write_png(const char *path, const ct_image *im);
 /* The same into memory: *data (ct_free), *size bytes. */

@@ -16,6 +16,7 @@ static ct_size_rule size_rule(const ct_config *cfg)
     switch (cfg->data.size_rule) {
     case CT_CFG_SIZE_REFUSE: return CT_SIZE_REFUSE;
     case CT_CFG_SIZE_FIT_HEIGHT: return CT_SIZE_FIT_HEIGHT;
+    case CT_CFG_SIZE_LETTERBOX: return CT_SIZE_LETTERBOX;
     case CT_CFG_SIZE_RESIZE: break;
     }
     return CT_SIZE_RESIZE;
@@ -138,7 +139,7 @@ static ct_status open_train(const ct_config *cfg, ct_datasets *d)
 static ct_status split_train(const ct_config *cfg, ct_datasets *d)
 {
     if (!(cfg->data.val_fraction > 0)) return CT_OK;
-    ct_status st = ct_split(d->train.n, cfg->data.val_fraction, (uint64_t)cfg->train.seed, &d->kept, &d->held);
+    ct_status st = ct_dataset_split(d->set[0], cfg->data.val_fraction, (uint64_t)cfg->train.seed, &d->kept, &d->held);
     if (st != CT_OK) return ct_fail_context(st, "data.val_fraction");
     d->train.index = d->kept.index;
     d->train.n = d->kept.n;
