@@ -10,6 +10,7 @@
 #include "backends/cpu/kern_pool.h"
 #include "backends/cpu/kern_resample.h"
 #include "backends/cpu/kern_soft.h"
+#include "backends/cpu/kern_silu.h"
 #include "backends/cpu/kern_lstm.h"
 #include "backends/cpu/kern_optim.h"
 
@@ -25,6 +26,7 @@ const ct_kern KERN_TABLE = {
     .pool = &pool_kernels,
     .resample = &resample_kernels,
     .soft = &soft_kernels,
+    .silu = &silu_kernels,
     .ctc = &ctc_kernels,
     .lstm = &lstm_kernels,
     .optim = &optim_kernels,

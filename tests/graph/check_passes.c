@@ -61,6 +61,22 @@ START_TEST(test_fuse)
     ck_assert_int_eq(graph_find_node(t.g, "bn.bwd")->nin, 6);
     ct_graph_free(t.g);
 
+    /* SiLU instead: no mask, but what it takes to compute its argument again. */
+    test_net_small(&t, &w);
+    t.g->nodes[t.g->values[ct_graph_find(t.g, "relu")].producer].attrs.act.kind = CT_ACT_SILU;
+    MUST(ct_pass_fuse(t.g, &removed));
+    graph_check_valid(t.g);
+    ck_assert_int_eq(removed, 1);
+    n = graph_find_node(t.g, "bn");
+    ck_assert_int_eq(n->attrs.norm.act, CT_NORM_SILU);
+    ck_assert_int_eq(n->nout, 3);
+    test_net_backward(&t);
+    graph_check_valid(t.g);
+    const ct_node *back = graph_find_node(t.g, "bn.bwd");
+    ck_assert_int_eq(back->nin, 7);
+    ck_assert_int_eq(back->in[6], n->in[2]);
+    ct_graph_free(t.g);
+
     /* Residual blocks: norm + add + relu, with the shortcut behind the norm. The block's first norm + relu as well. */
     test_net_deep(&t, CT_F32, 3, 2, 4, 4);
     MUST(ct_pass_fuse(t.g, &removed));
@@ -93,7 +109,7 @@ START_TEST(test_fuse_declines)
         case 1: MUST(ct_graph_mark_checkpoint(g, y)); break;
         case 2: MUST(ct_graph_node(g, CT_OP_GLOBAL_AVGPOOL, NULL, "other", 1, &y, 1, 1, &v)); break;
         case 3: ct_graph_keep(g, mean); break;
-        default: g->nodes[g->values[ct_graph_find(g, "relu")].producer].attrs.act.kind = CT_ACT_SILU; break;
+        default: g->nodes[g->values[ct_graph_find(g, "relu")].producer].attrs.act.kind = CT_ACT_TANH; break;
         }
         MUST(ct_pass_fuse(g, &removed));
         graph_check_valid(g);
