@@ -16,6 +16,8 @@ static const char one_label[] =
     "labels come from file names, or from labels.txt, labels.csv or labels.tsv beside the images";
 static const char not_text[] = "belongs to another kind of model than captrain trains";
 static const char always_timed[] = "time, speed and ETA are always shown and logged";
+static const char measured[] =
+    "metrics.jsonl and the TensorBoard files hold the measurements; profiling is `captrain profile`";
 static const char scored[] = "data.test is scored after training, and report.html shows predictions";
 static const char unused_there[] = "not used by the program it comes from either";
 static const char clamped[] = "probabilities in the padding are kept within 1e-4 and 1 - 1e-4, as its code does";
@@ -70,8 +72,15 @@ static const ct_config_row rows[] = {
     NOTED("logging.tb_items", "every scalar is written"),
     NOTED("logging.level", "--verbose and --quiet choose what is printed"),
     NOTED("logging.save_logs", "run.log is always written"),
-    NOTED("monitoring.*",
-          "metrics.jsonl and the TensorBoard files hold the measurements; profiling is `captrain bench`"),
+    NOTED("monitoring.wandb.enabled", measured),
+    NOTED("monitoring.wandb.project", measured),
+    NOTED("monitoring.wandb.entity", measured),
+    NOTED("monitoring.wandb.tags", measured),
+    NOTED("monitoring.profile.enabled", measured),
+    NOTED("monitoring.profile.wait", measured),
+    NOTED("monitoring.profile.warmup", measured),
+    NOTED("monitoring.profile.active", measured),
+    NOTED("monitoring.profile.repeat", measured),
     NOTED("data_split.train_ratio", "training takes what data.val_fraction does not hold out"),
     NOTED("data_split.test_ratio", "no part is set aside for a test; data.test names a folder of its own"),
     NOTED("data_split.shuffle", "the split is always drawn by lot, from train.seed"),
