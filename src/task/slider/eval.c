@@ -125,9 +125,26 @@ ct_status ct_slider_result(const ct_findings *f, const double sums[CT_METRIC_COU
     return put_parts(t, "by_style", offsetof(ct_slider_label, style), into);
 }
 
+/* Every sample that is further off than a hit. */
+static ct_status put_wrong(const ct_findings *f, json_t *out)
+{
+    const ct_view *v = &f->view;
+    json_t *list = json_array();
+    CT_TRY(ct_json_set(out, "wrong", list));
+    for (int64_t i = 0; i < v->n; i++) {
+        json_t *o;
+        if (ct_slider_right(f, i)) continue;
+        if (json_array_append_new(list, o = json_object()) != 0) return ct_fail(CT_ENOMEM, "out of memory writing JSON");
+        CT_TRY(ct_json_set(o, "file", ct_json_any(ct_dataset_name(v->data, ct_view_sample(v, i)))));
+        CT_TRY(ct_json_set(o, "error_px", ct_json_number(ct_slider_error(&ct_slider_findings_of(f)->f[i], 0))));
+    }
+    return CT_OK;
+}
+
 ct_status ct_slider_eval_json(const ct_findings *f, const double sums[CT_METRIC_COUNT], json_t *into)
 {
-    return ct_slider_result(f, sums, into);
+    CT_TRY(ct_slider_result(f, sums, into));
+    return put_wrong(f, into);
 }
 
 /* ---- eval, for people ---- */
