@@ -291,7 +291,7 @@ END_TEST
 
 START_TEST(sheet)
 {
-    enum { COLUMNS = 4, W = 200, H = 100, GAP = 3 };
+    enum { COLUMNS = 3, W = 200, H = 100, GAP = 3 };
     if (!getenv("CT_UPDATE")) return;
     int rows = 0;
     while (ct_slider_style_name(rows)) rows++;
@@ -300,12 +300,13 @@ START_TEST(sheet)
     for (int y = 0; y < rows; y++) {
         const ct_slider_params p = params(ct_slider_style_name(y), W, H);
         pair x = pair_open(&p, 1);
-        for (int i = 0; i < COLUMNS; i++) {
+        for (int i = 0, n = 0; n < COLUMNS; i++) { /* where nothing but copies of the gap confuses */
             ct_slider_drawn d;
-            ck_ok(ct_slider_pen_draw(x.pen, (int64_t)p.per_background * (y * COLUMNS + i), false, &d));
-            for (int r = 0; r < H; r++)
-                memcpy(all.px + 3 * ((size_t)(y * (H + GAP) + r) * (size_t)all.w + (size_t)(i * (W + GAP))),
+            ck_ok(ct_slider_pen_draw(x.pen, (int64_t)p.per_background * (y * 100 + i), false, &d));
+            for (int r = 0; r < H && (d.confusions & ~(1u << CT_SLIDER_CONFUSING_GAP)) == 0; r++)
+                memcpy(all.px + 3 * ((size_t)(y * (H + GAP) + r) * (size_t)all.w + (size_t)(n * (W + GAP))),
                        d.picture.px + (size_t)r * W * 3, W * 3);
+            n += (d.confusions & ~(1u << CT_SLIDER_CONFUSING_GAP)) == 0;
             ct_slider_drawn_free(&d);
         }
         pair_close(&x);

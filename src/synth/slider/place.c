@@ -87,6 +87,17 @@ static int piece_size(ct_rng *r, int w, int h)
     return 2 * (int)(size * less * more / 2);
 }
 
+/* In steps that are short in decimals: labels say exactly what was drawn. */
+static double short_of(double v)
+{
+    return rint(v * 1024) / 1024;
+}
+
+static double between(ct_rng *r, double least, double most)
+{
+    return short_of(ct_rng_uniform(r, least + 0x1p-10, most - 0x1p-10));
+}
+
 /* ---- copies of the gap ---- */
 
 typedef struct box { double left, top, right, bottom; } box;
@@ -126,9 +137,10 @@ static void fake_form(const ct_plan *p, ct_rng *r, double least, double most, ct
 {
     const double turn = ct_rng_uniform(r, 10, 30);
     f->angle = ct_chance(r, 0.5) ? turn : -turn;
-    f->scale = ct_rng_uniform(r, least, most);
+    f->scale = between(r, least, most);
     if (strcmp(p->piece.name, "circle") == 0 && fabs(f->y - p->y) <= 7 && fabs(f->scale - 1) < 0.1)
-        f->scale = f->scale < 1 ? ct_rng_uniform(r, 0.8, 0.9) : ct_rng_uniform(r, 1.1, 1.2);
+        f->scale = f->scale < 1 ? between(r, 0.8, 0.9) : between(r, 1.1, 1.2);
+    f->angle = short_of(f->angle);
 }
 
 /* By lot, as often as it takes, at last hardly turned and small, where there is always room. */
@@ -156,7 +168,7 @@ static void squeeze_fake(ct_plan *p)
     const double room = fmax(before, behind);
     ct_slider_fake f = { .y = p->y, .angle = 10, .scale = 0.7 };
     const box b = box_of(&p->piece, f.angle, f.scale, 0, p->y);
-    f.scale *= fmin(1, (room - 0.5) / (b.right - b.left));
+    f.scale = floor(1024 * f.scale * fmin(1, (room - 0.5) / (b.right - b.left))) / 1024;
     f.x = before >= behind ? piece.right + APART + 0.25 : gap.right + APART + 0.25;
     f.x -= b.left * f.scale / 0.7;
     p->fake[p->fakes++] = f;
@@ -192,7 +204,7 @@ void ct_plan_picture(const ct_slider_params *p, uint64_t seed, int64_t index, in
     out->y = ct_rng_uniform(&r, half + APART, h - half - APART);
     if (out->confusions & 1u << CT_SLIDER_ROTATION) {
         const double turn = ct_rng_uniform(&r, 0.5, 1.5);
-        out->angle = ct_chance(&r, 0.5) ? turn : -turn;
+        out->angle = short_of(ct_chance(&r, 0.5) ? turn : -turn);
     }
     if (out->confusions & 1u << CT_SLIDER_CONFUSING_GAP) {
         const bool two = ct_chance(&r, 0.5);

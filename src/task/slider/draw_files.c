@@ -135,14 +135,16 @@ static ct_status write_pictures(const write_job *j, const ct_slider_drawn *d, co
     return write_picture(j->dir, path, d->piece_rgba, &d->picture, 4, paths, "piece");
 }
 
-/* What the reference's entries have and a label has not. */
-static ct_status complete(const ct_slider_drawn *d, const char *name, json_t *paths, json_t *entry)
+/* An entry as the reference has it: what a label says, and what only files have. */
+static ct_status fill_entry(const ct_slider_drawn *d, const char *name, json_t *label, json_t *paths, json_t *entry)
 {
     char pic[32];
     snprintf(pic, sizeof pic, "Pic%04" PRId64, d->background);
     CT_TRY(ct_json_set(entry, "sample_id", json_string(name)));
     CT_TRY(ct_json_set(entry, "pic_id", json_string(pic)));
     CT_TRY(ct_json_set(entry, "paths", json_incref(paths)));
+    CT_TRY(ct_json_set(json_object_get(label, "labels"), "puzzle_size", json_integer(d->size)));
+    if (json_object_update_missing(entry, label) != 0) return ct_fail(CT_ENOMEM, "out of memory writing a label");
     if (d->confusion != CT_SLIDER_COMBINED) return CT_OK;
     json_t *list = json_array();
     for (int c = 0; c < CT_SLIDER_CONFUSIONS; c++)
@@ -157,8 +159,8 @@ static ct_status write_drawn(const write_job *j, const ct_slider_drawn *d, char 
     char hash[33], name[128];
     ct_slider_label l;
     ct_slider_drawn_label(d, &l);
-    json_t *paths = json_object(), *entry = ct_slider_label_json(&l);
-    if (!paths || !entry) {
+    json_t *paths = json_object(), *entry = json_object(), *label = ct_slider_label_json(&l);
+    if (!paths || !entry || !label) {
         st = ct_fail(CT_ENOMEM, "out of memory writing a label");
         goto fail;
     }
@@ -168,11 +170,12 @@ static ct_status write_drawn(const write_job *j, const ct_slider_drawn *d, char 
     char *dot = strrchr(name, '.');
     if (dot) *dot = '\0';
     CT_GOTO(st, write_pictures(j, d, name, paths));
-    CT_GOTO(st, complete(d, name, paths, entry));
+    CT_GOTO(st, fill_entry(d, name, label, paths, entry));
     *text = ct_json_text(entry, 0);
     if (!*text) st = CT_ENOMEM;
 fail:
     json_decref(paths);
+    json_decref(label);
     json_decref(entry);
     return st;
 }
