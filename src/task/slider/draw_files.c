@@ -14,6 +14,28 @@
 #include "data/workers.h"
 #include "task/slider/draw.h"
 
+void ct_slider_drawn_label(const ct_slider_drawn *d, ct_slider_label *l)
+{
+    ct_slider_label_init(l);
+    memcpy(l->gap, d->gap, sizeof l->gap);
+    memcpy(l->piece, d->piece, sizeof l->piece);
+    l->angle = d->angle;
+    l->fakes = d->fakes;
+    for (int i = 0; i < d->fakes; i++) {
+        l->fake[i][0] = d->fake[i].x;
+        l->fake[i][1] = d->fake[i].y;
+        l->fake_angle[i] = d->fake[i].angle;
+        l->fake_scale[i] = d->fake[i].scale;
+    }
+    l->pic = d->background;
+    l->side = d->size;
+    l->width = d->picture.w;
+    l->height = d->picture.h;
+    snprintf(l->style, sizeof l->style, "%s", ct_slider_style_name(d->style));
+    snprintf(l->confusion, sizeof l->confusion, "%s", ct_slider_confusion_name((int)d->confusion));
+    snprintf(l->shape, sizeof l->shape, "%s", d->shape);
+}
+
 /* ---- as a data set ---- */
 
 static ct_status source_open(const void *user, void **state)
@@ -27,9 +49,11 @@ static ct_status source_open(const void *user, void **state)
 static ct_status source_render(void *state, int64_t index, ct_image *out, char **label)
 {
     ct_slider_drawn d;
+    ct_slider_label l;
     *label = NULL;
     CT_TRY(ct_slider_pen_draw(state, index, false, &d));
-    *label = ct_slider_label_text(&d.label);
+    ct_slider_drawn_label(&d, &l);
+    *label = ct_slider_label_text(&l);
     if (*label) {
         *out = d.picture;
         d.picture = (ct_image){ 0 };
@@ -111,14 +135,16 @@ static ct_status write_pictures(const write_job *j, const ct_slider_drawn *d, co
     return write_picture(j->dir, path, d->piece_rgba, &d->picture, 4, paths, "piece");
 }
 
-/* What the reference's entries have and a label has not. */
-static ct_status complete(const ct_slider_drawn *d, const char *name, json_t *paths, json_t *entry)
+/* An entry as the reference has it: what a label says, and what only files have. */
+static ct_status fill_entry(const ct_slider_drawn *d, const char *name, json_t *label, json_t *paths, json_t *entry)
 {
     char pic[32];
-    snprintf(pic, sizeof pic, "Pic%04" PRId64, d->label.pic);
+    snprintf(pic, sizeof pic, "Pic%04" PRId64, d->background);
     CT_TRY(ct_json_set(entry, "sample_id", json_string(name)));
     CT_TRY(ct_json_set(entry, "pic_id", json_string(pic)));
     CT_TRY(ct_json_set(entry, "paths", json_incref(paths)));
+    CT_TRY(ct_json_set(json_object_get(label, "labels"), "puzzle_size", json_integer(d->size)));
+    if (json_object_update_missing(entry, label) != 0) return ct_fail(CT_ENOMEM, "out of memory writing a label");
     if (d->confusion != CT_SLIDER_COMBINED) return CT_OK;
     json_t *list = json_array();
     for (int c = 0; c < CT_SLIDER_CONFUSIONS; c++)
@@ -131,22 +157,25 @@ static ct_status write_drawn(const write_job *j, const ct_slider_drawn *d, char 
 {
     ct_status st = CT_OK;
     char hash[33], name[128];
-    json_t *paths = json_object(), *entry = ct_slider_label_json(&d->label);
-    if (!paths || !entry) {
+    ct_slider_label l;
+    ct_slider_drawn_label(d, &l);
+    json_t *paths = json_object(), *entry = json_object(), *label = ct_slider_label_json(&l);
+    if (!paths || !entry || !label) {
         st = ct_fail(CT_ENOMEM, "out of memory writing a label");
         goto fail;
     }
     ct_hash_hex(d->picture.px, (size_t)d->picture.w * (size_t)d->picture.h * 3, hash);
     hash[8] = '\0';
-    ct_slider_name(&d->label, hash, name, sizeof name);
+    ct_slider_name(&l, hash, name, sizeof name);
     char *dot = strrchr(name, '.');
     if (dot) *dot = '\0';
     CT_GOTO(st, write_pictures(j, d, name, paths));
-    CT_GOTO(st, complete(d, name, paths, entry));
+    CT_GOTO(st, fill_entry(d, name, label, paths, entry));
     *text = ct_json_text(entry, 0);
     if (!*text) st = CT_ENOMEM;
 fail:
     json_decref(paths);
+    json_decref(label);
     json_decref(entry);
     return st;
 }

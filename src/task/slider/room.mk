@@ -18,19 +18,12 @@ libcaptrain_la_SOURCES += \
 	src/task/slider/slider.h \
 	src/task/slider/survey.c
 
-# The generator of these pictures.
+# Drawn pictures as data sets and files.
 libcaptrain_la_SOURCES += \
-	src/task/slider/draw.c \
 	src/task/slider/draw.h \
-	src/task/slider/draw_files.c \
-	src/task/slider/draw_fill.c \
-	src/task/slider/draw_folder.c \
-	src/task/slider/draw_ground.c \
-	src/task/slider/draw_internal.h \
-	src/task/slider/draw_look.c \
-	src/task/slider/draw_mask.c \
-	src/task/slider/draw_outline.c \
-	src/task/slider/draw_paint.c \
-	src/task/slider/draw_place.c \
-	src/task/slider/draw_scene.c \
-	src/task/slider/draw_tiles.c
+	src/task/slider/draw_files.c
+
+check_PROGRAMS += tests/task/slider/check_draw
+tests_task_slider_check_draw_SOURCES = tests/task/slider/check_draw.c tests/synth/slider_util.h tests/data/data_util.c \
+	tests/data/data_util.h
+tests_task_slider_check_draw_LDADD = $(CT_TEST_LIBS)

@@ -1,11 +1,12 @@
-/* Between the files of the slider generator. From low to high: draw_outline.c (shapes), draw_mask.c (what they cover),
- * draw_tiles.c and draw_fill.c (textures, polygons), draw_scene.c, draw_ground.c and draw_folder.c (backgrounds),
- * draw_look.c (styles), draw_paint.c (gap and piece), draw_place.c (where they are), draw.c, draw_files.c. */
-#ifndef CT_TASK_SLIDER_DRAW_INTERNAL_H
-#define CT_TASK_SLIDER_DRAW_INTERNAL_H
+/* Between the files of the slider generator. From low to high: outline.c (shapes), mask.c (what they cover), tiles.c,
+ * canvas.c (textures, polygons), scene.c, ground.c and folder.c (backgrounds), look.c (styles), paint.c (gap and
+ * piece), place.c (what is where), draw.c. All are functions of what they are given; the state in their structs is
+ * memory that is used again. */
+#ifndef CT_SYNTH_SLIDER_INTERNAL_H
+#define CT_SYNTH_SLIDER_INTERNAL_H
 
 #include "base/philox.h"
-#include "task/slider/draw.h"
+#include "synth/slider/slider.h"
 
 #define CT_PI 3.14159265358979323846
 
@@ -33,7 +34,7 @@ enum { CT_OUTLINE_MAX = 192 };
 typedef struct ct_outline {
     int n, outer;
     float x[CT_OUTLINE_MAX], y[CT_OUTLINE_MAX];
-    char name[CT_SLIDER_WORD];
+    char name[CT_SLIDER_SHAPE];
 } ct_outline;
 
 /* An outline by lot that reaches at most half = size / 2 from its centroid to each side. */
@@ -173,7 +174,6 @@ typedef struct ct_look {
     float shadow, shadow_dx, shadow_dy, shadow_reach; /* below it: opacity, pixels */
 } ct_look;
 
-int ct_look_styles(void);
 /* A look of style `style` by lot, with the confusions (bits) that change looks. */
 void ct_look_draw(ct_rng *r, int style, unsigned confusions, ct_look *out);
 
@@ -187,36 +187,12 @@ typedef struct ct_patches {
 void ct_patches_free(ct_patches *p);
 
 /* A gap (or a copy) into `pic`. `lot`: a pattern lies where it says. */
-ct_status ct_paint_gap(const ct_look *k, const ct_tiles *t, const ct_mask *m, uint32_t lot, ct_patches *p, ct_image *pic);
+ct_status ct_paint_gap(const ct_look *k, const ct_tiles *t, const ct_mask *m, uint32_t lot, ct_patches *p,
+                       ct_image *pic);
 /* The piece: what stands in `clean` `shift` pixels to the right, into `pic`. rgba: [h,w,4] of the picture, all zero, or
  * NULL. */
 ct_status ct_paint_piece(const ct_look *k, const ct_tiles *t, const ct_mask *m, int shift, uint32_t lot,
                          const ct_image *clean, ct_patches *p, ct_image *pic, uint8_t *rgba);
-
-/* ---- places ---- */
-
-enum { CT_PLAN_FAKES = 2 };
-typedef struct ct_fake { double x, y, angle, scale; } ct_fake;
-
-/* All that is decided about a picture before it is painted. */
-typedef struct ct_plan {
-    int w, h, size;
-    ct_outline piece;      /* upright, centroid at the origin */
-    double gap_x, piece_x, y;
-    double angle;
-    int fakes;
-    ct_fake fake[CT_PLAN_FAKES];
-    ct_slider_confusion confusion;
-    unsigned confusions;
-    int style;
-    ct_look look;
-    uint32_t lot;
-} ct_plan;
-
-/* Size of a background's pictures. */
-void ct_plan_size(const ct_slider_params *p, ct_rng *r, int *w, int *h);
-/* Picture `index` of w x h pixels. */
-void ct_plan_picture(const ct_slider_params *p, uint64_t seed, int64_t index, int w, int h, ct_plan *out);
 
 /* ---- backgrounds ---- */
 
@@ -233,5 +209,27 @@ ct_status ct_folder_open(const char *dir, ct_folder *out);
 void ct_folder_close(ct_folder *f);
 /* A part of picture i, as large as possible up to some by lot, brought to w x h. */
 ct_status ct_folder_cut(const ct_folder *f, int64_t i, ct_rng *r, int w, int h, ct_image *out);
+
+/* ---- places ---- */
+
+/* All that is decided about a picture before it is painted. */
+typedef struct ct_plan {
+    int w, h, size;
+    ct_outline piece;      /* upright, centroid at the origin */
+    double gap_x, piece_x, y;
+    double angle;
+    int fakes;
+    ct_slider_fake fake[CT_SLIDER_COPIES];
+    ct_slider_confusion confusion;
+    unsigned confusions;
+    int style;
+    ct_look look;
+    uint32_t lot;
+} ct_plan;
+
+/* Size of a background's pictures. */
+void ct_plan_size(const ct_slider_params *p, ct_rng *r, int *w, int *h);
+/* Picture `index` of w x h pixels. */
+void ct_plan_picture(const ct_slider_params *p, uint64_t seed, int64_t index, int w, int h, ct_plan *out);
 
 #endif

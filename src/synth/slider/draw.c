@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "task/slider/draw_internal.h"
+#include "synth/slider/internal.h"
 
 /* Part of the cache key: to be raised whenever the same parameters give other pictures. */
 #define GENERATOR_VERSION "captrain-slider-1"
@@ -93,8 +93,8 @@ static ct_status check_params(const ct_slider_params *p)
     if (p->width == 0 && p->height == 0) return CT_OK;
     if (p->width < LEAST_WIDTH || p->width > MOST_SIDE || p->height < LEAST_HEIGHT || p->height > MOST_SIDE)
         return ct_fail(CT_ECONFIG,
-                       "slider generator: pictures of %dx%d pixels; they can be %d to %d wide and %d to %d high", p->width,
-                       p->height, LEAST_WIDTH, MOST_SIDE, LEAST_HEIGHT, MOST_SIDE);
+                       "slider generator: pictures of %dx%d pixels; they can be %d to %d wide and %d to %d high",
+                       p->width, p->height, LEAST_WIDTH, MOST_SIDE, LEAST_HEIGHT, MOST_SIDE);
     return CT_OK;
 }
 
@@ -227,38 +227,36 @@ static ct_status draw_gap(ct_slider_pen *pen, const ct_plan *p, double angle, do
 
 static ct_status draw_plan(ct_slider_pen *pen, const ct_plan *p, ct_slider_drawn *d)
 {
-    ct_slider_label *l = &d->label;
-    double at[2] = { p->gap_x, p->y };
+    double at[2] = { p->gap_x, p->y }, copy[2];
     CT_TRY(draw_gap(pen, p, p->angle, 1, at, &d->picture));
-    l->gap[0] = at[0];
+    d->gap[0] = at[0];
     for (int i = 0; i < p->fakes; i++) {
-        const ct_fake *f = &p->fake[i];
-        l->fake[i][0] = f->x;
-        l->fake[i][1] = f->y;
-        l->fake_angle[i] = f->angle;
-        l->fake_scale[i] = f->scale;
-        CT_TRY(draw_gap(pen, p, f->angle, f->scale, l->fake[i], &d->picture));
+        ct_slider_fake *f = &d->fake[i];
+        copy[0] = f->x;
+        copy[1] = f->y;
+        CT_TRY(draw_gap(pen, p, f->angle, f->scale, copy, &d->picture));
+        f->x = copy[0];
+        f->y = copy[1];
     }
     CT_TRY(ct_mask_make(&p->piece, p->piece_x, p->y, p->look.soft, p->w, p->h, &pen->mask));
     CT_TRY(ct_paint_piece(&p->look, pen->g->tiles, &pen->mask, (int)rint(p->gap_x - p->piece_x), p->lot, &pen->clean,
                           &pen->patches, &d->picture, d->piece_rgba));
-    l->piece[0] = short_of(pen->mask.cx);
-    l->gap[1] = l->piece[1] = short_of((at[1] + pen->mask.cy) / 2); /* one row, to a hundredth of a pixel */
+    d->piece[0] = short_of(pen->mask.cx);
+    d->gap[1] = d->piece[1] = short_of((at[1] + pen->mask.cy) / 2); /* one row, to a hundredth of a pixel */
     return CT_OK;
 }
 
-static void describe(const ct_plan *p, int64_t background, ct_slider_label *l)
+static void describe(const ct_plan *p, int64_t background, ct_slider_drawn *d)
 {
-    ct_slider_label_init(l);
-    l->angle = p->angle;
-    l->fakes = p->fakes;
-    l->pic = background;
-    l->side = p->size;
-    l->width = p->w;
-    l->height = p->h;
-    snprintf(l->style, sizeof l->style, "%s", ct_slider_style_name(p->style));
-    snprintf(l->confusion, sizeof l->confusion, "%s", ct_slider_confusion_name((int)p->confusion));
-    snprintf(l->shape, sizeof l->shape, "%s", p->piece.name);
+    d->angle = p->angle;
+    d->fakes = p->fakes;
+    memcpy(d->fake, p->fake, sizeof d->fake);
+    d->size = p->size;
+    d->style = p->style;
+    d->confusion = p->confusion;
+    d->confusions = p->confusions;
+    memcpy(d->shape, p->piece.name, sizeof d->shape);
+    d->background = background;
 }
 
 ct_status ct_slider_pen_draw(ct_slider_pen *pen, int64_t index, bool components, ct_slider_drawn *d)
@@ -281,10 +279,7 @@ ct_status ct_slider_pen_draw(ct_slider_pen *pen, int64_t index, bool components,
             goto fail;
         }
     }
-    d->style = p.style;
-    d->confusion = p.confusion;
-    d->confusions = p.confusions;
-    describe(&p, g->folder.n > 0 ? group % g->folder.n : group, &d->label);
+    describe(&p, g->folder.n > 0 ? group % g->folder.n : group, d);
     CT_GOTO(st, draw_plan(pen, &p, d));
     return CT_OK;
 fail:

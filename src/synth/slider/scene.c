@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "task/slider/draw_internal.h"
+#include "synth/slider/internal.h"
 
 enum { COLOURS = 6 };
 
@@ -34,7 +34,8 @@ static void palette(scene *s)
 {
     ct_rng *r = s->r;
     const int kind = (int)ct_rng_below(r, 4);
-    const float hue = ct_between(r, 0, 6), spread = kind == 0 ? 0.7f : 6, strong = ct_between(r, 0.1, 0.95);
+    const float hue = ct_between(r, 0, 6), spread = kind == 0 ? 0.7f : 6;
+    const float strong = ct_chance(r, 0.75) ? ct_between(r, 0.05, 0.5) : ct_between(r, 0.5, 0.95);
     static const float land[] = { 0.5f, 0.9f, 1.6f, 2.1f, 3.3f, 3.6f }; /* brown, sand, greens, sky, water */
     for (int i = 0; i < COLOURS; i++) {
         const float h = kind == 2 ? land[ct_rng_below(r, 6)] + ct_between(r, -0.2, 0.2)
@@ -157,7 +158,8 @@ static void land(scene *s)
     if (ct_chance(s->r, 0.7)) { /* clouds */
         ct_shape all;
         ct_shape_box(&all, 0, 0, s->w, s->h);
-        const ct_cloth c = ct_cloth_lay(s->t, CT_TILE_CLOUD, s->r, ct_between(s->r, 0.4, 1.6), ct_between(s->r, 1, 3), 0);
+        const float step = ct_between(s->r, 0.4, 1.6), stretch = ct_between(s->r, 1, 3);
+        const ct_cloth c = ct_cloth_lay(s->t, CT_TILE_CLOUD, s->r, step, stretch, 0);
         ct_paint p = ct_paint_flat(sky);
         memcpy(p.to, (const float[3]){ 255 * day, 255 * day, 255 * day }, sizeof p.to);
         p.cloth = &c;

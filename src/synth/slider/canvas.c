@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "task/slider/draw_internal.h"
+#include "synth/slider/internal.h"
 
 enum { LINES = 4 }; /* of a row of pixels that a shape's edges are sampled on */
 

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "task/slider/draw_internal.h"
+#include "synth/slider/internal.h"
 
 enum { KNOB = 14, ROUND = 56, CORNER = 6 }; /* sides of the polygons that stand for arcs */
 
@@ -43,7 +43,9 @@ static void jigsaw(ct_rng *r, double size, ct_outline *o)
     const double offset = plain ? 0 : ct_rng_uniform(r, 0, 0.6) * radius;
     const double side = size / (1 + 2 * (radius + offset));
     for (int k = 0; k < 4; k++) put_edge(o, k, kind[k], side, radius * side, offset * side);
-    snprintf(o->name, sizeof o->name, "jigsaw-%d%d%d%d", kind[0], kind[1], kind[2], kind[3]);
+    memcpy(o->name, "jigsaw-", 7);
+    for (int k = 0; k < 4; k++) o->name[7 + k] = (char)('0' + kind[k]);
+    o->name[11] = '\0';
 }
 
 /* n corners on an ellipse. */

@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "task/slider/draw_internal.h"
+#include "synth/slider/internal.h"
+
+static const float white[3] = { 255, 255, 255 };
 
 static int within(int v, int n) { return v < 0 ? 0 : v >= n ? n - 1 : v; }
 static float luma(const float *v) { return 0.299f * v[0] + 0.587f * v[1] + 0.114f * v[2]; }
@@ -170,7 +172,9 @@ static void add_pattern(const ct_look *k, const ct_tiles *t, const ct_mask *m, u
             const float u = (float)x * c + (float)y * s, w = (float)y * c - (float)x * s;
             const float a = ct_clampf(4 * fabsf(u - floorf(u) - 0.5f) - 1, -0.5f, 0.5f) * 2; /* -1..1, steep */
             const float b = ct_clampf(4 * fabsf(w - floorf(w) - 0.5f) - 1, -0.5f, 0.5f) * 2;
-            const float level = k->pattern == CT_PATTERN_TILE ? row[x] / 80.0f : k->pattern == CT_PATTERN_HATCH ? a : a * b;
+            const float level = k->pattern == CT_PATTERN_TILE    ? row[x] / 80.0f
+                                : k->pattern == CT_PATTERN_HATCH ? a
+                                                                 : a * b;
             add_level(v + 3 * ((size_t)y * (size_t)m->w + (size_t)x), k->pattern_level * level);
         }
     }
@@ -199,8 +203,7 @@ static void shade(const ct_look *k, const ct_mask *m, float *v)
                 const float shadow = fall(-moved(m, x, y, (int)k->inner_dx, (int)k->inner_dy), k->inner_reach);
                 for (int c = 0; c < 3; c++) px[c] *= 1 - k->inner * shadow;
             }
-            if (k->glare > 0)
-                lay_over(px, (const float[3]){ 255, 255, 255 }, glare(k->glare, k->glare_width, k->glare_decay, -m->dist[i]));
+            if (k->glare > 0) lay_over(px, white, glare(k->glare, k->glare_width, k->glare_decay, -m->dist[i]));
             for (int c = 0; c < 3; c++) px[c] = ct_clampf(px[c], 0, 255);
         }
 }
@@ -225,7 +228,8 @@ static void rescue(const ct_mask *m, const float *was, float *v)
     draw_line(&line, m, v);
 }
 
-ct_status ct_paint_gap(const ct_look *k, const ct_tiles *t, const ct_mask *m, uint32_t lot, ct_patches *p, ct_image *pic)
+ct_status ct_paint_gap(const ct_look *k, const ct_tiles *t, const ct_mask *m, uint32_t lot, ct_patches *p,
+                       ct_image *pic)
 {
     CT_TRY(make_room(p, m));
     float *was = p->v[0], *v = p->v[1];
@@ -278,7 +282,7 @@ static void face(const ct_look *k, const ct_tiles *t, const ct_mask *m, uint32_t
                 const float along = (qx * lx + qy * ly) / sqrtf(qx * qx + qy * qy + 1e-6f);
                 const float slope = k->rim_slope * fabsf(along * along * along) * (along > 0 ? 1.2f : 1) * 0.5f;
                 const float edge = glare(k->rim, k->rim_width, k->rim_decay, -m->dist[i]);
-                lay_over(px, (const float[3]){ 255, 255, 255 }, edge + (1 - edge) * slope);
+                lay_over(px, white, edge + (1 - edge) * slope);
             }
             for (int c = 0; c < 3; c++) px[c] = ct_clampf(px[c], 0, 255);
         }

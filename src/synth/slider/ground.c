@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "task/slider/draw_internal.h"
+#include "synth/slider/internal.h"
 
 /* Mean and standard deviation of the brightness. */
 static void measure(const ct_canvas *v, float *mean, float *spread)
@@ -43,18 +43,14 @@ static void develop(ct_canvas *v, int y, float gain, float shift, float corners,
     for (int x = 0; x < v->w; x++) {
         const float fx = ((float)x + 0.5f) * each - 1;
         dim[x] = 1 - corners * (fx * fx + fy * fy);
-        noise[x] = tone * v->texture[x];
+        noise[x] = tone * v->texture[x] + 0.5f;
     }
     for (int c = 0; c < 3; c++) {
         const float *from = v->ch[c] + row;
         /* the same grain, seen elsewhere, for each channel */
-        if (colour > 0) {
-            ct_cloth_row(grain, 61 * (c + 1), y + 97, v->w, v->texture);
-            for (int x = 0; x < v->w; x++) v->spare[x] = noise[x] + colour * v->texture[x];
-        }
-        const float *add = colour > 0 ? v->spare : noise;
+        ct_cloth_row(grain, 61 * (c + 1), y + 97, v->w, v->texture);
         for (int x = 0; x < v->w; x++) {
-            float value = (from[x] * gain + shift) * dim[x] + add[x] + 0.5f;
+            float value = (from[x] * gain + shift) * dim[x] + noise[x] + colour * v->texture[x];
             value = value < 0 ? 0 : value;
             value = value > 255 ? 255 : value;
             px[3 * x + c] = (uint8_t)(int)value;
@@ -71,8 +67,11 @@ ct_status ct_ground_draw(ct_canvas *v, const ct_tiles *t, ct_rng *r, int w, int 
     ct_canvas_blur(v, sharp < 0.35 ? 0 : sharp < 0.75 ? 1 : sharp < 0.9 ? 2 : 4);
     expose(v, r, &gain, &shift);
     const float corners = ct_chance(r, 0.3) ? ct_between(r, 0, 0.3) : 0;
-    const float tone = ct_chance(r, 0.6) ? ct_between(r, 0, 0.12) : 0, colour = ct_chance(r, 0.3) ? ct_between(r, 0, 0.1) : 0;
-    const ct_cloth grain = ct_cloth_lay(t, CT_TILE_GRAIN, r, 1, 1, 0);
+    const float tone = ct_chance(r, 0.6) ? ct_between(r, 0, 0.12) : 0;
+    const float colour = ct_chance(r, 0.3) ? ct_between(r, 0, 0.1) : 0;
+    ct_cloth grain = ct_cloth_lay(t, CT_TILE_GRAIN, r, 1, 1, 0);
+    grain.u &= ~0xffff; /* pixel for pixel: in between it would be softer */
+    grain.v &= ~0xffff;
     for (int y = 0; y < h; y++)
         develop(v, y, gain, shift, corners, &grain, tone, colour, px + (size_t)y * (size_t)w * 3);
     return CT_OK;

@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "data/scan.h"
-#include "task/slider/draw_internal.h"
+#include "synth/slider/internal.h"
 
 enum { KEEP = 1024 }; /* pixels: longer sides are brought to that when a picture is read */
 
@@ -81,7 +81,8 @@ ct_status ct_folder_cut(const ct_folder *f, int64_t i, ct_rng *r, int w, int h, 
     const ct_image *im = &f->im[i];
     const double most = fmin((double)im->w / w, (double)im->h / h), scale = most * ct_rng_uniform(r, 0.5, 1);
     const int cw = (int)fmax(1, fmin(im->w, rint(w * scale))), ch = (int)fmax(1, fmin(im->h, rint(h * scale)));
-    const int x0 = (int)ct_rng_below(r, (uint32_t)(im->w - cw) + 1), y0 = (int)ct_rng_below(r, (uint32_t)(im->h - ch) + 1);
+    const int x0 = (int)ct_rng_below(r, (uint32_t)(im->w - cw) + 1);
+    const int y0 = (int)ct_rng_below(r, (uint32_t)(im->h - ch) + 1);
     const bool mirror = ct_chance(r, 0.5);
     ct_image part;
     CT_TRY(ct_image_make(cw, ch, 3, 0, &part));

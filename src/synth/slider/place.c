@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "task/slider/draw_internal.h"
+#include "synth/slider/internal.h"
 
 enum { BLOCK = 100 };
 
@@ -87,6 +87,17 @@ static int piece_size(ct_rng *r, int w, int h)
     return 2 * (int)(size * less * more / 2);
 }
 
+/* In steps that are short in decimals: labels say exactly what was drawn. */
+static double short_of(double v)
+{
+    return rint(v * 1024) / 1024;
+}
+
+static double between(ct_rng *r, double least, double most)
+{
+    return short_of(ct_rng_uniform(r, least + 0x1p-10, most - 0x1p-10));
+}
+
 /* ---- copies of the gap ---- */
 
 typedef struct box { double left, top, right, bottom; } box;
@@ -107,7 +118,7 @@ static bool apart(const box *a, const box *b)
 }
 
 /* Inside of the picture and away from gap, piece and other copies. */
-static bool fits(const ct_plan *p, const ct_fake *f)
+static bool fits(const ct_plan *p, const ct_slider_fake *f)
 {
     const box b = box_of(&p->piece, f->angle, f->scale, f->x, f->y);
     if (b.left < 1 || b.top < 1 || b.right > p->w - 1 || b.bottom > p->h - 1) return false;
@@ -122,19 +133,20 @@ static bool fits(const ct_plan *p, const ct_fake *f)
 
 /* Turned by 10 to 30 degrees and 0.8 to 1.2 times as large; a circle in the gap's row, which turning does not change,
  * is at least a tenth smaller or larger. */
-static void fake_form(const ct_plan *p, ct_rng *r, double least, double most, ct_fake *f)
+static void fake_form(const ct_plan *p, ct_rng *r, double least, double most, ct_slider_fake *f)
 {
     const double turn = ct_rng_uniform(r, 10, 30);
     f->angle = ct_chance(r, 0.5) ? turn : -turn;
-    f->scale = ct_rng_uniform(r, least, most);
+    f->scale = between(r, least, most);
     if (strcmp(p->piece.name, "circle") == 0 && fabs(f->y - p->y) <= 7 && fabs(f->scale - 1) < 0.1)
-        f->scale = f->scale < 1 ? ct_rng_uniform(r, 0.8, 0.9) : ct_rng_uniform(r, 1.1, 1.2);
+        f->scale = f->scale < 1 ? between(r, 0.8, 0.9) : between(r, 1.1, 1.2);
+    f->angle = short_of(f->angle);
 }
 
 /* By lot, as often as it takes, at last hardly turned and small, where there is always room. */
 static bool place_fake(ct_plan *p, ct_rng *r, bool must)
 {
-    ct_fake f;
+    ct_slider_fake f;
     for (int i = 0; i < (must ? 400 : 60); i++) {
         const bool tight = i >= 60;
         f.y = ct_chance(r, tight ? 0.3 : 0.5) ? p->y + ct_rng_uniform(r, -3, 3) : ct_rng_uniform(r, 0, p->h);
@@ -154,9 +166,9 @@ static void squeeze_fake(ct_plan *p)
     const box gap = box_of(&p->piece, p->angle, 1, p->gap_x, p->y), piece = box_of(&p->piece, 0, 1, p->piece_x, p->y);
     const double before = gap.left - piece.right - 2 * APART, behind = p->w - 1 - gap.right - APART;
     const double room = fmax(before, behind);
-    ct_fake f = { .y = p->y, .angle = 10, .scale = 0.7 };
+    ct_slider_fake f = { .y = p->y, .angle = 10, .scale = 0.7 };
     const box b = box_of(&p->piece, f.angle, f.scale, 0, p->y);
-    f.scale *= fmin(1, (room - 0.5) / (b.right - b.left));
+    f.scale = floor(1024 * f.scale * fmin(1, (room - 0.5) / (b.right - b.left))) / 1024;
     f.x = before >= behind ? piece.right + APART + 0.25 : gap.right + APART + 0.25;
     f.x -= b.left * f.scale / 0.7;
     p->fake[p->fakes++] = f;
@@ -192,7 +204,7 @@ void ct_plan_picture(const ct_slider_params *p, uint64_t seed, int64_t index, in
     out->y = ct_rng_uniform(&r, half + APART, h - half - APART);
     if (out->confusions & 1u << CT_SLIDER_ROTATION) {
         const double turn = ct_rng_uniform(&r, 0.5, 1.5);
-        out->angle = ct_chance(&r, 0.5) ? turn : -turn;
+        out->angle = short_of(ct_chance(&r, 0.5) ? turn : -turn);
     }
     if (out->confusions & 1u << CT_SLIDER_CONFUSING_GAP) {
         const bool two = ct_chance(&r, 0.5);

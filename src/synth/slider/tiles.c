@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "task/slider/draw_internal.h"
+#include "synth/slider/internal.h"
 
 enum { MASK = CT_TILE - 1, SIDE = CT_TILE };
 
@@ -144,6 +144,11 @@ void ct_cloth_row(const ct_cloth *c, int x, int y, int n, int16_t *out)
 {
     uint32_t u = (uint32_t)c->u + (uint32_t)x * (uint32_t)c->ux + (uint32_t)y * (uint32_t)c->uy;
     uint32_t v = (uint32_t)c->v + (uint32_t)x * (uint32_t)c->vx + (uint32_t)y * (uint32_t)c->vy;
+    if (c->ux == 65536 && c->vx == 0 && !((u | v) & 0xffff)) { /* as it is */
+        const uint8_t *row = c->px + (v >> 16 & MASK) * SIDE;
+        for (int i = 0; i < n; i++) out[i] = (int16_t)(row[((u >> 16) + (uint32_t)i) & MASK] - 128);
+        return;
+    }
     for (int i = 0; i < n; i++, u += (uint32_t)c->ux, v += (uint32_t)c->vx) {
         const int iu = u >> 16 & MASK, iv = v >> 16 & MASK, fu = u >> 8 & 255, fv = v >> 8 & 255;
         const uint8_t *top = c->px + iv * SIDE, *low = c->px + ((iv + 1) & MASK) * SIDE;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "task/slider/draw_internal.h"
+#include "synth/slider/internal.h"
 
 #define FAR 1e9f
 
@@ -91,7 +91,7 @@ static int edges_of(const ct_outline *o, float x, float y, edge e[CT_OUTLINE_MAX
     return o->n;
 }
 
-/* Which pixels have their centres inside: between the first and second crossing of their row, the third and fourth ... */
+/* Which pixels have their centres inside: between the first and second crossing of their row, third and fourth, ... */
 static void fill_inside(ct_mask *m, const edge *e, int n)
 {
     memset(m->inside, 0, (size_t)m->w * (size_t)m->h);

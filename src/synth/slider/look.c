@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "task/slider/draw_internal.h"
+#include "synth/slider/internal.h"
 
 static const float white[3] = { 255, 255, 255 }, black[3] = { 0, 0, 0 };
 
@@ -46,12 +46,12 @@ static void gap_line(ct_rng *r, double probability, ct_look *k)
     k->line.place = ct_between(r, -0.5, 0.3) * k->line.width;
 }
 
-/* The piece's edge: light along it as in the reference, a border, a shadow; at least one of them. */
+/* The piece's edge: light along it as in the reference, a border, a shadow; seldom a shadow alone. */
 static void piece_look(ct_rng *r, double rim, double border, double shadow, ct_look *k)
 {
     const double a = ct_rng_uniform(r, 0, 1), b = ct_rng_uniform(r, 0, 1), c = ct_rng_uniform(r, 0, 1);
     k->tone = ct_chance(r, 0.25) ? ct_between(r, -12, 18) : 0;
-    if (a < rim || (b >= border && c >= shadow)) {
+    if (a < rim || (b >= border && (c >= shadow || ct_chance(r, 0.7)))) {
         k->rim = ct_between(r, 70, 100);
         k->rim_width = ct_between(r, 3, 7);
         k->rim_decay = ct_between(r, 1.5, 2.5);
@@ -152,7 +152,7 @@ static void textured(ct_rng *r, ct_look *k)
         k->pattern_level = ct_between(r, 0.6, 1);
         k->pattern_step = ct_between(r, 20, 60);
     } else {
-        k->pattern_level = ct_between(r, 15, 50);
+        k->pattern_level = ct_between(r, 12, 36);
         k->pattern_step = ct_between(r, 4, 10);
     }
     inner_shadow(r, 0.3, k);
@@ -199,7 +199,8 @@ static const struct {
     { "lighter", "gap brightened or under translucent white; piece with light along its edge, a border or a shadow",
       lighter },
     { "outlined", "gap hardly filled, with a line around it; piece with a border", outlined },
-    { "blurred", "gap like frosted glass: blurred, somewhat darker or lighter; piece with a shadow or a border", blurred },
+    { "blurred", "gap like frosted glass: blurred, somewhat darker or lighter; piece with a shadow or a border",
+      blurred },
     { "textured", "gap with hatching, squares, grain or another part of the picture; piece with a border", textured },
     { "shadowed", "gap under translucent black, its edge throws a shadow into it; piece with a shadow and a border",
       shadowed },
