@@ -78,6 +78,25 @@ typedef struct ct_wino_gemm {
     bool accumulate; /* wino_wgemm alone */
 } ct_wino_gemm;
 
+/* Depthwise convolution of neighbouring outputs with the same taps: out[j*out_step + k] = bias[k] + sum over t of
+ * in[t][j*in_step + k] * w[t][k], 0 <= j < n, 0 <= k < c. */
+typedef struct ct_depthwise_row {
+    const float *const *in, *const *w; /* [taps] what tap t reads for output 0; its weights [c] */
+    const float *bias;                 /* [c] or NULL */
+    float *out;
+    int64_t n, c, taps;
+    int64_t in_step, out_step; /* floats from an output's pixels to the next one's */
+} ct_depthwise_row;
+
+/* The gradient of its filters: dw[t][k] += sum over j of x[t][j*x_step + k] * dy[j*dy_step + k]. */
+typedef struct ct_depthwise_sum {
+    const float *const *x; /* [taps] */
+    float *const *dw;      /* [taps] rows of c floats */
+    const float *dy;
+    int64_t n, c, taps;
+    int64_t x_step, dy_step;
+} ct_depthwise_sum;
+
 /* A block of rows of a [rows, cols] matrix seen by the batch-norm kernels; rows are `ld` floats apart. */
 typedef struct ct_bn_block {
     int64_t rows, cols, ld;
@@ -99,6 +118,11 @@ typedef struct ct_kern_conv {
     void (*igemm)(const ct_igemm *a);
     void (*wgemm)(const ct_wgemm *a);
 } ct_kern_conv;
+
+typedef struct ct_kern_depthwise {
+    void (*row)(const ct_depthwise_row *a);
+    void (*sum)(const ct_depthwise_sum *a);
+} ct_kern_depthwise;
 
 /* Winograd convolution. Pixels to positions: of the input, and, for the gradient of the filters, of the output's
  * gradient. Positions to pixels. Taps to positions, and positions to the taps' gradient. */
@@ -142,8 +166,6 @@ typedef struct ct_kern_element {
     void (*sigmoid_bwd)(int64_t n, const float *dy, const float *y, float *dx);
     /* dy*(1-y*y) */
     void (*tanh_bwd)(int64_t n, const float *dy, const float *y, float *dx);
-    /* y += a*b */
-    void (*mac)(int64_t n, const float *a, const float *b, float *y);
     /* y = x*g, g [cols] for each of `rows` rows */
     void (*mul_rows)(int64_t rows, int64_t cols, const float *x, const float *g, float *y);
     /* y = p*a + q*b */
@@ -243,6 +265,7 @@ typedef struct ct_kern {
     int vl;           /* floats of a vector */
     const ct_kern_conv *conv;
     const ct_kern_wino *wino;
+    const ct_kern_depthwise *depthwise;
     const ct_kern_copy *copy;
     const ct_kern_element *element;
     const ct_kern_sum *sum;

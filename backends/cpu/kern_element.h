@@ -82,11 +82,6 @@ static void tanh_bwd(int64_t n, const float *dy, const float *y, float *dx)
     for (int64_t i = 0; i < n; i++) dx[i] = dy[i] * (1 - y[i] * y[i]);
 }
 
-static void mac(int64_t n, const float *restrict a, const float *restrict b, float *restrict y)
-{
-    for (int64_t i = 0; i < n; i++) y[i] += a[i] * b[i];
-}
-
 static void mul_rows(int64_t rows, int64_t cols, const float *x, const float *g, float *y)
 {
     for (int64_t r = 0; r < rows; r++, x += cols, y += cols) mul(cols, x, g, y);
@@ -107,7 +102,6 @@ static const ct_kern_element element_kernels = {
     .leaky_bwd = leaky_bwd,
     .sigmoid_bwd = sigmoid_bwd,
     .tanh_bwd = tanh_bwd,
-    .mac = mac,
     .mul_rows = mul_rows,
     .blend = blend,
 };

@@ -2,6 +2,7 @@
  * kern_<isa>.c inside its target region. KERN_TABLE is the name of the table in kern.h. */
 #include "backends/cpu/kern_conv.h"
 #include "backends/cpu/kern_wino.h"
+#include "backends/cpu/kern_depthwise.h"
 #include "backends/cpu/kern_vec.h"
 #include "backends/cpu/kern_copy.h"
 #include "backends/cpu/kern_element.h"
@@ -19,6 +20,7 @@ const ct_kern KERN_TABLE = {
     .vl = KERN_VL,
     .conv = &conv_kernels,
     .wino = &wino_kernels,
+    .depthwise = &depthwise_kernels,
     .copy = &copy_kernels,
     .element = &element_kernels,
     .sum = &sum_kernels,

@@ -156,6 +156,27 @@ START_TEST(test_cast)
 }
 END_TEST
 
+/* What is put beside 16-bit channels becomes 16 bits too, whatever its number of channels. */
+START_TEST(test_cast_alike)
+{
+    test_net t;
+    ct_val w, more, y;
+    test_net_small(&t, &w);
+    ct_graph *g = t.g;
+    MUST(ct_graph_input(g, "more", ct_desc4(CT_F32, 2, 4, 4, 5), &more));
+    const ct_val in[2] = { ct_graph_find(g, "relu"), more };
+    MUST(ct_graph_node(g, CT_OP_CONCAT_CHANNELS, NULL, "both", 2, in, 1, 1, &y));
+    ct_graph_keep(g, y);
+    MUST(ct_pass_cast(g, CT_BF16));
+    graph_check_valid(g);
+    const ct_desc *d = ct_graph_desc(g, graph_find_node(g, "both")->out[0]);
+    ck_assert_int_eq(d->dtype, CT_BF16);
+    ck_assert_int_eq(d->dim[3], 5 + ct_graph_desc(g, in[0])->dim[3]);
+    ck_assert_int_eq(graph_find_node(g, "more.bf16")->op, CT_OP_CAST);
+    ct_graph_free(g);
+}
+END_TEST
+
 /* Two convolutions read the images, one the norm's output with the same filter: only the first two are padded, their filter once. */
 START_TEST(test_pad)
 {
@@ -506,6 +527,7 @@ int main(void)
     tcase_add_test(t, test_fuse_declines);
     tcase_add_test(t, test_fuse_keeps_order);
     tcase_add_test(t, test_cast);
+    tcase_add_test(t, test_cast_alike);
     tcase_add_test(t, test_cast_preprocess);
     tcase_add_test(t, test_pad);
     tcase_add_test(t, test_pad_declines);

@@ -26,15 +26,17 @@ CT_HD static inline double ct_softplus_slope(double w)
 CT_HD static inline ct_fuse_shares ct_fuse_shares_of(double w0, double w1)
 {
     const double p = ct_softplus(w0), q = ct_softplus(w1), s = p + q + CT_FUSE_EPS;
-    return (ct_fuse_shares){ p / s, q / s };
+    const ct_fuse_shares shares = { p / s, q / s };
+    return shares;
 }
 
 /* dw of the sums A and B. */
 CT_HD static inline ct_fuse_shares ct_fuse_gradient(double w0, double w1, double sum_a, double sum_b)
 {
     const double p = ct_softplus(w0), q = ct_softplus(w1), s = p + q + CT_FUSE_EPS;
-    return (ct_fuse_shares){ ct_softplus_slope(w0) * ((q + CT_FUSE_EPS) * sum_a - q * sum_b) / (s * s),
-                             ct_softplus_slope(w1) * ((p + CT_FUSE_EPS) * sum_b - p * sum_a) / (s * s) };
+    const ct_fuse_shares dw = { ct_softplus_slope(w0) * ((q + CT_FUSE_EPS) * sum_a - q * sum_b) / (s * s),
+                                ct_softplus_slope(w1) * ((p + CT_FUSE_EPS) * sum_b - p * sum_a) / (s * s) };
+    return dw;
 }
 
 #endif
