@@ -236,7 +236,7 @@ static ct_status padding_forward(ct_device *dev, ct_stream *stream, const ct_cal
     const double cap = call->attrs.heat.cap;
     double sum = 0, weights = 0;
     for (int64_t i = 0; i < n; i++) {
-        const double weight = 1 - ct_ref_at(&call->in[1], i), cost = padding_at(call, i);
+        const double weight = 1 - ct_ref_at(&call->in[1], i), cost = weight == 0 ? 0 : padding_at(call, i);
         sum += weight * (cost > cap ? cap : cost);
         weights += weight;
     }
@@ -253,12 +253,12 @@ static ct_status padding_backward(ct_device *dev, ct_stream *stream, const ct_ca
     const int64_t n = ct_desc_numel(&call->in[1].desc), maps = call->in[0].desc.dim[3];
     const double weights = ct_ref_at(&call->in[2], 0), factor = weights == 0 ? 0 : ct_ref_at(&call->in[3], 0) / weights;
     for (int64_t i = 0; i < n; i++) {
-        const bool capped = padding_at(call, i) > call->attrs.heat.cap;
         const double weight = factor * (1 - ct_ref_at(&call->in[1], i));
+        const bool none = weight == 0 || padding_at(call, i) > call->attrs.heat.cap;
         for (int64_t p = i * maps; p < (i + 1) * maps; p++) {
             double slope;
             ct_heat_padding(ct_ref_at(&call->in[0], p), call->attrs.heat.eps, &slope);
-            ct_ref_put(&call->out[0], p, capped ? 0 : weight * slope);
+            ct_ref_put(&call->out[0], p, none ? 0 : weight * slope);
         }
     }
     return CT_OK;
