@@ -299,6 +299,21 @@ static int64_t all_fakes(const ct_call *c) { return ct_desc_numel(&c->in[1].desc
 /* A row, and then the rows. */
 static int64_t row_sums(const ct_call *c) { return c->in[0].desc.dim[1] + c->in[0].desc.dim[2]; }
 
+/* 1 - direction . target, whose mean can happen to cancel. */
+static double angle_typical(int output, double n, const double rms[CT_MAX_IN])
+{
+    (void)n;
+    return output == 0 ? 1 + rms[0] * rms[1] : 0;
+}
+
+/* The distance is a sum of differences between numbers up to 1. */
+static double rows_typical(int output, double n, const double rms[CT_MAX_IN])
+{
+    (void)n;
+    (void)rms;
+    return output == 1 ? 1 : 0;
+}
+
 /* ---- test data ---- */
 
 static const ct_domain nothing = CT_IS(ZERO), absent = CT_IS(ABSENT), picture = CT_IS(ONE);
@@ -328,7 +343,7 @@ const ct_op_rules ct_heatmap_rules[] = {
       .roundings = 4, .domain = { CT_ANY, CT_RANGE(-0.5, 0.5), OR(SHARE, nothing), SHARE, CT_OUTPUT(1, CT_OP_HEAT_OFFSET), CT_ANY } },
     { .op = CT_OP_HEAT_ANGLE, .constants = 0x6, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_ACCUM,
       .fields = angle_fields, .shape = angle_shape, .grad = angle_grad, .flops = angle_flops, .reduction = all_cells,
-      .roundings = 4,
+      .roundings = 4, .typical = angle_typical,
       .domain = { CT_ANY, { .kind = CT_DOM_RANGE, .lo = -1, .hi = 1, .poison = CT_POISON_ABSENT, .special = &absent }, SHARE } },
     { .op = CT_OP_HEAT_ANGLE_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_ACCUM,
       .fields = angle_fields, .shape = angle_bwd_shape, .flops = angle_bwd_flops,
@@ -352,7 +367,7 @@ const ct_op_rules ct_heatmap_rules[] = {
     { .op = CT_OP_HEAT_ROWS, .constants = 0x2, .grad_outs = 0x2, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_ACCUM,
       .fields = rows_fields, .shape = rows_shape, .grad = rows_grad, .flops = rows_flops, .reduction = row_sums,
-      .roundings = 4, .domain = { CT_ANY, CT_BY_CALL(map_points) } },
+      .roundings = 4, .typical = rows_typical, .domain = { CT_ANY, CT_BY_CALL(map_points) } },
     { .op = CT_OP_HEAT_ROWS_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_ACCUM,
       .fields = rows_fields, .shape = rows_bwd_shape, .flops = rows_flops, .reduction = row_sums,
       .roundings = 4, .domain = { CT_ANY, CT_BY_CALL(map_points), CT_OUTPUT(2, CT_OP_HEAT_ROWS), CT_ANY, CT_ANY } },

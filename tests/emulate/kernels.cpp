@@ -5,6 +5,7 @@
 #include "backends/cuda/columns.cuh"
 #include "base/philox.h"
 #include "ops/math/dropout_math.h"
+#include "ops/math/heatmap_math.h"
 #include "ops/math/image_math.h"
 #include "ops/math/lstm_math.h"
 #include "ops/math/optim_math.h"
@@ -24,6 +25,9 @@ namespace depthwise {
 }
 namespace elementwise {
 #include "backends/cuda/elementwise.cu"
+}
+namespace heatmap {
+#include "backends/cuda/heatmap.cu"
 }
 namespace image {
 #include "backends/cuda/image.cu"
