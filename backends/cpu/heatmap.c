@@ -179,6 +179,7 @@ static void offset_item(void *arg, int64_t item, int thread)
         for (int64_t p = 0; p < g->maps; p++) {
             const int64_t at = i * g->maps + p;
             const double weight = mask * get(g, 2, at);
+            if (weight == 0) continue;
             sums[2 * p] += weight * (offset_at(g, 2 * at, &slope) + offset_at(g, 2 * at + 1, &slope));
             sums[2 * p + 1] += weight;
         }
@@ -196,8 +197,8 @@ static void offset_bwd_item(void *arg, int64_t item, int thread)
             const int64_t at = i * g->maps + p;
             const double weight = g->factor[p] * (mask * get(g, 2, at));
             for (int64_t k = 2 * at; k < 2 * at + 2; k++) {
-                double slope;
-                offset_at(g, k, &slope);
+                double slope = 0;
+                if (weight != 0) offset_at(g, k, &slope);
                 put(g, 0, k, weight * slope);
             }
         }

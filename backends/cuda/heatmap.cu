@@ -1,27 +1,8 @@
-/* Losses on maps of cells, f32 and f64 (ops/math/heatmap_math.h has the formulas): a thread to a cell, a warp to a row. Everything is
- * added in f64, in parts whose number the shape decides; one block adds the parts. */
-#include "backends/cuda/dev.cuh"
-#include "ops/math/heatmap_math.h"
+/* Losses on maps of cells and margin_rank, f32 and f64 (ops/math/heatmap_math.h has the formulas): a thread to a cell or
+ * a sample. Everything is added in f64, in parts whose number the shape decides; one block adds the parts. */
+#include "backends/cuda/heatmap.cuh"
 
 static const int64_t MOST_PARTS = 128; /* blocks that share the sum of a map */
-
-#define BY_WIDTH(call, ...)                            \
-    do {                                               \
-        if ((call)->in[0].desc.dtype == CT_F64) {      \
-            typedef double T;                          \
-            __VA_ARGS__                                \
-        } else {                                       \
-            typedef float T;                           \
-            __VA_ARGS__                                \
-        }                                              \
-    } while (0)
-
-static ct_accept accept_width(const ct_call *c, int64_t doubles)
-{
-    const ct_dtype t = c->in[0].desc.dtype;
-    if (t != CT_F32 && t != CT_F64) return ct_accept_no("cuda: only f32 and f64");
-    return ct_accept_yes((size_t)doubles * sizeof(double));
-}
 
 static int64_t cells_of(const ct_desc *map) { return map->dim[0] * map->dim[1] * map->dim[2]; }
 static int64_t parts_of(int64_t cells)
@@ -47,7 +28,8 @@ template <typename F> __global__ void sum_cells(F f, int64_t cells, double *part
 }
 
 /* loss: the sum over the maps of the one sum over the other, `none` for a map where that is 0. */
-template <typename T> __global__ void close_loss(const double *part, int64_t parts, int64_t maps, double none, T *loss, T *weight)
+template <typename T>
+__global__ void close_loss(const double *part, int64_t parts, int64_t maps, double none, T *loss, T *weight)
 {
     __shared__ double room[CT_THREADS / 32];
     double total = 0;
@@ -66,30 +48,32 @@ template <typename T> __global__ void close_loss(const double *part, int64_t par
 }
 
 /* A cell's derivatives times dloss over what its map's sum was divided by. The grid's second dimension are the maps. */
-template <typename F, typename T> __global__ void slope_cells(F f, int64_t cells, const T *weight, const T *dloss, double none)
+template <typename F, typename T>
+__global__ void slope_cells(F f, int64_t cells, const T *weight, const T *dloss, double none)
 {
     const double w = (double)weight[blockIdx.y], factor = w == 0 ? none : (double)*dloss / w;
     for (CT_EACH(i, cells)) f.slope(i, blockIdx.y, factor);
 }
 
-template <typename F> static void launch_sums(ct_stream *s, const F &f, int64_t cells, int64_t maps, double *part)
+/* The loss, output 0, and what it was divided by, output 1. `maps` of them have sums of their own. */
+template <typename T, typename F>
+static void launch_loss(ct_stream *s, const ct_call *c, const F &f, int64_t cells, int64_t maps, double none,
+                        double *part)
 {
-    CT_LAUNCH(&sum_cells<F>, CT_GRID2(parts_of(cells), maps), CT_THREADS, s, f, cells, part);
+    const int64_t parts = parts_of(cells);
+    CT_LAUNCH(&sum_cells<F>, CT_GRID2(parts, maps), CT_THREADS, s, f, cells, part);
+    CT_LAUNCH(&close_loss<T>, CT_GRID1(1), CT_THREADS, s, (const double *)part, parts, maps, none, heat_out<T>(c, 0),
+              heat_out<T>(c, 1));
 }
 
-template <typename T> static void launch_loss(ct_stream *s, const ct_call *c, int64_t cells, int64_t maps, double none, const double *part)
+/* The gradient; inputs `weight`, what the loss was divided by, and behind it dloss. */
+template <typename T, typename F>
+static void launch_slopes(ct_stream *s, const ct_call *c, const F &f, int64_t cells, int64_t maps, int weight,
+                          double none)
 {
-    CT_LAUNCH(&close_loss<T>, CT_GRID1(1), CT_THREADS, s, part, parts_of(cells), maps, none, (T *)c->out[0].data, (T *)c->out[1].data);
+    CT_LAUNCH((&slope_cells<F, T>), CT_GRID2(ct_blocks(cells), maps), CT_THREADS, s, f, cells, heat_in<T>(c, weight),
+              heat_in<T>(c, weight + 1), none);
 }
-
-template <typename F, typename T>
-static void launch_slopes(ct_stream *s, const F &f, int64_t cells, int64_t maps, const T *weight, const T *dloss, double none)
-{
-    CT_LAUNCH((&slope_cells<F, T>), CT_GRID2(ct_blocks(cells), maps), CT_THREADS, s, f, cells, weight, dloss, none);
-}
-
-template <typename T> static const T *in(const ct_call *c, int i) { return (const T *)c->in[i].data; }
-template <typename T> static T *out(const ct_call *c, int i) { return (T *)c->out[i].data; }
 
 /* ---- heat_focal ---- */
 
@@ -120,34 +104,34 @@ template <typename T> struct focal {
 
 template <typename T> static focal<T> focal_of(const ct_call *c, T *dlogits)
 {
-    return focal<T>{ in<T>(c, 0), in<T>(c, 1), in<T>(c, 2), dlogits, c->in[0].desc.dim[3], c->attrs.heat };
+    return focal<T>{ heat_in<T>(c, 0), heat_in<T>(c, 1), heat_in<T>(c, 2), dlogits, c->in[0].desc.dim[3],
+                     c->attrs.heat };
 }
 
 extern "C" ct_accept ct_cuda_heat_focal_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return accept_width(c, 2 * parts_of(cells_of(&c->in[0].desc)) * c->in[0].desc.dim[3]);
+    return heat_accept(c, 2 * parts_of(cells_of(&c->in[0].desc)) * c->in[0].desc.dim[3]);
 }
 extern "C" ct_status ct_cuda_heat_focal_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     const int64_t cells = cells_of(&c->in[0].desc), maps = c->in[0].desc.dim[3];
-    BY_WIDTH(c, launch_sums(s, focal_of<T>(c, (T *)NULL), cells, maps, (double *)scratch);
-                launch_loss<T>(s, c, cells, maps, NAN, (double *)scratch););
+    CT_BY_WIDTH(c, launch_loss<T>(s, c, focal_of<T>(c, NULL), cells, maps, NAN, (double *)scratch));
     CT_LAUNCHED("heat_focal");
 }
 
 extern "C" ct_accept ct_cuda_heat_focal_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return accept_width(c, 0);
+    return heat_accept(c, 0);
 }
 extern "C" ct_status ct_cuda_heat_focal_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
-    BY_WIDTH(c, launch_slopes(s, focal_of<T>(c, out<T>(c, 0)), cells_of(&c->in[0].desc), c->in[0].desc.dim[3], in<T>(c, 3),
-                              in<T>(c, 4), NAN););
+    const int64_t cells = cells_of(&c->in[0].desc), maps = c->in[0].desc.dim[3];
+    CT_BY_WIDTH(c, launch_slopes<T>(s, c, focal_of<T>(c, heat_out<T>(c, 0)), cells, maps, 3, NAN));
     CT_LAUNCHED("heat_focal_bwd");
 }
 
@@ -168,6 +152,7 @@ template <typename T> struct offsets {
         const int64_t k = i * maps + p;
         const double w = (double)mask[i] * (double)heat[k];
         double slope;
+        if (w == 0) return;
         *lost += w * (at(2 * k, &slope) + at(2 * k + 1, &slope));
         *weight += w;
     }
@@ -175,8 +160,8 @@ template <typename T> struct offsets {
     {
         const double w = factor * ((double)mask[i] * (double)heat[i * maps + p]);
         for (int64_t k = 2 * (i * maps + p), end = k + 2; k < end; k++) {
-            double slope;
-            at(k, &slope);
+            double slope = 0;
+            if (w != 0) at(k, &slope);
             doffset[k] = (T)(w * slope);
         }
     }
@@ -184,34 +169,34 @@ template <typename T> struct offsets {
 
 template <typename T> static offsets<T> offsets_of(const ct_call *c, T *doffset)
 {
-    return offsets<T>{ in<T>(c, 0), in<T>(c, 1), in<T>(c, 2), in<T>(c, 3), doffset, c->in[2].desc.dim[3], c->attrs.heat.beta };
+    return offsets<T>{ heat_in<T>(c, 0), heat_in<T>(c, 1), heat_in<T>(c, 2), heat_in<T>(c, 3), doffset,
+                       c->in[2].desc.dim[3], c->attrs.heat.beta };
 }
 
 extern "C" ct_accept ct_cuda_heat_offset_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return accept_width(c, 2 * parts_of(cells_of(&c->in[2].desc)) * c->in[2].desc.dim[3]);
+    return heat_accept(c, 2 * parts_of(cells_of(&c->in[2].desc)) * c->in[2].desc.dim[3]);
 }
 extern "C" ct_status ct_cuda_heat_offset_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     const int64_t cells = cells_of(&c->in[2].desc), maps = c->in[2].desc.dim[3];
-    BY_WIDTH(c, launch_sums(s, offsets_of<T>(c, (T *)NULL), cells, maps, (double *)scratch);
-                launch_loss<T>(s, c, cells, maps, NAN, (double *)scratch););
+    CT_BY_WIDTH(c, launch_loss<T>(s, c, offsets_of<T>(c, NULL), cells, maps, NAN, (double *)scratch));
     CT_LAUNCHED("heat_offset");
 }
 
 extern "C" ct_accept ct_cuda_heat_offset_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return accept_width(c, 0);
+    return heat_accept(c, 0);
 }
 extern "C" ct_status ct_cuda_heat_offset_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
-    BY_WIDTH(c, launch_slopes(s, offsets_of<T>(c, out<T>(c, 0)), cells_of(&c->in[2].desc), c->in[2].desc.dim[3], in<T>(c, 4),
-                              in<T>(c, 5), NAN););
+    const int64_t cells = cells_of(&c->in[2].desc), maps = c->in[2].desc.dim[3];
+    CT_BY_WIDTH(c, launch_slopes<T>(s, c, offsets_of<T>(c, heat_out<T>(c, 0)), cells, maps, 4, NAN));
     CT_LAUNCHED("heat_offset_bwd");
 }
 
@@ -239,7 +224,8 @@ template <typename T> struct angles {
     __device__ void slope(int64_t i, int64_t, double factor) const
     {
         const bool here = counts(i);
-        for (int k = 0; k < 2; k++) ddirection[2 * i + k] = here ? (T)(-factor * (double)target[2 * (i / cells) + k]) : (T)0;
+        const T *t = target + 2 * (i / cells);
+        for (int k = 0; k < 2; k++) ddirection[2 * i + k] = here ? (T)(-factor * (double)t[k]) : (T)0;
     }
 };
 
@@ -247,34 +233,34 @@ template <typename T> struct angles {
 template <typename T> static angles<T> angles_of(const ct_call *c, int t, const T *direction, T *ddirection)
 {
     const int64_t *d = c->in[t + 1].desc.dim;
-    return angles<T>{ direction, in<T>(c, t), in<T>(c, t + 1), ddirection, d[3], d[1] * d[2], c->attrs.heat.threshold };
+    return angles<T>{ direction, heat_in<T>(c, t), heat_in<T>(c, t + 1), ddirection, d[3], d[1] * d[2],
+                      c->attrs.heat.threshold };
 }
 
 extern "C" ct_accept ct_cuda_heat_angle_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return accept_width(c, 2 * parts_of(cells_of(&c->in[2].desc)));
+    return heat_accept(c, 2 * parts_of(cells_of(&c->in[2].desc)));
 }
 extern "C" ct_status ct_cuda_heat_angle_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     const int64_t cells = cells_of(&c->in[2].desc);
-    BY_WIDTH(c, launch_sums(s, angles_of<T>(c, 1, in<T>(c, 0), (T *)NULL), cells, 1, (double *)scratch);
-                launch_loss<T>(s, c, cells, 1, 0, (double *)scratch););
+    CT_BY_WIDTH(c, launch_loss<T>(s, c, angles_of<T>(c, 1, heat_in<T>(c, 0), NULL), cells, 1, 0, (double *)scratch));
     CT_LAUNCHED("heat_angle");
 }
 
 extern "C" ct_accept ct_cuda_heat_angle_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return accept_width(c, 0);
+    return heat_accept(c, 0);
 }
 extern "C" ct_status ct_cuda_heat_angle_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
-    BY_WIDTH(c, launch_slopes(s, angles_of<T>(c, 0, (const T *)NULL, out<T>(c, 0)), cells_of(&c->in[1].desc), 1, in<T>(c, 2),
-                              in<T>(c, 3), 0););
+    const int64_t cells = cells_of(&c->in[1].desc);
+    CT_BY_WIDTH(c, launch_slopes<T>(s, c, angles_of<T>(c, 0, NULL, heat_out<T>(c, 0)), cells, 1, 2, 0));
     CT_LAUNCHED("heat_angle_bwd");
 }
 
@@ -314,33 +300,33 @@ template <typename T> struct padding {
 template <typename T> static padding<T> padding_of(const ct_call *c, T *dlogits)
 {
     const ct_heat_attrs *a = &c->attrs.heat;
-    return padding<T>{ in<T>(c, 0), in<T>(c, 1), dlogits, c->in[0].desc.dim[3], a->eps, a->cap };
+    return padding<T>{ heat_in<T>(c, 0), heat_in<T>(c, 1), dlogits, c->in[0].desc.dim[3], a->eps, a->cap };
 }
 
 extern "C" ct_accept ct_cuda_heat_padding_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return accept_width(c, 2 * parts_of(cells_of(&c->in[0].desc)));
+    return heat_accept(c, 2 * parts_of(cells_of(&c->in[0].desc)));
 }
 extern "C" ct_status ct_cuda_heat_padding_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     const int64_t cells = cells_of(&c->in[0].desc);
-    BY_WIDTH(c, launch_sums(s, padding_of<T>(c, (T *)NULL), cells, 1, (double *)scratch);
-                launch_loss<T>(s, c, cells, 1, 0, (double *)scratch););
+    CT_BY_WIDTH(c, launch_loss<T>(s, c, padding_of<T>(c, NULL), cells, 1, 0, (double *)scratch));
     CT_LAUNCHED("heat_padding");
 }
 
 extern "C" ct_accept ct_cuda_heat_padding_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return accept_width(c, 0);
+    return heat_accept(c, 0);
 }
 extern "C" ct_status ct_cuda_heat_padding_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
-    BY_WIDTH(c, launch_slopes(s, padding_of<T>(c, out<T>(c, 0)), cells_of(&c->in[0].desc), 1, in<T>(c, 2), in<T>(c, 3), 0););
+    const int64_t cells = cells_of(&c->in[0].desc);
+    CT_BY_WIDTH(c, launch_slopes<T>(s, c, padding_of<T>(c, heat_out<T>(c, 0)), cells, 1, 2, 0));
     CT_LAUNCHED("heat_padding_bwd");
 }
 
@@ -353,7 +339,8 @@ template <typename T> __device__ static inline bool is_fake(const T *points, int
 
 /* One block. */
 template <typename T>
-__global__ void margin_forward(const T *s, const T *fake, const T *points, int64_t samples, int64_t most, double margin, T *loss, T *weight)
+__global__ void margin_forward(const T *s, const T *fake, const T *points, int64_t samples, int64_t most, double margin,
+                               T *loss, T *weight)
 {
     __shared__ double room[CT_THREADS / 32];
     double having = 0, sum = 0;
@@ -378,8 +365,8 @@ __global__ void margin_forward(const T *s, const T *fake, const T *points, int64
 }
 
 template <typename T>
-__global__ void margin_backward(const T *s, const T *fake, const T *weight, const T *dloss, int64_t samples, int64_t most, double margin,
-                                T *ds, T *dfake)
+__global__ void margin_backward(const T *s, const T *fake, const T *weight, const T *dloss, int64_t samples,
+                                int64_t most, double margin, T *ds, T *dfake)
 {
     const double d = (double)*dloss;
     for (CT_EACH(n, samples)) {
@@ -397,201 +384,30 @@ __global__ void margin_backward(const T *s, const T *fake, const T *weight, cons
 extern "C" ct_accept ct_cuda_margin_rank_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return accept_width(c, 0);
+    return heat_accept(c, 0);
 }
 extern "C" ct_status ct_cuda_margin_rank_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
     const int64_t *d = c->in[1].desc.dim;
-    BY_WIDTH(c, CT_LAUNCH(&margin_forward<T>, CT_GRID1(1), CT_THREADS, s, in<T>(c, 0), in<T>(c, 1), in<T>(c, 2), d[0], d[1],
-                          c->attrs.heat.margin, out<T>(c, 0), out<T>(c, 1)););
+    CT_BY_WIDTH(c, CT_LAUNCH(&margin_forward<T>, CT_GRID1(1), CT_THREADS, s, heat_in<T>(c, 0), heat_in<T>(c, 1),
+                             heat_in<T>(c, 2), d[0], d[1], c->attrs.heat.margin, heat_out<T>(c, 0), heat_out<T>(c, 1)));
     CT_LAUNCHED("margin_rank");
 }
 
 extern "C" ct_accept ct_cuda_margin_rank_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return accept_width(c, 0);
+    return heat_accept(c, 0);
 }
 extern "C" ct_status ct_cuda_margin_rank_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
     const int64_t *d = c->in[1].desc.dim;
-    BY_WIDTH(c, CT_LAUNCH(&margin_backward<T>, CT_GRID1(ct_blocks(d[0])), CT_THREADS, s, in<T>(c, 0), in<T>(c, 1), in<T>(c, 2),
-                          in<T>(c, 3), d[0], d[1], c->attrs.heat.margin, out<T>(c, 0), out<T>(c, 1)););
+    CT_BY_WIDTH(c, CT_LAUNCH(&margin_backward<T>, CT_GRID1(ct_blocks(d[0])), CT_THREADS, s, heat_in<T>(c, 0),
+                             heat_in<T>(c, 1), heat_in<T>(c, 2), heat_in<T>(c, 3), d[0], d[1], c->attrs.heat.margin,
+                             heat_out<T>(c, 0), heat_out<T>(c, 1)));
     CT_LAUNCHED("margin_rank_bwd");
-}
-
-/* ---- heat_rows: a warp to a row of cells, then to a distribution over the rows ---- */
-
-struct rows_size { int64_t samples, h, w; };
-
-static rows_size rows_of(const ct_call *c)
-{
-    const int64_t *d = c->in[0].desc.dim;
-    return rows_size{ d[0], d[1], d[2] };
-}
-
-/* mean [N,2,h] of p over the rows of cells of both maps */
-template <typename T> __global__ void row_means(const T *logits, rows_size z, double *mean)
-{
-    const int lane = (int)threadIdx.x % 32;
-    for (CT_EACH_WARP(i, z.samples * z.h)) {
-        double a = 0, b = 0;
-        for (int64_t x = lane; x < z.w; x += 32) {
-            a += ct_heat_cell_at((double)logits[2 * (i * z.w + x)]).p;
-            b += ct_heat_cell_at((double)logits[2 * (i * z.w + x) + 1]).p;
-        }
-        a = ct_warp_sum(a);
-        b = ct_warp_sum(b);
-        double *to = mean + i / z.h * 2 * z.h + i % z.h;
-        if (lane == 0) to[0] = a / (double)z.w;
-        if (lane == 0) to[z.h] = b / (double)z.w;
-    }
-}
-
-/* Row of point i, counted through samples and maps; -1: none. */
-template <typename T> __device__ static inline int64_t row_of(const T *points, int64_t i, const ct_heat_attrs &a, int64_t h)
-{
-    return ct_heat_row((double)points[2 * i], (double)points[2 * i + 1], a.stride, h);
-}
-
-__device__ static inline double warp_top(double v)
-{
-    for (int d = 16; d > 0; d >>= 1) {
-        const double o = __shfl_xor_sync(0xffffffffu, v, d);
-        v = o > v ? o : v;
-    }
-    return v;
-}
-
-/* ct_heat_rows() of each map: q [N,2,h] and what is stored of it, and lost [N,2], -log q of the point's row. */
-template <typename T>
-__global__ void row_shares(const double *mean, const T *points, rows_size z, ct_heat_attrs a, double *q, double *lost, T *rows)
-{
-    const int lane = (int)threadIdx.x % 32;
-    for (CT_EACH_WARP(i, 2 * z.samples)) {
-        const double *m = mean + i * z.h;
-        double *to = q + i * z.h, top = -INFINITY, sum = 0;
-        for (int64_t k = lane; k < z.h; k += 32) {
-            to[k] = log(m[k] + a.eps) / a.tau;
-            top = to[k] > top ? to[k] : top;
-        }
-        top = warp_top(top);
-        for (int64_t k = lane; k < z.h; k += 32) {
-            to[k] = exp(to[k] - top);
-            sum += to[k];
-        }
-        sum = ct_warp_sum(sum);
-        for (int64_t k = lane; k < z.h; k += 32) {
-            to[k] /= sum;
-            rows[i * z.h + k] = (T)to[k];
-        }
-        const int64_t row = row_of(points, i, a, z.h);
-        if (lane == 0) lost[i] = row < 0 ? 0 : top + log(sum) - log(m[row] + a.eps) / a.tau;
-    }
-}
-
-/* How many points of each map and how many samples count. A whole block; every thread gets them. */
-template <typename T>
-__device__ static void count_rows(const T *points, rows_size z, const ct_heat_attrs &a, double *room, double count[3])
-{
-    count[0] = count[1] = count[2] = 0;
-    for (int64_t n = threadIdx.x; n < z.samples; n += CT_THREADS) {
-        const bool first = row_of(points, 2 * n, a, z.h) >= 0, second = row_of(points, 2 * n + 1, a, z.h) >= 0;
-        count[0] += first;
-        count[1] += second;
-        count[2] += first && second;
-    }
-    for (int k = 0; k < 3; k++) count[k] = ct_block_sum(count[k], room);
-}
-
-/* One block: a thread to a sample. */
-template <typename T>
-__global__ void rows_loss(const double *q, const double *lost, const T *points, rows_size z, ct_heat_attrs a, T *ce, T *emd)
-{
-    __shared__ double room[CT_THREADS / 32];
-    double count[3], sum[3] = { 0, 0, 0 };
-    count_rows(points, z, a, room, count);
-    for (int64_t n = threadIdx.x; n < z.samples; n += CT_THREADS) {
-        for (int p = 0; p < 2; p++) sum[p] += lost[2 * n + p];
-        if (row_of(points, 2 * n, a, z.h) >= 0 && row_of(points, 2 * n + 1, a, z.h) >= 0)
-            sum[2] += ct_heat_emd(q + 2 * n * z.h, q + (2 * n + 1) * z.h, z.h) / (double)z.h;
-    }
-    for (int k = 0; k < 3; k++) {
-        sum[k] = ct_block_sum(sum[k], room);
-        if (count[k] > 0) sum[k] /= count[k];
-    }
-    if (threadIdx.x != 0) return;
-    *ce = (T)(sum[0] + sum[1]);
-    *emd = (T)sum[2];
-}
-
-/* mean [N,2,h] becomes the derivative with respect to it: a thread to a map of a sample. dce, demd: NULL where not given. */
-template <typename T>
-__global__ void row_slopes(const T *points, const T *rows, const T *dce, const T *demd, rows_size z, ct_heat_attrs a, double *q, double *mean)
-{
-    __shared__ double room[CT_THREADS / 32];
-    double count[3];
-    count_rows(points, z, a, room, count);
-    for (CT_EACH(i, 2 * z.samples)) {
-        const int64_t first = i / 2 * 2, row = row_of(points, i, a, z.h);
-        const bool both = row >= 0 && row_of(points, i % 2 ? first : first + 1, a, z.h) >= 0;
-        const double emd = both && demd ? (double)*demd / (count[2] * (double)z.h) : 0;
-        const double ce = row >= 0 && dce ? (double)*dce / count[i % 2] : 0;
-        double *own = q + i * 2 * z.h; /* a copy of both distributions for each of the two */
-        for (int64_t k = 0; k < 2 * z.h; k++) own[k] = (double)rows[first * z.h + k];
-        ct_heat_rows_slope(own, own + z.h, (int)(i % 2), z.h, emd, ce, row, a.eps, a.tau, mean + i * z.h);
-    }
-}
-
-template <typename T> __global__ void cell_slopes(const T *logits, const double *slope, rows_size z, T *dlogits)
-{
-    for (CT_EACH(i, 2 * z.samples * z.h * z.w)) {
-        const int64_t y = i / 2 / z.w, n = y / z.h;
-        const ct_heat_cell c = ct_heat_cell_at((double)logits[i]);
-        dlogits[i] = (T)(slope[(2 * n + i % 2) * z.h + y % z.h] / (double)z.w * (c.p * c.q));
-    }
-}
-
-extern "C" ct_accept ct_cuda_heat_rows_accept(const ct_device *dev, const ct_call *c)
-{
-    (void)dev;
-    const rows_size z = rows_of(c);
-    return accept_width(c, 4 * z.samples * z.h + 2 * z.samples);
-}
-extern "C" ct_status ct_cuda_heat_rows_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
-{
-    (void)dev;
-    const rows_size z = rows_of(c);
-    double *mean = (double *)scratch, *q = mean + 2 * z.samples * z.h, *lost = q + 2 * z.samples * z.h;
-    const ct_heat_attrs a = c->attrs.heat;
-    BY_WIDTH(c, CT_LAUNCH(&row_means<T>, CT_GRID1(ct_blocks(z.samples * z.h * 32)), CT_THREADS, s, in<T>(c, 0), z, mean);
-                CT_LAUNCH(&row_shares<T>, CT_GRID1(ct_blocks(2 * z.samples * 32)), CT_THREADS, s, (const double *)mean, in<T>(c, 1), z, a,
-                          q, lost, out<T>(c, 2));
-                CT_LAUNCH(&rows_loss<T>, CT_GRID1(1), CT_THREADS, s, (const double *)q, (const double *)lost, in<T>(c, 1), z, a,
-                          out<T>(c, 0), out<T>(c, 1)););
-    CT_LAUNCHED("heat_rows");
-}
-
-extern "C" ct_accept ct_cuda_heat_rows_bwd_accept(const ct_device *dev, const ct_call *c)
-{
-    (void)dev;
-    const rows_size z = rows_of(c);
-    return accept_width(c, 6 * z.samples * z.h);
-}
-extern "C" ct_status ct_cuda_heat_rows_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
-{
-    (void)dev;
-    const rows_size z = rows_of(c);
-    double *mean = (double *)scratch, *q = mean + 2 * z.samples * z.h;
-    const int64_t n = 2 * z.samples * z.h * z.w;
-    BY_WIDTH(c, const T *dce = ct_cuda_has(c, 3) ? in<T>(c, 3) : NULL; const T *demd = ct_cuda_has(c, 4) ? in<T>(c, 4) : NULL;
-                CT_LAUNCH(&row_means<T>, CT_GRID1(ct_blocks(z.samples * z.h * 32)), CT_THREADS, s, in<T>(c, 0), z, mean);
-                CT_LAUNCH(&row_slopes<T>, CT_GRID1(ct_blocks(2 * z.samples)), CT_THREADS, s, in<T>(c, 1), in<T>(c, 2), dce, demd, z,
-                          c->attrs.heat, q, mean);
-                CT_LAUNCH(&cell_slopes<T>, CT_GRID1(ct_blocks(n)), CT_THREADS, s, in<T>(c, 0), (const double *)mean, z, out<T>(c, 0)););
-    CT_LAUNCHED("heat_rows_bwd");
 }

@@ -3,9 +3,9 @@
 #include <string.h>
 
 #include "backends/cuda/columns.cuh"
+#include "backends/cuda/heatmap.cuh"
 #include "base/philox.h"
 #include "ops/math/dropout_math.h"
-#include "ops/math/heatmap_math.h"
 #include "ops/math/image_math.h"
 #include "ops/math/lstm_math.h"
 #include "ops/math/optim_math.h"
@@ -28,6 +28,9 @@ namespace elementwise {
 }
 namespace heatmap {
 #include "backends/cuda/heatmap.cu"
+}
+namespace heatmap_rows {
+#include "backends/cuda/heatmap_rows.cu"
 }
 namespace image {
 #include "backends/cuda/image.cu"
