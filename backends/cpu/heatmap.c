@@ -179,6 +179,7 @@ static void offset_item(void *arg, int64_t item, int thread)
         for (int64_t p = 0; p < g->maps; p++) {
             const int64_t at = i * g->maps + p;
             const double weight = mask * get(g, 2, at);
+            if (weight == 0) continue;
             sums[2 * p] += weight * (offset_at(g, 2 * at, &slope) + offset_at(g, 2 * at + 1, &slope));
             sums[2 * p + 1] += weight;
         }
@@ -196,8 +197,8 @@ static void offset_bwd_item(void *arg, int64_t item, int thread)
             const int64_t at = i * g->maps + p;
             const double weight = g->factor[p] * (mask * get(g, 2, at));
             for (int64_t k = 2 * at; k < 2 * at + 2; k++) {
-                double slope;
-                offset_at(g, k, &slope);
+                double slope = 0;
+                if (weight != 0) offset_at(g, k, &slope);
                 put(g, 0, k, weight * slope);
             }
         }
@@ -318,7 +319,7 @@ static void padding_item(void *arg, int64_t item, int thread)
     int64_t first, end;
     double *sums = open_piece(g, item, &first, &end);
     for (int64_t i = first; i < end; i++) {
-        const double weight = 1 - get(g, 1, i), cost = padding_at(g, i);
+        const double weight = 1 - get(g, 1, i), cost = weight == 0 ? 0 : padding_at(g, i);
         sums[0] += weight * (cost > g->a->cap ? g->a->cap : cost);
         sums[1] += weight;
     }
@@ -332,11 +333,11 @@ static void padding_bwd_item(void *arg, int64_t item, int thread)
     const int64_t maps = channels(g->call, 0);
     for (int64_t i = first; i < end; i++) {
         const double weight = g->factor[0] * (1 - get(g, 1, i));
-        const bool capped = padding_at(g, i) > g->a->cap;
+        const bool none = weight == 0 || padding_at(g, i) > g->a->cap;
         for (int64_t p = i * maps; p < (i + 1) * maps; p++) {
-            double slope;
-            ct_heat_padding(get(g, 0, p), g->a->eps, &slope);
-            put(g, 0, p, capped ? 0 : weight * slope);
+            double slope = 0;
+            if (!none) ct_heat_padding(get(g, 0, p), g->a->eps, &slope);
+            put(g, 0, p, weight * slope);
         }
     }
 }

@@ -1,7 +1,7 @@
 /* Finite differences. For a forward operator y = f(in...), a random weight w for output 0 (and for others that a
- * gradient may come through) and a random direction d for
- * one input, the derivative of L(h) = sum w * f(in + h d) at h = 0 is sum d * din, where din is the gradient that the
- * operator's rule composes for dout = w. The numerical derivative is the five-point formula
+ * gradient may come through) and a random direction d for one input, the derivative of L(h) = sum w * f(in + h d) at
+ * h = 0 is sum d * din, where din is the gradient that the operator's rule composes for dout = w. The numerical
+ * derivative is the five-point formula
  *   (8 (L(h) - L(-h)) - (L(2h) - L(-2h))) / 12 h,  error O(h^4).
  * Both sides use the f64 reference. The rule's nodes are evaluated as they are emitted.
  *
@@ -246,7 +246,8 @@ static ct_status add_outputs(evaluator *e, const ct_call *host, ct_val *out)
 }
 
 /* Draws the weights, which are what comes in from behind: dout of these outputs. */
-static ct_status draw_weights(evaluator *e, const ct_case *c, const ct_call *host, int attempt, weights *w, ct_val *dout)
+static ct_status draw_weights(evaluator *e, const ct_case *c, const ct_call *host, int attempt, weights *w,
+                              ct_val *dout)
 {
     ct_rng rng;
     ct_rng_init(&rng, c->seed, CT_RNG_TEST, ct_case_hash(c->text, c->data, 2000 + attempt));

@@ -1,5 +1,6 @@
-/* Losses on maps of cells [N,h,w,P], a channel for each of P points: what is lost at the cells, on the offsets within them, on directions,
- * on the order of a point and its fakes, in the padding, and over the rows. doc/operators/heatmap.md has the formulas. */
+/* Losses on maps of cells [N,h,w,P], a channel for each of P points: what is lost at the cells, on the offsets within
+ * them, on directions, on the order of a point and its fakes, in the padding, and over the rows.
+ * doc/operators/heatmap.md has the formulas. */
 #include "config.h"
 
 #include <float.h>
@@ -299,6 +300,21 @@ static int64_t all_fakes(const ct_call *c) { return ct_desc_numel(&c->in[1].desc
 /* A row, and then the rows. */
 static int64_t row_sums(const ct_call *c) { return c->in[0].desc.dim[1] + c->in[0].desc.dim[2]; }
 
+/* 1 - direction . target, whose mean can happen to cancel. */
+static double angle_typical(int output, double n, const double rms[CT_MAX_IN])
+{
+    (void)n;
+    return output == 0 ? 1 + rms[0] * rms[1] : 0;
+}
+
+/* The distance is a sum of differences between numbers up to 1. */
+static double rows_typical(int output, double n, const double rms[CT_MAX_IN])
+{
+    (void)n;
+    (void)rms;
+    return output == 1 ? 1 : 0;
+}
+
 /* ---- test data ---- */
 
 static const ct_domain nothing = CT_IS(ZERO), absent = CT_IS(ABSENT), picture = CT_IS(ONE);
@@ -307,52 +323,62 @@ static const ct_domain nothing = CT_IS(ZERO), absent = CT_IS(ABSENT), picture = 
 static ct_domain map_points(const ct_call *c)
 {
     const double side = c->attrs.heat.stride * (double)c->in[0].desc.dim[1];
-    return (ct_domain){ .kind = CT_DOM_RANGE, .lo = -0.1 * side, .hi = 1.1 * side, .poison = CT_POISON_ABSENT, .special = &absent };
+    return (ct_domain){ .kind = CT_DOM_RANGE, .lo = -0.1 * side, .hi = 1.1 * side, .poison = CT_POISON_ABSENT,
+                        .special = &absent };
 }
 
 #define SHARE CT_IS(SHARE)
 #define OR(k, domain) { .kind = CT_DOM_##k, .special = &(domain) }
+#define SOME(from, to) \
+    { .kind = CT_DOM_RANGE, .lo = (from), .hi = (to), .poison = CT_POISON_ABSENT, .special = &absent }
 
 const ct_op_rules ct_heatmap_rules[] = {
     { .op = CT_OP_HEAT_FOCAL, .constants = 0x6, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_ACCUM,
       .fields = focal_fields, .shape = focal_shape, .grad = focal_grad, .flops = focal_flops, .reduction = all_cells,
       .roundings = 4, .domain = { CT_ANY, OR(SHARE, nothing), SHARE } },
-    { .op = CT_OP_HEAT_FOCAL_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_ACCUM,
+    { .op = CT_OP_HEAT_FOCAL_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0,
+      .precision = CT_PREC_ACCUM,
       .fields = focal_fields, .shape = focal_bwd_shape, .flops = focal_flops,
       .roundings = 4, .domain = { CT_ANY, OR(SHARE, nothing), SHARE, CT_OUTPUT(1, CT_OP_HEAT_FOCAL), CT_ANY } },
     { .op = CT_OP_HEAT_OFFSET, .constants = 0xe, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_ACCUM,
-      .fields = offset_fields, .shape = offset_shape, .grad = offset_grad, .flops = offset_flops, .reduction = all_cells,
+      .fields = offset_fields, .shape = offset_shape, .grad = offset_grad,
+      .flops = offset_flops, .reduction = all_cells,
       .roundings = 4, .domain = { CT_ANY, CT_RANGE(-0.5, 0.5), OR(SHARE, nothing), SHARE } },
-    { .op = CT_OP_HEAT_OFFSET_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_ACCUM,
+    { .op = CT_OP_HEAT_OFFSET_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0,
+      .precision = CT_PREC_ACCUM,
       .fields = offset_fields, .shape = offset_bwd_shape, .flops = offset_flops,
-      .roundings = 4, .domain = { CT_ANY, CT_RANGE(-0.5, 0.5), OR(SHARE, nothing), SHARE, CT_OUTPUT(1, CT_OP_HEAT_OFFSET), CT_ANY } },
+      .roundings = 4, .domain = { CT_ANY, CT_RANGE(-0.5, 0.5), OR(SHARE, nothing), SHARE,
+                  CT_OUTPUT(1, CT_OP_HEAT_OFFSET), CT_ANY } },
     { .op = CT_OP_HEAT_ANGLE, .constants = 0x6, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_ACCUM,
       .fields = angle_fields, .shape = angle_shape, .grad = angle_grad, .flops = angle_flops, .reduction = all_cells,
-      .roundings = 4,
-      .domain = { CT_ANY, { .kind = CT_DOM_RANGE, .lo = -1, .hi = 1, .poison = CT_POISON_ABSENT, .special = &absent }, SHARE } },
-    { .op = CT_OP_HEAT_ANGLE_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_ACCUM,
+      .roundings = 4, .typical = angle_typical,
+      .domain = { CT_ANY, SOME(-1, 1), SHARE } },
+    { .op = CT_OP_HEAT_ANGLE_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1,
+      .precision = CT_PREC_ACCUM,
       .fields = angle_fields, .shape = angle_bwd_shape, .flops = angle_bwd_flops,
       .roundings = 4,
-      .domain = { { .kind = CT_DOM_RANGE, .lo = -1, .hi = 1, .poison = CT_POISON_ABSENT, .special = &absent }, SHARE,
-                  { .kind = CT_DOM_RANGE, .lo = 1, .hi = 50, .special = &nothing }, CT_ANY } },
+      .domain = { SOME(-1, 1), SHARE, { .kind = CT_DOM_RANGE, .lo = 1, .hi = 50, .special = &nothing }, CT_ANY } },
     { .op = CT_OP_MARGIN_RANK, .constants = 0x4, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_ACCUM,
-      .fields = margin_fields, .shape = margin_shape, .grad = margin_grad, .flops = margin_flops, .reduction = all_fakes,
+      .fields = margin_fields, .shape = margin_shape, .grad = margin_grad,
+      .flops = margin_flops, .reduction = all_fakes,
       .roundings = 4,
-      .domain = { CT_IS(COMPARED), CT_IS(COMPARED),
-                  { .kind = CT_DOM_RANGE, .lo = -10, .hi = 60, .poison = CT_POISON_ABSENT, .special = &absent } } },
-    { .op = CT_OP_MARGIN_RANK_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 1, .inplace_in = 1, .precision = CT_PREC_ACCUM,
+      .domain = { CT_IS(COMPARED), CT_IS(COMPARED), SOME(-10, 60) } },
+    { .op = CT_OP_MARGIN_RANK_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 1, .inplace_in = 1,
+      .precision = CT_PREC_ACCUM,
       .fields = margin_fields, .shape = margin_bwd_shape, .flops = margin_flops, .reduction = all_fakes,
       .roundings = 4, .domain = { CT_ANY, CT_ANY, OR(SHARE, nothing), CT_ANY } },
     { .op = CT_OP_HEAT_PADDING, .constants = 0x2, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_ACCUM,
-      .fields = padding_fields, .shape = padding_shape, .grad = padding_grad, .flops = padding_flops, .reduction = all_cells,
+      .fields = padding_fields, .shape = padding_shape, .grad = padding_grad,
+      .flops = padding_flops, .reduction = all_cells,
       .roundings = 4, .domain = { CT_ANY, OR(SHARE, picture) } },
-    { .op = CT_OP_HEAT_PADDING_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_ACCUM,
+    { .op = CT_OP_HEAT_PADDING_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0,
+      .precision = CT_PREC_ACCUM,
       .fields = padding_fields, .shape = padding_bwd_shape, .flops = padding_flops,
       .roundings = 4, .domain = { CT_ANY, OR(SHARE, picture), CT_OUTPUT(1, CT_OP_HEAT_PADDING), CT_ANY } },
     { .op = CT_OP_HEAT_ROWS, .constants = 0x2, .grad_outs = 0x2, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_ACCUM,
       .fields = rows_fields, .shape = rows_shape, .grad = rows_grad, .flops = rows_flops, .reduction = row_sums,
-      .roundings = 4, .domain = { CT_ANY, CT_BY_CALL(map_points) } },
+      .roundings = 4, .typical = rows_typical, .domain = { CT_ANY, CT_BY_CALL(map_points) } },
     { .op = CT_OP_HEAT_ROWS_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_ACCUM,
       .fields = rows_fields, .shape = rows_bwd_shape, .flops = rows_flops, .reduction = row_sums,
       .roundings = 4, .domain = { CT_ANY, CT_BY_CALL(map_points), CT_OUTPUT(2, CT_OP_HEAT_ROWS), CT_ANY, CT_ANY } },

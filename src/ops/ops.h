@@ -295,7 +295,8 @@ typedef struct ct_domain ct_domain;
 struct ct_domain {
     ct_domain_kind kind;
     double lo, hi;
-    enum { CT_POISON_NONE, CT_POISON_INF, CT_POISON_NAN, CT_POISON_ABSENT } poison; /* some elements are infinite; infinite or NaN; NaN */
+    enum { CT_POISON_NONE, CT_POISON_INF, CT_POISON_NAN, CT_POISON_ABSENT } poison; /* some elements are infinite; or
+                                                                                       infinite or NaN; or NaN */
     bool ends;                /* 0 behind the last valid step of each sample, as the input of kind CT_DOM_LEN says */
     ct_op of;                 /* CT_DOM_FORWARD */
     int output;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "backends/cuda/columns.cuh"
+#include "backends/cuda/heatmap.cuh"
 #include "base/philox.h"
 #include "ops/math/dropout_math.h"
 #include "ops/math/fuse_math.h"
@@ -31,6 +32,12 @@ namespace elementwise {
 }
 namespace fuse {
 #include "backends/cuda/fuse.cu"
+}
+namespace heatmap {
+#include "backends/cuda/heatmap.cu"
+}
+namespace heatmap_rows {
+#include "backends/cuda/heatmap_rows.cu"
 }
 namespace image {
 #include "backends/cuda/image.cu"

@@ -192,8 +192,10 @@ START_TEST(test_rules_complete)
         ck_assert_msg(!has_mutation_output(r, info->in_max), "%s writes an input it does not have", info->name);
         ck_assert_msg(info->in_max <= CT_MAX_IN && info->out_max <= CT_MAX_OUT, "%s: arity", info->name);
         ck_assert_msg((r->inplace_out < 0) == (r->inplace_in < 0), "%s: half an in-place rule", info->name);
-        ck_assert_msg((r->constants & r->mutates) == 0 && (r->constants >> info->in_max) == 0, "%s: constant inputs", info->name);
-        ck_assert_msg((r->grad_outs & 1u) == 0 && (r->grad_outs >> info->out_max) == 0, "%s: outputs with gradients", info->name);
+        ck_assert_msg((r->constants & r->mutates) == 0 && (r->constants >> info->in_max) == 0, "%s: constant inputs",
+                      info->name);
+        ck_assert_msg((r->grad_outs & 1u) == 0 && (r->grad_outs >> info->out_max) == 0, "%s: outputs with gradients",
+                      info->name);
         ck_assert_msg(r->inplace_in < info->in_max && r->inplace_out < info->out_max, "%s: in-place rule out of range",
                       info->name);
         ck_assert_msg(info->out_min > 0 || r->mutates, "%s has no effect", info->name);
@@ -378,7 +380,8 @@ static const struct { const char *call, *message; } refused[] = {
     { "conv2d(f32[2,8,8,3], -)", "input 1 is absent" },
     { "heat_focal{alpha=2 beta=4 threshold=0.8 eps=1e-8}(f32[2,4,8,2], f32[2,4,8,2], f32[2,4,7])",
       "mask is f32[2,4,7], but must be f32[2,4,8]" },
-    { "heat_focal{alpha=2 beta=4 threshold=0.8 eps=1e-8}(bf16[2,4,8,2], bf16[2,4,8,2], bf16[2,4,8])", "must be f32 or f64" },
+    { "heat_focal{alpha=2 beta=4 threshold=0.8 eps=1e-8}(bf16[2,4,8,2], bf16[2,4,8,2], bf16[2,4,8])",
+      "must be f32 or f64" },
     { "heat_focal{alpha=2 beta=4 threshold=1.5 eps=1e-8}(f32[2,4,8,2], f32[2,4,8,2], f32[2,4,8])", "threshold is 1.5" },
     { "heat_focal{alpha=2 beta=4 threshold=0.8}(f32[2,4,8,2], f32[2,4,8,2], f32[2,4,8])", "eps is 0" },
     { "heat_focal_bwd{alpha=2 beta=4 threshold=0.8 eps=1e-8}(f32[2,4,8,2], f32[2,4,8,2], f32[2,4,8], f32[1], f32[1])",
@@ -396,7 +399,8 @@ static const struct { const char *call, *message; } refused[] = {
     { "heat_rows{stride=4 tau=1 eps=1e-8}(f32[2,4,8,2], f32[2,3,2])", "points is f32[2,3,2]" },
     { "heat_rows{tau=1 eps=1e-8}(f32[2,4,8,2], f32[2,2,2])", "stride is 0" },
     { "heat_rows_bwd{stride=4 tau=1 eps=1e-8}(f32[2,4,8,2], f32[2,2,2], f32[2,2,4])", "neither dce nor demd" },
-    { "heat_rows_bwd{stride=4 tau=1 eps=1e-8}(f32[2,4,8,2], f32[2,2,2], f32[2,4,2], f32[1])", "but must be f32[2,2,4]" },
+    { "heat_rows_bwd{stride=4 tau=1 eps=1e-8}(f32[2,4,8,2], f32[2,2,2], f32[2,4,2], f32[1])",
+      "but must be f32[2,2,4]" },
     { "add(f32[0,3], f32[0,3])", "dimension 0 must be at least 1" },
     { "add(f32[4000000000,4000000000], f32[4000000000,4000000000])", "more bytes than can be addressed" },
     { "conv2d_dgrad{stride_h=2 stride_w=2 dil_h=1 dil_w=1 groups=1 in_h=8 in_w=8}(f32[2,5,4,6], f32[6,3,3,2])",

@@ -1,10 +1,12 @@
 /* Losses on maps of cells [N,h,w,P]. With p = sigmoid(logit), per map:
- *   heat_focal: sum over the cells of mask * (heat >= t ? (1-p)^alpha * -log p : (1-heat)^beta * p^alpha * -log(1-p)) / count
+ *   heat_focal: sum over the cells of mask * term / count; the term is (1-p)^alpha * -log p where heat >= t, elsewhere
+ *     (1-heat)^beta * p^alpha * -log(1-p)
  *   heat_offset: sum of heat * mask * (SmoothL1 of dx + of dy) / sum of heat * mask
  *   heat_angle: mean of 1 - direction . target over the cells of map 0 with heat > t
  *   margin_rank: mean over samples with fakes of the mean over their fakes of max(0, margin - s + fake)
  *   heat_padding: mean with weights 1 - mask of min(cap, sum over the maps of -log(1-p))
- *   heat_rows: q = softmax(log(mean of p over a row + eps)/tau); -log q at the point's row; the earth mover's distance of both q
+ *   heat_rows: q = softmax(log(mean of p over a row + eps)/tau); -log q at the point's row; the earth mover's distance
+ *     of both q
  * What a cell or a row contributes, and its derivative, stands in ops/math/heatmap_math.h. */
 #include "config.h"
 
@@ -27,8 +29,8 @@ static double focal_at(const ct_call *call, int64_t i, double *slope)
     const ct_heat_attrs *a = &call->attrs.heat;
     const int64_t maps = call->in[0].desc.dim[3];
     const double mask = ct_ref_at(&call->in[2], i / maps);
-    const double term = ct_heat_focal(ct_ref_at(&call->in[0], i), ct_ref_at(&call->in[1], i), a->alpha, a->beta, a->threshold,
-                                      a->eps, slope);
+    const double term = ct_heat_focal(ct_ref_at(&call->in[0], i), ct_ref_at(&call->in[1], i), a->alpha, a->beta,
+                                      a->threshold, a->eps, slope);
     *slope *= mask;
     return term * mask;
 }
@@ -92,6 +94,7 @@ static ct_status offset_forward(ct_device *dev, ct_stream *stream, const ct_call
         double sum = 0, weights = 0;
         for (int64_t i = p; i < n; i += maps) {
             const double weight = offset_weight(call, i, maps);
+            if (weight == 0) continue;
             sum += weight * (offset_at(call, 2 * i, &slope) + offset_at(call, 2 * i + 1, &slope));
             weights += weight;
         }
@@ -110,15 +113,16 @@ static ct_status offset_backward(ct_device *dev, ct_stream *stream, const ct_cal
     const int64_t n = ct_desc_numel(&call->in[0].desc), maps = call->in[2].desc.dim[3];
     const double dloss = ct_ref_at(&call->in[5], 0);
     for (int64_t i = 0; i < n; i++) {
-        const double weights = ct_ref_at(&call->in[4], i / 2 % maps);
-        double slope;
-        offset_at(call, i, &slope);
-        ct_ref_put(&call->out[0], i, weights == 0 ? NAN : dloss * slope * offset_weight(call, i / 2, maps) / weights);
+        const double weights = ct_ref_at(&call->in[4], i / 2 % maps), weight = offset_weight(call, i / 2, maps);
+        double slope = 0;
+        if (weight != 0) offset_at(call, i, &slope);
+        ct_ref_put(&call->out[0], i, weights == 0 ? NAN : dloss * slope * weight / weights);
     }
     return CT_OK;
 }
 
-/* Whether cell i of maps of `cells` cells a sample counts: its heat in map 0 is above the threshold, the sample's target known. */
+/* Whether cell i counts, of maps of `cells` cells a sample: its heat in map 0 is above the threshold, its sample's
+ * target known. */
 static bool angle_counts(const ct_tensor *target, const ct_tensor *heat, int64_t i, int64_t cells, double threshold)
 {
     const int64_t n = i / cells;
@@ -136,8 +140,9 @@ static ct_status angle_forward(ct_device *dev, ct_stream *stream, const ct_call 
     double sum = 0, count = 0;
     for (int64_t i = 0; i < n; i++) {
         if (!angle_counts(target, &call->in[2], i, cells, call->attrs.heat.threshold)) continue;
-        const int64_t t = 2 * (i / cells);
-        sum += 1 - (ct_ref_at(direction, 2 * i) * ct_ref_at(target, t) + ct_ref_at(direction, 2 * i + 1) * ct_ref_at(target, t + 1));
+        const int64_t t = 2 * (i / cells), d = 2 * i;
+        sum += 1;
+        for (int k = 0; k < 2; k++) sum -= ct_ref_at(direction, d + k) * ct_ref_at(target, t + k);
         count += 1;
     }
     ct_ref_put(&call->out[0], 0, count == 0 ? 0 : sum / count);
@@ -208,8 +213,8 @@ static ct_status margin_backward(ct_device *dev, ct_stream *stream, const ct_cal
         double sum = 0;
         const double s = ct_ref_at(&call->in[0], n);
         for (int64_t i = n * k; i < (n + 1) * k; i++) {
-            const double lack = call->attrs.heat.margin - s + ct_ref_at(&call->in[1], i), weight = ct_ref_at(&call->in[2], i);
-            const double slope = weight == 0 || lack < 0 ? 0 : dloss * weight;
+            const double lack = call->attrs.heat.margin - s + ct_ref_at(&call->in[1], i);
+            const double weight = ct_ref_at(&call->in[2], i), slope = weight == 0 || lack < 0 ? 0 : dloss * weight;
             sum += slope;
             ct_ref_put(&call->out[1], i, slope);
         }
@@ -223,7 +228,8 @@ static double padding_at(const ct_call *call, int64_t i)
 {
     const int64_t maps = call->in[0].desc.dim[3];
     double sum = 0, slope;
-    for (int64_t p = i * maps; p < (i + 1) * maps; p++) sum += ct_heat_padding(ct_ref_at(&call->in[0], p), call->attrs.heat.eps, &slope);
+    for (int64_t p = i * maps; p < (i + 1) * maps; p++)
+        sum += ct_heat_padding(ct_ref_at(&call->in[0], p), call->attrs.heat.eps, &slope);
     return sum;
 }
 
@@ -236,7 +242,7 @@ static ct_status padding_forward(ct_device *dev, ct_stream *stream, const ct_cal
     const double cap = call->attrs.heat.cap;
     double sum = 0, weights = 0;
     for (int64_t i = 0; i < n; i++) {
-        const double weight = 1 - ct_ref_at(&call->in[1], i), cost = padding_at(call, i);
+        const double weight = 1 - ct_ref_at(&call->in[1], i), cost = weight == 0 ? 0 : padding_at(call, i);
         sum += weight * (cost > cap ? cap : cost);
         weights += weight;
     }
@@ -253,12 +259,12 @@ static ct_status padding_backward(ct_device *dev, ct_stream *stream, const ct_ca
     const int64_t n = ct_desc_numel(&call->in[1].desc), maps = call->in[0].desc.dim[3];
     const double weights = ct_ref_at(&call->in[2], 0), factor = weights == 0 ? 0 : ct_ref_at(&call->in[3], 0) / weights;
     for (int64_t i = 0; i < n; i++) {
-        const bool capped = padding_at(call, i) > call->attrs.heat.cap;
         const double weight = factor * (1 - ct_ref_at(&call->in[1], i));
+        const bool none = weight == 0 || padding_at(call, i) > call->attrs.heat.cap;
         for (int64_t p = i * maps; p < (i + 1) * maps; p++) {
             double slope;
             ct_heat_padding(ct_ref_at(&call->in[0], p), call->attrs.heat.eps, &slope);
-            ct_ref_put(&call->out[0], p, capped ? 0 : weight * slope);
+            ct_ref_put(&call->out[0], p, none ? 0 : weight * slope);
         }
     }
     return CT_OK;
@@ -269,8 +275,8 @@ static ct_status padding_backward(ct_device *dev, ct_stream *stream, const ct_ca
 /* Row of point p of sample n, -1: none. */
 static int64_t row_of(const ct_call *call, int64_t n, int64_t p)
 {
-    const int64_t i = 2 * (2 * n + p);
-    return ct_heat_row(ct_ref_at(&call->in[1], i), ct_ref_at(&call->in[1], i + 1), call->attrs.heat.stride, call->in[0].desc.dim[1]);
+    const int64_t i = 2 * (2 * n + p), h = call->in[0].desc.dim[1];
+    return ct_heat_row(ct_ref_at(&call->in[1], i), ct_ref_at(&call->in[1], i + 1), call->attrs.heat.stride, h);
 }
 
 /* Samples whose point 0, whose point 1 and whose two points count. */
@@ -290,8 +296,9 @@ static void row_means(const ct_call *call, int64_t n, int64_t map, double *mean)
 {
     const int64_t h = call->in[0].desc.dim[1], w = call->in[0].desc.dim[2];
     for (int64_t y = 0; y < h; y++) {
+        const int64_t first = (n * h + y) * w;
         double sum = 0;
-        for (int64_t x = 0; x < w; x++) sum += ct_heat_cell_at(ct_ref_at(&call->in[0], ((n * h + y) * w + x) * 2 + map)).p;
+        for (int64_t i = first; i < first + w; i++) sum += ct_heat_cell_at(ct_ref_at(&call->in[0], 2 * i + map)).p;
         mean[y] = sum / (double)w;
     }
 }

@@ -1,6 +1,6 @@
-/* Cases of the losses on maps: one and several points, maps of one cell and of one row; large: probabilities at their bounds, cells at
- * their cap; special: no positive cell, no known direction, no fake, no padding, no point. A margin between the hundredths that finite
- * differences give to points and fakes keeps them off the kink. */
+/* Cases of the losses on maps: one and several points, few cells and one row; large: probabilities at their bounds,
+ * cells at their cap; special: no positive cell, no known direction, no fake, no padding, no point. A margin between
+ * the hundredths that finite differences give to points and fakes keeps them off the kink. */
 #include "config.h"
 
 #include "harness/harness.h"
@@ -17,13 +17,15 @@ const ct_case_row ct_cases_heatmap[] = {
     { "heat_focal_bwd" FOCAL "(A[2,5,6,2], A[2,5,6,2], A[2,5,6], A[2], A[1])", CT_TYPES_ACCUM, DATA, 0 },
     { "heat_focal_bwd{alpha=2 beta=3 threshold=0.5 eps=0.001}(A[3,4,7,1], A[3,4,7,1], A[3,4,7], A[1], A[1])",
       CT_TYPES_ACCUM, DATA, 0 },
-    { "heat_focal_bwd{threshold=0.5 eps=0.2}(A[1,9,40,3], A[1,9,40,3], A[1,9,40], A[3], A[1])", CT_TYPES_ACCUM, DATA, 0 },
+    { "heat_focal_bwd{threshold=0.5 eps=0.2}(A[1,9,40,3], A[1,9,40,3], A[1,9,40], A[3], A[1])", CT_TYPES_ACCUM, DATA,
+      0 },
 
     { "heat_offset{beta=1}(A[2,5,6,4], A[2,5,6,4], A[2,5,6,2], A[2,5,6])", CT_TYPES_ACCUM, DATA, 0 },
     { "heat_offset{beta=0.111}(A[3,4,3,2], A[3,4,3,2], A[3,4,3,1], A[3,4,3])", CT_TYPES_ACCUM, DATA, 0 },
     { "heat_offset(A[1,2,3,6], A[1,2,3,6], A[1,2,3,3], A[1,2,3])", CT_TYPES_ACCUM, DATA, 0 },
     { "heat_offset_bwd{beta=1}(A[2,5,6,4], A[2,5,6,4], A[2,5,6,2], A[2,5,6], A[2], A[1])", CT_TYPES_ACCUM, DATA, 0 },
-    { "heat_offset_bwd{beta=0.111}(A[3,4,3,2], A[3,4,3,2], A[3,4,3,1], A[3,4,3], A[1], A[1])", CT_TYPES_ACCUM, DATA, 0 },
+    { "heat_offset_bwd{beta=0.111}(A[3,4,3,2], A[3,4,3,2], A[3,4,3,1], A[3,4,3], A[1], A[1])", CT_TYPES_ACCUM, DATA,
+      0 },
     { "heat_offset_bwd(A[1,2,3,6], A[1,2,3,6], A[1,2,3,3], A[1,2,3], A[3], A[1])", CT_TYPES_ACCUM, DATA, 0 },
 
     { "heat_angle{threshold=0.7}(A[4,5,6,2], A[4,2], A[4,5,6,2])", CT_TYPES_ACCUM, DATA, 0 },
@@ -56,8 +58,8 @@ const ct_case_row ct_cases_heatmap[] = {
     { "heat_focal" FOCAL "(A[16,64,128,2], A[16,64,128,2], A[16,64,128])", CT_TYPES_ACCUM, DATA, 1 },
     { "heat_focal_bwd" FOCAL "(A[16,64,128,2], A[16,64,128,2], A[16,64,128], A[2], A[1])", CT_TYPES_ACCUM, DATA, 1 },
     { "heat_offset{beta=1}(A[16,64,128,4], A[16,64,128,4], A[16,64,128,2], A[16,64,128])", CT_TYPES_ACCUM, DATA, 1 },
-    { "heat_offset_bwd{beta=1}(A[16,64,128,4], A[16,64,128,4], A[16,64,128,2], A[16,64,128], A[2], A[1])", CT_TYPES_ACCUM,
-      DATA, 1 },
+    { "heat_offset_bwd{beta=1}(A[16,64,128,4], A[16,64,128,4], A[16,64,128,2], A[16,64,128], A[2], A[1])",
+      CT_TYPES_ACCUM, DATA, 1 },
     { "heat_angle{threshold=0.7}(A[16,64,128,2], A[16,2], A[16,64,128,2])", CT_TYPES_ACCUM, DATA, 1 },
     { "heat_angle_bwd{threshold=0.7}(A[16,2], A[16,64,128,2], A[1], A[1])", CT_TYPES_ACCUM, DATA, 1 },
     { "heat_padding" PADDING "(A[16,64,128,2], A[16,64,128])", CT_TYPES_ACCUM, DATA, 1 },

@@ -1,8 +1,8 @@
-/* Losses on maps of cells: a cell and a row at a time, value and derivative, shared by every backend. Plain C inline functions that
- * CUDA compiles too. All of it is f64 whatever the tensors are stored in: a loss looks at a thousandth of the numbers of a step, its
- * sums then cost no digits, and every backend gives what the reference gives.
+/* Losses on maps of cells: a cell and a row at a time, value and derivative, shared by every backend. Plain C inline
+ * functions that CUDA compiles too. All of it is f64 whatever the tensors are stored in: a loss looks at a thousandth
+ * of the numbers of a step, its sums then cost no digits, and every backend gives what the reference gives.
  *
- * doc/operators/heatmap.md has the formulas and their sources. Comparisons are written so that NaN goes through them. */
+ * doc/operators/heatmap.md has the formulas and their sources. Comparisons are written so that NaN goes through. */
 #ifndef CT_OPS_MATH_HEATMAP_MATH_H
 #define CT_OPS_MATH_HEATMAP_MATH_H
 
@@ -12,7 +12,7 @@
 
 #include "base/philox.h"
 
-/* A logit z as a probability: p = sigmoid(z), q = 1 - p, loss = -log q = softplus(z), each as exact where it is tiny. */
+/* A logit z as a probability: p = sigmoid(z), q = 1 - p, loss = -log q = softplus(z), each exact where it is tiny. */
 typedef struct ct_heat_cell {
     double p, q, loss;
 } ct_heat_cell;
@@ -36,9 +36,10 @@ CT_HD static inline double ct_heat_power(double x, double a)
 }
 
 /* The focal term of a cell without its mask. Of a positive cell (heat >= threshold) q^alpha * -log p, of any other
- * (1 - heat)^beta * p^alpha * -log q: the one is the other at -z. p and q are held to at least eps, and where they are they have no
- * derivative. *slope: derivative with respect to z. */
-CT_HD static inline double ct_heat_focal(double z, double heat, double alpha, double beta, double threshold, double eps, double *slope)
+ * (1 - heat)^beta * p^alpha * -log q: the one is the other at -z. p and q are held to at least eps, and where they are
+ * they have no derivative. *slope: derivative with respect to z. */
+CT_HD static inline double ct_heat_focal(double z, double heat, double alpha, double beta, double threshold, double eps,
+                                         double *slope)
 {
     const bool positive = heat >= threshold;
     const ct_heat_cell c = ct_heat_cell_at(positive ? -z : z);
@@ -80,7 +81,8 @@ CT_HD static inline int64_t ct_heat_row(double x, double y, double stride, int64
     return x == x && row >= 0 && row < (double)h ? (int64_t)row : -1;
 }
 
-/* q = softmax(log(mean + eps)/tau) of the means of p over the rows, [h]. Returns what -log q[k] = it - log(mean[k] + eps)/tau. */
+/* q = softmax(log(mean + eps)/tau) of the means of p over the rows, [h]. Returns r, with which
+ * -log q[k] = r - log(mean[k] + eps)/tau. */
 CT_HD static inline double ct_heat_rows(const double *mean, int64_t h, double eps, double tau, double *q)
 {
     double top = -INFINITY, sum = 0;
@@ -96,8 +98,8 @@ CT_HD static inline double ct_heat_rows(const double *mean, int64_t h, double ep
     return top + log(sum);
 }
 
-/* Earth mover's distance of two distributions over the rows, in rows: the sum of |difference of their sums up to a row|. That of the last
- * row is 0. */
+/* Earth mover's distance of two distributions over the rows, in rows: the sum of |difference of their sums up to a
+ * row|. That of the last row is 0. */
 CT_HD static inline double ct_heat_emd(const double *q0, const double *q1, int64_t h)
 {
     double c0 = 0, c1 = 0, sum = 0;
@@ -111,11 +113,12 @@ CT_HD static inline double ct_heat_emd(const double *q0, const double *q1, int64
 
 CT_HD static inline double ct_heat_sign(double v) { return v > 0 ? 1 : v < 0 ? -1 : v; }
 
-/* From distributions q0 and q1 to the derivative with respect to the means of map `of` (0 or 1), which replaces them in mean [h].
- * emd: factor of the distance, ce: factor of -log q[row]; row -1: there is none.
- *   d distance/d q[k] = +-(sum of the signs from row k on), d(-log q[row])/d a[k] = q[k] - (k == row), a = log(mean + eps)/tau */
-CT_HD static inline void ct_heat_rows_slope(const double *q0, const double *q1, int of, int64_t h, double emd, double ce, int64_t row,
-                                            double eps, double tau, double *mean)
+/* From distributions q0 and q1 to the derivative with respect to the means of map `of` (0 or 1), which replaces them in
+ * mean [h]. emd: factor of the distance, ce: factor of -log q[row]; row -1: there is none.
+ * With a = log(mean + eps)/tau,
+ *   d distance/d q[k] = +-(sum of the signs from row k on),   d(-log q[row])/d a[k] = q[k] - (k == row) */
+CT_HD static inline void ct_heat_rows_slope(const double *q0, const double *q1, int of, int64_t h, double emd,
+                                            double ce, int64_t row, double eps, double tau, double *mean)
 {
     const double *q = of ? q1 : q0, factor = of ? -emd : emd;
     double c0 = 0, c1 = 0, before = 0, inner = 0, total = 0;
