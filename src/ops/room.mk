@@ -19,3 +19,6 @@ EXTRA_DIST += \
 check_PROGRAMS += tests/ops/check_op_math
 tests_ops_check_op_math_SOURCES = tests/ops/check_op_math.c
 tests_ops_check_op_math_LDADD = $(CT_TEST_LIBS)
+check_PROGRAMS += tests/ops/check_points_ops
+tests_ops_check_points_ops_SOURCES = tests/ops/check_points_ops.c
+tests_ops_check_points_ops_LDADD = $(CT_TEST_LIBS)
