@@ -195,6 +195,7 @@ static const ct_impl_set *const sets[] = {
     &ct_cpu_ctc_impls,
     &ct_cpu_heatmap_impls,
     &ct_cpu_metric_impls,
+    &ct_cpu_points_impls,
     &ct_cpu_optim_impls,
     &ct_cpu_image_impls,
 #define CT_FAMILY(rules, cases, references) &references,

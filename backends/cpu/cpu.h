@@ -146,6 +146,7 @@ extern const ct_impl_set ct_cpu_sequence_impls;
 extern const ct_impl_set ct_cpu_ctc_impls;
 extern const ct_impl_set ct_cpu_heatmap_impls;
 extern const ct_impl_set ct_cpu_metric_impls;
+extern const ct_impl_set ct_cpu_points_impls;
 extern const ct_impl_set ct_cpu_optim_impls;
 extern const ct_impl_set ct_cpu_image_impls;
 

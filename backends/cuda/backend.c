@@ -424,6 +424,12 @@ static const ct_impl impls[] = {
     OWN(CT_OP_NEXT_DRAW, next_draw),
     OWN(CT_OP_PREPROCESS, preprocess),
     OWN(CT_OP_MOVE_POINTS, move_points),
+    OWN(CT_OP_MASK_POOL, mask_pool),
+    OWN(CT_OP_HEAT_TARGET, heat_target),
+    OWN(CT_OP_SAMPLE_POINTS, sample_points),
+    OWN(CT_OP_SAMPLE_POINTS_BWD, sample_points_bwd),
+    OWN(CT_OP_HEAT_DECODE, heat_decode),
+    OWN(CT_OP_POINT_SUMS, point_sums),
 };
 static const ct_impl_set set = CT_IMPL_SET(impls), *const sets[] = { &set };
 

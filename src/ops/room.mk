@@ -24,3 +24,7 @@ check_PROGRAMS += tests/ops/check_heatmap
 tests_ops_check_heatmap_SOURCES = tests/ops/check_heatmap.c tests/ops/heatmap_values.h
 tests_ops_check_heatmap_LDADD = $(CT_TEST_LIBS)
 EXTRA_DIST += tests/ops/make_heatmap_values.py
+
+check_PROGRAMS += tests/ops/check_points_ops
+tests_ops_check_points_ops_SOURCES = tests/ops/check_points_ops.c
+tests_ops_check_points_ops_LDADD = $(CT_TEST_LIBS)

@@ -10,6 +10,7 @@
 #include "ops/math/image_math.h"
 #include "ops/math/lstm_math.h"
 #include "ops/math/optim_math.h"
+#include "ops/math/points_math.h"
 #include "ops/math/schedule_math.h"
 
 namespace activation {
@@ -56,6 +57,9 @@ namespace norm {
 }
 namespace optim {
 #include "backends/cuda/optim.cu"
+}
+namespace points {
+#include "backends/cuda/points.cu"
 }
 namespace pool {
 #include "backends/cuda/pool.cu"

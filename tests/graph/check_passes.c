@@ -281,6 +281,38 @@ START_TEST(test_pad_preprocess)
 }
 END_TEST
 
+/* The mask is the last channel that holds data; that it is pooled as well keeps nobody from padding. */
+START_TEST(test_pad_mask)
+{
+    ct_graph *g;
+    ct_val in[3], x, w, y, pooled[2];
+    MUST(ct_graph_create(&g));
+    MUST(ct_graph_input(g, "src", ct_desc4(CT_U8, 2, 8, 8, 3), &in[0]));
+    MUST(ct_graph_input(g, "index", ct_desc2(CT_I32, 2, 3), &in[1]));
+    MUST(ct_graph_input(g, "window", ct_desc2(CT_F32, 2, 4), &in[2]));
+    ct_attrs a = { .image = { .out_h = 8, .out_w = 8, .dtype = CT_F32, .nstd = 3, .std = { 1, 1, 1 } } };
+    MUST(ct_graph_node(g, CT_OP_PREPROCESS, &a, "x", 3, in, 1, 1, &x));
+    ck_assert_int_eq(ct_graph_desc(g, x)->dim[3], 4);
+    ct_attrs m = { .points = { .channel = 3, .factor = 4 } };
+    MUST(ct_graph_node(g, CT_OP_MASK_POOL, &m, "mask", 1, &x, 2, 3, pooled));
+    MUST(ct_graph_param(g, "w", ct_desc4(CT_F32, 5, 3, 3, 4), (ct_init){ CT_INIT_ZERO, 0 }, true, &w));
+    ct_attrs c = { .conv = { .stride_h = 1, .stride_w = 1, .dil_h = 1, .dil_w = 1, .groups = 1 } };
+    MUST(ct_graph_node(g, CT_OP_CONV2D, &c, "conv", 2, (ct_val[]){ x, w }, 1, 1, &y));
+    for (int i = 0; i < 2; i++) ct_graph_keep(g, pooled[i]);
+    ct_graph_keep(g, y);
+    MUST(ct_pass_cast(g, CT_BF16));
+    MUST(ct_pass_pad(g, 8));
+    graph_check_valid(g);
+    ck_assert_int_eq(graph_find_node(g, "x")->attrs.image.channels, 8);
+    ck_assert_int_eq(graph_find_node(g, "conv")->attrs.conv.data_c, 4);
+    ck_assert_int_eq(graph_find_node(g, "mask")->attrs.points.channel, 3);
+    ck_assert_int_eq(ct_graph_desc(g, graph_find_node(g, "mask")->in[0])->dim[3], 8);
+    ck_assert_int_eq(ct_graph_desc(g, in[2])->dtype, CT_F32);
+    ck_assert_int_eq(ct_graph_desc(g, pooled[0])->dtype, CT_F32);
+    ct_graph_free(g);
+}
+END_TEST
+
 START_TEST(test_recompute_structure)
 {
     test_net t;
@@ -532,6 +564,7 @@ int main(void)
     tcase_add_test(t, test_pad);
     tcase_add_test(t, test_pad_declines);
     tcase_add_test(t, test_pad_preprocess);
+    tcase_add_test(t, test_pad_mask);
     tcase_add_test(t, test_recompute_structure);
     tcase_add_test(t, test_recompute_spares);
     tcase_add_test(t, test_reapply_structure);

@@ -105,7 +105,8 @@ static ct_status sample_points_bwd(ct_device *dev, ct_stream *stream, const ct_c
                     double sum = 0;
                     for (int64_t k = 0; k < points && c == channel; k++) {
                         const ct_image_point p = locate(call, n, k, d[1], d[2]);
-                        if (p.cover > 0) sum += ct_ref_at(&call->in[0], n * points + k) * ct_map_weight(&p, i, j);
+                        const double weight = ct_map_weight(&p, i, j);
+                        if (weight > 0) sum += ct_ref_at(&call->in[0], n * points + k) * weight;
                     }
                     ct_ref_put(&call->out[0], ((n * d[1] + i) * d[2] + j) * d[3] + c, sum);
                 }

@@ -148,8 +148,8 @@ CT_HD static inline double ct_image_axis(double u, int64_t n, int64_t *i0, int64
     return cover;
 }
 
-/* Place (u,v) in the source of the centre of output pixel (row i, column j). */
-CT_HD static inline void ct_image_place(const ct_image_draw *d, int64_t i, int64_t j, double *u, double *v)
+/* Place (x,y) in the unaugmented image of the centre of output pixel (row i, column j). */
+CT_HD static inline void ct_image_unmoved(const ct_image_draw *d, int64_t i, int64_t j, double *ux, double *uy)
 {
     double x = (double)j + 0.5, y = (double)i + 0.5;
     if (d->augmented) {
@@ -157,18 +157,18 @@ CT_HD static inline void ct_image_place(const ct_image_draw *d, int64_t i, int64
         x = d->cx + d->ixx * dx + d->ixy * dy;
         y = d->cy + d->iyx * dx + d->iyy * dy;
     }
-    *u = x * d->ratio_x;
-    *v = y * d->ratio_y;
+    *ux = x;
+    *uy = y;
 }
 
 /* Source point of output pixel (row i, column j) for a source of hs x ws pixels. */
 CT_HD static inline ct_image_point ct_image_locate(const ct_image_draw *d, int64_t hs, int64_t ws, int64_t i, int64_t j)
 {
-    double u, v;
+    double x, y;
     ct_image_point p;
-    ct_image_place(d, i, j, &u, &v);
-    double cc = ct_image_axis(u, ws, &p.col0, &p.col1, &p.wc);
-    double cr = ct_image_axis(v, hs, &p.row0, &p.row1, &p.wr);
+    ct_image_unmoved(d, i, j, &x, &y);
+    double cc = ct_image_axis(x * d->ratio_x, ws, &p.col0, &p.col1, &p.wc);
+    double cr = ct_image_axis(y * d->ratio_y, hs, &p.row0, &p.row1, &p.wr);
     p.cover = d->augmented ? cc * cr : 1;
     return p;
 }
@@ -178,8 +178,9 @@ CT_HD static inline ct_image_point ct_image_locate(const ct_image_draw *d, int64
 CT_HD static inline bool ct_image_inside(const ct_image_draw *d, const double window[4], int64_t hs, int64_t ws,
                                          int64_t i, int64_t j)
 {
-    double u, v;
-    ct_image_place(d, i, j, &u, &v);
+    double x, y;
+    ct_image_unmoved(d, i, j, &x, &y);
+    const double u = x * d->ratio_x, v = y * d->ratio_y;
     return u >= window[0] && u < window[2] && u >= 0 && u < (double)ws && v >= window[1] && v < window[3] && v >= 0 &&
            v < (double)hs;
 }

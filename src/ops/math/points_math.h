@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ops/math/exp_math.h"
 #include "ops/math/image_math.h"
 
 #define CT_DECODE_LEAST 0.01 /* least share of picture of any pixel of a cell that may be chosen */
@@ -60,8 +61,6 @@ CT_HD static inline double ct_map_weight(const ct_image_point *p, int64_t i, int
     const double col = (j == p->col0 ? 1 - p->wc : 0) + (j == p->col1 ? p->wc : 0);
     return p->cover * row * col;
 }
-
-CT_HD static inline double ct_sigmoid_f64(double x) { return 1 / (1 + exp(-x)); }
 
 /* ---- point_sums ---- */
 
