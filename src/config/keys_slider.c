@@ -101,7 +101,7 @@ static const ct_config_row shown[] = {
     { INT(eval.visualization.num_best_samples, "3", 0, 100), .unit = "samples", .reader = "report",
       .doc = "Slider models: best predictions that report.html shows." },
     { INT(eval.visualization.num_worst_samples, "3", 0, 100), .unit = "samples", .reader = "report",
-      .doc = "Slider models: worst predictions that report.html shows; report.gallery, if it is larger." },
+      .doc = "Slider models: worst predictions that report.html shows. report.gallery limits all of its pictures." },
     { INT(eval.visualization.num_heatmap_samples, "6", 0, 100), .unit = "samples", .reader = "report",
       .doc = "Slider models: samples drawn by lot that report.html shows." },
     { BOOL(eval.visualization.save_predictions, "true"), .unit = "", .reader = "report",

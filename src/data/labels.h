@@ -88,6 +88,9 @@ typedef struct ct_survey_ops {
     /* mark[set]: stands in front of a sample's name. */
     void (*print)(const ct_survey *s, ct_survey_part part, const char *const mark[2], FILE *to);
     ct_status (*json)(const ct_survey *s, ct_survey_part part, json_t *into);
+    /* What speaks against training with the samples as a whole, though each may be fine: a sentence (ct_free()), or
+     * NULL. The pointer itself may be NULL: nothing ever does. CT_ENOMEM. */
+    ct_status (*object)(const ct_survey *s, char **out);
     void (*close)(ct_survey *s); /* frees the survey itself, too */
 } ct_survey_ops;
 

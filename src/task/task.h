@@ -124,6 +124,8 @@ typedef struct ct_golden_batch {
     struct {
         const char *name;                /* as ct_parts_field() */
         void *host;                      /* [n, ...] ct_free() */
+        ct_dtype dtype;
+        int64_t elems;
     } field[CT_PARTS_MAX];
     int fields;
     int32_t *steps;                      /* [n] valid time steps, ct_free(); NULL for models without */
@@ -230,7 +232,7 @@ struct ct_task {
     ct_status (*predict_json)(const ct_findings *f, int64_t i, json_t *into);
     ct_status (*predict_text)(const ct_findings *f, int64_t i, FILE *to);
     /* Members of "validation" and "test" in result.json beside samples and metrics. NULL: none. */
-    ct_status (*result)(const double sums[CT_METRIC_COUNT], json_t *into);
+    ct_status (*result)(const ct_findings *f, const double sums[CT_METRIC_COUNT], json_t *into);
     /* Sample i in short: its label and what was predicted, for the end of a training. CT_ENOMEM; ct_free() both. */
     ct_status (*example)(const ct_findings *f, int64_t i, char **label, char **predicted);
     /* Whether sample i was read without an error. */
