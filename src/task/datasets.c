@@ -99,6 +99,18 @@ static ct_status open_drawn(const wanted *w, const ct_generator *g, ct_dataset *
     return ct_dataset_open_source(&spec, &source, labels, decoders(w->cfg), out);
 }
 
+/* A folder that is for certain another task's. */
+static ct_status check_claims(const ct_task *task, const char *path)
+{
+    const ct_task *other;
+    if (task->claims && task->claims(path)) return CT_OK;
+    for (size_t i = 0; (other = ct_task_at(i)); i++)
+        if (other != task && other->claims && other->claims(path))
+            return ct_fail(CT_EDATA, "%s: holds samples for %s models, not for %s models", path, other->name,
+                           task->name);
+    return CT_OK;
+}
+
 static ct_status open_set(const wanted *w, const char *path, ct_dataset **out)
 {
     const ct_generator *g;
@@ -107,6 +119,7 @@ static ct_status open_set(const wanted *w, const char *path, ct_dataset **out)
     *out = NULL;
     CT_TRY(ct_datasets_generator(w->task, path, &g));
     if (g) return open_drawn(w, g, out);
+    CT_TRY(check_claims(w->task, path));
     CT_TRY(w->task->labels(w->cfg, w->facts, &labels));
     ct_datasets_spec(w->cfg, w->task, path, &spec);
     return ct_dataset_open(&spec, labels, decoders(w->cfg), out);

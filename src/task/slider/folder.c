@@ -76,6 +76,20 @@ static ct_status find_json(const char *path, char **out)
     return CT_OK;
 }
 
+bool ct_slider_claims(const char *path)
+{
+    char *dir = folder_or(path, "captchas"), *json = NULL;
+    bool found = find_json(path, &json) == CT_OK && json;
+    DIR *d = dir && !found ? opendir(dir) : NULL;
+    struct dirent *e;
+    ct_slider_label l;
+    while (d && !found && (e = readdir(d))) found = ct_slider_name_parse(e->d_name, &l);
+    if (d) closedir(d);
+    ct_free(dir);
+    ct_free(json);
+    return found;
+}
+
 /* ---- labels ---- */
 
 /* An entry and the file it is for. */

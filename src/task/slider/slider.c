@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/alloc.h"
+#include "task/slider/draw.h"
 #include "task/slider/findings.h"
 
 /* ---- facts: none ---- */
@@ -99,11 +99,14 @@ const ct_task ct_task_slider = {
     .doc = "finds the gap and the piece of a slider puzzle",
     .metric = ct_slider_metrics,
     .metrics = CT_SLIDER_METRICS,
+    .generator = &ct_slider_generator,
+    .generators = 1,
     .select = "hit_le_2px",
     .option = options,
     .options = sizeof options / sizeof *options,
     /* data */
     .labels = ct_slider_labels,
+    .claims = ct_slider_claims,
     .learn = learn,
     .forget = forget,
     .same = same,
@@ -134,5 +137,6 @@ const ct_task ct_task_slider = {
     .headline = headline,
     .report = ct_slider_report,
     /* verbs */
+    .generate = ct_slider_generate,
     .given = given,
 };

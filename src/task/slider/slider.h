@@ -34,6 +34,12 @@ ct_status ct_slider_scan(ct_labels *l, const char *path, ct_scan *out);
 ct_status ct_slider_judge(const ct_label_in *in, ct_slider_label *out, const char **fault, char *why, size_t size);
 extern const ct_label_fault ct_slider_faults[];
 
+/* Whether a folder holds samples as the reference has them, whoever asks. */
+bool ct_slider_claims(const char *path);
+
+/* ---- generator.c ---- */
+extern const ct_generator ct_slider_generator;
+
 /* ---- survey.c ---- */
 ct_status ct_slider_survey(const ct_labels *l, ct_survey **out);
 
