@@ -27,8 +27,8 @@ ct_status ct_block_add(const ct_builder *b, const char *name, ct_val x, ct_val y
     return ct_graph_node(b->g, CT_OP_ADD, NULL, name, 2, in, 1, 1, sum);
 }
 
-ct_status ct_block_conv_bn(const ct_builder *b, const char *conv, const char *bn, ct_val x, int64_t channels, int64_t ker,
-                           int64_t stride, ct_val *y)
+ct_status ct_block_conv_bn(const ct_builder *b, const char *conv, const char *bn, ct_val x, int64_t channels,
+                           int64_t ker, int64_t stride, ct_val *y)
 {
     CT_TRY(ct_layer_conv2d(b->g, conv, x, channels, ker, ker, stride, ker / 2, ker / 2, false, true, &x));
     return ct_layer_batchnorm(b->g, bn, x, b->training, y);
@@ -58,8 +58,8 @@ ct_status ct_block_cba(const ct_builder *b, const char *name, ct_val x, const ct
 /* ---- residual blocks ---- */
 
 /* "<block>conv<i>", "<block>bn<i>" */
-static ct_status numbered(const ct_builder *b, const char *block, int i, ct_val x, int64_t channels, int64_t ker, int64_t stride,
-                          ct_val *y)
+static ct_status numbered(const ct_builder *b, const char *block, int i, ct_val x, int64_t channels, int64_t ker,
+                          int64_t stride, ct_val *y)
 {
     char conv[CT_BLOCK_NAME], bn[CT_BLOCK_NAME];
     ct_block_name(conv, "%sconv%d", block, i);

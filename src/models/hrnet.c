@@ -1,6 +1,7 @@
-/* High-resolution networks: Sun et al., "Deep High-Resolution Representation Learning for Human Pose Estimation", 2019, with all four maps of the last
- * module, a light pyramid behind them and the heads of neck.c. The trunk is called as in the authors' code and in timm, so that their
- * weights can be imported. x [N,256,512,4], the mask of the picture as last channel: hrnet-w32 30,255,630, hrnet-w48 66,305,934 parameters.
+/* High-resolution networks: Sun et al., "Deep High-Resolution Representation Learning for Human Pose Estimation",
+ * 2019, with all four maps of the last module, a light pyramid behind them and the heads of neck.c. The trunk is
+ * called as in the authors' code and in timm, so that their weights can be imported. x [N,256,512,4], the mask of
+ * the picture as last channel: hrnet-w32 30,255,630, hrnet-w48 66,305,934 parameters.
  *
  * | part | branches at strides 4, 8, 16, 32 | modules of 4 residual blocks on every branch, then an exchange |
  * |---|---|---|
@@ -28,8 +29,8 @@ static ct_status conv_bn(const ct_builder *b, const char *name, int64_t channels
     return ct_block_activate(b, act, *x, relu ? CT_BLOCK_RELU : CT_BLOCK_LINEAR, x);
 }
 
-/* Branch j as branch i has it, `name` = "<module>.fuse_layers.<i>.<j>": 1x1, batch norm and nearest upsampling from below, 3x3 with steps of
- * two from above, its own channels until the last of them. */
+/* Branch j as branch i has it, `name` = "<module>.fuse_layers.<i>.<j>": 1x1, batch norm and nearest upsampling from
+ * below, 3x3 with steps of two from above, its own channels until the last of them. */
 static ct_status path(const ct_builder *b, const char *name, const int64_t channels[], int i, int j, ct_val *x)
 {
     char part[CT_BLOCK_NAME], bn[CT_BLOCK_NAME];
@@ -49,9 +50,10 @@ static ct_status path(const ct_builder *b, const char *name, const int64_t chann
     return CT_OK;
 }
 
-/* Branch i of an exchange: ReLU of the sum of all. The finest comes last, so that the batch norm behind it can take the sum and the ReLU in. */
-static ct_status collect(const ct_builder *b, const char *module, int branches, const int64_t channels[], int i, const ct_val x[],
-                         ct_val *y)
+/* Branch i of an exchange: ReLU of the sum of all. The finest comes last, so that the batch norm behind it can take
+ * the sum and the ReLU in. */
+static ct_status collect(const ct_builder *b, const char *module, int branches, const int64_t channels[], int i,
+                         const ct_val x[], ct_val *y)
 {
     char name[CT_BLOCK_NAME], sum[CT_BLOCK_NAME];
     for (int j = branches - 1; j >= 0; j--) {
@@ -101,7 +103,9 @@ static ct_status build(ct_graph *g, const ct_model_spec *spec, int64_t width, ct
 {
     const ct_builder b = { g, spec, training };
     const int64_t stem = ct_model_channels(spec, 64);
-    const ct_neck neck = { .channels = ct_model_channels(spec, 128), .act = CT_BLOCK_SILU, .head = ct_model_channels(spec, 64) };
+    const ct_neck neck = { .channels = ct_model_channels(spec, 128),
+                           .act = CT_BLOCK_SILU,
+                           .head = ct_model_channels(spec, 64) };
     int64_t channels[BRANCHES];
     ct_val map[BRANCHES];
     char name[CT_BLOCK_NAME];

@@ -78,8 +78,8 @@ ct_status ct_model_resolve(ct_model_spec *spec)
     if (!(spec->width_mult > 0)) spec->width_mult = 1;
     if (spec->dropout < 0) spec->dropout = m->dropout;
     if (spec->fuse != CT_FUSE_MODEL && m->fuse == CT_FUSE_MODEL)
-        return ct_fail(CT_ECONFIG, "model %s: has no neck that joins maps, and so no choice of how (got '%s')", spec->name,
-                       ct_fuse_name(spec->fuse));
+        return ct_fail(CT_ECONFIG, "model %s: has no neck that joins maps, and so no choice of how (got '%s')",
+                       spec->name, ct_fuse_name(spec->fuse));
     if (spec->fuse == CT_FUSE_MODEL) spec->fuse = m->fuse;
     CT_TRY(in_range(spec, "image height", spec->height, 65536));
     CT_TRY(in_range(spec, "image width", spec->width, 65536));

@@ -45,10 +45,11 @@ typedef struct ct_model_info {
     int64_t height, width, channels, positions, classes, hidden; /* defaults */
     double dropout;
     ct_head head;
-    bool mask;                          /* the last input channel is 1 where the picture is, 0 in the padding around it */
+    bool mask;                          /* the last input channel is 1 in the picture, 0 in the padding */
     ct_fuse fuse;                       /* default; CT_FUSE_MODEL: there is no neck to choose one for */
-    /* Weights of a network that was trained for something else (captrain import-torch), words with spaces between; NULL: there is none.
-     * A file may hold the layers of `trunk` alone: the model's others are drawn then. `others` are what such files have beside them. */
+    /* Weights of a network that was trained for something else (captrain import-torch), words with spaces between;
+     * NULL: there is none. A file may hold the layers of `trunk` alone: the model's others are drawn then. `others`
+     * are what such files have beside them. */
     const char *trunk, *others;
     const char *stem;                   /* parameter that such files may have without the mask's channel; NULL: none */
     ct_status (*build)(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val out[]);
@@ -91,7 +92,8 @@ typedef struct ct_conv_layer {
     ct_init filter_init, bias_init;
 } ct_conv_layer;
 ct_status ct_layer_conv(ct_graph *g, const char *name, ct_val x, const ct_conv_layer *c, ct_val *y);
-/* torch's kaiming_normal(mode fan_out, nonlinearity relu) of filters [channels, ker_h, ker_w, C/g], whatever the groups. */
+/* torch's kaiming_normal(mode fan_out, nonlinearity relu) of filters [channels, ker_h, ker_w, C/g], whatever the
+ * groups. */
 ct_init ct_init_fan_out(int64_t channels, int64_t ker_h, int64_t ker_w);
 ct_status ct_layer_batchnorm(ct_graph *g, const char *name, ct_val x, bool training, ct_val *y);
 ct_status ct_layer_activation(ct_graph *g, const char *name, ct_val x, ct_act_kind kind, ct_val *y);

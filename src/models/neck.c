@@ -7,8 +7,8 @@
  * | fuse.k, fpn_sm.k+1 | three times: bilinear x2, joined with the next finer map (ct_fuse), 3x3 |
  * | heat_gap, heat_piece, offset, angle_head | each 3x3, batch norm, ReLU (pre), then 1x1 (out) |
  *
- * Joining "weighted" is that of BiFPN (Tan, Pang, Le, "EfficientDet", 2020), "attention" a squeeze and excitation (Hu et al., 2018) over the two maps
- * side by side. */
+ * Joining "weighted" is that of BiFPN (Tan, Pang, Le, "EfficientDet", 2020), "attention" a squeeze and excitation
+ * (Hu et al., 2018) over the two maps side by side. */
 #include "config.h"
 
 #include "models/neck.h"
@@ -18,10 +18,14 @@
 ct_status ct_neck_check(const ct_model_spec *spec)
 {
     if (spec->height % 32 != 0 || spec->width % 32 != 0)
-        return ct_fail(CT_ECONFIG, "image height and width: must be multiples of 32 pixels, so that maps of every stride fit each other "
-                       "(got %" PRId64 "x%" PRId64 ")", spec->height, spec->width);
+        return ct_fail(
+            CT_ECONFIG,
+            "image height and width: must be multiples of 32 pixels, so that maps of every stride fit each other "
+            "(got %" PRId64 "x%" PRId64 ")",
+            spec->height, spec->width);
     if (spec->channels < 2)
-        return ct_fail(CT_ECONFIG, "image channels: the last is the mask of the picture, so there are at least 2 (got %" PRId64 ")",
+        return ct_fail(CT_ECONFIG,
+                       "image channels: the last is the mask of the picture, so there are at least 2 (got %" PRId64 ")",
                        spec->channels);
     return CT_OK;
 }
@@ -34,7 +38,8 @@ static ct_status join_weighted(const ct_builder *b, const char *name, const ct_v
     char part[CT_BLOCK_NAME];
     const ct_dtype dtype = ct_accum_dtype(ct_graph_desc(b->g, map[0])->dtype);
     ct_val in[3] = { map[0], map[1], CT_NOVAL };
-    CT_TRY(ct_graph_param(b->g, ct_block_name(part, "%s.w", name), ct_desc1(dtype, 2), (ct_init){ CT_INIT_ONE, 0 }, false, &in[2]));
+    CT_TRY(ct_graph_param(b->g, ct_block_name(part, "%s.w", name), ct_desc1(dtype, 2), (ct_init){ CT_INIT_ONE, 0 },
+                          false, &in[2]));
     return ct_graph_node(b->g, CT_OP_FUSE_WEIGHTED, NULL, name, 3, in, 1, 1, y);
 }
 
@@ -57,7 +62,8 @@ static ct_status join_attention(const ct_builder *b, const char *name, const ct_
     const ct_attrs pixel = { .shape = { .ndim = 4, .d0 = n, .d1 = 1, .d2 = 1, .d3 = 2 * c } };
     const ct_attrs row = { .shape = { .ndim = 2, .d0 = n, .d1 = 2 * c } };
     ct_val in[2], all;
-    for (int i = 0; i < 2; i++) CT_TRY(ct_layer_global_avgpool(b->g, ct_block_name(part, "%s.mean.%d", name, i), map[i], &in[i]));
+    for (int i = 0; i < 2; i++)
+        CT_TRY(ct_layer_global_avgpool(b->g, ct_block_name(part, "%s.mean.%d", name, i), map[i], &in[i]));
     CT_TRY(ct_graph_node(b->g, CT_OP_CONCAT_CHANNELS, NULL, ct_block_name(part, "%s.mean", name), 2, in, 1, 1, &all));
     CT_TRY(ct_graph_node(b->g, CT_OP_RESHAPE, &pixel, ct_block_name(part, "%s.pixel", name), 1, &all, 1, 1, &all));
     CT_TRY(dense(b, ct_block_name(part, "%s.fc1", name), c / 4, CT_ACT_RELU, &all));
@@ -66,8 +72,10 @@ static ct_status join_attention(const ct_builder *b, const char *name, const ct_
     for (int i = 0; i < 2; i++) {
         const ct_attrs half = { .channels = { .first = i * c, .channels = c } };
         ct_val with[2] = { map[i], CT_NOVAL };
-        CT_TRY(ct_graph_node(b->g, CT_OP_SLICE_CHANNELS, &half, ct_block_name(part, "%s.gate.%d", name, i), 1, &all, 1, 1, &with[1]));
-        CT_TRY(ct_graph_node(b->g, CT_OP_SCALE_CHANNELS, NULL, ct_block_name(part, "%s.scaled.%d", name, i), 2, with, 1, 1, &in[i]));
+        CT_TRY(ct_graph_node(b->g, CT_OP_SLICE_CHANNELS, &half, ct_block_name(part, "%s.gate.%d", name, i), 1, &all, 1,
+                             1, &with[1]));
+        CT_TRY(ct_graph_node(b->g, CT_OP_SCALE_CHANNELS, NULL, ct_block_name(part, "%s.scaled.%d", name, i), 2, with, 1,
+                             1, &in[i]));
     }
     return ct_block_add(b, name, in[0], in[1], y);
 }
@@ -117,7 +125,8 @@ static ct_status build_pyramid(const ct_builder *b, const ct_neck *n, const ct_v
 
 /* ---- heads ---- */
 
-/* "<name>.out": 1x1 convolution to `channels`, which starts as a constant all over the map: filters next to 0, the bias as given. */
+/* "<name>.out": 1x1 convolution to `channels`, which starts as a constant all over the map: filters next to 0, the
+ * bias as given. */
 static ct_status head_out(const ct_builder *b, const char *name, ct_val x, int64_t channels, double bias, ct_val *y)
 {
     char part[CT_BLOCK_NAME];
@@ -127,7 +136,8 @@ static ct_status head_out(const ct_builder *b, const char *name, ct_val x, int64
     return ct_graph_mark_checkpoint(b->g, *y);
 }
 
-static ct_status head(const ct_builder *b, const ct_neck *n, const char *name, ct_val x, int64_t channels, double bias, ct_val *y)
+static ct_status head(const ct_builder *b, const ct_neck *n, const char *name, ct_val x, int64_t channels, double bias,
+                      ct_val *y)
 {
     char part[CT_BLOCK_NAME];
     const ct_cba pre = { .channels = n->head, .ker = 3, .stride = 1, .bias = true, .act = CT_BLOCK_RELU };

@@ -1,5 +1,6 @@
-/* Lite-HRNet-18 with a light pyramid: a network of four resolutions that exchange what they know after every stage, built of depthwise and
- * 1x1 convolutions. x [N,256,512,4] with the mask of the picture as last channel; 3,284,846 parameters. At width 1:
+/* Lite-HRNet-18 with a light pyramid: a network of four resolutions that exchange what they know after every stage,
+ * built of depthwise and 1x1 convolutions. x [N,256,512,4] with the mask of the picture as last channel; 3,284,846
+ * parameters. At width 1:
  *
  * | part | branches at strides 4, 8, 16, 32 | bottlenecks each | then |
  * |---|---|---|---|
@@ -31,7 +32,9 @@ static int64_t channels_of(const ct_builder *b, ct_val x) { return ct_graph_desc
 /* Half the size: depthwise 3x3 with steps of 2, 1x1. */
 static ct_status halve(const ct_builder *b, const char *name, int64_t channels, ct_val *x)
 {
-    const ct_cba space = { .channels = channels_of(b, *x), .ker = 3, .stride = 2, .depthwise = true, .act = CT_BLOCK_SILU };
+    const ct_cba space = {
+        .channels = channels_of(b, *x), .ker = 3, .stride = 2, .depthwise = true, .act = CT_BLOCK_SILU
+    };
     const ct_cba mix = { .channels = channels, .ker = 1, .stride = 1, .act = CT_BLOCK_SILU };
     CT_TRY(numbered(b, name, 0, *x, &space, x));
     return numbered(b, name, 1, *x, &mix, x);
@@ -55,9 +58,9 @@ static ct_status bottleneck(const ct_builder *b, const char *name, ct_val *x)
     return ct_graph_mark_checkpoint(b->g, *x);
 }
 
-/* Larger by `scale`, other channels: bilinear, 1x1, batch norm. The 1x1 has no bias and comes first: both maps are linear and act on
- * different dimensions, so the result is the same, for scale^2 times less arithmetic. The batch norm does not change places: its statistics
- * are those of the large map. */
+/* Larger by `scale`, other channels: bilinear, 1x1, batch norm. The 1x1 has no bias and comes first: both maps are
+ * linear and act on different dimensions, so the result is the same, for scale^2 times less arithmetic. The batch
+ * norm does not change places: its statistics are those of the large map. */
 static ct_status enlarge(const ct_builder *b, const char *name, ct_val x, int64_t channels, int64_t scale, ct_val *y)
 {
     char part[CT_BLOCK_NAME];
@@ -71,7 +74,8 @@ static ct_status enlarge(const ct_builder *b, const char *name, ct_val x, int64_
 }
 
 /* Branch j as branch i has it, `name` = "<exchange>.paths.<i>_<j>"; its own channels until the last halving. */
-static ct_status path(const ct_builder *b, const char *name, const int64_t channels[], int i, int j, ct_val x, ct_val *y)
+static ct_status path(const ct_builder *b, const char *name, const int64_t channels[], int i, int j, ct_val x,
+                      ct_val *y)
 {
     char part[CT_BLOCK_NAME];
     if (j > i) return enlarge(b, name, x, channels[i], INT64_C(1) << (j - i), y);
@@ -122,11 +126,13 @@ static ct_status build_slider(ct_graph *g, const ct_model_spec *spec, ct_val x, 
 {
     (void)len; /* no time steps */
     const ct_builder b = { g, spec, training };
-    const int64_t channels[BRANCHES] = { ct_model_channels(spec, 32), ct_model_channels(spec, 64), ct_model_channels(spec, 128),
-                                         ct_model_channels(spec, 256) };
+    const int64_t channels[BRANCHES] = { ct_model_channels(spec, 32), ct_model_channels(spec, 64),
+                                         ct_model_channels(spec, 128), ct_model_channels(spec, 256) };
     const ct_cba half = { .channels = channels[0], .ker = 3, .stride = 2, .act = CT_BLOCK_SILU };
     const ct_cba first = { .channels = channels[0], .ker = 1, .stride = 1, .act = CT_BLOCK_SILU };
-    const ct_neck neck = { .channels = ct_model_channels(spec, 128), .act = CT_BLOCK_SILU, .head = ct_model_channels(spec, 64) };
+    const ct_neck neck = { .channels = ct_model_channels(spec, 128),
+                           .act = CT_BLOCK_SILU,
+                           .head = ct_model_channels(spec, 64) };
     ct_val map[BRANCHES];
     CT_TRY(ct_neck_check(spec));
     CT_TRY(ct_block_cba(&b, "stem.0", x, &half, &x));
@@ -149,8 +155,8 @@ static ct_status build_slider(ct_graph *g, const ct_model_spec *spec, ct_val x, 
 
 /* ---- for a CPU ---- */
 
-/* A residual network that narrows down to an eighth of the reference's arithmetic at a quarter of its pixels, in 3x3 convolutions, which processors
- * do at full speed, rather than depthwise ones, which wait for memory:
+/* A residual network that narrows down to an eighth of the reference's arithmetic at a quarter of its pixels, in 3x3
+ * convolutions, which processors do at full speed, rather than depthwise ones, which wait for memory:
  *
  * | part | stride | channels | residual blocks of two 3x3 |
  * |---|---|---|---|
@@ -158,16 +164,21 @@ static ct_status build_slider(ct_graph *g, const ct_model_spec *spec, ct_val x, 
  * | layer1 to layer4 | 4, 8, 16, 32 | 32, 64, 96, 128 | 1, 2, 2, 1 |
  * | neck.c | 4 | 64 | one head of 48 for all outputs |
  *
- * A cell of the coarsest map sees the whole picture, and the neck joins by attention: what the piece looks like, as the means over all pixels
- * know it, weighs the channels in which a gap may look like it. */
+ * A cell of the coarsest map sees the whole picture, and the neck joins by attention: what the piece looks like, as
+ * the means over all pixels know it, weighs the channels in which a gap may look like it. */
 static ct_status build_small(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val out[])
 {
     (void)len; /* no time steps */
-    static const struct { int64_t channels; int blocks; } layer[CT_NECK_MAPS] = { { 32, 1 }, { 64, 2 }, { 96, 2 }, { 128, 1 } };
+    static const struct {
+        int64_t channels;
+        int blocks;
+    } layer[CT_NECK_MAPS] = { { 32, 1 }, { 64, 2 }, { 96, 2 }, { 128, 1 } };
     const ct_builder b = { g, spec, training };
     const ct_cba first = { .channels = ct_model_channels(spec, 24), .ker = 3, .stride = 2, .act = CT_BLOCK_RELU };
     const ct_cba second = { .channels = ct_model_channels(spec, 32), .ker = 3, .stride = 2, .act = CT_BLOCK_RELU };
-    const ct_neck neck = { .channels = ct_model_channels(spec, 64), .act = CT_BLOCK_RELU, .head = ct_model_channels(spec, 48),
+    const ct_neck neck = { .channels = ct_model_channels(spec, 64),
+                           .act = CT_BLOCK_RELU,
+                           .head = ct_model_channels(spec, 48),
                            .shared = true };
     ct_val map[CT_NECK_MAPS];
     char name[CT_BLOCK_NAME];
@@ -178,7 +189,8 @@ static ct_status build_small(ct_graph *g, const ct_model_spec *spec, ct_val x, c
     for (int k = 0; k < CT_NECK_MAPS; k++) {
         for (int i = 0; i < layer[k].blocks; i++) {
             ct_block_name(name, "layer%d.%d.", k + 1, i);
-            CT_TRY(ct_block_basic(&b, name, x, ct_model_channels(spec, layer[k].channels), k > 0 && i == 0 ? 2 : 1, &x));
+            CT_TRY(
+                ct_block_basic(&b, name, x, ct_model_channels(spec, layer[k].channels), k > 0 && i == 0 ? 2 : 1, &x));
         }
         map[k] = x;
     }

@@ -35,7 +35,8 @@ typedef struct import {
     complaint needed, left; /* what the model lacks, and what it has no place for */
     const ct_model_info *model;
     bool trunk;             /* the file holds the layers of model->trunk alone */
-    int taken, drawn, other; /* tensors of the file that the model has; of the model alone; of the file, for another purpose */
+    int taken, drawn; /* tensors of the file, and those of the model that it does not have */
+    int other;        /* tensors of the file for what such a trunk was trained for */
 } import;
 
 /* ---- configuration ---- */
@@ -268,7 +269,8 @@ static void say(const import *im)
     ct_info("wrote %s: %s, %" PRId64 " parameters, %s", im->o->out, im->cfg->model.name, im->session.layout.params,
             im->task->outputs(&place, out, sizeof out));
     if (im->trunk)
-        ct_info("the file holds a trained trunk: %d tensors taken over, %d behind it drawn (train.seed), %d of another head left out",
+        ct_info("the file holds a trained trunk: %d tensors taken over, %d behind it drawn (train.seed), %d of another "
+                "head left out",
                 im->taken, im->drawn, im->other);
 }
 

@@ -94,6 +94,38 @@ START_TEST(test_fuse)
 }
 END_TEST
 
+/* Norm + add without an activation: the add is the norm's, on whichever side it stands; the other summand may be a
+ * norm as well, which stays. A norm that somebody else reads, or that an add has twice, stays, too. */
+START_TEST(test_fuse_sums)
+{
+    for (int which = 0; which < 4; which++) {
+        test_net t;
+        ct_val w, v, sum, relu;
+        int removed = -1;
+        test_net_small(&t, &w);
+        ct_graph *g = t.g;
+        const ct_val bn = ct_graph_find(g, "bn");
+        const ct_val conv = g->nodes[g->values[bn].producer].in[0];
+        const ct_val in[4][2] = { { bn, conv }, { conv, bn }, { bn, bn }, { bn, conv } };
+        relu = ct_graph_find(g, "relu");
+        /* the ReLU's place is taken by an add, which ends the network */
+        MUST(ct_graph_node(g, CT_OP_ADD, NULL, "sum", 2, in[which], 1, 1, &sum));
+        ct_graph_keep(g, sum);
+        if (which == 3) MUST(ct_graph_node(g, CT_OP_GLOBAL_AVGPOOL, NULL, "other", 1, &bn, 1, 1, &v));
+        g->nodes[g->values[relu].producer].in[0] = conv;
+        MUST(ct_pass_fuse(g, &removed));
+        graph_check_valid(g);
+        const ct_node *n = graph_find_node(g, "bn");
+        ck_assert_int_eq(removed, which < 2);
+        ck_assert_int_eq(n->attrs.norm.act, CT_NORM_LINEAR);
+        ck_assert_int_eq(n->out[0], which < 2 ? sum : bn);
+        ck_assert_int_eq(n->nin, which < 2 ? 6 : 5);
+        if (which < 2) ck_assert_int_eq(n->in[5], conv);
+        ct_graph_free(g);
+    }
+}
+END_TEST
+
 /* Where somebody else has an interest in the value in between, nothing is fused. */
 START_TEST(test_fuse_declines)
 {
@@ -556,6 +588,7 @@ int main(void)
     tcase_add_test(t, test_dead);
     tcase_add_test(t, test_dead_views);
     tcase_add_test(t, test_fuse);
+    tcase_add_test(t, test_fuse_sums);
     tcase_add_test(t, test_fuse_declines);
     tcase_add_test(t, test_fuse_keeps_order);
     tcase_add_test(t, test_cast);

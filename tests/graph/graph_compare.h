@@ -1,12 +1,12 @@
-/* For tests of whole graphs: gradients against finite differences, and what a step leaves behind under one pass or another. Everything runs with
- * the reference implementations. */
+/* For tests of whole graphs: gradients against finite differences, and what a step leaves behind under one pass or
+ * another. Everything runs with the reference implementations. */
 #ifndef CT_TESTS_GRAPH_COMPARE_H
 #define CT_TESTS_GRAPH_COMPARE_H
 
 #include "tests/graph/graph_run.h"
 
-/* Compares the gradient of p, which r has run, with a difference quotient along a random direction. `loss` is the value of loss_val [1] there. Fails the
- * test. Runs the forward nodes again and again; p is left as it was. */
+/* Compares the gradient of p, which r has run, with a difference quotient along a random direction. `loss` is the
+ * value of loss_val [1] there. Fails the test. Runs the forward nodes again and again; p is left as it was. */
 void graph_check_gradient(graph_run *r, ct_val loss_val, double loss, ct_val p, uint64_t seed);
 
 enum graph_variant {

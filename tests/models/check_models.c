@@ -154,7 +154,8 @@ static const ct_value *weight(const built *b, const char *name)
     return &b->g->values[v];
 }
 
-/* How they start: filters as kaiming_normal(fan_out), whatever the groups, biases at 0; but the heads' last layers nearly flat, and a heatmap at
+/* How they start: filters as kaiming_normal(fan_out), whatever the groups, biases at 0; but the heads' last layers
+ * nearly flat, and a heatmap at
  * 0.1, or thousands of empty cells would make the first loss. */
 START_TEST(starts)
 {
@@ -181,7 +182,8 @@ START_TEST(starts)
         built b = must_build((ct_model_spec){ .name = want[i].model }, true);
         const ct_init init = weight(&b, want[i].name)->init;
         const double bound = init.kind == CT_INIT_NORMAL ? init.bound * init.bound : init.bound;
-        ck_assert_msg(init.kind == want[i].kind && fabs(bound - want[i].bound) <= 1e-12, "%s: %s", want[i].model, want[i].name);
+        ck_assert_msg(init.kind == want[i].kind && fabs(bound - want[i].bound) <= 1e-12, "%s: %s", want[i].model,
+                      want[i].name);
         ct_graph_free(b.g);
     }
 }
@@ -219,10 +221,12 @@ START_TEST(trunks)
             if (!ct_graph_is_weight(b.g, (ct_val)i)) continue;
             const char *name = b.g->values[i].name;
             bool head = false, trunk = false;
-            for (size_t k = 0; k < sizeof behind / sizeof behind[0]; k++) head = head || ct_name_matches(behind[k], name);
+            for (size_t k = 0; k < sizeof behind / sizeof behind[0]; k++)
+                head = head || ct_name_matches(behind[k], name);
             char words[160], *save = NULL;
             snprintf(words, sizeof words, "%s", row->trunk);
-            for (char *w = strtok_r(words, " ", &save); w; w = strtok_r(NULL, " ", &save)) trunk = trunk || ct_name_matches(w, name);
+            for (char *w = strtok_r(words, " ", &save); w; w = strtok_r(NULL, " ", &save))
+                trunk = trunk || ct_name_matches(w, name);
             ck_assert_msg(head != trunk, "%s: %s", row->name, name);
             in += trunk;
             out += head;
@@ -432,11 +436,13 @@ START_TEST(messages)
     says(build((ct_model_spec){ .name = "crnn-small", .classes = 1 }, true, &b), CT_ECONFIG, "a blank and at least one character");
     says(build((ct_model_spec){ .name = "crnn-small", .height = 7 }, true, &b), CT_ECONFIG, "the image is too small");
     ct_graph_free(b.g);
-    says(build((ct_model_spec){ .name = "crnn", .fuse = CT_FUSE_ADD }, true, &b), CT_ECONFIG, "model crnn: has no neck that joins maps");
+    says(build((ct_model_spec){ .name = "crnn", .fuse = CT_FUSE_ADD }, true, &b), CT_ECONFIG,
+         "model crnn: has no neck that joins maps");
     says(build((ct_model_spec){ .name = "slider", .height = 240 }, true, &b), CT_ECONFIG,
          "model slider at 240x512x4: image height and width: must be multiples of 32 pixels");
     ct_graph_free(b.g);
-    says(build((ct_model_spec){ .name = "hrnet-w32", .channels = 1 }, true, &b), CT_ECONFIG, "the last is the mask of the picture");
+    says(build((ct_model_spec){ .name = "hrnet-w32", .channels = 1 }, true, &b), CT_ECONFIG,
+         "the last is the mask of the picture");
     ct_graph_free(b.g);
     says(build((ct_model_spec){ .name = "textcnn", .dropout = 1 }, true, &b), CT_ECONFIG, "dropout 1 is not below 1");
     says(build((ct_model_spec){ .name = "textcnn", .width_mult = 100 }, true, &b), CT_ECONFIG, "width multiplier 100");

@@ -1,5 +1,5 @@
-/* The networks with branches and a neck, narrow and on small images, run by the reference: gradients against finite differences, and the passes
- * and the memory plan against the plain graph. */
+/* The networks with branches and a neck, narrow and on small images, run by the reference: gradients against finite
+ * differences, and the passes and the memory plan against the plain graph. */
 #include "config.h"
 
 #include <check.h>
@@ -22,7 +22,11 @@ enum { NETWORKS = sizeof network / sizeof network[0] };
 /* x [2,32,64,4] and a loss that is a sum of products of all outputs with inputs "r.0", "r.1", ... */
 static void build(test_net *t, int which, ct_dtype dtype)
 {
-    ct_model_spec spec = { .name = network[which].name, .fuse = network[which].fuse, .height = 32, .width = 64, .width_mult = 0.125,
+    ct_model_spec spec = { .name = network[which].name,
+                           .fuse = network[which].fuse,
+                           .height = 32,
+                           .width = 64,
+                           .width_mult = 0.125,
                            .dtype = dtype };
     ct_val out[CT_MODEL_OUTPUTS], term[CT_MODEL_OUTPUTS];
     memset(t, 0, sizeof *t);
@@ -34,7 +38,8 @@ static void build(test_net *t, int which, ct_dtype dtype)
     ct_attrs sum = { .weights = { .n = ct_model_outputs(&spec) } };
     for (int i = 0; i < sum.weights.n; i++) {
         const ct_desc d = *ct_graph_desc(t->g, out[i]);
-        const ct_attrs row = { .shape = { .ndim = 2, .d0 = 1, .d1 = ct_desc_numel(&d) } }, one = { .shape = { .ndim = 1, .d0 = 1 } };
+        const ct_attrs row = { .shape = { .ndim = 2, .d0 = 1, .d1 = ct_desc_numel(&d) } },
+                       one = { .shape = { .ndim = 1, .d0 = 1 } };
         ct_val in[2];
         char name[16];
         snprintf(name, sizeof name, "r.%d", i);
@@ -79,7 +84,8 @@ START_TEST(finite_differences)
 }
 END_TEST
 
-/* In shared memory, with recomputation, and with batch norms applied again, the same bits as with a place for every value. */
+/* In shared memory, with recomputation, and with batch norms applied again, the same bits as with a place for every
+ * value. */
 START_TEST(variants_agree)
 {
     static const struct {
@@ -101,16 +107,17 @@ START_TEST(variants_agree)
         graph_steps_equal(&plain, &step, other[i].what, (uint64_t)_i);
         ck_assert_int_ge(step.act_bytes, step.lower_bound);
         if (i == 0) planned = step.act_bytes;
-        else ck_assert_msg(step.act_bytes < planned, "%s: %s: %lld bytes, and %lld without", network[_i].name, other[i].what,
-                           (long long)step.act_bytes, (long long)planned);
+        else
+            ck_assert_msg(step.act_bytes < planned, "%s: %s: %lld bytes, and %lld without", network[_i].name,
+                          other[i].what, (long long)step.act_bytes, (long long)planned);
         graph_step_free(&step);
     }
     graph_step_free(&plain);
 }
 END_TEST
 
-/* Computing in bf16 and fp16: parameters and what they are normalised by stay f32, results are near. Not very: some hundred roundings to 8 bits
- * stand one behind another, and the coarsest maps are normalised over four pixels. */
+/* Computing in bf16 and fp16: parameters and what they are normalised by stay f32, results are near. Not very: some
+ * hundred roundings to 8 bits stand one behind another, and the coarsest maps are normalised over four pixels. */
 START_TEST(casts)
 {
     static const ct_dtype type[] = { CT_F32, CT_BF16, CT_F16 };
@@ -146,8 +153,8 @@ START_TEST(casts)
         }
         out[k] = graph_run_get(&r, net.loss, 0) / sqrt(sum);
         ck_assert_double_gt(square, 0);
-        ck_assert_msg(fabs(out[k] - out[0]) <= near[k], "%s in %s: %g, and %g in f32", network[_i].name, ct_dtype_name(type[k]),
-                      out[k], out[0]);
+        ck_assert_msg(fabs(out[k] - out[0]) <= near[k], "%s in %s: %g, and %g in f32", network[_i].name,
+                      ct_dtype_name(type[k]), out[k], out[0]);
         graph_run_close(&r);
         ct_graph_free(net.g);
     }

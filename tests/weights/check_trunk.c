@@ -69,13 +69,15 @@ static char *in_dir(const char *name)
 /* What the files below hold: element i of a tensor of the stem. */
 static float value(int i) { return (float)i / 64 - 1; }
 
-/* Writes conv1 with that many channels [STEM,channels,3,3], bn1 but for its bias, and the tensors of `more`, which ends with a NULL. */
+/* Writes conv1 with that many channels [STEM,channels,3,3], bn1 but for its bias, and the tensors of `more`, which
+ * ends with a NULL. */
 static const char *write_file(const char *name, int64_t channels, const char *const *more)
 {
     static const char *const bn[] = { "bn1.weight", "bn1.running_mean", "bn1.running_var" };
     float data[STEM * (CHANNELS + 1) * 9];
     int64_t counted = 3;
-    const ct_desc filter = ct_desc4(CT_F32, STEM, channels, 3, 3), vector = ct_desc1(CT_F32, STEM), scalar = { .dtype = CT_I64 };
+    const ct_desc filter = ct_desc4(CT_F32, STEM, channels, 3, 3), vector = ct_desc1(CT_F32, STEM),
+                  scalar = { .dtype = CT_I64 };
     ct_st_writer *w;
     for (int i = 0; i < (int)(sizeof data / sizeof data[0]); i++) data[i] = value(i);
     ok(ct_st_writer_new(&w));
@@ -91,8 +93,15 @@ static const char *write_file(const char *name, int64_t channels, const char *co
 static ct_status import(const char *file, const char *out, const char *seed)
 {
     static const ct_option option[] = { { "charset", "0123" }, { "length", "2" } };
-    ct_import_opts o = { .size = sizeof o, .file = file, .out = in_dir(out), .model = "stemnet", .sets = &seed, .nsets = 1,
-                         .option = option, .noptions = 2, .force = true };
+    ct_import_opts o = { .size = sizeof o,
+                         .file = file,
+                         .out = in_dir(out),
+                         .model = "stemnet",
+                         .sets = &seed,
+                         .nsets = 1,
+                         .option = option,
+                         .noptions = 2,
+                         .force = true };
     return ct_run_import(&o);
 }
 
@@ -110,7 +119,8 @@ static void read_tensor(const char *file, const char *name, float *data, int64_t
     ct_model_file_close(&m);
 }
 
-/* A stem of three channels, and one without the mask's; a classifier is left out, the last layer drawn from the seed. */
+/* A stem of three channels, and one without the mask's; a classifier is left out, the last layer drawn from the
+ * seed. */
 START_TEST(taken_over)
 {
     static const char *const more[] = { "bn1.bias", "classifier.weight", "classifier.bias", "pool.0.weight", NULL };
@@ -140,12 +150,14 @@ START_TEST(taken_over)
 }
 END_TEST
 
-/* A part of the trunk is missing, a part of the last layer is there, something else is there, another number of channels. */
+/* A part of the trunk is missing, a part of the last layer is there, something else is there, another number of
+ * channels. */
 START_TEST(refused)
 {
-    static const char *const without[] = { "classifier.weight", NULL }, *const headed[] = { "bn1.bias", "fc.bias", NULL },
-                      *const strange[] = { "bn1.bias", "decoder.weight", NULL }, *const other[] = { "bn1.bias", "classifier.weight", "fc.bias", NULL },
-                      *const whole[] = { "bn1.bias", NULL };
+    static const char *const
+        without[] = { "classifier.weight", NULL },
+        *const headed[] = { "bn1.bias", "fc.bias", NULL }, *const strange[] = { "bn1.bias", "decoder.weight", NULL },
+        *const other[] = { "bn1.bias", "classifier.weight", "fc.bias", NULL }, *const whole[] = { "bn1.bias", NULL };
     ck_assert_int_eq(import(write_file("f", 3, without), "a", "train.seed=1"), CT_EFORMAT);
     ck_message("(1 tensors;");
     ck_message("bn1.bias: missing");

@@ -136,7 +136,12 @@ static ct_status read_neck(const source *g, ct_model_spec *model)
 {
     static const ct_fuse kinds[] = { CT_FUSE_WEIGHTED, CT_FUSE_ADD, CT_FUSE_ATTENTION };
     const char *fuse = ct_safetensors_meta(g->st, "slider_fuse");
-    if (!fuse) return CT_OK;
+    if (!fuse) { /* files of the basic loss do not say it: its parameters do */
+        model->fuse = ct_safetensors_find(g->st, "param.fuse.0.w")            ? CT_FUSE_WEIGHTED
+                      : ct_safetensors_find(g->st, "param.fuse.0.fc1.weight") ? CT_FUSE_ATTENTION
+                                                                              : CT_FUSE_ADD;
+        return CT_OK;
+    }
     for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++)
         if (strcmp(fuse, ct_fuse_name(kinds[k])) == 0) {
             model->fuse = kinds[k];
