@@ -98,9 +98,24 @@ static void fill(const ct_config *cfg, ct_goal *goal)
     v[CT_SLIDER_W_ROW_EMD] = rows * cfg->loss.y_axis.emd_weight;
 }
 
+/* letterbox.* are the reference's words for data.width, data.height and data.background. */
+static ct_status check_letterbox(const ct_config *cfg)
+{
+    const ct_cfg_data *d = &cfg->data;
+    const ct_int_list *size = &cfg->letterbox.target_size;
+    const int64_t fill = cfg->letterbox.fill_value;
+    if (size->n == 2 && (size->v[0] != d->width || size->v[1] != d->height))
+        return ct_fail(CT_ECONFIG, "letterbox.target_size: data.width and data.height say %" PRId64 " x %" PRId64, d->width,
+                       d->height);
+    if (fill >= 0 && (d->background[0] != fill || d->background[1] != fill || d->background[2] != fill))
+        return ct_fail(CT_ECONFIG, "letterbox.fill_value: data.background says otherwise");
+    return CT_OK;
+}
+
 static ct_status check_keys(const ct_config *cfg)
 {
     const char *model = cfg->model.name;
+    CT_TRY(check_letterbox(cfg));
     if (cfg->data.size_rule != CT_CFG_SIZE_LETTERBOX)
         return ct_fail(CT_ECONFIG, "data.size_rule: model.name: %s reads pictures with their aspect ratio (letterbox)",
                        model);

@@ -176,11 +176,15 @@ static const char *fault_of(const ct_labels *l, const ct_label_in *in)
     return ct_slider_judge(in, &label, &fault, why, sizeof why) == CT_OK && fault ? fault : "label";
 }
 
-/* Pictures of one background stay together. */
+typedef struct reader {
+    ct_labels base;
+    bool apart; /* pictures of one background need not stay together */
+} reader;
+
 static int64_t group(const ct_labels *l, const char *name, const char *text)
 {
     ct_slider_label label;
-    (void)l;
+    if (((const reader *)l)->apart) return -1;
     return ct_slider_label_parse(name, text, &label) == CT_OK ? label.pic : -1;
 }
 
@@ -191,9 +195,11 @@ ct_status ct_slider_labels(const ct_config *cfg, const ct_facts *facts, ct_label
     static const ct_labels_ops ops = { .scan = ct_slider_scan, .learn = learn, .encode = encode, .blank = blank,
                                        .group = group, .fault = fault_of, .faults = ct_slider_faults,
                                        .survey = ct_slider_survey, .close = close_labels };
-    (void)cfg;
-    (void)facts;
-    if (!(*out = ct_calloc(1, sizeof **out, "label reader"))) return CT_ENOMEM;
-    (*out)->ops = &ops;
+    reader *r = ct_calloc(1, sizeof *r, "label reader");
+    (void)facts; /* there are none */
+    *out = r ? &r->base : NULL;
+    if (!r) return CT_ENOMEM;
+    r->base.ops = &ops;
+    r->apart = cfg && !cfg->data_split.stratify_by_image;
     return CT_OK;
 }

@@ -27,3 +27,12 @@ check_PROGRAMS += tests/task/slider/check_draw
 tests_task_slider_check_draw_SOURCES = tests/task/slider/check_draw.c tests/synth/slider_util.h tests/data/data_util.c \
 	tests/data/data_util.h
 tests_task_slider_check_draw_LDADD = $(CT_TEST_LIBS)
+
+check_PROGRAMS += tests/task/slider/check_slider_data
+tests_task_slider_check_slider_data_SOURCES = tests/task/slider/check_slider_data.c
+tests_task_slider_check_slider_data_LDADD = $(CT_TEST_LIBS)
+dist_check_SCRIPTS += tests/task/slider/bad_sliders.sh tests/task/slider/reference.sh tests/task/slider/slider.sh
+EXTRA_DIST += tests/task/slider/slider.yaml tests/task/slider/reference/loss_early.yaml \
+	tests/task/slider/reference/loss_late.yaml tests/task/slider/reference/preprocessing_config.yaml \
+	tests/task/slider/reference/training_config.yaml
+dist_examples_DATA += examples/slider-small.yaml examples/slider.yaml
