@@ -1,6 +1,6 @@
 /* preprocess: one sample an item. A sample that is neither resized nor augmented goes through a table of 256 values;
  * the others are sampled into an f64 plane in scratch, blurred there along rows and then columns (the kernel is a
- * product), and finished. */
+ * product), and finished. With a window, padding and mask are laid over that. */
 #include "config.h"
 
 #include "backends/cpu/cpu.h"
@@ -97,27 +97,28 @@ static void blur(const ct_image_draw *d, const double *in, double *out, int64_t 
             }
 }
 
-static void sample_item(void *arg, int64_t item, int thread)
+/* The values of `src` as they are, through the table. */
+static void copy_values(const image *g, int64_t item, const uint8_t *src)
 {
-    const image *g = arg;
-    const ct_image_attrs *a = &g->call->attrs.image;
-    const int32_t *index = (const int32_t *)g->call->in[1].data + 3 * item;
-    const uint8_t *src = (const uint8_t *)g->call->in[0].data + index[0] * g->hs * g->ws * g->channels;
-    const ct_image_draw d = ct_image_draw_sample(a, g->hs, g->ws, index[1], index[2]);
     float line[LINE];
-    if (g->plain && !d.augmented) {
-        for (int64_t i = 0; i < g->elements; i += LINE) {
-            const int64_t n = ct_min64(LINE, g->elements - i);
-            float *y = open_line(g, item, i, line);
-            int64_t ch = i % g->channels;
-            for (int64_t k = 0; k < n; k++) {
-                y[k] = g->table[ch < 2 ? ch : 2][src[i + k]];
-                if (++ch == g->channels) ch = 0;
-            }
-            close_line(g, item, i, n, y);
+    for (int64_t i = 0; i < g->elements; i += LINE) {
+        const int64_t n = ct_min64(LINE, g->elements - i);
+        float *y = open_line(g, item, i, line);
+        int64_t ch = i % g->channels;
+        for (int64_t k = 0; k < n; k++) {
+            y[k] = g->table[ch < 2 ? ch : 2][src[i + k]];
+            if (++ch == g->channels) ch = 0;
         }
-        return;
+        close_line(g, item, i, n, y);
     }
+}
+
+/* The values of `src` where draw d takes them from, with what it does to them. */
+static void sample_values(const image *g, int64_t item, const uint8_t *src, const ct_image_draw *draw, int thread)
+{
+    const ct_image_attrs *a = &g->call->attrs.image;
+    const ct_image_draw d = *draw;
+    float line[LINE];
     ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
     double *plane = ct_carve_take(&t, (size_t)g->elements * sizeof(double)),
            *other = ct_carve_take(&t, (size_t)g->elements * sizeof(double));
@@ -147,10 +148,44 @@ static void sample_item(void *arg, int64_t item, int thread)
     }
 }
 
+/* Lays padding and mask over what is in x: the channels of the source, then the mask, which is 0 so far. */
+static void lay_window(const image *g, int64_t item, const ct_image_draw *d)
+{
+    const ct_image_attrs *a = &g->call->attrs.image;
+    const ct_tensor *out = &g->call->out[0];
+    const float one = 1;
+    float padding[CT_IMAGE_CHANNELS + 1] = { 0 };
+    double window[4];
+    for (int k = 0; k < 4; k++) window[k] = (double)((const float *)g->call->in[2].data)[4 * item + k];
+    for (int64_t ch = 0; ch < g->channels; ch++) padding[ch] = (float)ct_image_normalise(a, a->fill, ch);
+    for (int64_t i = 0; i < a->out_h; i++)
+        for (int64_t j = 0; j < a->out_w; j++) {
+            const int64_t at = ((item * a->out_h + i) * a->out_w + j) * g->stored;
+            if (ct_image_inside(d, window, g->hs, g->ws, i, j))
+                ct_cpu_to_type(g->kern, out->desc.dtype, &one, 1, out->data, at + g->channels);
+            else
+                ct_cpu_to_type(g->kern, out->desc.dtype, padding, g->channels + 1, out->data, at);
+        }
+}
+
+static void sample_item(void *arg, int64_t item, int thread)
+{
+    const image *g = arg;
+    const int32_t *index = (const int32_t *)g->call->in[1].data + 3 * item;
+    const uint8_t *src = (const uint8_t *)g->call->in[0].data + index[0] * g->hs * g->ws * g->channels;
+    const ct_image_draw d = ct_image_draw_sample(&g->call->attrs.image, g->hs, g->ws, index[1], index[2]);
+    if (g->plain && !d.augmented)
+        copy_values(g, item, src);
+    else
+        sample_values(g, item, src, &d, thread);
+    if (ct_present(&g->call->in[2])) lay_window(g, item, &d);
+}
+
 static ct_accept preprocess_accept(const ct_device *dev, const ct_call *c)
 {
     if (c->in[0].desc.dtype != CT_U8) return ct_accept_no("cpu: the source is not u8");
     if (c->in[1].desc.dtype != CT_I32) return ct_accept_no("cpu: the index is not i32");
+    if (ct_present(&c->in[2]) && c->in[2].desc.dtype != CT_F32) return ct_accept_no("cpu: the window is not f32");
     if (!ct_cpu_type(c->out[0].desc.dtype)) return ct_accept_no(CT_CPU_NO_TYPE);
     image g = make(dev, c);
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));

@@ -1,5 +1,5 @@
-/* preprocess: src u8 [M,Hs,Ws,C], index i32 [N,3] -> x [N,H,W,C or more], with the arithmetic of ops/math/image_math.h: gather,
- * resize, augment, normalise, cast and pad channels in one pass. What is drawn for a sample is computed once by a thread of its own.
+/* preprocess: src u8 [M,Hs,Ws,C], index i32 [N,3], window? [N,4] -> x [N,H,W,C or more], with the arithmetic of ops/math/image_math.h:
+ * gather, resize, augment, normalise, mask, cast and pad channels in one pass. What is drawn for a sample is computed once by a thread of its own.
  * A row outside src cannot be reported from here (the loader never makes one): its pixels become NaN, which the run's NaN policy
  * finds. */
 #include "backends/cuda/dev.cuh"
@@ -37,28 +37,51 @@ __device__ static float channel_of(const ct_image_attrs *a, const ct_image_draw 
     return (float)ct_image_finish(a, d, v, normal[element & 3], ch);
 }
 
-/* A thread writes a pixel, `stored` channels: C of the image, zeros behind them. With P > 1 they go out as packs of P elements, the
- * first of which holds all of the at most 3 channels of an image. */
+/* The same where there is no picture. */
+__device__ static float padding_of(const ct_image_attrs *a, const uint8_t *src, int64_t ch)
+{
+    return src ? (float)ct_image_normalise(a, a->fill, ch) : NAN;
+}
+
+/* Is a pixel of a sample picture? */
+__device__ static bool inside(const ct_image_attrs *a, const ct_image_draw *d, const float *window, int64_t hs, int64_t ws,
+                              int64_t pixel)
+{
+    const double w[4] = { (double)window[0], (double)window[1], (double)window[2], (double)window[3] };
+    return ct_image_inside(d, w, hs, ws, pixel / a->out_w, pixel % a->out_w);
+}
+
+/* A thread writes a pixel, `stored` channels: C of the image, with windows the mask, zeros behind them. With P > 1 they go out as packs
+ * of P elements, the first of which holds all of the at most 3 channels of an image and the mask. */
 template <typename T, int P>
-__global__ void preprocess(const uint8_t *src, const int32_t *index, const ct_image_draw *draw, T *x, int64_t samples, int64_t rows,
-                           int64_t hs, int64_t ws, int64_t channels, int64_t stored, ct_image_attrs a)
+__global__ void preprocess(const uint8_t *src, const int32_t *index, const float *windows, const ct_image_draw *draw, T *x,
+                           int64_t samples, int64_t rows, int64_t hs, int64_t ws, int64_t channels, int64_t stored, ct_image_attrs a)
 {
     int64_t pixels = a.out_h * a.out_w;
     for (CT_EACH(e, samples * pixels)) {
         int64_t n = e / pixels, pixel = e % pixels;
         int32_t row = index[3 * n];
         const uint8_t *image = row < 0 || row >= rows ? NULL : src + row * hs * ws * channels;
+        const bool picture = !windows || inside(&a, draw + n, windows + 4 * n, hs, ws, pixel);
+        const float mask = windows && picture ? 1.0f : 0.0f;
         T *to = x + e * stored;
         if (P > 1) {
             float v[P] = { 0 }, zeros[P] = { 0 };
 #pragma unroll
             for (int ch = 0; ch < 3 && ch < P; ch++)
-                if (ch < channels) v[ch] = channel_of(&a, draw + n, image, hs, ws, channels, pixel, ch);
+                if (ch < channels)
+                    v[ch] = picture ? channel_of(&a, draw + n, image, hs, ws, channels, pixel, ch) : padding_of(&a, image, ch);
+#pragma unroll
+            for (int ch = 1; ch < 4 && ch < P; ch++)
+                if (ch == channels) v[ch] = mask;
             ct_put_n<T, P>(to, v);
             for (int64_t ch = P; ch < stored; ch += P) ct_put_n<T, P>(to + ch, zeros);
         } else {
             for (int64_t ch = 0; ch < stored; ch++)
-                ct_put(to + ch, ch < channels ? channel_of(&a, draw + n, image, hs, ws, channels, pixel, ch) : 0);
+                ct_put(to + ch, ch > channels    ? 0
+                                : ch == channels ? mask
+                                : picture        ? channel_of(&a, draw + n, image, hs, ws, channels, pixel, ch)
+                                                 : padding_of(&a, image, ch));
         }
     }
 }
@@ -68,13 +91,15 @@ template <typename T, int P> static void launch(ct_stream *s, const ct_call *c, 
     const int64_t *sd = c->in[0].desc.dim, *xd = c->out[0].desc.dim;
     auto k = &preprocess<T, P>;
     CT_LAUNCH(k, CT_GRID1(ct_blocks(xd[0] * xd[1] * xd[2])), CT_THREADS, s, (const uint8_t *)c->in[0].data,
-              (const int32_t *)c->in[1].data, draw, (T *)c->out[0].data, xd[0], sd[0], sd[1], sd[2], sd[3], xd[3], c->attrs.image);
+              (const int32_t *)c->in[1].data, ct_cuda_has(c, 2) ? (const float *)c->in[2].data : (const float *)NULL, draw,
+              (T *)c->out[0].data, xd[0], sd[0], sd[1], sd[2], sd[3], xd[3], c->attrs.image);
 }
 
 extern "C" ct_accept ct_cuda_preprocess_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     if (!ct_cuda_type(c->out[0].desc.dtype)) return ct_accept_no(CT_CUDA_NO_TYPE);
+    if (ct_cuda_has(c, 2) && c->in[2].desc.dtype != CT_F32) return ct_accept_no("cuda: the window is not f32");
     return ct_accept_yes((size_t)c->in[1].desc.dim[0] * sizeof(ct_image_draw));
 }
 extern "C" ct_status ct_cuda_preprocess_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)

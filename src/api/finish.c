@@ -32,9 +32,17 @@ static ct_status take_best(ct_run *r, const char *path)
     return st;
 }
 
-static ct_status score(ct_run *r, const ct_view *v, ct_findings *findings, double sums[CT_METRIC_COUNT])
+/* A set that was scored; findings NULL: there is none. */
+typedef struct scored {
+    ct_findings *findings;
+    double sums[CT_METRIC_COUNT];
+} scored;
+
+static ct_status score(ct_run *r, const ct_view *v, scored *out)
 {
-    return ct_evaluate(&r->session, r->eval_ema, v, r->batch, (int)r->cfg->train.workers, NULL, findings, sums);
+    const ct_place place = ct_session_place(&r->session, r->cfg, r->data.facts);
+    CT_TRY(r->data.task->look(&place, v, true, NULL, 0, &out->findings));
+    return ct_evaluate(&r->session, r->eval_ema, v, r->batch, (int)r->cfg->train.workers, NULL, out->findings, out->sums);
 }
 
 /* Cuts at `size` bytes without breaking a UTF-8 character. */
@@ -105,13 +113,14 @@ fail:
     return st;
 }
 
-static ct_status put_set(json_t *o, const char *key, const ct_task *task, const double sums[CT_METRIC_COUNT])
+static ct_status put_set(json_t *o, const char *key, const ct_task *task, const scored *s)
 {
+    const double *sums = s->sums;
     json_t *set = json_object();
     CT_TRY(ct_json_set(o, key, set)); /* o owns it from here on */
     CT_TRY(ct_json_set(set, "samples", json_integer((json_int_t)sums[CT_METRIC_SAMPLES])));
     CT_TRY(ct_metrics_json(task, sums, set));
-    return task->result ? task->result(sums, set) : CT_OK;
+    return task->result ? task->result(s->findings, sums, set) : CT_OK;
 }
 
 /* The numbers of the best weights; without a validation set there are none. */
@@ -127,7 +136,8 @@ static void put_metrics(const ct_task *task, const double *val, ct_train_result 
     }
 }
 
-static ct_status write_result(ct_run *r, const ct_train_result *res, const double *val, const double *test)
+/* val, test: findings NULL where there is no such set. */
+static ct_status write_result(ct_run *r, const ct_train_result *res, const scored *val, const scored *test)
 {
     ct_status st;
     const ct_task *task = r->data.task;
@@ -138,7 +148,7 @@ static ct_status write_result(ct_run *r, const ct_train_result *res, const doubl
     CT_GOTO(st, ct_json_set(o, "name", ct_json_any(r->cfg->name)));
     for (int i = 0; i < task->metrics; i++)
         CT_GOTO(st,
-                ct_json_set(o, task->metric[i].key, val ? ct_json_number(task->metric[i].value(val)) : json_null()));
+                ct_json_set(o, task->metric[i].key, val->findings ? ct_json_number(task->metric[i].value(val->sums)) : json_null()));
     CT_GOTO(st, ct_json_set(o, "epochs", json_integer(res->epochs)));
     CT_GOTO(st, ct_json_set(o, "steps", json_integer(res->steps)));
     CT_GOTO(st, ct_json_set(o, "seconds", ct_json_number(res->seconds)));
@@ -156,8 +166,8 @@ static ct_status write_result(ct_run *r, const ct_train_result *res, const doubl
         CT_GOTO(st, ct_json_set(o, "best_epoch", json_integer(r->p.best.epoch)));
         CT_GOTO(st, ct_json_set(o, "best_step", json_integer(r->p.best.step)));
     }
-    if (val) CT_GOTO(st, put_set(o, "validation", task, val));
-    if (test) CT_GOTO(st, put_set(o, "test", task, test));
+    if (val->findings) CT_GOTO(st, put_set(o, "validation", task, val));
+    if (test->findings) CT_GOTO(st, put_set(o, "test", task, test));
     CT_GOTO(st, ct_json_set(o, "model", json_string(r->session.spec.model.name)));
     CT_GOTO(st, ct_json_set(o, "params", json_integer(r->session.layout.params)));
     CT_GOTO(st, ct_json_set(o, "backend", json_string(r->session.backend->name)));
@@ -173,14 +183,13 @@ fail:
 }
 
 /* Scores the best weights, which are on the device, on the validation set. */
-static ct_status score_best(ct_run *r, ct_findings **findings, double sums[CT_METRIC_COUNT])
+static ct_status score_best(ct_run *r, scored *out)
 {
     const ct_task *task = r->data.task;
-    const ct_place place = ct_session_place(&r->session, r->cfg, r->data.facts);
     const ct_best *best = &r->p.best;
+    const double *sums = out->sums;
     char a[48], b[48];
-    CT_TRY(task->look(&place, &r->data.val, true, NULL, 0, findings));
-    CT_TRY(score(r, &r->data.val, *findings, sums));
+    CT_TRY(score(r, &r->data.val, out));
     for (int i = 0; best->any && i < task->metrics; i++) {
         const ct_metric_row *m = &task->metric[i];
         if (m->exact && m->value(sums) != m->value(best->sums))
@@ -204,9 +213,8 @@ static void say_done(const ct_run *r, const ct_train_result *res, const double *
 ct_status ct_run_finish(ct_run *r, ct_train_result *res)
 {
     ct_status st;
-    ct_findings *findings = NULL;
-    double vals[CT_METRIC_COUNT], tests[CT_METRIC_COUNT];
-    const double *val = r->data.val.data ? vals : NULL, *test = r->data.test.data ? tests : NULL;
+    scored vals = { .findings = NULL }, tests = { .findings = NULL };
+    const double *val = r->data.val.data ? vals.sums : NULL, *test = r->data.test.data ? tests.sums : NULL;
     char brief[160], *best = ct_path_join(r->checkpoints, "best.safetensors");
     if (!best) return CT_ENOMEM;
     snprintf(res->model, sizeof res->model, "%s", best);
@@ -219,25 +227,26 @@ ct_status ct_run_finish(ct_run *r, ct_train_result *res)
     CT_GOTO(st, ct_weights_hash(&r->session, res->weights_hash));
     CT_GOTO(st, take_best(r, best));
     if (val) {
-        CT_GOTO(st, score_best(r, &findings, vals));
-        CT_GOTO(st, examples(r, findings, res));
+        CT_GOTO(st, score_best(r, &vals));
+        CT_GOTO(st, examples(r, vals.findings, res));
     }
     put_metrics(r->data.task, val, res);
     if (test) {
-        CT_GOTO(st, score(r, &r->data.test, NULL, tests));
-        ct_info("test: %s of %.0f samples", ct_metrics_brief(r->data.task, tests, brief, sizeof brief),
-                tests[CT_METRIC_SAMPLES]);
+        CT_GOTO(st, score(r, &r->data.test, &tests));
+        ct_info("test: %s of %.0f samples", ct_metrics_brief(r->data.task, test, brief, sizeof brief),
+                test[CT_METRIC_SAMPLES]);
     }
     CT_GOTO(st, ct_journal_event(r->journal, "end",
                                  json_pack("{s:I,s:I,s:f,s:s}", "step", (json_int_t)r->p.step, "epochs",
                                            (json_int_t)r->p.epoch, "seconds", r->p.seconds, "weights_hash",
                                            res->weights_hash)));
-    const ct_report rep = { r, res, findings, val, test, res->peak_bytes };
+    const ct_report rep = { r, res, vals.findings, val, test, res->peak_bytes };
     CT_GOTO(st, ct_report_write(&rep));
-    CT_GOTO(st, write_result(r, res, val, test));
+    CT_GOTO(st, write_result(r, res, &vals, &tests));
     say_done(r, res, val);
 fail:
-    r->data.task->drop(findings);
+    r->data.task->drop(vals.findings);
+    r->data.task->drop(tests.findings);
     ct_free(best);
     return st;
 }

@@ -2,6 +2,7 @@
 
 #include "base/file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -279,6 +280,36 @@ ct_status ct_mkdir_p(const char *path)
         if (c == '\0') break;
     }
     ct_free(p);
+    return st;
+}
+
+ct_status ct_mkdir_fresh(const char *path, bool overwrite)
+{
+    CT_TRY(ct_mkdir_p(path));
+    DIR *d = opendir(path);
+    if (!d) return ct_fail(CT_EIO, "%s: cannot open the folder: %s", path, strerror(errno));
+    bool empty = true;
+    for (struct dirent *e; empty && (e = readdir(d));) {
+        empty = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
+    }
+    closedir(d);
+    if (!empty && !overwrite) return ct_fail(CT_EIO, "%s: the folder is not empty", path);
+    return CT_OK;
+}
+
+ct_status ct_file_write_light(const char *path, const void *data, size_t bytes)
+{
+    char *tmp = ct_asprintf("%s.tmp", path);
+    if (!tmp) return CT_ENOMEM;
+    ct_status st = CT_OK;
+    FILE *f = fopen(tmp, "wbe");
+    bool made = f != NULL;
+    bool bad = !f || fwrite(data, 1, bytes, f) != bytes;
+    if (bad) st = ct_fail(CT_EIO, "%s: cannot be written: %s", path, strerror(errno));
+    if (f && fclose(f) != 0 && !bad) st = ct_fail(CT_EIO, "%s: cannot be written: %s", path, strerror(errno));
+    if (st == CT_OK && rename(tmp, path) != 0) st = ct_fail(CT_EIO, "%s: cannot be written: %s", path, strerror(errno));
+    if (st != CT_OK && made) unlink(tmp);
+    ct_free(tmp);
     return st;
 }
 

@@ -25,10 +25,15 @@ ct_status ct_atomic_write(ct_atomic_file *f, const void *data, size_t bytes);
 ct_status ct_atomic_commit(ct_atomic_file *f);   /* frees f, whatever it returns */
 void ct_atomic_abort(ct_atomic_file *f);         /* frees f; NULL is fine */
 ct_status ct_file_write_atomic(const char *path, const void *data, size_t bytes);
+/* For files that can be made again: written under a temporary name and renamed, so that an interrupted run leaves no
+ * broken one behind, but not flushed to the disk one by one. */
+ct_status ct_file_write_light(const char *path, const void *data, size_t bytes);
 /* Makes what was renamed or linked to `path` durable: fsync of the directory it is in. */
 ct_status ct_file_sync_dir(const char *path);
 
 ct_status ct_mkdir_p(const char *path);          /* like mkdir -p; existing directory is fine */
+/* Makes a folder to write into, or finds out that it is empty; one that is not is CT_EIO unless `overwrite`. */
+ct_status ct_mkdir_fresh(const char *path, bool overwrite);
 char *ct_path_join(const char *a, const char *b);/* "a/b"; NULL with CT_ENOMEM recorded */
 bool ct_path_exists(const char *path);
 bool ct_path_is_dir(const char *path);

@@ -210,10 +210,12 @@ static ct_label_in label_of(const check_job *j, const ct_sample *x, const probe 
     ct_dataset_spec s = j->spec->data;
     ct_label_in in = { .name = x->name, .text = x->text, .width = p->w, .height = p->h, .from_width = p->w,
                        .from_height = p->h };
+    ct_fit_of(&s, 0, 0, &in.fit);
     if (!j->spec->with_config) return in;
     s.width = w;
     s.height = in.height = h;
     in.width = ct_fit_width(&s, p->w, p->h);
+    ct_fit_of(&s, p->w, p->h, &in.fit);
     return in;
 }
 
@@ -446,7 +448,9 @@ static ct_status verdict(const check_job *j, ct_check_report *r)
     if (!j->spec->with_config) {
         const int64_t bad = ct_check_count(r, CT_ISSUE_UNREADABLE);
         r->ok = bad == 0;
-        if (r->ok) r->verdict = ct_asprintf("every picture can be read");
+        if (r->ok && r->survey && r->survey->ops->object) CT_TRY(r->survey->ops->object(r->survey, &r->verdict));
+        if (r->verdict) r->ok = false;
+        else if (r->ok) r->verdict = ct_asprintf("every picture can be read");
         else r->verdict = ct_asprintf("%" PRId64 " files cannot be read", bad);
         return r->verdict ? CT_OK : CT_ENOMEM;
     }
@@ -461,6 +465,10 @@ static ct_status verdict(const check_job *j, ct_check_report *r)
             r->ok = false;
             r->verdict = ct_asprintf("training would fail: no %s sample can be used", what[set]);
         }
+    }
+    if (r->ok && r->survey && r->survey->ops->object) {
+        CT_TRY(r->survey->ops->object(r->survey, &r->verdict));
+        r->ok = !r->verdict;
     }
     if (r->ok) r->verdict = ct_asprintf("training can start with this data");
     return r->verdict ? CT_OK : CT_ENOMEM;

@@ -10,7 +10,7 @@
 #include "config/internal.h"
 
 /* A key that was changed from its default but has no effect in this combination. */
-static void unused(ct_config *cfg, const ct_config *defaults, ct_problems *p, const char *key, const char *why)
+void ct_config_note_key(ct_config *cfg, const ct_config *defaults, ct_problems *p, const char *key, const char *why)
 {
     const ct_config_row *row = ct_config_find_row(key);
     if (!row || !ct_config_origin(cfg, key) ||
@@ -82,8 +82,9 @@ static void check_data(const ct_config *cfg, ct_problems *p)
     if (d->size_rule == CT_CFG_SIZE_FIT_HEIGHT && d->min_width > d->width)
         ct_problem(p, ct_config_place(cfg, "data.min_width", "data.width"),
                    "data.min_width is %lld but data.width is %lld", (long long)d->min_width, (long long)d->width);
-    if (d->channels == 2)
-        ct_problem(p, ct_config_place(cfg, "data.channels", NULL), "data.channels: must be 1 or 3 (got 2)");
+    if (d->channels == 2 || d->channels == 4)
+        ct_problem(p, ct_config_place(cfg, "data.channels", NULL), "data.channels: must be 1 or 3 (got %d)",
+                   (int)d->channels);
     if (d->mean.n != 1 && (int64_t)d->mean.n != d->channels)
         ct_problem(p, ct_config_place(cfg, "data.mean", "data.channels"),
                    "data.mean has %zu numbers, data.channels is %lld; give one, or one per channel", d->mean.n,
@@ -170,7 +171,7 @@ static void note_unused(ct_config *cfg, const ct_config *defaults, ct_problems *
         { without_validation(cfg), "eval.select_by", "there is no validation data" },
     };
     for (size_t i = 0; i < sizeof rule / sizeof rule[0]; i++)
-        if (rule[i].is_unused) unused(cfg, defaults, p, rule[i].key, rule[i].why);
+        if (rule[i].is_unused) ct_config_note_key(cfg, defaults, p, rule[i].key, rule[i].why);
 }
 
 void ct_config_finish(ct_config *cfg, ct_problems *p)
@@ -182,6 +183,7 @@ void ct_config_finish(ct_config *cfg, ct_problems *p)
     check_amp(cfg, p);
     if (!ct_config_origin(cfg, "early_stopping.enabled") && ct_config_origin(cfg, "early_stopping.patience"))
         cfg->early_stopping.enabled = true;
+    ct_config_check_slider(cfg, p); /* what follows from a model comes first */
     check_data(cfg, p);
     ct_config_check_text(cfg, p); /* the checks of other tasks: a line each */
     check_training(cfg, p);
@@ -190,5 +192,6 @@ void ct_config_finish(ct_config *cfg, ct_problems *p)
         return;
     }
     note_unused(cfg, defaults, p);
+    ct_config_note_slider(cfg, defaults, p);
     ct_config_free(defaults);
 }

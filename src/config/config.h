@@ -27,10 +27,13 @@ typedef struct ct_str_list { char **v; size_t n; } ct_str_list;
 /* Values of the enum keys, in the order of the table's value lists. */
 typedef enum ct_cfg_letter_case { CT_CFG_CASE_KEEP, CT_CFG_CASE_UPPER, CT_CFG_CASE_LOWER } ct_cfg_letter_case;
 typedef enum ct_cfg_label_side { CT_CFG_SIDE_BEFORE, CT_CFG_SIDE_AFTER } ct_cfg_label_side;
-typedef enum ct_cfg_size_rule { CT_CFG_SIZE_RESIZE, CT_CFG_SIZE_REFUSE, CT_CFG_SIZE_FIT_HEIGHT } ct_cfg_size_rule;
+typedef enum ct_cfg_size_rule {
+    CT_CFG_SIZE_RESIZE, CT_CFG_SIZE_REFUSE, CT_CFG_SIZE_FIT_HEIGHT, CT_CFG_SIZE_LETTERBOX
+} ct_cfg_size_rule;
 typedef enum ct_cfg_resident { CT_CFG_RESIDENT_AUTO, CT_CFG_RESIDENT_TRUE, CT_CFG_RESIDENT_FALSE } ct_cfg_resident;
 typedef enum ct_cfg_loss {
-    CT_CFG_LOSS_AUTO, CT_CFG_LOSS_SOFTMAX, CT_CFG_LOSS_SOFT_MARGIN, CT_CFG_LOSS_CTC
+    CT_CFG_LOSS_AUTO, CT_CFG_LOSS_SOFTMAX, CT_CFG_LOSS_SOFT_MARGIN, CT_CFG_LOSS_CTC, CT_CFG_LOSS_SLIDER_EARLY,
+    CT_CFG_LOSS_SLIDER_LATE, CT_CFG_LOSS_BASIC
 } ct_cfg_loss;
 typedef enum ct_cfg_optimizer { CT_CFG_OPT_ADAMW, CT_CFG_OPT_ADAM, CT_CFG_OPT_SGD } ct_cfg_optimizer;
 typedef enum ct_cfg_schedule {
@@ -50,17 +53,24 @@ typedef enum ct_cfg_precision {
 } ct_cfg_precision;
 typedef enum ct_cfg_last_batch { CT_CFG_LAST_KEEP, CT_CFG_LAST_DROP } ct_cfg_last_batch;
 typedef enum ct_cfg_recompute { CT_CFG_RECOMPUTE_NONE, CT_CFG_RECOMPUTE_AUTO, CT_CFG_RECOMPUTE_ALL } ct_cfg_recompute;
+typedef enum ct_cfg_word { CT_CFG_WORD_AUTO, CT_CFG_WORD_TRUE, CT_CFG_WORD_FALSE } ct_cfg_word;
+typedef enum ct_cfg_mode { CT_CFG_MODE_AUTO, CT_CFG_MODE_MIN, CT_CFG_MODE_MAX } ct_cfg_mode;
 typedef enum ct_cfg_nan_policy { CT_CFG_NAN_STOP, CT_CFG_NAN_SKIP } ct_cfg_nan_policy;
+
+typedef enum ct_cfg_fuse {
+    CT_CFG_FUSE_AUTO, CT_CFG_FUSE_WEIGHTED, CT_CFG_FUSE_ADD, CT_CFG_FUSE_ATTENTION
+} ct_cfg_fuse;
 
 typedef struct ct_cfg_model {
     char *name;                /* builder: ct_model_find() */
     double width;              /* multiplier of every channel count */
     int64_t hidden;            /* units of the hidden layer or of an LSTM; 0 = the model's own */
     double dropout;            /* probability in [0,1); -1 = the model's own */
+    ct_cfg_fuse fuse;          /* how a neck joins two maps; auto = the model's own */
     int64_t classes;           /* outputs of a classifier (resnet bench); 0 = 1000 */
 } ct_cfg_model;
 
-typedef struct ct_cfg_synth {  /* used by data.train, data.val, data.test = "synth:text" */
+typedef struct ct_cfg_synth {  /* used by data.train, data.val, data.test = "synth:..." */
     char *style;               /* name of a generator style */
     int64_t count;             /* training images, indices [0, count) */
     int64_t val_count;         /* validation images, indices [count, count + val_count) */
@@ -69,6 +79,9 @@ typedef struct ct_cfg_synth {  /* used by data.train, data.val, data.test = "syn
     int64_t length_min, length_max; /* characters, drawn uniformly; 0 = length */
     ct_str_list fonts;         /* file names or paths; n 0 = the style's */
     ct_float_list sizes;       /* pixels per em at height 60; n 0 = the style's */
+    ct_str_list styles, without_styles; /* names of styles of slider pictures; n 0: all, none */
+    char *backgrounds;         /* folder; "" = they are drawn */
+    int64_t width, height;     /* pixels of slider pictures; 0 = by lot */
     bool fresh;                /* training images are new in every epoch, drawn when they are needed */
 } ct_cfg_synth;
 
@@ -105,10 +118,50 @@ typedef struct ct_cfg_augment { /* every number is a half range drawn uniformly;
     double contrast;           /* factor in [1 - contrast, 1 + contrast] about the mean */
 } ct_cfg_augment;
 
+typedef struct ct_cfg_focal { double alpha, beta, pos_threshold, eps; } ct_cfg_focal;
+typedef struct ct_cfg_offset { double beta; } ct_cfg_offset;
+typedef struct ct_cfg_hard_negative {
+    double margin;             /* -1 = as loss.name says */
+    char *reduction;
+} ct_cfg_hard_negative;
+typedef struct ct_cfg_angle { double pos_threshold; } ct_cfg_angle;
+typedef struct ct_cfg_padding_bce {
+    ct_cfg_word enabled;
+    double max_loss_per_pixel;
+} ct_cfg_padding_bce;
+typedef struct ct_cfg_y_axis {
+    ct_cfg_word enabled;
+    double tau;
+    bool log_stretch;
+    double row_ce_weight, emd_weight;
+} ct_cfg_y_axis;
+typedef struct ct_cfg_weights { /* -1 = as loss.name says */
+    double heatmap, offset, hard_negative, angle, padding_bce, y_axis;
+} ct_cfg_weights;
+
 typedef struct ct_cfg_loss_keys {
     ct_cfg_loss name;
     double label_smoothing;    /* in [0,1) */
+    ct_cfg_focal focal;        /* these and what follows: slider models */
+    ct_cfg_offset offset;
+    ct_cfg_hard_negative hard_negative;
+    ct_cfg_angle angle;
+    ct_cfg_padding_bce padding_bce;
+    ct_cfg_y_axis y_axis;
+    ct_cfg_word use_angle, use_hard_negative;
+    ct_cfg_weights weights;
 } ct_cfg_loss_keys;
+
+typedef struct ct_cfg_letterbox {
+    ct_int_list target_size;   /* [width, height]; n 0 = data.width, data.height */
+    int64_t fill_value;        /* -1 = data.background */
+} ct_cfg_letterbox;
+typedef struct ct_cfg_coordinate {
+    int64_t downsample;        /* pixels per cell */
+    bool align;
+} ct_cfg_coordinate;
+typedef struct ct_cfg_heatmap { double sigma; } ct_cfg_heatmap;
+typedef struct ct_cfg_data_split { bool stratify_by_image; } ct_cfg_data_split;
 
 typedef struct ct_cfg_optimizer_keys {
     ct_cfg_optimizer name;
@@ -159,17 +212,30 @@ typedef struct ct_cfg_train {
     ct_str_list freeze;        /* patterns of parameters that are not trained */
 } ct_cfg_train;
 
+typedef struct ct_cfg_visualization {
+    int64_t num_best_samples, num_worst_samples, num_heatmap_samples;
+    bool save_predictions, save_heatmaps;
+} ct_cfg_visualization;
+
 typedef struct ct_cfg_eval {
     int64_t every_epochs;
     char *select_by;           /* metric of the task; "auto" until ct_metric_settle() has asked the task */
     bool ema;                  /* evaluate (and select) the EMA weights when optimizer.ema_decay > 0 */
+    ct_cfg_visualization visualization;
 } ct_cfg_eval;
+
+typedef struct ct_cfg_second_guard {
+    char *metric;              /* of the task; "" = no guard */
+    ct_cfg_mode mode;          /* must be the metric's own */
+    double min_delta;
+} ct_cfg_second_guard;
 
 typedef struct ct_cfg_early_stopping {
     bool enabled;
     int64_t patience;          /* evaluations without improvement */
     int64_t min_epochs;        /* never stop before */
     double min_delta;          /* smaller improvements do not count */
+    ct_cfg_second_guard second_guard;
 } ct_cfg_early_stopping;
 
 typedef struct ct_cfg_checkpoint {
@@ -187,6 +253,10 @@ typedef struct ct_config {
     char *name;                /* of the run: runs/<date>-<name> */
     ct_cfg_model model;
     ct_cfg_data data;
+    ct_cfg_letterbox letterbox;
+    ct_cfg_coordinate coordinate;
+    ct_cfg_heatmap heatmap;
+    ct_cfg_data_split data_split;
     ct_cfg_augment augment;
     ct_cfg_loss_keys loss;
     ct_cfg_optimizer_keys optimizer;
@@ -288,7 +358,7 @@ typedef struct ct_config_row {
     const char *aliases;   /* "train.batch train.bs": other names, blank separated; NULL = none */
     ct_key_class cls;
     ct_key_type type;
-    size_t offset;         /* of the field in ct_config */
+    size_t offset;         /* of the field in ct_config; of a merged key in ct_config_info */
     const char *def;       /* default, as one would write it */
     double min, max;       /* of numbers and list elements; equal to -+HUGE_VAL where open */
     bool min_open, max_open; /* the bound itself is not allowed */

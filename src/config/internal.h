@@ -55,6 +55,7 @@ struct ct_config_info {
     char **origin;     /* per row: "file.yaml:3:5" or "--set k=v"; NULL = default */
     int *layer;        /* per row: the layer (file 1, --set 2, ...) that set it last; 0 = default */
     int amp;           /* value of train.amp, valid if its origin is set */
+    double sched_warmup; /* of sched.warmup_epochs, likewise */
     char **note;
     size_t notes, note_cap;
     size_t read_notes; /* of these, made while reading; the others are ct_config_finish's */
@@ -87,13 +88,19 @@ void ct_config_read_text(ct_config *cfg, const char *text, size_t size, const ch
 void ct_config_read_pair(ct_config *cfg, const char *key, const char *value, const char *where, int layer,
                          ct_problems *p);
 
-/* ---- check.c, check_text.c ---- */
+/* ---- check.c, check_text.c, check_slider.c ---- */
 
 /* Derives what follows from other keys and checks combinations. May be called again. */
 void ct_config_finish(ct_config *cfg, ct_problems *p);
 
 /* Its part about the text task. */
 void ct_config_check_text(const ct_config *cfg, ct_problems *p);
+/* Its part about the slider task: what a model of it reads unless keys say so. */
+void ct_config_check_slider(ct_config *cfg, ct_problems *p);
+/* Notes keys that only that task reads where another's model is trained. */
+void ct_config_note_slider(ct_config *cfg, const ct_config *defaults, ct_problems *p);
+/* Notes a key that was changed from its default but has no effect in this combination. */
+void ct_config_note_key(ct_config *cfg, const ct_config *defaults, ct_problems *p, const char *key, const char *why);
 bool ct_config_generated(const ct_config *cfg); /* data.train is a generator */
 
 /* ---- config.c ---- */

@@ -33,6 +33,9 @@ typedef struct ct_key_table {
 /* keys_text.c: what only models that read texts know. */
 extern const ct_key_table ct_keys_text_model, ct_keys_text_labels, ct_keys_text_style, ct_keys_text_length,
     ct_keys_text_select;
+/* keys_slider.c: what only models that find sliders know. */
+extern const ct_key_table ct_keys_slider_geometry, ct_keys_slider_generated, ct_keys_slider_loss, ct_keys_slider_shown,
+    ct_keys_slider_foreign;
 /* keys_foreign.c: what other programs know. */
 extern const ct_key_table ct_keys_foreign;
 

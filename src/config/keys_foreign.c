@@ -15,6 +15,13 @@ static const char run_dir[] = "everything a run writes is in its run directory (
 static const char one_label[] =
     "labels come from file names, or from labels.txt, labels.csv or labels.tsv beside the images";
 static const char not_text[] = "belongs to another kind of model than captrain trains";
+static const char always_timed[] = "time, speed and ETA are always shown and logged";
+static const char measured[] =
+    "metrics.jsonl and the TensorBoard files hold the measurements; profiling is `captrain profile`";
+static const char scored[] = "data.test is scored after training, and report.html shows predictions";
+static const char unused_there[] = "not used by the program it comes from either";
+static const char clamped[] = "probabilities in the padding are kept within 1e-4 and 1 - 1e-4, as its code does";
+static const char averaged[] = "the mean is over the cells that count, of which there is at least one";
 static const char mindspore[] = "a MindSpore setting; captrain plans memory and kernels itself";
 
 static const ct_config_row rows[] = {
@@ -45,9 +52,10 @@ static const ct_config_row rows[] = {
     NOTED("hardware.cudnn_allow_tf32", tf32_key),
     NOTED("model.model_path", "the model is chosen by model.name"),
     NOTED("eval.metrics", "every metric is computed in every evaluation"),
-    NOTED("eval.visualization.*", "report.html shows wrong predictions; report.gallery says how many"),
-    NOTED("eval.test_visualization.*", "report.html shows wrong predictions; report.gallery says how many"),
-    NOTED("eval.early_stopping.second_guard.*", "early stopping watches one metric, eval.select_by"),
+    NOTED("eval.test_visualization.enabled", scored),
+    NOTED("eval.test_visualization.output_dir", scored),
+    NOTED("eval.test_visualization.max_samples", scored),
+    NOTED("eval.test_visualization.save_format", scored),
     NOTED("checkpoints.save_dir", run_dir),
     NOTED("checkpoints.save_best", "the best weights are always kept, in checkpoints/best.safetensors"),
     NOTED("checkpoints.save_strategy", "checkpoint names are fixed; checkpoint.keep says how many stay"),
@@ -55,17 +63,40 @@ static const ct_config_row rows[] = {
     NOTED("logging.tensorboard_dir", run_dir),
     NOTED("logging.auto_launch_tensorboard", "captrain starts no other program; run tensorboard on the run directory"),
     NOTED("logging.tensorboard_port", "captrain starts no other program; run tensorboard on the run directory"),
-    NOTED("logging.time_tracking.*", "time, speed and ETA are always shown and logged"),
+    NOTED("logging.time_tracking.enabled", always_timed),
+    NOTED("logging.time_tracking.log_to_tensorboard", always_timed),
+    NOTED("logging.time_tracking.display_eta", always_timed),
+    NOTED("logging.time_tracking.update_interval", always_timed),
+    NOTED("logging.time_tracking.time_format", always_timed),
+    NOTED("logging.time_tracking.show_progress_bar", always_timed),
     NOTED("logging.tb_items", "every scalar is written"),
     NOTED("logging.level", "--verbose and --quiet choose what is printed"),
     NOTED("logging.save_logs", "run.log is always written"),
-    NOTED("monitoring.*",
-          "metrics.jsonl and the TensorBoard files hold the measurements; profiling is `captrain bench`"),
-    NOTED("letterbox.*", "images are resized; set data.width and data.height"),
-    NOTED("coordinate.*", not_text),
-    NOTED("heatmap.*", not_text),
+    NOTED("monitoring.wandb.enabled", measured),
+    NOTED("monitoring.wandb.project", measured),
+    NOTED("monitoring.wandb.entity", measured),
+    NOTED("monitoring.wandb.tags", measured),
+    NOTED("monitoring.profile.enabled", measured),
+    NOTED("monitoring.profile.wait", measured),
+    NOTED("monitoring.profile.warmup", measured),
+    NOTED("monitoring.profile.active", measured),
+    NOTED("monitoring.profile.repeat", measured),
+    NOTED("data_split.train_ratio", "training takes what data.val_fraction does not hold out"),
+    NOTED("data_split.test_ratio", "no part is set aside for a test; data.test names a folder of its own"),
+    NOTED("data_split.shuffle", "the split is always drawn by lot, from train.seed"),
+    NOTED("data_split.auto_split", "there is a split whenever data.val is not given"),
+    NOTED("loss.loss_class", unused_there),
+    NOTED("loss_class", unused_there),
+    NOTED("loss.weight_schedule", unused_there),
+    NOTED("weight_schedule", unused_there),
+    NOTED("loss.balance_losses", unused_there),
+    NOTED("balance_losses", unused_there),
+    NOTED("loss.padding_bce.eps", clamped),
+    NOTED("padding_bce.eps", clamped),
+    NOTED("loss.angle.eps", averaged),
+    NOTED("angle.eps", averaged),
+    NOTED("angle_loss.eps", averaged),
     NOTED("file_naming.*", one_label),
-    NOTED("data_split.*", "the split is data.val, or data.val_fraction with train.seed"),
     NOTED("paths.*", run_dir),
     NOTED("dataset.name", "the data set is the folder data.train"),
     NOTED("Params.dataSetName", "the data set is the folder data.train"),

@@ -76,7 +76,7 @@ static void store(ct_config *cfg, const ct_config_row *row, const char *key, con
     char err[400], shown[2 * CT_CONFIG_QUOTE + 8];
     size_t i = ct_config_row_index(row);
     struct ct_config_info *info = cfg->info;
-    void *field = row->cls == CT_CLASS_MERGED ? (void *)&info->amp : ct_config_field(cfg, row);
+    void *field = row->cls == CT_CLASS_MERGED ? (char *)info + row->offset : ct_config_field(cfg, row);
     const ct_value *bad;
 
     if (info->layer[i] == layer && layer == 1) {

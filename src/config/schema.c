@@ -13,10 +13,12 @@ static const ct_config_row run[] = {
 static const ct_config_row model[] = {
     { CHOICE(model.name, "textcnn",
              "textcnn textcnn-small=textcnn_small crnn crnn-stacked=crnn_stacked crnn-small=crnn_small "
-             "resnet18 resnet34 resnet50"),
+             "resnet18 resnet34 resnet50 "
+             "slider=Lite-HRNet-18+LiteFPN slider-small=slider_small hrnet-w32=hrnet_w32 hrnet-w48=hrnet_w48"),
       .aliases = "Params.moduleChoice", .unit = "", .reader = "models",
       .doc = "Which model is built. textcnn and textcnn-small read texts of one length, crnn, crnn-stacked and "
-             "crnn-small texts of any." },
+             "crnn-small texts of any; slider, slider-small, hrnet-w32 and hrnet-w48 find the gap and the piece of a "
+             "slider puzzle." },
     { FLOAT(model.width, "1", 0, 16), ABOVE, .unit = "factor", .reader = "models",
       .doc = "Multiplies the channel count of every layer; counts are rounded to multiples of 8, at least 8." },
     { INT(model.hidden, "0", 0, 65536), .aliases = "model.hidden_size Params.hiddenSize", .unit = "units",
@@ -25,31 +27,37 @@ static const ct_config_row model[] = {
              "LSTMs in one direction; 0 takes the model's own." },
     { FLOAT(model.dropout, "-1", -1, 1), BELOW, .unit = "probability", .reader = "models",
       .doc = "Dropout before the last layer; -1 takes the model's own." },
+    { ENUM(model.fuse, "auto", "auto weighted add attention"), .unit = "", .reader = "models",
+      .doc = "How the neck of slider and hrnet models joins a map with the next finer one: by two learned weights, by "
+             "adding, or by a gate for each channel; auto takes the model's own." },
 };
 
 static const ct_config_row sources[] = {
-    { PATH(data.train, "synth:text"), .values = "synth:text",
+    { PATH(data.train, "synth:text"), .values = "synth:text synth:slider",
       .aliases = "data.processed_dir dataset.train_data_path Path.trainDataPath", .unit = "", .reader = "data",
-      .doc = "Folder with the training images, or synth:text for the built-in generator." },
+      .doc = "Folder with the training images, or synth:text or synth:slider for the built-in generators. Slider models: "
+             "synth:slider unless it is given." },
     { PATH(data.val, ""), .aliases = "dataset.valid_data_path Path.validDataPath", .unit = "", .reader = "data",
       .doc = "Folder with the validation images; empty: data.val_fraction of data.train is held out." },
     { PATH(data.test, ""), .aliases = "dataset.test_data_path Path.testDataPath", .unit = "", .reader = "data",
       .doc = "Folder with images that are scored once, after training, with the best weights; empty: none." },
-    { FLOAT(data.val_fraction, "0.1", 0, 1), BELOW, .unit = "share", .reader = "data",
+    { FLOAT(data.val_fraction, "0.1", 0, 1), BELOW, .aliases = "data_split.val_ratio", .unit = "share", .reader = "data",
       .doc = "Share of data.train held out for validation when data.val is empty; 0 trains without validation." },
 };
 
 static const ct_config_row pixels[] = {
     { INT(data.height, "60", 8, 4096), .unit = "pixels", .reader = "data, models",
-      .doc = "Height of the images the model sees." },
+      .doc = "Height of the images the model sees. Slider models have their own unless it is given." },
     { INT(data.width, "160", 8, 4096), .unit = "pixels", .reader = "data, models",
-      .doc = "Width of the images the model sees." },
-    { INT(data.channels, "1", 1, 3), .aliases = "model.input_channels", .unit = "", .reader = "data, models",
-      .doc = "1: gray (0.299 R + 0.587 G + 0.114 B), 3: RGB." },
-    { ENUM(data.size_rule, "resize", "resize refuse fit_height"), .unit = "", .reader = "data",
+      .doc = "Width of the images the model sees. Slider models have their own unless it is given." },
+    { INT(data.channels, "1", 1, 4), .aliases = "model.input_channels", .unit = "", .reader = "data, models",
+      .doc = "1: gray (0.299 R + 0.587 G + 0.114 B), 3: RGB. Slider models: RGB unless it is given; 2 and 4 count the "
+             "mask that goes with their pixels." },
+    { ENUM(data.size_rule, "resize", "resize refuse fit_height letterbox"), .unit = "", .reader = "data",
       .doc = "Images of another size are resized, or refused. fit_height: resized to data.height, keeping their aspect "
              "ratio, at most data.width wide, then padded at the right to a multiple of data.width_step; a batch has "
-             "one width (crnn models only)." },
+             "one width (crnn models only). letterbox: resized to fit into data.width x data.height, keeping their aspect "
+             "ratio, and padded all round with data.background, which slider models take unless it is given." },
     { INT(data.width_step, "32", 1, 4096), .unit = "pixels", .reader = "data",
       .doc = "fit_height: widths are padded to multiples of this; smaller: less padding, more different batches." },
     { INT(data.min_width, "0", 0, 4096), .unit = "pixels", .reader = "data",
@@ -109,11 +117,12 @@ static const ct_config_row augment[] = {
 };
 
 static const ct_config_row loss[] = {
-    { ENUM(loss.name, "auto", "auto softmax=cross_entropy soft_margin=multilabel_soft_margin ctc"),
+    { ENUM(loss.name, "auto", "auto softmax=cross_entropy soft_margin=multilabel_soft_margin ctc slider_early slider_late basic"),
       .unit = "", .reader = "models",
       .doc = "softmax: cross-entropy per position. soft_margin: multi-label soft margin, one sigmoid per class. ctc: "
-             "connectionist temporal classification, the loss of crnn models and of no others. auto: ctc for them, "
-             "softmax else." },
+             "connectionist temporal classification, the loss of crnn models and of no others. Slider models: slider_late "
+             "and slider_early, the reference's later and earlier loss.yaml, or basic, heatmaps and offsets alone. auto: "
+             "ctc for crnn models, slider_late for slider models, softmax else." },
     { FLOAT(loss.label_smoothing, "0", 0, 1), BELOW, .unit = "share", .reader = "models",
       .doc = "Share of the target spread evenly over all classes (softmax only)." },
 };
@@ -149,8 +158,7 @@ static const ct_config_row schedule[] = {
       .aliases = "sched.name optimizer.lr_scheduler", .unit = "", .reader = "trainer",
       .doc = "Learning rate over time. warmup_cosine: rises linearly over warmup_epochs, then half a cosine to "
              "min_lr." },
-    { FLOAT(schedule.warmup_epochs, "1", 0, 1e6), .aliases = "sched.warmup_epochs",
-      .unit = "epochs", .reader = "trainer",
+    { FLOAT(schedule.warmup_epochs, "1", 0, 1e6), .unit = "epochs", .reader = "trainer",
       .doc = "Linear rise at the start (warmup_cosine)." },
     { FLOAT(schedule.min_lr, "0", 0, 100), .aliases = "sched.min_lr sched.cosine_min_lr",
       .unit = "", .reader = "trainer",
@@ -178,7 +186,7 @@ static const ct_config_row train[] = {
       .unit = "epochs", .reader = "trainer", .doc = "Passes over the training images." },
     { INT(train.steps, "0", 0, 1e12), .aliases = "train.max_steps", .unit = "steps", .reader = "trainer",
       .doc = "Ends training after this many optimizer steps; 0: train.epochs alone decides." },
-    { INT(train.seed, "42", 0, 9007199254740992.0), .aliases = "seed", .unit = "", .reader = "trainer",
+    { INT(train.seed, "42", 0, 9007199254740992.0), .aliases = "seed data_split.random_seed", .unit = "", .reader = "trainer",
       .doc = "Seed of initialisation, order, augmentation, dropout and the validation split." },
     { INT(train.workers, "2", 0, 256),
       .aliases = "train.num_workers training.num_workers Params.numWorkers num_workers", .unit = "threads",
@@ -188,7 +196,8 @@ static const ct_config_row train[] = {
       .reader = "trainer",
       .doc = "Arithmetic of the heavy operators; weights, statistics and losses stay fp32 (f64: everything is "
              "double)." },
-    { .name = "train.amp", .cls = CT_CLASS_MERGED, .type = CT_KEY_ENUM, .def = "false", .aliases = "amp",
+    { .name = "train.amp", .cls = CT_CLASS_MERGED, .type = CT_KEY_ENUM,
+      .offset = offsetof(struct ct_config_info, amp), .def = "false", .aliases = "amp",
       .values = "false=off=no=fp32 true=on=yes bf16=bfloat16 fp16=float16=half tf32", .unit = "",
       .reader = "config (becomes train.precision)",
       .doc = "PyTorch's word for train.precision: false is fp32, true is bf16. Both set and different is an error." },
@@ -258,6 +267,16 @@ static const ct_config_row early_stopping[] = {
       .doc = "Never ends earlier. The best weights are tracked from the first epoch on." },
     { FLOAT(early_stopping.min_delta, "0", 0, 1e9), .unit = "", .reader = "trainer",
       .doc = "Improvements up to this do not count." },
+    { STRING(early_stopping.second_guard.metric, ""), .aliases = "eval.early_stopping.second_guard.metric", .unit = "",
+      .reader = "trainer",
+      .doc = "A second metric: an evaluation that improves it takes three evaluations back off those without "
+             "improvement; empty: none." },
+    { ENUM(early_stopping.second_guard.mode, "auto", "auto min max"),
+      .aliases = "eval.early_stopping.second_guard.mode", .unit = "", .reader = "trainer",
+      .doc = "Whether less or more of that metric is better; auto: as the metric is. Another is an error." },
+    { FLOAT(early_stopping.second_guard.min_delta, "0", 0, 1e9),
+      .aliases = "eval.early_stopping.second_guard.min_delta", .unit = "", .reader = "trainer",
+      .doc = "Improvements of that metric up to this do not count." },
 };
 
 static const ct_config_row checkpoint[] = {
@@ -293,18 +312,23 @@ static const ct_key_table *const table[] = {
     &ct_keys_text_style,
     PART(generated),
     &ct_keys_text_length,
+    &ct_keys_slider_generated,
     PART(fresh),
+    &ct_keys_slider_geometry,
     PART(augment),
     PART(loss),
+    &ct_keys_slider_loss,
     PART(optimizer),
     PART(schedule),
     PART(train),
     PART(evaluation),
     &ct_keys_text_select,
     PART(averaged),
+    &ct_keys_slider_shown,
     PART(early_stopping),
     PART(checkpoint),
     PART(output),
+    &ct_keys_slider_foreign,
     &ct_keys_foreign,
 };
 

@@ -11,7 +11,7 @@
 #include "data/workers.h"
 
 /* Part of the cache key: to be raised whenever the same files or parameters may give other pixels. */
-#define DECODER_VERSION "captrain-pack-2"
+#define DECODER_VERSION "captrain-pack-3"
 
 /* ---- items on their way into the pack ---- */
 
@@ -32,10 +32,12 @@ static ct_status intake_open(const ct_dataset_spec *s, int64_t n, ct_pack *pack,
     return in->waiting ? CT_OK : CT_ENOMEM;
 }
 
-/* Picture i, fitted; takes its pixels over. */
-static void intake_good(intake *in, int64_t i, ct_image *im, int width)
+/* Picture i, w x h pixels before it was fitted; takes its pixels over. */
+static void intake_good(intake *in, int64_t i, ct_image *im, int width, int w, int h)
 {
     in->pack->width[i] = width;
+    in->pack->from[i][0] = w;
+    in->pack->from[i][1] = h;
     if (in->waiting) in->waiting[i] = *im;
     else memcpy(in->pack->own_px + in->pack->at[i], im->px, ct_pack_bytes(in->pack, i));
     if (in->waiting) *im = (ct_image){ 0 };
@@ -134,7 +136,6 @@ typedef struct file_job {
     const char *const *name;
     char (*hash)[33];     /* [n] content digest, or "" for a file that cannot be read */
     uint64_t *size;       /* [n] bytes */
-    int32_t (*from)[2];   /* [n] width and height in pixels; NULL: nobody asks */
     intake in;
 } file_job;
 
@@ -164,7 +165,6 @@ static ct_status hash_item(void *user, int worker, int64_t i)
     file_job *j = user;
     uint8_t *data = NULL;
     size_t size = 0;
-    int w, h;
     (void)worker;
     ct_status st = read_sample(j, i, &data, &size);
     if (sample_failure(st)) {
@@ -174,13 +174,8 @@ static ct_status hash_item(void *user, int worker, int64_t i)
     CT_TRY(st);
     ct_hash_hex(data, size, j->hash[i]);
     j->size[i] = size;
-    if (j->from) st = ct_image_peek_mem(data, size, j->name[i], &w, &h);
-    if (j->from && st == CT_OK) {
-        j->from[i][0] = w;
-        j->from[i][1] = h;
-    }
     ct_free(data);
-    return sample_failure(st) ? CT_OK : st;
+    return CT_OK;
 }
 
 static ct_status decode_into(file_job *j, int64_t i, const uint8_t *data, size_t size)
@@ -191,8 +186,9 @@ static ct_status decode_into(file_job *j, int64_t i, const uint8_t *data, size_t
     int width;
     memcpy(opts.background, s->background, sizeof opts.background);
     CT_TRY(ct_image_read_mem(data, size, j->name[i], &opts, &im));
+    const int w = im.w, h = im.h;
     ct_status st = ct_fit_image(s, j->name[i], &im, &width);
-    if (st == CT_OK) intake_good(&j->in, i, &im, width);
+    if (st == CT_OK) intake_good(&j->in, i, &im, width, w, h);
     else ct_image_free(&im);
     return st;
 }
@@ -272,12 +268,12 @@ static ct_status files_key(const file_job *j, int64_t n, char key[33])
 }
 
 ct_status ct_build_files(ct_dataset_spec *spec, const char *dir, const char *const *name, int64_t n, int workers,
-                         int32_t (*from)[2], ct_pack *out, char key[33], bool *cached)
+                         ct_pack *out, char key[33], bool *cached)
 {
     ct_status st = CT_OK;
     char *path = NULL;
     double start = ct_now();
-    file_job j = { .spec = spec, .dir = dir, .name = name, .from = from };
+    file_job j = { .spec = spec, .dir = dir, .name = name };
 
     *out = (ct_pack){ 0 };
     *cached = false;
@@ -331,8 +327,9 @@ static ct_status source_item(void *user, int worker, int64_t i)
     ct_image im = { 0 };
     int width = 0;
     ct_status st = render(j, worker, i, &im, &j->in.pack->own_text[i]);
+    const int w = im.w, h = im.h;
     if (st == CT_OK) st = ct_fit_image(j->spec, "picture", &im, &width);
-    if (st == CT_OK) intake_good(&j->in, i, &im, width);
+    if (st == CT_OK) intake_good(&j->in, i, &im, width, w, h);
     ct_image_free(&im);
     return st == CT_OK ? st : ct_fail_context(st, "%s/%" PRId64, j->src->name, j->src->first + i);
 }

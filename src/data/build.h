@@ -14,15 +14,17 @@ ct_pack_shape ct_fit_shape(const ct_dataset_spec *spec);
 int ct_fit_width(const ct_dataset_spec *spec, int w, int h);
 int ct_fit_bucket(const ct_dataset_spec *spec, int width);
 
+/* How a picture of w x h pixels comes to its place by the size rule; w or h 0: nothing moves. */
+void ct_fit_of(const ct_dataset_spec *spec, int w, int h, ct_fit *out);
+
 /* Brings a decoded picture to the geometry of spec (height and width above 0), in place: resize or refuse, channels,
  * padding: im->w is then the width of its bucket. *width (may be NULL): its true width. CT_EDATA names both sizes. */
 ct_status ct_fit_image(const ct_dataset_spec *spec, const char *name, ct_image *im, int *width);
 
-/* The pixels of `n` files. name[i]: relative to dir. from (may be NULL): width and height of each file's picture, 0
- * where it has none. spec->height and width may be 0 unless the rule is fit_height: they are set from the first file
+/* The pixels of `n` files. name[i]: relative to dir. spec->height and width may be 0 unless the rule is fit_height: they are set from the first file
  * that decodes. Files that cannot be used become bad items. *cached: they came from the cache. key: 32 digits. */
 ct_status ct_build_files(ct_dataset_spec *spec, const char *dir, const char *const *name, int64_t n, int workers,
-                         int32_t (*from)[2], ct_pack *out, char key[33], bool *cached);
+                         ct_pack *out, char key[33], bool *cached);
 /* The pixels and labels of a generator. A failing sample is an error. */
 ct_status ct_build_source(ct_dataset_spec *spec, const ct_source *src, int workers, ct_pack *out, char key[33],
                           bool *cached);

@@ -34,7 +34,6 @@ void ct_dataset_close(ct_dataset *ds)
     ct_free(ds->name);
     ct_free(ds->text);
     ct_free(ds->row);
-    ct_free(ds->from);
     ct_fields_free(ds);
     ct_free(ds->bucket_width);
     ct_free(ds->bucket_count);
@@ -166,6 +165,8 @@ static ct_status check_spec(const ct_dataset_spec *s)
     if (s->height < 0 || s->width < 0 || (s->height == 0) != (s->width == 0)) {
         return ct_fail(CT_EINVAL, "data: height %d and width %d: give both, or 0 for both", s->height, s->width);
     }
+    if (s->size_rule == CT_SIZE_LETTERBOX && s->height == 0)
+        return ct_fail(CT_EINVAL, "data: letterbox needs a height and a width");
     if (s->size_rule == CT_SIZE_FIT_HEIGHT &&
         (s->height == 0 || s->width_step < 1 || s->min_width < 1 || s->min_width > s->width)) {
         return ct_fail(CT_EINVAL,
@@ -217,14 +218,6 @@ static ct_status take_files(ct_dataset *ds, ct_scan *scan, const size_t *cand, i
     return CT_OK;
 }
 
-/* Room for the sizes of n files, if the reader looks at them. */
-static ct_status ask_sizes(ct_dataset *ds, int64_t n)
-{
-    if (!ds->labels->ops->sizes) return CT_OK;
-    ds->from = ct_calloc((size_t)n, sizeof *ds->from, "sizes of pictures");
-    return ds->from ? CT_OK : CT_ENOMEM;
-}
-
 /* The pixels of what the scan found; what is bad already is listed. */
 static ct_status build_scanned(ct_dataset *ds, ct_scan *scan, int workers)
 {
@@ -242,8 +235,7 @@ static ct_status build_scanned(ct_dataset *ds, ct_scan *scan, int workers)
         cand[n++] = i;
     }
     if (n == 0) goto fail;
-    CT_GOTO(st, ask_sizes(ds, n));
-    CT_GOTO(st, ct_build_files(&ds->spec, scan->dir, name, n, workers, ds->from, &ds->pack, ds->key, &ds->cached));
+    CT_GOTO(st, ct_build_files(&ds->spec, scan->dir, name, n, workers, &ds->pack, ds->key, &ds->cached));
     CT_GOTO(st, take_files(ds, scan, cand, n));
 fail:
     ct_free(name);
@@ -290,8 +282,7 @@ ct_status ct_dataset_open_files(const ct_dataset_spec *spec, ct_labels *labels, 
     *out = NULL;
     CT_TRY(start(spec, "", labels, &ds));
     if (n < 1) CT_GOTO(st, ct_fail(CT_EINVAL, "no pictures are asked for"));
-    CT_GOTO(st, ask_sizes(ds, n));
-    CT_GOTO(st, ct_build_files(&ds->spec, "", path, n, workers, ds->from, &ds->pack, ds->key, &ds->cached));
+    CT_GOTO(st, ct_build_files(&ds->spec, "", path, n, workers, &ds->pack, ds->key, &ds->cached));
     CT_GOTO(st, room_for(ds, n));
     for (int64_t i = 0; i < n; i++) {
         if (ds->pack.state[i] == CT_PACK_BAD) {
@@ -326,8 +317,6 @@ static ct_status check_source(const ct_source *src)
 static ct_status take_drawn(ct_dataset *ds, const ct_source *src)
 {
     CT_TRY(room_for(ds, src->n));
-    ds->drawn_width = src->width;
-    ds->drawn_height = src->height;
     for (int64_t i = 0; i < src->n; i++) {
         char *name = ct_asprintf("%s/%" PRId64, src->name, src->first + i), *text = NULL;
         if (name) text = ct_strdup(ds->pack.text[i], "label");

@@ -6,6 +6,9 @@
  * min_width (a narrower one is stretched) and at most `width` (a wider one is squeezed): its true width. At its right
  * it is padded with the background to its bucket: the next multiple of width_step, at most `width`. Samples of one
  * bucket have one size, so they can be a batch. The other rules are the case of one bucket, as wide as `width`.
+ * With `letterbox` a picture is resized by one factor for both sides, the largest that fits, s = min(width / its width,
+ * height / its height), to round(s * side) pixels, and stands in the middle of the background (of an odd rest the larger
+ * half lies right and below): what was at (x, y) is at (s x + left, s y + top). ct_dataset_fit() says so of any sample.
  *
  * Folder. A label reader may have rules of its own; ct_scan_folder() knows two forms:
  *   DIR/ABCD_1.png ...                 label in the name, where the label reader finds it
@@ -45,7 +48,8 @@
 typedef enum ct_size_rule {
     CT_SIZE_RESIZE,    /* ct_image_resize_bilinear() to height x width */
     CT_SIZE_REFUSE,    /* another size makes the sample bad */
-    CT_SIZE_FIT_HEIGHT /* to height, keeping the aspect ratio; padded to a bucket's width */
+    CT_SIZE_FIT_HEIGHT, /* to height, keeping the aspect ratio; padded to a bucket's width */
+    CT_SIZE_LETTERBOX  /* into height x width, keeping the aspect ratio; padded all round */
 } ct_size_rule;
 
 typedef struct ct_dataset_spec {
@@ -137,6 +141,10 @@ const uint8_t *ct_dataset_bucket_pixels(const ct_dataset *ds, int b); /* of its 
 int ct_dataset_sample_bucket(const ct_dataset *ds, int64_t i);
 int64_t ct_dataset_sample_row(const ct_dataset *ds, int64_t i);     /* its number among the samples of its bucket */
 int ct_dataset_sample_width(const ct_dataset *ds, int64_t i);       /* true width, without padding, pixels */
+/* How the picture of sample i came to its place in the set. Where its own size is not known (streams), nothing moved. */
+void ct_dataset_fit(const ct_dataset *ds, int64_t i, ct_fit *out);
+/* Width and height of the picture of sample i before that, pixels; 0: not known. */
+void ct_dataset_source_size(const ct_dataset *ds, int64_t i, int *w, int *h);
 /* Sample i as a picture of its true width, without the padding of its bucket: ct_image_free(). Not for streams. */
 ct_status ct_dataset_picture(const ct_dataset *ds, int64_t i, ct_image *out);
 
@@ -160,6 +168,8 @@ typedef struct ct_subset {
     int64_t *index; /* [n] sample numbers */
 } ct_subset;
 ct_status ct_split(int64_t n, double fraction, uint64_t seed, ct_subset *kept, ct_subset *held);
+/* The same for the samples of a set, by its reader's groups: of these the share is held out, whole. */
+ct_status ct_dataset_split(const ct_dataset *ds, double fraction, uint64_t seed, ct_subset *kept, ct_subset *held);
 void ct_subset_free(ct_subset *s);
 
 #endif

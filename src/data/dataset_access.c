@@ -3,9 +3,11 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <stdlib.h>
 
 #include "base/alloc.h"
 #include "base/philox.h"
+#include "data/build.h"
 #include "data/dataset_internal.h"
 
 const ct_source *ct_dataset_stream(const ct_dataset *ds) { return ds->stream.render ? &ds->stream : NULL; }
@@ -31,6 +33,19 @@ int64_t ct_dataset_bucket_count(const ct_dataset *ds, int b) { return ds->bucket
 int ct_dataset_sample_bucket(const ct_dataset *ds, int64_t i) { return ds->bucket ? ds->bucket[i] : 0; }
 int64_t ct_dataset_sample_row(const ct_dataset *ds, int64_t i) { return ds->rank ? ds->rank[i] : i; }
 int ct_dataset_sample_width(const ct_dataset *ds, int64_t i) { return ds->pack.width[ds->row[i]]; }
+
+void ct_dataset_source_size(const ct_dataset *ds, int64_t i, int *w, int *h)
+{
+    *w = ds->pack.from[ds->row[i]][0];
+    *h = ds->pack.from[ds->row[i]][1];
+}
+
+void ct_dataset_fit(const ct_dataset *ds, int64_t i, ct_fit *out)
+{
+    int w, h;
+    ct_dataset_source_size(ds, i, &w, &h);
+    ct_fit_of(&ds->spec, w, h, out);
+}
 
 const uint8_t *ct_dataset_bucket_pixels(const ct_dataset *ds, int b)
 {
@@ -81,6 +96,87 @@ ct_status ct_split(int64_t n, double fraction, uint64_t seed, ct_subset *kept, c
         ct_subset_free(held);
     }
     ct_free(perm);
+    ct_free(is_held);
+    return st;
+}
+
+/* A sample and the group it belongs to. */
+typedef struct member {
+    int64_t group, sample;
+} member;
+
+static int by_group(const void *a, const void *b)
+{
+    const member *x = a, *y = b;
+    if (x->group != y->group) return x->group < y->group ? -1 : 1;
+    return x->sample < y->sample ? -1 : x->sample > y->sample;
+}
+
+/* Members by group, those alone in groups of their own behind the others. *groups: how many there are; group becomes the
+ * number among them. */
+static void number_groups(member *m, int64_t n, int64_t *groups)
+{
+    int64_t last = -1;
+    *groups = 0;
+    qsort(m, (size_t)n, sizeof *m, by_group);
+    for (int64_t i = 0; i < n; i++) {
+        const bool same = i > 0 && m[i].group == last && last != INT64_MAX;
+        last = m[i].group;
+        if (!same) ++*groups;
+        m[i].group = *groups - 1;
+    }
+}
+
+/* Sorts the samples by the side their groups are on. is_held [groups]. */
+static ct_status part(const member *m, int64_t n, const uint8_t *is_held, ct_subset *kept, ct_subset *held)
+{
+    uint8_t *side = ct_calloc((size_t)n, 1, "split");
+    kept->index = ct_calloc((size_t)n, sizeof *kept->index, "split");
+    held->index = ct_calloc((size_t)n, sizeof *held->index, "split");
+    if (!side || !kept->index || !held->index) {
+        ct_free(side);
+        return CT_ENOMEM;
+    }
+    for (int64_t i = 0; i < n; i++) side[m[i].sample] = is_held[m[i].group];
+    for (int64_t i = 0; i < n; i++) {
+        ct_subset *to = side[i] ? held : kept;
+        to->index[to->n++] = i;
+    }
+    ct_free(side);
+    return CT_OK;
+}
+
+ct_status ct_dataset_split(const ct_dataset *ds, double fraction, uint64_t seed, ct_subset *kept, ct_subset *held)
+{
+    const ct_labels *l = ds->labels;
+    const int64_t n = ds->n;
+    int64_t groups;
+    ct_subset stay = { 0 }, go = { 0 };
+    ct_status st = CT_OK;
+    *kept = *held = (ct_subset){ 0 };
+    if (!l->ops->group || fraction == 0 || n < 2) return ct_split(n, fraction, seed, kept, held);
+    member *m = ct_calloc((size_t)n, sizeof *m, "split");
+    uint8_t *is_held = ct_calloc((size_t)n, 1, "split");
+    if (!m || !is_held) CT_GOTO(st, CT_ENOMEM);
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t g = l->ops->group(l, ds->name[i], ds->text[i]);
+        m[i] = (member){ g < 0 ? INT64_MAX : g, i };
+    }
+    number_groups(m, n, &groups);
+    if (groups < 2)
+        CT_GOTO(st, ct_fail(CT_EDATA, "%s: all %" PRId64 " samples belong together, so they cannot be split "
+                            "into training and validation", ds->root, n));
+    CT_GOTO(st, ct_split(groups, fraction, seed, &stay, &go));
+    for (int64_t i = 0; i < go.n; i++) is_held[go.index[i]] = 1;
+    st = part(m, n, is_held, kept, held);
+fail:
+    if (st != CT_OK) {
+        ct_subset_free(kept);
+        ct_subset_free(held);
+    }
+    ct_subset_free(&stay);
+    ct_subset_free(&go);
+    ct_free(m);
     ct_free(is_held);
     return st;
 }

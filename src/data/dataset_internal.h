@@ -23,8 +23,6 @@ struct ct_dataset {
     ct_pack pack;
     int64_t n;               /* good samples */
     int64_t *row;            /* [n] row of the pack */
-    int32_t (*from)[2];      /* [rows of the pack] width and height of files' pictures; NULL: the reader does not ask */
-    int drawn_width, drawn_height; /* of a generator's pictures; 0: not known */
     char **name, **text;     /* [n] owned */
     field_rows rows;
     int n_buckets;

@@ -51,9 +51,10 @@ static void row_of(const field_rows *r, int64_t k, void *row[CT_MAX_FIELDS])
 static ct_status encode(const ct_dataset *ds, const field_rows *r, int64_t i, int64_t k)
 {
     const int64_t at = ds->row[i];
-    const ct_label_in in = { .name = ds->name[i], .text = ds->text[i], .width = ds->pack.width[at],
-                             .height = ds->spec.height, .from_width = ds->from ? ds->from[at][0] : ds->drawn_width,
-                             .from_height = ds->from ? ds->from[at][1] : ds->drawn_height };
+    ct_label_in in = { .name = ds->name[i], .text = ds->text[i], .width = ds->pack.width[at],
+                       .height = ds->spec.height };
+    ct_dataset_source_size(ds, i, &in.from_width, &in.from_height);
+    ct_dataset_fit(ds, i, &in.fit);
     void *row[CT_MAX_FIELDS];
     row_of(r, k, row);
     return ds->labels->ops->encode(ds->labels, &in, row);

@@ -1,6 +1,7 @@
 /* The geometry of a data set: which size a picture gets, and bringing it there. */
 #include "config.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "data/build.h"
@@ -25,6 +26,26 @@ int ct_fit_bucket(const ct_dataset_spec *s, int width)
     return ct_pack_width(&shape, width);
 }
 
+/* Pixels of a side of so many pixels in parts. */
+static int64_t side(double pixels)
+{
+    const int64_t n = llround(pixels);
+    return n < 1 ? 1 : n;
+}
+
+/* A picture of background. */
+static ct_status ground(const ct_dataset_spec *s, int w, int h, int c, ct_image *out)
+{
+    uint8_t color[3];
+    ct_image one = { 1, 1, 3, color };
+    memcpy(color, s->background, sizeof color);
+    if (c == 1) ct_image_to_gray(&one);
+    CT_TRY(ct_image_make(w, h, c, color[0], out));
+    const size_t n = (size_t)w * (size_t)h;
+    for (size_t i = 0; c == 3 && i < n; i++) memcpy(out->px + 3 * i, color, 3);
+    return CT_OK;
+}
+
 static ct_status replicate_gray(ct_image *im)
 {
     ct_image rgb;
@@ -36,20 +57,51 @@ static ct_status replicate_gray(ct_image *im)
     return CT_OK;
 }
 
+void ct_fit_of(const ct_dataset_spec *s, int w, int h, ct_fit *out)
+{
+    *out = (ct_fit){ .scale = { 1, 1 }, .window = { 0, 0, (float)s->width, (float)s->height } };
+    if (w < 1 || h < 1) return;
+    if (s->size_rule == CT_SIZE_LETTERBOX) {
+        const double x = (double)s->width / w, y = (double)s->height / h, scale = x < y ? x : y;
+        const int64_t nw = side(scale * w), nh = side(scale * h), left = (s->width - nw) / 2, top = (s->height - nh) / 2;
+        *out = (ct_fit){ .scale = { scale, scale }, .shift = { (double)left, (double)top },
+                         .window = { (float)left, (float)top, (float)(left + nw), (float)(top + nh) } };
+        return;
+    }
+    const int width = ct_fit_width(s, w, h);
+    out->scale[0] = (double)width / w;
+    out->scale[1] = (double)s->height / h;
+    out->window[2] = (float)width;
+}
+
+/* Resized by the factor of a letterbox, in the middle of the background. */
+static ct_status letterbox(const ct_dataset_spec *s, ct_image *im)
+{
+    ct_fit fit;
+    ct_image small, out;
+    ct_fit_of(s, im->w, im->h, &fit);
+    const int left = (int)fit.window[0], top = (int)fit.window[1];
+    const int w = (int)fit.window[2] - left, h = (int)fit.window[3] - top;
+    CT_TRY(ct_image_resize_scale(im, fit.scale[0], w, h, &small));
+    ct_status st = ground(s, s->width, s->height, im->c, &out);
+    if (st == CT_OK) {
+        const size_t c = (size_t)im->c, row = (size_t)w * c, to = (size_t)s->width * c;
+        for (int y = 0; y < h; y++)
+            memcpy(out.px + (size_t)(top + y) * to + (size_t)left * c, small.px + (size_t)y * row, row);
+        ct_image_free(im);
+        *im = out;
+    }
+    ct_image_free(&small);
+    return st;
+}
+
 /* Adds columns of background at the right. */
 static ct_status pad(const ct_dataset_spec *s, int width, ct_image *im)
 {
-    uint8_t color[3];
-    ct_image one = { 1, 1, 3, color }, out;
-    memcpy(color, s->background, sizeof color);
-    if (im->c == 1) ct_image_to_gray(&one);
-    CT_TRY(ct_image_make(width, im->h, im->c, color[0], &out));
+    ct_image out;
+    CT_TRY(ground(s, width, im->h, im->c, &out));
     size_t c = (size_t)im->c, from = (size_t)im->w * c, to = (size_t)width * c;
-    for (int y = 0; y < im->h; y++) {
-        uint8_t *row = out.px + (size_t)y * to;
-        memcpy(row, im->px + (size_t)y * from, from);
-        for (size_t x = from; c == 3 && x < to; x++) row[x] = color[x % 3];
-    }
+    for (int y = 0; y < im->h; y++) memcpy(out.px + (size_t)y * to, im->px + (size_t)y * from, from);
     ct_image_free(im);
     *im = out;
     return CT_OK;
@@ -60,6 +112,10 @@ ct_status ct_fit_image(const ct_dataset_spec *spec, const char *name, ct_image *
     int w = ct_fit_width(spec, im->w, im->h), bucket = ct_fit_bucket(spec, w);
     if (width) *width = w;
     if (spec->channels == 1) ct_image_to_gray(im);
+    if (spec->size_rule == CT_SIZE_LETTERBOX) {
+        CT_TRY(letterbox(spec, im));
+        return im->c == spec->channels ? CT_OK : replicate_gray(im);
+    }
     if (im->w != w || im->h != spec->height) {
         ct_image fitted;
         if (spec->size_rule == CT_SIZE_REFUSE) {

@@ -46,6 +46,13 @@ static inline int64_t ct_field_elems(const ct_field *f)
 }
 static inline size_t ct_field_bytes(const ct_field *f) { return (size_t)ct_field_elems(f) * ct_dtype_size(f->dtype); }
 
+/* How a picture came to its place in a set: what was at (x, y) is at (scale[0] x + shift[0], scale[1] y + shift[1]).
+ * window: left, top, right, bottom of the picture there, pixels; outside is padding. */
+typedef struct ct_fit {
+    double scale[2], shift[2];
+    float window[4];
+} ct_fit;
+
 /* A sample as its label reader sees it. */
 typedef struct ct_label_in {
     const char *name;  /* of the sample, for messages */
@@ -53,6 +60,7 @@ typedef struct ct_label_in {
     int width, height; /* pixels in the set, without the padding of a bucket; 0: not known */
     int from_width, from_height; /* pixels before the picture was brought to that size: what a label that names places
                                     was written for; 0: not known */
+    ct_fit fit;        /* from there to here; nothing moves where the sizes are not known */
 } ct_label_in;
 
 typedef struct ct_labels ct_labels;
@@ -80,6 +88,9 @@ typedef struct ct_survey_ops {
     /* mark[set]: stands in front of a sample's name. */
     void (*print)(const ct_survey *s, ct_survey_part part, const char *const mark[2], FILE *to);
     ct_status (*json)(const ct_survey *s, ct_survey_part part, json_t *into);
+    /* What speaks against training with the samples as a whole, though each may be fine: a sentence (ct_free()), or
+     * NULL. The pointer itself may be NULL: nothing ever does. CT_ENOMEM. */
+    ct_status (*object)(const ct_survey *s, char **out);
     void (*close)(ct_survey *s); /* frees the survey itself, too */
 } ct_survey_ops;
 
@@ -88,7 +99,6 @@ struct ct_survey {
 };
 
 typedef struct ct_labels_ops {
-    bool sizes; /* encode() looks at from_width and from_height: they are found out for files, too */
     /* Finds the samples of a folder and their labels. NULL: the reader is for a generator only. Errors as
      * ct_scan_folder(). */
     ct_status (*scan)(ct_labels *l, const char *path, ct_scan *out);
@@ -104,6 +114,9 @@ typedef struct ct_labels_ops {
     ct_status (*encode)(const ct_labels *l, const ct_label_in *in, void *const row[]);
     /* The fields of a sample whose label is not known yet. */
     void (*blank)(const ct_labels *l, void *const row[]);
+    /* Samples with the same number stay on one side of a split into training and validation, such as pictures of one
+     * background. -1: this one is alone. NULL: every one is. */
+    int64_t (*group)(const ct_labels *l, const char *name, const char *text);
     /* What kind of fault encode() found in a sample: a word of `faults`. NULL: always "label". */
     const char *(*fault)(const ct_labels *l, const ct_label_in *in);
     const ct_label_fault *faults; /* those kinds, a NULL word behind the last; may be NULL */

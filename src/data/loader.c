@@ -8,6 +8,8 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/philox.h"
+#include "data/build.h"
+#include "data/dataset_internal.h"
 #include "data/loader.h"
 #include "data/workers.h"
 
@@ -23,6 +25,7 @@ typedef struct slot {
     uint8_t *field[CT_MAX_FIELDS]; /* [N,dim..] each */
     int32_t *index;     /* [N,3] */
     int32_t *widths;    /* [N] */
+    float (*windows)[4]; /* [N] */
     ct_status st;       /* streams: drawing the batch failed, with this message (owned, may be NULL) */
     char *message;
 } slot;
@@ -201,7 +204,8 @@ static slot *prepare(ct_loader *l, int64_t t)
                            .px = s->px,
                            .data = l->spec.data,
                            .index = s->index,
-                           .widths = s->widths };
+                           .widths = s->widths,
+                           .windows = (const float *)s->windows };
     for (int k = 0; k < l->fields; k++) s->batch.field[k] = s->field[k];
     s->ready = false;
     return s;
@@ -219,15 +223,17 @@ static ct_status draw(const ct_loader *l, slot *s, int i, size_t bytes, void **p
     ct_image im;
     if (!*pen) CT_TRY(src->open(src->user, pen));
     CT_TRY(src->render(*pen, picture, &im, &label));
-    ct_status st = CT_OK;
-    if (im.h != ct_dataset_height(ds) || im.w != s->batch.width || im.c != ct_dataset_channels(ds))
+    const int w = im.w, h = im.h;
+    ct_status st = ct_fit_image(&ds->spec, src->name, &im, NULL);
+    if (st == CT_OK && (im.h != ct_dataset_height(ds) || im.w != s->batch.width || im.c != ct_dataset_channels(ds)))
         st = ct_fail(CT_EINTERNAL, "%s: picture %" PRId64 " has %dx%dx%d pixels", src->name, picture, im.w, im.h, im.c);
-    else memcpy(s->px + (size_t)i * bytes, im.px, bytes);
+    else if (st == CT_OK) memcpy(s->px + (size_t)i * bytes, im.px, bytes);
     ct_image_free(&im);
     for (int k = 0; k < l->fields; k++) row[k] = s->field[k] + (size_t)i * l->field_bytes[k];
-    const ct_label_in in = { .name = ct_dataset_name(ds, s->id[i]), .text = label, .width = s->batch.width,
-                             .height = ct_dataset_height(ds), .from_width = s->batch.width,
-                             .from_height = ct_dataset_height(ds) };
+    ct_label_in in = { .name = ct_dataset_name(ds, s->id[i]), .text = label, .width = s->batch.width,
+                       .height = ct_dataset_height(ds), .from_width = w, .from_height = h };
+    ct_fit_of(&ds->spec, w, h, &in.fit);
+    memcpy(s->windows[i], in.fit.window, sizeof in.fit.window);
     if (st == CT_OK) st = labels->ops->encode(labels, &in, row);
     ct_free(label);
     return st;
@@ -267,6 +273,9 @@ static void fill(const ct_loader *l, slot *s, void **pen)
         s->index[3 * i + 1] = (int32_t)id;
         s->index[3 * i + 2] = (int32_t)s->batch.epoch;
         s->widths[i] = ct_dataset_sample_width(ds, id);
+        ct_fit fit;
+        ct_dataset_fit(ds, id, &fit);
+        memcpy(s->windows[i], fit.window, sizeof fit.window);
     }
 }
 
@@ -343,10 +352,12 @@ static ct_status make_slots(ct_loader *l)
         s->id = ct_malloc(rows * sizeof *s->id, "loader ring");
         s->index = ct_aligned_alloc(rows * 3 * sizeof *s->index, "loader ring");
         s->widths = ct_aligned_alloc(rows * sizeof *s->widths, "loader ring");
-        if (!s->id || !s->index || !s->widths) return CT_ENOMEM;
+        s->windows = ct_aligned_alloc(rows * sizeof *s->windows, "loader ring");
+        if (!s->id || !s->index || !s->widths || !s->windows) return CT_ENOMEM;
         /* A program may have more rows than the last batch of a pass: rows that no batch has filled ask for the first
          * picture. */
         memset(s->index, 0, rows * 3 * sizeof *s->index);
+        memset(s->windows, 0, rows * sizeof *s->windows);
         for (int k = 0; k < l->fields; k++) {
             s->field[k] = ct_aligned_alloc(rows * l->field_bytes[k], "loader ring");
             if (!s->field[k]) return CT_ENOMEM;
@@ -432,6 +443,7 @@ void ct_loader_close(ct_loader *l)
         for (int k = 0; k < l->fields; k++) ct_free(l->slots[i].field[k]);
         ct_free(l->slots[i].index);
         ct_free(l->slots[i].widths);
+        ct_free(l->slots[i].windows);
         ct_free(l->slots[i].message);
     }
     if (l->pen) ct_dataset_stream(l->spec.data)->close(l->pen);

@@ -48,6 +48,8 @@ typedef struct ct_batch {
     const int32_t *index; /* [n,3] (row in px, sample id, epoch); the other rows of the memory, up to spec.batch, name a
                              picture, too */
     const int32_t *widths;   /* [n] true widths, pixels */
+    const float *windows;    /* [n,4] left, top, right, bottom of the pictures in px, pixels: the rest is padding; 0 in
+                                rows that no batch has filled */
 } ct_batch;
 
 typedef struct ct_batch_shape { int width, rows; } ct_batch_shape;

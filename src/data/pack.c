@@ -9,7 +9,7 @@
 
 enum { HEADER_BYTES = 4096, BYTE_ORDER_MARK = 0x01020304, WRITE_CHUNK = 16 << 20 };
 
-static const char magic[8] = { 'C', 'T', 'P', 'A', 'C', 'K', '2', '\n' };
+static const char magic[8] = { 'C', 'T', 'P', 'A', 'C', 'K', '3', '\n' };
 
 typedef struct pack_header {
     char magic[8];
@@ -38,6 +38,7 @@ void ct_pack_free(ct_pack *p)
     ct_free(p->own_text);
     ct_free(p->at);
     ct_free(p->width);
+    ct_free(p->from);
     ct_free(p->own_state);
     ct_free(p->own_px);
     if (p->text && !p->own_text) ct_free((void *)p->text);
@@ -93,7 +94,8 @@ ct_status ct_pack_make(int64_t n, const ct_pack_shape *s, ct_pack *out)
     }
     out->own_state = ct_calloc((size_t)n, 1, "packed states");
     out->width = out->own_state ? ct_malloc((size_t)n * sizeof *out->width, "packed widths") : NULL;
-    out->own_text = out->width ? ct_calloc((size_t)n, sizeof *out->own_text, "packed texts") : NULL;
+    out->from = out->width ? ct_calloc((size_t)n, sizeof *out->from, "packed sizes") : NULL;
+    out->own_text = out->from ? ct_calloc((size_t)n, sizeof *out->own_text, "packed texts") : NULL;
     if (!out->own_text) {
         ct_pack_free(out);
         return CT_ENOMEM;
@@ -118,14 +120,16 @@ static ct_status damaged(const char *path, const char *what)
     return ct_fail(CT_EFORMAT, "%s: damaged cache: %s", path, what);
 }
 
-/* Reads the n records into state, width and text. */
+enum { FIXED = 1 + 3 * sizeof(int32_t) }; /* bytes of a record in front of its string */
+
+/* Reads the n records into state, width, from and text. */
 static ct_status read_records(const char *path, const uint8_t *p, size_t size, ct_pack *out)
 {
-    enum { FIXED = 1 + sizeof(int32_t) }; /* bytes in front of the string */
     const uint8_t *end = p + size;
     out->text = ct_malloc((size_t)out->n * sizeof *out->text, "packed texts");
     out->width = out->text ? ct_malloc((size_t)out->n * sizeof *out->width, "packed widths") : NULL;
-    out->own_state = out->width ? ct_malloc((size_t)out->n, "packed states") : NULL;
+    out->from = out->width ? ct_malloc((size_t)out->n * sizeof *out->from, "packed sizes") : NULL;
+    out->own_state = out->from ? ct_malloc((size_t)out->n, "packed states") : NULL;
     if (!out->own_state) return CT_ENOMEM;
     out->state = out->own_state;
     for (int64_t i = 0; i < out->n; i++) {
@@ -133,6 +137,7 @@ static ct_status read_records(const char *path, const uint8_t *p, size_t size, c
         if (!nul || p[0] > CT_PACK_BAD) return damaged(path, "records");
         out->own_state[i] = p[0];
         memcpy(&out->width[i], p + 1, sizeof out->width[i]);
+        memcpy(out->from[i], p + 1 + sizeof out->width[i], sizeof out->from[i]);
         if (out->width[i] < (p[0] == CT_PACK_GOOD) || out->width[i] > out->shape.w) return damaged(path, "records");
         out->text[i] = (const char *)p + FIXED;
         p = nul + 1;
@@ -194,7 +199,7 @@ static ct_status make_records(const ct_pack *p, char **blob, size_t *size)
 {
     *size = 0;
     for (int64_t i = 0; i < p->n; i++) {
-        *size += 2 + sizeof *p->width + (p->text[i] ? strlen(p->text[i]) : 0);
+        *size += FIXED + 1 + (p->text[i] ? strlen(p->text[i]) : 0);
     }
     char *at = *blob = ct_malloc(*size, "cache records");
     if (!at) return CT_ENOMEM;
@@ -204,6 +209,8 @@ static ct_status make_records(const ct_pack *p, char **blob, size_t *size)
         *at++ = (char)p->state[i];
         memcpy(at, &p->width[i], sizeof p->width[i]);
         at += sizeof p->width[i];
+        memcpy(at, p->from[i], sizeof p->from[i]);
+        at += sizeof p->from[i];
         memcpy(at, text, len);
         at += len;
     }

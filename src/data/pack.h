@@ -1,8 +1,8 @@
 /* The packed cache file: all pixels of a data set, decoded, with checksums.
  *
  * File, in the byte order of the machine (a mark tells; another order is treated as damage): 4096 bytes of header
- * (struct pack_header of pack.c, zero padded), the pixels, then one record per item: a state byte, the true width
- * (int32) and a NUL-terminated string. XXH3-128 digests of header, pixels and records are checked at every load.
+ * (struct pack_header of pack.c, zero padded), the pixels, then one record per item: a state byte, the true width, the
+ * width and height before the picture was brought to the geometry of the set (int32 each), and a NUL-terminated string. XXH3-128 digests of header, pixels and records are checked at every load.
  *
  * Pixels. An item is [H,W',C] uint8, where W' is its true width rounded up to a multiple of `step`, at most w; with
  * step 0 it is w. Items of one W' lie one after another in the order of their numbers, those of smaller W' in front.
@@ -38,9 +38,10 @@ typedef struct ct_pack {
     size_t px_bytes;
     size_t *at;             /* [n] where item i begins in px */
     int32_t *width;         /* [n] true widths, 0..w */
+    int32_t (*from)[2];     /* [n] width and height of the pictures as they came; 0: not known */
     const uint8_t *state;   /* [n] CT_PACK_GOOD or CT_PACK_BAD */
     const char **text;      /* [n] bad: the reason; good: the label a generator gave, or "" */
-    /* ownership: either the map, or the blocks; at, width and state are owned in both cases */
+    /* ownership: either the map, or the blocks; at, width, from and state are owned in both cases */
     ct_mmap map;
     uint8_t *own_px, *own_state;
     char **own_text;

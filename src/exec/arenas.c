@@ -275,6 +275,7 @@ static void draw(const ct_value *v, uint64_t seed, uint64_t number, void *host)
         case CT_INIT_ONE: x = 1; break;
         case CT_INIT_UNIFORM: x = ct_rng_uniform(&rng, -bound, bound); break;
         case CT_INIT_NORMAL: x = bound * ct_rng_normal(&rng); break;
+        case CT_INIT_CONSTANT: x = bound; break;
         }
         ct_store(v->desc.dtype, host, i, (double)(float)x);
     }

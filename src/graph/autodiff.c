@@ -73,6 +73,10 @@ static ct_status differentiate(tape *t, const ct_node *n)
         wanted = wanted || need[i];
     }
     if (!flows || !wanted) return CT_OK;
+    for (int i = 0; i < n->nin; i++)
+        if (need[i] && r->constants >> i & 1u)
+            return ct_fail(CT_EUNSUPPORTED, "autodiff: node '%s': %s has no gradient for its input %d, '%s'", n->name,
+                           ct_op_get(n->op)->name, i, g->values[n->in[i]].name);
     if (!r->grad)
         return ct_fail(CT_EUNSUPPORTED, "autodiff: node '%s': %s is not differentiable", n->name,
                        ct_op_get(n->op)->name);

@@ -40,7 +40,8 @@ typedef enum ct_param_layout {
 typedef enum ct_init_kind {
     CT_INIT_ZERO, CT_INIT_ONE,
     CT_INIT_UNIFORM,        /* U(-bound, bound) */
-    CT_INIT_NORMAL          /* N(0, bound^2) */
+    CT_INIT_NORMAL,         /* N(0, bound^2) */
+    CT_INIT_CONSTANT        /* bound */
 } ct_init_kind;
 
 typedef struct ct_init { ct_init_kind kind; double bound; } ct_init;
@@ -123,7 +124,7 @@ void ct_graph_call(const ct_graph *g, size_t node, ct_call *out);
 
 /* ---- passes (each leaves a valid graph; the order is freeze, fuse, cast, pad, autodiff, recompute or reapply) ---- */
 
-/* Merges batchnorm [+ add] + relu chains; returns the number of nodes removed in *removed (may be NULL). */
+/* Merges batchnorm [+ add] + relu or silu, and batchnorm + add; returns the number of nodes removed in *removed (may be NULL). */
 ct_status ct_pass_fuse(ct_graph *g, int *removed);
 
 /* Precision: activations and matrix work in `compute` (CT_BF16, CT_F16; CT_F32 and CT_F64 do nothing); inserts casts by

@@ -1,5 +1,5 @@
-/* batchnorm -> relu, and batchnorm -> add -> relu, become one batchnorm with act=relu: one pass over memory instead of
- * three, and the values in between are never stored. */
+/* batchnorm -> relu, and batchnorm -> add -> relu, become one batchnorm with act=relu, and the same with silu; then batchnorm -> add, where
+ * no activation has taken it, one with a summand: one pass over memory instead of three, and the values in between are never stored. */
 #include "config.h"
 
 #include "base/alloc.h"
@@ -45,43 +45,75 @@ static ct_node *plain_norm(const fuser *f, ct_val v, size_t before)
     return n;
 }
 
-/* Tries the relu at node i. */
-static ct_status fuse_relu(fuser *f, size_t i)
+/* What a batch norm calls the activation; CT_NORM_LINEAR if it cannot take it in. */
+static ct_norm_act norm_act(const ct_node *n)
+{
+    if (n->op != CT_OP_ACTIVATION) return CT_NORM_LINEAR;
+    return n->attrs.act.kind == CT_ACT_RELU ? CT_NORM_RELU : n->attrs.act.kind == CT_ACT_SILU ? CT_NORM_SILU : CT_NORM_LINEAR;
+}
+
+/* Puts `norm`, with activation `act` and the summand, if any, in the place of node i, whose output it gives; what it gave before is
+ * nobody's. */
+static ct_status take_place(fuser *f, ct_node *norm, ct_norm_act act, ct_val summand, size_t i)
 {
     ct_graph *g = f->g;
-    ct_node *relu = &g->nodes[i];
-    ct_val x = relu->in[0], shortcut = CT_NOVAL;
-    ct_node *norm = plain_norm(f, x, i), *sum = NULL;
-    if (!norm && passing(f, x) && g->values[x].producer >= 0 && g->nodes[g->values[x].producer].op == CT_OP_ADD) {
-        sum = &g->nodes[g->values[x].producer];
-        for (int k = 0; k < 2 && !norm; k++) {
-            norm = plain_norm(f, sum->in[k], i);
-            shortcut = sum->in[1 - k];
-        }
-    }
-    if (!norm) return CT_OK;
-
-    /* The norm takes the relu's place and output; what it gave before is nobody's. */
-    ct_node fused = *norm;
-    fused.attrs.norm.act = 1;
-    if (sum) {
+    ct_node *last = &g->nodes[i], fused = *norm;
+    fused.attrs.norm.act = act;
+    if (summand != CT_NOVAL) {
         fused.nin = 6;
-        fused.in[5] = shortcut;
-        f->drop[sum - g->nodes] = true;
-        f->uses[x]--;
+        fused.in[5] = summand;
     }
     f->uses[norm->out[0]]--;
     f->drop[norm - g->nodes] = true;
-    fused.out[0] = relu->out[0];
-    fused.name = relu->name;
-    relu->name = norm->name;
+    fused.out[0] = last->out[0];
+    fused.name = last->name;
+    last->name = norm->name;
     norm->name = fused.name;
-    fused.name = relu->name;
+    fused.name = last->name;
     for (int k = 1; k < norm->nout; k++) norm->out[k] = CT_NOVAL;
-    *relu = fused;
+    *last = fused;
     for (int k = 0; k < fused.nout; k++)
         if (fused.out[k] != CT_NOVAL) g->values[fused.out[k]].producer = (int)i;
-    return ct_graph_more_outputs(g, i); /* the mask, which its gradient reads */
+    return ct_graph_more_outputs(g, i); /* of a relu the mask, which its gradient reads */
+}
+
+/* The norm that may take in the sum at node `sum` and stand at node `before`, and the other summand; NULL: there is none. */
+static ct_node *summed_norm(const fuser *f, const ct_node *sum, size_t before, ct_val *other)
+{
+    ct_node *norm = NULL;
+    for (int k = 0; k < 2 && !norm; k++) {
+        norm = plain_norm(f, sum->in[k], before);
+        *other = sum->in[1 - k];
+    }
+    return norm;
+}
+
+/* Tries the activation at node i. */
+static ct_status fuse_act(fuser *f, size_t i)
+{
+    ct_graph *g = f->g;
+    const ct_norm_act act = norm_act(&g->nodes[i]);
+    const ct_val x = g->nodes[i].in[0];
+    ct_val other = CT_NOVAL;
+    ct_node *norm = plain_norm(f, x, i), *sum = NULL;
+    if (!norm && passing(f, x) && g->values[x].producer >= 0 && g->nodes[g->values[x].producer].op == CT_OP_ADD) {
+        sum = &g->nodes[g->values[x].producer];
+        norm = summed_norm(f, sum, i, &other);
+    }
+    if (!norm) return CT_OK;
+    if (sum) {
+        f->drop[sum - g->nodes] = true;
+        f->uses[x]--;
+    }
+    return take_place(f, norm, act, sum ? other : CT_NOVAL, i);
+}
+
+/* Tries the sum at node i. */
+static ct_status fuse_sum(fuser *f, size_t i)
+{
+    ct_val other = CT_NOVAL;
+    ct_node *norm = summed_norm(f, &f->g->nodes[i], i, &other);
+    return norm ? take_place(f, norm, CT_NORM_LINEAR, other, i) : CT_OK;
 }
 
 ct_status ct_pass_fuse(ct_graph *g, int *removed)
@@ -95,7 +127,9 @@ ct_status ct_pass_fuse(ct_graph *g, int *removed)
     f.drop = ct_calloc(g->nnodes + 1, sizeof *f.drop, "fused nodes");
     if (!f.uses || !f.drop) goto fail;
     for (size_t i = 0; i < g->nnodes; i++)
-        if (g->nodes[i].op == CT_OP_ACTIVATION && g->nodes[i].attrs.act.kind == CT_ACT_RELU) CT_GOTO(st, fuse_relu(&f, i));
+        if (norm_act(&g->nodes[i]) != CT_NORM_LINEAR) CT_GOTO(st, fuse_act(&f, i));
+    for (size_t i = 0; i < g->nnodes; i++)
+        if (g->nodes[i].op == CT_OP_ADD && !f.drop[i]) CT_GOTO(st, fuse_sum(&f, i));
     CT_GOTO(st, ct_graph_drop(g, f.drop));
     if (removed) *removed = (int)(before - g->nnodes);
 fail:

@@ -38,19 +38,21 @@ static bool wanted_as_is(const ct_graph *g, ct_val v)
     return g->values[v].keep;
 }
 
-/* Is node n one that may read images with channels of padding: a cast, or a convolution all of whose filters read all of them? */
+/* Is node n one that may read images with channels of padding: a cast, what reads one channel by its number, or a convolution all of
+ * whose filters read all of them? */
 static bool may_read(const padder *p, const ct_node *n, int *convolutions)
 {
     for (int k = 1; k < n->nin; k++)
         if (marked(p, n->in[k])) return false;
     if (n->nin == 0 || !marked(p, n->in[0])) return true;
     if (n->op == CT_OP_CAST) return !wanted_as_is(p->g, n->out[0]);
+    if (n->op == CT_OP_MASK_POOL) return true;
     if (n->op != CT_OP_CONV2D || n->attrs.conv.groups != 1) return false;
     (*convolutions)++;
     return true;
 }
 
-/* Marks image v and its casts; false if padding it would be seen by anybody but convolutions, or helps none. */
+/* Marks image v and its casts; false if padding it would be seen by anybody, or helps no convolution. */
 static bool mark_images(padder *p, ct_val v)
 {
     ct_graph *g = p->g;

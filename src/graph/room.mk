@@ -8,7 +8,8 @@ libcaptrain_la_SOURCES += \
 check_PROGRAMS += tests/graph/check_graph tests/graph/check_graph_grad tests/graph/check_memplan tests/graph/check_passes
 tests_graph_check_graph_SOURCES = tests/graph/check_graph.c tests/graph/graph_run.c tests/graph/graph_run.h
 tests_graph_check_graph_LDADD = $(CT_TEST_LIBS)
-tests_graph_check_graph_grad_SOURCES = tests/graph/check_graph_grad.c tests/graph/graph_run.c tests/graph/graph_run.h
+tests_graph_check_graph_grad_SOURCES = tests/graph/check_graph_grad.c tests/graph/graph_compare.c tests/graph/graph_compare.h \
+	tests/graph/graph_run.c tests/graph/graph_run.h
 tests_graph_check_graph_grad_LDADD = $(CT_TEST_LIBS)
 tests_graph_check_memplan_SOURCES = tests/graph/check_memplan.c tests/graph/graph_run.c tests/graph/graph_run.h
 tests_graph_check_memplan_LDADD = $(CT_TEST_LIBS)

@@ -71,12 +71,26 @@ static void fill_below(source *s, const ct_tensor *t, int64_t limit)
     for (int64_t i = 0; i < n; i++) put(t, i, (double)ct_rng_below(&s->rng, (uint32_t)limit));
 }
 
-/* Puts NaN and infinities into some elements. */
-static void poison(source *s, const ct_tensor *t, bool nan)
+/* Numbers in [0,1], both ends among them. */
+static void fill_share(source *s, const ct_tensor *t)
+{
+    for (int64_t i = 0; i < ct_desc_numel(&t->desc); i++) {
+        const uint32_t kind = ct_rng_below(&s->rng, 4);
+        put(t, i, kind < 2 ? kind : ct_rng_uniform(&s->rng, 0, 1));
+    }
+}
+
+static void fill_value(const ct_tensor *t, double v)
+{
+    for (int64_t i = 0; i < ct_desc_numel(&t->desc); i++) put(t, i, v);
+}
+
+/* Puts NaN, infinities or both into some elements. */
+static void poison(source *s, const ct_tensor *t, const ct_domain *d)
 {
     int64_t n = ct_desc_numel(&t->desc), hits = n / 16 + 1;
     for (int64_t i = 0; i < hits; i++) {
-        uint32_t kind = ct_rng_below(&s->rng, nan ? 3 : 2);
+        uint32_t kind = d->poison == CT_POISON_ABSENT ? 2 : ct_rng_below(&s->rng, d->poison == CT_POISON_NAN ? 3 : 2);
         put(t, (int64_t)ct_rng_below(&s->rng, (uint32_t)n), kind == 0 ? INFINITY : kind == 1 ? -INFINITY : NAN);
     }
 }
@@ -131,6 +145,34 @@ static void fill_image_index(source *s, const ct_tensor *t)
         put(t, 3 * i, ct_rng_below(&s->rng, images));
         put(t, 3 * i + 1, ct_rng_below(&s->rng, 1000000));
         put(t, 3 * i + 2, ct_rng_below(&s->rng, 100));
+    }
+}
+
+/* Boxes about the middle of the pictures of input 0 [M,H,W,C]; ties: their edges are those of pixels. Special: one in four reaches
+ * beyond the picture, one is empty, one holds a NaN. */
+static void fill_boxes(source *s, const ct_tensor *t)
+{
+    const int64_t *d = s->call->in[0].desc.dim;
+    for (int64_t i = 0; i < t->desc.dim[0]; i++) {
+        const uint32_t kind = s->c->data == CT_DATA_SPECIAL ? ct_rng_below(&s->rng, 4) : 3;
+        for (int k = 0; k < 4; k++) {
+            const double size = (double)d[k % 2 ? 1 : 2], half = 0.5 * size;
+            double v = k < 2 ? ct_rng_uniform(&s->rng, 0, half) : ct_rng_uniform(&s->rng, half, size);
+            if (s->c->data == CT_DATA_TIES) v = nearbyint(v);
+            if (kind == 0) v += k < 2 ? -size : size;
+            put(t, 4 * i + k, kind == 1 ? size - v : v);
+        }
+        if (kind == 2) put(t, 4 * i + ct_rng_below(&s->rng, 4), NAN);
+    }
+}
+
+/* Places [...,2] within [lo, hi]. Special: one in four has a NaN. */
+static void fill_points(source *s, const ct_tensor *t, double lo, double hi)
+{
+    for (int64_t i = 0; i < ct_desc_numel(&t->desc); i++) {
+        double v = ct_rng_uniform(&s->rng, lo, hi);
+        if (s->c->data == CT_DATA_TIES) v = 2 * nearbyint(0.5 * v);
+        put(t, i, s->c->data == CT_DATA_SPECIAL && ct_rng_below(&s->rng, 8) == 0 ? NAN : v);
     }
 }
 
@@ -240,6 +282,9 @@ static void fill(source *s, const ct_tensor *t, const ct_domain *d)
     case CT_DOM_ANY: fill_general(s, t); break;
     case CT_DOM_COMPARED: s->smooth ? fill_distinct(s, t) : fill_general(s, t); break;
     case CT_DOM_RANGE: fill_range(s, t, d->lo, d->hi); break;
+    case CT_DOM_SHARE: fill_share(s, t); break;
+    case CT_DOM_ONE: fill_value(t, 1); break;
+    case CT_DOM_ABSENT: fill_value(t, NAN); break;
     case CT_DOM_BELOW: fill_below(s, t, (int64_t)d->hi); break;
     case CT_DOM_ZERO: memset(t->data, 0, ct_desc_bytes(&t->desc)); break;
     case CT_DOM_STATE: fill_state(s, t); break;
@@ -251,9 +296,11 @@ static void fill(source *s, const ct_tensor *t, const ct_domain *d)
     case CT_DOM_GATES: fill_gates(s, t); break;
     case CT_DOM_PLACES: fill_pool_index(s, t); break;
     case CT_DOM_ROWS: fill_image_index(s, t); break;
+    case CT_DOM_BOXES: fill_boxes(s, t); break;
+    case CT_DOM_POINTS: fill_points(s, t, d->lo, d->hi); break;
     case CT_DOM_FORWARD: fill_forward(s, t, d->of, d->output); break;
     }
-    if (d->poison != CT_POISON_NONE) poison(s, t, d->poison == CT_POISON_NAN);
+    if (d->poison != CT_POISON_NONE) poison(s, t, d);
 }
 
 void ct_generate(const ct_case *c, const ct_call *call, bool smooth, int attempt)

@@ -1,6 +1,7 @@
-/* Finite differences. For a forward operator y = f(in...), a random weight w for output 0 and a random direction d for
- * one input, the derivative of L(h) = sum w * f(in + h d) at h = 0 is sum d * din, where din is the gradient that the
- * operator's rule composes for dout = w. The numerical derivative is the five-point formula
+/* Finite differences. For a forward operator y = f(in...), a random weight w for output 0 (and for others that a
+ * gradient may come through) and a random direction d for one input, the derivative of L(h) = sum w * f(in + h d) at
+ * h = 0 is sum d * din, where din is the gradient that the operator's rule composes for dout = w. The numerical
+ * derivative is the five-point formula
  *   (8 (L(h) - L(-h)) - (L(2h) - L(-2h))) / 12 h,  error O(h^4).
  * Both sides use the f64 reference. The rule's nodes are evaluated as they are emitted.
  *
@@ -85,11 +86,18 @@ typedef struct check {
     ct_selftest_report *report;
 } check;
 
-/* Inputs that have a gradient: floating, not written by the operator. */
+/* Inputs that have a gradient: floating, not written by the operator, and not given. */
 static bool wants_gradient(const ct_call *call, int i)
 {
+    const ct_op_rules *r = ct_op_get(call->op)->rules;
     return ct_present(&call->in[i]) && ct_dtype_is_float(call->in[i].desc.dtype) &&
-           !(ct_op_get(call->op)->rules->mutates >> i & 1u);
+           !((r->mutates | r->constants) >> i & 1u);
+}
+
+/* Outputs whose weighted sum is differentiated: the first, and others that a gradient may come through. */
+static bool is_weighted(const ct_call *call, int o)
+{
+    return ct_present(&call->out[o]) && ((1u | ct_op_get(call->op)->rules->grad_outs) >> o & 1u);
 }
 
 /* Runs the reference on copies of the written inputs, so that a call can be repeated. */
@@ -137,12 +145,29 @@ static uint64_t sides(const ct_call *host)
     return h;
 }
 
-/* sum w * output 0 with input i moved by h*d; *side as sides(). */
-static ct_status loss_at(const ct_call *host, int i, const double *d, double h, const double *w, double *loss,
+/* Weights of the outputs that have them, random; NULL where an output has none. */
+typedef struct weights {
+    double *of[CT_MAX_OUT];
+} weights;
+
+/* sum w * outputs, or of the terms' sizes. */
+static double weighted(const ct_call *host, const weights *w, bool sizes)
+{
+    double sum = 0;
+    for (int o = 0; o < host->nout; o++) {
+        const double *y = host->out[o].data;
+        for (int64_t k = 0; w->of[o] && k < ct_desc_numel(&host->out[o].desc); k++)
+            sum += sizes ? fabs(w->of[o][k] * y[k]) : w->of[o][k] * y[k];
+    }
+    return sum;
+}
+
+/* sum w * outputs with input i moved by h*d; *side as sides(). */
+static ct_status loss_at(const ct_call *host, int i, const double *d, double h, const weights *w, double *loss,
                          uint64_t *side)
 {
     double *x = host->in[i].data;
-    int64_t n = ct_desc_numel(&host->in[i].desc), m = ct_desc_numel(&host->out[0].desc);
+    int64_t n = ct_desc_numel(&host->in[i].desc);
     double *before = ct_malloc((size_t)n * sizeof *before, "input before a step");
     if (!before) return CT_ENOMEM;
     memcpy(before, x, (size_t)n * sizeof *x);
@@ -151,33 +176,29 @@ static ct_status loss_at(const ct_call *host, int i, const double *d, double h, 
     memcpy(x, before, (size_t)n * sizeof *x);
     ct_free(before);
     if (st != CT_OK) return st;
-    const double *y = host->out[0].data;
-    *loss = 0;
-    for (int64_t k = 0; k < m; k++) *loss += w[k] * y[k];
+    *loss = weighted(host, w, false);
     *side = sides(host);
     return CT_OK;
 }
 
 /* The five-point formula at step h along d, with its own bound for the rounding of L; *again: a kink is in the way. */
-static ct_status differentiate(const ct_call *host, int i, const double *d, double h, const double *w, double *numeric,
+static ct_status differentiate(const ct_call *host, int i, const double *d, double h, const weights *w, double *numeric,
                                double *rounding, bool *again)
 {
     const double steps[4] = { h, -h, 2 * h, -2 * h };
-    double loss[4], terms = 0;
+    double loss[4];
     uint64_t side[4];
     for (int s = 0; s < 4; s++) CT_TRY(loss_at(host, i, d, steps[s], w, &loss[s], &side[s]));
     *again = side[0] != side[1] || side[0] != side[2] || side[0] != side[3];
     *numeric = (8 * (loss[0] - loss[1]) - (loss[2] - loss[3])) / (12 * h);
-    const double *y = host->out[0].data;
-    for (int64_t k = 0; k < ct_desc_numel(&host->out[0].desc); k++) terms += fabs(w[k] * y[k]);
-    *rounding = 0x1p-50 * terms / h;
+    *rounding = 0x1p-50 * weighted(host, w, true) / h;
     return CT_OK;
 }
 
 /* Compares the derivative along a random direction of input i. *worst as a multiple of the tolerance; *again: a kink
  * was in the way. Where the function bends sharply (a batch of two, say), smaller steps are tried: a wrong gradient
  * stays wrong. */
-static ct_status check_input(const ct_case *c, const ct_call *host, int i, const double *w, const double *din,
+static ct_status check_input(const ct_case *c, const ct_call *host, int i, const weights *w, const double *din,
                              double *worst, double *analytic, double *numeric, bool *again)
 {
     ct_rng rng;
@@ -224,6 +245,24 @@ static ct_status add_outputs(evaluator *e, const ct_call *host, ct_val *out)
     return CT_OK;
 }
 
+/* Draws the weights, which are what comes in from behind: dout of these outputs. */
+static ct_status draw_weights(evaluator *e, const ct_case *c, const ct_call *host, int attempt, weights *w,
+                              ct_val *dout)
+{
+    ct_rng rng;
+    ct_rng_init(&rng, c->seed, CT_RNG_TEST, ct_case_hash(c->text, c->data, 2000 + attempt));
+    for (int o = 0; o < host->nout; o++) {
+        dout[o] = CT_NOVAL;
+        if (!is_weighted(host, o)) continue;
+        const int64_t m = ct_desc_numel(&host->out[o].desc);
+        w->of[o] = ct_aligned_alloc((size_t)m * sizeof(double), "output weights");
+        if (!w->of[o]) return CT_ENOMEM;
+        for (int64_t k = 0; k < m; k++) w->of[o][k] = ct_rng_uniform(&rng, -1, 1);
+        CT_TRY(add_value(e, &host->out[o].desc, w->of[o], true, &dout[o]));
+    }
+    return CT_OK;
+}
+
 /* Runs forward, the rule, and the comparison for all inputs on one draw of the data. */
 static ct_status check_draw(const ct_case *c, const ct_call *host, int attempt, double *worst, char *message,
                             size_t size, bool *again)
@@ -232,28 +271,18 @@ static ct_status check_draw(const ct_case *c, const ct_call *host, int attempt, 
     ct_status st = CT_OK;
     ct_val in[CT_MAX_IN], out[CT_MAX_OUT], dout[CT_MAX_OUT], din[CT_MAX_IN];
     bool need[CT_MAX_IN] = { false };
-    ct_rng rng;
-    double *w = NULL;
-    int64_t m = ct_desc_numel(&host->out[0].desc);
+    weights w = { { NULL } };
     *worst = 0;
     *again = false;
     ct_generate(c, host, true, attempt);
     CT_GOTO(st, run_forward(host));
-    w = ct_aligned_alloc((size_t)m * sizeof *w, "output weights");
-    if (!w) {
-        st = CT_ENOMEM;
-        goto fail;
-    }
-    ct_rng_init(&rng, c->seed, CT_RNG_TEST, ct_case_hash(c->text, c->data, 2000 + attempt));
-    for (int64_t k = 0; k < m; k++) w[k] = ct_rng_uniform(&rng, -1, 1);
     for (int i = 0; i < host->nin; i++) {
         in[i] = din[i] = CT_NOVAL;
         need[i] = wants_gradient(host, i);
         if (ct_present(&host->in[i])) CT_GOTO(st, add_value(&e, &host->in[i].desc, host->in[i].data, false, &in[i]));
     }
     CT_GOTO(st, add_outputs(&e, host, out));
-    for (int i = 0; i < host->nout; i++) dout[i] = CT_NOVAL;
-    CT_GOTO(st, add_value(&e, &host->out[0].desc, w, false, &dout[0]));
+    CT_GOTO(st, draw_weights(&e, c, host, attempt, &w, dout));
     ct_grad_ctx g = { .self = &e,
                       .attrs = &host->attrs,
                       .nin = host->nin,
@@ -281,7 +310,7 @@ static ct_status check_draw(const ct_case *c, const ct_call *host, int attempt, 
             break;
         }
         double ratio = 0, analytic = 0, numeric = 0;
-        CT_GOTO(st, check_input(c, host, i, w, e.data[din[i]], &ratio, &analytic, &numeric, again));
+        CT_GOTO(st, check_input(c, host, i, &w, e.data[din[i]], &ratio, &analytic, &numeric, again));
         if (*again || ratio <= *worst) continue;
         *worst = ratio;
         snprintf(
@@ -291,7 +320,6 @@ static ct_status check_draw(const ct_case *c, const ct_call *host, int attempt, 
     }
 fail:
     evaluator_free(&e);
-    ct_free(w);
     return st;
 }
 

@@ -67,9 +67,16 @@ void ct_image_to_gray(ct_image *im);
  * Equal size gives a copy. */
 ct_status ct_image_resize_bilinear(const ct_image *in, int w, int h, ct_image *out);
 
+/* The same with one scale for both sides, output pixels per input pixel, whatever w and h are: output pixel i looks at
+ * (i + 0.5) / scale - 0.5. w and h should be the sides times scale, rounded. */
+ct_status ct_image_resize_scale(const ct_image *in, double scale, int w, int h, ct_image *out);
+
 /* PNG of 8-bit gray or RGB, written atomically. */
 ct_status ct_image_write_png(const char *path, const ct_image *im);
 /* The same into memory: *data (ct_free), *size bytes. */
 ct_status ct_image_encode_png(const ct_image *im, uint8_t **data, size_t *size);
+/* For files by the thousand: px [h,w,c] with c 1, 3 or 4 (RGBA), written several times as fast into a somewhat larger
+ * file. */
+ct_status ct_image_encode_png_fast(const uint8_t *px, int w, int h, int c, uint8_t **data, size_t *size);
 
 #endif

@@ -4,6 +4,7 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
+#include <zlib.h>
 
 #include "base/alloc.h"
 #include "image/image_internal.h"
@@ -19,6 +20,9 @@ typedef struct png_job {
     png_infop info;
     png_bytep *rows;     /* [h] */
     uint8_t *px;
+    const uint8_t *from; /* writing: the pixels, [h,w,c] */
+    int w, h, c;
+    bool fast;
     ct_status st;
     bool no_memory;
     char message[200];
@@ -162,30 +166,31 @@ static void on_flush(png_structp png)
     (void)png;
 }
 
-static void write_body(png_job *job, const ct_image *im)
+static void write_body(png_job *job)
 {
+    static const int kinds[] = { 0, PNG_COLOR_TYPE_GRAY, 0, PNG_COLOR_TYPE_RGB, PNG_COLOR_TYPE_RGB_ALPHA };
     png_structp png = job->png;
     png_set_write_fn(png, job, on_write, on_flush);
-    png_set_IHDR(png, job->info, (png_uint_32)im->w, (png_uint_32)im->h, 8,
-                 im->c == 1 ? PNG_COLOR_TYPE_GRAY : PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE,
+    png_set_IHDR(png, job->info, (png_uint_32)job->w, (png_uint_32)job->h, 8, kinds[job->c], PNG_INTERLACE_NONE,
                  PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    if (job->fast) {
+        /* one filter, not a choice for each row, and runs only, not the search for what came before: pictures with the
+           grain of photographs hardly gain by either */
+        png_set_filter(png, PNG_FILTER_TYPE_BASE, PNG_FILTER_SUB);
+        png_set_compression_level(png, 1);
+        png_set_compression_strategy(png, Z_RLE);
+    }
     png_write_info(png, job->info);
-    for (int y = 0; y < im->h; y++) png_write_row(png, im->px + (size_t)y * (size_t)im->w * (size_t)im->c);
+    for (int y = 0; y < job->h; y++) png_write_row(png, job->from + (size_t)y * (size_t)job->w * (size_t)job->c);
     png_write_end(png, NULL);
 }
 
-ct_status ct_image_encode_png(const ct_image *im, uint8_t **data, size_t *size)
+static ct_status encode(png_job *job, uint8_t **data, size_t *size)
 {
-    *data = NULL;
-    *size = 0;
-    if (!im->px || (im->c != 1 && im->c != 3)) return ct_fail(CT_EINVAL, "no picture to write as PNG");
-    png_job *job = ct_calloc(1, sizeof *job, "PNG encoder");
-    if (!job) return CT_ENOMEM;
-
     if (setjmp(job->jump) == 0) {
         job->png = png_create_write_struct_2(PNG_LIBPNG_VER_STRING, job, on_error, on_warning, job, on_malloc, on_free);
         if (job->png) job->info = png_create_info_struct(job->png);
-        if (job->info) write_body(job, im);
+        if (job->info) write_body(job);
         else job->st = CT_ENOMEM;
     } else {
         job->st = job->no_memory ? CT_ENOMEM : ct_fail(CT_EINTERNAL, "PNG encoder: %s", job->message);
@@ -200,4 +205,29 @@ ct_status ct_image_encode_png(const ct_image *im, uint8_t **data, size_t *size)
     }
     ct_free(job);
     return st;
+}
+
+static ct_status encode_pixels(const uint8_t *px, int w, int h, int c, bool fast, uint8_t **data, size_t *size)
+{
+    *data = NULL;
+    *size = 0;
+    if (!px || (c != 1 && c != 3 && c != 4)) return ct_fail(CT_EINVAL, "no picture to write as PNG");
+    png_job *job = ct_calloc(1, sizeof *job, "PNG encoder");
+    if (!job) return CT_ENOMEM;
+    job->from = px;
+    job->w = w;
+    job->h = h;
+    job->c = c;
+    job->fast = fast;
+    return encode(job, data, size);
+}
+
+ct_status ct_image_encode_png(const ct_image *im, uint8_t **data, size_t *size)
+{
+    return encode_pixels(im->c == 4 ? NULL : im->px, im->w, im->h, im->c, false, data, size);
+}
+
+ct_status ct_image_encode_png_fast(const uint8_t *px, int w, int h, int c, uint8_t **data, size_t *size)
+{
+    return encode_pixels(px, w, h, c, true, data, size);
 }

@@ -24,9 +24,10 @@ static void filter_free(filter *f)
     *f = (filter){ 0 };
 }
 
-static ct_status filter_make(int in, int out, filter *f)
+/* scale: input pixels per output pixel. */
+static ct_status filter_make(int in, int out, double scale, filter *f)
 {
-    double scale = (double)in / out, radius = scale > 1.0 ? scale : 1.0;
+    double radius = scale > 1.0 ? scale : 1.0;
     *f = (filter){ .taps = (int)ceil(2.0 * radius) + 1 };
     f->first = ct_calloc((size_t)out, sizeof *f->first, "resize filter");
     f->count = f->first ? ct_calloc((size_t)out, sizeof *f->count, "resize filter") : NULL;
@@ -59,7 +60,8 @@ static inline uint8_t clamp_round(int64_t sum)
     return (uint8_t)(sum < 0 ? 0 : sum > 255 ? 255 : sum);
 }
 
-ct_status ct_image_resize_bilinear(const ct_image *in, int w, int h, ct_image *out)
+/* step_x, step_y: input pixels per output pixel. */
+static ct_status resample(const ct_image *in, int w, int h, double step_x, double step_y, ct_image *out)
 {
     ct_status st = CT_OK;
     filter fx = { 0 }, fy = { 0 };
@@ -68,13 +70,13 @@ ct_status ct_image_resize_bilinear(const ct_image *in, int w, int h, ct_image *o
 
     *out = (ct_image){ 0 };
     CT_TRY(ct_image_make(w, h, c, 0, out));
-    if (w == in->w && h == in->h) {
+    if (w == in->w && h == in->h && step_x == 1 && step_y == 1) {
         memcpy(out->px, in->px, (size_t)w * (size_t)h * (size_t)c);
         return CT_OK;
     }
     CT_GOTO(st, ct_image_make(w, in->h, c, 0, &mid));
-    CT_GOTO(st, filter_make(in->w, w, &fx));
-    CT_GOTO(st, filter_make(in->h, h, &fy));
+    CT_GOTO(st, filter_make(in->w, w, step_x, &fx));
+    CT_GOTO(st, filter_make(in->h, h, step_y, &fy));
 
     for (int y = 0; y < in->h; y++) {
         const uint8_t *src = in->px + (size_t)y * (size_t)in->w * (size_t)c;
@@ -105,4 +107,14 @@ fail:
     ct_image_free(&mid);
     if (st != CT_OK) ct_image_free(out);
     return st;
+}
+
+ct_status ct_image_resize_bilinear(const ct_image *in, int w, int h, ct_image *out)
+{
+    return resample(in, w, h, (double)in->w / w, (double)in->h / h, out);
+}
+
+ct_status ct_image_resize_scale(const ct_image *in, double scale, int w, int h, ct_image *out)
+{
+    return resample(in, w, h, 1 / scale, 1 / scale, out);
 }

@@ -68,29 +68,48 @@ static ct_status need_room(const char *layer, const ct_desc *x, int64_t ker_h, i
                    layer, x->dim[1], x->dim[2], ker_h, ker_w, pad_h, pad_w);
 }
 
+ct_init ct_init_fan_out(int64_t channels, int64_t ker_h, int64_t ker_w)
+{
+    return (ct_init){ CT_INIT_NORMAL, sqrt(2 / (double)(channels * ker_h * ker_w)) };
+}
+
+ct_status ct_layer_conv(ct_graph *g, const char *name, ct_val x, const ct_conv_layer *c, ct_val *y)
+{
+    CT_TRY(need_image(g, name, x));
+    ct_desc d = *ct_graph_desc(g, x);
+    CT_TRY(need_room(name, &d, c->ker_h, c->ker_w, c->pad_h, c->pad_w));
+    ct_val in[3] = { x, CT_NOVAL, CT_NOVAL };
+    ct_desc filter = ct_desc4(d.dtype, c->channels, c->ker_h, c->ker_w, d.dim[3] / c->groups);
+    CT_TRY(add_param(g, name, "weight", filter, c->filter_init, true, &in[1]));
+    g->values[in[1]].layout = CT_PARAM_FILTER;
+    if (c->bias) CT_TRY(add_param(g, name, "bias", ct_desc1(d.dtype, c->channels), c->bias_init, false, &in[2]));
+    ct_attrs a = { .conv = { .stride_h = c->stride,
+                             .stride_w = c->stride,
+                             .pad_h = c->pad_h,
+                             .pad_w = c->pad_w,
+                             .dil_h = 1,
+                             .dil_w = 1,
+                             .groups = c->groups } };
+    return add_node(g, name, CT_OP_CONV2D, &a, c->bias ? 3 : 2, in, y);
+}
+
 ct_status ct_layer_conv2d(ct_graph *g, const char *name, ct_val x, int64_t out_ch, int64_t ker_h, int64_t ker_w,
                           int64_t stride, int64_t pad_h, int64_t pad_w, bool bias, bool fan_out_normal, ct_val *y)
 {
     CT_TRY(need_image(g, name, x));
-    ct_desc d = *ct_graph_desc(g, x);
-    CT_TRY(need_room(name, &d, ker_h, ker_w, pad_h, pad_w));
-    int64_t in_ch = d.dim[3];
-    double fan_in = (double)(in_ch * ker_h * ker_w), fan_out = (double)(out_ch * ker_h * ker_w);
     /* torch's default kaiming_uniform(a = sqrt 5): bound = sqrt(6 / ((1 + 5) * fan_in)). */
-    ct_init uniform = { CT_INIT_UNIFORM, 1 / sqrt(fan_in) }, normal = { CT_INIT_NORMAL, sqrt(2 / fan_out) };
-    ct_val in[3] = { x, CT_NOVAL, CT_NOVAL };
-    ct_desc filter = ct_desc4(d.dtype, out_ch, ker_h, ker_w, in_ch);
-    CT_TRY(add_param(g, name, "weight", filter, fan_out_normal ? normal : uniform, true, &in[1]));
-    g->values[in[1]].layout = CT_PARAM_FILTER;
-    if (bias) CT_TRY(add_param(g, name, "bias", ct_desc1(d.dtype, out_ch), uniform, false, &in[2]));
-    ct_attrs a = { .conv = { .stride_h = stride,
-                             .stride_w = stride,
-                             .pad_h = pad_h,
-                             .pad_w = pad_w,
-                             .dil_h = 1,
-                             .dil_w = 1,
-                             .groups = 1 } };
-    return add_node(g, name, CT_OP_CONV2D, &a, bias ? 3 : 2, in, y);
+    const ct_init uniform = { CT_INIT_UNIFORM, 1 / sqrt((double)(ct_graph_desc(g, x)->dim[3] * ker_h * ker_w)) };
+    const ct_conv_layer c = { .channels = out_ch,
+                              .ker_h = ker_h,
+                              .ker_w = ker_w,
+                              .stride = stride,
+                              .pad_h = pad_h,
+                              .pad_w = pad_w,
+                              .groups = 1,
+                              .bias = bias,
+                              .filter_init = fan_out_normal ? ct_init_fan_out(out_ch, ker_h, ker_w) : uniform,
+                              .bias_init = uniform };
+    return ct_layer_conv(g, name, x, &c, y);
 }
 
 ct_status ct_layer_batchnorm(ct_graph *g, const char *name, ct_val x, bool training, ct_val *y)

@@ -9,7 +9,8 @@
 #include "models/zoo.h"
 
 /* Families of models, one file each; within a family the row that ends it has no name. */
-static const ct_model_info *const family[] = { ct_models_textcnn, ct_models_crnn, ct_models_resnet };
+static const ct_model_info *const family[] = { ct_models_textcnn, ct_models_crnn, ct_models_resnet, ct_models_slider,
+                                              ct_models_hrnet };
 
 enum { ADDED_MAX = 8 };
 static const ct_model_info *added[ADDED_MAX];
@@ -76,6 +77,10 @@ ct_status ct_model_resolve(ct_model_spec *spec)
     if (spec->hidden <= 0) spec->hidden = m->hidden;
     if (!(spec->width_mult > 0)) spec->width_mult = 1;
     if (spec->dropout < 0) spec->dropout = m->dropout;
+    if (spec->fuse != CT_FUSE_MODEL && m->fuse == CT_FUSE_MODEL)
+        return ct_fail(CT_ECONFIG, "model %s: has no neck that joins maps, and so no choice of how (got '%s')",
+                       spec->name, ct_fuse_name(spec->fuse));
+    if (spec->fuse == CT_FUSE_MODEL) spec->fuse = m->fuse;
     CT_TRY(in_range(spec, "image height", spec->height, 65536));
     CT_TRY(in_range(spec, "image width", spec->width, 65536));
     CT_TRY(in_range(spec, "image channels", spec->channels, 1024));
@@ -93,6 +98,17 @@ ct_status ct_model_resolve(ct_model_spec *spec)
         return ct_fail(CT_EINVAL, "model %s: parameters are f32 or f64, not %s", spec->name,
                        ct_dtype_name(spec->dtype));
     return CT_OK;
+}
+
+const char *ct_fuse_name(ct_fuse f)
+{
+    switch (f) {
+    case CT_FUSE_WEIGHTED: return "weighted";
+    case CT_FUSE_ADD: return "add";
+    case CT_FUSE_ATTENTION: return "attention";
+    case CT_FUSE_MODEL: break;
+    }
+    return "";
 }
 
 ct_head ct_model_head(const ct_model_spec *spec)

@@ -11,15 +11,26 @@ typedef enum ct_head {
     CT_HEAD_CTC        /* logits [T,N,classes]: one class for each time step, class 0 = blank; texts of any length (doc/operators/ctc.md) */
 } ct_head;
 
+/* How the neck of a model joins two maps of one size (neck.c). */
+typedef enum ct_fuse {
+    CT_FUSE_MODEL,     /* as the model's row says; of a row: the model has no neck */
+    CT_FUSE_WEIGHTED,  /* two learned weights, which sum to one */
+    CT_FUSE_ADD,
+    CT_FUSE_ATTENTION  /* a gate for each channel of each map, from what all pixels of both say */
+} ct_fuse;
+const char *ct_fuse_name(ct_fuse f); /* "weighted", "add", "attention"; "" for CT_FUSE_MODEL */
+
 typedef struct ct_model_spec {
-    const char *name;      /* "textcnn", "textcnn-small", "crnn", "crnn-stacked", "crnn-small", "resnet18", "resnet34", "resnet50" */
-    int64_t height, width, channels; /* input, pixels; a CTC model takes any width */
+    const char *name;      /* of a row of ct_model_at() */
+    int64_t height, width; /* input, pixels; a CTC model takes any width */
+    int64_t channels;      /* input; counts the mask of models that have one (ct_model_info.mask) */
     int64_t positions;     /* characters per label; 1 for plain classifiers; CTC: the most characters a label may have */
     int64_t classes;       /* per position or time step; CTC: the blank and one for each character */
     double width_mult;     /* channel multiplier; a count c becomes max(8, round(c*width_mult/8)*8), c itself at 1 */
     int64_t hidden;        /* textcnn: width of fc1, textcnn-small: channels of the last convolution, crnn*: units of an LSTM and
                             * direction; 0 = the model's default */
     double dropout;        /* p before the last layer; < 0 = the model's default */
+    ct_fuse fuse;          /* CT_FUSE_MODEL = the model's own */
     ct_dtype dtype;        /* CT_F32 or CT_F64: type of parameters and of everything before the precision pass */
     uint64_t seed;         /* run seed (dropout) */
     int rank;              /* member of a group of devices (dropout: each draws its own); 0: alone */
@@ -34,6 +45,13 @@ typedef struct ct_model_info {
     int64_t height, width, channels, positions, classes, hidden; /* defaults */
     double dropout;
     ct_head head;
+    bool mask;                          /* the last input channel is 1 in the picture, 0 in the padding */
+    ct_fuse fuse;                       /* default; CT_FUSE_MODEL: there is no neck to choose one for */
+    /* Weights of a network that was trained for something else (captrain import-torch), words with spaces between;
+     * NULL: there is none. A file may hold the layers of `trunk` alone: the model's others are drawn then. `others`
+     * are what such files have beside them. */
+    const char *trunk, *others;
+    const char *stem;                   /* parameter that such files may have without the mask's channel; NULL: none */
     ct_status (*build)(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val out[]);
     /* CTC: time steps T that an image `width` pixels wide gives. Non-decreasing in width; < 1: too narrow. NULL otherwise. */
     int64_t (*steps)(const ct_model_spec *spec, int64_t width);
@@ -65,6 +83,18 @@ ct_status ct_model_add(const ct_model_info *row);
 ct_status ct_layer_conv2d(ct_graph *g, const char *name, ct_val x, int64_t out_ch, int64_t ker_h, int64_t ker_w, int64_t stride,
                           int64_t pad_h, int64_t pad_w,
                           bool bias, bool fan_out_normal, ct_val *y);
+/* A convolution with all there is to say about it. */
+typedef struct ct_conv_layer {
+    int64_t channels;                             /* of y */
+    int64_t ker_h, ker_w, stride, pad_h, pad_w;
+    int64_t groups;
+    bool bias;
+    ct_init filter_init, bias_init;
+} ct_conv_layer;
+ct_status ct_layer_conv(ct_graph *g, const char *name, ct_val x, const ct_conv_layer *c, ct_val *y);
+/* torch's kaiming_normal(mode fan_out, nonlinearity relu) of filters [channels, ker_h, ker_w, C/g], whatever the
+ * groups. */
+ct_init ct_init_fan_out(int64_t channels, int64_t ker_h, int64_t ker_w);
 ct_status ct_layer_batchnorm(ct_graph *g, const char *name, ct_val x, bool training, ct_val *y);
 ct_status ct_layer_activation(ct_graph *g, const char *name, ct_val x, ct_act_kind kind, ct_val *y);
 /* x [N,T,C] -> y [N,P,out_ch] with P = T + 2 pad - ker + 1 (torch.nn.Conv1d on [N,C,T], stride 1): a convolution of height 1

@@ -78,16 +78,33 @@ static ct_status check_geometry(const ct_call *c)
     return ct_rule_real(c, "shear", a->shear, 0, 80);
 }
 
+/* Input 2 of preprocess, if it is there. */
+static ct_status check_window(const ct_call *c)
+{
+    if (!ct_present(&c->in[2])) return CT_OK;
+    CT_TRY(ct_rule_ndim(c, 2, "window", 2));
+    CT_TRY(ct_rule_accum(c, 2, "window"));
+    CT_TRY(ct_rule_dim(c, 2, "window", 0, c->in[1].desc.dim[0]));
+    return ct_rule_dim(c, 2, "window", 1, 4);
+}
+
+/* Channels of x that hold data: those of the source, and the mask. */
+static int64_t data_channels(const ct_call *c)
+{
+    return c->in[0].desc.dim[3] + (ct_present(&c->in[2]) ? 1 : 0);
+}
+
 static ct_status preprocess_shape(ct_call *c)
 {
     const ct_image_attrs *a = &c->attrs.image;
-    const ct_desc *src = &c->in[0].desc, *index = &c->in[1].desc;
+    const ct_desc *index = &c->in[1].desc;
     CT_TRY(ct_rule_ndim(c, 0, "src", 4));
     CT_TRY(ct_rule_dtype(c, 0, "src", CT_U8));
     CT_TRY(check_geometry(c));
+    CT_TRY(check_window(c));
     CT_TRY(ct_rule_attr_float(c, "dtype", a->dtype, false));
     CT_TRY(check_normalisation(c));
-    if (a->channels != 0) CT_TRY(ct_rule_int(c, "channels", a->channels, src->dim[3], CT_RULE_MAX_EXTENT));
+    if (a->channels != 0) CT_TRY(ct_rule_int(c, "channels", a->channels, data_channels(c), CT_RULE_MAX_EXTENT));
     CT_TRY(ct_rule_real(c, "fill", a->fill, 0, 1));
     if (a->augment) {
         CT_TRY(ct_rule_real(c, "brightness", a->brightness, 0, 1));
@@ -96,7 +113,7 @@ static ct_status preprocess_shape(ct_call *c)
         CT_TRY(ct_rule_real(c, "blur", a->blur, 0, DBL_MAX));
     }
     ct_rule_out(c, 0, ct_desc4((ct_dtype)a->dtype, index->dim[0], a->out_h, a->out_w,
-                                 a->channels ? a->channels : src->dim[3]));
+                                 a->channels ? a->channels : data_channels(c)));
     return CT_OK;
 }
 
@@ -121,14 +138,16 @@ static double points_flops(const ct_call *c)
     return (c->attrs.image.augment ? 6.0 : 1.0) * (double)ct_desc_numel(&c->in[0].desc);
 }
 
-/* Bilinear sampling takes 4 taps of 2 operations, a blur of 5x5 taps 50, the rest a handful. Channels of padding cost none. */
+/* Bilinear sampling takes 4 taps of 2 operations, a blur of 5x5 taps 50, the rest a handful; the mask two products and four
+ * comparisons. Channels of padding cost none. */
 static double preprocess_flops(const ct_call *c)
 {
     const ct_image_attrs *a = &c->attrs.image;
     const ct_desc *src = &c->in[0].desc;
     bool resampled = a->augment || a->out_h != src->dim[1] || a->out_w != src->dim[2];
     double per = 3 + (resampled ? 8 : 0) + (a->augment && a->blur > 0 ? 50 : 0) + (a->augment ? 6 : 0);
-    return per * (double)(ct_rows(&c->out[0].desc) * src->dim[3]);
+    const double mask = ct_present(&c->in[2]) ? 6 : 0;
+    return (per * (double)src->dim[3] + mask) * (double)ct_rows(&c->out[0].desc);
 }
 
 static int64_t preprocess_reduction(const ct_call *c)
@@ -152,7 +171,7 @@ const ct_op_rules ct_image_rules[] = {
     { .op = CT_OP_PREPROCESS, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_FLOW,
       .fields = image_fields, .shape = preprocess_shape, .flops = preprocess_flops, .reduction = preprocess_reduction,
       .roundings = 8, /* a chain of some twenty operations per pixel */
-      .read = preprocess_read, .domain = { CT_BELOW(256), CT_IS(ROWS) } },
+      .read = preprocess_read, .domain = { CT_BELOW(256), CT_IS(ROWS), CT_IS(BOXES) } },
     { .op = CT_OP_MOVE_POINTS, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_ACCUM,
       .fields = points_fields, .shape = points_shape, .flops = points_flops,
       .roundings = 1, .domain = { { .kind = CT_DOM_RANGE, .lo = -10, .hi = 60, .special = &points_special }, CT_IS(ROWS) } },

@@ -31,13 +31,16 @@ typedef struct ct_conv_attrs {
                              result: FLOPs are counted for these alone */
 } ct_conv_attrs;
 
+typedef enum ct_norm_act { CT_NORM_LINEAR, CT_NORM_RELU, CT_NORM_SILU, CT_NORM_ACTS } ct_norm_act;
 typedef struct ct_norm_attrs {
     double eps, momentum;
-    int64_t act;          /* 0 none, 1 relu */
+    int64_t act;          /* ct_norm_act: what is applied to the normalised value [+ add] */
     int64_t update_stats; /* 0: running statistics are left alone (recomputed forward) */
     int64_t has_add;      /* bwd: give dadd */
     int64_t given_invstd; /* infer: run_mean and run_var are mean and invstd of `batchnorm`, whose y this repeats */
 } ct_norm_attrs;
+
+#define CT_NORM_LEAST 1e-12 /* l2_normalize: what a vector's length is taken to be at least */
 
 typedef enum ct_act_kind { CT_ACT_RELU, CT_ACT_LEAKY_RELU, CT_ACT_SIGMOID, CT_ACT_TANH, CT_ACT_SILU, CT_ACT_SOFTPLUS, CT_ACT_COUNT } ct_act_kind;
 typedef struct ct_act_attrs {
@@ -56,6 +59,7 @@ typedef struct ct_dropout_attrs {
 typedef struct ct_shape_attrs { int64_t ndim, d0, d1, d2, d3, d4; } ct_shape_attrs;  /* reshape */
 typedef struct ct_cast_attrs { int64_t dtype; } ct_cast_attrs;                       /* ct_dtype */
 typedef struct ct_fit_attrs { int64_t channels; } ct_fit_attrs;                      /* fit_channels */
+typedef struct ct_channels_attrs { int64_t first, channels; } ct_channels_attrs;     /* slice_channels, place_channels: of y */
 typedef struct ct_scale_attrs { double alpha, beta; } ct_scale_attrs;                /* accumulate; scale: alpha */
 
 typedef struct ct_pool_attrs {
@@ -77,10 +81,32 @@ typedef struct ct_weights_attrs {
     double w[CT_MAX_IN];
 } ct_weights_attrs;
 
+typedef struct ct_heat_attrs {
+    double alpha;      /* focal: exponent of the wrong side's probability */
+    double beta;       /* focal: exponent of 1 - heat; offset: where SmoothL1 becomes linear, cells */
+    double threshold;  /* focal: cells with heat >= this are positive; angle: cells with heat > this count */
+    double eps;        /* focal, padding: least distance of a probability from 0 and 1; rows: added to the means */
+    double margin;     /* margin_rank: by how much the point must be above a fake */
+    double cap;        /* padding: most that a cell costs */
+    double stride;     /* rows: pixels to a cell */
+    double tau;        /* rows: temperature of the softmax */
+} ct_heat_attrs;
+
 typedef struct ct_sums_attrs {
     int64_t samples; /* batch_sums: of the batch */
     int64_t first;   /* slot of acc that gets the first of the operator's own numbers */
+    double unit;     /* point_sums: pixels in which errors are told first, per pixel of the network */
 } ct_sums_attrs;
+
+typedef struct ct_points_attrs {
+    int64_t stride;       /* pixels to a cell, along either axis */
+    int64_t out_h, out_w; /* heat_target, sample_points_bwd: size of the map, cells */
+    int64_t channel;      /* mask_pool, sample_points and its gradient: the one of x or map that is read */
+    int64_t channels;     /* sample_points_bwd: of the map */
+    int64_t factor;       /* mask_pool: size of a window, pixels */
+    int64_t align;        /* heat_decode: 1: the two points lie within a row of each other */
+    double sigma;         /* heat_target: of the Gaussian, cells */
+} ct_points_attrs;
 
 typedef enum ct_schedule_kind { CT_SCHED_CONSTANT, CT_SCHED_COSINE, CT_SCHED_MULTISTEP, CT_SCHED_WARM_RESTARTS, CT_SCHED_COUNT } ct_schedule_kind;
 #define CT_MAX_MILESTONES 8
@@ -114,7 +140,7 @@ typedef struct ct_optim_attrs {
 typedef struct ct_image_attrs {
     int64_t out_h, out_w, dtype;  /* x is [N,out_h,out_w,C]; a size other than the source's is a bilinear resize */
     int64_t src_h, src_w;         /* move_points: size of the source, pixels (preprocess has the source) */
-    int64_t channels;             /* of x, where more than C: zeros behind C; 0: C */
+    int64_t channels;             /* of x, where more than C (with a window C+1): zeros behind those; 0: that many */
     int64_t augment;              /* 0: none of what follows down to `blur` */
     int64_t seed;
     double prob;                  /* share of samples that are augmented at all */
@@ -137,12 +163,15 @@ typedef union ct_attrs {
     ct_shape_attrs shape;
     ct_cast_attrs cast;
     ct_fit_attrs fit;
+    ct_channels_attrs channels;
     ct_scale_attrs scale;
     ct_pool_attrs pool;
     ct_resample_attrs resample;
     ct_loss_attrs loss;
     ct_weights_attrs weights;
+    ct_heat_attrs heat;
     ct_sums_attrs sums;
+    ct_points_attrs points;
     ct_schedule_attrs schedule;
     ct_optim_attrs optim;
     ct_image_attrs image;
@@ -223,6 +252,7 @@ struct ct_grad_ctx {
 typedef enum ct_precision_rule {
     CT_PREC_COMPUTE, /* all floating inputs in the compute type (bf16/fp16): matrix work */
     CT_PREC_FLOW,    /* takes the type its first input has; other floating inputs of that shape are cast to it */
+    CT_PREC_ALIKE,   /* takes the type its first input has; all other floating inputs are cast to it */
     CT_PREC_ACCUM    /* all floating inputs in A: losses, softmax, statistics, optimizer */
 } ct_precision_rule;
 
@@ -242,6 +272,9 @@ typedef enum ct_domain_kind {
     CT_DOM_ANY,      /* any numbers: what the data pattern of the case asks for */
     CT_DOM_COMPARED, /* any numbers that are compared with each other: finite differences take them far apart */
     CT_DOM_RANGE,    /* numbers in [lo, hi) whatever the pattern */
+    CT_DOM_SHARE,    /* numbers in [0, 1], a quarter of them 0, a quarter 1 */
+    CT_DOM_ONE,      /* ones */
+    CT_DOM_ABSENT,   /* NaN: nothing is there */
     CT_DOM_BELOW,    /* whole numbers in [0, hi) */
     CT_DOM_ZERO,     /* zeros */
     CT_DOM_STATE,    /* the step state f64[CT_STATE_COUNT] */
@@ -253,6 +286,8 @@ typedef enum ct_domain_kind {
     CT_DOM_GATES,    /* [D,T,N,4H] gates i, f, g, o of an LSTM after their functions; special: one in four saturated */
     CT_DOM_PLACES,   /* u8: a pixel inside the image for each window of the pool attributes, as maxpool2d gives it */
     CT_DOM_ROWS,     /* i32 [N,3]: (row of input 0, sample id, epoch) */
+    CT_DOM_BOXES,    /* [N,4]: (left, top, right, bottom) among the pixels of input 0, [M,H,W,C]; special: some empty, beyond it or NaN */
+    CT_DOM_POINTS,   /* [...,2]: places (x,y) of [lo, hi); ties: even numbers, both ends among them; special: some with a NaN */
     CT_DOM_FORWARD   /* output `output` of operator `of` with the same attributes, its inputs the first of this one's */
 } ct_domain_kind;
 
@@ -260,7 +295,8 @@ typedef struct ct_domain ct_domain;
 struct ct_domain {
     ct_domain_kind kind;
     double lo, hi;
-    enum { CT_POISON_NONE, CT_POISON_INF, CT_POISON_NAN } poison; /* some elements are infinite; or infinite or NaN */
+    enum { CT_POISON_NONE, CT_POISON_INF, CT_POISON_NAN, CT_POISON_ABSENT } poison; /* some elements are infinite; or
+                                                                                       infinite or NaN; or NaN */
     bool ends;                /* 0 behind the last valid step of each sample, as the input of kind CT_DOM_LEN says */
     ct_op of;                 /* CT_DOM_FORWARD */
     int output;
@@ -274,6 +310,8 @@ typedef struct ct_op_rules {
     ct_op op;
     unsigned flags;
     unsigned mutates;       /* bit i: input i is written too */
+    unsigned constants;     /* bit i: floating input i is given (a target, a weight): no gradient goes to it, and to want one is an error */
+    unsigned grad_outs;     /* bit o: a gradient may come through output o, beside output 0 */
     int inplace_out, inplace_in; /* output that may lie on input (same bytes) when that input dies here; -1 = none */
     ct_precision_rule precision;
     const ct_attr_field *fields; /* ends with name NULL */

@@ -67,6 +67,15 @@ static bool has_labels(ct_program_kind kind)
     return trains(kind) || kind == CT_PROGRAM_EVAL;
 }
 
+static bool has_mask(const ct_model_spec *m)
+{
+    const ct_model_info *info = ct_model_find(m->name);
+    return info && info->mask;
+}
+
+/* Channels of a model's pictures: the mask comes from their place. */
+static int64_t pixel_channels(const ct_model_spec *m) { return m->channels - (has_mask(m) ? 1 : 0); }
+
 static ct_status check(const ct_program_spec *s, ct_program_kind kind, const ct_graph *layout_from)
 {
     if (s->batch < 1) return ct_fail(CT_EINVAL, "program: a batch of %" PRId64 " samples", s->batch);
@@ -83,8 +92,8 @@ static ct_status check(const ct_program_spec *s, ct_program_kind kind, const ct_
     bool fine = m == CT_F64 ? c == CT_F64 : c == CT_F32 || c == CT_BF16 || c == CT_F16;
     if (!fine) return ct_fail(CT_EINVAL, "program: %s arithmetic on %s parameters", ct_dtype_name(c), ct_dtype_name(m));
     if (s->src_h > 0 && s->src_w <= 0) return ct_fail(CT_EINVAL, "program: source images of width %" PRId64, s->src_w);
-    if (s->src_h > 0 && s->model.channels > 3)
-        return ct_fail(CT_EINVAL, "program: preprocessing has 1 to 3 channels, not %" PRId64, s->model.channels);
+    if (s->src_h > 0 && pixel_channels(&s->model) > CT_IMAGE_CHANNELS)
+        return ct_fail(CT_EINVAL, "program: preprocessing has 1 to 3 channels, not %" PRId64, pixel_channels(&s->model));
     return CT_OK;
 }
 
@@ -128,8 +137,8 @@ static ct_status build_input(const ct_program_spec *s, bool training, ct_program
     if (s->src_h <= 0)
         return add_input(p, "x", CT_PORT_READY, ct_desc4(m->dtype, s->batch, m->height, m->width, m->channels), x);
     const bool resident = training && s->resident > 0;
-    const ct_desc pixels = ct_desc4(CT_U8, resident ? s->resident : s->batch, s->src_h, s->src_w, m->channels);
-    ct_val src;
+    const ct_desc pixels = ct_desc4(CT_U8, resident ? s->resident : s->batch, s->src_h, s->src_w, pixel_channels(m));
+    ct_val src, window = CT_NOVAL;
     CT_TRY(resident ? ct_graph_resident(g, "src", pixels, &src) : add_input(p, "src", CT_PORT_PIXELS, pixels, &src));
     CT_TRY(add_input(p, "index", CT_PORT_INDEX, ct_desc2(CT_I32, s->batch, 3), &moves->index));
     moves->attrs = (ct_attrs){ .image = s->image };
@@ -137,8 +146,10 @@ static ct_status build_input(const ct_program_spec *s, bool training, ct_program
     moves->attrs.image.out_w = m->width;
     moves->attrs.image.dtype = m->dtype;
     if (!training) moves->attrs.image.augment = 0;
-    ct_val in[2] = { src, moves->index };
-    return ct_graph_node(g, CT_OP_PREPROCESS, &moves->attrs, "x", 2, in, 1, 1, x);
+    if (has_mask(m))
+        CT_TRY(add_input(p, "window", CT_PORT_WINDOW, ct_desc2(CT_F32, s->batch, 4), &window));
+    ct_val in[3] = { src, moves->index, window };
+    return ct_graph_node(g, CT_OP_PREPROCESS, &moves->attrs, "x", has_mask(m) ? 3 : 2, in, 1, 1, x);
 }
 
 /* Golden files bring the dropout mask along: it replaces the drawn one. */
@@ -212,16 +223,18 @@ static ct_status build_forward(const ct_program_spec *s, ct_program *p)
     ct_graph *g = p->graph;
     const bool training = trains(p->kind);
     ct_parts parts = { .g = g, .model = &s->model, .goal = &s->goal, .batch = s->batch, .training = training,
-                       .labels = has_labels(p->kind), .steps = CT_NOVAL };
+                       .labels = has_labels(p->kind), .inspect = s->inspect, .steps = CT_NOVAL };
     ct_val x;
     CT_TRY(build_input(s, training, p, &parts.moves, &x));
+    parts.x = x;
     if (ct_model_elastic(&s->model))
         CT_TRY(add_input(p, "len", CT_PORT_STEPS, ct_desc1(CT_I32, s->batch), &parts.steps));
     CT_TRY(ct_model_build(g, &s->model, x, parts.steps, training, parts.out));
     if (training && s->dropout_keep) CT_TRY(replace_mask(s, p));
     CT_TRY(build_task(s, &parts, p));
     for (int i = 0; i < p->ports; i++)
-        if (!ct_port_is_input(p->port[i].role) && p->port[i].role != CT_PORT_TERM) ct_graph_keep(g, p->port[i].val);
+        if (!ct_port_is_input(p->port[i].role) && (s->inspect || p->port[i].role != CT_PORT_TERM))
+            ct_graph_keep(g, p->port[i].val);
     if (training) {
         ct_status st = ct_pass_freeze(g, s->freeze, s->freezes);
         if (st != CT_OK) return ct_fail_context(st, "train.freeze");
@@ -251,9 +264,9 @@ static ct_status build_backward(const ct_program_spec *s, ct_program *p)
     CT_TRY(ct_pass_dead(g));
     if (s->recompute >= 0)
         CT_TRY(ct_pass_recompute(g, s->recompute, NULL));
-    else if (!s->keep_norms)
+    else if (!s->inspect)
         CT_TRY(ct_pass_reapply(g, NULL));
-    if (s->keep_norms) keep_norms(g);
+    if (s->inspect) keep_norms(g);
     return ct_graph_node(g, CT_OP_NEXT_DRAW, NULL, "next_draw", 1, &state, 0, 0, NULL);
 }
 

@@ -37,7 +37,8 @@ typedef struct ct_program_spec {
     int64_t accumulate;        /* micro-steps per update, each counting 1/accumulate; 1 also makes a group of one */
     int64_t members;           /* devices whose gradients are summed, each counting 1/members (exec/comm.h); 0 is 1 */
     int recompute;             /* -1 off, 0 per block, n > 0 about n segments; or CT_RECOMPUTE_AUTO */
-    bool keep_norms; /* what batch norms give stays in memory to the end of the step instead of being computed again */
+    bool inspect; /* golden files: what batch norms give, the terms of the loss and what these are made of stay in memory
+                     to the end of the step */
     /* optimizer */
     ct_optimizer_kind optimizer;
     ct_optim_attrs optim;      /* beta1.. max_norm, dynamic.. ; ema decay in optim.decay (0 = no EMA) */
@@ -52,6 +53,7 @@ typedef struct ct_program_spec {
 typedef enum ct_port_role {
     /* inputs */
     CT_PORT_PIXELS, /* "src" u8 [N,Hs,Ws,C] */
+    CT_PORT_WINDOW, /* "window" f32 [N,4]: left, top, right, bottom of the pictures in src; models with a mask */
     CT_PORT_INDEX,  /* "index" i32 [N,3] = (row of src, sample id, epoch) */
     CT_PORT_READY,  /* "x" [N,H,W,C] of the model's type: ready input instead of pixels */
     CT_PORT_FIELD,  /* a field of the samples, by its name: "target" */
@@ -60,7 +62,7 @@ typedef enum ct_port_role {
     /* outputs */
     CT_PORT_SCORE,  /* what the model gives, by its name: "logits" */
     CT_PORT_RESULT, /* predictions, by the task's names: "pred", "conf" */
-    CT_PORT_TERM,   /* [1] a term of the loss, by its name; not kept */
+    CT_PORT_TERM,   /* [1] a term of the loss, by its name; kept only to be inspected */
     CT_PORT_LOSS    /* "loss" [1]: the weighted sum of the terms */
 } ct_port_role;
 

@@ -7,9 +7,12 @@
 
 static void fill_images(const ct_program_spec *spec, const ct_desc *d, ct_rng *rng, void *host)
 {
+    const ct_model_info *m = ct_model_find(spec->model.name);
+    const bool masked = m && m->mask; /* all of it picture */
     for (int64_t i = 0; i < ct_desc_numel(d); i++) {
-        const bool padding = i % d->dim[3] >= spec->model.channels;
-        ct_store(d->dtype, host, i, padding ? 0 : ct_rng_uniform(rng, 0, 1));
+        const int64_t c = i % d->dim[3], channels = spec->model.channels;
+        const bool given = c >= channels || (masked && c == channels - 1);
+        ct_store(d->dtype, host, i, !given ? ct_rng_uniform(rng, 0, 1) : c < channels);
     }
 }
 

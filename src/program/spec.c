@@ -171,7 +171,20 @@ static ct_status check_model_keys(const ct_config *cfg)
         return ct_fail(CT_ECONFIG, "model.hidden: %s has no hidden layer", m->name);
     if (cfg->model.dropout > 0 && m->dropout == 0)
         return ct_fail(CT_ECONFIG, "model.dropout: %s has no dropout", m->name);
+    if (cfg->model.fuse != CT_CFG_FUSE_AUTO && m->fuse == CT_FUSE_MODEL)
+        return ct_fail(CT_ECONFIG, "model.fuse: %s has no neck that joins maps", m->name);
     return CT_OK;
+}
+
+static ct_fuse fuse_of(ct_cfg_fuse f)
+{
+    switch (f) {
+    case CT_CFG_FUSE_WEIGHTED: return CT_FUSE_WEIGHTED;
+    case CT_CFG_FUSE_ADD: return CT_FUSE_ADD;
+    case CT_CFG_FUSE_ATTENTION: return CT_FUSE_ATTENTION;
+    case CT_CFG_FUSE_AUTO: break;
+    }
+    return CT_FUSE_MODEL;
 }
 
 ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int src_h, int src_w,
@@ -188,10 +201,11 @@ ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int s
     s.model = (ct_model_spec){ .name = cfg->model.name,
                                .height = cfg->data.height,
                                .width = cfg->data.width,
-                               .channels = cfg->data.channels,
+                               .channels = cfg->data.channels + (ct_model_find(cfg->model.name)->mask ? 1 : 0),
                                .width_mult = cfg->model.width,
                                .hidden = cfg->model.hidden,
                                .dropout = cfg->model.dropout,
+                               .fuse = fuse_of(cfg->model.fuse),
                                .dtype = CT_F32,
                                .seed = (uint64_t)cfg->train.seed };
     if (ct_model_elastic(&s.model)) s.model.width = src_w;

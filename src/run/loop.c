@@ -273,7 +273,12 @@ static ct_status validate(ct_run *r, int64_t epoch)
     CT_TRY(ct_evaluate(&r->session, r->eval_ema, &r->data.val, r->batch, (int)r->cfg->train.workers, &ct_stop_signal,
                        NULL, sums));
     const bool best = ct_best_update(&r->p.best, r->select, sums, epoch, r->p.step);
-    const bool stop = ct_stopper_update(&r->p.stopper, &r->cfg->early_stopping, r->select, sums, epoch);
+    const ct_cfg_early_stopping *rule = &r->cfg->early_stopping;
+    const ct_metric_row *guard;
+    CT_TRY(ct_metric_guard(r->cfg, r->data.task, &guard));
+    ct_stopper_update(&r->p.stopper, rule, r->select, sums, epoch);
+    ct_stopper_guard(&r->p.stopper, &rule->second_guard, guard, sums);
+    const bool stop = ct_stopper_done(&r->p.stopper, rule, epoch);
     const double loss = ct_metric_loss.value(sums), so_far = ct_metric_loss.value(r->p.sums); /* of this epoch */
     if (r->p.sums[CT_METRIC_SAMPLES] > 0) snprintf(training, sizeof training, "training loss %.4f, ", so_far);
     ct_info("epoch %.4g: %svalidation loss %.4f, %s%s (step %" PRId64 ", scored in %.1f s)", epochs_done(r), training,

@@ -70,7 +70,7 @@ static size_t largest_value(const ct_program *p)
     }
     for (int k = 0; k < p->ports; k++) {
         const size_t bytes = ct_desc_bytes(ct_graph_desc(p->graph, p->port[k].val));
-        if (p->port[k].role == CT_PORT_SCORE && bytes > most) most = bytes;
+        if (!ct_port_is_input(p->port[k].role) && bytes > most) most = bytes;
     }
     return most;
 }
@@ -81,7 +81,7 @@ static ct_status open_session(const ct_golden *g, const ct_backend *b, const ct_
     *s = (session){ .g = g };
     ct_layout layout;
     ct_program_spec spec = g->spec;
-    spec.keep_norms = true; /* ReLUs are settled between the passes, in what the backward pass reads */
+    spec.inspect = true; /* ReLUs are settled between the passes, in what the backward pass reads */
     ct_status st;
     if (fed) spec.accumulate = 2;
     ct_arenas_needs needs = ct_program_needs(&spec, true);
@@ -90,7 +90,7 @@ static ct_status open_session(const ct_golden *g, const ct_backend *b, const ct_
     CT_GOTO(st, ct_arenas_create(b, opts, &layout, &needs, false, &s->store));
     if (!fed) CT_GOTO(st, ct_plan_create(s->store, s->step.graph, false, &s->step_plan));
     CT_GOTO(st, ct_plan_create(s->store, s->other.graph, false, &s->other_plan));
-    size_t room = largest_value(&s->step) + 1;
+    const size_t here = largest_value(&s->step), there = largest_value(&s->other), room = (here > there ? here : there) + 1;
     s->ours = ct_aligned_alloc(room, "golden tensor");
     s->theirs = ct_aligned_alloc(room, "golden tensor");
     if (!s->ours || !s->theirs) {
@@ -203,22 +203,98 @@ static ct_status compare_untouched(session *s, ct_golden_table *t)
     return CT_OK;
 }
 
+/* The file's tensor f, for a value of desc d, into `theirs`: maps are [N,C,H,W] there; else only the shape may differ. */
+static ct_status read_aside(const session *s, const ct_st_tensor *f, const char *name, const ct_desc *d, void *theirs)
+{
+    const ct_desc nchw = ct_desc4(d->dtype, d->dim[0], d->ndim == 4 ? d->dim[3] : 0, d->dim[1], d->dim[2]);
+    const bool map = d->ndim == 4 && f->desc.ndim == 4;
+    const size_t e = ct_dtype_size(d->dtype);
+    char a[CT_DESC_STR], b[CT_DESC_STR];
+    if (map ? !ct_desc_same_shape(&f->desc, &nchw) : ct_desc_numel(&f->desc) != ct_desc_numel(d))
+        return ct_fail(CT_EFORMAT, "%s: '%s' is %s, but the model gives %s", s->g->path, name, ct_desc_str(&f->desc, a),
+                       ct_desc_str(d, b));
+    ct_st_read(f, d->dtype, theirs);
+    if (!map || d->dim[3] == 1) return CT_OK;
+    char *from = ct_malloc(ct_desc_bytes(d), "golden tensor"), *to = theirs;
+    if (!from) return CT_ENOMEM;
+    memcpy(from, theirs, ct_desc_bytes(d));
+    const int64_t c = d->dim[3], pixels = d->dim[1] * d->dim[2];
+    for (int64_t n = 0; n < d->dim[0]; n++)
+        for (int64_t p = 0; p < pixels; p++)
+            for (int64_t k = 0; k < c; k++)
+                memcpy(to + (size_t)((n * pixels + p) * c + k) * e, from + (size_t)((n * c + k) * pixels + p) * e, e);
+    ct_free(from);
+    return CT_OK;
+}
+
 /* One output of the model against the file's tensor "<prefix><name>", where the file has it. */
 static ct_status compare_score(session *s, ct_golden_table *t, ct_plan *plan, const ct_program *p, const ct_port *port,
                                const char *name, double tolerance)
 {
     const ct_goal *goal = &s->g->spec.goal;
-    char a[CT_DESC_STR], b[CT_DESC_STR];
     const ct_st_tensor *f = ct_safetensors_find(s->g->st, name);
     if (!f) return CT_OK;
     const ct_desc *d = ct_graph_desc(p->graph, port->val);
-    if (!ct_desc_same_shape(&f->desc, d))
-        return ct_fail(CT_EFORMAT, "%s: '%s' is %s, but the model gives %s", s->g->path, name, ct_desc_str(&f->desc, a),
-                       ct_desc_str(d, b));
-    ct_st_read(f, d->dtype, s->theirs);
+    CT_TRY(read_aside(s, f, name, d, s->theirs));
     if (goal->task->golden_score) goal->task->golden_score(goal, port->name, d, s->theirs);
     CT_TRY(ct_plan_download(plan, port->val, s->ours));
     return ct_golden_add(t, "", name, ct_golden_difference(d->dtype, s->ours, s->theirs, ct_desc_numel(d)), tolerance);
+}
+
+/* ---- what the file says of a task's own values: aux.term.<term> and aux.<result> ---- */
+
+/* The port that gives what the file calls `name`; NULL: there is none. */
+static const ct_port *find_aside(const ct_program *p, const char *name)
+{
+    static const char term[] = "aux.term.";
+    const size_t n = sizeof term - 1;
+    for (int i = 0; i < p->ports; i++) {
+        const ct_port *port = &p->port[i];
+        if (port->role == CT_PORT_TERM && strncmp(name, term, n) == 0 && strcmp(name + n, port->name) == 0) return port;
+        if (port->role == CT_PORT_RESULT && strcmp(name, port->name) == 0) return port;
+        if (port->role == CT_PORT_LOSS && strcmp(name, "aux.term.total") == 0) return port;
+    }
+    return NULL;
+}
+
+/* Greatest difference of two blocks of n numbers. */
+static double greatest_difference(ct_dtype d, const void *a, const void *b, int64_t n)
+{
+    double most = 0;
+    for (int64_t i = 0; i < n; i++) most = fmax(most, fabs(ct_load(d, a, i) - ct_load(d, b, i)));
+    return most;
+}
+
+/* Places that were read off maps are compared in pixels, all else as other tensors are. */
+static ct_status compare_aside(session *s, ct_golden_table *t, ct_plan *plan, const ct_program *p,
+                               const ct_st_tensor *f, double tolerance)
+{
+    const bool decoded = strstr(f->name, "decode") != NULL || strstr(f->name, "_conf") != NULL;
+    const bool exact = s->g->spec.model.dtype == CT_F64;
+    const ct_port *port = find_aside(p, f->name);
+    if (!port)
+        return ct_fail(CT_EFORMAT, "%s: nothing of model %s is compared with '%s'", s->g->path, s->g->model, f->name);
+    const ct_desc *d = ct_graph_desc(p->graph, port->val);
+    CT_TRY(read_aside(s, f, f->name, d, s->theirs));
+    CT_TRY(ct_plan_download(plan, port->val, s->ours));
+    const int64_t n = ct_desc_numel(d);
+    if (decoded)
+        return ct_golden_add(t, "", f->name, greatest_difference(d->dtype, s->ours, s->theirs, n), exact ? 1e-6 : 0);
+    return ct_golden_add(t, "", f->name, ct_golden_difference(d->dtype, s->ours, s->theirs, n), tolerance);
+}
+
+/* later: what the evaluation after the third step gives; else what the first step gave. */
+static ct_status compare_asides(session *s, ct_golden_table *t, bool later, double tolerance)
+{
+    static const char aux[] = "aux.", then[] = "aux.eval3_";
+    for (size_t i = 0; i < ct_safetensors_count(s->g->st); i++) {
+        const ct_st_tensor *f = ct_safetensors_at(s->g->st, i);
+        if (strncmp(f->name, aux, sizeof aux - 1) != 0 || strcmp(f->name, "aux.dropout_keep") == 0 ||
+            (strncmp(f->name, then, sizeof then - 1) == 0) != later)
+            continue;
+        CT_TRY(compare_aside(s, t, later ? s->other_plan : s->step_plan, later ? &s->other : &s->step, f, tolerance));
+    }
+    return CT_OK;
 }
 
 static ct_status compare_scores(session *s, ct_golden_table *t, ct_plan *plan, const ct_program *p, const char *prefix,
@@ -288,18 +364,38 @@ static ct_status compare_counts(session *s, ct_golden_table *t, const char *pref
 
 /* ---- runs ---- */
 
-/* The batch of an f32 file in f64, with the specification to match. Shares all else with g; `x` is to be freed. */
+/* A block of n numbers in f64; NULL without memory. */
+static double *widened(const void *from, int64_t n)
+{
+    double *to = ct_calloc((size_t)n + 1, sizeof *to, "golden batch");
+    for (int64_t i = 0; to && i < n; i++) to[i] = ((const float *)from)[i];
+    return to;
+}
+
+static void unwiden(const ct_golden *g, ct_golden *wide)
+{
+    ct_free(wide->x);
+    for (int k = 0; k < wide->batch.fields; k++)
+        if (wide->batch.field[k].host != g->batch.field[k].host) ct_free(wide->batch.field[k].host);
+}
+
+/* The batch of an f32 file in f64, with the specification to match. Shares all else with g: unwiden(). */
 static ct_status widen(const ct_golden *g, ct_golden *out)
 {
     const ct_model_spec *m = &g->spec.model;
-    int64_t n = g->spec.batch * m->height * m->width * m->channels;
     *out = *g;
     out->spec.model.dtype = out->spec.compute = CT_F64;
-    double *x = ct_calloc((size_t)n, sizeof *x, "golden batch");
-    if (!x) return CT_ENOMEM;
-    for (int64_t i = 0; i < n; i++) x[i] = ((const float *)g->x)[i];
-    out->x = x;
-    return CT_OK;
+    out->x = widened(g->x, g->spec.batch * m->height * m->width * m->channels);
+    bool fine = out->x != NULL;
+    for (int k = 0; k < g->batch.fields; k++) {
+        if (g->batch.field[k].dtype != CT_F32) continue;
+        out->batch.field[k].host = widened(g->batch.field[k].host, g->batch.field[k].elems);
+        out->batch.field[k].dtype = CT_F64;
+        fine &= out->batch.field[k].host != NULL;
+    }
+    if (fine) return CT_OK;
+    unwiden(g, out);
+    return CT_ENOMEM;
 }
 
 /* The forward pass of s has run: settles its ties by the same pass on the f64 reference. */
@@ -319,7 +415,7 @@ static ct_status settle_ties(session *s, const ct_common *common, ct_golden_ties
     close_session(&ref);
 fail:
     if (st != CT_OK && ref.store) close_session(&ref);
-    ct_free(wide.x);
+    unwiden(s->g, &wide);
     return st;
 }
 
@@ -340,6 +436,7 @@ static ct_status run_steps(session *s, ct_golden_table *t, double loss_tol, doub
 {
     CT_TRY(compare_loss(s, t, "loss", 0, loss_tol));
     CT_TRY(compare_scores(s, t, s->step_plan, &s->step, "output.", score_tol));
+    CT_TRY(compare_asides(s, t, false, s->g->spec.model.dtype == CT_F64 ? 1e-10 : 1e-5));
     CT_TRY(compare_gradients(s, t));
     if (param1_tol > 0) CT_TRY(compare_weights(s, t, "param1.", CT_ARENA_PARAM, param1_tol));
     CT_TRY(compare_weights(s, t, "buffer1.", CT_ARENA_BUFFER, buffer1_tol));
@@ -356,7 +453,8 @@ static ct_status run_steps(session *s, ct_golden_table *t, double loss_tol, doub
     CT_TRY(compare_counts(s, t, "buffer3."));
     CT_TRY(upload_batch(s->other_plan, &s->other, s->g));
     CT_TRY(ct_plan_run(s->other_plan));
-    return compare_scores(s, t, s->other_plan, &s->other, "eval3.", later_tol);
+    CT_TRY(compare_scores(s, t, s->other_plan, &s->other, "eval3.", later_tol));
+    return compare_asides(s, t, true, later_tol);
 }
 
 /* One AdamW update from the file's own gradients. */

@@ -115,6 +115,7 @@ static ct_status find_source(ct_session *s, const ct_unit *u, const ct_port *por
 {
     switch (port->role) {
     case CT_PORT_PIXELS: *host = b->px; return CT_OK;
+    case CT_PORT_WINDOW: *host = b->windows; return CT_OK;
     case CT_PORT_INDEX: *host = b->index; return CT_OK;
     case CT_PORT_STEPS:
         fill_steps(s, u, b->widths, b->n);

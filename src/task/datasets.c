@@ -16,6 +16,7 @@ static ct_size_rule size_rule(const ct_config *cfg)
     switch (cfg->data.size_rule) {
     case CT_CFG_SIZE_REFUSE: return CT_SIZE_REFUSE;
     case CT_CFG_SIZE_FIT_HEIGHT: return CT_SIZE_FIT_HEIGHT;
+    case CT_CFG_SIZE_LETTERBOX: return CT_SIZE_LETTERBOX;
     case CT_CFG_SIZE_RESIZE: break;
     }
     return CT_SIZE_RESIZE;
@@ -98,6 +99,18 @@ static ct_status open_drawn(const wanted *w, const ct_generator *g, ct_dataset *
     return ct_dataset_open_source(&spec, &source, labels, decoders(w->cfg), out);
 }
 
+/* A folder that is for certain another task's. */
+static ct_status check_claims(const ct_task *task, const char *path)
+{
+    const ct_task *other;
+    if (task->claims && task->claims(path)) return CT_OK;
+    for (size_t i = 0; (other = ct_task_at(i)); i++)
+        if (other != task && other->claims && other->claims(path))
+            return ct_fail(CT_EDATA, "%s: holds samples for %s models, not for %s models", path, other->name,
+                           task->name);
+    return CT_OK;
+}
+
 static ct_status open_set(const wanted *w, const char *path, ct_dataset **out)
 {
     const ct_generator *g;
@@ -106,6 +119,7 @@ static ct_status open_set(const wanted *w, const char *path, ct_dataset **out)
     *out = NULL;
     CT_TRY(ct_datasets_generator(w->task, path, &g));
     if (g) return open_drawn(w, g, out);
+    CT_TRY(check_claims(w->task, path));
     CT_TRY(w->task->labels(w->cfg, w->facts, &labels));
     ct_datasets_spec(w->cfg, w->task, path, &spec);
     return ct_dataset_open(&spec, labels, decoders(w->cfg), out);
@@ -138,7 +152,7 @@ static ct_status open_train(const ct_config *cfg, ct_datasets *d)
 static ct_status split_train(const ct_config *cfg, ct_datasets *d)
 {
     if (!(cfg->data.val_fraction > 0)) return CT_OK;
-    ct_status st = ct_split(d->train.n, cfg->data.val_fraction, (uint64_t)cfg->train.seed, &d->kept, &d->held);
+    ct_status st = ct_dataset_split(d->set[0], cfg->data.val_fraction, (uint64_t)cfg->train.seed, &d->kept, &d->held);
     if (st != CT_OK) return ct_fail_context(st, "data.val_fraction");
     d->train.index = d->kept.index;
     d->train.n = d->kept.n;

@@ -14,9 +14,9 @@ static ct_status move(ct_parts *p, const char *name, ct_val *v)
 {
     ct_attrs a = p->moves.attrs;
     const ct_desc *d = ct_graph_desc(p->g, *v);
+    if (p->moves.index == CT_NOVAL) return CT_OK;
     if (d->ndim != 3 || d->dim[2] != 2 || d->dtype != CT_F32)
         return ct_fail(CT_EINTERNAL, "program: points '%s' must be f32 [batch, points, 2]", name);
-    if (p->moves.index == CT_NOVAL) return CT_OK;
     a.image.src_h = p->moves.src_h;
     a.image.src_w = p->moves.src_w;
     ct_val in[2] = { *v, p->moves.index };

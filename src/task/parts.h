@@ -43,6 +43,8 @@ typedef struct ct_parts {
     const ct_goal *goal;
     int64_t batch;                 /* samples */
     bool training, labels;         /* labels: losses and sums are wanted */
+    bool inspect;                  /* what losses are made of is wanted as results, too: golden files */
+    ct_val x;                      /* what the model reads [N,H,W,C] */
     ct_val out[CT_MODEL_OUTPUTS];  /* of the model, in the order of its row */
     ct_val steps;                  /* i32 [N] valid time steps; CT_NOVAL for models without */
     ct_moves moves;

@@ -3,10 +3,11 @@
 
 #include <string.h>
 
+#include "task/slider/slider.h"
 #include "task/task.h"
 #include "task/text/text.h"
 
-static const ct_task *const built_in[] = { &ct_task_text };
+static const ct_task *const built_in[] = { &ct_task_text, &ct_task_slider };
 
 enum { ADDED_MAX = 8 };
 static const ct_task *added[ADDED_MAX];

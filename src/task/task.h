@@ -124,6 +124,8 @@ typedef struct ct_golden_batch {
     struct {
         const char *name;                /* as ct_parts_field() */
         void *host;                      /* [n, ...] ct_free() */
+        ct_dtype dtype;
+        int64_t elems;
     } field[CT_PARTS_MAX];
     int fields;
     int32_t *steps;                      /* [n] valid time steps, ct_free(); NULL for models without */
@@ -157,6 +159,9 @@ struct ct_task {
     /* -- data; nothing here knows a device -- */
     /* A reader for the labels of a folder. facts NULL: the folder decides (training). Strings stay cfg's. */
     ct_status (*labels)(const ct_config *cfg, const ct_facts *facts, ct_labels **out);
+    /* Whether a folder holds samples of this task for certain, by its names alone: another task's model then refuses it.
+     * NULL: nobody can tell. */
+    bool (*claims)(const char *path);
     /* What the keys of the task ask of the pictures' geometry, over what the data.* keys say. NULL: nothing. */
     void (*geometry)(const ct_config *cfg, ct_dataset_spec *spec);
     /* Whether an opened set as a whole suits the model; `key` names it in messages ("data.train"). NULL: any does. */
@@ -232,7 +237,7 @@ struct ct_task {
     ct_status (*predict_json)(const ct_findings *f, int64_t i, json_t *into);
     ct_status (*predict_text)(const ct_findings *f, int64_t i, FILE *to);
     /* Members of "validation" and "test" in result.json beside samples and metrics. NULL: none. */
-    ct_status (*result)(const double sums[CT_METRIC_COUNT], json_t *into);
+    ct_status (*result)(const ct_findings *f, const double sums[CT_METRIC_COUNT], json_t *into);
     /* Sample i in short: its label and what was predicted, for the end of a training. CT_ENOMEM; ct_free() both. */
     ct_status (*example)(const ct_findings *f, int64_t i, char **label, char **predicted);
     /* Whether sample i was read without an error. */

@@ -61,9 +61,10 @@ char *ct_metrics_brief(const ct_task *task, const double sums[CT_METRIC_COUNT], 
 
 /* ---- eval.select_by ---- */
 
-ct_status ct_metric_select(const ct_config *cfg, const ct_task *task, const ct_metric_row **by)
+/* The metric that `name`, the value of `key`, is. */
+static ct_status find_metric(const ct_config *cfg, const ct_task *task, const char *key, const char *name,
+                             const ct_metric_row **by)
 {
-    const char *name = strcasecmp(cfg->eval.select_by, "auto") == 0 ? task->select : cfg->eval.select_by;
     const char *near = ct_metric_loss.key;
     int least = CT_WORD_BYTES + 1;
     for (int i = -1; i < task->metrics; i++) {
@@ -72,8 +73,26 @@ ct_status ct_metric_select(const ct_config *cfg, const ct_task *task, const ct_m
         if (d == 0) return CT_OK;
         if (d < least) least = d, near = (*by)->key;
     }
-    return ct_fail(CT_ECONFIG, "%s: eval.select_by: no metric '%.*s'; did you mean '%s'?",
-                   ct_config_place(cfg, "eval.select_by", NULL), (int)ct_utf8_cut(name, 64), name, near);
+    return ct_fail(CT_ECONFIG, "%s: %s: no metric '%.*s'; did you mean '%s'?", ct_config_place(cfg, key, NULL), key,
+                   (int)ct_utf8_cut(name, 64), name, near);
+}
+
+ct_status ct_metric_select(const ct_config *cfg, const ct_task *task, const ct_metric_row **by)
+{
+    const char *name = strcasecmp(cfg->eval.select_by, "auto") == 0 ? task->select : cfg->eval.select_by;
+    return find_metric(cfg, task, "eval.select_by", name, by);
+}
+
+ct_status ct_metric_guard(const ct_config *cfg, const ct_task *task, const ct_metric_row **by)
+{
+    const ct_cfg_second_guard *g = &cfg->early_stopping.second_guard;
+    *by = NULL;
+    if (!*g->metric) return CT_OK;
+    CT_TRY(find_metric(cfg, task, "early_stopping.second_guard.metric", g->metric, by));
+    if (g->mode == CT_CFG_MODE_AUTO || (g->mode == CT_CFG_MODE_MIN) == (*by)->smaller_is_better) return CT_OK;
+    return ct_fail(CT_ECONFIG, "%s: early_stopping.second_guard.mode: of %s, %s is better",
+                   ct_config_place(cfg, "early_stopping.second_guard.mode", NULL), (*by)->key,
+                   (*by)->smaller_is_better ? "less (min)" : "more (max)");
 }
 
 ct_status ct_metric_settle(ct_config *cfg)
@@ -81,6 +100,7 @@ ct_status ct_metric_settle(ct_config *cfg)
     const ct_metric_row *by;
     const ct_task *task = ct_task_of(cfg->model.name);
     if (!task) return CT_ECONFIG;
+    CT_TRY(ct_metric_guard(cfg, task, &by));
     CT_TRY(ct_metric_select(cfg, task, &by));
     char *name = ct_strdup(by->key, "a metric's name");
     if (!name) return CT_ENOMEM;
@@ -134,4 +154,15 @@ bool ct_stopper_update(ct_stopper *stop, const ct_cfg_early_stopping *rule, cons
         stop->stale++;
     }
     return ct_stopper_done(stop, rule, epoch);
+}
+
+void ct_stopper_guard(ct_stopper *stop, const ct_cfg_second_guard *rule, const ct_metric_row *by,
+                      const double sums[CT_METRIC_COUNT])
+{
+    enum { BACK = 3 };
+    const double value = by ? by->value(sums) : NAN;
+    if (isnan(value) || (stop->guarded && !(gain(by, value, stop->guard) > rule->min_delta))) return;
+    if (stop->guarded) stop->stale = stop->stale > BACK ? stop->stale - BACK : 0;
+    stop->guarded = true;
+    stop->guard = value;
 }

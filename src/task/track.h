@@ -21,6 +21,9 @@ char *ct_metric_text(const ct_metric_row *row, double value, char *buf, size_t s
 /* The metric that eval.select_by names, whatever the case: of the task, or the loss; "auto" is the task's own choice.
  * CT_ECONFIG, naming the key, its place and the nearest name, if it is none. */
 ct_status ct_metric_select(const ct_config *cfg, const ct_task *task, const ct_metric_row **by);
+/* The metric of early_stopping.second_guard; NULL: there is none. CT_ECONFIG likewise, and where its mode is not the
+ * metric's. */
+ct_status ct_metric_guard(const ct_config *cfg, const ct_task *task, const ct_metric_row **by);
 /* Puts the name of that metric there in place of "auto", so that two runs which select by the same say the same. To be
  * called when a configuration has been loaded: a bad name is told before anything else begins. */
 ct_status ct_metric_settle(ct_config *cfg);
@@ -42,6 +45,8 @@ typedef struct ct_stopper {
     bool any;
     double reference; /* value the counter was last reset at */
     int64_t stale;    /* evaluations since */
+    bool guarded;
+    double guard;     /* best value of the second guard's metric so far */
 } ct_stopper;
 
 /* Whether training should end, as of `epoch` complete epochs. A resumed run asks again: the rule may have changed. */
@@ -49,5 +54,9 @@ bool ct_stopper_done(const ct_stopper *stop, const ct_cfg_early_stopping *rule, 
 /* Notes an evaluation made when `epoch` epochs were complete. Returns true if training should end now. */
 bool ct_stopper_update(ct_stopper *stop, const ct_cfg_early_stopping *rule, const ct_metric_row *by,
                        const double sums[CT_METRIC_COUNT], int64_t epoch);
+/* Behind that, of the same evaluation: where a second metric has improved, three evaluations are taken back off those
+ * without improvement. by NULL: there is none. Ask ct_stopper_done() then. */
+void ct_stopper_guard(ct_stopper *stop, const ct_cfg_second_guard *rule, const ct_metric_row *by,
+                      const double sums[CT_METRIC_COUNT]);
 
 #endif

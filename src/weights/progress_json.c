@@ -50,6 +50,7 @@ ct_status ct_progress_to_json(const ct_progress *p, char **out)
     CT_GOTO(st, put_best(o, &p->best));
     if (p->stopper.any) CT_GOTO(st, ct_json_set(o, "stop_reference", ct_json_number(p->stopper.reference)));
     CT_GOTO(st, ct_json_set(o, "stale", json_integer(p->stopper.stale)));
+    if (p->stopper.guarded) CT_GOTO(st, ct_json_set(o, "stop_guard", ct_json_number(p->stopper.guard)));
     if (!(*out = ct_json_text(o, 0))) st = CT_ENOMEM;
 fail:
     json_decref(o);
@@ -133,6 +134,11 @@ ct_status ct_progress_from_json(const char *text, const char *source, ct_progres
     p->journal_bytes = get_int(o, "journal_bytes", &ok);
     p->stopper.stale = get_int(o, "stale", &ok);
     const json_t *ref = json_object_get(o, "stop_reference"), *best = json_object_get(o, "best");
+    const json_t *guard = json_object_get(o, "stop_guard");
+    if (guard) {
+        p->stopper.guarded = true;
+        p->stopper.guard = get_number(guard, &ok);
+    }
     if (ref) {
         p->stopper.any = true;
         p->stopper.reference = get_number(ref, &ok);

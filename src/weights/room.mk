@@ -21,5 +21,9 @@ check_PROGRAMS += tests/weights/check_init
 tests_weights_check_init_SOURCES = tests/weights/check_init.c
 tests_weights_check_init_LDADD = $(CT_TEST_LIBS)
 
+check_PROGRAMS += tests/weights/check_trunk
+tests_weights_check_trunk_SOURCES = tests/weights/check_trunk.c
+tests_weights_check_trunk_LDADD = $(CT_TEST_LIBS)
+
 dist_check_SCRIPTS += tests/sh/weights.sh tests/sh/use_ctc.sh
 dist_doc_DATA += doc/formats.md

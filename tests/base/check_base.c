@@ -393,6 +393,28 @@ START_TEST(directories_and_paths)
 }
 END_TEST
 
+START_TEST(folders_to_write_into)
+{
+    uint8_t *data;
+    size_t n;
+    ck_assert_int_eq(ct_mkdir_fresh(in_dir("new/one"), false), CT_OK);
+    ck_assert_int_eq(ct_mkdir_fresh(in_dir("new/one"), false), CT_OK);
+    ck_assert_int_eq(ct_mkdir_fresh(in_dir("new"), false), CT_EIO);
+    ck_message("new: the folder is not empty");
+    ck_assert_int_eq(ct_mkdir_fresh(in_dir("new"), true), CT_OK);
+    ck_assert_int_eq(ct_file_write_light(in_dir("light"), "one\0two", 7), CT_OK);
+    ck_assert_int_eq(ct_file_write_light(in_dir("light"), "three", 5), CT_OK);
+    ck_assert_int_eq(ct_file_read(in_dir("light"), 99, &data, &n), CT_OK);
+    ck_assert(n == 5 && memcmp(data, "three", 5) == 0);
+    ct_free(data);
+    ck_assert_int_eq(ct_mkdir_fresh(in_dir("light"), true), CT_EIO);
+    ck_assert_int_eq(ct_file_write_light(in_dir("none/light"), "x", 1), CT_EIO);
+    ck_message("none/light: cannot be written");
+    ck_assert_int_eq(ct_file_write_light(in_dir("new"), "x", 1), CT_EIO); /* a folder is in the way */
+    ck_assert_int_eq(entries(), 2);
+}
+END_TEST
+
 START_TEST(hash_known_answers)
 {
     char hex[33];
@@ -510,6 +532,7 @@ static Suite *base_suite(void)
     tcase_add_test(t, aborted_write_leaves_the_old_file);
     tcase_add_test(t, full_disk_leaves_the_old_file);
     tcase_add_test(t, directories_and_paths);
+    tcase_add_test(t, folders_to_write_into);
     tcase_add_test(t, hash_known_answers);
     tcase_add_test(t, clock_goes_forward);
     suite_add_tcase(s, t);

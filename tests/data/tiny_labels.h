@@ -66,7 +66,7 @@ static inline void tiny_close(ct_labels *l)
 
 static inline ct_status tiny_labels_new(int most, int *closed, ct_labels **out)
 {
-    static const ct_labels_ops ops = { .sizes = true, .scan = tiny_scan, .learn = tiny_shape, .shape = tiny_shape,
+    static const ct_labels_ops ops = { .scan = tiny_scan, .learn = tiny_shape, .shape = tiny_shape,
                                        .encode = tiny_encode, .blank = tiny_blank, .close = tiny_close };
     tiny_labels *l = ct_calloc(1, sizeof *l, "label reader");
     *out = l ? &l->base : NULL;

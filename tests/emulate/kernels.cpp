@@ -3,15 +3,21 @@
 #include <string.h>
 
 #include "backends/cuda/columns.cuh"
+#include "backends/cuda/heatmap.cuh"
 #include "base/philox.h"
 #include "ops/math/dropout_math.h"
+#include "ops/math/fuse_math.h"
 #include "ops/math/image_math.h"
 #include "ops/math/lstm_math.h"
 #include "ops/math/optim_math.h"
+#include "ops/math/points_math.h"
 #include "ops/math/schedule_math.h"
 
 namespace activation {
 #include "backends/cuda/activation.cu"
+}
+namespace channels {
+#include "backends/cuda/channels.cu"
 }
 namespace conv {
 #include "backends/cuda/conv.cu"
@@ -24,6 +30,15 @@ namespace depthwise {
 }
 namespace elementwise {
 #include "backends/cuda/elementwise.cu"
+}
+namespace fuse {
+#include "backends/cuda/fuse.cu"
+}
+namespace heatmap {
+#include "backends/cuda/heatmap.cu"
+}
+namespace heatmap_rows {
+#include "backends/cuda/heatmap_rows.cu"
 }
 namespace image {
 #include "backends/cuda/image.cu"
@@ -42,6 +57,9 @@ namespace norm {
 }
 namespace optim {
 #include "backends/cuda/optim.cu"
+}
+namespace points {
+#include "backends/cuda/points.cu"
 }
 namespace pool {
 #include "backends/cuda/pool.cu"

@@ -163,6 +163,19 @@ START_TEST(test_autodiff_refuses)
     MUST(ct_graph_node(t.g, CT_OP_LOSS_SEED, &a, "seed", 1, &s, 1, 1, &seed));
     REFUSES(ct_autodiff(t.g, outs[0], seed), "node 'frozen': batchnorm_infer is not differentiable");
     ct_graph_free(t.g);
+
+    /* A gradient that is wanted of what an operator takes as given: points that depend on a parameter. */
+    ct_val rank[3], weighed[2];
+    const ct_attrs margin = { .heat = { .margin = 0.2 } };
+    MUST(ct_graph_create(&t.g));
+    MUST(ct_graph_param(t.g, "s", ct_desc2(CT_F32, 2, 1), zero, true, &rank[0]));
+    MUST(ct_graph_param(t.g, "fake", ct_desc2(CT_F32, 2, 3), zero, true, &rank[1]));
+    MUST(ct_graph_param(t.g, "points", (ct_desc){ CT_F32, 3, { 2, 3, 2 } }, zero, true, &rank[2]));
+    MUST(ct_graph_node(t.g, CT_OP_MARGIN_RANK, &margin, "rank", 3, rank, 2, 3, weighed));
+    MUST(ct_graph_state(t.g, &s));
+    MUST(ct_graph_node(t.g, CT_OP_LOSS_SEED, &a, "seed", 1, &s, 1, 1, &seed));
+    REFUSES(ct_autodiff(t.g, weighed[0], seed), "node 'rank': margin_rank has no gradient for its input 2, 'points'");
+    ct_graph_free(t.g);
 }
 END_TEST
 

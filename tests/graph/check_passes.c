@@ -61,6 +61,22 @@ START_TEST(test_fuse)
     ck_assert_int_eq(graph_find_node(t.g, "bn.bwd")->nin, 6);
     ct_graph_free(t.g);
 
+    /* SiLU instead: no mask, but what it takes to compute its argument again. */
+    test_net_small(&t, &w);
+    t.g->nodes[t.g->values[ct_graph_find(t.g, "relu")].producer].attrs.act.kind = CT_ACT_SILU;
+    MUST(ct_pass_fuse(t.g, &removed));
+    graph_check_valid(t.g);
+    ck_assert_int_eq(removed, 1);
+    n = graph_find_node(t.g, "bn");
+    ck_assert_int_eq(n->attrs.norm.act, CT_NORM_SILU);
+    ck_assert_int_eq(n->nout, 3);
+    test_net_backward(&t);
+    graph_check_valid(t.g);
+    const ct_node *back = graph_find_node(t.g, "bn.bwd");
+    ck_assert_int_eq(back->nin, 7);
+    ck_assert_int_eq(back->in[6], n->in[2]);
+    ct_graph_free(t.g);
+
     /* Residual blocks: norm + add + relu, with the shortcut behind the norm. The block's first norm + relu as well. */
     test_net_deep(&t, CT_F32, 3, 2, 4, 4);
     MUST(ct_pass_fuse(t.g, &removed));
@@ -75,6 +91,38 @@ START_TEST(test_fuse)
         with_add += t.g->nodes[i].op == CT_OP_BATCHNORM_BWD && t.g->nodes[i].nout == 4;
     ck_assert_int_eq(with_add, 3);
     ct_graph_free(t.g);
+}
+END_TEST
+
+/* Norm + add without an activation: the add is the norm's, on whichever side it stands; the other summand may be a
+ * norm as well, which stays. A norm that somebody else reads, or that an add has twice, stays, too. */
+START_TEST(test_fuse_sums)
+{
+    for (int which = 0; which < 4; which++) {
+        test_net t;
+        ct_val w, v, sum, relu;
+        int removed = -1;
+        test_net_small(&t, &w);
+        ct_graph *g = t.g;
+        const ct_val bn = ct_graph_find(g, "bn");
+        const ct_val conv = g->nodes[g->values[bn].producer].in[0];
+        const ct_val in[4][2] = { { bn, conv }, { conv, bn }, { bn, bn }, { bn, conv } };
+        relu = ct_graph_find(g, "relu");
+        /* the ReLU's place is taken by an add, which ends the network */
+        MUST(ct_graph_node(g, CT_OP_ADD, NULL, "sum", 2, in[which], 1, 1, &sum));
+        ct_graph_keep(g, sum);
+        if (which == 3) MUST(ct_graph_node(g, CT_OP_GLOBAL_AVGPOOL, NULL, "other", 1, &bn, 1, 1, &v));
+        g->nodes[g->values[relu].producer].in[0] = conv;
+        MUST(ct_pass_fuse(g, &removed));
+        graph_check_valid(g);
+        const ct_node *n = graph_find_node(g, "bn");
+        ck_assert_int_eq(removed, which < 2);
+        ck_assert_int_eq(n->attrs.norm.act, CT_NORM_LINEAR);
+        ck_assert_int_eq(n->out[0], which < 2 ? sum : bn);
+        ck_assert_int_eq(n->nin, which < 2 ? 6 : 5);
+        if (which < 2) ck_assert_int_eq(n->in[5], conv);
+        ct_graph_free(g);
+    }
 }
 END_TEST
 
@@ -93,7 +141,7 @@ START_TEST(test_fuse_declines)
         case 1: MUST(ct_graph_mark_checkpoint(g, y)); break;
         case 2: MUST(ct_graph_node(g, CT_OP_GLOBAL_AVGPOOL, NULL, "other", 1, &y, 1, 1, &v)); break;
         case 3: ct_graph_keep(g, mean); break;
-        default: g->nodes[g->values[ct_graph_find(g, "relu")].producer].attrs.act.kind = CT_ACT_SILU; break;
+        default: g->nodes[g->values[ct_graph_find(g, "relu")].producer].attrs.act.kind = CT_ACT_TANH; break;
         }
         MUST(ct_pass_fuse(g, &removed));
         graph_check_valid(g);
@@ -137,6 +185,27 @@ START_TEST(test_cast)
     test_net_random(&t, 1, CT_F64, 3);
     REFUSES(ct_pass_cast(t.g, CT_F16), "needs a model of f32");
     ct_graph_free(t.g);
+}
+END_TEST
+
+/* What is put beside 16-bit channels becomes 16 bits too, whatever its number of channels. */
+START_TEST(test_cast_alike)
+{
+    test_net t;
+    ct_val w, more, y;
+    test_net_small(&t, &w);
+    ct_graph *g = t.g;
+    MUST(ct_graph_input(g, "more", ct_desc4(CT_F32, 2, 4, 4, 5), &more));
+    const ct_val in[2] = { ct_graph_find(g, "relu"), more };
+    MUST(ct_graph_node(g, CT_OP_CONCAT_CHANNELS, NULL, "both", 2, in, 1, 1, &y));
+    ct_graph_keep(g, y);
+    MUST(ct_pass_cast(g, CT_BF16));
+    graph_check_valid(g);
+    const ct_desc *d = ct_graph_desc(g, graph_find_node(g, "both")->out[0]);
+    ck_assert_int_eq(d->dtype, CT_BF16);
+    ck_assert_int_eq(d->dim[3], 5 + ct_graph_desc(g, in[0])->dim[3]);
+    ck_assert_int_eq(graph_find_node(g, "more.bf16")->op, CT_OP_CAST);
+    ct_graph_free(g);
 }
 END_TEST
 
@@ -240,6 +309,38 @@ START_TEST(test_pad_preprocess)
     ck_assert_int_eq(graph_find_node(g, "conv")->attrs.conv.data_c, 1);
     ct_desc want = ct_desc4(CT_F16, 2, 8, 8, 4);
     ck_assert(ct_desc_equal(ct_graph_desc(g, x), &want));
+    ct_graph_free(g);
+}
+END_TEST
+
+/* The mask is the last channel that holds data; that it is pooled as well keeps nobody from padding. */
+START_TEST(test_pad_mask)
+{
+    ct_graph *g;
+    ct_val in[3], x, w, y, pooled[2];
+    MUST(ct_graph_create(&g));
+    MUST(ct_graph_input(g, "src", ct_desc4(CT_U8, 2, 8, 8, 3), &in[0]));
+    MUST(ct_graph_input(g, "index", ct_desc2(CT_I32, 2, 3), &in[1]));
+    MUST(ct_graph_input(g, "window", ct_desc2(CT_F32, 2, 4), &in[2]));
+    ct_attrs a = { .image = { .out_h = 8, .out_w = 8, .dtype = CT_F32, .nstd = 3, .std = { 1, 1, 1 } } };
+    MUST(ct_graph_node(g, CT_OP_PREPROCESS, &a, "x", 3, in, 1, 1, &x));
+    ck_assert_int_eq(ct_graph_desc(g, x)->dim[3], 4);
+    ct_attrs m = { .points = { .channel = 3, .factor = 4 } };
+    MUST(ct_graph_node(g, CT_OP_MASK_POOL, &m, "mask", 1, &x, 2, 3, pooled));
+    MUST(ct_graph_param(g, "w", ct_desc4(CT_F32, 5, 3, 3, 4), (ct_init){ CT_INIT_ZERO, 0 }, true, &w));
+    ct_attrs c = { .conv = { .stride_h = 1, .stride_w = 1, .dil_h = 1, .dil_w = 1, .groups = 1 } };
+    MUST(ct_graph_node(g, CT_OP_CONV2D, &c, "conv", 2, (ct_val[]){ x, w }, 1, 1, &y));
+    for (int i = 0; i < 2; i++) ct_graph_keep(g, pooled[i]);
+    ct_graph_keep(g, y);
+    MUST(ct_pass_cast(g, CT_BF16));
+    MUST(ct_pass_pad(g, 8));
+    graph_check_valid(g);
+    ck_assert_int_eq(graph_find_node(g, "x")->attrs.image.channels, 8);
+    ck_assert_int_eq(graph_find_node(g, "conv")->attrs.conv.data_c, 4);
+    ck_assert_int_eq(graph_find_node(g, "mask")->attrs.points.channel, 3);
+    ck_assert_int_eq(ct_graph_desc(g, graph_find_node(g, "mask")->in[0])->dim[3], 8);
+    ck_assert_int_eq(ct_graph_desc(g, in[2])->dtype, CT_F32);
+    ck_assert_int_eq(ct_graph_desc(g, pooled[0])->dtype, CT_F32);
     ct_graph_free(g);
 }
 END_TEST
@@ -487,13 +588,16 @@ int main(void)
     tcase_add_test(t, test_dead);
     tcase_add_test(t, test_dead_views);
     tcase_add_test(t, test_fuse);
+    tcase_add_test(t, test_fuse_sums);
     tcase_add_test(t, test_fuse_declines);
     tcase_add_test(t, test_fuse_keeps_order);
     tcase_add_test(t, test_cast);
+    tcase_add_test(t, test_cast_alike);
     tcase_add_test(t, test_cast_preprocess);
     tcase_add_test(t, test_pad);
     tcase_add_test(t, test_pad_declines);
     tcase_add_test(t, test_pad_preprocess);
+    tcase_add_test(t, test_pad_mask);
     tcase_add_test(t, test_recompute_structure);
     tcase_add_test(t, test_recompute_spares);
     tcase_add_test(t, test_reapply_structure);

@@ -179,11 +179,12 @@ void graph_run_fill(graph_run *r, uint64_t seed, int classes)
         ct_rng rng;
         ct_rng_init(&rng, seed, CT_RNG_TEST, x->name_hash);
         int64_t n = ct_desc_numel(&x->desc);
+        bool factor = ends_with(x->name, "gamma") || (x->desc.ndim == 1 && ends_with(x->name, ".weight")); /* of a batch norm */
         double fan = x->desc.ndim > 1 ? (double)n / (double)x->desc.dim[0] : 4;
         for (int64_t i = 0; i < n; i++) {
             double u = ct_rng_uniform(&rng, -1, 1), value = u;
             if (!ct_dtype_is_float(x->desc.dtype)) value = ct_rng_below(&rng, (uint32_t)classes);
-            else if (ends_with(x->name, "gamma") || ends_with(x->name, "run_var")) value = 1 + 0.3 * u;
+            else if (factor || ends_with(x->name, "run_var") || ends_with(x->name, "running_var")) value = 1 + 0.3 * u;
             else if (weight) value = u * 2 / sqrt(fan);
             graph_run_set(r, (ct_val)v, i, value);
         }

@@ -1,5 +1,7 @@
-/* move_points goes with preprocess: a bright spot is drawn where a point lies, the picture is augmented, and the spot's
- * centre must be where the point was moved to. */
+/* Places that operators agree upon. move_points goes with preprocess: a bright spot is drawn where a point lies, the
+ * picture is augmented, and the spot's centre must be where the point was moved to. So does the mask: a window's corners
+ * are moved, and pixels are picture where they lie between them. And maps of cells: a point of a picture of any size is
+ * put into the frame of a network, drawn as a target, decoded, and must come back to its place. */
 #include "config.h"
 
 #include <math.h>
@@ -38,13 +40,14 @@ static void run(const ct_backend *b, ct_device *dev, const ct_device_opts *opts,
         ok(b->alloc(dev, bytes, "input", &c.in[i].data));
         ok(b->upload(dev, s, c.in[i].data, host->in[i].data, bytes));
     }
-    ok(b->alloc(dev, ct_desc_bytes(&c.out[0].desc), "output", &c.out[0].data));
+    for (int i = 0; i < c.nout; i++) ok(b->alloc(dev, ct_desc_bytes(&c.out[i].desc), "output", &c.out[i].data));
     if (choice.scratch > 0) ok(b->alloc(dev, choice.scratch, "scratch", &scratch));
     ok(choice.impl->run(dev, s, &c, scratch));
-    ok(b->download(dev, s, host->out[0].data, c.out[0].data, ct_desc_bytes(&c.out[0].desc)));
+    for (int i = 0; i < c.nout; i++)
+        ok(b->download(dev, s, host->out[i].data, c.out[i].data, ct_desc_bytes(&c.out[i].desc)));
     ok(b->stream_sync(dev, s));
     for (int i = 0; i < c.nin; i++) b->free(dev, c.in[i].data);
-    b->free(dev, c.out[0].data);
+    for (int i = 0; i < c.nout; i++) b->free(dev, c.out[i].data);
     b->free(dev, scratch);
     b->stream_destroy(dev, s);
 }
@@ -156,6 +159,17 @@ static void follows(const ct_backend *b, bool reference, int setting, int batche
                   moved);
 }
 
+/* The CUDA backend on an emulated card. */
+static const ct_backend *emulator(void)
+{
+    const ct_backend *b;
+    char path[4200];
+    snprintf(path, sizeof path, "%s/tests/emulate/.libs", ct_check_builddir());
+    setenv("CAPTRAIN_BACKEND_PATH", path, 1);
+    ok(ct_backend_load("cuda", &b));
+    return b;
+}
+
 START_TEST(reference)
 {
     follows(&ct_backend_cpu, true, _i, 25);
@@ -170,12 +184,202 @@ END_TEST
 
 START_TEST(emulated)
 {
-    const ct_backend *b;
-    char path[4200];
-    snprintf(path, sizeof path, "%s/tests/emulate/.libs", ct_check_builddir());
-    setenv("CAPTRAIN_BACKEND_PATH", path, 1);
-    ok(ct_backend_load("cuda", &b));
-    follows(b, false, _i, 3);
+    follows(emulator(), false, _i, 3);
+}
+END_TEST
+
+/* ---- the mask of preprocess ---- */
+
+#define CHANNELS 3
+#define FILL 0.75
+#define CLEAR 0.02 /* pixels from the window's edge; what lies nearer may go either way by rounding */
+
+/* How far (x,y) lies within the quadrilateral of the moved corners, clockwise as seen (y grows downwards): the least of the signed
+ * distances to its edges, negative outside. */
+static double within(float corner[4][2], double x, double y)
+{
+    double least = INFINITY;
+    for (int k = 0; k < 4; k++) {
+        const double ax = (double)corner[k][0], ay = (double)corner[k][1];
+        const double ex = (double)corner[(k + 1) % 4][0] - ax, ey = (double)corner[(k + 1) % 4][1] - ay;
+        least = fmin(least, (ex * (y - ay) - ey * (x - ax)) / hypot(ex, ey));
+    }
+    return least;
+}
+
+/* What one batch of pictures gives with and without windows, and where the windows' corners go. */
+typedef struct framed {
+    uint8_t src[SAMPLES][HEIGHT * WIDTH * CHANNELS];
+    int32_t index[SAMPLES][3];
+    float window[SAMPLES][4], corner[SAMPLES][4][2];
+    float *plain, *masked; /* [SAMPLES,h,w,CHANNELS] and one channel more */
+} framed;
+
+static void frame_batch(const ct_backend *b, ct_device *dev, const ct_device_opts *opts, const ct_image_attrs *a, framed *f)
+{
+    ct_rng rng;
+    float corners[SAMPLES][4][2];
+    ct_rng_init(&rng, (uint64_t)a->seed, CT_RNG_TEST, 78);
+    for (int n = 0; n < SAMPLES; n++) {
+        for (int i = 0; i < HEIGHT * WIDTH * CHANNELS; i++) f->src[n][i] = (uint8_t)ct_rng_below(&rng, 256);
+        float *w = f->window[n];
+        w[0] = (float)ct_rng_uniform(&rng, 0, 0.5 * WIDTH - 2);
+        w[1] = (float)ct_rng_uniform(&rng, 0, 0.5 * HEIGHT - 2);
+        w[2] = (float)ct_rng_uniform(&rng, 0.5 * WIDTH + 2, WIDTH);
+        w[3] = (float)ct_rng_uniform(&rng, 0.5 * HEIGHT + 2, HEIGHT);
+        for (int k = 0; k < 4 && n % 2; k++) w[k] = roundf(w[k]);
+        for (int k = 0; k < 4; k++) {
+            corners[n][k][0] = w[k == 1 || k == 2 ? 2 : 0];
+            corners[n][k][1] = w[k >= 2 ? 3 : 1];
+        }
+        f->index[n][0] = n;
+        f->index[n][1] = (int32_t)ct_rng_below(&rng, 1000000);
+        f->index[n][2] = (int32_t)ct_rng_below(&rng, 100);
+    }
+    ct_call p = { .op = CT_OP_PREPROCESS, .nin = 2, .nout = 1, .attrs = { .image = *a } };
+    p.in[0] = (ct_tensor){ ct_desc4(CT_U8, SAMPLES, HEIGHT, WIDTH, CHANNELS), f->src };
+    p.in[1] = (ct_tensor){ ct_desc2(CT_I32, SAMPLES, 3), f->index };
+    ok(ct_call_infer(&p));
+    ck_assert_ptr_nonnull(p.out[0].data = f->plain = ct_malloc(ct_desc_bytes(&p.out[0].desc), "pictures"));
+    run(b, dev, opts, &p);
+    p.nin = 3;
+    p.in[2] = (ct_tensor){ ct_desc2(CT_F32, SAMPLES, 4), f->window };
+    ok(ct_call_infer(&p));
+    ck_assert_ptr_nonnull(p.out[0].data = f->masked = ct_malloc(ct_desc_bytes(&p.out[0].desc), "masked pictures"));
+    run(b, dev, opts, &p);
+    ct_call m = { .op = CT_OP_MOVE_POINTS, .nin = 2, .nout = 1 };
+    m.attrs.image = ct_image_geometry(a, HEIGHT, WIDTH);
+    m.in[0] = (ct_tensor){ { CT_F32, 3, { SAMPLES, 4, 2 } }, corners };
+    m.in[1] = p.in[1];
+    ok(ct_call_infer(&m));
+    m.out[0].data = f->corner;
+    run(b, dev, opts, &m);
+}
+
+/* Pixels within the moved window are those of the picture without one, bit for bit, and 1 in the mask; the others are padding. */
+static void check_frame(const ct_image_attrs *a, const char *name, framed *f, int64_t count[2])
+{
+    for (int64_t e = 0; e < SAMPLES * a->out_h * a->out_w; e++) {
+        const int64_t n = e / (a->out_h * a->out_w), i = e / a->out_w % a->out_h, j = e % a->out_w;
+        const float *y = f->masked + e * (CHANNELS + 1);
+        const double in = within(f->corner[n], (double)j + 0.5, (double)i + 0.5);
+        const bool picture = y[CHANNELS] == 1;
+        ck_assert_msg(picture || y[CHANNELS] == 0, "%s: the mask is %g", name, (double)y[CHANNELS]);
+        ck_assert_msg(fabs(in) < CLEAR || picture == (in > 0), "%s: pixel (%lld,%lld) of sample %lld is %.3f within the window, the mask %g",
+                      name, (long long)j, (long long)i, (long long)n, in, (double)y[CHANNELS]);
+        for (int ch = 0; ch < CHANNELS; ch++) {
+            const float want = picture ? f->plain[e * CHANNELS + ch] : (float)((FILL - a->mean[ch]) / a->std[ch]);
+            ck_assert_msg(y[ch] == want, "%s: channel %d is %.9g, should be %.9g", name, ch, (double)y[ch], (double)want);
+        }
+        count[picture]++;
+    }
+}
+
+static void frames(const ct_backend *b, bool ref, int setting, int batches)
+{
+    const ct_device_opts opts = { .threads = 2, .reference = ref };
+    int64_t count[2] = { 0, 0 };
+    ct_device *dev;
+    framed *f = ct_malloc(sizeof *f, "a batch of pictures");
+    ck_assert_ptr_nonnull(f);
+    ok(b->open(&opts, &dev));
+    for (int k = 0; k < batches; k++) {
+        ct_image_attrs a = settings[setting].a;
+        a.seed = 1000 * setting + k;
+        a.fill = FILL;
+        a.nmean = a.nstd = CHANNELS;
+        for (int ch = 0; ch < CHANNELS; ch++) a.mean[ch] = 0.4 + 0.05 * ch, a.std[ch] = 0.2 + 0.01 * ch;
+        if (a.augment && k % 2) a.brightness = 0.3, a.contrast = 0.3, a.noise = 0.2, a.blur = 1;
+        frame_batch(b, dev, &opts, &a, f);
+        check_frame(&a, settings[setting].name, f, count);
+        ct_free(f->plain);
+        ct_free(f->masked);
+    }
+    b->close(dev);
+    ct_free(f);
+    for (int k = 0; k < 2; k++) ck_assert_msg(count[k] > 1000, "%s: %lld pixels have a mask of %d", settings[setting].name, (long long)count[k], k);
+}
+
+START_TEST(masked)
+{
+    for (int ref = 0; ref < 2; ref++) frames(&ct_backend_cpu, ref, _i, 4);
+}
+END_TEST
+
+START_TEST(masked_emulated)
+{
+    frames(emulator(), false, _i, 2);
+}
+END_TEST
+
+/* ---- from a place in a picture to a cell and back ---- */
+
+enum { FRAME_H = 256, FRAME_W = 512, STRIDE = 4, MAP_H = FRAME_H / STRIDE, MAP_W = FRAME_W / STRIDE, PLACES = 6 };
+
+/* One picture of w x h pixels: PLACES pairs of points in it are put into the frame, drawn, decoded from maps that are as the targets
+ * say, and put back. The largest distance, in pixels of the picture. */
+static double there_and_back(const ct_backend *b, ct_device *dev, const ct_device_opts *opts, int w, int h, ct_rng *rng)
+{
+    static float heat[PLACES * MAP_H * MAP_W * 2], offset[2 * PLACES * MAP_H * MAP_W * 2], least[PLACES * MAP_H * MAP_W];
+    float points[PLACES][2][2], found[PLACES][2][2], conf[PLACES][2];
+    const double s = fmin((double)FRAME_W / w, (double)FRAME_H / h);
+    const double pad[2] = { floor((FRAME_W - s * w) / 2), floor((FRAME_H - s * h) / 2) };
+    double places[PLACES][2][2], far = 0;
+    for (int i = 0; i < PLACES * 4; i++) {
+        const double size = i % 2 ? h : w, share = i < 4 ? (i < 2 ? 0 : 1 - 1e-6) : ct_rng_uniform(rng, 0, 1 - 1e-6);
+        (&places[0][0][0])[i] = share * size;
+        (&points[0][0][0])[i] = (float)(s * share * size + pad[i % 2]);
+    }
+    for (int64_t i = 0; i < PLACES * MAP_H * MAP_W; i++) least[i] = 1;
+    ct_call t = { .op = CT_OP_HEAT_TARGET, .nin = 1, .nout = 2 };
+    t.attrs.points = (ct_points_attrs){ .out_h = MAP_H, .out_w = MAP_W, .stride = STRIDE, .sigma = 1.5 };
+    t.in[0] = (ct_tensor){ { CT_F32, 3, { PLACES, 2, 2 } }, points };
+    ok(ct_call_infer(&t));
+    t.out[0].data = heat, t.out[1].data = offset;
+    run(b, dev, opts, &t);
+    for (int i = 0; i < PLACES * MAP_H * MAP_W * 2; i++) heat[i] = 10 * heat[i] - 5; /* greatest where the heat is */
+    ct_call d = { .op = CT_OP_HEAT_DECODE, .nin = 3, .nout = 2, .attrs = { .points = { .stride = STRIDE } } };
+    d.in[0] = t.out[0], d.in[1] = t.out[1];
+    d.in[2] = (ct_tensor){ { CT_F32, 3, { PLACES, MAP_H, MAP_W } }, least };
+    ok(ct_call_infer(&d));
+    d.out[0].data = found, d.out[1].data = conf;
+    run(b, dev, opts, &d);
+    for (int i = 0; i < PLACES * 4; i++) {
+        const double back = ((double)(&found[0][0][0])[i] - pad[i % 2]) / s;
+        far = fmax(far, fabs(back - (&places[0][0][0])[i]));
+        if (isnan(back)) far = INFINITY;
+    }
+    return far;
+}
+
+static void comes_back(const ct_backend *b, bool ref, int pictures)
+{
+    static const int sizes[][2] = { { 1, 1 }, { 1, 3000 }, { 4000, 1 }, { 4000, 3000 }, { 512, 256 }, { 320, 160 }, { 511, 257 } };
+    const ct_device_opts opts = { .threads = 2, .reference = ref };
+    const int fixed = (int)(sizeof sizes / sizeof sizes[0]);
+    ct_rng rng;
+    ct_device *dev;
+    ct_rng_init(&rng, 5, CT_RNG_TEST, 79);
+    ok(b->open(&opts, &dev));
+    for (int k = 0; k < fixed + pictures; k++) {
+        const int w = k < fixed ? sizes[k][0] : (int)exp(ct_rng_uniform(&rng, 0, log(4000.999)));
+        const int h = k < fixed ? sizes[k][1] : (int)exp(ct_rng_uniform(&rng, 0, log(3000.999)));
+        const double far = there_and_back(b, dev, &opts, w, h, &rng);
+        ck_assert_msg(far < 0.01, "%d x %d: a point came back %.4f pixels from its place", w, h, far);
+    }
+    b->close(dev);
+}
+
+START_TEST(places)
+{
+    comes_back(&ct_backend_cpu, true, 20);
+    comes_back(&ct_backend_cpu, false, 60);
+}
+END_TEST
+
+START_TEST(places_emulated)
+{
+    comes_back(emulator(), false, 3);
 }
 END_TEST
 
@@ -211,10 +415,15 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, reference, 0, count);
     tcase_add_loop_test(t, tuned, 0, count);
-    if (getenv("CT_SANITIZERS") && *getenv("CT_SANITIZERS"))
+    tcase_add_loop_test(t, masked, 0, count);
+    tcase_add_test(t, places);
+    if (getenv("CT_SANITIZERS") && *getenv("CT_SANITIZERS")) {
         puts("not emulated: sanitizers do not know the emulator's fibers");
-    else
+    } else {
         tcase_add_loop_test(t, emulated, 0, count);
+        tcase_add_loop_test(t, masked_emulated, 0, count);
+        tcase_add_test(t, places_emulated);
+    }
     tcase_add_test(t, absent);
     suite_add_tcase(s, t);
     return ct_check_main(s);

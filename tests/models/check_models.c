@@ -1,6 +1,8 @@
 /* The model catalogue: parameter counts, names, geometry, messages, PyTorch's element order. */
 #include "config.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -17,7 +19,7 @@ static void says(ct_status st, ct_status want, const char *part)
 
 typedef struct built {
     ct_graph *g;
-    ct_val x, logits;
+    ct_val x, out[CT_MODEL_OUTPUTS], logits; /* logits: the first output */
     int64_t params, buffers;
 } built;
 
@@ -30,7 +32,8 @@ static ct_status build(ct_model_spec spec, bool training, built *b)
     ck_assert_int_eq(ct_graph_create(&b->g), CT_OK);
     ck_assert_int_eq(ct_graph_input(b->g, "x", ct_desc4(spec.dtype, 2, spec.height, spec.width, spec.channels), &b->x),
                      CT_OK);
-    st = ct_model_build(b->g, &spec, b->x, CT_NOVAL, training, &b->logits);
+    st = ct_model_build(b->g, &spec, b->x, CT_NOVAL, training, b->out);
+    b->logits = b->out[0];
     for (size_t i = 0; i < b->g->nvalues; i++) {
         if (!ct_graph_is_weight(b->g, (ct_val)i)) continue;
         int64_t n = ct_desc_numel(&b->g->values[i].desc);
@@ -96,23 +99,163 @@ START_TEST(counts)
 }
 END_TEST
 
+/* Multiplications of the convolutions of a graph for one of its two samples. */
+static int64_t multiplications(const ct_graph *g)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < g->nnodes; i++) {
+        if (g->nodes[i].op != CT_OP_CONV2D) continue;
+        const ct_desc *w = ct_graph_desc(g, g->nodes[i].in[1]);
+        n += ct_desc_numel(ct_graph_desc(g, g->nodes[i].out[0])) * w->dim[1] * w->dim[2] * w->dim[3];
+    }
+    return n / 2;
+}
+
+/* Two points in a picture with a mask: counts of PyTorch, and what a picture costs. */
+START_TEST(points)
+{
+    static const struct {
+        const char *name;
+        ct_fuse fuse;
+        int64_t height, width, params, macs;
+    } want[] = {
+        { "slider", CT_FUSE_WEIGHTED, 256, 512, 3284846, 5818937344 },
+        { "slider", CT_FUSE_ADD, 256, 512, 3284846 - 3 * 2, 5818937344 },
+        { "slider", CT_FUSE_ATTENTION, 256, 512, 3284846 - 3 * 2 + 3 * (256 * 32 + 32 + 32 * 256 + 256), 5818986496 },
+        { "hrnet-w32", CT_FUSE_WEIGHTED, 256, 512, 30255630, 24720703488 },
+        { "hrnet-w48", CT_FUSE_WEIGHTED, 256, 512, 66305934, 46498447360 },
+        { "slider-small", CT_FUSE_ATTENTION, 128, 256, 950312, 339488768 },
+    };
+    static const int64_t channels[] = { 1, 1, 4, 2 };
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+        const ct_model_info *m = ct_model_find(want[i].name);
+        ct_model_spec spec = { .name = want[i].name };
+        if (want[i].fuse != m->fuse) spec.fuse = want[i].fuse;
+        built b = must_build(spec, true);
+        ck_assert(m->mask && m->channels == 4);
+        ck_assert_int_eq(ct_graph_desc(b.g, b.x)->dim[1], want[i].height);
+        ck_assert_int_eq(ct_graph_desc(b.g, b.x)->dim[2], want[i].width);
+        ck_assert_int_eq(b.params, want[i].params);
+        ck_assert_int_eq(multiplications(b.g), want[i].macs);
+        ck_assert_int_eq(ct_model_outputs(&spec), 4);
+        for (int k = 0; k < 4; k++) {
+            const ct_desc d = ct_desc4(CT_F32, 2, want[i].height / 4, want[i].width / 4, channels[k]);
+            ck_assert_msg(ct_desc_equal(ct_graph_desc(b.g, b.out[k]), &d), "%s: %s", want[i].name, m->output[k]);
+        }
+        ct_graph_free(b.g);
+    }
+}
+END_TEST
+
+static const ct_value *weight(const built *b, const char *name)
+{
+    const ct_val v = ct_graph_find(b->g, name);
+    ck_assert_msg(v != CT_NOVAL, "there is no %s", name);
+    return &b->g->values[v];
+}
+
+/* How they start: filters as kaiming_normal(fan_out), whatever the groups, biases at 0; but the heads' last layers
+ * nearly flat, and a heatmap at
+ * 0.1, or thousands of empty cells would make the first loss. */
+START_TEST(starts)
+{
+    static const struct {
+        const char *model, *name;
+        ct_init_kind kind;
+        double bound;
+    } want[] = {
+        { "slider", "stem.0.conv.weight", CT_INIT_NORMAL, 2.0 / (32 * 9) },
+        { "slider", "s3_in.0.conv.weight", CT_INIT_NORMAL, 2.0 / (64 * 9) }, /* depthwise */
+        { "slider", "s4_ex.paths.0_3.conv.weight", CT_INIT_NORMAL, 2.0 / 32 },
+        { "slider", "s4_ex.paths.0_3.bn.weight", CT_INIT_ONE, 0 },
+        { "slider", "fuse.2.w", CT_INIT_ONE, 0 },
+        { "slider", "heat_gap.pre.conv.bias", CT_INIT_ZERO, 0 },
+        { "slider", "heat_gap.out.weight", CT_INIT_NORMAL, 1e-6 },
+        { "slider", "heat_piece.out.bias", CT_INIT_CONSTANT, -2.19 },
+        { "slider", "offset.out.bias", CT_INIT_CONSTANT, 0 },
+        { "slider-small", "heat_gap.out.bias", CT_INIT_CONSTANT, -2.19 },
+        { "slider-small", "fuse.0.fc2.bias", CT_INIT_ZERO, 0 },
+        { "hrnet-w48", "angle_head.out.weight", CT_INIT_NORMAL, 1e-6 },
+        { "hrnet-w48", "stage4.2.branches.3.3.conv2.weight", CT_INIT_NORMAL, 2.0 / (384 * 9) },
+    };
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+        built b = must_build((ct_model_spec){ .name = want[i].model }, true);
+        const ct_init init = weight(&b, want[i].name)->init;
+        const double bound = init.kind == CT_INIT_NORMAL ? init.bound * init.bound : init.bound;
+        ck_assert_msg(init.kind == want[i].kind && fabs(bound - want[i].bound) <= 1e-12, "%s: %s", want[i].model,
+                      want[i].name);
+        ct_graph_free(b.g);
+    }
+}
+END_TEST
+
+/* A 1x1 convolution works on the small map, the batch norm behind it on the large one. */
+START_TEST(small_before_large)
+{
+    built b = must_build((ct_model_spec){ .name = "slider" }, true);
+    int seen = 0;
+    for (size_t i = 0; i < b.g->nnodes; i++) {
+        const ct_node *n = &b.g->nodes[i];
+        if (n->op != CT_OP_UPSAMPLE_BILINEAR || strstr(n->name, ".paths.") == NULL) continue;
+        const ct_node *before = &b.g->nodes[b.g->values[n->in[0]].producer];
+        ck_assert_int_eq(before->op, CT_OP_CONV2D);
+        for (size_t j = i; j < b.g->nnodes; j++)
+            if (b.g->nodes[j].in[0] == n->out[0]) ck_assert_int_eq(b.g->nodes[j].op, CT_OP_BATCHNORM);
+        seen++;
+    }
+    ck_assert_int_eq(seen, 1 + 3 + 6);
+    ct_graph_free(b.g);
+}
+END_TEST
+
+/* What can be imported of a network trained for something else is everything but the neck and the heads. */
+START_TEST(trunks)
+{
+    static const char *const behind[] = { "lat", "fuse", "fpn_sm", "heat_gap", "heat_piece", "offset", "angle_head" };
+    for (size_t m = 0; ct_model_at(m); m++) {
+        const ct_model_info *row = ct_model_at(m);
+        if (!row->trunk) continue;
+        built b = must_build((ct_model_spec){ .name = row->name, .width_mult = 0.125 }, true);
+        int in = 0, out = 0;
+        for (size_t i = 0; i < b.g->nvalues; i++) {
+            if (!ct_graph_is_weight(b.g, (ct_val)i)) continue;
+            const char *name = b.g->values[i].name;
+            bool head = false, trunk = false;
+            for (size_t k = 0; k < sizeof behind / sizeof behind[0]; k++)
+                head = head || ct_name_matches(behind[k], name);
+            char words[160], *save = NULL;
+            snprintf(words, sizeof words, "%s", row->trunk);
+            for (char *w = strtok_r(words, " ", &save); w; w = strtok_r(NULL, " ", &save))
+                trunk = trunk || ct_name_matches(w, name);
+            ck_assert_msg(head != trunk, "%s: %s", row->name, name);
+            in += trunk;
+            out += head;
+        }
+        ck_assert(in > 1000 && out > 40 && row->others);
+        ck_assert_int_eq(weight(&b, row->stem)->desc.dim[3], row->channels);
+        ct_graph_free(b.g);
+    }
+}
+END_TEST
+
 /* Training and evaluation graphs have the same weights under the same names, whatever the batch and geometry of the
  * head. */
 START_TEST(same_weights)
 {
-    const char *const names[] = { "textcnn", "textcnn-small", "crnn", "crnn-stacked", "crnn-small", "resnet18", "resnet34", "resnet50" };
+    const char *const names[] = { "textcnn",  "textcnn-small", "crnn",     "crnn-stacked", "crnn-small", "resnet18",
+                                  "resnet34", "resnet50",      "slider",   "slider-small", "hrnet-w32" };
     for (size_t m = 0; m < sizeof names / sizeof names[0]; m++) {
-        const bool crnn = strncmp(names[m], "crnn", 4) == 0;
+        const bool crnn = strncmp(names[m], "crnn", 4) == 0, maps = ct_model_find(names[m])->mask;
         ct_model_spec spec = { .name = names[m],
-                               .height = crnn ? 40 : 50,
-                               .width = 200,
-                               .channels = 1,
+                               .height = maps ? 64 : crnn ? 40 : 50,
+                               .width = maps ? 96 : 200,
+                               .channels = maps ? 2 : 1,
                                .positions = 5,
                                .classes = 19,
                                .width_mult = 0.25 };
         built t = must_build(spec, true), e = must_build(spec, false);
         const ct_desc *d = ct_graph_desc(t.g, t.logits);
-        ck_assert_int_eq(d->dim[d->ndim - 1], crnn ? 19 : 95);
+        ck_assert_int_eq(d->dim[d->ndim - 1], maps ? 1 : crnn ? 19 : 95);
         ck_assert_int_eq(t.params, e.params);
         ck_assert_int_eq(t.buffers, e.buffers);
         for (size_t i = 0; i < t.g->nvalues; i++) {
@@ -212,6 +355,20 @@ START_TEST(torch_names)
         { "crnn", "emb.weight", { 256, 512 }, true, CT_PARAM_PLAIN },
         { "crnn-stacked", "rnn.weight_ih_l1_reverse", { 1024, 512 }, true, CT_PARAM_PLAIN },
         { "crnn-stacked", "fc.bias", { 37 }, false, CT_PARAM_PLAIN },
+        { "slider", "stem.0.conv.weight", { 32, 3, 3, 4 }, true, CT_PARAM_FILTER },
+        { "slider", "s2_in.1.0.conv.weight", { 32, 3, 3, 1 }, true, CT_PARAM_FILTER },
+        { "slider", "s3_lb.2.1.body.1.bn.running_var", { 256 }, false, CT_PARAM_PLAIN },
+        { "slider", "s4_ex.paths.3_0.2.1.conv.weight", { 256, 1, 1, 32 }, true, CT_PARAM_FILTER },
+        { "slider", "s4_ex.smooth.3.conv.weight", { 256, 3, 3, 256 }, true, CT_PARAM_FILTER },
+        { "slider", "lat.2.bn.bias", { 128 }, false, CT_PARAM_PLAIN },
+        { "slider", "fuse.1.w", { 2 }, false, CT_PARAM_PLAIN },
+        { "slider", "fpn_sm.3.conv.weight", { 128, 3, 3, 128 }, true, CT_PARAM_FILTER },
+        { "slider", "offset.out.weight", { 4, 1, 1, 64 }, true, CT_PARAM_FILTER },
+        { "slider-small", "layer4.0.downsample.0.weight", { 128, 1, 1, 96 }, true, CT_PARAM_FILTER },
+        { "slider-small", "fuse.2.fc1.weight", { 16, 1, 1, 128 }, true, CT_PARAM_FILTER },
+        { "hrnet-w32", "transition1.1.0.0.weight", { 64, 3, 3, 256 }, true, CT_PARAM_FILTER },
+        { "hrnet-w32", "stage3.3.fuse_layers.0.2.1.running_mean", { 32 }, false, CT_PARAM_PLAIN },
+        { "hrnet-w32", "stage4.2.fuse_layers.3.0.2.0.weight", { 256, 3, 3, 32 }, true, CT_PARAM_FILTER },
     };
     for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
         built b = must_build((ct_model_spec){ .name = want[i].model, .dropout = -1 }, true);
@@ -279,6 +436,14 @@ START_TEST(messages)
     says(build((ct_model_spec){ .name = "crnn-small", .classes = 1 }, true, &b), CT_ECONFIG, "a blank and at least one character");
     says(build((ct_model_spec){ .name = "crnn-small", .height = 7 }, true, &b), CT_ECONFIG, "the image is too small");
     ct_graph_free(b.g);
+    says(build((ct_model_spec){ .name = "crnn", .fuse = CT_FUSE_ADD }, true, &b), CT_ECONFIG,
+         "model crnn: has no neck that joins maps");
+    says(build((ct_model_spec){ .name = "slider", .height = 240 }, true, &b), CT_ECONFIG,
+         "model slider at 240x512x4: image height and width: must be multiples of 32 pixels");
+    ct_graph_free(b.g);
+    says(build((ct_model_spec){ .name = "hrnet-w32", .channels = 1 }, true, &b), CT_ECONFIG,
+         "the last is the mask of the picture");
+    ct_graph_free(b.g);
     says(build((ct_model_spec){ .name = "textcnn", .dropout = 1 }, true, &b), CT_ECONFIG, "dropout 1 is not below 1");
     says(build((ct_model_spec){ .name = "textcnn", .width_mult = 100 }, true, &b), CT_ECONFIG, "width multiplier 100");
     says(build((ct_model_spec){ .name = "textcnn", .dtype = CT_BF16 }, true, &b), CT_EINVAL,
@@ -313,7 +478,7 @@ START_TEST(defaults)
         ck_assert_int_ge(ct_model_outputs(&spec), 1);
         ck_assert(ct_model_elastic(&spec) == (m->steps != NULL));
     }
-    ck_assert_uint_eq(n, 8);
+    ck_assert_uint_eq(n, 12);
 }
 END_TEST
 
@@ -374,6 +539,10 @@ static Suite *suite(void)
     Suite *s = suite_create("models");
     TCase *c = tcase_create("models");
     tcase_add_test(c, counts);
+    tcase_add_test(c, points);
+    tcase_add_test(c, starts);
+    tcase_add_test(c, small_before_large);
+    tcase_add_test(c, trunks);
     tcase_add_test(c, same_weights);
     tcase_add_test(c, time_steps);
     tcase_add_test(c, conv1d);

@@ -37,6 +37,12 @@ static const char *const known[] = {
     "batchnorm_bwd{act=1 has_add=1}(bf16[2,3,3,4], bf16[2,3,3,4], f32[4], f32[4], f32[4], u8[2,3,3,1]) -> "
     "(bf16[2,3,3,4], f32[4], f32[4], bf16[2,3,3,4])",
     "batchnorm_bwd(f32[6,4], f32[6,4], f32[4], f32[4], f32[4]) -> (f32[6,4], f32[4], f32[4])",
+    "batchnorm{eps=1e-05 momentum=0.1 act=2}(f32[6,4], f32[4], f32[4], f32[4], f32[4], f32[6,4])"
+    " -> (f32[6,4], f32[4], f32[4])",
+    "batchnorm_bwd{act=2 has_add=1}(bf16[6,4], bf16[6,4], f32[4], f32[4], f32[4], -, f32[4], bf16[6,4])"
+    " -> (bf16[6,4], f32[4], f32[4], bf16[6,4])",
+    "l2_normalize(bf16[2,3,4,2]) -> (bf16[2,3,4,2])",
+    "l2_normalize_bwd(f64[2,3,4,2], f64[2,3,4,2]) -> (f64[2,3,4,2])",
     "activation{kind=1 alpha=0.01}(f32[3,4]) -> (f32[3,4])",
     "activation{kind=4}(f64[]) -> (f64[])",
     "activation_bwd{kind=5}(f32[3,4], f32[3,4]) -> (f32[3,4])",
@@ -62,6 +68,15 @@ static const char *const known[] = {
     "global_avgpool_bwd{in_h=7 in_w=8}(bf16[2,4]) -> (bf16[2,7,8,4])",
     "upsample_bilinear{scale=4}(bf16[2,7,8,4]) -> (bf16[2,28,32,4])",
     "upsample_bilinear_bwd{scale=8}(f32[2,56,64,4]) -> (f32[2,7,8,4])",
+    "upsample_nearest{scale=4}(bf16[2,7,8,4]) -> (bf16[2,28,32,4])",
+    "upsample_nearest_bwd{scale=8}(f32[2,56,64,4]) -> (f32[2,7,8,4])",
+    "concat_channels(bf16[2,7,8,4], bf16[2,7,8,1], bf16[2,7,8,3]) -> (bf16[2,7,8,8])",
+    "slice_channels{first=2 channels=3}(f16[2,7,8]) -> (f16[2,7,3])",
+    "place_channels{first=2 channels=8}(f64[2,3]) -> (f64[2,8])",
+    "scale_channels(bf16[2,7,8,4], bf16[2,4]) -> (bf16[2,7,8,4])",
+    "scale_channels_bwd(f32[2,7,8,4], f32[2,7,8,4]) -> (f32[2,4])",
+    "fuse_weighted(bf16[2,7,8,4], bf16[2,7,8,4], f32[2]) -> (bf16[2,7,8,4])",
+    "fuse_weighted_bwd(f16[2,7,8,4], f16[2,7,8,4], f16[2,7,8,4], f32[2]) -> (f16[2,7,8,4], f16[2,7,8,4], f32[2])",
     "swap(bf16[3,4,5]) -> (bf16[4,3,5])",
     "lstm(f32[5,2,12], f32[12,3]) -> (f32[5,2,3], f32[1,5,2,12], f32[1,5,2,3])",
     "lstm(bf16[5,2,12], bf16[12,3], bf16[12], bf16[5,2,12], bf16[12,3], bf16[12], i32[2])"
@@ -84,6 +99,18 @@ static const char *const known[] = {
     "ctc_loss(f32[25,2,37], i32[2,5], i32[2]) -> (f32[1], f32[2], f32[2,25,11])",
     "ctc_loss(f64[25,2,37], i32[2,5]) -> (f64[1], f64[2], f64[2,25,11])",
     "ctc_loss_bwd(f32[25,2,37], i32[2,5], -, f32[2], f32[2,25,11], f32[1]) -> (f32[25,2,37])",
+    "heat_focal{alpha=1.5 beta=4 threshold=0.8 eps=1e-08}(f32[2,64,128,2], f32[2,64,128,2], f32[2,64,128])"
+    " -> (f32[1], f32[2])",
+    "heat_focal_bwd{alpha=1.5 beta=4 threshold=0.8 eps=1e-08}"
+    "(f64[2,64,128,2], f64[2,64,128,2], f64[2,64,128], f64[2], f64[1]) -> (f64[2,64,128,2])",
+    "heat_offset{beta=1}(f32[2,64,128,4], f32[2,64,128,4], f32[2,64,128,2], f32[2,64,128]) -> (f32[1], f32[2])",
+    "heat_angle{threshold=0.7}(f32[2,64,128,2], f32[2,2], f32[2,64,128,2]) -> (f32[1], f32[1])",
+    "heat_angle_bwd{threshold=0.7}(f32[2,2], f32[2,64,128,2], f32[1], f32[1]) -> (f32[2,64,128,2])",
+    "margin_rank{margin=0.2}(f32[2,1], f32[2,4], f32[2,4,2]) -> (f32[1], f32[2,4])",
+    "margin_rank_bwd{margin=0.2}(f32[2,1], f32[2,4], f32[2,4], f32[1]) -> (f32[2,1], f32[2,4])",
+    "heat_padding{eps=0.0001 cap=10}(f32[2,64,128,2], f32[2,64,128]) -> (f32[1], f32[1])",
+    "heat_rows{stride=4 tau=1 eps=1e-08}(f32[2,64,128,2], f32[2,2,2]) -> (f32[1], f32[1], f32[2,2,64])",
+    "heat_rows_bwd{stride=4 tau=1 eps=1e-08}(f32[2,64,128,2], f32[2,2,2], f32[2,2,64], -, f32[1]) -> (f32[2,64,128,2])",
     "ctc_greedy(f32[25,2,37], i32[2]) -> (i32[2,25], f32[2,25])",
     "edit_sums{first=59}(i32[2,25], i32[2,5], f32[2], f64[64]) -> ()",
     "edit_sums{first=3}(i32[2,25], i32[2,5], -, f64[64]) -> ()",
@@ -102,6 +129,15 @@ static const char *const known[] = {
     "(u8[1000,50,200,1], i32[64,3]) -> (bf16[64,60,160,1])",
     "move_points{out_h=60 out_w=160 src_h=50 src_w=200 augment=1 seed=7 prob=0.5 shift_x=2 rotate=5}"
     "(f32[64,3,2], i32[64,3]) -> (f32[64,3,2])",
+    "preprocess{out_h=256 out_w=512 dtype=2 channels=8 fill=1 std=1,1,1}(u8[9,256,512,3], i32[4,3], f32[4,4])"
+    " -> (bf16[4,256,512,8])",
+    "preprocess{out_h=8 out_w=8 std=1}(u8[9,8,8,1], i32[2,3], f32[2,4]) -> (f32[2,8,8,2])",
+    "mask_pool{channel=3 factor=4}(bf16[2,8,12,4]) -> (f32[2,2,3], f32[2,2,3])",
+    "heat_target{out_h=64 out_w=128 stride=4 sigma=1.5}(f64[2,3,2]) -> (f64[2,64,128,3], f64[2,64,128,6])",
+    "sample_points{stride=4 channel=1}(f32[2,5,7,3], f32[2,6,2]) -> (f32[2,6])",
+    "sample_points_bwd{out_h=5 out_w=7 channels=3 stride=4 channel=1}(f32[2,6], f32[2,6,2]) -> (f32[2,5,7,3])",
+    "heat_decode{stride=4 align=1}(f32[2,5,7,2], f32[2,5,7,4], f32[2,5,7]) -> (f32[2,2,2], f32[2,2])",
+    "point_sums{first=46 unit=1}(f32[2,2,2], f32[2,2,2], f32[2,1], f64[64]) -> ()",
 };
 #define NKNOWN (sizeof known / sizeof known[0])
 
@@ -156,6 +192,10 @@ START_TEST(test_rules_complete)
         ck_assert_msg(!has_mutation_output(r, info->in_max), "%s writes an input it does not have", info->name);
         ck_assert_msg(info->in_max <= CT_MAX_IN && info->out_max <= CT_MAX_OUT, "%s: arity", info->name);
         ck_assert_msg((r->inplace_out < 0) == (r->inplace_in < 0), "%s: half an in-place rule", info->name);
+        ck_assert_msg((r->constants & r->mutates) == 0 && (r->constants >> info->in_max) == 0, "%s: constant inputs",
+                      info->name);
+        ck_assert_msg((r->grad_outs & 1u) == 0 && (r->grad_outs >> info->out_max) == 0, "%s: outputs with gradients",
+                      info->name);
         ck_assert_msg(r->inplace_in < info->in_max && r->inplace_out < info->out_max, "%s: in-place rule out of range",
                       info->name);
         ck_assert_msg(info->out_min > 0 || r->mutates, "%s has no effect", info->name);
@@ -338,6 +378,29 @@ static const struct { const char *call, *message; } refused[] = {
     { "conv2d(f32[2,8,8,3], f32[16,3,3,3], f32[16], f32[16])", "4 inputs given, takes 2 to 3" },
     { "conv2d(f32[2,8,8,3])", "1 inputs given" },
     { "conv2d(f32[2,8,8,3], -)", "input 1 is absent" },
+    { "heat_focal{alpha=2 beta=4 threshold=0.8 eps=1e-8}(f32[2,4,8,2], f32[2,4,8,2], f32[2,4,7])",
+      "mask is f32[2,4,7], but must be f32[2,4,8]" },
+    { "heat_focal{alpha=2 beta=4 threshold=0.8 eps=1e-8}(bf16[2,4,8,2], bf16[2,4,8,2], bf16[2,4,8])",
+      "must be f32 or f64" },
+    { "heat_focal{alpha=2 beta=4 threshold=1.5 eps=1e-8}(f32[2,4,8,2], f32[2,4,8,2], f32[2,4,8])", "threshold is 1.5" },
+    { "heat_focal{alpha=2 beta=4 threshold=0.8}(f32[2,4,8,2], f32[2,4,8,2], f32[2,4,8])", "eps is 0" },
+    { "heat_focal_bwd{alpha=2 beta=4 threshold=0.8 eps=1e-8}(f32[2,4,8,2], f32[2,4,8,2], f32[2,4,8], f32[1], f32[1])",
+      "count is f32[1], but must be f32[2]" },
+    { "heat_offset{beta=1}(f32[2,4,8,3], f32[2,4,8,3], f32[2,4,8,1], f32[2,4,8])", "offset has 3 channels" },
+    { "heat_offset{beta=1}(f32[2,4,8,4], f32[2,4,8,4], f32[2,4,8,1], f32[2,4,8])", "dimension 3 must be 2" },
+    { "heat_offset{beta=1}(f32[2,4,8,2], f32[2,4,8,2], f32[2,5,8,1], f32[2,4,8])", "dimension 1 must be 4" },
+    { "heat_angle{threshold=0.7}(f32[2,4,8,2], f32[3,2], f32[2,4,8,2])", "target is f32[3,2], but must be f32[2,2]" },
+    { "heat_angle{threshold=0.7}(f32[2,4,8,3], f32[2,2], f32[2,4,8,2])", "direction is f32[2,4,8,3]" },
+    { "margin_rank{margin=0.2}(f32[2,1], f32[2,4], f32[2,3,2])", "points is f32[2,3,2], but must be f32[2,4,2]" },
+    { "margin_rank{margin=0.2}(f32[2,2], f32[2,4], f32[2,4,2])", "s is f32[2,2]" },
+    { "heat_padding{eps=0.7 cap=10}(f32[2,4,8,2], f32[2,4,8])", "eps is 0.7" },
+    { "heat_padding{eps=0.1}(f32[2,4,8,2], f32[2,4,8])", "cap is 0" },
+    { "heat_rows{stride=4 tau=1 eps=1e-8}(f32[2,4,8,3], f32[2,2,2])", "logits is f32[2,4,8,3]" },
+    { "heat_rows{stride=4 tau=1 eps=1e-8}(f32[2,4,8,2], f32[2,3,2])", "points is f32[2,3,2]" },
+    { "heat_rows{tau=1 eps=1e-8}(f32[2,4,8,2], f32[2,2,2])", "stride is 0" },
+    { "heat_rows_bwd{stride=4 tau=1 eps=1e-8}(f32[2,4,8,2], f32[2,2,2], f32[2,2,4])", "neither dce nor demd" },
+    { "heat_rows_bwd{stride=4 tau=1 eps=1e-8}(f32[2,4,8,2], f32[2,2,2], f32[2,4,2], f32[1])",
+      "but must be f32[2,2,4]" },
     { "add(f32[0,3], f32[0,3])", "dimension 0 must be at least 1" },
     { "add(f32[4000000000,4000000000], f32[4000000000,4000000000])", "more bytes than can be addressed" },
     { "conv2d_dgrad{stride_h=2 stride_w=2 dil_h=1 dil_w=1 groups=1 in_h=8 in_w=8}(f32[2,5,4,6], f32[6,3,3,2])",
@@ -349,7 +412,15 @@ static const struct { const char *call, *message; } refused[] = {
     { "batchnorm(f32[1,4], f32[4], f32[4], f32[4], f32[4])", "one value per channel" },
     { "batchnorm(bf16[2,4], bf16[4], f32[4], f32[4], f32[4])", "gamma is bf16[4], but must be f32[4]" },
     { "batchnorm(f32[2,4], f32[4], f32[4], f32[4], f32[4], f32[2,5])", "add is f32[2,5] and x is f32[2,4]" },
-    { "batchnorm{act=2}(f32[2,4], f32[4], f32[4], f32[4], f32[4])", "attribute act is 2" },
+    { "batchnorm{act=3}(f32[2,4], f32[4], f32[4], f32[4], f32[4])", "attribute act is 3" },
+    { "batchnorm_bwd{act=2}(f32[6,4], f32[6,4], f32[4], f32[4], f32[4])", "beta must be given if and only if act=2" },
+    { "batchnorm_bwd(f32[6,4], f32[6,4], f32[4], f32[4], f32[4], -, f32[4])", "beta must be given if and only if act=2" },
+    { "batchnorm_bwd{act=2}(f32[6,4], f32[6,4], f32[4], f32[4], f32[4], u8[6,1], f32[4])", "mask must be given if and only if" },
+    { "batchnorm_bwd(f32[6,4], f32[6,4], f32[4], f32[4], f32[4], -, -, f32[6,4])", "add is read with act=2" },
+    { "batchnorm_bwd{act=2}(f32[6,4], f32[6,4], f32[4], f32[4], f32[4], -, f32[4], f32[6,5])", "add is f32[6,5] and dy is f32[6,4]" },
+    { "batchnorm_bwd{act=2 has_add=1}(f32[6,4], f32[6,4], f32[4], f32[4], f32[4], -, f32[4])", "has_add=1 with act=2 (silu) needs add" },
+    { "l2_normalize(f32[])", "x is f32[], but must have at least 1 dimension" },
+    { "l2_normalize_bwd(f32[6,2], f32[6,3])", "type and shape must be the same" },
     { "batchnorm_bwd{act=1}(f32[6,4], f32[6,4], f32[4], f32[4], f32[4])", "mask must be given if and only if" },
     { "batchnorm_bwd{act=1}(f32[6,9], f32[6,9], f32[9], f32[9], f32[9], u8[6,1])", "mask is u8[6,1], but must be u8[6,2]" },
     { "batchnorm{act=1}(f32[2,4], f32[4], f32[4], f32[4], f32[4]) -> (f32[2,4], f32[4], f32[4])", "act=1 gives 4 outputs" },
@@ -402,6 +473,25 @@ static const struct { const char *call, *message; } refused[] = {
     { "upsample_bilinear{scale=2}(f32[2,7,8])", "x is f32[2,7,8], but must have 4 dimensions" },
     { "upsample_bilinear{scale=2}(u8[2,7,8,1])", "must have a floating type" },
     { "upsample_bilinear_bwd{scale=4}(f32[2,8,6,4])", "dy has 8 x 6 pixels, which are not multiples of scale=4" },
+    { "upsample_nearest{scale=5}(f32[2,7,8,4])", "attribute scale is 5, but must be 2, 4 or 8" },
+    { "upsample_nearest_bwd{scale=2}(f32[2,8,7,4])", "dy has 8 x 7 pixels, which are not multiples of scale=2" },
+    { "concat_channels(f32[2,7,8,4])", "1 inputs given, takes 2 to 16" },
+    { "concat_channels(f32[2,7,4], f32[2,6,4])", "input 1 is f32[2,6,4] and input 0 is f32[2,7,4]" },
+    { "concat_channels(f32[2,7,4], f32[2,7,4], -)", "input 2 is absent" },
+    { "concat_channels(f32[2,7,4], bf16[2,7,4])", "input 1 is bf16[2,7,4], but must be of type f32" },
+    { "concat_channels(f32[2,7,4], f32[7,4])", "input 1 is f32[7,4], but must have 3 dimensions" },
+    { "slice_channels(f32[2,3])", "attribute channels is 0" },
+    { "slice_channels{first=-1 channels=2}(f32[2,3])", "attribute first is -1" },
+    { "slice_channels{first=2 channels=2}(f32[2,3])", "2 channels from 2 on are not among 3" },
+    { "place_channels{first=2 channels=4}(f32[2,3])", "3 channels from 2 on are not among 4" },
+    { "scale_channels(f32[2,7,8,4], f32[2,5])", "g is f32[2,5], but its dimension 1 must be 4" },
+    { "scale_channels(f32[2,7,8,4], f32[3,4])", "g is f32[3,4], but its dimension 0 must be 2" },
+    { "scale_channels(bf16[2,7,8,4], f32[2,4])", "g is f32[2,4], but must be of type bf16" },
+    { "scale_channels_bwd(f32[2,7,8,4], f32[2,7,8,5])", "type and shape must be the same" },
+    { "fuse_weighted(f32[2,7,8,4], f32[2,7,8,4], f32[3])", "w is f32[3], but must be f32[2]" },
+    { "fuse_weighted(bf16[2,7,8,4], bf16[2,7,8,4], bf16[2])", "w is bf16[2], but must be f32[2]" },
+    { "fuse_weighted(f32[2,7,8,4], f32[2,7,8,5], f32[2])", "b is f32[2,7,8,5] and a is f32[2,7,8,4]" },
+    { "fuse_weighted_bwd(f32[2,7,8,4], f32[2,7,8,5], f32[2,7,8,5], f32[2])", "a is f32[2,7,8,5] and dy is f32[2,7,8,4]" },
     { "log_softmax(bf16[2,37])", "must be f32 or f64" },
     { "log_softmax(f32[])", "must have at least 1 dimension" },
     { "log_softmax_bwd(f32[2,37], f32[2,36])", "type and shape must be the same" },
@@ -457,6 +547,25 @@ static const struct { const char *call, *message; } refused[] = {
     { "move_points{out_h=8 out_w=8 src_h=8 src_w=8 augment=1 shear=90}(f32[4,1,2], i32[4,3])",
       "attribute shear is 90" },
     { "move_points{noise=1}(f32[4,1,2], i32[4,3])", "move_points has no attribute 'noise'" },
+    { "preprocess{out_h=8 out_w=8 std=1}(u8[9,8,8,1], i32[2,3], f32[9,4])",
+      "window is f32[9,4], but its dimension 0 must be 2" },
+    { "preprocess{out_h=8 out_w=8 std=1}(u8[9,8,8,1], i32[2,3], bf16[2,4])", "window is bf16[2,4], but must be f32 or f64" },
+    { "preprocess{out_h=8 out_w=8 std=1 channels=1}(u8[9,8,8,1], i32[2,3], f32[2,4])",
+      "attribute channels is 1, but must be within [2, " },
+    { "mask_pool{channel=4 factor=4}(f32[2,8,8,4])", "attribute channel is 4, but must be within [0, 3]" },
+    { "mask_pool{factor=4}(f32[2,8,10,4])", "x has 8 x 10 pixels, which are not multiples of factor=4" },
+    { "heat_target{out_h=8 out_w=8 stride=4 sigma=1.5}(bf16[2,1,2])", "points is bf16[2,1,2], but must be f32 or f64" },
+    { "heat_target{out_h=8 out_w=8 sigma=1.5}(f32[2,1,2])", "attribute stride is 0" },
+    { "heat_target{out_h=8 out_w=8 stride=4}(f32[2,1,2])", "attribute sigma is 0" },
+    { "sample_points{stride=4}(f32[2,8,8,1], f64[2,3,2])", "points is f64[2,3,2], but must be of type f32" },
+    { "sample_points{stride=4}(f32[2,8,8,1], f32[3,3,2])", "points is f32[3,3,2], but its dimension 0 must be 2" },
+    { "sample_points_bwd{out_h=5 out_w=7 channels=3 stride=4 channel=3}(f32[2,6], f32[2,6,2])", "attribute channel is 3" },
+    { "heat_decode{stride=4 align=1}(f32[2,5,7,3], f32[2,5,7,6], f32[2,5,7])", "its dimension 3 must be 2" },
+    { "heat_decode{stride=4}(f32[2,5,7,2], f32[2,5,7,2], f32[2,5,7])", "offset is f32[2,5,7,2], but its dimension 3 must be 4" },
+    { "heat_decode{stride=4}(f32[2,5,7,2], f32[2,5,7,4], f32[2,5,8])", "least is f32[2,5,8], but its dimension 2 must be 7" },
+    { "point_sums{first=47 unit=1}(f32[2,2,2], f32[2,2,2], f32[2,1], f64[64])", "attribute first is 47" },
+    { "point_sums{first=3}(f32[2,2,2], f32[2,2,2], f32[2,1], f64[64])", "attribute unit is 0" },
+    { "point_sums{first=3 unit=1}(f32[2,3,2], f32[2,3,2], f32[2,1], f64[64])", "pred is f32[2,3,2], but its dimension 1 must be 2" },
     /* the text itself */
     { "convolve(f32[2])", "column 1: there is no operator 'convolve'" },
     { "add{beta=3}(f32[2], f32[2])", "add has no attribute 'beta'" },
@@ -545,7 +654,8 @@ START_TEST(test_gradients)
             bool need[CT_MAX_IN] = { false };
             for (int i = 0; i < c.nin; i++) {
                 in[i] = ct_present(&c.in[i]) ? tape_value(&t, &c.in[i].desc) : CT_NOVAL;
-                bool floating = in[i] != CT_NOVAL && ct_dtype_is_float(c.in[i].desc.dtype) && !(r->mutates >> i & 1u);
+                bool floating = in[i] != CT_NOVAL && ct_dtype_is_float(c.in[i].desc.dtype) &&
+                                !((r->mutates | r->constants) >> i & 1u);
                 need[i] = floating && (want >> i & 1u);
                 din[i] = CT_NOVAL;
             }

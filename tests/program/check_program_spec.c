@@ -180,6 +180,8 @@ START_TEST(too_small)
     says(spec_of("model: {name: resnet18, hidden: 8}\n", &useless, &s), CT_ECONFIG,
          "model.hidden: resnet18 has no hidden");
     ct_config_free(useless);
+    says(spec_of("model: {name: resnet18, fuse: add}\n", &useless, &s), CT_ECONFIG, "model.fuse: resnet18 has no neck");
+    ct_config_free(useless);
     says(spec_of("model: {name: resnet18, dropout: 0.1}\n", &useless, &s), CT_ECONFIG,
          "model.dropout: resnet18 has no");
     ct_config_free(useless);

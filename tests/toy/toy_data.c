@@ -68,12 +68,6 @@ static ct_status learn(ct_labels *l, const char *const *text, int64_t n)
     return CT_OK;
 }
 
-/* A picture that was resized takes its dot along. */
-static float place_in(float at, int pixels, int from)
-{
-    return pixels > 0 && from > 0 ? at * (float)pixels / (float)from : at;
-}
-
 static ct_status encode(const ct_labels *l, const ct_label_in *in, void *const row[])
 {
     toy_label label;
@@ -83,8 +77,8 @@ static ct_status encode(const ct_labels *l, const ct_label_in *in, void *const r
     if (label.x < 0 || label.y < 0 || (sized && (label.x > (float)in->from_width || label.y > (float)in->from_height)))
         return ct_fail(CT_EDATA, "%s: the dot at '%s' is outside of the picture", in->name, in->text);
     float *point = row[FIELD_POINT];
-    point[0] = place_in(label.x, in->width, in->from_width);
-    point[1] = place_in(label.y, in->height, in->from_height);
+    point[0] = (float)(in->fit.scale[0] * (double)label.x + in->fit.shift[0]); /* a picture takes its dot along */
+    point[1] = (float)(in->fit.scale[1] * (double)label.y + in->fit.shift[1]);
     memcpy(row[FIELD_BRIGHT], &label.bright, sizeof label.bright);
     return CT_OK;
 }
@@ -100,7 +94,7 @@ static void close_labels(ct_labels *l) { ct_free(l); }
 
 ct_status toy_labels(const ct_config *cfg, const ct_facts *facts, ct_labels **out)
 {
-    static const ct_labels_ops ops = { .sizes = true, .scan = scan, .learn = learn, .encode = encode, .blank = blank,
+    static const ct_labels_ops ops = { .scan = scan, .learn = learn, .encode = encode, .blank = blank,
                                        .close = close_labels };
     (void)cfg;
     (void)facts;

@@ -1,5 +1,5 @@
-/* preprocess: src u8 [M,Hs,Ws,C], index i32 [N,3] = (row of src, sample id, epoch) -> x [N,H,W,C], or more
- * channels with zeros in them. See ops/math/image_math.h. */
+/* preprocess: src u8 [M,Hs,Ws,C], index i32 [N,3] = (row of src, sample id, epoch), window? [N,4] -> x [N,H,W,C], with a
+ * window one channel more for the mask, or more channels with zeros in them. See ops/math/image_math.h. */
 #include "config.h"
 
 #include "backends/cpu/ref/ref_util.h"
@@ -35,35 +35,47 @@ static double blurred(const ct_image_attrs *a, const ct_image_draw *d, const uin
     return sum;
 }
 
+/* One sample: n of the batch, `src` its picture. */
+static void preprocess_sample(const ct_call *call, int64_t n, const uint8_t *src)
+{
+    const ct_image_attrs *a = &call->attrs.image;
+    const int32_t *index = (const int32_t *)call->in[1].data + 3 * n;
+    const int64_t hs = call->in[0].desc.dim[1], ws = call->in[0].desc.dim[2], channels = call->in[0].desc.dim[3];
+    const int64_t stored = ct_ref_cols(&call->out[0]);
+    const ct_image_draw d = ct_image_draw_sample(a, hs, ws, index[1], index[2]);
+    const bool windowed = ct_present(&call->in[2]);
+    double window[4] = { 0 };
+    if (windowed) ct_ref_load(&call->in[2], 4 * n, 4, window);
+    for (int64_t i = 0; i < a->out_h; i++)
+        for (int64_t j = 0; j < a->out_w; j++) {
+            const int64_t pixel = i * a->out_w + j, to = (n * a->out_h * a->out_w + pixel) * stored;
+            const bool inside = !windowed || ct_image_inside(&d, window, hs, ws, i, j);
+            for (int64_t ch = 0; ch < channels; ch++) {
+                int64_t element = pixel * channels + ch; /* within the sample, for its draws */
+                double normal[4] = { 0 };
+                if (d.noise > 0) ct_image_noise4(&d, (uint64_t)element >> 2, normal);
+                double v = blurred(a, &d, src, hs, ws, channels, i, j, ch);
+                v = ct_image_finish(a, &d, v, normal[element & 3], ch);
+                ct_ref_put(&call->out[0], to + ch, inside ? v : ct_image_normalise(a, a->fill, ch));
+            }
+            for (int64_t ch = channels; ch < stored; ch++)
+                ct_ref_put(&call->out[0], to + ch, windowed && ch == channels ? inside : 0);
+        }
+}
+
 static ct_status preprocess(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
     (void)dev;
     (void)stream;
     (void)scratch;
-    const ct_image_attrs *a = &call->attrs.image;
-    const int64_t *sd = call->in[0].desc.dim;
+    const int64_t *sd = call->in[0].desc.dim, samples = call->in[1].desc.dim[0];
     const int32_t *index = call->in[1].data;
-    int64_t hs = sd[1], ws = sd[2], channels = sd[3], samples = call->in[1].desc.dim[0], stored = ct_ref_cols(&call->out[0]);
     for (int64_t n = 0; n < samples; n++) {
         int32_t row = index[3 * n];
         if (row < 0 || row >= sd[0])
             return ct_fail(CT_EINVAL, "preprocess: index row %" PRId64 " asks for image %" PRId32 " of %" PRId64, n,
                            row, sd[0]);
-        const uint8_t *src = (const uint8_t *)call->in[0].data + row * hs * ws * channels;
-        ct_image_draw d = ct_image_draw_sample(a, hs, ws, index[3 * n + 1], index[3 * n + 2]);
-        for (int64_t i = 0; i < a->out_h; i++)
-            for (int64_t j = 0; j < a->out_w; j++) {
-                int64_t pixel = (n * a->out_h + i) * a->out_w + j;
-                for (int64_t ch = 0; ch < channels; ch++) {
-                    int64_t element = (i * a->out_w + j) * channels + ch; /* within the sample, for its draws */
-                    double normal[4] = { 0 };
-                    if (d.noise > 0) ct_image_noise4(&d, (uint64_t)element >> 2, normal);
-                    double v = blurred(a, &d, src, hs, ws, channels, i, j, ch);
-                    v = ct_image_finish(a, &d, v, normal[element & 3], ch);
-                    ct_ref_put(&call->out[0], pixel * stored + ch, v);
-                }
-                for (int64_t ch = channels; ch < stored; ch++) ct_ref_put(&call->out[0], pixel * stored + ch, 0);
-            }
+        preprocess_sample(call, n, (const uint8_t *)call->in[0].data + row * sd[1] * sd[2] * sd[3]);
     }
     return CT_OK;
 }

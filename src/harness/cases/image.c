@@ -1,5 +1,5 @@
 /* Cases of preprocessing: as it is, resized up and down, each augmentation alone, all together; one and three channels, and
- * more channels in x than there are. Points alike. */
+ * more channels in x than there are; with windows, whose edges are in ties those of pixels. Points alike. */
 #include "config.h"
 
 #include "harness/harness.h"
@@ -8,6 +8,7 @@
 #define RGB "mean=0.485,0.456,0.406 std=0.229,0.224,0.225"
 #define D CT_D(UNIFORM)
 #define POINTS (CT_D(UNIFORM) | CT_D(SPECIAL))
+#define WINDOW (CT_D(UNIFORM) | CT_D(TIES) | CT_D(SPECIAL))
 
 const ct_case_row ct_cases_image[] = {
     { "preprocess{out_h=6 out_w=9 dtype=%d " GRAY "}(u8[4,6,9,1], i32[3,3])", CT_TYPES_ALL, D, 0 },
@@ -40,6 +41,19 @@ const ct_case_row ct_cases_image[] = {
     { "preprocess{out_h=30 out_w=37 dtype=%d channels=8 augment=1 seed=9 prob=0.7 shift_x=2 shift_y=1 rotate=9 noise=0.1 "
       "blur=1 fill=1 " RGB "}(u8[3,28,33,3], i32[4,3])",
       CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=6 out_w=9 dtype=%d fill=1 " GRAY "}(u8[4,6,9,1], i32[5,3], f32[5,4])", CT_TYPES_ALL, WINDOW, 0 },
+    { "preprocess{out_h=5 out_w=7 dtype=%d fill=0.25 " RGB "}(u8[2,5,7,3], i32[4,3], f64[4,4])", CT_TYPES_ALL, WINDOW, 0 },
+    { "preprocess{out_h=14 out_w=37 dtype=%d fill=1 " RGB "}(u8[2,7,25,3], i32[6,3], f32[6,4])", CT_TYPES_ALL, WINDOW, 0 },
+    { "preprocess{out_h=1 out_w=1 dtype=%d " GRAY "}(u8[1,7,4,1], i32[3,3], f32[3,4])", CT_TYPES_ALL, WINDOW, 0 },
+    { "preprocess{out_h=16 out_w=19 dtype=%d channels=8 fill=1 " RGB "}(u8[2,16,19,3], i32[5,3], f32[5,4])", CT_TYPES_ALL,
+      WINDOW, 0 },
+    { "preprocess{out_h=9 out_w=11 dtype=%d channels=5 " RGB "}(u8[2,8,11,3], i32[3,3], f32[3,4])", CT_TYPES_ALL, WINDOW, 0 },
+    { "preprocess{out_h=31 out_w=37 dtype=%d augment=1 seed=9 prob=0.7 shift_x=4 shift_y=3 scale=0.2 rotate=12 shear=9 "
+      "brightness=0.3 contrast=0.3 noise=0.2 blur=1 fill=1 " RGB "}(u8[3,31,37,3], i32[8,3], f32[8,4])",
+      CT_TYPES_ALL, WINDOW, 0 },
+    { "preprocess{out_h=20 out_w=12 dtype=%d channels=4 augment=1 seed=2 prob=1 rotate=45 noise=0.1 fill=0.5 mean=0.5 "
+      "std=0.25}(u8[3,31,37,1], i32[4,3], f32[4,4])",
+      CT_TYPES_ALL, WINDOW, 0 },
     { "move_points{out_h=6 out_w=9 src_h=6 src_w=9}(A[3,1,2], i32[3,3])", CT_TYPES_ACCUM, POINTS, 0 },
     { "move_points{out_h=64 out_w=80 src_h=31 src_w=50}(A[2,5,2], i32[2,3])", CT_TYPES_ACCUM, POINTS, 0 },
     { "move_points{out_h=40 out_w=50 src_h=40 src_w=50 augment=1 seed=3 prob=1 shift_x=3 shift_y=2}"
@@ -52,6 +66,9 @@ const ct_case_row ct_cases_image[] = {
     { "preprocess{out_h=60 out_w=160 dtype=%d mean=0.5 std=0.25}(u8[64,60,160,1], i32[64,3])", CT_TYPES_ALL, D, 1 },
     { "preprocess{out_h=60 out_w=160 dtype=%d augment=1 seed=7 prob=1 shift_x=2 shift_y=2 scale=0.1 rotate=10 shear=5 "
       "brightness=0.1 contrast=0.1 noise=0.05 blur=1 fill=1 std=1}(u8[64,60,160,1], i32[64,3])",
+      CT_TYPES_ALL, D, 1 },
+    { "preprocess{out_h=256 out_w=512 dtype=%d fill=1 mean=0.5,0.5,0.5 std=0.25,0.25,0.25}"
+      "(u8[4,256,512,3], i32[4,3], f32[4,4])",
       CT_TYPES_ALL, D, 1 },
     { .text = NULL },
 };

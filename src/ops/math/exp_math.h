@@ -1,6 +1,7 @@
 /* exp, sigmoid and tanh in f32, without branches and tables, so that a compiler makes vector code of a loop over them.
  * The polynomials are minimax fits (relative error of the function) made for this file; the errors that the comments
- * name are the largest found over the whole range, in units of the last place (ulp) of the result. NaN gives NaN. */
+ * name are the largest found over the whole range, in units of the last place (ulp) of the result. NaN gives NaN. And the
+ * sigmoid in f64. */
 #ifndef CT_OPS_MATH_EXP_MATH_H
 #define CT_OPS_MATH_EXP_MATH_H
 
@@ -50,6 +51,15 @@ CT_HD static inline float ct_tanh_f32(float x)
 {
     float scale, p = ct_exp_parts_f32(2.0f * x, &scale), m = scale * p + (scale - 1.0f);
     return m / (m + 2.0f);
+}
+
+/* ---- f64, by the library's exp ---- */
+
+/* exp of a number <= 0 only: no overflow on either side */
+CT_HD static inline double ct_sigmoid_f64(double x)
+{
+    double e = exp(x < 0 ? x : -x);
+    return x < 0 ? e / (1 + e) : 1 / (1 + e);
 }
 
 #endif

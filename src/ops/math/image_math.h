@@ -8,6 +8,8 @@
  *   equal sizes the result is exactly the source's value.
  *   Augmented: pixels outside the source have the value `fill`.
  * Order: sample, blur, contrast and brightness, noise, clamp to [0,1], (v-mean)/std of the channel.
+ * With a window, (left, top, right, bottom) in pixels of the source: a pixel is picture if its centre comes from inside
+ * of it; the others have the value (fill-mean)/std whatever the colours do.
  *
  * Draws: Philox with key `seed` and counter (AUGMENT, epoch, sample id; block). Blocks 0..2 hold the parameters, noise
  * begins at block 2^32. A draw depends on nothing else, so neither workers nor batches change it. */
@@ -146,20 +148,41 @@ CT_HD static inline double ct_image_axis(double u, int64_t n, int64_t *i0, int64
     return cover;
 }
 
-/* Source point of output pixel (row i, column j) for a source of hs x ws pixels. */
-CT_HD static inline ct_image_point ct_image_locate(const ct_image_draw *d, int64_t hs, int64_t ws, int64_t i, int64_t j)
+/* Place (x,y) in the unaugmented image of the centre of output pixel (row i, column j). */
+CT_HD static inline void ct_image_unmoved(const ct_image_draw *d, int64_t i, int64_t j, double *ux, double *uy)
 {
     double x = (double)j + 0.5, y = (double)i + 0.5;
-    ct_image_point p;
     if (d->augmented) {
         double dx = x - d->cx - d->shift_x, dy = y - d->cy - d->shift_y;
         x = d->cx + d->ixx * dx + d->ixy * dy;
         y = d->cy + d->iyx * dx + d->iyy * dy;
     }
+    *ux = x;
+    *uy = y;
+}
+
+/* Source point of output pixel (row i, column j) for a source of hs x ws pixels. */
+CT_HD static inline ct_image_point ct_image_locate(const ct_image_draw *d, int64_t hs, int64_t ws, int64_t i, int64_t j)
+{
+    double x, y;
+    ct_image_point p;
+    ct_image_unmoved(d, i, j, &x, &y);
     double cc = ct_image_axis(x * d->ratio_x, ws, &p.col0, &p.col1, &p.wc);
     double cr = ct_image_axis(y * d->ratio_y, hs, &p.row0, &p.row1, &p.wr);
     p.cover = d->augmented ? cc * cr : 1;
     return p;
+}
+
+/* Is output pixel (row i, column j) picture: does its centre come from within the source and the window, (left, top,
+ * right, bottom) in pixels of the source? A window with a NaN has nothing within it. */
+CT_HD static inline bool ct_image_inside(const ct_image_draw *d, const double window[4], int64_t hs, int64_t ws,
+                                         int64_t i, int64_t j)
+{
+    double x, y;
+    ct_image_unmoved(d, i, j, &x, &y);
+    const double u = x * d->ratio_x, v = y * d->ratio_y;
+    return u >= window[0] && u < window[2] && u >= 0 && u < (double)ws && v >= window[1] && v < window[3] && v >= 0 &&
+           v < (double)hs;
 }
 
 /* Where point (u,v) of the source lies in the output: the resize, then the augmentation; the inverse of what
@@ -205,19 +228,25 @@ CT_HD static inline void ct_image_noise4(const ct_image_draw *d, uint64_t block,
     }
 }
 
-/* Value of channel ch after sampling and blur, in [0,255], and the element's normal number -> value of x. */
-CT_HD static inline double ct_image_finish(const ct_image_attrs *a, const ct_image_draw *d, double v, double normal,
-                                           int64_t ch)
+/* Value v in [0,1] of channel ch -> value of x; that of padding is this of `fill`. */
+CT_HD static inline double ct_image_normalise(const ct_image_attrs *a, double v, int64_t ch)
 {
     /* chosen, not indexed: on a card an index would send the attributes through memory */
     double mean = ch == 0 ? a->mean[0] : ch == 1 ? a->mean[1] : a->mean[2];
     double stddev = ch == 0 ? a->std[0] : ch == 1 ? a->std[1] : a->std[2];
+    return (v - mean) / stddev;
+}
+
+/* Value of channel ch after sampling and blur, in [0,255], and the element's normal number -> value of x. */
+CT_HD static inline double ct_image_finish(const ct_image_attrs *a, const ct_image_draw *d, double v, double normal,
+                                           int64_t ch)
+{
     v /= 255.0;
     if (d->augmented) {
         v = (v - 0.5) * d->contrast + 0.5 + d->brightness + d->noise * normal;
         v = v < 0 ? 0 : v > 1 ? 1 : v;
     }
-    return (v - mean) / stddev;
+    return ct_image_normalise(a, v, ch);
 }
 
 #endif

@@ -20,13 +20,6 @@ typedef struct ct_lstm_gates_f64 {
     double i, f, g, o;
 } ct_lstm_gates_f64;
 
-/* exp of a number <= 0 only: no overflow on either side */
-CT_HD static inline double ct_sigmoid_f64(double x)
-{
-    double e = exp(x < 0 ? x : -x);
-    return x < 0 ? e / (1 + e) : 1 / (1 + e);
-}
-
 /* a: what the functions are applied to. *c and *h are the new cell and output; returns the gates' values. */
 CT_HD static inline ct_lstm_gates_f64 ct_lstm_unit_f64(ct_lstm_gates_f64 a, double c_prev, double *c, double *h)
 {

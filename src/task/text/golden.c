@@ -23,6 +23,8 @@ static int32_t *add_target(ct_golden_batch *b, size_t elems)
     int32_t *target = ct_calloc(elems, sizeof *target, "golden targets");
     b->field[0].name = "target";
     b->field[0].host = target;
+    b->field[0].dtype = CT_I32;
+    b->field[0].elems = (int64_t)elems;
     b->fields = 1;
     return target;
 }

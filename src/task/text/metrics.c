@@ -58,8 +58,9 @@ const ct_metric_row ct_text_metrics[CT_TEXT_METRICS] = {
 
 const ct_count_row ct_text_counted[1] = { { .key = "infeasible", .slot = CT_TEXT_INFEASIBLE, .rare = true } };
 
-ct_status ct_text_result(const double sums[CT_METRIC_COUNT], json_t *into)
+ct_status ct_text_result(const ct_findings *f, const double sums[CT_METRIC_COUNT], json_t *into)
 {
+    (void)f; /* the sums say it all */
     CT_TRY(ct_json_set(into, "edits", json_integer((json_int_t)ct_text_edits(sums))));
     return ct_json_set(into, "infeasible", json_integer((json_int_t)sums[CT_TEXT_INFEASIBLE]));
 }

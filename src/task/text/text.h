@@ -69,7 +69,7 @@ extern const ct_metric_row ct_text_metrics[CT_TEXT_METRICS]; /* string_accuracy,
 extern const ct_count_row ct_text_counted[1];
 /* Edits between labels and predictions; with fixed positions the wrong characters. */
 double ct_text_edits(const double sums[CT_METRIC_COUNT]);
-ct_status ct_text_result(const double sums[CT_METRIC_COUNT], json_t *into);
+ct_status ct_text_result(const ct_findings *f, const double sums[CT_METRIC_COUNT], json_t *into);
 int ct_text_headline(const ct_place *p, const ct_metric_row *out[], int max);
 
 /* ---- eval.c ---- */

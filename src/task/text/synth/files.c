@@ -1,13 +1,7 @@
 /* Drawn texts as files. */
 #include "config.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -20,24 +14,6 @@ typedef struct write_job {
     const char *dir;
     int digits;
 } write_job;
-
-/* Writes a file under a temporary name and renames it, so that an interrupted run leaves no broken picture behind. Not
- * flushed to the disk one by one: these files can be made again. */
-static ct_status write_file(const char *path, const uint8_t *data, size_t size)
-{
-    char *tmp = ct_asprintf("%s.tmp", path);
-    if (!tmp) return CT_ENOMEM;
-    ct_status st = CT_OK;
-    FILE *f = fopen(tmp, "wbe");
-    bool made = f != NULL;
-    bool bad = !f || fwrite(data, 1, size, f) != size;
-    if (bad) st = ct_fail(CT_EIO, "%s: cannot be written: %s", path, strerror(errno));
-    if (f && fclose(f) != 0 && !bad) st = ct_fail(CT_EIO, "%s: cannot be written: %s", path, strerror(errno));
-    if (st == CT_OK && rename(tmp, path) != 0) st = ct_fail(CT_EIO, "%s: cannot be written: %s", path, strerror(errno));
-    if (st != CT_OK && made) unlink(tmp);
-    ct_free(tmp);
-    return st;
-}
 
 static ct_status write_item(void *user, int worker, int64_t i)
 {
@@ -56,27 +32,12 @@ static ct_status write_item(void *user, int worker, int64_t i)
         st = CT_ENOMEM;
         goto fail;
     }
-    CT_GOTO(st, write_file(path, data, size));
+    CT_GOTO(st, ct_file_write_light(path, data, size));
 fail:
     ct_image_free(&im);
     ct_free(data);
     ct_free(path);
     return st;
-}
-
-/* Makes the folder, or finds out that it is empty. */
-static ct_status prepare_dir(const char *dir, bool overwrite)
-{
-    CT_TRY(ct_mkdir_p(dir));
-    DIR *d = opendir(dir);
-    if (!d) return ct_fail(CT_EIO, "%s: cannot open the folder: %s", dir, strerror(errno));
-    bool empty = true;
-    for (struct dirent *e; empty && (e = readdir(d));) {
-        empty = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
-    }
-    closedir(d);
-    if (!empty && !overwrite) return ct_fail(CT_EIO, "%s: the folder is not empty", dir);
-    return CT_OK;
 }
 
 /* Texts become file names and are cut at '_' when they are read. */
@@ -106,7 +67,7 @@ ct_status ct_synth_text_write(const ct_text_params *p, uint64_t seed, int64_t co
     if (threads < 1) threads = 1;
     CT_GOTO(st, ct_text_gen_open(p, seed, &g));
     CT_GOTO(st, check_names(g));
-    CT_GOTO(st, prepare_dir(dir, overwrite));
+    CT_GOTO(st, ct_mkdir_fresh(dir, overwrite));
     for (int64_t v = count - 1; v >= 1000000; v /= 10) j.digits++;
     j.g = g;
     j.pen = ct_calloc((size_t)threads, sizeof *j.pen, "text generator");
