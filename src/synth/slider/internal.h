@@ -205,7 +205,8 @@ typedef struct ct_folder {
     int64_t n;
     char hash[33];         /* over all pixels */
 } ct_folder;
-/* keep: pixels; longer sides are brought to that. CT_EIO, CT_EDATA (no picture), CT_EFORMAT naming the file, CT_ENOMEM. */
+/* keep: pixels; longer sides are brought to that. CT_EIO, CT_EDATA (no picture), CT_EFORMAT naming the file,
+ * CT_ENOMEM. */
 ct_status ct_folder_open(const char *dir, int keep, ct_folder *out);
 void ct_folder_close(ct_folder *f);
 /* A part of picture i by lot, brought to w x h pixels. CT_ENOMEM. */
