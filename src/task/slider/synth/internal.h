@@ -205,9 +205,11 @@ typedef struct ct_folder {
     int64_t n;
     char hash[33];         /* over all pixels */
 } ct_folder;
-ct_status ct_folder_open(const char *dir, ct_folder *out);
+/* keep: pixels; longer sides are brought to that. CT_EIO, CT_EDATA (no picture), CT_EFORMAT naming the file,
+ * CT_ENOMEM. */
+ct_status ct_folder_open(const char *dir, int keep, ct_folder *out);
 void ct_folder_close(ct_folder *f);
-/* A part of picture i, as large as possible up to some by lot, brought to w x h. */
+/* A part of picture i by lot, brought to w x h pixels. CT_ENOMEM. */
 ct_status ct_folder_cut(const ct_folder *f, int64_t i, ct_rng *r, int w, int h, ct_image *out);
 
 /* ---- places ---- */

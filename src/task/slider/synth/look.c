@@ -223,7 +223,7 @@ const char *ct_slider_style_doc(int i)
 void ct_look_draw(ct_rng *r, int style, unsigned confusions, ct_look *k)
 {
     memset(k, 0, sizeof *k);
-    k->soft = ct_between(r, 0.8, 1.6);
+    k->soft = ct_between(r, 0.4, 1.5);
     k->light = (float)CT_PI / 4;
     styles[style].draw(r, k);
     if (confusions & 1u << CT_SLIDER_HIGHLIGHT) {
