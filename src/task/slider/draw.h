@@ -1,4 +1,4 @@
-/* Drawn pictures (synth/slider/slider.h) as a data set and as files. */
+/* Drawn pictures (task/slider/synth/slider.h) as a data set and as files. */
 #ifndef CT_TASK_SLIDER_DRAW_H
 #define CT_TASK_SLIDER_DRAW_H
 
