@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "ops/ops.h"
 
-#define CT_BACKEND_ABI 5
+#define CT_BACKEND_ABI 6
 
 typedef struct ct_device ct_device;   /* opened device; the backend's own struct */
 typedef struct ct_stream ct_stream;   /* ordered queue of work on a device */
@@ -143,7 +143,8 @@ typedef struct ct_backend {
     void (*event_destroy)(ct_device *dev, ct_event *e);
     ct_status (*event_record)(ct_device *dev, ct_event *e, ct_stream *s);
     ct_status (*event_wait)(ct_device *dev, ct_stream *s, ct_event *e);
-    bool (*event_done)(ct_device *dev, ct_event *e);
+    /* Whether what the event was recorded behind is done. An error of that work is one here: what it was to write is not there. */
+    ct_status (*event_done)(ct_device *dev, ct_event *e, bool *done);
 
     /* Capture and replay (optional: all four NULL means the executor walks the plan each step). */
     ct_status (*capture_begin)(ct_device *dev, ct_stream *s);

@@ -25,12 +25,8 @@
 /* Ends a run(): a launch that was refused (bad configuration, no kernel for this card) is reported at once. */
 #define CT_LAUNCHED(what)                                  \
     do {                                                   \
-        cudaError_t e_ = cudaPeekAtLastError();            \
-        if (e_ != cudaSuccess) {                           \
-            (void)cudaGetLastError();                      \
-            return ct_cuda_fail(e_, what);                 \
-        }                                                  \
-        return CT_OK;                                      \
+        cudaError_t e_ = cudaGetLastError();               \
+        return e_ == cudaSuccess ? CT_OK : ct_cuda_fail(e_, what); \
     } while (0)
 
 /* ---- storage types ---- */

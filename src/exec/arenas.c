@@ -122,10 +122,15 @@ void ct_arenas_free(ct_arenas *s)
     ct_free(s);
 }
 
-void ct_arenas_await(const ct_arenas *s, ct_event *e)
+ct_status ct_arenas_await(const ct_arenas *s, ct_event *e)
 {
     const struct timespec pause = { .tv_nsec = 20000 };
-    while (!s->backend->event_done(s->device, e)) nanosleep(&pause, NULL);
+    for (;;) {
+        bool done;
+        CT_TRY(s->backend->event_done(s->device, e, &done));
+        if (done) return CT_OK;
+        nanosleep(&pause, NULL);
+    }
 }
 
 /* ---- ACT and INPUT grow ---- */

@@ -272,7 +272,9 @@ ct_status ct_group_wait(ct_group *g)
     for (;;) {
         ct_status st = g->ops->check(g->comm);
         if (st != CT_OK) return give_up(g, ct_fail_context(st, "member %d of %d", g->rank, g->size));
-        if (s->backend->event_done(s->device, g->event)) return CT_OK;
+        bool done;
+        CT_TRY(s->backend->event_done(s->device, g->event, &done));
+        if (done) return CT_OK;
         if (ct_now() - started > g->deadline)
             return give_up(g, ct_fail(CT_EBACKEND, "member %d of %d waited %g s for the others: one of them is gone or stands still",
                                       g->rank, g->size, g->deadline));

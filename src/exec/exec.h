@@ -146,8 +146,9 @@ ct_status ct_arenas_commit(ct_arenas *s);
 ct_status ct_arenas_hold(ct_arenas *s, int64_t bytes);
 void ct_arenas_free(ct_arenas *s); /* NULL is fine; plans must be gone */
 
-/* Waits on the host until what an event was recorded behind is done; leaves the processor to others meanwhile. */
-void ct_arenas_await(const ct_arenas *s, ct_event *e);
+/* Waits on the host until what an event was recorded behind is done; leaves the processor to others meanwhile. Fails when that work
+ * has. */
+ct_status ct_arenas_await(const ct_arenas *s, ct_event *e);
 
 /* Draws initial values of all parameters and buffers of g: element e of the i-th parameter in name order is a
  * function of (seed, i, e) alone, and an f64 model starts from the same numbers as an f32 one. EMA and EMABUF, if

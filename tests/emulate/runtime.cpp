@@ -125,7 +125,7 @@ static void run_block()
 }
 
 /* EMULATE_WRONG, so that tests can see whether faults are noticed. kernels: none runs its last block; graphs: a captured piece of work
- * leaves its last call out. */
+ * leaves its last call out; events: what they were recorded behind has failed. */
 static bool wrong(const char *what)
 {
     const char *given = getenv("EMULATE_WRONG");
@@ -156,6 +156,7 @@ static void run_kernel(dim3 grid, unsigned threads, const std::function<void()> 
 typedef std::vector<std::function<void()>> work_list;
 struct emu_stream {
     work_list *capture;
+    bool spoilt; /* what is captured is of no use */
     std::deque<std::function<void()>> late; /* not run yet */
 };
 /* One record of an event: done when its stream has come to it. */
@@ -224,6 +225,26 @@ void emu_launch(cudaStream_t s, dim3 grid, unsigned threads, std::function<void(
     submit(s, [=]() { run_kernel(grid, threads, body); });
 }
 
+/* ---- errors ----
+ *
+ * As in the real runtime: a call that fails leaves its error with the host thread until cudaGetLastError takes it, "not ready" too, and
+ * whoever looks for an error of his own launch finds that one. While a thread captures, calls that would wait for the card or
+ * ask after it are refused and spoil the capture. */
+
+static thread_local cudaError_t last = cudaSuccess;
+static thread_local emu_stream *capturing;
+
+static cudaError_t seen(cudaError_t e)
+{
+    if (e != cudaSuccess) last = e;
+    return e;
+}
+static bool refused()
+{
+    if (capturing) capturing->spoilt = true;
+    return capturing != NULL;
+}
+
 extern "C" {
 
 static const size_t memory = (size_t)4 << 30;
@@ -245,11 +266,13 @@ cudaError_t cudaSetDevice(int) { return cudaSuccess; }
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total) { return *available = *total = memory, cudaSuccess; }
 cudaError_t cudaMalloc(void **p, size_t bytes)
 {
+    if (refused()) return seen(cudaErrorStreamCaptureUnsupported);
     *p = bytes > memory ? NULL : aligned_alloc(256, (bytes + 255) & ~(size_t)255);
-    return *p ? cudaSuccess : cudaErrorMemoryAllocation;
+    return seen(*p ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 cudaError_t cudaFree(void *p)
 {
+    if (refused()) return seen(cudaErrorStreamCaptureUnsupported);
     drain_all();
     return free(p), cudaSuccess;
 }
@@ -260,7 +283,7 @@ static std::mutex pinned_lock;
 cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned)
 {
     *p = aligned_alloc(256, (bytes + 255) & ~(size_t)255);
-    if (!*p) return cudaErrorMemoryAllocation;
+    if (!*p) return seen(cudaErrorMemoryAllocation);
     std::lock_guard<std::mutex> hold(pinned_lock);
     pinned[(const char *)*p] = bytes;
     return cudaSuccess;
@@ -269,7 +292,7 @@ cudaError_t cudaFreeHost(void *p)
 {
     drain_all();
     std::lock_guard<std::mutex> hold(pinned_lock);
-    if (!pinned.erase((const char *)p)) return cudaErrorInvalidValue;
+    if (!pinned.erase((const char *)p)) return seen(cudaErrorInvalidValue);
     return free(p), cudaSuccess;
 }
 static bool is_pinned(const void *p)
@@ -313,7 +336,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t s)
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t s)
 {
-    if (s->capture) return cudaErrorInvalidValue;
+    if (refused()) return seen(cudaErrorStreamCaptureUnsupported);
     drain(s);
     return cudaSuccess;
 }
@@ -339,31 +362,36 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 /* A host that only asks gets its answer in the end: time passes on a card. */
 cudaError_t cudaEventQuery(cudaEvent_t e)
 {
+    if (refused()) return seen(cudaErrorStreamCaptureUnsupported);
+    if (wrong("events")) return seen(cudaErrorLaunchFailure);
     if (!e->mark || e->mark->done) return cudaSuccess;
-    if (++e->asked < 3) return cudaErrorNotReady;
+    if (++e->asked < 3) return seen(cudaErrorNotReady);
     reach(e->mark);
     return cudaSuccess;
 }
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
 {
-    if (!from->mark || !to->mark) return cudaErrorInvalidValue;
-    if (!from->mark->done || !to->mark->done) return cudaErrorNotReady;
+    if (!from->mark || !to->mark) return seen(cudaErrorInvalidValue);
+    if (!from->mark->done || !to->mark->done) return seen(cudaErrorNotReady);
     *ms = (float)(1e3 * (to->mark->at - from->mark->at));
     return cudaSuccess;
 }
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, enum cudaStreamCaptureMode)
 {
-    if (s->capture) return cudaErrorInvalidValue;
+    if (s->capture) return seen(cudaErrorInvalidValue);
     s->capture = new work_list();
+    s->spoilt = false;
+    capturing = s;
     return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph)
 {
-    if (!s->capture) return cudaErrorInvalidValue;
-    *graph = new emu_graph{ *s->capture };
+    if (!s->capture) return seen(cudaErrorInvalidValue);
+    *graph = s->spoilt ? NULL : new emu_graph{ *s->capture };
     delete s->capture;
     s->capture = NULL;
-    return cudaSuccess;
+    capturing = NULL;
+    return seen(*graph ? cudaSuccess : cudaErrorStreamCaptureInvalidated);
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long)
 {
@@ -378,9 +406,23 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t s)
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) { return delete exec, cudaSuccess; }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return delete graph, cudaSuccess; }
-cudaError_t cudaPeekAtLastError(void) { return cudaSuccess; }
-cudaError_t cudaGetLastError(void) { return cudaSuccess; }
-const char *cudaGetErrorString(cudaError_t e) { return e == cudaErrorMemoryAllocation ? "out of memory" : "an emulated error"; }
+cudaError_t cudaPeekAtLastError(void) { return last; }
+cudaError_t cudaGetLastError(void)
+{
+    const cudaError_t e = last;
+    last = cudaSuccess;
+    return e;
+}
+const char *cudaGetErrorString(cudaError_t e)
+{
+    switch (e) {
+    case cudaErrorMemoryAllocation: return "out of memory";
+    case cudaErrorNotReady: return "device not ready";
+    case cudaErrorLaunchFailure: return "unspecified launch failure";
+    case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
+    default: return "an emulated error";
+    }
+}
 const char *cudaGetErrorName(cudaError_t) { return "cudaErrorEmulated"; }
 }
 

@@ -223,11 +223,12 @@ static void fake_destroy(ct_comm *c)
 static const ct_comm_ops fake = { fake_id,        fake_create, fake_sum,   fake_max,
                                   fake_broadcast, fake_check,  fake_abort, fake_destroy };
 
-static bool fake_done(ct_device *dev, ct_event *e)
+static ct_status fake_done(ct_device *dev, ct_event *e, bool *done)
 {
     (void)dev;
     (void)e;
-    return !meeting.never_done;
+    *done = !meeting.never_done;
+    return CT_OK;
 }
 
 static ct_backend grouped(void)
