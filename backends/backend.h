@@ -55,7 +55,7 @@ enum ct_impl_flags {
 /* The answer of accept(): take it, with so many bytes of scratch; or not, with a reason. */
 typedef struct ct_accept {
     bool ok;
-    size_t scratch;      /* bytes, CT_ALIGN aligned when run */
+    size_t scratch;      /* bytes, CT_DEVICE_ALIGN (256) aligned when run */
     const char *reason;  /* static string when !ok */
 } ct_accept;
 
@@ -127,7 +127,7 @@ typedef struct ct_backend {
     void (*close)(ct_device *dev);                       /* NULL is fine */
     ct_status (*info)(ct_device *dev, ct_device_info *out);
 
-    /* Memory: CT_ALIGN aligned. alloc does not clear. Copies are ordered in the stream; host memory must stay valid until it is synchronised. */
+    /* Memory: CT_DEVICE_ALIGN aligned. alloc does not clear. Copies are ordered in the stream; host memory must stay valid until it is synchronised. */
     ct_status (*alloc)(ct_device *dev, size_t bytes, const char *what, void **out);
     void (*free)(ct_device *dev, void *p);
     ct_status (*clear)(ct_device *dev, ct_stream *s, void *dst, size_t bytes);

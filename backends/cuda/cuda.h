@@ -55,6 +55,11 @@ static inline int64_t ct_cuda_numel(const ct_desc *d)
 static inline int64_t ct_cuda_cols(const ct_desc *d) { return d->ndim > 0 ? d->dim[d->ndim - 1] : 1; }
 static inline int64_t ct_cuda_rows(const ct_desc *d) { return ct_cuda_numel(d) / ct_cuda_cols(d); }
 static inline size_t ct_cuda_align(size_t bytes) { return (bytes + 255) & ~(size_t)255; } /* parts of a scratch block */
+/* cuBLASLt takes no workspace that stands lower than on 256 bytes (backend.h promises it); with one that does it fails, or worse. */
+static inline ct_status ct_cuda_check_scratch(const void *scratch)
+{
+    return (uintptr_t)scratch % 256 == 0 ? CT_OK : ct_core->fail(CT_EINTERNAL, "cuda: scratch at %p, not at a multiple of 256", scratch);
+}
 
 /* Storage types the kernels take: f32 and, computed in f32, bf16 and f16. */
 static inline bool ct_cuda_type(ct_dtype d) { return d == CT_F32 || d == CT_BF16 || d == CT_F16; }

@@ -186,6 +186,7 @@ static ct_status run(ct_device *d, ct_stream *s, const ct_call *c, void *x, void
     void *data[4] = { x, w, y, NULL };
     int64_t n = 3;
     if (!p) return ct_core->fail(CT_EINTERNAL, "cuDNN: a convolution runs that was not accepted");
+    CT_TRY(ct_cuda_check_scratch(scratch));
     if (c->op == CT_OP_CONV2D && ct_cuda_has(c, 2)) data[n++] = c->in[2].data;
     cudnnStatus_t st = cudnnSetStream(d->dnn->handle, s->s);
     if (st == CUDNN_STATUS_SUCCESS) st = cudnnBackendCreateDescriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack);

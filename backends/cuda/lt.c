@@ -299,6 +299,7 @@ static ct_status run(ct_device *d, ct_stream *s, const ct_call *c, const void *a
     const float one = 1, zero = 0;
     cublasStatus_t st = CUBLAS_STATUS_SUCCESS;
     if (!k) return ct_core->fail(CT_EINTERNAL, "cuBLASLt: a product runs that was not accepted");
+    CT_TRY(ct_cuda_check_scratch(scratch));
     if (k->what.bias) st = cublasLtMatmulDescSetAttribute(k->op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &c->in[2].data, sizeof(void *));
     if (st == CUBLAS_STATUS_SUCCESS)
         st = cublasLtMatmul(d->lt->handle, k->op, &one, a, k->a, b, k->b, &zero, out, k->d, out, k->d, &k->current->algo, scratch,
