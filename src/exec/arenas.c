@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/philox.h"
 #include "exec/internal.h"
 
@@ -125,9 +126,11 @@ void ct_arenas_free(ct_arenas *s)
 ct_status ct_arenas_await(const ct_arenas *s, ct_event *e)
 {
     const struct timespec pause = { .tv_nsec = 20000 };
+    const double started = ct_now();
     for (;;) {
         bool done;
         CT_TRY(s->backend->event_done(s->device, e, &done));
+        if (s->watch) CT_TRY(s->watch->look(s->watch->self, done ? 0 : ct_now() - started));
         if (done) return CT_OK;
         nanosleep(&pause, NULL);
     }

@@ -5,10 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
-#include "base/file.h"
 
 /* ---- buckets ---- */
 
@@ -118,6 +116,7 @@ struct ct_group {
     ct_comm *comm;
     ct_stream *stream; /* of the sums */
     ct_event *event;
+    ct_arenas_watch watch; /* while the host waits for the device */
 };
 
 ct_status ct_group_id(const ct_backend *b, unsigned char id[CT_COMM_ID])
@@ -125,6 +124,8 @@ ct_status ct_group_id(const ct_backend *b, unsigned char id[CT_COMM_ID])
     if (!b->comm) return ct_fail(CT_EUNSUPPORTED, "backend %s has groups of one device only", b->name);
     return b->comm->id(id);
 }
+
+static ct_status look(void *self, double waited);
 
 ct_status ct_group_join(ct_arenas *store, const ct_group_opts *opts, ct_group **out)
 {
@@ -150,6 +151,8 @@ ct_status ct_group_join(ct_arenas *store, const ct_group_opts *opts, ct_group **
         CT_GOTO(st, b->stream_create(store->device, &g->stream));
         CT_GOTO(st, b->event_create(store->device, &g->event));
         CT_GOTO(st, g->ops->create(store->device, opts->id, g->rank, g->size, g->deadline, &g->comm));
+        g->watch = (ct_arenas_watch){ look, g };
+        store->watch = &g->watch;
     }
     *out = g;
     return CT_OK;
@@ -162,6 +165,7 @@ void ct_group_leave(ct_group *g)
 {
     if (!g) return;
     const ct_backend *b = g->store->backend;
+    if (g->store->watch == &g->watch) g->store->watch = NULL;
     if (g->ops) g->ops->destroy(g->comm);
     if (g->event) b->event_destroy(g->store->device, g->event);
     if (g->stream) b->stream_destroy(g->store->device, g->stream);
@@ -262,23 +266,23 @@ static ct_status give_up(ct_group *g, ct_status st)
     return st;
 }
 
+/* Whoever waits for this member's device waits for the others, too: a step of its ends when theirs have come to the same sum. */
+static ct_status look(void *self, double waited)
+{
+    ct_group *g = self;
+    CT_TRY(check_whole(g));
+    ct_status st = g->ops->check(g->comm);
+    if (st != CT_OK) return give_up(g, ct_fail_context(st, "member %d of %d", g->rank, g->size));
+    if (waited <= g->deadline) return CT_OK;
+    return give_up(g, ct_fail(CT_EBACKEND, "member %d of %d waited %g s for the others: one of them is gone or stands still",
+                              g->rank, g->size, g->deadline));
+}
+
 ct_status ct_group_wait(ct_group *g)
 {
     const ct_arenas *s = g->store;
     if (g->size == 1) return CT_OK;
     CT_TRY(check_whole(g));
     CT_TRY(s->backend->event_record(s->device, g->event, s->stream));
-    const double started = ct_now();
-    for (;;) {
-        ct_status st = g->ops->check(g->comm);
-        if (st != CT_OK) return give_up(g, ct_fail_context(st, "member %d of %d", g->rank, g->size));
-        bool done;
-        CT_TRY(s->backend->event_done(s->device, g->event, &done));
-        if (done) return CT_OK;
-        if (ct_now() - started > g->deadline)
-            return give_up(g, ct_fail(CT_EBACKEND, "member %d of %d waited %g s for the others: one of them is gone or stands still",
-                                      g->rank, g->size, g->deadline));
-        const struct timespec pause = { .tv_nsec = 200000 };
-        nanosleep(&pause, NULL);
-    }
+    return ct_arenas_await(s, g->event);
 }

@@ -64,7 +64,7 @@ ct_status ct_comm_reduce_gradients(ct_group *g, const ct_buckets *b, size_t buck
 ct_status ct_group_step(ct_group *g, ct_plan *p, const ct_buckets *b);
 /* Sums the metrics of all members in place: every member has the group's sums then. All must call it at the same step. */
 ct_status ct_group_metrics(ct_group *g);
-/* Waits for the store's stream. A member that is gone, or that does not come within the deadline, is CT_EBACKEND and the group's end:
+/* Waits for the store's stream. Here and wherever else the host waits for the device of a member (ct_arenas_await), a member that is gone, or that does not come within the deadline, is CT_EBACKEND and the group's end:
  * its work is given up. Alone: nothing to wait for, whoever reads from the device waits itself. */
 ct_status ct_group_wait(ct_group *g);
 

@@ -116,6 +116,13 @@ typedef struct ct_arenas_user {
     struct ct_arenas_user *next;
 } ct_arenas_user;
 
+/* Asked while the host waits for a device that works together with others: `waited` seconds so far, 0 when what it waits for is done.
+ * A failure ends the waiting. */
+typedef struct ct_arenas_watch {
+    ct_status (*look)(void *self, double waited);
+    void *self;
+} ct_arenas_watch;
+
 typedef struct ct_arenas {
     const ct_backend *backend;
     ct_device *device;
@@ -125,6 +132,7 @@ typedef struct ct_arenas {
     void *base[CT_ARENA_COUNT];      /* device addresses; NULL if not allocated; ACT and INPUT are shared by all plans and grow to the largest */
     size_t bytes[CT_ARENA_COUNT];
     bool planned_only;               /* no memory behind it: for `plan`, which touches no tensor */
+    const ct_arenas_watch *watch;    /* the group's that this device is a member of (exec/comm.h); NULL: it works alone */
     ct_arenas_user *users;           /* all who hold addresses in these arenas: when ACT or INPUT grow they are told */
 } ct_arenas;
 
@@ -147,7 +155,7 @@ ct_status ct_arenas_hold(ct_arenas *s, int64_t bytes);
 void ct_arenas_free(ct_arenas *s); /* NULL is fine; plans must be gone */
 
 /* Waits on the host until what an event was recorded behind is done; leaves the processor to others meanwhile. Fails when that work
- * has. */
+ * has, or as the store's watch does. */
 ct_status ct_arenas_await(const ct_arenas *s, ct_event *e);
 
 /* Draws initial values of all parameters and buffers of g: element e of the i-th parameter in name order is a

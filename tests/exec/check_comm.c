@@ -12,6 +12,8 @@
 #include "exec/comm.h"
 #include "program/program.h"
 #include "program/spec.h"
+#include "session/feed.h"
+#include "session/readback.h"
 #include "session/session.h"
 #include "tests/ct_check.h"
 
@@ -229,6 +231,19 @@ static ct_status fake_done(ct_device *dev, ct_event *e, bool *done)
     (void)e;
     *done = !meeting.never_done;
     return CT_OK;
+}
+
+/* Any memory will do. */
+static ct_status host_alloc(ct_device *dev, size_t bytes, const char *what, void **out)
+{
+    (void)dev;
+    return (*out = ct_aligned_alloc(bytes, what)) ? CT_OK : CT_ENOMEM;
+}
+
+static void host_free(ct_device *dev, void *p)
+{
+    (void)dev;
+    ct_free(p);
 }
 
 static ct_backend grouped(void)
@@ -518,6 +533,56 @@ START_TEST(gone)
 }
 END_TEST
 
+/* Nor does the host hang that waits for a slot of the ring, or for numbers on their way: the step before it never ends. */
+START_TEST(gone_while_waiting)
+{
+    ct_backend b = grouped();
+    const ct_program_spec s = small_model(0, 2, 0);
+    const ct_device_opts opts = { .threads = 1 };
+    const ct_arenas_needs needs = ct_program_needs(&s, true);
+    ct_group_opts join = { .rank = 0, .size = 2, .deadline = 0.2 };
+    double metrics[CT_METRIC_COUNT], state[CT_STATE_COUNT];
+    const char *part = _i % 2 ? "member 0 of 2 waited 0.2 s for the others" : "the other card fell off";
+    ct_layout l;
+    ct_program p;
+    ct_plan *plan;
+    ct_arenas *store;
+    ct_group *g;
+    ct_feed *f;
+    ct_readback *r;
+    b.host_alloc = host_alloc;
+    b.host_free = host_free;
+    meet(1);
+    ok(ct_program_build(&s, CT_PROGRAM_STEP, NULL, &l, &p));
+    ok(ct_arenas_create(&b, &opts, &l, &needs, false, &store));
+    ok(ct_plan_create(store, p.graph, false, &plan));
+    ok(ct_group_id(&b, join.id));
+    ok(ct_group_join(store, &join, &g));
+    const ct_val x = ct_program_port(&p, "x");
+    const size_t bytes = ct_desc_bytes(ct_graph_desc(p.graph, x));
+    void *host = ct_calloc(1, bytes, "test");
+    const ct_feed_part input = { x, host };
+    ok(ct_feed_open(store, bytes, &f));
+    ok(ct_readback_open(store, &r));
+    for (int i = 0; i < 4; i++) ok(ct_feed_send(f, plan, &input, 1));
+    ok(ct_readback_ask(r));
+    meeting.broken_at = _i % 2 ? 0 : 1;
+    meeting.never_done = true;
+    if (_i < 2) says(ct_feed_send(f, plan, &input, 1), CT_EBACKEND, part);
+    else says(ct_readback_take(r, metrics, state), CT_EBACKEND, part);
+    ck_assert_int_eq(aborts, 1);
+    says(ct_feed_send(f, plan, &input, 1), CT_EBACKEND, "this group of 2 devices was given up");
+    ct_group_leave(g);
+    ck_assert_ptr_null(store->watch);
+    ct_readback_close(r);
+    ct_feed_close(f);
+    ct_plan_free(plan);
+    ct_arenas_free(store);
+    ct_program_free(&p);
+    ct_free(host);
+}
+END_TEST
+
 /* ---- what members draw ---- */
 
 enum { DRAWN = 4 };
@@ -647,6 +712,7 @@ static Suite *suite(void)
     tcase_add_test(t, one_members_nan);
     tcase_add_test(t, errors);
     tcase_add_loop_test(t, gone, 0, 2);
+    tcase_add_loop_test(t, gone_while_waiting, 0, 4);
     suite_add_tcase(s, t);
     t = tcase_create("draws");
     tcase_set_timeout(t, 300);
