@@ -109,7 +109,6 @@ typedef struct ct_comm_ops {
     /* Joins; returns when all members have, or with CT_EBACKEND when `deadline` seconds are over, naming the members' count. */
     ct_status (*create)(ct_device *dev, const unsigned char id[CT_COMM_ID], int rank, int size, double deadline, ct_comm **out);
     ct_status (*all_reduce_sum)(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type); /* n elements, in place */
-    ct_status (*all_reduce_max)(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type); /* found_inf: one's is everyone's */
     ct_status (*broadcast)(ct_comm *c, ct_stream *s, void *buf, int64_t bytes, int root);
     ct_status (*check)(ct_comm *c);   /* a failure that has shown since: CT_EBACKEND with its text */
     void (*abort)(ct_comm *c);        /* gives up work that waits for members which are gone */

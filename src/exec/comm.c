@@ -74,11 +74,9 @@ ct_status ct_buckets_make(const ct_graph *g, const ct_layout *layout, ct_arena a
     int64_t *cut = NULL;
     size_t ncuts = 0, cap = 0;
     ct_status st;
-    *out = (ct_buckets){ .arena = arena, .update = -1, .norm = -1 };
-    for (size_t i = g->nnodes; i-- > 0;) {
+    *out = (ct_buckets){ .arena = arena, .update = -1 };
+    for (size_t i = g->nnodes; i-- > 0;)
         if (g->nodes[i].phase == CT_PHASE_UPDATE) out->update = (int)i;
-        if (g->nodes[i].op == CT_OP_GRAD_NORM) out->norm = (int)i;
-    }
     if (out->update < 0) return ct_fail(CT_EINVAL, "a program without an update has no gradients to sum");
     CT_GOTO(st, find_cuts(g, arena, all, &cut, &ncuts));
     for (int64_t end = all; end > 0;) {
@@ -221,13 +219,6 @@ ct_status ct_comm_reduce_gradients(ct_group *g, const ct_buckets *b, size_t buck
                                   (k->end - k->first) / (int64_t)ct_dtype_size(s->layout.dtype), s->layout.dtype);
 }
 
-/* NaN or infinity in one member's gradients is everyone's: all skip the step, or none. */
-static ct_status agree_on_finite(ct_group *g)
-{
-    double *state = g->store->base[CT_ARENA_STATE];
-    return g->ops->all_reduce_max(g->comm, g->store->stream, state + CT_STATE_FOUND_INF, 1, CT_F64);
-}
-
 ct_status ct_group_step(ct_group *g, ct_plan *p, const ct_buckets *b)
 {
     if (g->size == 1) return ct_plan_run(p);
@@ -241,13 +232,7 @@ ct_status ct_group_step(ct_group *g, ct_plan *p, const ct_buckets *b)
     CT_TRY(ct_plan_run_nodes(p, at, update));
     CT_TRY(check_whole(g));
     CT_TRY(follow(g, g->stream, g->store->stream));
-    at = update;
-    if (b->norm >= 0) {
-        CT_TRY(ct_plan_run_nodes(p, at, (size_t)b->norm + 1));
-        CT_TRY(agree_on_finite(g));
-        at = (size_t)b->norm + 1;
-    }
-    return ct_plan_run_nodes(p, at, nodes);
+    return ct_plan_run_nodes(p, update, nodes);
 }
 
 ct_status ct_group_metrics(ct_group *g)

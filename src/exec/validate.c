@@ -43,7 +43,7 @@ static ct_status check_members(const ct_backend *b)
     if ((b->variants != NULL) != (b->prefer != NULL))
         return ct_fail(CT_EBACKEND, "backend %s: of variants and prefer one is NULL", b->name);
     const ct_comm_ops *c = b->comm;
-    if (c && !(c->id && c->create && c->all_reduce_sum && c->all_reduce_max && c->broadcast && c->check && c->abort && c->destroy))
+    if (c && !(c->id && c->create && c->all_reduce_sum && c->broadcast && c->check && c->abort && c->destroy))
         return ct_fail(CT_EBACKEND, "backend %s: a member of its groups' table is NULL", b->name);
     return CT_OK;
 }
