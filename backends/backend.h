@@ -49,7 +49,9 @@ typedef struct ct_device_info {
 enum ct_impl_flags {
     CT_IMPL_REFERENCE = 1, /* plain loops: the specification */
     CT_IMPL_EXACT = 2,     /* no algorithm that trades accuracy for speed (Winograd, ...) */
-    CT_IMPL_DETERMINISTIC = 4 /* same bits for any number of threads */
+    CT_IMPL_DETERMINISTIC = 4, /* same bits for any number of threads */
+    CT_IMPL_YARDSTICK = 8  /* plain loops on the device, to check others by and for what they refuse: hundreds of times slower. Taken with a
+                              warning, never timed while others accept, refused by train.strict */
 };
 
 /* The answer of accept(): take it, with so many bytes of scratch; or not, with a reason. */

@@ -337,7 +337,7 @@ static ct_status receipt(const ct_device *d, const ct_impl *impl, const ct_call 
 
 #define ROW(op, name, flags, impl) { op, name, flags, ct_cuda_##impl##_accept, ct_cuda_##impl##_run }
 #define OWN(op, impl) ROW(op, "cuda.kernel", CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC, impl)
-#define DIRECT(op, impl) ROW(op, "cuda.direct", CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC, impl)
+#define DIRECT(op, impl) ROW(op, "cuda.direct", CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC | CT_IMPL_YARDSTICK, impl)
 #define DEPTHWISE(op, impl) ROW(op, "cuda.depthwise", CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC, impl)
 
 static const ct_impl impls[] = {

@@ -4,7 +4,7 @@
  * them, accept() and run(); dev.cuh is what kernels share. lt.c does matrix products through cuBLASLt, dnn.c convolutions
  * through the graph interface of cuDNN. With CT_CUDA_EMULATE the .cu files and backend.c are compiled as plain C++ against a
  * small emulator of the CUDA runtime (tests/emulate), so that every kernel of ours runs in the operator tests of a machine
- * without a GPU; the two libraries are left out there. */
+ * without a GPU; lt.c and dnn.c meet stand-ins of the two libraries there. */
 #ifndef CT_CUDA_CUDA_H
 #define CT_CUDA_CUDA_H
 

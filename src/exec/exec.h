@@ -33,6 +33,7 @@ const ct_impl *ct_impl_next(const ct_backend *b, ct_op op, const ct_impl *after)
 typedef struct ct_choice {
     const ct_impl *impl;
     size_t scratch; /* bytes */
+    const char *instead; /* why the one before it in the table was not taken; NULL: it is the first, or was chosen by name. Static */
 } ct_choice;
 
 /* The implementation that opts->choices names for this very call, which the device is told to compute in the variant that the

@@ -11,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/dtype.h"
 #include "emulate.h"
 
 emu_dim threadIdx, blockIdx, blockDim, gridDim;
@@ -125,8 +126,9 @@ static void run_block()
 }
 
 /* EMULATE_WRONG, so that tests can see whether faults are noticed. kernels: none runs its last block; graphs: a captured piece of work
- * leaves its last call out; events: what they were recorded behind has failed. */
-static bool wrong(const char *what)
+ * leaves its last call out; events: what they were recorded behind has failed; lt, dnn: the library takes nothing; dnn-list: its first
+ * list of heuristics fails. */
+bool emu_wrong(const char *what)
 {
     const char *given = getenv("EMULATE_WRONG");
     return given && strcmp(given, what) == 0;
@@ -134,7 +136,7 @@ static bool wrong(const char *what)
 
 static void run_kernel(dim3 grid, unsigned threads, const std::function<void()> &body)
 {
-    const bool all = !wrong("kernels");
+    const bool all = !emu_wrong("kernels");
     if (threads > MAX_THREADS) die("more than 1024 threads in a block");
     kernel = &body;
     count = threads;
@@ -212,7 +214,7 @@ static void reach(const std::shared_ptr<emu_mark> &mark)
     }
 }
 
-static void submit(cudaStream_t s, std::function<void()> work)
+void emu_submit(cudaStream_t s, std::function<void()> work)
 {
     if (s && s->capture) s->capture->push_back(work);
     else if (s && late) s->late.push_back(work);
@@ -222,7 +224,7 @@ static void submit(cudaStream_t s, std::function<void()> work)
 void emu_launch(cudaStream_t s, dim3 grid, unsigned threads, std::function<void()> body)
 {
     if (grid.x == 0 || grid.y == 0 || grid.y > 65535 || threads == 0) die("a grid that CUDA refuses");
-    submit(s, [=]() { run_kernel(grid, threads, body); });
+    emu_submit(s, [=]() { run_kernel(grid, threads, body); });
 }
 
 /* ---- errors ----
@@ -311,16 +313,16 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cudaM
     if (kind == cudaMemcpyHostToDevice && late && !is_pinned(src)) { /* staged before the call returns */
         const char *from = (const char *)src;
         auto staged = std::make_shared<std::vector<char>>(from, from + bytes);
-        submit(s, [=]() { memmove(dst, staged->data(), bytes); });
+        emu_submit(s, [=]() { memmove(dst, staged->data(), bytes); });
         return cudaSuccess;
     }
-    submit(s, [=]() { memmove(dst, src, bytes); });
+    emu_submit(s, [=]() { memmove(dst, src, bytes); });
     if (kind == cudaMemcpyDeviceToHost && !s->capture && !is_pinned(dst)) drain(s);
     return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t s)
 {
-    submit(s, [=]() { memset(dst, value, bytes); });
+    emu_submit(s, [=]() { memset(dst, value, bytes); });
     return cudaSuccess;
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
@@ -347,7 +349,7 @@ cudaError_t cudaStreamSynchronize(cudaStream_t s)
 cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned)
 {
     std::shared_ptr<emu_mark> mark = e->mark;
-    if (mark) submit(s, [=]() { reach(mark); });
+    if (mark) emu_submit(s, [=]() { reach(mark); });
     return cudaSuccess;
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned) { return *e = new emu_event(), cudaSuccess; }
@@ -357,7 +359,7 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
     auto mark = std::make_shared<emu_mark>(emu_mark{ false, 0, s });
     e->mark = mark;
     e->asked = 0;
-    submit(s, [=]() {
+    emu_submit(s, [=]() {
         mark->at = seconds();
         mark->done = true;
     });
@@ -367,7 +369,7 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 cudaError_t cudaEventQuery(cudaEvent_t e)
 {
     if (refused()) return seen(cudaErrorStreamCaptureUnsupported);
-    if (wrong("events")) return seen(cudaErrorLaunchFailure);
+    if (emu_wrong("events")) return seen(cudaErrorLaunchFailure);
     if (!e->mark || e->mark->done) return cudaSuccess;
     if (++e->asked < 3) return seen(cudaErrorNotReady);
     reach(e->mark);
@@ -404,8 +406,8 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsig
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t s)
 {
-    const size_t n = exec->work.size() - (wrong("graphs") && !exec->work.empty());
-    for (size_t i = 0; i < n; i++) submit(s, exec->work[i]);
+    const size_t n = exec->work.size() - (emu_wrong("graphs") && !exec->work.empty());
+    for (size_t i = 0; i < n; i++) emu_submit(s, exec->work[i]);
     return cudaSuccess;
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) { return delete exec, cudaSuccess; }
@@ -428,6 +430,23 @@ const char *cudaGetErrorString(cudaError_t e)
     }
 }
 const char *cudaGetErrorName(cudaError_t) { return "cudaErrorEmulated"; }
+}
+
+/* ---- storage types: cudaDataType ---- */
+
+enum { IS_F16 = 2, IS_BF16 = 14 };
+
+float emu_load(int type, const void *p, int64_t i)
+{
+    if (type == IS_F16) return emu_half_to_float(((const uint16_t *)p)[i]);
+    return type == IS_BF16 ? __uint_as_float((unsigned)((const uint16_t *)p)[i] << 16) : ((const float *)p)[i];
+}
+
+void emu_store(int type, void *p, int64_t i, float v)
+{
+    if (type == IS_F16) ((uint16_t *)p)[i] = emu_float_to_half(v);
+    else if (type == IS_BF16) ((uint16_t *)p)[i] = ct_f32_to_bf16(v);
+    else ((float *)p)[i] = v;
 }
 
 /* ---- IEEE binary16 ---- */
