@@ -1,8 +1,8 @@
 /* The backend contract: the only door to a device.
  *
  * A backend is one const table. Built-in ones are listed in src/exec/registry.c; others are plug-ins, shared objects named
- * captrain-<name>.so that export `const ct_backend *ct_backend_entry(const ct_services *)` and are found in CAPTRAIN_BACKEND_PATH
- * and then in the installed directory. Plug-ins reach the core only through ct_services.
+ * captrain-<name>.so that export `const ct_backend *ct_backend_entry(const ct_services *)` and are found in CAPTRAIN_BACKEND_PATH,
+ * without that in the build tree of a program that lies there, and then in the installed directory. Plug-ins reach the core only through ct_services.
  *
  * Rules for implementers: no allocation inside run(); no host synchronisation inside run(); accept() is a pure function of the
  * call's descriptors and the device; an implementation that accepts a call must run it with exactly the scratch it asked for. */
