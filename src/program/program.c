@@ -251,7 +251,7 @@ static ct_status build_backward(const ct_program_spec *s, ct_program *p)
     CT_TRY(ct_pass_dead(g));
     if (s->recompute >= 0)
         CT_TRY(ct_pass_recompute(g, s->recompute, NULL));
-    else if (!s->keep_norms)
+    else if (!s->keep_norms && !s->norms_kept)
         CT_TRY(ct_pass_reapply(g, NULL));
     if (s->keep_norms) keep_norms(g);
     return ct_graph_node(g, CT_OP_NEXT_DRAW, NULL, "next_draw", 1, &state, 0, 0, NULL);
