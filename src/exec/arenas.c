@@ -58,6 +58,8 @@ ct_status ct_arenas_create(const ct_backend *b, const ct_device_opts *opts, cons
         CT_GOTO(st, allocate(s, CT_ARENA_EMA, param));
         CT_GOTO(st, allocate(s, CT_ARENA_EMABUF, buffer));
     }
+    if (needs->half) CT_GOTO(st, allocate(s, CT_ARENA_PARAM16, 2 * layout->param_elems));
+    if (needs->half && needs->train) CT_GOTO(st, allocate(s, CT_ARENA_GRAD16, 2 * layout->param_elems));
     CT_GOTO(st, allocate(s, CT_ARENA_STATE, CT_STATE_COUNT * (int64_t)sizeof(double)));
     CT_GOTO(st, allocate(s, CT_ARENA_METRIC, CT_METRIC_COUNT * (int64_t)sizeof(double)));
     if (!planned_only) CT_GOTO(st, first_state(s));

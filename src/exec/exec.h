@@ -142,6 +142,7 @@ typedef struct ct_arenas_needs {
     bool accumulate;   /* GACC */
     int moments;       /* 0, 1 (OPT1), 2 (OPT1 and OPT2) */
     bool ema;          /* EMA, EMABUF */
+    bool half;         /* PARAM16, with `train` GRAD16 (ct_pass_flat) */
 } ct_arenas_needs;
 
 /* Opens the device and allocates the flat arenas, cleared; the state starts with loss scale 1 and clip coefficient

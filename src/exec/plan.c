@@ -147,9 +147,9 @@ static void measure(ct_plan *p)
     t->input_bytes = p->mem.input_bytes;
     t->lower_bound = p->mem.lower_bound;
     t->unshared_bytes = p->mem.unshared_bytes;
-    t->param_bytes = (int64_t)s->bytes[CT_ARENA_PARAM];
+    t->param_bytes = (int64_t)(s->bytes[CT_ARENA_PARAM] + s->bytes[CT_ARENA_PARAM16]);
     t->buffer_bytes = (int64_t)s->bytes[CT_ARENA_BUFFER];
-    t->grad_bytes = (int64_t)(s->bytes[CT_ARENA_GRAD] + s->bytes[CT_ARENA_GACC]);
+    t->grad_bytes = (int64_t)(s->bytes[CT_ARENA_GRAD] + s->bytes[CT_ARENA_GACC] + s->bytes[CT_ARENA_GRAD16]);
     t->optimizer_bytes = (int64_t)(s->bytes[CT_ARENA_OPT1] + s->bytes[CT_ARENA_OPT2]);
     t->ema_bytes = (int64_t)(s->bytes[CT_ARENA_EMA] + s->bytes[CT_ARENA_EMABUF]);
     t->peak_bytes = t->act_bytes + t->input_bytes + t->param_bytes + t->buffer_bytes + t->grad_bytes +

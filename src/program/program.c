@@ -39,9 +39,15 @@ void ct_program_initial_state(const ct_program_spec *spec, double state[CT_STATE
     state[CT_STATE_CLIP_COEF] = 1;
 }
 
+/* Groups sum gradients while others are still computed. */
+static bool casts_flat(const ct_program_spec *s)
+{
+    return s->flat_casts && s->members <= 1 && (s->compute == CT_BF16 || s->compute == CT_F16);
+}
+
 ct_arenas_needs ct_program_needs(const ct_program_spec *spec, bool train)
 {
-    ct_arenas_needs n = { false, false, 0, false };
+    ct_arenas_needs n = { .half = casts_flat(spec) };
     if (!train) return n;
     n.train = true;
     n.accumulate = spec->accumulate > 1;
@@ -384,6 +390,7 @@ ct_status ct_program_build(const ct_program_spec *spec, ct_program_kind kind, co
         if (trains(kind)) CT_GOTO(st, build_backward(&s, out));
         if (layout_from) CT_GOTO(st, ct_layout_apply(out->graph, layout_from));
         else CT_GOTO(st, ct_layout_make(out->graph, layout));
+        if (casts_flat(&s)) CT_GOTO(st, ct_pass_flat(out->graph, s.compute));
     }
     switch (kind) {
     case CT_PROGRAM_STEP: CT_GOTO(st, build_update(&s, out->graph, layout, CT_ARENA_GRAD)); break;
