@@ -246,6 +246,14 @@ static void print_padding(const planned *p, FILE *to)
     }
 }
 
+/* Parameters whose gradients are left out; nothing where there are none. */
+static void print_still(const planned *p, FILE *to)
+{
+    int n = 0;
+    for (size_t v = 0; v < p->step.graph->nvalues; v++) n += p->step.graph->values[v].still;
+    if (n > 0) fprintf(to, "still          %d biases in front of batch norms: their gradients are zero and not computed\n", n);
+}
+
 static ct_status print_text(const planned *p, FILE *to)
 {
     const ct_program_spec *s = &p->spec;
@@ -266,6 +274,7 @@ static ct_status print_text(const planned *p, FILE *to)
             p->info.threads == 1 ? "" : "s", p->backend->name, p->why);
     fprintf(to, "precision      %s\n", ct_spec_precision_name(s));
     print_padding(p, to);
+    print_still(p, to);
     fprintf(to, "batch          %" PRId64 " x %" PRId64 " micro-step%s = %" PRId64 " effective\n", s->batch,
             s->accumulate, s->accumulate > 1 ? "s" : "", ct_spec_effective_batch(s));
     fprintf(to, "learning rate  %g", s->schedule.base_lr);

@@ -59,6 +59,7 @@ typedef struct ct_value {
     bool needs_grad;         /* a parameter, or depends on one */
     bool range;              /* part of a flat arena (ct_graph_range), not a tensor of the model */
     ct_val grad;             /* after autodiff: its gradient; CT_NOVAL if none */
+    bool still;              /* a parameter whose gradient is zero whatever the data are, and not computed (ct_pass_still) */
     /* parameters and buffers */
     ct_init init;
     bool decay;              /* takes weight decay when norm and bias parameters are exempt */
@@ -160,6 +161,10 @@ ct_status ct_pass_recompute(ct_graph *g, int segments, int *recomputed);
  * that makes nothing else live longer: outputs need not be kept, gradients are the same bit for bit. After autodiff, instead of
  * recompute. *added (may be NULL) gets the number of new nodes. */
 ct_status ct_pass_reapply(ct_graph *g, int *added);
+
+/* Does not compute the gradients of biases that a batch norm takes away again: they are zero. Their parameters are marked, and stay where they
+ * are, but for weight decay; *found (may be NULL) gets their number. Right behind autodiff. */
+ct_status ct_pass_still(ct_graph *g, int *found);
 
 /* Casts of parameters to `half`, and of their gradients back, become one call each run of them that lie side by side, by way of arenas PARAM16
  * and GRAD16; the same bits. Last of all passes, on a graph with a layout. Types of more than 16 bits: does nothing. Gradients are complete

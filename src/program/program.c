@@ -255,6 +255,7 @@ static ct_status build_backward(const ct_program_spec *s, ct_program *p)
     CT_TRY(ct_graph_node(g, CT_OP_LOSS_SEED, &a, "seed", 1, &state, 1, 1, &seed));
     CT_TRY(ct_autodiff(g, ct_program_role(p, CT_PORT_LOSS), seed));
     CT_TRY(ct_pass_dead(g));
+    if (s->skip_still) CT_TRY(ct_pass_still(g, NULL));
     if (s->recompute >= 0)
         CT_TRY(ct_pass_recompute(g, s->recompute, NULL));
     else if (!s->keep_norms && !s->norms_kept)

@@ -339,7 +339,8 @@ ct_status ct_spec_peak(const ct_program_spec *spec, const ct_backend *backend, c
 void ct_spec_fit_device(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts)
 {
     spec->channel_multiple = backend->channel_multiple ? backend->channel_multiple(opts, spec->compute) : 1;
-    spec->flat_casts = backend->capture_begin != NULL; /* a device on which starting a call costs something */
+    /* a device on which starting a call costs something; elsewhere results of old stay the same bits */
+    spec->flat_casts = spec->skip_still = backend->capture_begin != NULL;
 }
 
 /* Whether a step of this specification fits into nine tenths of the device's memory; of what is free of it, where batch

@@ -249,7 +249,8 @@ static bool refused()
 
 extern "C" {
 
-static const size_t memory = (size_t)4 << 30;
+/* 4 GiB; EMULATE_MEMORY: as many GiB, for plans of what no test could run. */
+static const size_t memory = (size_t)(getenv("EMULATE_MEMORY") ? atoi(getenv("EMULATE_MEMORY")) : 4) << 30;
 
 cudaError_t cudaGetDeviceCount(int *n) { return *n = 1, cudaSuccess; }
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int)

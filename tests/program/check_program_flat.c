@@ -1,4 +1,4 @@
-/* Programs whose parameters and gradients are cast by few calls: the same results as with one for each tensor. */
+/* What programs for devices leave out: casts of single tensors, gradients that are zero. The results are the same. */
 #include "tests/program/check_program.h"
 
 /* Casts that read a parameter or write a gradient, those of flat arenas counted like others; `flat`: these alone. */
@@ -87,11 +87,51 @@ START_TEST(not_flat)
 }
 END_TEST
 
+/* The biases of all convolutions in front of batch norms, and no others, are left alone: their gradients, and with no weight decay they
+ * themselves, are what they were; every other gradient is the same bit for bit in the first step. */
+START_TEST(still_biases)
+{
+    ct_program_spec s;
+    test_run all, some;
+    small_spec(&s, "textcnn", 4);
+    s.compute = _i ? CT_BF16 : CT_F32;
+    s.flat_casts = _i == 2;
+    run_open(&all, &s, false);
+    s.skip_still = true;
+    run_open(&some, &s, false);
+    const ct_graph *g = some.p[0].graph;
+    const double a = run_step(&all, 0, 0), b = run_step(&some, 0, 0);
+    ck_assert_msg(a == b, "%.17g %.17g", a, b);
+    int still = 0, others = 0;
+    for (size_t v = 0; v < g->nvalues; v++) {
+        if (!ct_graph_is_weight(g, (ct_val)v) || g->values[v].arena != CT_ARENA_PARAM) continue;
+        const size_t at = (size_t)g->values[v].offset, bytes = ct_desc_bytes(&g->values[v].desc);
+        const char *name = g->values[v].name, *one = (char *)some.store->base[CT_ARENA_GRAD] + at;
+        const ct_val w = ct_graph_find(all.p[0].graph, name);
+        ck_assert_int_eq(all.p[0].graph->values[w].offset, (int64_t)at); /* checkpoints of one are the other's */
+        ck_assert(!all.p[0].graph->values[w].still);
+        if (g->values[v].still) {
+            still++;
+            ck_assert_msg(strncmp(name, "features.", 9) == 0 && strstr(name, ".bias"), "%s", name);
+            for (size_t i = 0; i < bytes / 4; i++) ck_assert_float_eq(((const float *)(const void *)one)[i], 0);
+        } else {
+            others++;
+            ck_assert_msg(memcmp(one, (char *)all.store->base[CT_ARENA_GRAD] + at, bytes) == 0, "the gradient of %s", name);
+        }
+    }
+    ck_assert_int_eq(still, 7);
+    ck_assert_int_gt(others, 20);
+    run_close(&all);
+    run_close(&some);
+}
+END_TEST
+
 TCase *flat_case(void)
 {
     TCase *t = tcase_create("flat");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, flat_casts);
     tcase_add_test(t, not_flat);
+    tcase_add_loop_test(t, still_biases, 0, 3);
     return t;
 }
