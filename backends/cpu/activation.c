@@ -17,28 +17,17 @@ typedef struct act {
     int64_t n;
 } act;
 
-static float sigmoid(float x)
-{
-    /* exp of a number <= 0 only: no overflow on either side */
-    const float e = expf(x < 0 ? x : -x);
-    return x < 0 ? e / (1 + e) : 1 / (1 + e);
-}
-
 static void forward(const act *g, int64_t n, const float *x, float *y)
 {
     const ct_act_attrs *a = &g->call->attrs.act;
     switch ((ct_act_kind)a->kind) {
     case CT_ACT_RELU: g->kern->element->leaky(n, x, 0, y); break;
     case CT_ACT_LEAKY_RELU: g->kern->element->leaky(n, x, (float)a->alpha, y); break;
-    case CT_ACT_SIGMOID:
-        for (int64_t i = 0; i < n; i++) y[i] = sigmoid(x[i]);
-        break;
+    case CT_ACT_SIGMOID: g->kern->silu->sigmoid(n, x, y); break;
     case CT_ACT_TANH:
         for (int64_t i = 0; i < n; i++) y[i] = tanhf(x[i]);
         break;
-    case CT_ACT_SILU:
-        for (int64_t i = 0; i < n; i++) y[i] = x[i] * sigmoid(x[i]);
-        break;
+    case CT_ACT_SILU: g->kern->silu->silu(n, x, y); break;
     case CT_ACT_SOFTPLUS:
         for (int64_t i = 0; i < n; i++) y[i] = (x[i] < 0 ? 0 : x[i]) + log1pf(expf(x[i] < 0 ? x[i] : -x[i]));
         break;
@@ -54,14 +43,12 @@ static void backward(const act *g, int64_t n, const float *dy, const float *save
     case CT_ACT_LEAKY_RELU: g->kern->element->leaky_bwd(n, dy, saved, (float)a->alpha, dx); break;
     case CT_ACT_SIGMOID: g->kern->element->sigmoid_bwd(n, dy, saved, dx); break;
     case CT_ACT_TANH: g->kern->element->tanh_bwd(n, dy, saved, dx); break;
-    case CT_ACT_SILU:
-        for (int64_t i = 0; i < n; i++) {
-            const float s = sigmoid(saved[i]);
-            dx[i] = dy[i] * (s + saved[i] * (s * (1 - s)));
-        }
-        break;
+    case CT_ACT_SILU: g->kern->silu->silu_bwd(n, dy, saved, dx); break;
     case CT_ACT_SOFTPLUS:
-        for (int64_t i = 0; i < n; i++) dx[i] = dy[i] * sigmoid(saved[i]);
+        for (int64_t i = 0; i < n; i++) {
+            const float e = expf(-fabsf(saved[i])); /* of a number <= 0 only: no overflow on either side */
+            dx[i] = dy[i] * ((saved[i] < 0 ? e : 1) / (1 + e));
+        }
         break;
     case CT_ACT_COUNT: break;
     }

@@ -189,6 +189,8 @@ static const ct_impl_set *const sets[] = {
     &ct_cpu_elementwise_impls,
     &ct_cpu_pool_impls,
     &ct_cpu_resample_impls,
+    &ct_cpu_channels_impls,
+    &ct_cpu_fuse_impls,
     &ct_cpu_softmax_impls,
     &ct_cpu_sequence_impls,
     &ct_cpu_ctc_impls,

@@ -139,6 +139,8 @@ extern const ct_impl_set ct_cpu_activation_impls;
 extern const ct_impl_set ct_cpu_elementwise_impls;
 extern const ct_impl_set ct_cpu_pool_impls;
 extern const ct_impl_set ct_cpu_resample_impls;
+extern const ct_impl_set ct_cpu_channels_impls;
+extern const ct_impl_set ct_cpu_fuse_impls;
 extern const ct_impl_set ct_cpu_softmax_impls;
 extern const ct_impl_set ct_cpu_sequence_impls;
 extern const ct_impl_set ct_cpu_ctc_impls;

@@ -1,6 +1,8 @@
 /* Depthwise conv2d (groups = C = K) and its gradients: channels along the vector, one multiply-add per tap, no matrix
- * product. Filters are turned into [taps][C] first. Forward and data gradient go row by row of the output; the filter
- * gradient sums chunks of rows of dy into filters of their own, added in order at the end. */
+ * product. Filters are turned into [taps][C] first. Forward and data gradient go row by row of the output, several rows an item;
+ * outputs whose taps all lie inside the row are one kernel call, those at its ends get a list of taps each. The filter
+ * gradient sums chunks of rows of dy into filters of their own, added in order at the end. 16-bit rows are converted to thread scratch,
+ * each once for an item. */
 #include "config.h"
 
 #include "backends/cpu/conv.h"
@@ -8,19 +10,63 @@
 #include <string.h>
 
 #define MAX_CHUNKS 16
+#define MAX_ROWS 8 /* of the output in an item: neighbours read the same rows of the input */
 
 typedef struct depthwise {
     const ct_kern *kern;
     ct_conv_geom c;
-    const ct_tensor *in, *w, *bias, *out; /* forward and dgrad; bias may be NULL */
-    const ct_tensor *x, *dy, *dw;         /* wgrad */
+    const ct_tensor *in, *w, *bias, *out; /* in: also x of the filter gradient; w, bias, out: forward and dgrad; bias may be NULL */
+    const ct_tensor *dy, *dw;             /* wgrad */
+    bool dgrad;
     int64_t taps;
+    int64_t in_h, in_w, out_h, out_w; /* pixels of `in` and of what is gone through: out, or dy */
+    int64_t block, blocks;            /* rows of an item; items of a sample */
     int64_t chunks, chunk_rows;
+    int64_t slots;           /* rows of `in` that one output row sees, at most */
     float *w_f32, *bias_f32; /* [taps][C], [C] */
     float *parts;            /* [chunks][taps][C] */
     char *threads;
     size_t per_thread;
 } depthwise;
+
+/* Buffers of a thread, NULL in f32: rows of the input, row h of the sample in slot h % slots, and one of out or dy. */
+typedef struct room {
+    float *rows, *other;
+    int64_t *held; /* [slots] which row is there; -1: none */
+} room;
+
+static room rooms(const depthwise *g, const ct_tensor *other, ct_carve *t)
+{
+    room r = { NULL, NULL, NULL };
+    if (g->in->desc.dtype != CT_F32) {
+        r.rows = ct_carve_take(t, (size_t)(g->slots * g->in_w * g->c.c) * sizeof(float));
+        r.held = ct_carve_take(t, (size_t)g->slots * sizeof *r.held);
+    }
+    if (other->desc.dtype != CT_F32) r.other = ct_carve_take(t, (size_t)(g->out_w * g->c.c) * sizeof(float));
+    return r;
+}
+
+static room thread_room(const depthwise *g, const ct_tensor *other, int thread)
+{
+    ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
+    return rooms(g, other, &t);
+}
+
+static void forget_rows(const depthwise *g, const room *r)
+{
+    for (int64_t i = 0; r->held && i < g->slots; i++) r->held[i] = -1;
+}
+
+/* Row h of sample n of the input as f32. */
+static const float *input_row(const depthwise *g, const room *r, int64_t n, int64_t h)
+{
+    const int64_t line = g->in_w * g->c.c, at = (n * g->in_h + h) * line, slot = h % g->slots;
+    if (!r->rows) return (const float *)g->in->data + at;
+    float *row = r->rows + slot * line;
+    if (r->held[slot] != h) ct_cpu_to_f32(g->kern, g->in->desc.dtype, g->in->data, at, line, row);
+    r->held[slot] = h;
+    return row;
+}
 
 static const char *refuse(const ct_call *call, const ct_conv_geom *g)
 {
@@ -37,74 +83,157 @@ static void turn_filters(depthwise *g)
     }
 }
 
-/* One row of the output from rows of the input: in_row(t) exists where 0 <= (row number) < height. The pixel (row, col)
- * of the input that tap (r,s) reads for output column j: forward j*stride - pad + s*dil; dgrad (j + pad - s*dil)/stride
- * where exact. */
-static void row_item(void *arg, int64_t item, int thread, bool dgrad)
+/* ---- which pixels an output reads ---- */
+
+/* Outputs first, first + step, ... of a row, `count` of them, which read through the same columns of the filter: output number u reads
+ * pixel base[i] + u*in_step of the input's rows through column s[i] of the filter, where there is such a pixel. */
+typedef struct line {
+    int64_t nrows, r[CT_CONV_MAX_TAPS]; /* rows of the filter whose row of the input exists */
+    const float *row[CT_CONV_MAX_TAPS]; /* that row */
+    int64_t ncols, s[CT_CONV_MAX_TAPS], base[CT_CONV_MAX_TAPS];
+    int64_t first, step, count, in_step;
+} line;
+
+/* One call's worth of outputs: what each tap reads for the first, and the taps' numbers. */
+typedef struct tap_list {
+    int64_t n, number[CT_CONV_MAX_TAPS];
+    const float *in[CT_CONV_MAX_TAPS];
+} tap_list;
+
+/* The rows that row i of the output reads: i*stride - pad + r*dil, or for the data gradient (i + pad - r*dil)/stride where exact. */
+static void find_rows(const depthwise *g, const room *buffers, int64_t n, int64_t i, line *l)
 {
-    const depthwise *g = arg;
     const ct_conv_geom *c = &g->c;
-    const ct_kern_element *k = g->kern->element;
-    const int64_t out_h = dgrad ? c->h : c->p, out_w = dgrad ? c->w : c->q, in_h = dgrad ? c->p : c->h,
-                  in_w = dgrad ? c->q : c->w;
-    const int64_t n = item / out_h, i = item % out_h, line = in_w * c->c;
-    ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
-    float *in_buf = g->in->desc.dtype != CT_F32 ? ct_carve_take(&t, (size_t)line * 4) : NULL;
-    float *out_buf = g->out->desc.dtype != CT_F32 ? ct_carve_take(&t, (size_t)(out_w * c->c) * 4) : NULL;
-    float *out = ct_cpu_write(g->out->desc.dtype, g->out->data, item * out_w * c->c, out_buf);
-    for (int64_t j = 0; j < out_w; j++) {
-        if (g->bias)
-            memcpy(out + j * c->c, g->bias_f32, (size_t)c->c * 4);
-        else
-            memset(out + j * c->c, 0, (size_t)c->c * 4);
-    }
+    l->nrows = 0;
     for (int64_t r = 0; r < c->r; r++) {
-        int64_t h = dgrad ? i + c->pad_h - r * c->dil_h : i * c->stride_h - c->pad_h + r * c->dil_h;
-        if (dgrad) {
-            if (h < 0 || h % c->stride_h != 0) continue;
-            h /= c->stride_h;
-        }
-        if (h < 0 || h >= in_h) continue;
-        const float *in = ct_cpu_read(g->kern, g->in->desc.dtype, g->in->data, (n * in_h + h) * line, line, in_buf);
-        for (int64_t s = 0; s < c->s; s++) {
-            const float *w = g->w_f32 + (r * c->s + s) * c->c;
-            for (int64_t j = 0; j < out_w; j++) {
-                int64_t col = dgrad ? j + c->pad_w - s * c->dil_w : j * c->stride_w - c->pad_w + s * c->dil_w;
-                if (dgrad) {
-                    if (col < 0 || col % c->stride_w != 0) continue;
-                    col /= c->stride_w;
-                }
-                if (col >= 0 && col < in_w) k->mac(c->c, in + col * c->c, w, out + j * c->c);
-            }
-        }
+        int64_t h = g->dgrad ? i + c->pad_h - r * c->dil_h : i * c->stride_h - c->pad_h + r * c->dil_h;
+        if (h < 0 || (g->dgrad && h % c->stride_h != 0)) continue;
+        if (g->dgrad) h /= c->stride_h;
+        if (h >= g->in_h) continue;
+        l->r[l->nrows] = r;
+        l->row[l->nrows++] = input_row(g, buffers, n, h);
     }
-    ct_cpu_write_end(g->kern, g->out->desc.dtype, g->out->data, item * out_w * c->c, out_w * c->c, out);
 }
 
-static void forward_item(void *arg, int64_t item, int thread) { row_item(arg, item, thread, false); }
-static void dgrad_item(void *arg, int64_t item, int thread) { row_item(arg, item, thread, true); }
+/* Kinds of outputs that read through the same columns of the filter. */
+static int64_t phases(const depthwise *g) { return g->dgrad ? ct_min64(g->c.stride_w, g->out_w) : 1; }
 
-static size_t lay_out(depthwise *g, int threads, bool dgrad, void *base)
+static void find_columns(const depthwise *g, int64_t phase, line *l)
 {
-    ct_carve c = { base, 0 };
+    const ct_conv_geom *c = &g->c;
+    l->ncols = 0;
+    l->first = phase;
+    l->step = g->dgrad ? c->stride_w : 1;
+    l->in_step = g->dgrad ? 1 : c->stride_w;
+    l->count = ct_ceil_div(g->out_w - phase, l->step);
+    for (int64_t s = 0; s < c->s; s++) {
+        const int64_t at = g->dgrad ? phase + c->pad_w - s * c->dil_w : s * c->dil_w - c->pad_w;
+        if (g->dgrad && at % c->stride_w != 0) continue;
+        l->s[l->ncols] = s;
+        l->base[l->ncols++] = g->dgrad ? at / c->stride_w : at;
+    }
+}
+
+/* Outputs [*lo, *hi) read through all columns; the others are taken one by one. */
+static void inside(const depthwise *g, const line *l, int64_t *lo, int64_t *hi)
+{
+    *lo = 0;
+    *hi = l->count;
+    for (int64_t i = 0; i < l->ncols; i++) {
+        const int64_t last = g->in_w - 1 - l->base[i];
+        if (l->base[i] < 0) *lo = ct_max64(*lo, ct_ceil_div(-l->base[i], l->in_step));
+        *hi = ct_min64(*hi, last < 0 ? 0 : last / l->in_step + 1);
+    }
+    *lo = ct_min64(*lo, l->count);
+    *hi = ct_max64(*lo, *hi);
+}
+
+static void list_taps(const depthwise *g, const line *l, int64_t u, tap_list *out)
+{
+    out->n = 0;
+    for (int64_t k = 0; k < l->nrows; k++)
+        for (int64_t i = 0; i < l->ncols; i++) {
+            const int64_t col = l->base[i] + u * l->in_step;
+            if (col < 0 || col >= g->in_w) continue;
+            out->number[out->n] = l->r[k] * g->c.s + l->s[i];
+            out->in[out->n++] = l->row[k] + col * g->c.c;
+        }
+}
+
+/* How many outputs from number u on are one call. */
+static int64_t run_length(int64_t u, int64_t lo, int64_t hi) { return u >= lo && u < hi ? hi - u : 1; }
+
+/* ---- forward, data gradient ---- */
+
+static void output_row(const depthwise *g, line *l, float *out)
+{
+    const int64_t c = g->c.c;
+    tap_list taps;
+    const float *w[CT_CONV_MAX_TAPS];
+    for (int64_t phase = 0; phase < phases(g); phase++) {
+        int64_t lo, hi;
+        find_columns(g, phase, l);
+        inside(g, l, &lo, &hi);
+        for (int64_t u = 0, n; u < l->count; u += n) {
+            n = run_length(u, lo, hi);
+            list_taps(g, l, u, &taps);
+            for (int64_t t = 0; t < taps.n; t++) w[t] = g->w_f32 + taps.number[t] * c;
+            const ct_depthwise_row a = { .in = taps.in,
+                                         .w = w,
+                                         .bias = g->bias ? g->bias_f32 : NULL,
+                                         .out = out + (l->first + u * l->step) * c,
+                                         .n = n,
+                                         .c = c,
+                                         .taps = taps.n,
+                                         .in_step = l->in_step * c,
+                                         .out_step = l->step * c };
+            g->kern->depthwise->row(&a);
+        }
+    }
+}
+
+static void rows_item(void *arg, int64_t item, int thread)
+{
+    const depthwise *g = arg;
+    const int64_t n = item / g->blocks, i0 = item % g->blocks * g->block, i1 = ct_min64(g->out_h, i0 + g->block);
+    const int64_t size = g->out_w * g->c.c;
+    const room r = thread_room(g, g->out, thread);
+    line l;
+    forget_rows(g, &r);
+    for (int64_t i = i0; i < i1; i++) {
+        const int64_t at = (n * g->out_h + i) * size;
+        float *out = ct_cpu_write(g->out->desc.dtype, g->out->data, at, r.other);
+        find_rows(g, &r, n, i, &l);
+        output_row(g, &l, out);
+        ct_cpu_write_end(g->kern, g->out->desc.dtype, g->out->data, at, size, out);
+    }
+}
+
+static size_t lay_out(depthwise *g, int threads, void *base)
+{
+    ct_carve c = { base, 0 }, t = { NULL, 0 };
     g->w_f32 = ct_carve_take(&c, (size_t)(g->taps * g->c.c) * 4);
     g->bias_f32 = ct_carve_take(&c, (size_t)g->c.c * 4);
-    size_t shared = c.used;
-    ct_carve t = { NULL, 0 };
-    if (g->in->desc.dtype != CT_F32) ct_carve_take(&t, (size_t)((dgrad ? g->c.q : g->c.w) * g->c.c) * 4);
-    if (g->out->desc.dtype != CT_F32) ct_carve_take(&t, (size_t)((dgrad ? g->c.w : g->c.q) * g->c.c) * 4);
+    rooms(g, g->out, &t);
     g->per_thread = t.used;
-    g->threads = base ? (char *)base + shared : NULL;
-    return shared + g->per_thread * (size_t)threads;
+    g->threads = base ? (char *)base + c.used : NULL;
+    return c.used + g->per_thread * (size_t)threads;
 }
 
 static depthwise make(const ct_device *dev, const ct_call *call, bool dgrad)
 {
-    depthwise g = { .kern = dev->kern, .in = &call->in[0], .w = &call->in[1], .out = &call->out[0] };
+    depthwise g = { .kern = dev->kern, .in = &call->in[0], .w = &call->in[1], .out = &call->out[0], .dgrad = dgrad };
     g.c = dgrad ? ct_conv_geometry(&call->attrs.conv, &g.out->desc, &g.w->desc, &g.in->desc)
                 : ct_conv_geometry(&call->attrs.conv, &g.in->desc, &g.w->desc, &g.out->desc);
     if (!dgrad && call->nin > 2 && ct_present(&call->in[2])) g.bias = &call->in[2];
     g.taps = g.c.r * g.c.s;
+    g.in_h = g.in->desc.dim[1];
+    g.in_w = g.in->desc.dim[2];
+    g.out_h = g.out->desc.dim[1];
+    g.out_w = g.out->desc.dim[2];
+    g.slots = ct_min64(g.in_h, (g.c.r - 1) * g.c.dil_h + 1);
+    g.block = ct_max64(1, ct_min64(MAX_ROWS, g.c.n * g.out_h / 64));
+    g.blocks = ct_ceil_div(g.out_h, g.block);
     return g;
 }
 
@@ -112,16 +241,16 @@ static ct_accept accept_rows(const ct_device *dev, const ct_call *call, bool dgr
 {
     depthwise g = make(dev, call, dgrad);
     const char *no = refuse(call, &g.c);
-    return no ? ct_accept_no(no) : ct_accept_yes(lay_out(&g, dev->threads, dgrad, NULL));
+    return no ? ct_accept_no(no) : ct_accept_yes(lay_out(&g, dev->threads, NULL));
 }
 
 static ct_status run_rows(const ct_device *dev, const ct_call *call, bool dgrad, void *scratch)
 {
     depthwise g = make(dev, call, dgrad);
-    lay_out(&g, dev->threads, dgrad, scratch);
+    lay_out(&g, dev->threads, scratch);
     turn_filters(&g);
     if (g.bias) ct_cpu_to_f32(g.kern, g.bias->desc.dtype, g.bias->data, 0, g.c.c, g.bias_f32);
-    ct_cpu_for(dev, g.c.n * (dgrad ? g.c.h : g.c.p), dgrad ? dgrad_item : forward_item, &g);
+    ct_cpu_for(dev, g.c.n * g.blocks, rows_item, &g);
     return CT_OK;
 }
 
@@ -142,50 +271,66 @@ static ct_status depthwise_dgrad_run(ct_device *dev, ct_stream *s, const ct_call
 
 /* ---- filter gradient ---- */
 
+/* Adds what a row of dy and the rows of x it belongs to give to the filters part [taps][C]. */
+static void add_row(const depthwise *g, const line *l, const float *dy, float *part)
+{
+    const int64_t c = g->c.c;
+    tap_list taps;
+    float *dw[CT_CONV_MAX_TAPS];
+    int64_t lo, hi;
+    inside(g, l, &lo, &hi);
+    for (int64_t u = 0, n; u < l->count; u += n) {
+        n = run_length(u, lo, hi);
+        list_taps(g, l, u, &taps);
+        for (int64_t t = 0; t < taps.n; t++) dw[t] = part + taps.number[t] * c;
+        const ct_depthwise_sum a = { .x = taps.in,
+                                     .dw = dw,
+                                     .dy = dy + u * c,
+                                     .n = n,
+                                     .c = c,
+                                     .taps = taps.n,
+                                     .x_step = l->in_step * c,
+                                     .dy_step = c };
+        g->kern->depthwise->sum(&a);
+    }
+}
+
 static void chunk_item(void *arg, int64_t item, int thread)
 {
     const depthwise *g = arg;
-    const ct_conv_geom *c = &g->c;
-    const ct_kern_element *k = g->kern->element;
-    ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
-    float *x_buf = g->x->desc.dtype != CT_F32 ? ct_carve_take(&t, (size_t)(c->w * c->c) * 4) : NULL;
-    float *dy_buf = g->dy->desc.dtype != CT_F32 ? ct_carve_take(&t, (size_t)(c->q * c->c) * 4) : NULL;
-    float *part = g->parts + item * g->taps * c->c;
-    memset(part, 0, (size_t)(g->taps * c->c) * 4);
-    for (int64_t row = item * g->chunk_rows, end = ct_min64(c->n * c->p, row + g->chunk_rows); row < end; row++) {
-        const int64_t n = row / c->p, p = row % c->p, x_line = c->w * c->c, y_line = c->q * c->c;
-        const float *dy = ct_cpu_read(g->kern, g->dy->desc.dtype, g->dy->data, row * y_line, y_line, dy_buf);
-        for (int64_t r = 0; r < c->r; r++) {
-            const int64_t h = p * c->stride_h - c->pad_h + r * c->dil_h;
-            if (h < 0 || h >= c->h) continue;
-            const float *x = ct_cpu_read(g->kern, g->x->desc.dtype, g->x->data, (n * c->h + h) * x_line, x_line, x_buf);
-            for (int64_t s = 0; s < c->s; s++)
-                for (int64_t q = 0; q < c->q; q++) {
-                    const int64_t w = q * c->stride_w - c->pad_w + s * c->dil_w;
-                    if (w >= 0 && w < c->w) k->mac(c->c, x + w * c->c, dy + q * c->c, part + (r * c->s + s) * c->c);
-                }
-        }
+    const int64_t end = ct_min64(g->c.n * g->out_h, (item + 1) * g->chunk_rows), size = g->out_w * g->c.c;
+    const room r = thread_room(g, g->dy, thread);
+    float *part = g->parts + item * g->taps * g->c.c;
+    line l;
+    find_columns(g, 0, &l);
+    memset(part, 0, (size_t)(g->taps * g->c.c) * sizeof *part);
+    for (int64_t row = item * g->chunk_rows; row < end; row++) {
+        if (row == item * g->chunk_rows || row % g->out_h == 0) forget_rows(g, &r);
+        find_rows(g, &r, row / g->out_h, row % g->out_h, &l);
+        add_row(g, &l, ct_cpu_read(g->kern, g->dy->desc.dtype, g->dy->data, row * size, size, r.other), part);
     }
 }
 
 static size_t lay_out_wgrad(depthwise *g, int threads, void *base)
 {
-    ct_carve c = { base, 0 };
+    ct_carve c = { base, 0 }, t = { NULL, 0 };
     g->parts = ct_carve_take(&c, (size_t)(g->chunks * g->taps * g->c.c) * 4);
-    size_t shared = c.used;
-    ct_carve t = { NULL, 0 };
-    if (g->x->desc.dtype != CT_F32) ct_carve_take(&t, (size_t)(g->c.w * g->c.c) * 4);
-    if (g->dy->desc.dtype != CT_F32) ct_carve_take(&t, (size_t)(g->c.q * g->c.c) * 4);
+    rooms(g, g->dy, &t);
     g->per_thread = t.used;
-    g->threads = base ? (char *)base + shared : NULL;
-    return shared + g->per_thread * (size_t)threads;
+    g->threads = base ? (char *)base + c.used : NULL;
+    return c.used + g->per_thread * (size_t)threads;
 }
 
 static depthwise make_wgrad(const ct_device *dev, const ct_call *call)
 {
-    depthwise g = { .kern = dev->kern, .x = &call->in[0], .dy = &call->in[1], .dw = &call->out[0] };
-    g.c = ct_conv_geometry(&call->attrs.conv, &g.x->desc, &g.dw->desc, &g.dy->desc);
+    depthwise g = { .kern = dev->kern, .in = &call->in[0], .dy = &call->in[1], .dw = &call->out[0] };
+    g.c = ct_conv_geometry(&call->attrs.conv, &g.in->desc, &g.dw->desc, &g.dy->desc);
     g.taps = g.c.r * g.c.s;
+    g.in_h = g.c.h;
+    g.in_w = g.c.w;
+    g.out_h = g.c.p;
+    g.out_w = g.c.q;
+    g.slots = ct_min64(g.in_h, (g.c.r - 1) * g.c.dil_h + 1);
     const int64_t rows = ct_max64(1, g.c.n * g.c.p);
     g.chunk_rows = ct_ceil_div(rows, MAX_CHUNKS);
     g.chunks = ct_ceil_div(rows, g.chunk_rows);

@@ -78,6 +78,25 @@ typedef struct ct_wino_gemm {
     bool accumulate; /* wino_wgemm alone */
 } ct_wino_gemm;
 
+/* Depthwise convolution of neighbouring outputs with the same taps: out[j*out_step + k] = bias[k] + sum over t of
+ * in[t][j*in_step + k] * w[t][k], 0 <= j < n, 0 <= k < c. */
+typedef struct ct_depthwise_row {
+    const float *const *in, *const *w; /* [taps] what tap t reads for output 0; its weights [c] */
+    const float *bias;                 /* [c] or NULL */
+    float *out;
+    int64_t n, c, taps;
+    int64_t in_step, out_step; /* floats from an output's pixels to the next one's */
+} ct_depthwise_row;
+
+/* The gradient of its filters: dw[t][k] += sum over j of x[t][j*x_step + k] * dy[j*dy_step + k]. */
+typedef struct ct_depthwise_sum {
+    const float *const *x; /* [taps] */
+    float *const *dw;      /* [taps] rows of c floats */
+    const float *dy;
+    int64_t n, c, taps;
+    int64_t x_step, dy_step;
+} ct_depthwise_sum;
+
 /* A block of rows of a [rows, cols] matrix seen by the batch-norm kernels; rows are `ld` floats apart. */
 typedef struct ct_bn_block {
     int64_t rows, cols, ld;
@@ -86,6 +105,7 @@ typedef struct ct_bn_block {
     int64_t mask_ld;           /* bytes from a row of it to the next */
     float floor;               /* outputs up to here are stored as zero */
     const float *mean, *scale, *shift, *bias; /* [cols] per-channel numbers; meaning stands beside each kernel */
+    const float *beta;                        /* [cols] SiLU is applied to (x - mean)*scale + beta [+ add] */
     float *out, *out2;                        /* out2 may be NULL */
     bool relu;
     bool stream, stream2; /* out, out2 may be written past the caches: their rows are aligned to 64 bytes */
@@ -98,6 +118,11 @@ typedef struct ct_kern_conv {
     void (*igemm)(const ct_igemm *a);
     void (*wgemm)(const ct_wgemm *a);
 } ct_kern_conv;
+
+typedef struct ct_kern_depthwise {
+    void (*row)(const ct_depthwise_row *a);
+    void (*sum)(const ct_depthwise_sum *a);
+} ct_kern_depthwise;
 
 /* Winograd convolution. Pixels to positions: of the input, and, for the gradient of the filters, of the output's
  * gradient. Positions to pixels. Taps to positions, and positions to the taps' gradient. */
@@ -141,13 +166,20 @@ typedef struct ct_kern_element {
     void (*sigmoid_bwd)(int64_t n, const float *dy, const float *y, float *dx);
     /* dy*(1-y*y) */
     void (*tanh_bwd)(int64_t n, const float *dy, const float *y, float *dx);
-    /* y += a*b */
-    void (*mac)(int64_t n, const float *a, const float *b, float *y);
+    /* y = x*g, g [cols] for each of `rows` rows */
+    void (*mul_rows)(int64_t rows, int64_t cols, const float *x, const float *g, float *y);
+    /* y = p*a + q*b */
+    void (*blend)(int64_t n, float p, const float *a, float q, const float *b, float *y);
 } ct_kern_element;
 
 typedef struct ct_kern_sum {
     /* sum[c] += sum over rows of x[r*ld + c] */
     void (*columns)(int64_t rows, int64_t cols, int64_t ld, const float *x, double *sum);
+    /* sum[c] += sum over rows of x[r*ld + c]*y[r*ld + c] */
+    void (*products)(int64_t rows, int64_t cols, int64_t ld, const float *x, const float *y, double *sum);
+    /* da = p*dy, db = q*dy; sum[0] += sum of dy*a, sum[1] += sum of dy*b. da and db may lie on any of the others. */
+    void (*blend_bwd)(int64_t n, float p, float q, const float *dy, const float *a, const float *b, float *da, float *db,
+                      double sum[2]);
     /* sum of x^2; *finite is cleared when an element is NaN or infinite */
     double (*squares)(int64_t n, const float *x, bool *finite);
 } ct_kern_sum;
@@ -162,6 +194,17 @@ typedef struct ct_kern_norm {
     /* out = scale*g + shift*(x - mean) + bias; out2 = g */
     void (*bwd_apply)(const ct_bn_block *b);
 } ct_kern_norm;
+
+/* Sigmoid and SiLU, s(z) = z/(1 + e^-z); their inputs and outputs may lie on each other. Behind batch norm, with z = (x - mean)*scale
+ * + beta [+ add]: */
+typedef struct ct_kern_silu {
+    void (*sigmoid)(int64_t n, const float *x, float *y);
+    void (*silu)(int64_t n, const float *x, float *y);
+    void (*silu_bwd)(int64_t n, const float *dy, const float *x, float *dx); /* dy*s'(x) */
+    void (*apply)(const ct_bn_block *b);                                     /* out = s(z) */
+    void (*bwd_sums)(const ct_bn_block *b, double *s, double *q); /* as of ct_kern_norm, with g = dy*s'(z) */
+    void (*bwd_apply)(const ct_bn_block *b);                      /* alike; out2 only where there is add */
+} ct_kern_silu;
 
 typedef struct ct_kern_pool {
     /* Pools over a row of windows, n of them, c channels each; window i's cell t begins at x + i*step + off[t]
@@ -222,6 +265,7 @@ typedef struct ct_kern {
     int vl;           /* floats of a vector */
     const ct_kern_conv *conv;
     const ct_kern_wino *wino;
+    const ct_kern_depthwise *depthwise;
     const ct_kern_copy *copy;
     const ct_kern_element *element;
     const ct_kern_sum *sum;
@@ -229,6 +273,7 @@ typedef struct ct_kern {
     const ct_kern_pool *pool;
     const ct_kern_resample *resample;
     const ct_kern_soft *soft;
+    const ct_kern_silu *silu;
     const ct_kern_ctc *ctc;
     const ct_kern_lstm *lstm;
     const ct_kern_optim *optim;

@@ -82,9 +82,15 @@ static void tanh_bwd(int64_t n, const float *dy, const float *y, float *dx)
     for (int64_t i = 0; i < n; i++) dx[i] = dy[i] * (1 - y[i] * y[i]);
 }
 
-static void mac(int64_t n, const float *restrict a, const float *restrict b, float *restrict y)
+static void mul_rows(int64_t rows, int64_t cols, const float *x, const float *g, float *y)
 {
-    for (int64_t i = 0; i < n; i++) y[i] += a[i] * b[i];
+    for (int64_t r = 0; r < rows; r++, x += cols, y += cols) mul(cols, x, g, y);
+}
+
+static void blend(int64_t n, float p, const float *a, float q, const float *b, float *y)
+{
+    KERN_INDEPENDENT
+    for (int64_t i = 0; i < n; i++) y[i] = p * a[i] + q * b[i];
 }
 
 static const ct_kern_element element_kernels = {
@@ -96,5 +102,6 @@ static const ct_kern_element element_kernels = {
     .leaky_bwd = leaky_bwd,
     .sigmoid_bwd = sigmoid_bwd,
     .tanh_bwd = tanh_bwd,
-    .mac = mac,
+    .mul_rows = mul_rows,
+    .blend = blend,
 };

@@ -2,6 +2,7 @@
  * kern_<isa>.c inside its target region. KERN_TABLE is the name of the table in kern.h. */
 #include "backends/cpu/kern_conv.h"
 #include "backends/cpu/kern_wino.h"
+#include "backends/cpu/kern_depthwise.h"
 #include "backends/cpu/kern_vec.h"
 #include "backends/cpu/kern_copy.h"
 #include "backends/cpu/kern_element.h"
@@ -10,6 +11,7 @@
 #include "backends/cpu/kern_pool.h"
 #include "backends/cpu/kern_resample.h"
 #include "backends/cpu/kern_soft.h"
+#include "backends/cpu/kern_silu.h"
 #include "backends/cpu/kern_lstm.h"
 #include "backends/cpu/kern_optim.h"
 
@@ -18,6 +20,7 @@ const ct_kern KERN_TABLE = {
     .vl = KERN_VL,
     .conv = &conv_kernels,
     .wino = &wino_kernels,
+    .depthwise = &depthwise_kernels,
     .copy = &copy_kernels,
     .element = &element_kernels,
     .sum = &sum_kernels,
@@ -25,6 +28,7 @@ const ct_kern KERN_TABLE = {
     .pool = &pool_kernels,
     .resample = &resample_kernels,
     .soft = &soft_kernels,
+    .silu = &silu_kernels,
     .ctc = &ctc_kernels,
     .lstm = &lstm_kernels,
     .optim = &optim_kernels,

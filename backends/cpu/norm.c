@@ -1,4 +1,4 @@
-/* batchnorm, batchnorm_infer, batchnorm_bwd. Rows are cut into pieces, the same for any number of threads. Training
+/* batchnorm, batchnorm_infer, batchnorm_bwd; l2_normalize, l2_normalize_bwd. Rows are cut into pieces, the same for any number of threads. Training
  * forward reads x twice: sums of every piece about a value near its own mean, added up in f64 (Chan, Golub & LeVeque's
  * pairwise formula), then y. Backward reads its inputs twice: the two sums, then dx. The second pass goes backwards, so
  * that it begins with what the first left in the cache. 16-bit tensors pass through f32 blocks on the stack. */
@@ -23,9 +23,10 @@ typedef struct norm {
     uint8_t *mask;                   /* of y, written forward and read backward; NULL where there is none */
     int64_t rows, cols;
     ct_pieces pieces;
-    bool relu, whole;                            /* whole: all tensors f32, so that kernels take full rows */
+    bool relu, silu, whole;                      /* whole: all tensors f32, so that kernels take full rows */
     double *part_s, *part_q;                     /* [pieces][cols] */
     float *mean, *scale, *shift, *bias, *origin; /* [cols]; origin [pieces][cols] */
+    const float *beta;                           /* [cols] of SiLU: what its argument is shifted by */
 } norm;
 
 static bool given(const ct_tensor *t) { return t->desc.ndim >= 0; }
@@ -86,6 +87,7 @@ static void walk(const norm *g, enum pass pass, int64_t r0, int64_t r1, int64_t 
             b.scale = g->scale + c;
             b.shift = (pass == STATS ? g->origin + at : g->shift) + c;
             b.bias = g->bias + c;
+            b.beta = g->silu ? g->beta + c : NULL;
             b.mask_ld = ct_mask_bytes(g->cols);
             b.mask = g->mask ? g->mask + r * b.mask_ld + c / 8 : NULL;
             switch (pass) {
@@ -95,21 +97,23 @@ static void walk(const norm *g, enum pass pass, int64_t r0, int64_t r1, int64_t 
                 b.out = out_at(g, &g->out, r, buf[2]);
                 b.stream = past_cache(g, &g->out);
                 b.floor = floor_of(g->out.desc.dtype);
-                g->kern->norm->apply(&b);
+                (g->silu ? g->kern->silu->apply : g->kern->norm->apply)(&b);
                 out_end(g, &g->out, r, rows, c, cols, b.out);
                 break;
             case BWD_SUMS:
                 b.dy = rows_at(g, &g->dy, r, rows, c, cols, buf[1]);
-                g->kern->norm->bwd_sums(&b, g->part_s + at + c, g->part_q + at + c);
+                b.add = rows_at(g, &g->add, r, rows, c, cols, buf[2]);
+                (g->silu ? g->kern->silu->bwd_sums : g->kern->norm->bwd_sums)(&b, g->part_s + at + c, g->part_q + at + c);
                 break;
             case BWD_APPLY:
                 b.dy = rows_at(g, &g->dy, r, rows, c, cols, buf[1]);
+                b.add = rows_at(g, &g->add, r, rows, c, cols, buf[2]);
                 b.out = out_at(g, &g->out, r,
                                buf[0]); /* the kernel reads an element's inputs before it writes its outputs */
                 b.out2 = out_at(g, &g->out2, r, buf[1]);
                 b.stream = past_cache(g, &g->out);
                 b.stream2 = past_cache(g, &g->out2);
-                g->kern->norm->bwd_apply(&b);
+                (g->silu ? g->kern->silu->bwd_apply : g->kern->norm->bwd_apply)(&b);
                 out_end(g, &g->out, r, rows, c, cols, b.out);
                 out_end(g, &g->out2, r, rows, c, cols, b.out2);
                 break;
@@ -222,7 +226,9 @@ static norm make_forward(const ct_device *dev, const ct_call *c)
     if (c->nin > 5) g.add = c->in[5];
     g.call = c;
     g.out = c->out[0];
-    g.relu = c->attrs.norm.act != 0;
+    g.relu = c->attrs.norm.act == CT_NORM_RELU;
+    g.silu = c->attrs.norm.act == CT_NORM_SILU;
+    g.beta = c->in[2].data;
     if (c->nout > 3 && ct_present(&c->out[3])) g.mask = c->out[3].data;
     g.whole = g.x.desc.dtype == CT_F32 && g.out.desc.dtype == CT_F32 && (!given(&g.add) || g.add.desc.dtype == CT_F32);
     return g;
@@ -233,22 +239,25 @@ static norm make_backward(const ct_device *dev, const ct_call *c)
     norm g = make(dev, &c->in[1]);
     g.call = c;
     g.dy = c->in[0];
-    if (c->attrs.norm.act != 0) g.mask = c->in[5].data;
+    if (c->attrs.norm.act == CT_NORM_RELU) g.mask = c->in[5].data;
+    g.silu = c->attrs.norm.act == CT_NORM_SILU;
+    if (g.silu) g.beta = c->in[6].data;
+    if (c->nin > 7) g.add = c->in[7];
     g.out = c->out[0];
     if (c->nout > 3) g.out2 = c->out[3];
     g.whole = g.x.desc.dtype == CT_F32 && g.dy.desc.dtype == CT_F32 && g.out.desc.dtype == CT_F32 &&
-              (!given(&g.out2) || g.out2.desc.dtype == CT_F32);
+              (!given(&g.out2) || g.out2.desc.dtype == CT_F32) && (!given(&g.add) || g.add.desc.dtype == CT_F32);
     return g;
 }
 
-/* The tensors with one element a pixel may have 16 bits; per-channel ones (first..last of in, and of out) are f32. Masks are what the
- * rules say. */
+/* The tensors with one element a pixel may have 16 bits; per-channel ones (first..last of in, and of out, and SiLU's beta) are f32. Masks
+ * are what the rules say. */
 static const char *refuse(const ct_call *c, int first, int last, int out_first, int out_last)
 {
     for (int i = 0; i < c->nin; i++) {
         if (!ct_present(&c->in[i]) || c->in[i].desc.dtype == CT_U8) continue;
         const ct_dtype d = c->in[i].desc.dtype;
-        if (i >= first && i <= last ? d != CT_F32 : !ct_cpu_type(d)) return CT_CPU_NO_TYPE;
+        if ((i >= first && i <= last) || i == 6 ? d != CT_F32 : !ct_cpu_type(d)) return CT_CPU_NO_TYPE;
     }
     for (int i = 0; i < c->nout; i++) {
         if (!ct_present(&c->out[i]) || c->out[i].desc.dtype == CT_U8) continue;
@@ -354,9 +363,16 @@ static ct_accept batchnorm_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     const char *no = refuse(c, 2, 4, 1, 2);
     if (no) return ct_accept_no(no);
-    if (c->attrs.norm.act != 0 && (c->nin < 6 || !ct_present(&c->in[5]))) return ct_accept_no("cpu: act=relu needs the mask");
+    if (c->attrs.norm.act == CT_NORM_RELU && (c->nin < 6 || !ct_present(&c->in[5]))) return ct_accept_no("cpu: act=relu needs the mask");
     norm g = make_backward(dev, c);
     return ct_accept_yes(lay_out(&g, true, false, NULL));
+}
+
+/* What SiLU's slope takes: the factors of y = (x - mean)*scale + beta, which dx takes too. */
+static void set_slope(norm *g)
+{
+    const float *gamma = g->call->in[2].data, *invstd = g->call->in[4].data;
+    for (int64_t k = 0; k < g->cols; k++) g->scale[k] = (float)((double)gamma[k] * (double)invstd[k]);
 }
 
 /* dgamma and dbeta of a block of channels, and what dx takes of them. */
@@ -393,15 +409,121 @@ static ct_status batchnorm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *
     norm g = make_backward(dev, c);
     lay_out(&g, true, false, scratch);
     memcpy(g.mean, c->in[3].data, (size_t)g.cols * sizeof *g.mean);
+    if (g.silu) set_slope(&g);
     ct_cpu_for(dev, g.pieces.count, bwd_sums_item, &g);
     ct_cpu_for(dev, ct_ceil_div(g.cols, CHANNELS), gradients_item, &g);
     ct_cpu_for(dev, g.pieces.count, bwd_apply_item, &g);
     return CT_OK;
 }
 
+/* ---- vectors made one long: a few operations each, which nothing is gained by doing side by side ---- */
+
+#define LENGTH_ROWS 1024 /* least rows of a piece */
+
+typedef struct lengths {
+    const ct_kern *kern;
+    const ct_call *call;
+    ct_pieces pieces;
+    int64_t rows, cols;
+} lengths;
+
+static double dot(const float *a, const float *b, int64_t n)
+{
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += (double)a[i] * (double)b[i];
+    return sum;
+}
+
+/* The vector that piece `item` begins with, and the one behind its last. */
+static int64_t first_row(const lengths *g, int64_t item) { return ct_min64(g->rows, item * g->pieces.size); }
+
+static void length_item(void *arg, int64_t item, int thread)
+{
+    (void)thread;
+    const lengths *g = arg;
+    const ct_tensor *x = &g->call->in[0], *y = &g->call->out[0];
+    float buf[TILE_COLS];
+    for (int64_t m = first_row(g, item); m < first_row(g, item + 1); m++) {
+        double square = 0;
+        for (int64_t c = 0; c < g->cols; c += TILE_COLS) {
+            const int64_t n = ct_min64(TILE_COLS, g->cols - c);
+            const float *v = ct_cpu_read(g->kern, x->desc.dtype, x->data, m * g->cols + c, n, buf);
+            square += dot(v, v, n);
+        }
+        const double r = fmax(sqrt(square), CT_NORM_LEAST);
+        for (int64_t c = 0; c < g->cols; c += TILE_COLS) {
+            const int64_t n = ct_min64(TILE_COLS, g->cols - c);
+            const float *v = ct_cpu_read(g->kern, x->desc.dtype, x->data, m * g->cols + c, n, buf);
+            float *out = ct_cpu_write(y->desc.dtype, y->data, m * g->cols + c, buf);
+            for (int64_t i = 0; i < n; i++) out[i] = (float)((double)v[i] / r);
+            ct_cpu_write_end(g->kern, y->desc.dtype, y->data, m * g->cols + c, n, out);
+        }
+    }
+}
+
+static void length_bwd_item(void *arg, int64_t item, int thread)
+{
+    (void)thread;
+    const lengths *g = arg;
+    const ct_tensor *dy = &g->call->in[0], *x = &g->call->in[1], *dx = &g->call->out[0];
+    float buf[2][TILE_COLS];
+    for (int64_t m = first_row(g, item); m < first_row(g, item + 1); m++) {
+        double square = 0, along = 0;
+        for (int64_t c = 0; c < g->cols; c += TILE_COLS) {
+            const int64_t n = ct_min64(TILE_COLS, g->cols - c);
+            const float *v = ct_cpu_read(g->kern, x->desc.dtype, x->data, m * g->cols + c, n, buf[0]);
+            const float *d = ct_cpu_read(g->kern, dy->desc.dtype, dy->data, m * g->cols + c, n, buf[1]);
+            square += dot(v, v, n);
+            along += dot(v, d, n);
+        }
+        const double length = sqrt(square), r = fmax(length, CT_NORM_LEAST);
+        const double share = length < CT_NORM_LEAST ? 0 : along / (r * r);
+        for (int64_t c = 0; c < g->cols; c += TILE_COLS) {
+            const int64_t n = ct_min64(TILE_COLS, g->cols - c);
+            const float *v = ct_cpu_read(g->kern, x->desc.dtype, x->data, m * g->cols + c, n, buf[0]);
+            const float *d = ct_cpu_read(g->kern, dy->desc.dtype, dy->data, m * g->cols + c, n, buf[1]);
+            float *out = ct_cpu_write(dx->desc.dtype, dx->data, m * g->cols + c, buf[1]);
+            for (int64_t i = 0; i < n; i++) out[i] = (float)(((double)d[i] - (double)v[i] * share) / r);
+            ct_cpu_write_end(g->kern, dx->desc.dtype, dx->data, m * g->cols + c, n, out);
+        }
+    }
+}
+
+static ct_accept l2_normalize_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return ct_cpu_type(c->in[0].desc.dtype) ? ct_accept_yes(0) : ct_accept_no(CT_CPU_NO_TYPE);
+}
+
+static ct_status run_lengths(const ct_device *dev, const ct_call *c, ct_cpu_body body)
+{
+    const ct_desc *x = &c->in[0].desc;
+    lengths g = { .kern = dev->kern, .call = c, .cols = x->dim[x->ndim - 1] };
+    g.rows = ct_desc_numel(x) / g.cols;
+    g.pieces = ct_cpu_pieces(g.rows, 1, ct_max64(1, LENGTH_ROWS / g.cols));
+    ct_cpu_for(dev, g.pieces.count, body, &g);
+    return CT_OK;
+}
+
+static ct_status l2_normalize_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)s;
+    (void)scratch;
+    return run_lengths(dev, c, length_item);
+}
+
+static ct_status l2_normalize_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)s;
+    (void)scratch;
+    return run_lengths(dev, c, length_bwd_item);
+}
+
 static const ct_impl impls[] = {
     { CT_OP_BATCHNORM, "cpu.vector", CT_CPU_TUNED, batchnorm_accept, batchnorm_run },
     { CT_OP_BATCHNORM_INFER, "cpu.vector", CT_CPU_TUNED, batchnorm_infer_accept, batchnorm_infer_run },
     { CT_OP_BATCHNORM_BWD, "cpu.vector", CT_CPU_TUNED, batchnorm_bwd_accept, batchnorm_bwd_run },
+    { CT_OP_L2_NORMALIZE, "cpu.rows", CT_CPU_TUNED, l2_normalize_accept, l2_normalize_run },
+    { CT_OP_L2_NORMALIZE_BWD, "cpu.rows", CT_CPU_TUNED, l2_normalize_accept, l2_normalize_bwd_run },
 };
 const ct_impl_set ct_cpu_norm_impls = CT_IMPL_SET(impls);

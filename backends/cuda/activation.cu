@@ -2,21 +2,14 @@
 #include "backends/cuda/dev.cuh"
 #include "ops/math/dropout_math.h"
 
-__device__ static inline float sigmoid(float x)
-{
-    /* The argument of exp is never positive, so it cannot overflow. */
-    float e = expf(-fabsf(x));
-    return x >= 0 ? 1 / (1 + e) : e / (1 + e);
-}
-
 template <int KIND> __device__ static inline float activate(float x, float alpha)
 {
     switch (KIND) {
     case CT_ACT_RELU: return x < 0 ? 0 : x;
     case CT_ACT_LEAKY_RELU: return x < 0 ? alpha * x : x;
-    case CT_ACT_SIGMOID: return sigmoid(x);
+    case CT_ACT_SIGMOID: return ct_sigmoid(x);
     case CT_ACT_TANH: return tanhf(x);
-    case CT_ACT_SILU: return x * sigmoid(x);
+    case CT_ACT_SILU: return x * ct_sigmoid(x);
     default: return (x > 0 ? x : 0) + log1pf(expf(-fabsf(x))); /* softplus */
     }
 }
@@ -29,11 +22,8 @@ template <int KIND> __device__ static inline float derivative(float saved, float
     case CT_ACT_LEAKY_RELU: return saved > 0 ? 1 : alpha;
     case CT_ACT_SIGMOID: return saved * (1 - saved);
     case CT_ACT_TANH: return 1 - saved * saved;
-    case CT_ACT_SILU: {
-        float s = sigmoid(saved);
-        return s * (1 + saved * (1 - s));
-    }
-    default: return sigmoid(saved);
+    case CT_ACT_SILU: return ct_silu_slope(saved);
+    default: return ct_sigmoid(saved);
     }
 }
 

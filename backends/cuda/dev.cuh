@@ -135,6 +135,22 @@ __device__ static inline ct_pixel ct_locate(int64_t i, int64_t cv, int64_t nb, i
     return t;
 }
 
+/* ---- functions ---- */
+
+__device__ static inline float ct_sigmoid(float x)
+{
+    /* The argument of exp is never positive, so it cannot overflow. */
+    float e = expf(-fabsf(x));
+    return x >= 0 ? 1 / (1 + e) : e / (1 + e);
+}
+
+/* Derivative of x sigmoid(x). */
+__device__ static inline float ct_silu_slope(float x)
+{
+    float s = ct_sigmoid(x);
+    return s * (1 + x * (1 - s));
+}
+
 /* ---- reductions ---- */
 
 __device__ __forceinline__ float ct_warp_sum(float v)

@@ -1,5 +1,6 @@
 /* upsample_bilinear and its gradient: a thread for V neighbouring channels of an output pixel. The gradient gathers
- * from the pixels that read one, rows before columns, so nothing is added atomically. */
+ * from the pixels that read one, rows before columns, so nothing is added atomically. upsample_nearest and its gradient: a thread for V
+ * neighbouring channels of a pixel of the small image and its square of the large one. */
 #include "backends/cuda/dev.cuh"
 #include "ops/math/resample_math.h"
 
@@ -96,4 +97,80 @@ extern "C" ct_status ct_cuda_upsample_bilinear_bwd_run(ct_device *dev, ct_stream
     (void)dev;
     (void)scratch;
     return run(s, c, true);
+}
+
+/* ---- nearest ---- */
+
+/* The first element of the square of pixel t in the large image. */
+__device__ static inline int64_t square_of(ct_pixel t, upsample_shape s)
+{
+    return (((t.n * s.h + t.a) << s.shift) * s.w + t.b) * (s.c << s.shift) + t.c;
+}
+
+template <typename T, int V> __global__ void nearest(const T *x, T *y, upsample_shape s)
+{
+    const int64_t scale = (int64_t)1 << s.shift, line = s.w * s.c << s.shift;
+    for (CT_EACH(i, s.n * s.h * s.w * (s.c / V))) {
+        const ct_pack<T, V> v = *reinterpret_cast<const ct_pack<T, V> *>(x + i * V);
+        T *to = y + square_of(ct_locate(i, s.c / V, s.w, s.h, V), s);
+        for (int64_t p = 0; p < scale; p++)
+            for (int64_t q = 0; q < scale; q++) *reinterpret_cast<ct_pack<T, V> *>(to + p * line + q * s.c) = v;
+    }
+}
+
+template <typename T, int V> __global__ void nearest_bwd(const T *dy, T *dx, upsample_shape s)
+{
+    const int64_t scale = (int64_t)1 << s.shift, line = s.w * s.c << s.shift;
+    for (CT_EACH(i, s.n * s.h * s.w * (s.c / V))) {
+        const T *from = dy + square_of(ct_locate(i, s.c / V, s.w, s.h, V), s);
+        float sum[V] = {}, g[V];
+        for (int64_t p = 0; p < scale; p++)
+            for (int64_t q = 0; q < scale; q++) {
+                ct_get_n<T, V>(from + p * line + q * s.c, g);
+#pragma unroll
+                for (int k = 0; k < V; k++) sum[k] += g[k];
+            }
+        ct_put_n<T, V>(dx + i * V, sum);
+    }
+}
+
+template <typename T, int V> static void launch_nearest(ct_stream *s, const ct_call *c, bool bwd)
+{
+    const ct_desc *small = bwd ? &c->out[0].desc : &c->in[0].desc;
+    const int64_t *d = small->dim;
+    const upsample_shape shape = { d[0], d[1], d[2], d[3], ct_upsample_shift(c->attrs.resample.scale) };
+    auto k = bwd ? &nearest_bwd<T, V> : &nearest<T, V>;
+    CT_LAUNCH(k, CT_GRID1(ct_blocks(ct_cuda_numel(small) / V)), CT_THREADS, s, (const T *)c->in[0].data, (T *)c->out[0].data, shape);
+}
+
+static ct_status run_nearest(ct_stream *s, const ct_call *c, bool bwd)
+{
+    CT_BY_TYPE(c->in[0].desc.dtype, {
+        if (ct_cuda_cols(&c->in[0].desc) % ct_width<T>::value == 0) launch_nearest<T, ct_width<T>::value>(s, c, bwd);
+        else launch_nearest<T, 1>(s, c, bwd);
+    })
+    CT_LAUNCHED(bwd ? "upsample_nearest_bwd" : "upsample_nearest");
+}
+
+extern "C" ct_accept ct_cuda_upsample_nearest_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept(c);
+}
+extern "C" ct_status ct_cuda_upsample_nearest_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    return run_nearest(s, c, false);
+}
+extern "C" ct_accept ct_cuda_upsample_nearest_bwd_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept(c);
+}
+extern "C" ct_status ct_cuda_upsample_nearest_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    (void)scratch;
+    return run_nearest(s, c, true);
 }

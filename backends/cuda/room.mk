@@ -1,7 +1,7 @@
 # The CUDA backend: a plug-in, so that the program itself needs no CUDA library. Built with --with-cuda.
 cuda_sources = \
-	backends/cuda/activation.cu backends/cuda/backend.c backends/cuda/columns.cuh backends/cuda/conv.cu backends/cuda/ctc.cu backends/cuda/cuda.h \
-	backends/cuda/depthwise.cu backends/cuda/dev.cuh backends/cuda/dnn.c backends/cuda/dnn_plan.c backends/cuda/dnn_plan.h backends/cuda/elementwise.cu \
+	backends/cuda/activation.cu backends/cuda/backend.c backends/cuda/channels.cu backends/cuda/columns.cuh backends/cuda/conv.cu backends/cuda/ctc.cu backends/cuda/cuda.h \
+	backends/cuda/depthwise.cu backends/cuda/dev.cuh backends/cuda/dnn.c backends/cuda/dnn_plan.c backends/cuda/dnn_plan.h backends/cuda/elementwise.cu backends/cuda/fuse.cu \
 	backends/cuda/image.cu backends/cuda/impls.def backends/cuda/libs.h backends/cuda/linear.cu backends/cuda/loss.cu \
 	backends/cuda/lt.c backends/cuda/metric.cu backends/cuda/nccl.c backends/cuda/nccl.h backends/cuda/nvml.c backends/cuda/nvml.h backends/cuda/norm.cu backends/cuda/optim.cu backends/cuda/pool.cu backends/cuda/sequence.cu \
 	backends/cuda/resample.cu backends/cuda/softmax.cu

@@ -126,7 +126,7 @@ void ct_graph_call(const ct_graph *g, size_t node, ct_call *out);
 
 /* ---- passes (each leaves a valid graph; the order is freeze, fuse, cast, pad, autodiff, recompute or reapply) ---- */
 
-/* Merges batchnorm [+ add] + relu chains; returns the number of nodes removed in *removed (may be NULL). */
+/* Merges batchnorm [+ add] + relu or silu chains; returns the number of nodes removed in *removed (may be NULL). */
 ct_status ct_pass_fuse(ct_graph *g, int *removed);
 
 /* Precision: activations and matrix work in `compute` (CT_BF16, CT_F16; CT_F32 and CT_F64 do nothing); inserts casts by

@@ -59,9 +59,10 @@ static ct_status cast_inputs(caster *c, ct_node *n)
         switch (r->precision) {
         case CT_PREC_COMPUTE: want = c->compute; break;
         case CT_PREC_ACCUM: want = ct_accum_dtype(c->compute); break;
-        case CT_PREC_FLOW: {
+        case CT_PREC_FLOW:
+        case CT_PREC_ALIKE: {
             const ct_desc *lead = ct_graph_desc(c->g, n->in[first]);
-            if (ct_desc_same_shape(lead, &v->desc)) want = lead->dtype;
+            if (r->precision == CT_PREC_ALIKE || ct_desc_same_shape(lead, &v->desc)) want = lead->dtype;
             break;
         }
         }

@@ -1,5 +1,5 @@
-/* batchnorm -> relu, and batchnorm -> add -> relu, become one batchnorm with act=relu: one pass over memory instead of
- * three, and the values in between are never stored. */
+/* batchnorm -> relu, and batchnorm -> add -> relu, become one batchnorm with act=relu, and the same with silu: one pass over
+ * memory instead of three, and the values in between are never stored. */
 #include "config.h"
 
 #include "base/alloc.h"
@@ -45,12 +45,19 @@ static ct_node *plain_norm(const fuser *f, ct_val v, size_t before)
     return n;
 }
 
-/* Tries the relu at node i. */
-static ct_status fuse_relu(fuser *f, size_t i)
+/* What a batch norm calls the activation; CT_NORM_LINEAR if it cannot take it in. */
+static ct_norm_act norm_act(const ct_node *n)
+{
+    if (n->op != CT_OP_ACTIVATION) return CT_NORM_LINEAR;
+    return n->attrs.act.kind == CT_ACT_RELU ? CT_NORM_RELU : n->attrs.act.kind == CT_ACT_SILU ? CT_NORM_SILU : CT_NORM_LINEAR;
+}
+
+/* Tries the activation at node i. */
+static ct_status fuse_act(fuser *f, size_t i)
 {
     ct_graph *g = f->g;
-    ct_node *relu = &g->nodes[i];
-    ct_val x = relu->in[0], shortcut = CT_NOVAL;
+    ct_node *act = &g->nodes[i];
+    ct_val x = act->in[0], shortcut = CT_NOVAL;
     ct_node *norm = plain_norm(f, x, i), *sum = NULL;
     if (!norm && passing(f, x) && g->values[x].producer >= 0 && g->nodes[g->values[x].producer].op == CT_OP_ADD) {
         sum = &g->nodes[g->values[x].producer];
@@ -61,9 +68,9 @@ static ct_status fuse_relu(fuser *f, size_t i)
     }
     if (!norm) return CT_OK;
 
-    /* The norm takes the relu's place and output; what it gave before is nobody's. */
+    /* The norm takes the activation's place and output; what it gave before is nobody's. */
     ct_node fused = *norm;
-    fused.attrs.norm.act = 1;
+    fused.attrs.norm.act = norm_act(act);
     if (sum) {
         fused.nin = 6;
         fused.in[5] = shortcut;
@@ -72,16 +79,16 @@ static ct_status fuse_relu(fuser *f, size_t i)
     }
     f->uses[norm->out[0]]--;
     f->drop[norm - g->nodes] = true;
-    fused.out[0] = relu->out[0];
-    fused.name = relu->name;
-    relu->name = norm->name;
+    fused.out[0] = act->out[0];
+    fused.name = act->name;
+    act->name = norm->name;
     norm->name = fused.name;
-    fused.name = relu->name;
+    fused.name = act->name;
     for (int k = 1; k < norm->nout; k++) norm->out[k] = CT_NOVAL;
-    *relu = fused;
+    *act = fused;
     for (int k = 0; k < fused.nout; k++)
         if (fused.out[k] != CT_NOVAL) g->values[fused.out[k]].producer = (int)i;
-    return ct_graph_more_outputs(g, i); /* the mask, which its gradient reads */
+    return ct_graph_more_outputs(g, i); /* of a relu the mask, which its gradient reads */
 }
 
 ct_status ct_pass_fuse(ct_graph *g, int *removed)
@@ -95,7 +102,7 @@ ct_status ct_pass_fuse(ct_graph *g, int *removed)
     f.drop = ct_calloc(g->nnodes + 1, sizeof *f.drop, "fused nodes");
     if (!f.uses || !f.drop) goto fail;
     for (size_t i = 0; i < g->nnodes; i++)
-        if (g->nodes[i].op == CT_OP_ACTIVATION && g->nodes[i].attrs.act.kind == CT_ACT_RELU) CT_GOTO(st, fuse_relu(&f, i));
+        if (norm_act(&g->nodes[i]) != CT_NORM_LINEAR) CT_GOTO(st, fuse_act(&f, i));
     CT_GOTO(st, ct_graph_drop(g, f.drop));
     if (removed) *removed = (int)(before - g->nnodes);
 fail:

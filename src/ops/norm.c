@@ -1,6 +1,6 @@
 /* Batch normalisation over all dimensions but the last, like torch.nn.BatchNorm2d on NHWC, but for one thing: a channel
  * whose batch statistics are NaN or infinite leaves its running statistics alone, so that a step that is skipped for
- * its numbers leaves no trace. */
+ * its numbers leaves no trace. And vectors along the last dimension made one long. */
 #include "config.h"
 
 #include <math.h>
@@ -13,6 +13,7 @@ static const ct_attr_field bn_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_RE
 static const ct_attr_field infer_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_INT(norm, act),
                                               CT_FIELD_INT(norm, given_invstd), CT_FIELD_END };
 static const ct_attr_field bwd_fields[] = { CT_FIELD_INT(norm, act), CT_FIELD_INT(norm, has_add), CT_FIELD_END };
+static const ct_attr_field no_fields[] = { CT_FIELD_END };
 
 /* Where y is positive, a bit an element: [...,bytes of C bits]. */
 static ct_desc mask_of(const ct_desc *y)
@@ -33,7 +34,7 @@ static ct_status check_forward(const ct_call *c)
     for (int i = 1; i < 5; i++) CT_TRY(ct_rule_vector(c, i, names[i], ct_accum_dtype(x->dtype), ct_last_dim(x)));
     if (ct_present(&c->in[5])) CT_TRY(ct_rule_same(c, 5, "add", 0, "x"));
     CT_TRY(ct_rule_real(c, "eps", c->attrs.norm.eps, 0, 1));
-    return ct_rule_int(c, "act", c->attrs.norm.act, 0, 1);
+    return ct_rule_int(c, "act", c->attrs.norm.act, 0, CT_NORM_ACTS - 1);
 }
 
 static ct_status bn_shape(ct_call *c)
@@ -45,7 +46,7 @@ static ct_status bn_shape(ct_call *c)
     CT_TRY(ct_rule_int(c, "update_stats", c->attrs.norm.update_stats, 0, 1));
     if (ct_rows(x) < 2)
         return ct_rule_fail(c, "x is %s: one value per channel has no variance to normalise by", ct_desc_str(x, s));
-    const bool relu = c->attrs.norm.act == 1;
+    const bool relu = c->attrs.norm.act == CT_NORM_RELU;
     if (relu && c->nout < 4) return ct_rule_fail(c, "act=1 gives 4 outputs, but %d are wanted", c->nout);
     c->nout = relu ? 4 : 3;
     ct_desc stat = ct_desc1(ct_accum_dtype(x->dtype), ct_last_dim(x));
@@ -64,6 +65,31 @@ static ct_status infer_shape(ct_call *c)
     return CT_OK;
 }
 
+/* What the gradient of the activation needs beside dy and x: of a ReLU its mask, of SiLU what it was applied to, which
+ * is computed again. */
+static ct_status check_activation(const ct_call *c)
+{
+    const ct_norm_attrs *a = &c->attrs.norm;
+    const ct_desc *dy = &c->in[0].desc;
+    CT_TRY(ct_rule_int(c, "act", a->act, 0, CT_NORM_ACTS - 1));
+    CT_TRY(ct_rule_int(c, "has_add", a->has_add, 0, 1));
+    if (ct_present(&c->in[5]) != (a->act == CT_NORM_RELU))
+        return ct_rule_fail(c, "mask must be given if and only if act=1 (relu)");
+    if (a->act == CT_NORM_RELU) {
+        char got[CT_DESC_STR], want[CT_DESC_STR];
+        const ct_desc mask = mask_of(dy);
+        if (!ct_desc_equal(&c->in[5].desc, &mask))
+            return ct_rule_fail(c, "mask is %s, but must be %s", ct_desc_str(&c->in[5].desc, got), ct_desc_str(&mask, want));
+    }
+    if (ct_present(&c->in[6]) != (a->act == CT_NORM_SILU))
+        return ct_rule_fail(c, "beta must be given if and only if act=2 (silu)");
+    if (ct_present(&c->in[7]) && a->act != CT_NORM_SILU) return ct_rule_fail(c, "add is read with act=2 (silu) alone");
+    if (a->act != CT_NORM_SILU) return CT_OK;
+    CT_TRY(ct_rule_vector(c, 6, "beta", ct_accum_dtype(dy->dtype), ct_last_dim(dy)));
+    if (ct_present(&c->in[7])) return ct_rule_same(c, 7, "add", 0, "dy");
+    return a->has_add ? ct_rule_fail(c, "has_add=1 with act=2 (silu) needs add") : CT_OK;
+}
+
 static ct_status bwd_shape(ct_call *c)
 {
     static const char *const names[] = { "dy", "x", "gamma", "mean", "invstd" };
@@ -74,16 +100,7 @@ static ct_status bwd_shape(ct_call *c)
     CT_TRY(ct_rule_same(c, 1, "x", 0, "dy"));
     ct_desc stat = ct_desc1(ct_accum_dtype(dy->dtype), ct_last_dim(dy));
     for (int i = 2; i < 5; i++) CT_TRY(ct_rule_vector(c, i, names[i], stat.dtype, stat.dim[0]));
-    CT_TRY(ct_rule_int(c, "act", a->act, 0, 1));
-    CT_TRY(ct_rule_int(c, "has_add", a->has_add, 0, 1));
-    if (ct_present(&c->in[5]) != (a->act == 1))
-        return ct_rule_fail(c, "mask must be given if and only if act=1 (relu)");
-    if (a->act == 1) {
-        char got[CT_DESC_STR], want[CT_DESC_STR];
-        const ct_desc mask = mask_of(dy);
-        if (!ct_desc_equal(&c->in[5].desc, &mask))
-            return ct_rule_fail(c, "mask is %s, but must be %s", ct_desc_str(&c->in[5].desc, got), ct_desc_str(&mask, want));
-    }
+    CT_TRY(check_activation(c));
     if (a->has_add && c->nout < 4) return ct_rule_fail(c, "has_add=1 gives 4 outputs, but %d are wanted", c->nout);
     c->nout = a->has_add ? 4 : 3;
     ct_rule_out(c, 0, *dy);
@@ -93,32 +110,57 @@ static ct_status bwd_shape(ct_call *c)
     return CT_OK;
 }
 
+static ct_status l2_shape(ct_call *c)
+{
+    CT_TRY(ct_rule_ndim_least(c, 0, "x", 1));
+    CT_TRY(ct_rule_float(c, 0, "x"));
+    ct_rule_out(c, 0, c->in[0].desc);
+    return CT_OK;
+}
+
+static ct_status l2_bwd_shape(ct_call *c)
+{
+    CT_TRY(ct_rule_ndim_least(c, 0, "dy", 1));
+    CT_TRY(ct_rule_float(c, 0, "dy"));
+    CT_TRY(ct_rule_same(c, 1, "x", 0, "dy"));
+    ct_rule_out(c, 0, c->in[0].desc);
+    return CT_OK;
+}
+
 static ct_status bn_grad(const ct_grad_ctx *g)
 {
     ct_val dy = g->dout[0];
-    bool relu = g->attrs->norm.act == 1;
-    bool want_add = g->nin > 5 && g->in[5] != CT_NOVAL && g->need[5];
+    const int64_t act = g->attrs->norm.act;
+    const bool relu = act == CT_NORM_RELU, silu = act == CT_NORM_SILU;
+    const bool added = g->nin > 5 && g->in[5] != CT_NOVAL, want_add = added && g->need[5];
     if (g->dout[1] != CT_NOVAL || g->dout[2] != CT_NOVAL)
         return ct_fail(CT_EUNSUPPORTED, "batchnorm: gradients through the batch's mean or invstd are not defined here");
     if (dy == CT_NOVAL) return CT_OK;
-    if (want_add && !relu) g->din[5] = dy;
-    if (!g->need[0] && !g->need[1] && !g->need[2] && !(want_add && relu)) return CT_OK;
+    if (want_add && act == CT_NORM_LINEAR) g->din[5] = dy;
+    if (!g->need[0] && !g->need[1] && !g->need[2] && !(want_add && act != CT_NORM_LINEAR)) return CT_OK;
     if (relu && g->out[3] == CT_NOVAL)
         return ct_fail(CT_EUNSUPPORTED, "batchnorm: no gradient through a ReLU whose mask was not wanted");
-    ct_attrs a = { .norm = { .act = g->attrs->norm.act, .has_add = want_add && relu } };
-    ct_val in[6] = { dy, g->in[0], g->in[1], g->out[1], g->out[2], relu ? g->out[3] : CT_NOVAL };
+    ct_attrs a = { .norm = { .act = act, .has_add = want_add && act != CT_NORM_LINEAR } };
+    ct_val in[8] = { dy, g->in[0], g->in[1], g->out[1], g->out[2], relu ? g->out[3] : CT_NOVAL,
+                     silu ? g->in[2] : CT_NOVAL, silu && added ? g->in[5] : CT_NOVAL };
     ct_val out[4] = { CT_NOVAL, CT_NOVAL, CT_NOVAL, CT_NOVAL };
-    int nout = a.norm.has_add ? 4 : 3;
-    CT_TRY(g->emit(g->self, CT_OP_BATCHNORM_BWD, &a, relu ? 6 : 5, in, nout, (1u << nout) - 1, out));
+    const int nin = silu ? (added ? 8 : 7) : relu ? 6 : 5, nout = a.norm.has_add ? 4 : 3;
+    CT_TRY(g->emit(g->self, CT_OP_BATCHNORM_BWD, &a, nin, in, nout, (1u << nout) - 1, out));
     for (int i = 0; i < 3; i++)
         if (g->need[i]) g->din[i] = out[i];
     if (a.norm.has_add) g->din[5] = out[3];
     return CT_OK;
 }
 
+static ct_status l2_grad(const ct_grad_ctx *g)
+{
+    if (g->dout[0] == CT_NOVAL || !g->need[0]) return CT_OK;
+    return ct_grad_emit1(g, CT_OP_L2_NORMALIZE_BWD, g->attrs, 2, (ct_val[]){ g->dout[0], g->in[0] }, &g->din[0]);
+}
+
 static int64_t rows_reduction(const ct_call *c) { return ct_rows(&c->in[0].desc); }
 
-/* Per element: mean 1, variance 3, scale and shift 2, and 1 each for add and relu. */
+/* Per element: mean 1, variance 3, scale and shift 2, and 1 each for add and the activation. */
 static double bn_flops(const ct_call *c)
 {
     double per = 6 + (ct_present(&c->in[5]) ? 1 : 0) + (c->attrs.norm.act ? 1 : 0);
@@ -131,14 +173,28 @@ static double infer_flops(const ct_call *c)
     return per * (double)ct_desc_numel(&c->in[0].desc);
 }
 
-/* Per element: mask 1, dbeta 1, dgamma 4, dx 5. */
+/* Per element: dbeta 1, dgamma 4, dx 5; a mask 1; of SiLU what it was applied to 2, and its slope 4. */
 static double bwd_flops(const ct_call *c)
 {
-    return (c->attrs.norm.act ? 11.0 : 10.0) * (double)ct_desc_numel(&c->in[0].desc);
+    const int64_t act = c->attrs.norm.act;
+    return (act == CT_NORM_SILU ? 16.0 : act == CT_NORM_RELU ? 11.0 : 10.0) * (double)ct_desc_numel(&c->in[0].desc);
+}
+
+static int64_t last_reduction(const ct_call *c) { return ct_last_dim(&c->in[0].desc); }
+
+/* Squares and their sum 2, the division 1; and for the gradient the scalar product and its share 4 more. */
+static double l2_flops(const ct_call *c) { return 3.0 * (double)ct_desc_numel(&c->in[0].desc); }
+static double l2_bwd_flops(const ct_call *c) { return 7.0 * (double)ct_desc_numel(&c->in[0].desc); }
+
+/* dy over the length of a vector of n elements: what is left of it for n = 1 is rounding alone. */
+static double l2_bwd_typical(int output, double n, const double rms[CT_MAX_IN])
+{
+    (void)output;
+    return rms[1] > 0 ? rms[0] / (sqrt(n) * rms[1]) : 0;
 }
 
 static bool keeps_stats(const ct_attrs *a) { return a->norm.update_stats == 0; }
-static bool has_relu(const ct_attrs *a) { return a->norm.act != 0; }
+static bool has_relu(const ct_attrs *a) { return a->norm.act == CT_NORM_RELU; }
 
 /* Mean and running mean: means of x; invstd and y have sizes of their own. */
 static double bn_typical(int output, double n, const double rms[CT_MAX_IN])
@@ -168,6 +224,12 @@ const ct_op_rules ct_norm_rules[] = {
     { .op = CT_OP_BATCHNORM_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW,
       .fields = bwd_fields, .shape = bwd_shape, .flops = bwd_flops, .reduction = rows_reduction,
       .roundings = 4, .typical = bwd_typical,
-      .domain = { CT_ANY, CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), CT_IS(BITS) } },
+      .domain = { CT_ANY, CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), CT_IS(BITS), CT_ANY, CT_ANY } },
+    { .op = CT_OP_L2_NORMALIZE, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW,
+      .fields = no_fields, .shape = l2_shape, .grad = l2_grad, .flops = l2_flops, .reduction = last_reduction,
+      .roundings = 4, .domain = { CT_ANY } },
+    { .op = CT_OP_L2_NORMALIZE_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW,
+      .fields = no_fields, .shape = l2_bwd_shape, .flops = l2_bwd_flops, .reduction = last_reduction,
+      .roundings = 4, .typical = l2_bwd_typical, .domain = { CT_ANY, CT_ANY } },
     { .shape = NULL },
 };

@@ -31,13 +31,16 @@ typedef struct ct_conv_attrs {
                              result: FLOPs are counted for these alone */
 } ct_conv_attrs;
 
+typedef enum ct_norm_act { CT_NORM_LINEAR, CT_NORM_RELU, CT_NORM_SILU, CT_NORM_ACTS } ct_norm_act;
 typedef struct ct_norm_attrs {
     double eps, momentum;
-    int64_t act;          /* 0 none, 1 relu */
+    int64_t act;          /* ct_norm_act: what is applied to the normalised value [+ add] */
     int64_t update_stats; /* 0: running statistics are left alone (recomputed forward) */
     int64_t has_add;      /* bwd: give dadd */
     int64_t given_invstd; /* infer: run_mean and run_var are mean and invstd of `batchnorm`, whose y this repeats */
 } ct_norm_attrs;
+
+#define CT_NORM_LEAST 1e-12 /* l2_normalize: what a vector's length is taken to be at least */
 
 typedef enum ct_act_kind { CT_ACT_RELU, CT_ACT_LEAKY_RELU, CT_ACT_SIGMOID, CT_ACT_TANH, CT_ACT_SILU, CT_ACT_SOFTPLUS, CT_ACT_COUNT } ct_act_kind;
 typedef struct ct_act_attrs {
@@ -56,6 +59,7 @@ typedef struct ct_dropout_attrs {
 typedef struct ct_shape_attrs { int64_t ndim, d0, d1, d2, d3, d4; } ct_shape_attrs;  /* reshape */
 typedef struct ct_cast_attrs { int64_t dtype; } ct_cast_attrs;                       /* ct_dtype */
 typedef struct ct_fit_attrs { int64_t channels; } ct_fit_attrs;                      /* fit_channels */
+typedef struct ct_channels_attrs { int64_t first, channels; } ct_channels_attrs;     /* slice_channels, place_channels: of y */
 typedef struct ct_scale_attrs { double alpha, beta; } ct_scale_attrs;                /* accumulate; scale: alpha */
 
 typedef struct ct_pool_attrs {
@@ -137,6 +141,7 @@ typedef union ct_attrs {
     ct_shape_attrs shape;
     ct_cast_attrs cast;
     ct_fit_attrs fit;
+    ct_channels_attrs channels;
     ct_scale_attrs scale;
     ct_pool_attrs pool;
     ct_resample_attrs resample;
@@ -223,6 +228,7 @@ struct ct_grad_ctx {
 typedef enum ct_precision_rule {
     CT_PREC_COMPUTE, /* all floating inputs in the compute type (bf16/fp16): matrix work */
     CT_PREC_FLOW,    /* takes the type its first input has; other floating inputs of that shape are cast to it */
+    CT_PREC_ALIKE,   /* takes the type its first input has; all other floating inputs are cast to it */
     CT_PREC_ACCUM    /* all floating inputs in A: losses, softmax, statistics, optimizer */
 } ct_precision_rule;
 

@@ -1,4 +1,4 @@
-/* Enlarging images: bilinear interpolation by a power of two. */
+/* Enlarging images by a power of two: bilinear interpolation, or each pixel several times. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -48,6 +48,12 @@ static ct_status upsample_grad(const ct_grad_ctx *g)
     return ct_grad_emit1(g, CT_OP_UPSAMPLE_BILINEAR_BWD, g->attrs, 1, &g->dout[0], &g->din[0]);
 }
 
+static ct_status nearest_grad(const ct_grad_ctx *g)
+{
+    if (g->dout[0] == CT_NOVAL || !g->need[0]) return CT_OK;
+    return ct_grad_emit1(g, CT_OP_UPSAMPLE_NEAREST_BWD, g->attrs, 1, &g->dout[0], &g->din[0]);
+}
+
 /* Four products and as many sums for each pixel of the large image, whichever way. */
 static double upsample_flops(const ct_call *c) { return 8.0 * (double)ct_desc_numel(&c->out[0].desc); }
 static double upsample_bwd_flops(const ct_call *c) { return 8.0 * (double)ct_desc_numel(&c->in[0].desc); }
@@ -64,6 +70,10 @@ static int64_t upsample_bwd_reduction(const ct_call *c)
     return 4 * c->attrs.resample.scale * c->attrs.resample.scale;
 }
 
+static double nearest_bwd_flops(const ct_call *c) { return (double)ct_desc_numel(&c->in[0].desc); }
+
+static int64_t nearest_bwd_reduction(const ct_call *c) { return c->attrs.resample.scale * c->attrs.resample.scale; }
+
 const ct_op_rules ct_resample_rules[] = {
     { .op = CT_OP_UPSAMPLE_BILINEAR, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_FLOW, .fields = fields,
       .shape = upsample_shape, .grad = upsample_grad, .flops = upsample_flops, .reduction = upsample_reduction,
@@ -71,5 +81,10 @@ const ct_op_rules ct_resample_rules[] = {
     { .op = CT_OP_UPSAMPLE_BILINEAR_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_FLOW, .fields = fields, .shape = upsample_bwd_shape, .flops = upsample_bwd_flops,
       .reduction = upsample_bwd_reduction, .roundings = 1, .domain = { CT_ANY } },
+    { .op = CT_OP_UPSAMPLE_NEAREST, .flags = CT_OPF_CHOOSES, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_FLOW,
+      .fields = fields, .shape = upsample_shape, .grad = nearest_grad, .domain = { CT_ANY_OR(ct_domain_nan) } },
+    { .op = CT_OP_UPSAMPLE_NEAREST_BWD, .flags = CT_OPF_NO_GRAD | CT_OPF_EXACT_INTS, .inplace_out = -1, .inplace_in = -1,
+      .precision = CT_PREC_FLOW, .fields = fields, .shape = upsample_bwd_shape, .flops = nearest_bwd_flops,
+      .reduction = nearest_bwd_reduction, .roundings = 1, .typical = ct_typical_sum, .domain = { CT_ANY } },
     { .shape = NULL },
 };

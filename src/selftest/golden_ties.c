@@ -161,7 +161,8 @@ ct_status ct_golden_settle(ct_plan *f32, ct_plan *f64, bool inexact, ct_golden_t
             return ct_fail(CT_EINTERNAL, "golden: node %zu is '%s' in f32 and '%s' in f64", i, a->name, b->name);
         const bool relu = a->op == CT_OP_ACTIVATION && a->attrs.act.kind == CT_ACT_RELU;
         if (relu && alive(&r, a->out[0])) CT_TRY(settle_relu(&r, a->out[0], b->out[0]));
-        if (a->op == CT_OP_BATCHNORM && a->attrs.norm.act && alive(&r, a->out[0]) && alive(&r, a->out[3]))
+        const bool fused = a->op == CT_OP_BATCHNORM && a->attrs.norm.act == CT_NORM_RELU;
+        if (fused && alive(&r, a->out[0]) && alive(&r, a->out[3]))
             CT_TRY(settle_norm(&r, a, b));
         if (a->op == CT_OP_MAXPOOL2D && alive(&r, a->out[0]) && alive(&r, a->out[1])) CT_TRY(settle_pool(&r, a, b));
     }

@@ -5,6 +5,7 @@
 #include "backends/cuda/columns.cuh"
 #include "base/philox.h"
 #include "ops/math/dropout_math.h"
+#include "ops/math/fuse_math.h"
 #include "ops/math/image_math.h"
 #include "ops/math/lstm_math.h"
 #include "ops/math/optim_math.h"
@@ -12,6 +13,9 @@
 
 namespace activation {
 #include "backends/cuda/activation.cu"
+}
+namespace channels {
+#include "backends/cuda/channels.cu"
 }
 namespace conv {
 #include "backends/cuda/conv.cu"
@@ -24,6 +28,9 @@ namespace depthwise {
 }
 namespace elementwise {
 #include "backends/cuda/elementwise.cu"
+}
+namespace fuse {
+#include "backends/cuda/fuse.cu"
 }
 namespace image {
 #include "backends/cuda/image.cu"

@@ -61,6 +61,22 @@ START_TEST(test_fuse)
     ck_assert_int_eq(graph_find_node(t.g, "bn.bwd")->nin, 6);
     ct_graph_free(t.g);
 
+    /* SiLU instead: no mask, but what it takes to compute its argument again. */
+    test_net_small(&t, &w);
+    t.g->nodes[t.g->values[ct_graph_find(t.g, "relu")].producer].attrs.act.kind = CT_ACT_SILU;
+    MUST(ct_pass_fuse(t.g, &removed));
+    graph_check_valid(t.g);
+    ck_assert_int_eq(removed, 1);
+    n = graph_find_node(t.g, "bn");
+    ck_assert_int_eq(n->attrs.norm.act, CT_NORM_SILU);
+    ck_assert_int_eq(n->nout, 3);
+    test_net_backward(&t);
+    graph_check_valid(t.g);
+    const ct_node *back = graph_find_node(t.g, "bn.bwd");
+    ck_assert_int_eq(back->nin, 7);
+    ck_assert_int_eq(back->in[6], n->in[2]);
+    ct_graph_free(t.g);
+
     /* Residual blocks: norm + add + relu, with the shortcut behind the norm. The block's first norm + relu as well. */
     test_net_deep(&t, CT_F32, 3, 2, 4, 4);
     MUST(ct_pass_fuse(t.g, &removed));
@@ -93,7 +109,7 @@ START_TEST(test_fuse_declines)
         case 1: MUST(ct_graph_mark_checkpoint(g, y)); break;
         case 2: MUST(ct_graph_node(g, CT_OP_GLOBAL_AVGPOOL, NULL, "other", 1, &y, 1, 1, &v)); break;
         case 3: ct_graph_keep(g, mean); break;
-        default: g->nodes[g->values[ct_graph_find(g, "relu")].producer].attrs.act.kind = CT_ACT_SILU; break;
+        default: g->nodes[g->values[ct_graph_find(g, "relu")].producer].attrs.act.kind = CT_ACT_TANH; break;
         }
         MUST(ct_pass_fuse(g, &removed));
         graph_check_valid(g);
@@ -137,6 +153,27 @@ START_TEST(test_cast)
     test_net_random(&t, 1, CT_F64, 3);
     REFUSES(ct_pass_cast(t.g, CT_F16), "needs a model of f32");
     ct_graph_free(t.g);
+}
+END_TEST
+
+/* What is put beside 16-bit channels becomes 16 bits too, whatever its number of channels. */
+START_TEST(test_cast_alike)
+{
+    test_net t;
+    ct_val w, more, y;
+    test_net_small(&t, &w);
+    ct_graph *g = t.g;
+    MUST(ct_graph_input(g, "more", ct_desc4(CT_F32, 2, 4, 4, 5), &more));
+    const ct_val in[2] = { ct_graph_find(g, "relu"), more };
+    MUST(ct_graph_node(g, CT_OP_CONCAT_CHANNELS, NULL, "both", 2, in, 1, 1, &y));
+    ct_graph_keep(g, y);
+    MUST(ct_pass_cast(g, CT_BF16));
+    graph_check_valid(g);
+    const ct_desc *d = ct_graph_desc(g, graph_find_node(g, "both")->out[0]);
+    ck_assert_int_eq(d->dtype, CT_BF16);
+    ck_assert_int_eq(d->dim[3], 5 + ct_graph_desc(g, in[0])->dim[3]);
+    ck_assert_int_eq(graph_find_node(g, "more.bf16")->op, CT_OP_CAST);
+    ct_graph_free(g);
 }
 END_TEST
 
@@ -490,6 +527,7 @@ int main(void)
     tcase_add_test(t, test_fuse_declines);
     tcase_add_test(t, test_fuse_keeps_order);
     tcase_add_test(t, test_cast);
+    tcase_add_test(t, test_cast_alike);
     tcase_add_test(t, test_cast_preprocess);
     tcase_add_test(t, test_pad);
     tcase_add_test(t, test_pad_declines);

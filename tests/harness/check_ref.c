@@ -12,55 +12,8 @@
 #include "ops/math/dropout_math.h"
 #include "ops/math/image_math.h"
 #include "tests/ct_check.h"
+#include "tests/harness/ref_fixture.h"
 #include "tests/harness/ref_values.h"
-
-#define RELATIVE 1e-12
-
-static double element(int k, int64_t i)
-{
-    return (double)((37 * i + 11 * k) % 29 - 14) / 8;
-}
-
-static void fill(const ct_tensor *t, int k)
-{
-    for (int64_t i = 0; i < ct_desc_numel(&t->desc); i++) ct_store(t->desc.dtype, t->data, i, element(k, i));
-}
-
-static double project(const ct_tensor *t)
-{
-    double sum = 0;
-    for (int64_t i = 0; i < ct_desc_numel(&t->desc); i++)
-        sum += ct_load(t->desc.dtype, t->data, i) * (double)(53 * i % 31 - 15) / 16;
-    return sum;
-}
-
-static void assert_near(double got, double want, const char *what)
-{
-    ck_assert_msg(got == want || fabs(got - want) <= RELATIVE * (1 + fabs(want)), "%s: %.17g, should be %.17g", what,
-                  got, want);
-}
-
-/* Parses the call and allocates and fills its inputs. */
-static ct_call make(const char *text)
-{
-    ct_call c;
-    ck_assert_msg(ct_call_parse(text, &c) == CT_OK, "%s", ct_error_message());
-    ck_assert_int_eq(ct_host_alloc(&c), CT_OK);
-    for (int k = 0; k < c.nin; k++) {
-        if (!ct_present(&c.in[k])) continue;
-        if (c.in[k].desc.dtype == CT_I32)
-            for (int64_t i = 0; i < ct_desc_numel(&c.in[k].desc); i++)
-                ((int32_t *)c.in[k].data)[i] = (int32_t)(c.attrs.loss.classes ? 7 * i % c.attrs.loss.classes : 1);
-        else
-            fill(&c.in[k], k);
-    }
-    return c;
-}
-
-static void run(const ct_call *c)
-{
-    ck_assert_msg(ct_reference_run(c) == CT_OK, "%s", ct_error_message());
-}
 
 START_TEST(test_against_torch)
 {
@@ -69,54 +22,6 @@ START_TEST(test_against_torch)
     for (int o = 0; o < ref_values[_i].count; o++)
         assert_near(project(&c.out[o]), ref_values[_i].value[o], ref_values[_i].call);
     ct_host_free(&c);
-}
-END_TEST
-
-START_TEST(test_batchnorm_against_torch)
-{
-    ct_call f = make("batchnorm{eps=1e-5 momentum=0.1 act=1 update_stats=1}"
-                     "(f64[4,3,2,5], f64[5], f64[5], f64[5], f64[5], f64[4,3,2,5])");
-    double *gamma = f.in[1].data, *var = f.in[4].data;
-    for (int c = 0; c < 5; c++) {
-        gamma[c] = 1 + gamma[c] / 4;
-        var[c] = var[c] * var[c] + 0.5;
-    }
-    run(&f);
-    assert_near(project(&f.out[0]), bn_values[0], "y");
-    assert_near(project(&f.in[3]), bn_values[1], "run_mean");
-    assert_near(project(&f.in[4]), bn_values[2], "run_var");
-    ct_call b =
-        make("batchnorm_bwd{act=1 has_add=1}(f64[4,3,2,5], f64[4,3,2,5], f64[5], f64[5], f64[5], u8[4,3,2,1])");
-    const ct_tensor *from[5] = { &f.in[0], &f.in[1], &f.out[1], &f.out[2], &f.out[3] };
-    for (int k = 0; k < 5; k++) memcpy(b.in[k + 1].data, from[k]->data, ct_desc_bytes(&from[k]->desc));
-    run(&b);
-    static const char *const names[4] = { "dx", "dgamma", "dbeta", "dadd" };
-    for (int o = 0; o < 4; o++) assert_near(project(&b.out[o]), bn_values[3 + o], names[o]);
-    ct_call i = make("batchnorm_infer{eps=1e-5 act=1}(f64[4,3,2,5], f64[5], f64[5], f64[5], f64[5], f64[4,3,2,5])");
-    for (int k = 0; k < 6; k++) memcpy(i.in[k].data, f.in[k].data, ct_desc_bytes(&f.in[k].desc));
-    run(&i);
-    assert_near(project(&i.out[0]), bn_values[7], "inference");
-    ct_host_free(&f);
-    ct_host_free(&b);
-    ct_host_free(&i);
-}
-END_TEST
-
-/* update_stats=0 gives the same y and leaves the running statistics alone. */
-START_TEST(test_batchnorm_without_update)
-{
-    ct_call a = make("batchnorm{eps=1e-5 momentum=0.1 update_stats=1}(f64[6,5], f64[5], f64[5], f64[5], f64[5])");
-    ct_call b = make("batchnorm{eps=1e-5 momentum=0.1}(f64[6,5], f64[5], f64[5], f64[5], f64[5])");
-    run(&a);
-    run(&b);
-    ck_assert_mem_eq(a.out[0].data, b.out[0].data, 30 * sizeof(double));
-    for (int c = 0; c < 5; c++) {
-        ck_assert(((double *)b.in[3].data)[c] == element(3, c));
-        ck_assert(((double *)b.in[4].data)[c] == element(4, c));
-    }
-    ck_assert_mem_ne(a.in[3].data, b.in[3].data, 5 * sizeof(double));
-    ct_host_free(&a);
-    ct_host_free(&b);
 }
 END_TEST
 
@@ -557,14 +462,12 @@ int main(void)
     Suite *s = suite_create("reference");
     TCase *t = tcase_create("torch");
     tcase_add_loop_test(t, test_against_torch, 0, (int)(sizeof ref_values / sizeof ref_values[0]));
-    tcase_add_test(t, test_batchnorm_against_torch);
     tcase_add_test(t, test_optimizers_against_torch);
     tcase_add_test(t, test_lstm_against_torch);
     tcase_add_test(t, test_lstm_lengths);
     tcase_add_test(t, test_resize_against_torch);
     suite_add_tcase(s, t);
     t = tcase_create("rules");
-    tcase_add_test(t, test_batchnorm_without_update);
     tcase_add_test(t, test_maxpool_ties_and_nan);
     tcase_add_test(t, test_argmax_and_sums);
     tcase_add_test(t, test_small_operators);

@@ -122,6 +122,42 @@ for scale, n, h, w, c in ((2, 2, 3, 5, 1), (4, 1, 5, 3, 3), (8, 2, 1, 4, 2)):
     dx, = torch.autograd.grad(y, x, fill(0, *y.shape))
     row("upsample_bilinear_bwd{scale=%d}(%s)" % (scale, shape(y)), dx)
 
+for scale, n, h, w, c in ((2, 2, 3, 5, 1), (8, 2, 1, 4, 2)):
+    x = fill(0, n, h, w, c).requires_grad_()
+    y = nhwc(F.interpolate(nchw(x), scale_factor=scale, mode="nearest"))
+    row("upsample_nearest{scale=%d}(%s)" % (scale, shape(x)), y)
+    dx, = torch.autograd.grad(y, x, fill(0, *y.shape))
+    row("upsample_nearest_bwd{scale=%d}(%s)" % (scale, shape(y)), dx)
+
+x = fill(0, 2, 3, 4, 2)
+row("l2_normalize(%s)" % shape(x), F.normalize(x, dim=-1))
+x = fill(1, 2, 3, 4, 2).requires_grad_()
+dx, = torch.autograd.grad(F.normalize(x, dim=-1), x, fill(0, 2, 3, 4, 2))
+row("l2_normalize_bwd(%s, %s)" % (shape(x), shape(x)), dx)
+
+parts = [fill(k, 2, 3, c) for k, c in enumerate((3, 1, 5))]
+row("concat_channels(%s, %s, %s)" % tuple(shape(t) for t in parts), torch.cat(parts, -1))
+row("slice_channels{first=2 channels=3}(%s)" % shape(parts[0].new_empty(2, 3, 7)), fill(0, 2, 3, 7)[..., 2:5])
+row("place_channels{first=2 channels=7}(%s)" % shape(parts[0]), F.pad(parts[0], (2, 2)))
+x, g = fill(0, 2, 3, 4, 5), fill(1, 2, 5).requires_grad_()
+row("scale_channels(%s, %s)" % (shape(x), shape(g)), x * g[:, None, None, :])
+dg, = torch.autograd.grad(fill(1, 2, 3, 4, 5) * g[:, None, None, :], g, x)
+row("scale_channels_bwd(%s, %s)" % (shape(x), shape(x)), dg)
+
+
+def fused(a, b, w):
+    p = F.softplus(w, threshold=100)
+    return (p[0] * a + p[1] * b) / (p.sum() + 1e-4)
+
+
+a, b, w = fill(0, 2, 3, 4, 5), fill(1, 2, 3, 4, 5), fill(2, 2)
+row("fuse_weighted(%s, %s, %s)" % (shape(a), shape(b), shape(w)), fused(a, b, w))
+a, b, w = fill(1, 2, 3, 4, 5), fill(2, 2, 3, 4, 5), fill(3, 2)
+for t in (a, b, w):
+    t.requires_grad_()
+row("fuse_weighted_bwd(%s, %s, %s, %s)" % (shape(a), shape(a), shape(b), shape(w)),
+    *torch.autograd.grad(fused(a, b, w), (a, b, w), fill(0, 2, 3, 4, 5)))
+
 for n, p, k, e in ((3, 4, 6, 0.0), (5, 2, 7, 0.1)):
     x = fill(0, n, p * k).requires_grad_()
     t = (7 * torch.arange(n * p)) % k
@@ -138,7 +174,7 @@ for n, p, k, e in ((3, 4, 6, 0.0), (5, 2, 7, 0.1)):
 
 print("/* Made by tests/harness/make_ref_values.py with PyTorch %s:" % torch.__version__)
 print(" * calls and the projections of their outputs. */")
-print("static const struct {\n    const char *call;\n    int count;\n    double value[2];\n} ref_values[] = {")
+print("static const struct {\n    const char *call;\n    int count;\n    double value[3];\n} ref_values[] = {")
 for call, values in rows:
     head, tail = call.split("(", 1)
     print('    { "%s"\n      "(%s",' % (head, tail))
@@ -157,6 +193,14 @@ y = torch.relu(nhwc(F.batch_norm(nchw(x), mean, var, gamma, beta, True, 0.1, 1e-
 grads = torch.autograd.grad(y, (x, gamma, beta, add), fill(0, 4, 3, 2, 5))
 infer = torch.relu(nhwc(F.batch_norm(nchw(x), mean, var, gamma, beta, False, 0.1, 1e-5)) + add)
 array("bn_values", (y, mean, var, *grads, infer))
+
+# The same with SiLU in place of the ReLU.
+print("/* The same with silu in place of relu and the statistics as they were: y, dx, dgamma, dbeta, dadd, inference. */")
+mean, var = fill(3, 5), fill(4, 5) ** 2 + 0.5
+y = F.silu(nhwc(F.batch_norm(nchw(x), mean, var, gamma, beta, True, 0.1, 1e-5)) + add)
+grads = torch.autograd.grad(y, (x, gamma, beta, add), fill(0, 4, 3, 2, 5))
+infer = F.silu(nhwc(F.batch_norm(nchw(x), mean, var, gamma, beta, False, 0.1, 1e-5)) + add)
+array("bn_silu_values", (y, *grads, infer))
 
 # Three steps of the optimizers over 23 parameters, gradient of step s = input s+1, clipped to norm 2 first.
 print("/* Parameters (and buffers) after three steps, gradients clipped to norm 2: adamw p m v, adam with L2 p m v,")

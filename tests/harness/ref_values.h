@@ -3,7 +3,7 @@
 static const struct {
     const char *call;
     int count;
-    double value[2];
+    double value[3];
 } ref_values[] = {
     { "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1}"
       "(f64[2,5,6,3], f64[4,3,3,3], f64[4])",
@@ -140,6 +140,45 @@ static const struct {
     { "upsample_bilinear_bwd{scale=8}"
       "(f64[2,8,32,2])",
       1, { -4.8349609375 } },
+    { "upsample_nearest{scale=2}"
+      "(f64[2,3,5,1])",
+      1, { 0.9140625 } },
+    { "upsample_nearest_bwd{scale=2}"
+      "(f64[2,6,10,1])",
+      1, { 3.515625 } },
+    { "upsample_nearest{scale=8}"
+      "(f64[2,1,4,2])",
+      1, { -9.6875 } },
+    { "upsample_nearest_bwd{scale=8}"
+      "(f64[2,8,32,2])",
+      1, { -17.34375 } },
+    { "l2_normalize"
+      "(f64[2,3,4,2])",
+      1, { 2.7344967749193425 } },
+    { "l2_normalize_bwd"
+      "(f64[2,3,4,2], f64[2,3,4,2])",
+      1, { 1.5237852413528423 } },
+    { "concat_channels"
+      "(f64[2,3,3], f64[2,3,1], f64[2,3,5])",
+      1, { 5.6328125 } },
+    { "slice_channels{first=2 channels=3}"
+      "(f64[2,3,7])",
+      1, { 2.890625 } },
+    { "place_channels{first=2 channels=7}"
+      "(f64[2,3,3])",
+      1, { -1.1796875 } },
+    { "scale_channels"
+      "(f64[2,3,4,5], f64[2,5])",
+      1, { -5.84765625 } },
+    { "scale_channels_bwd"
+      "(f64[2,3,4,5], f64[2,3,4,5])",
+      1, { -0.611328125 } },
+    { "fuse_weighted"
+      "(f64[2,3,4,5], f64[2,3,4,5], f64[2])",
+      1, { 6.5200219082942121 } },
+    { "fuse_weighted_bwd"
+      "(f64[2,3,4,5], f64[2,3,4,5], f64[2,3,4,5], f64[2])",
+      3, { 2.2630360209787752, 5.1735656960564746, 9.9099643243024023 } },
     { "softmax_xent{positions=4 classes=6}"
       "(f64[3,24], i32[3,4])",
       2, { -1.3172800634251942, 0.29015187232975959 } },
@@ -171,6 +210,16 @@ static const double bn_values[8] = {
     -5.8125,
     6.1875,
     10.364997094557481,
+};
+
+/* The same with silu in place of relu and the statistics as they were: y, dx, dgamma, dbeta, dadd, inference. */
+static const double bn_silu_values[6] = {
+    9.6429232558046252,
+    1.8399914219787177,
+    -15.183086767347785,
+    -6.8667404416522535,
+    6.0348088470013641,
+    9.9678259976478074,
 };
 
 /* Parameters (and buffers) after three steps, gradients clipped to norm 2: adamw p m v, adam with L2 p m v,

@@ -6,22 +6,14 @@
 
 #include <math.h>
 
-static double sigmoid(double x)
-{
-    /* The argument of exp is never positive, so it cannot overflow. */
-    if (x >= 0) return 1 / (1 + exp(-x));
-    double e = exp(x);
-    return e / (1 + e);
-}
-
 static double activate(const ct_act_attrs *a, double x)
 {
     switch ((ct_act_kind)a->kind) {
     case CT_ACT_RELU: return x < 0 ? 0 : x;
     case CT_ACT_LEAKY_RELU: return x < 0 ? a->alpha * x : x;
-    case CT_ACT_SIGMOID: return sigmoid(x);
+    case CT_ACT_SIGMOID: return ct_ref_sigmoid(x);
     case CT_ACT_TANH: return tanh(x);
-    case CT_ACT_SILU: return x * sigmoid(x);
+    case CT_ACT_SILU: return x * ct_ref_sigmoid(x);
     case CT_ACT_SOFTPLUS: return (x > 0 ? x : 0) + log1p(exp(-fabs(x)));
     case CT_ACT_COUNT: break;
     }
@@ -36,11 +28,8 @@ static double derivative(const ct_act_attrs *a, double saved)
     case CT_ACT_LEAKY_RELU: return saved > 0 ? 1 : a->alpha;
     case CT_ACT_SIGMOID: return saved * (1 - saved);
     case CT_ACT_TANH: return 1 - saved * saved;
-    case CT_ACT_SILU: {
-        double s = sigmoid(saved);
-        return s * (1 + saved * (1 - s));
-    }
-    case CT_ACT_SOFTPLUS: return sigmoid(saved);
+    case CT_ACT_SILU: return ct_ref_silu_slope(saved);
+    case CT_ACT_SOFTPLUS: return ct_ref_sigmoid(saved);
     case CT_ACT_COUNT: break;
     }
     return NAN;

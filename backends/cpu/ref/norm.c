@@ -1,9 +1,11 @@
 /* Batch normalisation over the rows (all dimensions but the last) of x [M,C], as torch.nn.BatchNorm1d/2d:
  *   mean = sum x / M; var = sum (x-mean)^2 / M; invstd = 1/sqrt(var + eps)
- *   y = gamma*(x-mean)*invstd + beta [+ add], then max(0,.) with act = relu; mask = y > 0 as it is stored, a bit an element
+ *   z = gamma*(x-mean)*invstd + beta [+ add]; y = z, or max(0,z) with act = relu, z*sigmoid(z) with act = silu
+ *   mask = y > 0 as it is stored, a bit an element, with relu
  *   run_mean = (1-momentum)*run_mean + momentum*mean; run_var alike with the unbiased var*M/(M-1)
- * Backward (dy where mask is set, else 0, with relu; xhat = (x-mean)*invstd):
- *   dbeta = sum dy; dgamma = sum dy*xhat; dx = gamma*invstd*(dy - dbeta/M - xhat*dgamma/M); dadd = masked dy. */
+ * Backward, with e = dy, or with relu dy where mask is set, else 0, with silu dy times its slope at z; xhat = (x-mean)*invstd:
+ *   dbeta = sum e; dgamma = sum e*xhat; dx = gamma*invstd*(e - dbeta/M - xhat*dgamma/M); dadd = e.
+ * And l2_normalize over the rows' columns: r = max(||x||, 1e-12), y = x/r, dx = (dy - y*(y.dy))/r, or dy/r where ||x|| < r. */
 #include "config.h"
 
 #include "backends/cpu/ref/ref_util.h"
@@ -13,7 +15,7 @@
 #include "ops/math/mask_math.h"
 
 /* Rows of C doubles that each operator needs. */
-enum { FORWARD_ROWS = 6, INFER_ROWS = 6, BACKWARD_ROWS = 8 };
+enum { FORWARD_ROWS = 6, INFER_ROWS = 6, BACKWARD_ROWS = 10, L2_ROWS = 2 };
 
 /* All but the mask must be floating. */
 static ct_accept accept_rows(const ct_call *call, int64_t rows)
@@ -42,11 +44,17 @@ static ct_accept accept_infer(const ct_device *dev, const ct_call *call)
 static ct_accept accept_backward(const ct_device *dev, const ct_call *call)
 {
     (void)dev;
-    if (call->attrs.norm.act && (call->nin < 6 || !ct_present(&call->in[5]))) return ct_accept_no("act=relu needs the mask");
+    if (call->attrs.norm.act == CT_NORM_RELU && (call->nin < 6 || !ct_present(&call->in[5]))) return ct_accept_no("act=relu needs the mask");
     return accept_rows(call, BACKWARD_ROWS);
 }
 
-/* y = gamma*(x-mean)*invstd + beta [+ add] [relu], row by row, and its mask where that is wanted. */
+static double activated(int64_t act, double z)
+{
+    if (act == CT_NORM_RELU) return z < 0 ? 0 : z;
+    return act == CT_NORM_SILU ? z * ct_ref_sigmoid(z) : z;
+}
+
+/* y = act(gamma*(x-mean)*invstd + beta [+ add]), row by row, and its mask where that is wanted. */
 static void normalise(const ct_call *call, const double *mean, const double *invstd, const double *gamma,
                       const double *beta, double *row, double *add)
 {
@@ -59,7 +67,7 @@ static void normalise(const ct_call *call, const double *mean, const double *inv
         for (int64_t c = 0; c < cols; c++) {
             double v = gamma[c] * ((row[c] - mean[c]) * invstd[c]) + beta[c];
             if (has_add) v += add[c];
-            row[c] = call->attrs.norm.act && v < 0 ? 0 : v;
+            row[c] = activated(call->attrs.norm.act, v);
         }
         ct_ref_store(&call->out[0], m * cols, cols, row);
         if (!mask) continue;
@@ -132,28 +140,49 @@ static ct_status infer(ct_device *dev, ct_stream *stream, const ct_call *call, v
     return CT_OK;
 }
 
+/* What a backward pass reads of each channel. */
+typedef struct channels {
+    double *gamma, *beta, *mean, *invstd; /* beta NULL where it is not given */
+} channels;
+
+/* dy of row m becomes e; x is the row of x, add room for one of the summand. */
+static void gate(const ct_call *call, const channels *k, int64_t m, const double *x, double *dy, double *add)
+{
+    const int64_t cols = ct_ref_cols(&call->in[1]);
+    const uint8_t *mask = call->attrs.norm.act == CT_NORM_RELU ? call->in[5].data : NULL;
+    for (int64_t c = 0; mask && c < cols; c++)
+        if (!ct_mask_at(mask + m * ct_mask_bytes(cols), c)) dy[c] = 0;
+    if (call->attrs.norm.act != CT_NORM_SILU) return;
+    const bool added = call->nin > 7 && ct_present(&call->in[7]);
+    if (added) ct_ref_load(&call->in[7], m * cols, cols, add);
+    for (int64_t c = 0; c < cols; c++) {
+        const double z = k->gamma[c] * ((x[c] - k->mean[c]) * k->invstd[c]) + k->beta[c];
+        dy[c] *= ct_ref_silu_slope(added ? z + add[c] : z);
+    }
+}
+
 static ct_status backward(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
     (void)dev;
     (void)stream;
     const ct_tensor *tdy = &call->in[0], *tx = &call->in[1];
-    bool relu = call->attrs.norm.act != 0, has_add = call->nout > 3 && ct_present(&call->out[3]);
+    const bool has_add = call->nout > 3 && ct_present(&call->out[3]);
     int64_t rows = ct_ref_rows(tx), cols = ct_ref_cols(tx);
     double n = (double)rows;
     double *gamma = scratch, *mean = gamma + cols, *invstd = mean + cols, *dgamma = invstd + cols,
            *dbeta = dgamma + cols;
-    double *dy = dbeta + cols, *x = dy + cols, *dx = x + cols;
-    const uint8_t *mask = relu ? call->in[5].data : NULL;
+    double *dy = dbeta + cols, *x = dy + cols, *dx = x + cols, *add = dx + cols;
+    const channels k = { gamma, call->attrs.norm.act == CT_NORM_SILU ? add + cols : NULL, mean, invstd };
     ct_ref_load(&call->in[2], 0, cols, gamma);
     ct_ref_load(&call->in[3], 0, cols, mean);
     ct_ref_load(&call->in[4], 0, cols, invstd);
+    if (k.beta) ct_ref_load(&call->in[6], 0, cols, k.beta);
     for (int64_t c = 0; c < cols; c++) dgamma[c] = dbeta[c] = 0;
     for (int pass = 0; pass < 2; pass++) /* the sums first, then what uses them */
         for (int64_t m = 0; m < rows; m++) {
             ct_ref_load(tdy, m * cols, cols, dy);
             ct_ref_load(tx, m * cols, cols, x);
-            for (int64_t c = 0; relu && c < cols; c++)
-                if (!ct_mask_at(mask + m * ct_mask_bytes(cols), c)) dy[c] = 0;
+            gate(call, &k, m, x, dy, add);
             if (pass == 0) {
                 for (int64_t c = 0; c < cols; c++) {
                     dbeta[c] += dy[c];
@@ -173,9 +202,49 @@ static ct_status backward(ct_device *dev, ct_stream *stream, const ct_call *call
     return CT_OK;
 }
 
+static ct_accept accept_l2(const ct_device *dev, const ct_call *call)
+{
+    (void)dev;
+    return accept_rows(call, L2_ROWS);
+}
+
+static ct_status l2_normalize(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    const int64_t rows = ct_ref_rows(&call->in[0]), cols = ct_ref_cols(&call->in[0]);
+    double *x = scratch;
+    for (int64_t m = 0; m < rows; m++) {
+        ct_ref_load(&call->in[0], m * cols, cols, x);
+        const double r = fmax(sqrt(ct_ref_dot(x, x, cols)), CT_NORM_LEAST);
+        for (int64_t c = 0; c < cols; c++) x[c] /= r;
+        ct_ref_store(&call->out[0], m * cols, cols, x);
+    }
+    return CT_OK;
+}
+
+static ct_status l2_normalize_bwd(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    const int64_t rows = ct_ref_rows(&call->in[0]), cols = ct_ref_cols(&call->in[0]);
+    double *dy = scratch, *x = dy + cols;
+    for (int64_t m = 0; m < rows; m++) {
+        ct_ref_load(&call->in[0], m * cols, cols, dy);
+        ct_ref_load(&call->in[1], m * cols, cols, x);
+        const double norm = sqrt(ct_ref_dot(x, x, cols)), r = fmax(norm, CT_NORM_LEAST);
+        const double along = norm < CT_NORM_LEAST ? 0 : ct_ref_dot(dy, x, cols) / r; /* dy along y */
+        for (int64_t c = 0; c < cols; c++) dy[c] = (dy[c] - x[c] / r * along) / r;
+        ct_ref_store(&call->out[0], m * cols, cols, dy);
+    }
+    return CT_OK;
+}
+
 static const ct_impl impls[] = {
     { CT_OP_BATCHNORM, "ref", CT_REF_FLAGS, accept_forward, forward },
     { CT_OP_BATCHNORM_INFER, "ref", CT_REF_FLAGS, accept_infer, infer },
     { CT_OP_BATCHNORM_BWD, "ref", CT_REF_FLAGS, accept_backward, backward },
+    { CT_OP_L2_NORMALIZE, "ref", CT_REF_FLAGS, accept_l2, l2_normalize },
+    { CT_OP_L2_NORMALIZE_BWD, "ref", CT_REF_FLAGS, accept_l2, l2_normalize_bwd },
 };
 const ct_impl_set ct_ref_norm_impls = CT_IMPL_SET(impls);

@@ -2,6 +2,7 @@
 #ifndef CT_BACKENDS_CPU_REF_REF_UTIL_H
 #define CT_BACKENDS_CPU_REF_REF_UTIL_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -53,6 +54,21 @@ static inline double ct_ref_dot(const double *a, const double *b, int64_t n)
     }
     for (; i < n; i++) s0 += a[i] * b[i];
     return (s0 + s1) + (s2 + s3);
+}
+
+static inline double ct_ref_sigmoid(double x)
+{
+    /* The argument of exp is never positive, so it cannot overflow. */
+    if (x >= 0) return 1 / (1 + exp(-x));
+    double e = exp(x);
+    return e / (1 + e);
+}
+
+/* Derivative of x sigmoid(x). */
+static inline double ct_ref_silu_slope(double x)
+{
+    double s = ct_ref_sigmoid(x);
+    return s * (1 + x * (1 - s));
 }
 
 /* Dtype checks that accept() functions share: NULL, or the reason for a refusal. */

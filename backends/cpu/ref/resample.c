@@ -1,4 +1,4 @@
-/* upsample_bilinear and its gradient; the weights are those of ops/math/resample_math.h. */
+/* upsample_bilinear, upsample_nearest and their gradients; the weights are those of ops/math/resample_math.h. */
 #include "config.h"
 
 #include "backends/cpu/ref/ref_util.h"
@@ -67,8 +67,43 @@ static ct_status backward(ct_device *dev, ct_stream *stream, const ct_call *call
     return CT_OK;
 }
 
+static ct_status nearest(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    const int64_t *xd = call->in[0].desc.dim, *yd = call->out[0].desc.dim, channels = xd[3];
+    const int64_t s = call->attrs.resample.scale;
+    double *pixel = scratch;
+    for (int64_t n = 0; n < yd[0]; n++)
+        for (int64_t p = 0; p < yd[1]; p++)
+            for (int64_t q = 0; q < yd[2]; q++) {
+                ct_ref_load(&call->in[0], ((n * xd[1] + p / s) * xd[2] + q / s) * channels, channels, pixel);
+                ct_ref_store(&call->out[0], ((n * yd[1] + p) * yd[2] + q) * channels, channels, pixel);
+            }
+    return CT_OK;
+}
+
+static ct_status nearest_bwd(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    const int64_t *xd = call->out[0].desc.dim, channels = xd[3], s = call->attrs.resample.scale;
+    double *sum = scratch, *buf = sum + channels;
+    for (int64_t n = 0; n < xd[0]; n++)
+        for (int64_t i = 0; i < xd[1]; i++)
+            for (int64_t j = 0; j < xd[2]; j++) {
+                for (int64_t c = 0; c < channels; c++) sum[c] = 0;
+                for (int64_t p = s * i; p < s * (i + 1); p++)
+                    for (int64_t q = s * j; q < s * (j + 1); q++) add_pixel(&call->in[0], n, p, q, 1, sum, buf);
+                ct_ref_store(&call->out[0], ((n * xd[1] + i) * xd[2] + j) * channels, channels, sum);
+            }
+    return CT_OK;
+}
+
 static const ct_impl impls[] = {
     { CT_OP_UPSAMPLE_BILINEAR, "ref", CT_REF_FLAGS, accept, forward },
     { CT_OP_UPSAMPLE_BILINEAR_BWD, "ref", CT_REF_FLAGS, accept, backward },
+    { CT_OP_UPSAMPLE_NEAREST, "ref", CT_REF_FLAGS, accept, nearest },
+    { CT_OP_UPSAMPLE_NEAREST_BWD, "ref", CT_REF_FLAGS, accept, nearest_bwd },
 };
 const ct_impl_set ct_ref_resample_impls = CT_IMPL_SET(impls);
