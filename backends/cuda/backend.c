@@ -62,6 +62,9 @@ static ct_status open_device(const ct_device_opts *opts, ct_device **out)
     if (opts->index < 0 || opts->index >= n)
         return ct_core->fail(CT_EBACKEND, "cuda: there is no GPU %d; this machine has %d, counted from 0", opts->index, n);
     CT_CUDA_TRY(cudaGetDeviceProperties(&prop, opts->index));
+    if (opts->tf32 && prop.major < 8)
+        return ct_core->fail(CT_EUNSUPPORTED, "cuda: tf32 needs compute capability 8.0; %.100s has %d.%d: use fp32 or fp16", prop.name, prop.major,
+                             prop.minor);
     CT_CUDA_TRY(cudaSetDevice(opts->index));
     ct_device *d = ct_core->alloc(sizeof *d, "CUDA device");
     if (!d) return CT_ENOMEM;

@@ -67,6 +67,16 @@ static inline bool ct_cuda_has(const ct_call *c, int i) { return i < c->nin && c
 
 #define CT_CUDA_NO_TYPE "cuda: only f32, bf16 and f16"
 
+/* Whether this card multiplies in the type of a call: cards before compute capability 8.0 have no bf16, and plain loops in its place
+ * would be no bf16 training that anybody asked for. */
+static inline ct_accept ct_cuda_factors(const ct_device *d, const ct_call *c)
+{
+    const ct_dtype type = c->in[0].desc.dtype;
+    if (!ct_cuda_type(type)) return ct_accept_no(CT_CUDA_NO_TYPE);
+    return type == CT_BF16 && d->major < 8 ? ct_accept_no("cuda: bf16 needs compute capability 8.0, which this card has not; fp16 does without")
+                                           : ct_accept_yes(0);
+}
+
 /* ---- the implementations: CT_CUDA_IMPL(name) declares ct_cuda_<name>_accept and ct_cuda_<name>_run ---- */
 
 #define CT_CUDA_IMPL(name)                                                                \

@@ -75,6 +75,9 @@ template <typename T> __device__ __forceinline__ float ct_stored(float v)
 /* V consecutive elements, moved as one access where V * sizeof(T) is a power of two up to 16 bytes. */
 template <typename T, int V> struct alignas(sizeof(T) * V) ct_pack { T e[V]; };
 
+/* As they are stored: many of these can be on their way at once. */
+template <typename T, int V> __device__ __forceinline__ ct_pack<T, V> ct_fetch(const T *p) { return *reinterpret_cast<const ct_pack<T, V> *>(p); }
+
 template <typename T, int V> __device__ __forceinline__ void ct_get_n(const T *p, float out[V])
 {
     ct_pack<T, V> k = *reinterpret_cast<const ct_pack<T, V> *>(p);

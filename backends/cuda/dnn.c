@@ -171,8 +171,8 @@ ct_status ct_cuda_dnn_prefer(ct_device *d, const ct_call *c, const char *variant
 
 static ct_accept accept(const ct_device *d, const ct_call *c)
 {
-    if (!ct_cuda_type(c->in[0].desc.dtype)) return ct_accept_no(CT_CUDA_NO_TYPE);
-    if (c->in[0].desc.dtype == CT_BF16 && d->major < 8) return ct_accept_no("cuda: bf16 needs compute capability 8.0");
+    const ct_accept factors = ct_cuda_factors(d, c);
+    if (!factors.ok) return factors;
     const ct_dnn_plan *p = plan_of(d, c);
     return p ? ct_accept_yes((size_t)p->workspace) : ct_accept_no("cuDNN has no plan for this that the options allow");
 }

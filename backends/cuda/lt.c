@@ -301,8 +301,8 @@ static ct_status lt_prefer(const ct_device *d, const ct_call *call, const char *
 
 static ct_accept accept(const ct_device *d, const ct_call *c)
 {
-    if (!ct_cuda_type(c->in[0].desc.dtype)) return ct_accept_no(CT_CUDA_NO_TYPE);
-    if (c->in[0].desc.dtype == CT_BF16 && d->major < 8) return ct_accept_no("cuda: bf16 needs compute capability 8.0");
+    const ct_accept factors = ct_cuda_factors(d, c);
+    if (!factors.ok) return factors;
     const chosen *k = chosen_of(d, c);
     return k ? ct_accept_yes(k->current->workspace) : ct_accept_no("cuBLASLt has no algorithm for this");
 }

@@ -258,7 +258,9 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int)
     memset(p, 0, sizeof *p);
     strcpy(p->name, "emulated card");
     p->totalGlobalMem = memory;
-    p->major = 9;
+    const int capability = getenv("EMULATE_CAPABILITY") ? atoi(getenv("EMULATE_CAPABILITY")) : 90; /* of an older card */
+    p->major = capability / 10;
+    p->minor = capability % 10;
     p->multiProcessorCount = 2;
     return cudaSuccess;
 }

@@ -98,4 +98,14 @@ unset EMULATE_WRONG
 expect 0 "$captrain" plan --model crnn --batch 2 --backend cuda --precision bf16
 prints 'lstm by cuda.kernel (node .*): bf16 was asked for, factors are multiplied as fp32'
 
+# --- cards before compute capability 8.0 have neither bf16 nor tf32, and say so ---
+EMULATE_CAPABILITY=61
+export EMULATE_CAPABILITY
+expect 1 "$captrain" plan --model textcnn-small --batch 2 --backend cuda --precision bf16
+says 'bf16 needs compute capability 8.0, which this card has not; fp16 does without'
+expect 1 "$captrain" plan --model textcnn-small --batch 2 --backend cuda --precision tf32
+says 'tf32 needs compute capability 8.0; emulated card has 6.1: use fp32 or fp16'
+expect 0 "$captrain" plan --model textcnn-small --batch 2 --backend cuda --precision fp16
+unset EMULATE_CAPABILITY
+
 finish
