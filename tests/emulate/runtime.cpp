@@ -405,6 +405,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph)
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long)
 {
     *exec = new emu_graph_exec{ graph->work };
+    if (getenv("EMULATE_SHOW")) fprintf(stderr, "emulated card: a graph of %zu calls\n", graph->work.size());
     return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t s)
