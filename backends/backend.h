@@ -1,8 +1,8 @@
 /* The backend contract: the only door to a device.
  *
  * A backend is one const table. Built-in ones are listed in src/exec/registry.c; others are plug-ins, shared objects named
- * captrain-<name>.so that export `const ct_backend *ct_backend_entry(const ct_services *)` and are found in CAPTRAIN_BACKEND_PATH
- * and then in the installed directory. Plug-ins reach the core only through ct_services.
+ * captrain-<name>.so that export `const ct_backend *ct_backend_entry(const ct_services *)` and are found in CAPTRAIN_BACKEND_PATH,
+ * without that in the build tree of a program that lies there, and then in the installed directory. Plug-ins reach the core only through ct_services.
  *
  * Rules for implementers: no allocation inside run(); no host synchronisation inside run(); accept() is a pure function of the
  * call's descriptors and the device; an implementation that accepts a call must run it with exactly the scratch it asked for. */
@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "ops/ops.h"
 
-#define CT_BACKEND_ABI 5
+#define CT_BACKEND_ABI 6
 
 typedef struct ct_device ct_device;   /* opened device; the backend's own struct */
 typedef struct ct_stream ct_stream;   /* ordered queue of work on a device */
@@ -49,13 +49,15 @@ typedef struct ct_device_info {
 enum ct_impl_flags {
     CT_IMPL_REFERENCE = 1, /* plain loops: the specification */
     CT_IMPL_EXACT = 2,     /* no algorithm that trades accuracy for speed (Winograd, ...) */
-    CT_IMPL_DETERMINISTIC = 4 /* same bits for any number of threads */
+    CT_IMPL_DETERMINISTIC = 4, /* same bits for any number of threads */
+    CT_IMPL_YARDSTICK = 8  /* plain loops on the device, to check others by and for what they refuse: hundreds of times slower. Taken with a
+                              warning, never timed while others accept, refused by train.strict */
 };
 
 /* The answer of accept(): take it, with so many bytes of scratch; or not, with a reason. */
 typedef struct ct_accept {
     bool ok;
-    size_t scratch;      /* bytes, CT_ALIGN aligned when run */
+    size_t scratch;      /* bytes, CT_DEVICE_ALIGN (256) aligned when run */
     const char *reason;  /* static string when !ok */
 } ct_accept;
 
@@ -109,7 +111,6 @@ typedef struct ct_comm_ops {
     /* Joins; returns when all members have, or with CT_EBACKEND when `deadline` seconds are over, naming the members' count. */
     ct_status (*create)(ct_device *dev, const unsigned char id[CT_COMM_ID], int rank, int size, double deadline, ct_comm **out);
     ct_status (*all_reduce_sum)(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type); /* n elements, in place */
-    ct_status (*all_reduce_max)(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type); /* found_inf: one's is everyone's */
     ct_status (*broadcast)(ct_comm *c, ct_stream *s, void *buf, int64_t bytes, int root);
     ct_status (*check)(ct_comm *c);   /* a failure that has shown since: CT_EBACKEND with its text */
     void (*abort)(ct_comm *c);        /* gives up work that waits for members which are gone */
@@ -127,7 +128,7 @@ typedef struct ct_backend {
     void (*close)(ct_device *dev);                       /* NULL is fine */
     ct_status (*info)(ct_device *dev, ct_device_info *out);
 
-    /* Memory: CT_ALIGN aligned. alloc does not clear. Copies are ordered in the stream; host memory must stay valid until it is synchronised. */
+    /* Memory: CT_DEVICE_ALIGN aligned. alloc does not clear. Copies are ordered in the stream; host memory must stay valid until it is synchronised. */
     ct_status (*alloc)(ct_device *dev, size_t bytes, const char *what, void **out);
     void (*free)(ct_device *dev, void *p);
     ct_status (*clear)(ct_device *dev, ct_stream *s, void *dst, size_t bytes);
@@ -143,7 +144,8 @@ typedef struct ct_backend {
     void (*event_destroy)(ct_device *dev, ct_event *e);
     ct_status (*event_record)(ct_device *dev, ct_event *e, ct_stream *s);
     ct_status (*event_wait)(ct_device *dev, ct_stream *s, ct_event *e);
-    bool (*event_done)(ct_device *dev, ct_event *e);
+    /* Whether what the event was recorded behind is done. An error of that work is one here: what it was to write is not there. */
+    ct_status (*event_done)(ct_device *dev, ct_event *e, bool *done);
 
     /* Capture and replay (optional: all four NULL means the executor walks the plan each step). */
     ct_status (*capture_begin)(ct_device *dev, ct_stream *s);

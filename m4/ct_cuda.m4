@@ -18,7 +18,7 @@ AC_ARG_WITH([nccl],
   [], [with_nccl=])
 AC_ARG_WITH([cuda-arch],
   [AS_HELP_STRING([--with-cuda-arch=LIST],
-    [compute capabilities to compile for, such as "80 90"; "native": that of this machine's GPU; default: all from 7.5 on that
+    [compute capabilities to compile for, such as "80 90"; "native": that of this machine's GPU; default: all from 6.0 on that
      nvcc knows, and PTX of the last for later ones])],
   [], [with_cuda_arch=default])
 ct_cuda=no
@@ -77,19 +77,21 @@ AC_DEFUN([CT_CUDA_ARCH],
 ct_cuda_can=`$NVCC --list-gpu-code 2>/dev/null | sed -n 's/^sm_\([[0-9]]*\)$/\1/p' | tr '\n' ' '`
 ct_cuda_archs=$with_cuda_arch
 AS_CASE([$with_cuda_arch],
-  [default], [ct_cuda_wanted="75 80 86 89 90 100 120"],
+  [default], [ct_cuda_wanted="60 61 70 75 80 86 89 90 100 120"],
   [native],
     [ct_cuda_wanted=`nvidia-smi --query-gpu=compute_cap --format=csv,noheader 2>/dev/null | tr -d . | sort -u | tr '\n' ' '`
      AS_IF([test -z "$ct_cuda_wanted"], [ct_cuda_why="--with-cuda-arch=native, but nvidia-smi shows no GPU here"])],
   [ct_cuda_wanted=`AS_ECHO(["$with_cuda_arch"]) | tr ',;' '  ' | sed 's/sm_//g; s/\.//g'`])
 ct_cuda_archs=
+ct_cuda_dropped=
 for ct_arch in $ct_cuda_wanted; do
   AS_CASE([" $ct_cuda_can "],
     [*" $ct_arch "*],
       [ct_cuda_gencode="$ct_cuda_gencode -gencode=arch=compute_$ct_arch,code=sm_$ct_arch"
        ct_cuda_archs="$ct_cuda_archs $ct_arch"
        ct_cuda_last=$ct_arch],
-    [AS_IF([test "x$with_cuda_arch" != xdefault],
+    [ct_cuda_dropped="$ct_cuda_dropped $ct_arch"
+     AS_IF([test "x$with_cuda_arch" != xdefault],
        [ct_cuda_why="this nvcc ($ct_cuda_version) cannot compile for $ct_arch; it can for: $ct_cuda_can"])])
 done
 AS_IF([test -z "$ct_cuda_archs"],

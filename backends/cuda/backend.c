@@ -12,8 +12,16 @@ const ct_services *ct_core;
 
 const ct_backend *ct_backend_entry(const ct_services *services);
 
+/* The runtime keeps an error until it is taken, and the next launch would be blamed for it: whoever has seen one takes it. */
+static bool works(cudaError_t e)
+{
+    if (e != cudaSuccess) (void)cudaGetLastError();
+    return e == cudaSuccess;
+}
+
 ct_status ct_cuda_fail(cudaError_t e, const char *what)
 {
+    (void)works(e);
     return ct_core->fail(e == cudaErrorMemoryAllocation ? CT_ENOMEM : CT_EBACKEND, "cuda: %s: %s (%s)", what, cudaGetErrorString(e),
                          cudaGetErrorName(e));
 }
@@ -24,10 +32,9 @@ static int device_count(void)
 {
     int n = 0, driver = 0, runtime = 0;
     cudaError_t e = cudaGetDeviceCount(&n);
-    if (e == cudaSuccess && n > 0) return n;
-    (void)cudaGetLastError();
-    (void)cudaDriverGetVersion(&driver);
-    (void)cudaRuntimeGetVersion(&runtime);
+    if (works(e) && n > 0) return n;
+    (void)works(cudaDriverGetVersion(&driver));
+    (void)works(cudaRuntimeGetVersion(&runtime));
     if (e == cudaErrorInsufficientDriver && driver == 0)
         ct_core->fail(CT_EBACKEND, "no NVIDIA driver is loaded (CUDA runtime %d.%d is there)", runtime / 1000, runtime % 1000 / 10);
     else if (e == cudaErrorInsufficientDriver)
@@ -55,6 +62,9 @@ static ct_status open_device(const ct_device_opts *opts, ct_device **out)
     if (opts->index < 0 || opts->index >= n)
         return ct_core->fail(CT_EBACKEND, "cuda: there is no GPU %d; this machine has %d, counted from 0", opts->index, n);
     CT_CUDA_TRY(cudaGetDeviceProperties(&prop, opts->index));
+    if (opts->tf32 && prop.major < 8)
+        return ct_core->fail(CT_EUNSUPPORTED, "cuda: tf32 needs compute capability 8.0; %.100s has %d.%d: use fp32 or fp16", prop.name, prop.major,
+                             prop.minor);
     CT_CUDA_TRY(cudaSetDevice(opts->index));
     ct_device *d = ct_core->alloc(sizeof *d, "CUDA device");
     if (!d) return CT_ENOMEM;
@@ -66,7 +76,7 @@ static ct_status open_device(const ct_device_opts *opts, ct_device **out)
     d->sms = prop.multiProcessorCount;
     d->memory = prop.totalGlobalMem;
     snprintf(d->name, sizeof d->name, "%.100s", prop.name);
-    if (cudaDeviceGetPCIBusId(d->bus, (int)sizeof d->bus, d->index) != cudaSuccess) d->bus[0] = '\0';
+    if (!works(cudaDeviceGetPCIBusId(d->bus, (int)sizeof d->bus, d->index))) d->bus[0] = '\0';
     ct_status st = ct_cuda_libs_open(d);
     if (st == CT_OK) {
         *out = d;
@@ -92,8 +102,8 @@ static ct_status info(ct_device *d, ct_device_info *out)
     char libs[256] = "", nccl[32], version[64];
     memset(out, 0, sizeof *out);
     CT_CUDA_TRY(cudaMemGetInfo(&available, &total));
-    (void)cudaDriverGetVersion(&driver);
-    (void)cudaRuntimeGetVersion(&runtime);
+    (void)works(cudaDriverGetVersion(&driver));
+    (void)works(cudaRuntimeGetVersion(&runtime));
     ct_cuda_libs_versions(libs, sizeof libs);
     ct_cuda_nccl_version(nccl, sizeof nccl);
     ct_nvml_driver(ct_core, version, sizeof version);
@@ -112,10 +122,7 @@ static ct_status info(ct_device *d, ct_device_info *out)
 static int64_t channel_multiple(const ct_device_opts *opts, ct_dtype type)
 {
     struct cudaDeviceProp prop;
-    if (cudaGetDeviceProperties(&prop, opts->index) != cudaSuccess) {
-        (void)cudaGetLastError(); /* open() says what is wrong with it */
-        return 1;
-    }
+    if (!works(cudaGetDeviceProperties(&prop, opts->index))) return 1; /* open() says what is wrong with it */
     if (type == CT_F16) return prop.major >= 7 ? 8 : 1;
     if (type == CT_BF16) return prop.major >= 8 ? 8 : 1;
     return type == CT_F32 && opts->tf32 && prop.major >= 8 ? 4 : 1;
@@ -134,7 +141,7 @@ static void memory_holders(int index, char *buf, size_t size)
 {
     char bus[CT_NVML_BUS];
     buf[0] = '\0';
-    if (cudaDeviceGetPCIBusId(bus, (int)sizeof bus, index) == cudaSuccess) ct_nvml_holders(ct_core, bus, buf, size);
+    if (works(cudaDeviceGetPCIBusId(bus, (int)sizeof bus, index))) ct_nvml_holders(ct_core, bus, buf, size);
 }
 
 /* ---- memory ---- */
@@ -143,17 +150,16 @@ static ct_status allocate(ct_device *d, size_t bytes, const char *what, void **o
 {
     size_t available = 0, total = 0;
     cudaError_t e = cudaMalloc(out, bytes ? bytes : 1);
-    if (e == cudaSuccess) return CT_OK;
-    (void)cudaGetLastError();
+    if (works(e)) return CT_OK;
     if (e != cudaErrorMemoryAllocation) return ct_cuda_fail(e, what);
-    (void)cudaMemGetInfo(&available, &total);
+    (void)works(cudaMemGetInfo(&available, &total));
     return ct_core->fail(CT_ENOMEM, "cuda: %s: %zu bytes on %s, of whose %zu bytes %zu are free", what, bytes, d->name, total, available);
 }
 
 static void release(ct_device *d, void *p)
 {
     (void)d;
-    if (p) (void)cudaFree(p);
+    if (p) (void)works(cudaFree(p));
 }
 
 /* Pinned: the card reads and writes it without the driver's own buffers in between, and copies do not wait. */
@@ -161,8 +167,7 @@ static ct_status host_allocate(ct_device *d, size_t bytes, const char *what, voi
 {
     (void)d;
     cudaError_t e = cudaHostAlloc(out, bytes ? bytes : 1, cudaHostAllocDefault);
-    if (e == cudaSuccess) return CT_OK;
-    (void)cudaGetLastError();
+    if (works(e)) return CT_OK;
     return ct_core->fail(e == cudaErrorMemoryAllocation ? CT_ENOMEM : CT_EBACKEND, "cuda: %s: %zu bytes of pinned host memory: %s", what,
                          bytes, cudaGetErrorString(e));
 }
@@ -170,7 +175,7 @@ static ct_status host_allocate(ct_device *d, size_t bytes, const char *what, voi
 static void host_release(ct_device *d, void *p)
 {
     (void)d;
-    if (p) (void)cudaFreeHost(p);
+    if (p) (void)works(cudaFreeHost(p));
 }
 
 static ct_status clear(ct_device *d, ct_stream *s, void *dst, size_t bytes)
@@ -217,7 +222,7 @@ static void stream_destroy(ct_device *d, ct_stream *s)
 {
     (void)d;
     if (!s) return;
-    (void)cudaStreamDestroy(s->s);
+    (void)works(cudaStreamDestroy(s->s));
     ct_core->free(s);
 }
 static ct_status stream_sync(ct_device *d, ct_stream *s)
@@ -243,7 +248,7 @@ static void event_destroy(ct_device *d, ct_event *v)
 {
     (void)d;
     if (!v) return;
-    (void)cudaEventDestroy(v->e);
+    (void)works(cudaEventDestroy(v->e));
     ct_core->free(v);
 }
 static ct_status event_record(ct_device *d, ct_event *v, ct_stream *s)
@@ -258,10 +263,12 @@ static ct_status event_wait(ct_device *d, ct_stream *s, ct_event *v)
     CT_CUDA_TRY(cudaStreamWaitEvent(s->s, v->e, 0));
     return CT_OK;
 }
-static bool event_done(ct_device *d, ct_event *v)
+static ct_status event_done(ct_device *d, ct_event *v, bool *done)
 {
     (void)d;
-    return cudaEventQuery(v->e) != cudaErrorNotReady;
+    const cudaError_t e = cudaEventQuery(v->e);
+    *done = works(e); /* "not ready" is no error, but is kept like one */
+    return e == cudaSuccess || e == cudaErrorNotReady ? CT_OK : ct_cuda_fail(e, "what an event was recorded behind");
 }
 static ct_status event_seconds(ct_device *d, ct_event *from, ct_event *to, double *seconds)
 {
@@ -284,8 +291,8 @@ static void capture_destroy(ct_device *d, ct_capture *c)
 {
     (void)d;
     if (!c) return;
-    if (c->exec) (void)cudaGraphExecDestroy(c->exec);
-    if (c->graph) (void)cudaGraphDestroy(c->graph);
+    if (c->exec) (void)works(cudaGraphExecDestroy(c->exec));
+    if (c->graph) (void)works(cudaGraphDestroy(c->graph));
     ct_core->free(c);
 }
 static ct_status capture_end(ct_device *d, ct_stream *s, ct_capture **out)
@@ -295,7 +302,7 @@ static ct_status capture_end(ct_device *d, ct_stream *s, ct_capture **out)
     if (e != cudaSuccess) return ct_cuda_fail(e, "ending the capture of a step");
     ct_capture *c = ct_core->alloc(sizeof *c, "captured step");
     if (!c) {
-        (void)cudaGraphDestroy(graph);
+        (void)works(cudaGraphDestroy(graph));
         return CT_ENOMEM;
     }
     c->graph = graph;
@@ -333,7 +340,7 @@ static ct_status receipt(const ct_device *d, const ct_impl *impl, const ct_call 
 
 #define ROW(op, name, flags, impl) { op, name, flags, ct_cuda_##impl##_accept, ct_cuda_##impl##_run }
 #define OWN(op, impl) ROW(op, "cuda.kernel", CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC, impl)
-#define DIRECT(op, impl) ROW(op, "cuda.direct", CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC, impl)
+#define DIRECT(op, impl) ROW(op, "cuda.direct", CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC | CT_IMPL_YARDSTICK, impl)
 #define DEPTHWISE(op, impl) ROW(op, "cuda.depthwise", CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC, impl)
 
 static const ct_impl impls[] = {

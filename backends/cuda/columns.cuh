@@ -77,4 +77,113 @@ template <int S> __device__ static inline bool ct_column_totals(const float *par
     return true;
 }
 
+/* ---- sheets: the same for whole activations ----
+ *
+ * Here the threads of a block are as many lanes as a row has vectors, up to 32, by teams that fill the rest of the block: rows of 32
+ * channels keep all threads busy, and what a warp reads lies side by side whatever the row's length. A thread fetches CT_AHEAD rows before
+ * it uses the first of them, so that enough loads are on their way to cover the memory's latency. How rows are cut depends on the shape
+ * alone, and every column is summed in an order that the cut fixes. */
+
+enum { CT_AHEAD = 4, CT_SHEET_BLOCKS = 1024, CT_SHEET_ROWS = 8, CT_FINISH_LANES = 8, CT_FINISH_TEAMS = CT_THREADS / CT_FINISH_LANES };
+
+struct ct_sheet {
+    int64_t rows;
+    int columns, bits; /* 1 << bits lanes */
+};
+
+/* For x [M,C], V columns to a lane: of the powers of two from 4 (or what a row has) to 32, the one that leaves fewest lanes idle. */
+static inline ct_sheet ct_sheet_of(int64_t rows, int64_t columns, int v)
+{
+    const int64_t vectors = (columns + v - 1) / v;
+    ct_sheet s = { rows, (int)columns, 0 };
+    int64_t least = INT64_MAX;
+    for (int bits = 5; bits >= 0; bits--) {
+        const int64_t lanes = (int64_t)1 << bits, taken = (vectors + lanes - 1) / lanes * lanes;
+        if (taken < least && (bits >= 2 || lanes >= vectors)) {
+            least = taken;
+            s.bits = bits;
+        }
+    }
+    return s;
+}
+static inline int64_t ct_sheet_groups(const ct_sheet &s, int v) { return (s.columns + ((int64_t)v << s.bits) - 1) / ((int64_t)v << s.bits); }
+static inline int64_t ct_sheet_parts(const ct_sheet &s, int v)
+{
+    const int64_t teams = CT_THREADS >> s.bits, most = (s.rows + teams * CT_SHEET_ROWS - 1) / (teams * CT_SHEET_ROWS);
+    const int64_t groups = ct_sheet_groups(s, v), wanted = (CT_SHEET_BLOCKS + groups - 1) / groups;
+    return most < 1 ? 1 : most < wanted ? most : wanted;
+}
+/* Scratch for S sums per part and column. */
+static inline size_t ct_sheet_bytes(const ct_sheet &s, int v, int sums)
+{
+    return (size_t)(ct_sheet_parts(s, v) * sums * s.columns) * sizeof(float);
+}
+static inline int64_t ct_finish_blocks(int64_t columns) { return (columns + CT_FINISH_LANES - 1) / CT_FINISH_LANES; }
+
+/* This thread's first column; it has none where that is beyond the last. */
+template <int V> __device__ static inline int ct_sheet_column(const ct_sheet &s)
+{
+    return (int)(((blockIdx.x << s.bits) + (threadIdx.x & ((1u << s.bits) - 1))) * V);
+}
+
+/* Calls use(fetch(m), m) for this thread's rows m, rising; N fetches go ahead of their uses. */
+template <int N, typename FETCH, typename USE> __device__ static inline void ct_sheet_rows(const ct_sheet &s, FETCH fetch, USE use)
+{
+    const int teams = CT_THREADS >> s.bits, step = teams * (int)gridDim.y;
+    int64_t m = (int64_t)blockIdx.y * teams + (threadIdx.x >> s.bits);
+    for (; m + (N - 1) * (int64_t)step < s.rows; m += N * (int64_t)step) {
+        decltype(fetch(m)) row[N];
+#pragma unroll
+        for (int i = 0; i < N; i++) row[i] = fetch(m + i * (int64_t)step);
+#pragma unroll
+        for (int i = 0; i < N; i++) use(row[i], m + i * (int64_t)step);
+    }
+    for (; m < s.rows; m += step) use(fetch(m), m);
+}
+
+/* Adds up what the teams of a block hold and writes this block's part. All threads of the block call it, with zeros where they have no
+ * column. */
+template <int S, int V> __device__ static inline void ct_sheet_write(const ct_sheet &s, const float sum[S][V], float *part)
+{
+    __shared__ float room[S * V][CT_THREADS / 32][32];
+    const int lanes = 1 << s.bits, in_warp = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+#pragma unroll
+    for (int i = 0; i < S * V; i++) {
+        float a = sum[i / V][i % V];
+        for (int d = 16; d >= lanes; d >>= 1) a += __shfl_xor_sync(0xffffffffu, a, d); /* teams of one warp */
+        if (in_warp < lanes) room[i][warp][in_warp] = a;
+    }
+    __syncthreads();
+    for (int e = (int)threadIdx.x; e < S * V * lanes; e += CT_THREADS) {
+        const int i = e / (V * lanes), at = e % (V * lanes), c = (int)(blockIdx.x << s.bits) * V + at;
+        float a = 0;
+        for (int w = 0; w < CT_THREADS / 32; w++) a += room[i * V + at % V][w][at / V];
+        if (c < s.columns) part[((int64_t)blockIdx.y * S + i) * s.columns + c] = a;
+    }
+}
+
+/* This thread's column where parts are added up: ct_finish_blocks() blocks. */
+__device__ static inline int64_t ct_finish_column() { return (int64_t)blockIdx.x * CT_FINISH_LANES + threadIdx.x % CT_FINISH_LANES; }
+
+/* The S totals of that column; true for the threads that hold a column's. All threads of the block call it. */
+template <int S> __device__ static inline bool ct_sheet_totals(const float *part, int64_t parts, int64_t columns, double total[S])
+{
+    __shared__ double room[S][CT_FINISH_TEAMS][CT_FINISH_LANES];
+    const int lane = (int)threadIdx.x % CT_FINISH_LANES, team = (int)threadIdx.x / CT_FINISH_LANES;
+    const int64_t c = ct_finish_column();
+    double a[S] = {};
+    if (c < columns)
+        for (int64_t p = team; p < parts; p += CT_FINISH_TEAMS)
+#pragma unroll
+            for (int i = 0; i < S; i++) a[i] += (double)part[(p * S + i) * columns + c];
+    for (int i = 0; i < S; i++) room[i][team][lane] = a[i];
+    __syncthreads();
+    if (team != 0 || c >= columns) return false;
+    for (int i = 0; i < S; i++) {
+        total[i] = 0;
+        for (int t = 0; t < CT_FINISH_TEAMS; t++) total[i] += room[i][t][lane];
+    }
+    return true;
+}
+
 #endif

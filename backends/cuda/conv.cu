@@ -97,15 +97,9 @@ template <typename T> __global__ void direct_wgrad(const T *x, const T *dy, T *d
     }
 }
 
-static ct_accept accept_type(const ct_call *c)
-{
-    return ct_cuda_type(c->in[0].desc.dtype) ? ct_accept_yes(0) : ct_accept_no(CT_CUDA_NO_TYPE);
-}
-
 extern "C" ct_accept ct_cuda_conv2d_direct_accept(const ct_device *dev, const ct_call *c)
 {
-    (void)dev;
-    return accept_type(c);
+    return ct_cuda_factors(dev, c);
 }
 extern "C" ct_status ct_cuda_conv2d_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
@@ -121,8 +115,7 @@ extern "C" ct_status ct_cuda_conv2d_direct_run(ct_device *dev, ct_stream *s, con
 }
 extern "C" ct_accept ct_cuda_conv2d_dgrad_direct_accept(const ct_device *dev, const ct_call *c)
 {
-    (void)dev;
-    return accept_type(c);
+    return ct_cuda_factors(dev, c);
 }
 extern "C" ct_status ct_cuda_conv2d_dgrad_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
@@ -138,8 +131,7 @@ extern "C" ct_status ct_cuda_conv2d_dgrad_direct_run(ct_device *dev, ct_stream *
 }
 extern "C" ct_accept ct_cuda_conv2d_wgrad_direct_accept(const ct_device *dev, const ct_call *c)
 {
-    (void)dev;
-    return accept_type(c);
+    return ct_cuda_factors(dev, c);
 }
 extern "C" ct_status ct_cuda_conv2d_wgrad_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {

@@ -4,7 +4,7 @@
  * them, accept() and run(); dev.cuh is what kernels share. lt.c does matrix products through cuBLASLt, dnn.c convolutions
  * through the graph interface of cuDNN. With CT_CUDA_EMULATE the .cu files and backend.c are compiled as plain C++ against a
  * small emulator of the CUDA runtime (tests/emulate), so that every kernel of ours runs in the operator tests of a machine
- * without a GPU; the two libraries are left out there. */
+ * without a GPU; lt.c and dnn.c meet stand-ins of the two libraries there. */
 #ifndef CT_CUDA_CUDA_H
 #define CT_CUDA_CUDA_H
 
@@ -55,12 +55,27 @@ static inline int64_t ct_cuda_numel(const ct_desc *d)
 static inline int64_t ct_cuda_cols(const ct_desc *d) { return d->ndim > 0 ? d->dim[d->ndim - 1] : 1; }
 static inline int64_t ct_cuda_rows(const ct_desc *d) { return ct_cuda_numel(d) / ct_cuda_cols(d); }
 static inline size_t ct_cuda_align(size_t bytes) { return (bytes + 255) & ~(size_t)255; } /* parts of a scratch block */
+/* cuBLASLt takes no workspace that stands lower than on 256 bytes (backend.h promises it); with one that does it fails, or worse. */
+static inline ct_status ct_cuda_check_scratch(const void *scratch)
+{
+    return (uintptr_t)scratch % 256 == 0 ? CT_OK : ct_core->fail(CT_EINTERNAL, "cuda: scratch at %p, not at a multiple of 256", scratch);
+}
 
 /* Storage types the kernels take: f32 and, computed in f32, bf16 and f16. */
 static inline bool ct_cuda_type(ct_dtype d) { return d == CT_F32 || d == CT_BF16 || d == CT_F16; }
 static inline bool ct_cuda_has(const ct_call *c, int i) { return i < c->nin && ct_present(&c->in[i]); }
 
 #define CT_CUDA_NO_TYPE "cuda: only f32, bf16 and f16"
+
+/* Whether this card multiplies in the type of a call: cards before compute capability 8.0 have no bf16, and plain loops in its place
+ * would be no bf16 training that anybody asked for. */
+static inline ct_accept ct_cuda_factors(const ct_device *d, const ct_call *c)
+{
+    const ct_dtype type = c->in[0].desc.dtype;
+    if (!ct_cuda_type(type)) return ct_accept_no(CT_CUDA_NO_TYPE);
+    return type == CT_BF16 && d->major < 8 ? ct_accept_no("cuda: bf16 needs compute capability 8.0, which this card has not; fp16 does without")
+                                           : ct_accept_yes(0);
+}
 
 /* ---- the implementations: CT_CUDA_IMPL(name) declares ct_cuda_<name>_accept and ct_cuda_<name>_run ---- */
 

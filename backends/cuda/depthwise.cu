@@ -83,12 +83,20 @@ template <typename T, int V> __device__ static inline void add_products(const T 
     for (int k = 0; k < V; k++) sum[k] += v[k] * tap[k];
 }
 
+/* V taps from shared memory, 16 bytes at once where that many stand together. */
+template <int V> __device__ static inline void copy_taps(const float *from, float tap[V])
+{
+    enum { AT_ONCE = V % 4 == 0 ? 4 : 1 };
+#pragma unroll
+    for (int k = 0; k < V; k += AT_ONCE) ct_get_n<float, AT_ONCE>(from + k, tap + k);
+}
+
 /* ---- forward and the gradient of x ---- */
 
 /* K x K taps, stride_w = dil_w = 1: y for STRIP neighbours at a time. */
 template <typename T, int V, int K> __global__ void slide(const T *x, const T *w, const T *bias, T *y, window g, bool flip)
 {
-    __shared__ float room[K * K * SLAB];
+    alignas(16) __shared__ float room[K * K * SLAB];
     const place t = place_of<V>(g.c);
     const int strips = (g.q + STRIP - 1) / STRIP, all = g.n * g.p * strips;
     load_filters(w, t, K * K, flip, room);
@@ -102,7 +110,9 @@ template <typename T, int V, int K> __global__ void slide(const T *x, const T *w
             const int row = p * g.stride_h - g.pad_h + r * g.dil_h, col0 = q0 - g.pad_w;
             if (row < 0 || row >= g.h) continue;
             const T *line = x + ((int64_t)(n * g.h + row) * g.w + col0) * g.c + t.c0;
-            const float *taps = room + r * K * SLAB + t.group * V;
+            float tap[K][V]; /* in registers: each is used by all outputs of the strip */
+#pragma unroll
+            for (int s = 0; s < K; s++) copy_taps<V>(room + (r * K + s) * SLAB + t.group * V, tap[s]);
 #pragma unroll
             for (int d = 0; d < STRIP + K - 1; d++) { /* column col0 + d is tap d - j of output j */
                 if (col0 + d < 0 || col0 + d >= g.w) continue;
@@ -112,7 +122,7 @@ template <typename T, int V, int K> __global__ void slide(const T *x, const T *w
                 for (int j = 0; j < STRIP; j++)
                     if (d - j >= 0 && d - j < K)
 #pragma unroll
-                        for (int k = 0; k < V; k++) sum[j][k] += v[k] * taps[(d - j) * SLAB + k];
+                        for (int k = 0; k < V; k++) sum[j][k] += v[k] * tap[d - j][k];
             }
         }
 #pragma unroll

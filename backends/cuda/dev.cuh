@@ -25,12 +25,8 @@
 /* Ends a run(): a launch that was refused (bad configuration, no kernel for this card) is reported at once. */
 #define CT_LAUNCHED(what)                                  \
     do {                                                   \
-        cudaError_t e_ = cudaPeekAtLastError();            \
-        if (e_ != cudaSuccess) {                           \
-            (void)cudaGetLastError();                      \
-            return ct_cuda_fail(e_, what);                 \
-        }                                                  \
-        return CT_OK;                                      \
+        cudaError_t e_ = cudaGetLastError();               \
+        return e_ == cudaSuccess ? CT_OK : ct_cuda_fail(e_, what); \
     } while (0)
 
 /* ---- storage types ---- */
@@ -78,6 +74,9 @@ template <typename T> __device__ __forceinline__ float ct_stored(float v)
 
 /* V consecutive elements, moved as one access where V * sizeof(T) is a power of two up to 16 bytes. */
 template <typename T, int V> struct alignas(sizeof(T) * V) ct_pack { T e[V]; };
+
+/* As they are stored: many of these can be on their way at once. */
+template <typename T, int V> __device__ __forceinline__ ct_pack<T, V> ct_fetch(const T *p) { return *reinterpret_cast<const ct_pack<T, V> *>(p); }
 
 template <typename T, int V> __device__ __forceinline__ void ct_get_n(const T *p, float out[V])
 {

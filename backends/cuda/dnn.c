@@ -171,8 +171,8 @@ ct_status ct_cuda_dnn_prefer(ct_device *d, const ct_call *c, const char *variant
 
 static ct_accept accept(const ct_device *d, const ct_call *c)
 {
-    if (!ct_cuda_type(c->in[0].desc.dtype)) return ct_accept_no(CT_CUDA_NO_TYPE);
-    if (c->in[0].desc.dtype == CT_BF16 && d->major < 8) return ct_accept_no("cuda: bf16 needs compute capability 8.0");
+    const ct_accept factors = ct_cuda_factors(d, c);
+    if (!factors.ok) return factors;
     const ct_dnn_plan *p = plan_of(d, c);
     return p ? ct_accept_yes((size_t)p->workspace) : ct_accept_no("cuDNN has no plan for this that the options allow");
 }
@@ -186,6 +186,7 @@ static ct_status run(ct_device *d, ct_stream *s, const ct_call *c, void *x, void
     void *data[4] = { x, w, y, NULL };
     int64_t n = 3;
     if (!p) return ct_core->fail(CT_EINTERNAL, "cuDNN: a convolution runs that was not accepted");
+    CT_TRY(ct_cuda_check_scratch(scratch));
     if (c->op == CT_OP_CONV2D && ct_cuda_has(c, 2)) data[n++] = c->in[2].data;
     cudnnStatus_t st = cudnnSetStream(d->dnn->handle, s->s);
     if (st == CUDNN_STATUS_SUCCESS) st = cudnnBackendCreateDescriptor(CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR, &pack);

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_CONFIGS = 64, MAX_KNOBS = CUDNN_KNOB_TYPE_COUNTS, MAX_DESCRIPTORS = 16 + MAX_KNOBS };
+enum { MAX_CONFIGS = 64, MAX_KNOBS = CUDNN_KNOB_TYPE_COUNTS, MAX_DESCRIPTORS = 24 + MAX_KNOBS };
 
 /* Everything a plan is built from; freed together. */
 typedef struct building {
@@ -271,18 +271,30 @@ static void drop_configs(cudnnBackendDescriptor_t *config)
         if (config[i]) (void)cudnnBackendDestroyDescriptor(config[i]);
 }
 
-/* Goes through one list of the heuristics; true when a plan stands. units: only engines that use matrix units. */
+/* What a plan must be to be taken. */
+typedef struct wish {
+    bool units;    /* it uses matrix units */
+    int64_t bytes; /* its workspace is no larger */
+} wish;
+
+/* Goes through one list of the heuristics; true when a plan stands. A release may lack a list, and cuDNN may refuse one: that is no
+ * reason not to look at the next, and is remembered for the message alone. */
 static bool search(building *b, const ct_dnn_target *t, cudnnBackendDescriptor_t g, cudnnBackendHeurMode_t mode, ct_dtype type,
-                   const ct_device_opts *opts, bool units, ct_dnn_plan *out)
+                   const ct_device_opts *opts, wish want, ct_dnn_plan *out)
 {
     cudnnBackendDescriptor_t config[MAX_CONFIGS];
+    b->failed = CUDNN_STATUS_SUCCESS;
     int64_t n = list_configs(b, t, g, mode, config);
     bool found = false;
     for (int64_t i = 0; i < n && !found; i++) {
         out->tried++;
         if (!notes_of(config[i], &out->notes, &out->engine) || !allowed(out->notes, type, opts)) continue;
-        if (units && !has(out->notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE)) continue;
+        if (want.units && !has(out->notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE)) continue;
         found = finalise(t, config[i], out);
+        if (found && out->workspace > want.bytes) {
+            ct_dnn_plan_free(out);
+            found = false;
+        }
         if (found) name_of(config[i], out->engine, out->name);
     }
     drop_configs(config);
@@ -297,8 +309,12 @@ ct_status ct_dnn_plan_make(const ct_dnn_target *t, const ct_call *c, const ct_de
     memset(out, 0, sizeof *out);
     cudnnBackendDescriptor_t g = graph(&b, t, c);
     bool found = false;
-    for (int units = type != CT_F32 || opts->tf32; units >= 0 && !found; units--)
-        for (int i = 0; i < 2 && !found && b.failed == CUDNN_STATUS_SUCCESS; i++) found = search(&b, t, g, modes[i], type, opts, units, out);
+    if (b.failed == CUDNN_STATUS_SUCCESS) {
+        /* matrix units where the type means them, then little memory, then the earlier list */
+        const wish wishes[] = { { true, CT_DNN_USUAL_WORKSPACE }, { true, INT64_MAX }, { false, CT_DNN_USUAL_WORKSPACE }, { false, INT64_MAX } };
+        for (int i = type != CT_F32 || opts->tf32 ? 0 : 4; i < 8 && !found; i++)
+            found = search(&b, t, g, modes[i % 2], type, opts, wishes[i / 2], out);
+    }
     release(&b);
     if (found) return CT_OK;
     if (b.failed != CUDNN_STATUS_SUCCESS)
@@ -335,6 +351,8 @@ static cudnnBackendDescriptor_t config_named(building *b, const ct_dnn_target *t
     set(b, engine, CUDNN_ATTR_ENGINE_GLOBAL_INDEX, CUDNN_TYPE_INT64, 1, &engine_number);
 #if CUDNN_VERSION >= 90800
     if (t->prop) set(b, engine, CUDNN_ATTR_ENGINE_DEVICEPROP, CUDNN_TYPE_BACKEND_DESCRIPTOR, 1, &t->prop);
+#else
+    (void)t;
 #endif
     finish(b, engine, "the engine");
     for (int i = 0; i < n; i++) {

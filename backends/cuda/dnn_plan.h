@@ -30,8 +30,10 @@ ct_status ct_dnn_target_json(const char *json, size_t n, ct_dnn_target *out);
 void ct_dnn_target_device(cudnnHandle_t handle, ct_dnn_target *out);
 void ct_dnn_target_free(ct_dnn_target *t);
 
+#define CT_DNN_USUAL_WORKSPACE ((int64_t)1 << 30) /* bytes: with more a plan is taken only where no other is to be had */
+
 /* The first configuration of cuDNN's heuristics that the options allow and that can be finalised, for conv2d, conv2d_dgrad or
- * conv2d_wgrad in f32, bf16 or f16, never with sums in 16 bits. Engines that use matrix units come first where the type or opts->tf32 asks for
+ * conv2d_wgrad in f32, bf16 or f16, never with sums in 16 bits, of those with a usual workspace if there is one. Engines that use matrix units come first where the type or opts->tf32 asks for
  * them: the heuristics rank a few others higher, which convert operands to f32. f32 takes one that rounds factors to TF32 only with opts->tf32; with opts->deterministic none that is not; with opts->exact no Winograd and no FFT. Not found:
  * CT_EUNSUPPORTED with the reason. */
 ct_status ct_dnn_plan_make(const ct_dnn_target *t, const ct_call *c, const ct_device_opts *opts, ct_dnn_plan *out);

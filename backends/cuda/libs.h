@@ -1,32 +1,9 @@
-/* cuBLASLt and cuDNN as the rest of the backend sees them: opening, closing, versions, implementations. An emulated build has
- * neither; the direct kernels do their work there. */
+/* cuBLASLt and cuDNN as the rest of the backend sees them: opening, closing, versions, implementations. An emulated build
+ * has stand-ins for both (tests/emulate). */
 #ifndef CT_CUDA_LIBS_H
 #define CT_CUDA_LIBS_H
 
 #include "backends/cuda/cuda.h"
-
-#if defined(CT_CUDA_EMULATE)
-
-static inline ct_status ct_cuda_libs_open(ct_device *d) { return (void)d, CT_OK; }
-static inline void ct_cuda_libs_close(ct_device *d) { (void)d; }
-static inline void ct_cuda_libs_versions(char *buf, size_t size) { (void)size, buf[0] = '\0'; }
-static inline ct_status ct_cuda_libs_receipt(const ct_device *d, const ct_impl *impl, const ct_call *call, ct_receipt *out)
-{
-    return (void)d, (void)impl, (void)call, (void)out, CT_OK;
-}
-static inline int ct_cuda_libs_variants(ct_device *d, const ct_impl *impl, const ct_call *call, char names[][CT_VARIANT_NAME], int max)
-{
-    return (void)d, (void)impl, (void)call, (void)names, (void)max, 0;
-}
-static inline ct_status ct_cuda_libs_prefer(ct_device *d, const ct_impl *impl, const ct_call *call, const char *variant)
-{
-    (void)d;
-    (void)call;
-    return variant ? ct_core->fail(CT_EUNSUPPORTED, "%s has no variants", impl->name) : CT_OK;
-}
-#define CT_CUDA_LIB_ROW(op, name, impl)
-
-#else
 
 ct_status ct_cuda_libs_open(ct_device *d); /* what was opened is closed by ct_cuda_libs_close, after a failure too */
 void ct_cuda_libs_close(ct_device *d);
@@ -61,5 +38,4 @@ CT_CUDA_IMPL(linear_wgrad)
 #define CT_CUDA_LIB_ROW(op, name, impl) \
     { op, name, CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC, ct_cuda_##impl##_accept, ct_cuda_##impl##_run },
 
-#endif
 #endif

@@ -1,45 +1,50 @@
 /* Gradient of a bias; and matrix products as plain loops with f64 sums ("cuda.direct"): the yardstick on the device, and what
  * remains where cuBLASLt has no algorithm. Rows are all dimensions but the last. */
+#include <limits.h>
+
 #include "backends/cuda/columns.cuh"
 
 /* ---- bias_grad: dy [M,K] -> db [K] ---- */
 
-template <typename T, int V> __global__ void column_sums(const T *x, int64_t rows, int64_t columns, float *part)
+template <typename T, int V> __global__ void column_sums(const T *x, ct_sheet sheet, float *part)
 {
-    int64_t c0 = ct_column<V>();
-    float sum[1][V] = {}, v[V];
-    if (c0 < columns)
-        for (CT_EACH_ROW(m, rows)) {
-            ct_get_n<T, V>(x + m * columns + c0, v);
+    const int c0 = ct_sheet_column<V>(sheet);
+    float sum[1][V] = {};
+    if (c0 < sheet.columns)
+        ct_sheet_rows<CT_AHEAD>(
+            sheet, [&](int64_t m) { return ct_fetch<T, V>(x + m * sheet.columns + c0); },
+            [&](const ct_pack<T, V> &row, int64_t) {
 #pragma unroll
-            for (int k = 0; k < V; k++) sum[0][k] += v[k];
-        }
-    ct_write_part<1, V>(sum, c0, columns, part);
+                for (int k = 0; k < V; k++) sum[0][k] += ct_get(row.e[k]);
+            });
+    ct_sheet_write<1, V>(sheet, sum, part);
 }
 
 template <typename T> __global__ void column_finish(const float *part, int64_t parts, int64_t columns, T *out)
 {
     double total[1];
-    if (ct_column_totals<1>(part, parts, columns, total)) ct_put(out + ct_column<1>(), (float)total[0]);
+    if (ct_sheet_totals<1>(part, parts, columns, total)) ct_put(out + ct_finish_column(), (float)total[0]);
 }
 
 template <typename T, int V> static void run_sums(ct_stream *s, const ct_call *c, float *part)
 {
     const ct_desc *d = &c->in[0].desc;
-    int64_t columns = ct_cuda_cols(d), rows = ct_cuda_rows(d), groups = ct_column_groups(columns, V);
-    int64_t parts = ct_row_parts(rows, groups);
+    const ct_sheet sheet = ct_sheet_of(ct_cuda_rows(d), ct_cuda_cols(d), V);
+    const int64_t parts = ct_sheet_parts(sheet, V), columns = sheet.columns;
     auto sums = &column_sums<T, V>;
     auto finish = &column_finish<T>;
-    CT_LAUNCH(sums, CT_GRID2(groups, parts), CT_THREADS, s, (const T *)c->in[0].data, rows, columns, part);
-    CT_LAUNCH(finish, CT_GRID1((columns + CT_LANES - 1) / CT_LANES), CT_THREADS, s, (const float *)part, parts, columns,
-              (T *)c->out[0].data);
+    CT_LAUNCH(sums, CT_GRID2(ct_sheet_groups(sheet, V), parts), CT_THREADS, s, (const T *)c->in[0].data, sheet, part);
+    CT_LAUNCH(finish, CT_GRID1(ct_finish_blocks(columns)), CT_THREADS, s, (const float *)part, parts, columns, (T *)c->out[0].data);
 }
 
 extern "C" ct_accept ct_cuda_bias_grad_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     const ct_desc *d = &c->in[0].desc;
-    return ct_cuda_type(d->dtype) ? ct_accept_yes(ct_part_bytes(d, 1)) : ct_accept_no(CT_CUDA_NO_TYPE);
+    if (!ct_cuda_type(d->dtype)) return ct_accept_no(CT_CUDA_NO_TYPE);
+    if (ct_cuda_cols(d) > INT_MAX / 64) return ct_accept_no("cuda: more columns than 32-bit indices reach");
+    const int v = d->dtype == CT_F32 ? ct_column_vector<float>(ct_cuda_cols(d)) : ct_column_vector<ct_b16>(ct_cuda_cols(d));
+    return ct_accept_yes(ct_sheet_bytes(ct_sheet_of(ct_cuda_rows(d), ct_cuda_cols(d), v), v, 1));
 }
 extern "C" ct_status ct_cuda_bias_grad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
@@ -82,15 +87,9 @@ template <typename T> __global__ void product_wgrad(const T *x, const T *dy, T *
     }
 }
 
-static ct_accept accept_type(const ct_call *c)
-{
-    return ct_cuda_type(c->in[0].desc.dtype) ? ct_accept_yes(0) : ct_accept_no(CT_CUDA_NO_TYPE);
-}
-
 extern "C" ct_accept ct_cuda_linear_direct_accept(const ct_device *dev, const ct_call *c)
 {
-    (void)dev;
-    return accept_type(c);
+    return ct_cuda_factors(dev, c);
 }
 extern "C" ct_status ct_cuda_linear_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
@@ -106,8 +105,7 @@ extern "C" ct_status ct_cuda_linear_direct_run(ct_device *dev, ct_stream *s, con
 }
 extern "C" ct_accept ct_cuda_linear_dgrad_direct_accept(const ct_device *dev, const ct_call *c)
 {
-    (void)dev;
-    return accept_type(c);
+    return ct_cuda_factors(dev, c);
 }
 extern "C" ct_status ct_cuda_linear_dgrad_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
@@ -123,8 +121,7 @@ extern "C" ct_status ct_cuda_linear_dgrad_direct_run(ct_device *dev, ct_stream *
 }
 extern "C" ct_accept ct_cuda_linear_wgrad_direct_accept(const ct_device *dev, const ct_call *c)
 {
-    (void)dev;
-    return accept_type(c);
+    return ct_cuda_factors(dev, c);
 }
 extern "C" ct_status ct_cuda_linear_wgrad_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {

@@ -3,7 +3,7 @@
  *   linear        y^T [O,R] = w [O,I] x^T [I,R]     (+ bias along O, in the epilogue)
  *   linear_dgrad  dx^T [I,R] = w^T [I,O] dy^T [O,R]
  *   linear_wgrad  dw^T [I,O] = x^T [I,R] dy [R,O]
- * Sums are f32; f32 operands are rounded to TF32 only where the options say tf32. The algorithm is the first of the library's heuristics
+ * Sums are f32, those of their parts, too; f32 operands are rounded to TF32 only where the options say tf32. The algorithm is the first of the library's heuristics
  * that the options allow, chosen when a call is first accepted and kept with the device; the others are its variants. */
 #include "backends/cuda/libs.h"
 
@@ -133,9 +133,13 @@ static int ask(struct ct_lt *lt, const chosen *c, cublasLtMatmulHeuristicResult_
     cublasLtMatmulPreference_t want = NULL;
     size_t workspace = WORKSPACE;
     uint32_t align = 16; /* bytes: rows of 16-bit matrices and ranges of the arenas give no more */
+    uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE; /* parts of a sum are added in f32; the others add in the result's type,
+                                                                  in place in an order that is not fixed */
     int n = 0;
     bool ok = cublasLtMatmulPreferenceCreate(&want) == CUBLAS_STATUS_SUCCESS;
     ok = ok && cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspace, sizeof workspace) ==
+                   CUBLAS_STATUS_SUCCESS;
+    ok = ok && cublasLtMatmulPreferenceSetAttribute(want, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, &schemes, sizeof schemes) ==
                    CUBLAS_STATUS_SUCCESS;
     static const cublasLtMatmulPreferenceAttributes_t aligned[] = {
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
@@ -163,6 +167,16 @@ static bool allowed(uint64_t numerics, ct_dtype type, const ct_device_opts *o)
     const uint64_t shorter = CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16F | CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_16BF;
     if (type != CT_F32) return true;
     return !(numerics & shorter) && (o->tf32 || !(numerics & CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32));
+}
+
+/* Whether an algorithm adds the parts of a sum in f32, or has no parts: what the receipt says of sums stands on it. */
+static bool sums_in_f32(const cublasLtMatmulAlgo_t *algo)
+{
+    uint32_t scheme = 0;
+    size_t got = 0;
+    return cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &scheme, sizeof scheme, &got) ==
+               CUBLAS_STATUS_SUCCESS &&
+           (scheme == CUBLASLT_REDUCTION_SCHEME_NONE || scheme == CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
 }
 
 /* The configuration of an algorithm in numbers; attributes are 32 or 16 bits wide. */
@@ -201,7 +215,7 @@ static ct_status choose(const ct_device *d, chosen *c)
     c->own = -1;
     for (int i = 0; i < n; i++) {
         uint64_t numerics = numerics_of(&result[i].algo);
-        if (result[i].state != CUBLAS_STATUS_SUCCESS || !allowed(numerics, c->what.type, &d->opts)) continue;
+        if (result[i].state != CUBLAS_STATUS_SUCCESS || !allowed(numerics, c->what.type, &d->opts) || !sums_in_f32(&result[i].algo)) continue;
         option *o = &c->options[c->n];
         *o = (option){ .algo = result[i].algo, .workspace = result[i].workspaceSize, .numerics = numerics };
         name_of(&o->algo, o->name);
@@ -287,8 +301,8 @@ static ct_status lt_prefer(const ct_device *d, const ct_call *call, const char *
 
 static ct_accept accept(const ct_device *d, const ct_call *c)
 {
-    if (!ct_cuda_type(c->in[0].desc.dtype)) return ct_accept_no(CT_CUDA_NO_TYPE);
-    if (c->in[0].desc.dtype == CT_BF16 && d->major < 8) return ct_accept_no("cuda: bf16 needs compute capability 8.0");
+    const ct_accept factors = ct_cuda_factors(d, c);
+    if (!factors.ok) return factors;
     const chosen *k = chosen_of(d, c);
     return k ? ct_accept_yes(k->current->workspace) : ct_accept_no("cuBLASLt has no algorithm for this");
 }
@@ -299,6 +313,7 @@ static ct_status run(ct_device *d, ct_stream *s, const ct_call *c, const void *a
     const float one = 1, zero = 0;
     cublasStatus_t st = CUBLAS_STATUS_SUCCESS;
     if (!k) return ct_core->fail(CT_EINTERNAL, "cuBLASLt: a product runs that was not accepted");
+    CT_TRY(ct_cuda_check_scratch(scratch));
     if (k->what.bias) st = cublasLtMatmulDescSetAttribute(k->op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &c->in[2].data, sizeof(void *));
     if (st == CUBLAS_STATUS_SUCCESS)
         st = cublasLtMatmul(d->lt->handle, k->op, &one, a, k->a, b, k->b, &zero, out, k->d, out, k->d, &k->current->algo, scratch,

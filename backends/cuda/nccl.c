@@ -14,7 +14,9 @@
 #include "base/env.h"
 
 enum { DONE = 0, IN_PROGRESS = 7 };                     /* ncclResult_t */
-enum { SUM = 0, MAX = 2 };                              /* ncclRedOp_t */
+enum { SUM = 0 };                                       /* ncclRedOp_t */
+enum { AT_ONCE = 16 };                                  /* questions without a sleep between them, and more within SPIN seconds */
+#define SPIN 1e-4
 enum { OLDEST = 21400 };                                /* 2.14: the first with non-blocking communicators */
 typedef struct nccl_id { char internal[CT_COMM_ID]; } nccl_id; /* ncclUniqueId */
 typedef struct nccl_comm nccl_comm;                     /* what ncclComm_t points to */
@@ -135,15 +137,16 @@ static ct_status failed(const ct_comm *c, int result, const char *what)
                          more ? more : "");
 }
 
-/* Asks after a call until it is no longer in progress: DONE, its error, or IN_PROGRESS still when the deadline has passed. */
+/* Asks after a call until it is no longer in progress: DONE, its error, or IN_PROGRESS still when the deadline has passed. A call in a
+ * step is done within some microseconds and a sleep takes fifty at least, so the first questions follow each other at once. */
 static int settle(const ct_comm *c, int result)
 {
     const struct timespec pause = { .tv_nsec = 200000 };
     const double started = now();
-    while (result == IN_PROGRESS && now() - started < c->deadline) {
+    for (int asked = 0; result == IN_PROGRESS && now() - started < c->deadline; asked++) {
+        if (asked >= AT_ONCE && now() - started > SPIN) nanosleep(&pause, NULL);
         int error = nccl.async_error(c->c, &result);
         if (error != DONE) return error;
-        if (result == IN_PROGRESS) nanosleep(&pause, NULL);
     }
     return result;
 }
@@ -222,22 +225,13 @@ static ct_status gone(const ct_comm *c)
     return ct_core->fail(CT_EBACKEND, "cuda: NCCL: the group of %d members was given up", c->size);
 }
 
-static ct_status reduce(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type, int op, const char *what)
+static ct_status all_reduce_sum(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type)
 {
+    const char *what = "a sum over the group";
     const int t = type_of(type);
     if (!c->c) return gone(c);
     if (t < 0) return ct_core->fail(CT_EINVAL, "cuda: NCCL: %s of elements of type %d", what, (int)type);
-    return finish(c, nccl.all_reduce(buf, buf, (size_t)n, t, op, c->c, s->s), what);
-}
-
-static ct_status all_reduce_sum(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type)
-{
-    return reduce(c, s, buf, n, type, SUM, "a sum over the group");
-}
-
-static ct_status all_reduce_max(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type)
-{
-    return reduce(c, s, buf, n, type, MAX, "a maximum over the group");
+    return finish(c, nccl.all_reduce(buf, buf, (size_t)n, t, SUM, c->c, s->s), what);
 }
 
 static ct_status broadcast(ct_comm *c, ct_stream *s, void *buf, int64_t bytes, int root)
@@ -271,7 +265,6 @@ const ct_comm_ops ct_cuda_comm = {
     .id = group_id,
     .create = create,
     .all_reduce_sum = all_reduce_sum,
-    .all_reduce_max = all_reduce_max,
     .broadcast = broadcast,
     .check = check,
     .abort = give_up,

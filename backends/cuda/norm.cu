@@ -7,35 +7,38 @@
  * Forward: partial sums of x-K and (x-K)^2 with K = the first row, which keeps the difference of large numbers out of the variance;
  * one small kernel that finishes the statistics; one pass that applies them. Backward: partial sums of dy and dy*xhat, a finish, a
  * pass for dx and dadd. Partial sums lie in scratch as [parts][2][C]; how rows are cut into parts depends on the shape alone. */
+#include <limits.h>
+
 #include "backends/cuda/columns.cuh"
 #include "ops/math/mask_math.h"
 
-template <typename T, int V> __global__ void forward_sums(const T *x, int64_t rows, int64_t channels, float *part)
+template <typename T, int V> __global__ void forward_sums(const T *x, ct_sheet sheet, float *part)
 {
-    int64_t c0 = ct_column<V>();
-    float sum[2][V] = {}, shift[V], v[V];
-    if (c0 < channels) {
+    const int c0 = ct_sheet_column<V>(sheet);
+    float sum[2][V] = {}, shift[V];
+    if (c0 < sheet.columns) {
         ct_get_n<T, V>(x + c0, shift);
-        for (CT_EACH_ROW(m, rows)) {
-            ct_get_n<T, V>(x + m * channels + c0, v);
+        ct_sheet_rows<CT_AHEAD>(
+            sheet, [&](int64_t m) { return ct_fetch<T, V>(x + m * sheet.columns + c0); },
+            [&](const ct_pack<T, V> &row, int64_t) {
 #pragma unroll
-            for (int k = 0; k < V; k++) {
-                float d = v[k] - shift[k];
-                sum[0][k] += d;
-                sum[1][k] += d * d;
-            }
-        }
+                for (int k = 0; k < V; k++) {
+                    float d = ct_get(row.e[k]) - shift[k];
+                    sum[0][k] += d;
+                    sum[1][k] += d * d;
+                }
+            });
     }
-    ct_write_part<2, V>(sum, c0, channels, part);
+    ct_sheet_write<2, V>(sheet, sum, part);
 }
 
 template <typename T>
 __global__ void forward_finish(const T *x, const float *part, int64_t parts, int64_t rows, int64_t channels, ct_norm_attrs at,
                                float *run_mean, float *run_var, float *mean, float *invstd)
 {
-    int64_t c = ct_column<1>();
+    int64_t c = ct_finish_column();
     double total[2], n = (double)rows;
-    if (!ct_column_totals<2>(part, parts, channels, total)) return;
+    if (!ct_sheet_totals<2>(part, parts, channels, total)) return;
     double d = total[0] / n, m = (double)ct_get(x[c]) + d, square = total[1] - total[0] * d; /* sum of (x-mean)^2 */
     if (square < 0) square = 0; /* NaN stays */
     mean[c] = (float)m;
@@ -56,98 +59,132 @@ __device__ static inline float normalised(float x, float gamma, float beta, floa
     return act == CT_NORM_RELU && r < 0 ? 0 : act == CT_NORM_SILU ? r * ct_sigmoid(r) : r;
 }
 
+/* What is known of a thread's V channels, in registers while it goes through the rows. */
+template <int V> struct channel_numbers { float gamma[V], beta[V], mean[V], scale[V]; };
+
 /* INFER: `scale` holds the running variance instead of invstd. */
-template <typename T, int V, bool INFER>
-__global__ void apply(const T *x, const float *gamma, const float *beta, const float *mean, const float *scale, const T *add,
-                      T *y, int64_t vectors, int64_t channels, float eps, int act)
+template <int V, bool INFER>
+__device__ static inline void read_channels(channel_numbers<V> *n, const float *gamma, const float *beta, const float *mean, const float *scale,
+                                            float eps, int c0)
 {
-    for (CT_EACH(i, vectors)) {
-        int64_t at = i * V, c = at % channels;
-        float v[V], a[V] = {};
-        ct_get_n<T, V>(x + at, v);
-        if (add) ct_get_n<T, V>(add + at, a);
 #pragma unroll
-        for (int k = 0; k < V; k++) {
-            float s = INFER ? 1 / sqrtf(scale[c + k] + eps) : scale[c + k];
-            v[k] = normalised(v[k], gamma[c + k], beta[c + k], mean[c + k], s, a[k], act);
-        }
-        ct_put_n<T, V>(y + at, v);
+    for (int k = 0; k < V; k++) {
+        n->gamma[k] = gamma[c0 + k];
+        n->beta[k] = beta[c0 + k];
+        n->mean[k] = mean[c0 + k];
+        n->scale[k] = INFER ? 1 / sqrtf(scale[c0 + k] + eps) : scale[c0 + k];
     }
 }
 
-/* The same with a ReLU and its mask; a thread takes the elements of one byte of the mask, V at a time. */
-template <typename T, int V>
-__global__ void apply_masked(const T *x, const float *gamma, const float *beta, const float *mean, const float *invstd,
-                             const T *add, T *y, uint8_t *mask, int64_t bytes, int64_t channels)
+template <typename T, int V> struct two_packs { ct_pack<T, V> x, add; };
+
+/* MASKED, with a ReLU: its mask as well; V is 8 then, a byte of the mask. */
+template <typename T, int V, bool INFER, bool MASKED>
+__global__ void apply(const T *x, const float *gamma, const float *beta, const float *mean, const float *scale, const T *add, T *y,
+                      uint8_t *mask, ct_sheet sheet, float eps, int act)
+{
+    const int c0 = ct_sheet_column<V>(sheet);
+    if (c0 >= sheet.columns) return;
+    channel_numbers<V> n;
+    read_channels<V, INFER>(&n, gamma, beta, mean, scale, eps, c0);
+    ct_sheet_rows<CT_AHEAD / 2>(
+        sheet,
+        [&](int64_t m) {
+            const int64_t at = m * sheet.columns + c0;
+            two_packs<T, V> row = {};
+            row.x = ct_fetch<T, V>(x + at);
+            if (add) row.add = ct_fetch<T, V>(add + at);
+            return row;
+        },
+        [&](const two_packs<T, V> &row, int64_t m) {
+            const int64_t at = m * sheet.columns + c0;
+            float v[V], stored[V];
+#pragma unroll
+            for (int k = 0; k < V; k++) {
+                const float a = add ? ct_get(row.add.e[k]) : 0;
+                v[k] = normalised(ct_get(row.x.e[k]), n.gamma[k], n.beta[k], n.mean[k], n.scale[k], a, act);
+                stored[k] = ct_stored<T>(v[k]);
+            }
+            ct_put_n<T, V>(y + at, v);
+            if (MASKED) mask[at / 8] = ct_mask_pack(stored, V, 0);
+        });
+}
+
+/* With a ReLU and its mask where a row's last byte is not full: a thread takes the elements of one byte. */
+template <typename T>
+__global__ void apply_ragged(const T *x, const float *gamma, const float *beta, const float *mean, const float *invstd, const T *add, T *y,
+                             uint8_t *mask, int64_t bytes, int64_t channels)
 {
     const int64_t row_bytes = ct_mask_bytes(channels);
     for (CT_EACH(i, bytes)) {
         int64_t c0 = i % row_bytes * 8, at = i / row_bytes * channels + c0;
         float stored[8] = {};
-#pragma unroll
-        for (int j = 0; j < 8; j += V) {
-            if (V == 1 && c0 + j >= channels) break; /* wider ones come where all bytes are full */
-            float v[V], a[V] = {};
-            ct_get_n<T, V>(x + at + j, v);
-            if (add) ct_get_n<T, V>(add + at + j, a);
-#pragma unroll
-            for (int k = 0; k < V; k++) {
-                int64_t c = c0 + j + k;
-                v[k] = normalised(v[k], gamma[c], beta[c], mean[c], invstd[c], a[k], CT_NORM_RELU);
-                stored[j + k] = ct_stored<T>(v[k]);
-            }
-            ct_put_n<T, V>(y + at + j, v);
+        for (int k = 0; k < 8 && c0 + k < channels; k++) {
+            int64_t c = c0 + k;
+            float v = normalised(ct_get(x[at + k]), gamma[c], beta[c], mean[c], invstd[c], add ? ct_get(add[at + k]) : 0, CT_NORM_RELU);
+            stored[k] = ct_stored<T>(v);
+            ct_put(y + at + k, v);
         }
         mask[i] = ct_mask_pack(stored, 8, 0);
     }
 }
 
-template <typename T, int V> static void launch_masked(ct_stream *s, const ct_call *c, const float *mean, const float *invstd)
+template <typename T> static void launch_ragged(ct_stream *s, const ct_call *c, const float *mean, const float *invstd)
 {
     int64_t bytes = ct_cuda_numel(&c->out[3].desc);
-    auto k = &apply_masked<T, V>;
+    auto k = &apply_ragged<T>;
     CT_LAUNCH(k, CT_GRID1(ct_blocks(bytes)), CT_THREADS, s, (const T *)c->in[0].data, (const float *)c->in[1].data,
               (const float *)c->in[2].data, mean, invstd, ct_cuda_has(c, 5) ? (const T *)c->in[5].data : (const T *)NULL,
               (T *)c->out[0].data, (uint8_t *)c->out[3].data, bytes, ct_cuda_cols(&c->in[0].desc));
 }
 
-template <typename T, int V, bool INFER>
+static ct_sheet sheet_of(const ct_desc *x, int v) { return ct_sheet_of(ct_cuda_rows(x), ct_cuda_cols(x), v); }
+
+template <typename T, int V, bool INFER, bool MASKED>
 static void launch_apply(ct_stream *s, const ct_call *c, const float *mean, const float *scale)
 {
-    int64_t channels = ct_cuda_cols(&c->in[0].desc), vectors = ct_cuda_numel(&c->in[0].desc) / V;
-    auto k = &apply<T, V, INFER>;
-    CT_LAUNCH(k, CT_GRID1(ct_blocks(vectors)), CT_THREADS, s, (const T *)c->in[0].data, (const float *)c->in[1].data,
-              (const float *)c->in[2].data, mean, scale, ct_cuda_has(c, 5) ? (const T *)c->in[5].data : (const T *)NULL,
-              (T *)c->out[0].data, vectors, channels, (float)c->attrs.norm.eps, (int)c->attrs.norm.act);
+    const ct_sheet sheet = sheet_of(&c->in[0].desc, V);
+    auto k = &apply<T, V, INFER, MASKED>;
+    CT_LAUNCH(k, CT_GRID2(ct_sheet_groups(sheet, V), ct_sheet_parts(sheet, V)), CT_THREADS, s, (const T *)c->in[0].data,
+              (const float *)c->in[1].data, (const float *)c->in[2].data, mean, scale,
+              ct_cuda_has(c, 5) ? (const T *)c->in[5].data : (const T *)NULL, (T *)c->out[0].data,
+              MASKED ? (uint8_t *)c->out[3].data : (uint8_t *)NULL, sheet, (float)c->attrs.norm.eps, (int)c->attrs.norm.act);
 }
 
 /* What shape rules leave open: the storage type of x. Statistics, gamma and beta are f32 then. */
 static ct_accept accept_x(const ct_call *c, size_t scratch)
 {
+    if (ct_cuda_cols(&c->in[0].desc) > INT_MAX / 64) return ct_accept_no("cuda: more channels than 32-bit indices reach");
     return ct_cuda_type(c->in[0].desc.dtype) ? ct_accept_yes(scratch) : ct_accept_no(CT_CUDA_NO_TYPE);
+}
+
+/* Bytes of the two sums per part and channel. */
+static size_t part_bytes(const ct_desc *x)
+{
+    const int v = x->dtype == CT_F32 ? ct_column_vector<float>(ct_cuda_cols(x)) : ct_column_vector<ct_b16>(ct_cuda_cols(x));
+    return ct_sheet_bytes(sheet_of(x, v), v, 2);
 }
 
 extern "C" ct_accept ct_cuda_batchnorm_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    const ct_desc *x = &c->in[0].desc;
-    return accept_x(c, ct_part_bytes(x, 2));
+    return accept_x(c, part_bytes(&c->in[0].desc));
 }
 
 template <typename T, int V> static void forward(ct_stream *s, const ct_call *c, float *part)
 {
-    int64_t channels = ct_cuda_cols(&c->in[0].desc), rows = ct_cuda_rows(&c->in[0].desc);
-    int64_t groups = ct_column_groups(channels, V), parts = ct_row_parts(rows, groups);
+    const ct_sheet sheet = sheet_of(&c->in[0].desc, V);
+    const int64_t channels = sheet.columns, parts = ct_sheet_parts(sheet, V);
     const T *x = (const T *)c->in[0].data;
     float *mean = (float *)c->out[1].data, *invstd = (float *)c->out[2].data;
     auto sums = &forward_sums<T, V>;
-    CT_LAUNCH(sums, CT_GRID2(groups, parts), CT_THREADS, s, x, rows, channels, part);
+    CT_LAUNCH(sums, CT_GRID2(ct_sheet_groups(sheet, V), parts), CT_THREADS, s, x, sheet, part);
     auto finish = &forward_finish<T>;
-    CT_LAUNCH(finish, CT_GRID1((channels + CT_LANES - 1) / CT_LANES), CT_THREADS, s, x, (const float *)part, parts, rows, channels,
+    CT_LAUNCH(finish, CT_GRID1(ct_finish_blocks(channels)), CT_THREADS, s, x, (const float *)part, parts, sheet.rows, channels,
               c->attrs.norm, (float *)c->in[3].data, (float *)c->in[4].data, mean, invstd);
-    if (c->nout < 4 || !ct_present(&c->out[3])) launch_apply<T, V, false>(s, c, mean, invstd);
-    else if (channels % 8 == 0) launch_masked<T, V>(s, c, mean, invstd);
-    else launch_masked<T, 1>(s, c, mean, invstd); /* a row's last byte is not full */
+    if (c->nout < 4 || !ct_present(&c->out[3])) launch_apply<T, V, false, false>(s, c, mean, invstd);
+    else if (channels % 8 == 0) launch_apply<T, 8, false, true>(s, c, mean, invstd);
+    else launch_ragged<T>(s, c, mean, invstd);
 }
 
 extern "C" ct_status ct_cuda_batchnorm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
@@ -173,10 +210,10 @@ extern "C" ct_status ct_cuda_batchnorm_infer_run(ct_device *dev, ct_stream *s, c
     const float *mean = (const float *)c->in[3].data, *var = (const float *)c->in[4].data;
     CT_BY_TYPE(c->in[0].desc.dtype, {
         bool wide = ct_cuda_cols(&c->in[0].desc) % ct_width<T>::value == 0, given = c->attrs.norm.given_invstd != 0;
-        if (given && wide) launch_apply<T, ct_width<T>::value, false>(s, c, mean, var); /* var is invstd then */
-        else if (given) launch_apply<T, 1, false>(s, c, mean, var);
-        else if (wide) launch_apply<T, ct_width<T>::value, true>(s, c, mean, var);
-        else launch_apply<T, 1, true>(s, c, mean, var);
+        if (given && wide) launch_apply<T, ct_width<T>::value, false, false>(s, c, mean, var); /* var is invstd then */
+        else if (given) launch_apply<T, 1, false, false>(s, c, mean, var);
+        else if (wide) launch_apply<T, ct_width<T>::value, true, false>(s, c, mean, var);
+        else launch_apply<T, 1, true, false>(s, c, mean, var);
     })
     CT_LAUNCHED("batchnorm_infer");
 }
@@ -188,80 +225,112 @@ template <typename T> struct back {
     const T *dy, *x, *add;
     const uint8_t *mask;
     const float *gamma, *beta, *mean, *invstd;
-    int64_t rows, channels;
+    ct_sheet sheet;
 };
 
-/* V columns from c on of row m: x, and g = dy, zero where the ReLU was closed, times the slope with SILU. They lie within one byte of the
- * mask. */
-template <typename T, int V, bool SILU>
-__device__ static inline void gated(const back<T> &b, int64_t m, int64_t c, float g[V], float v[V])
+/* V columns of a row as they are stored. They lie within one byte of the mask. */
+template <typename T, int V> struct back_row {
+    ct_pack<T, V> dy, x, add;
+    unsigned bits;
+};
+
+template <typename T, int V, bool SILU> __device__ static inline back_row<T, V> fetch_back(const back<T> &b, int64_t m, int c0)
 {
-    int64_t at = m * b.channels + c;
-    ct_get_n<T, V>(b.dy + at, g);
-    ct_get_n<T, V>(b.x + at, v);
-    if (SILU) {
-        float a[V] = {};
-        if (b.add) ct_get_n<T, V>(b.add + at, a);
+    const int64_t at = m * b.sheet.columns + c0;
+    back_row<T, V> row = {};
+    row.dy = ct_fetch<T, V>(b.dy + at);
+    row.x = ct_fetch<T, V>(b.x + at);
+    if (SILU && b.add) row.add = ct_fetch<T, V>(b.add + at);
+    if (!SILU && b.mask) row.bits = ct_mask_from(b.mask + m * ct_mask_bytes(b.sheet.columns), c0);
+    return row;
+}
+
+template <typename T, int V, bool SILU> __device__ static inline void read_back_channels(channel_numbers<V> *n, const back<T> &b, int c0)
+{
 #pragma unroll
-        for (int k = 0; k < V; k++) {
-            int64_t i = c + k;
-            g[k] *= ct_silu_slope(normalised(v[k], b.gamma[i], b.beta[i], b.mean[i], b.invstd[i], a[k], CT_NORM_LINEAR));
+    for (int k = 0; k < V; k++) {
+        n->gamma[k] = b.gamma[c0 + k];
+        n->beta[k] = SILU ? b.beta[c0 + k] : 0;
+        n->mean[k] = b.mean[c0 + k];
+        n->scale[k] = b.invstd[c0 + k];
+    }
+}
+
+/* g = dy, zero where the ReLU was closed, times the slope with SILU. */
+template <typename T, int V, bool SILU>
+__device__ static inline void gated(const back<T> &b, const back_row<T, V> &row, const channel_numbers<V> &n, float g[V])
+{
+#pragma unroll
+    for (int k = 0; k < V; k++) {
+        g[k] = ct_get(row.dy.e[k]);
+        if (SILU) {
+            const float a = b.add ? ct_get(row.add.e[k]) : 0;
+            g[k] *= ct_silu_slope(normalised(ct_get(row.x.e[k]), n.gamma[k], n.beta[k], n.mean[k], n.scale[k], a, CT_NORM_LINEAR));
+        } else if (b.mask && !(row.bits >> k & 1u)) {
+            g[k] = 0;
         }
-    } else if (b.mask) {
-        unsigned bits = ct_mask_from(b.mask + m * ct_mask_bytes(b.channels), c);
-#pragma unroll
-        for (int k = 0; k < V; k++)
-            if (!(bits >> k & 1u)) g[k] = 0;
     }
 }
 
 template <typename T, int V, bool SILU> __global__ void backward_sums(back<T> b, float *part)
 {
-    int64_t c0 = ct_column<V>();
-    float sum[2][V] = {}, v[V], g[V], mu[V], is[V];
-    if (c0 < b.channels) {
+    const int c0 = ct_sheet_column<V>(b.sheet);
+    float sum[2][V] = {};
+    if (c0 < b.sheet.columns) {
+        channel_numbers<V> n;
+        read_back_channels<T, V, SILU>(&n, b, c0);
+        ct_sheet_rows<CT_AHEAD / 2>(
+            b.sheet, [&](int64_t m) { return fetch_back<T, V, SILU>(b, m, c0); },
+            [&](const back_row<T, V> &row, int64_t) {
+                float g[V];
+                gated<T, V, SILU>(b, row, n, g);
 #pragma unroll
-        for (int k = 0; k < V; k++) {
-            mu[k] = b.mean[c0 + k];
-            is[k] = b.invstd[c0 + k];
-        }
-        for (CT_EACH_ROW(m, b.rows)) {
-            gated<T, V, SILU>(b, m, c0, g, v);
-#pragma unroll
-            for (int k = 0; k < V; k++) {
-                sum[0][k] += g[k];
-                sum[1][k] += g[k] * ((v[k] - mu[k]) * is[k]);
-            }
-        }
+                for (int k = 0; k < V; k++) {
+                    sum[0][k] += g[k];
+                    sum[1][k] += g[k] * ((ct_get(row.x.e[k]) - n.mean[k]) * n.scale[k]);
+                }
+            });
     }
-    ct_write_part<2, V>(sum, c0, b.channels, part);
+    ct_sheet_write<2, V>(b.sheet, sum, part);
 }
 
 __global__ void backward_finish(const float *part, int64_t parts, int64_t channels, float *dgamma, float *dbeta)
 {
-    int64_t c = ct_column<1>();
+    int64_t c = ct_finish_column();
     double total[2];
-    if (!ct_column_totals<2>(part, parts, channels, total)) return;
+    if (!ct_sheet_totals<2>(part, parts, channels, total)) return;
     dbeta[c] = (float)total[0];
     dgamma[c] = (float)total[1];
 }
 
-/* dx = gamma*invstd*(g - dbeta/M - xhat*dgamma/M); dadd = g. dx may lie on dy. */
+/* dx = gamma*invstd*(g - dbeta/M - xhat*dgamma/M); dadd = g. dx may lie on dy: a row is read before it is written. */
 template <typename T, int V, bool SILU>
 __global__ void backward_apply(back<T> b, const float *dgamma, const float *dbeta, T *dx, T *dadd, float inv_rows)
 {
-    for (CT_EACH(i, b.rows * b.channels / V)) {
-        int64_t at = i * V, c = at % b.channels;
-        float g[V], v[V];
-        gated<T, V, SILU>(b, at / b.channels, c, g, v);
+    const int c0 = ct_sheet_column<V>(b.sheet);
+    if (c0 >= b.sheet.columns) return;
+    channel_numbers<V> n;
+    float along[V], mean[V];
+    read_back_channels<T, V, SILU>(&n, b, c0);
 #pragma unroll
-        for (int k = 0; k < V; k++) {
-            float is = b.invstd[c + k], xhat = (v[k] - b.mean[c + k]) * is;
-            v[k] = b.gamma[c + k] * is * (g[k] - dbeta[c + k] * inv_rows - xhat * (dgamma[c + k] * inv_rows));
-        }
-        ct_put_n<T, V>(dx + at, v);
-        if (dadd) ct_put_n<T, V>(dadd + at, g);
+    for (int k = 0; k < V; k++) {
+        along[k] = dgamma[c0 + k] * inv_rows;
+        mean[k] = dbeta[c0 + k] * inv_rows;
     }
+    ct_sheet_rows<CT_AHEAD / 2>(
+        b.sheet, [&](int64_t m) { return fetch_back<T, V, SILU>(b, m, c0); },
+        [&](const back_row<T, V> &row, int64_t m) {
+            const int64_t at = m * b.sheet.columns + c0;
+            float g[V], v[V];
+            gated<T, V, SILU>(b, row, n, g);
+#pragma unroll
+            for (int k = 0; k < V; k++) {
+                float xhat = (ct_get(row.x.e[k]) - n.mean[k]) * n.scale[k];
+                v[k] = n.gamma[k] * n.scale[k] * (g[k] - mean[k] - xhat * along[k]);
+            }
+            ct_put_n<T, V>(dx + at, v);
+            if (dadd) ct_put_n<T, V>(dadd + at, g);
+        });
 }
 
 template <typename T, int V, bool SILU> static void backward(ct_stream *s, const ct_call *c, float *part)
@@ -274,18 +343,16 @@ template <typename T, int V, bool SILU> static void backward(ct_stream *s, const
                         ct_cuda_has(c, 6) ? (const float *)c->in[6].data : (const float *)NULL,
                         (const float *)c->in[3].data,
                         (const float *)c->in[4].data,
-                        ct_cuda_rows(&c->in[0].desc),
-                        ct_cuda_cols(&c->in[0].desc) };
-    int64_t groups = ct_column_groups(b.channels, V), parts = ct_row_parts(b.rows, groups);
+                        sheet_of(&c->in[0].desc, V) };
+    const int64_t groups = ct_sheet_groups(b.sheet, V), parts = ct_sheet_parts(b.sheet, V), channels = b.sheet.columns;
     float *dgamma = (float *)c->out[1].data, *dbeta = (float *)c->out[2].data;
     T *dadd = c->nout > 3 && ct_present(&c->out[3]) ? (T *)c->out[3].data : (T *)NULL;
     auto sums = &backward_sums<T, V, SILU>;
     CT_LAUNCH(sums, CT_GRID2(groups, parts), CT_THREADS, s, b, part);
-    CT_LAUNCH(&backward_finish, CT_GRID1((b.channels + CT_LANES - 1) / CT_LANES), CT_THREADS, s, (const float *)part, parts, b.channels,
-              dgamma, dbeta);
+    CT_LAUNCH(&backward_finish, CT_GRID1(ct_finish_blocks(channels)), CT_THREADS, s, (const float *)part, parts, channels, dgamma, dbeta);
     auto apply = &backward_apply<T, V, SILU>;
-    CT_LAUNCH(apply, CT_GRID1(ct_blocks(b.rows * b.channels / V)), CT_THREADS, s, b, (const float *)dgamma, (const float *)dbeta,
-              (T *)c->out[0].data, dadd, 1.0f / (float)b.rows);
+    CT_LAUNCH(apply, CT_GRID2(groups, parts), CT_THREADS, s, b, (const float *)dgamma, (const float *)dbeta, (T *)c->out[0].data, dadd,
+              1.0f / (float)b.sheet.rows);
 }
 
 template <typename T, int V> static void backward_act(ct_stream *s, const ct_call *c, float *part)
@@ -297,7 +364,7 @@ template <typename T, int V> static void backward_act(ct_stream *s, const ct_cal
 extern "C" ct_accept ct_cuda_batchnorm_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return accept_x(c, ct_part_bytes(&c->in[0].desc, 2));
+    return accept_x(c, part_bytes(&c->in[0].desc));
 }
 
 extern "C" ct_status ct_cuda_batchnorm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)

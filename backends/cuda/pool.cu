@@ -1,6 +1,8 @@
 /* Pooling of x [N,H,W,C] to y [N,P,Q,C]: one thread for V neighbouring channels of one output pixel. Gradients gather from the
  * windows that cover a pixel, so nothing is added atomically. */
-#include "backends/cuda/dev.cuh"
+#include <limits.h>
+
+#include "backends/cuda/columns.cuh"
 
 struct pool_shape {
     int64_t n, h, w, p, q, c;
@@ -89,6 +91,70 @@ template <typename T, int V, bool MAX> __global__ void spread(const T *dy, const
     }
 }
 
+/* The same for square windows whose size is known to the compiler, K by K and S apart: in most models 2 by 2 and 3 by 3, every 2. A thread keeps
+ * its column and its V channels and goes down the image, so that what remains to be worked out for a pixel is its row; no more than
+ * (K+S-1)/S windows cover it in each direction. */
+template <typename T, int V, int COVER> struct covering {
+    ct_pack<T, V> dy[COVER * COVER];
+    ct_pack<uint8_t, V> which[COVER * COVER];
+    int cell[COVER * COVER]; /* of the window that this pixel is; -1: no such window */
+};
+
+/* Window u, counted from the last, of those that cover place i: its number, and in *cell which of its cells i is; -1: there is none. */
+template <int K, int S> __device__ static inline int window_of(int i, int u, int pad, int count, int *cell)
+{
+    const int p = (i + pad) / S - u;
+    *cell = i + pad - p * S;
+    return p >= 0 && p < count && *cell < K ? p : -1;
+}
+
+template <typename T, int V, bool MAX, int K, int S>
+__global__ void spread_square(const T *dy, const uint8_t *index, T *dx, pool_shape s, ct_sheet sheet, float factor)
+{
+    enum { COVER = (K + S - 1) / S };
+    const int c0 = ct_sheet_column<V>(sheet), channels = (int)s.c, h = (int)s.h, pw = (int)s.q;
+    if (c0 >= sheet.columns) return;
+    const int column = c0 / channels, c = c0 % channels;
+    int q[COVER], j[COVER];
+#pragma unroll
+    for (int u = 0; u < COVER; u++) q[u] = window_of<K, S>(column, u, s.pad_w, pw, &j[u]);
+    ct_sheet_rows<COVER == 1 ? CT_AHEAD : 1>(
+        sheet,
+        [&](int64_t m) {
+            const int n = (int)m / h, a = (int)m % h;
+            covering<T, V, COVER> row = {};
+#pragma unroll
+            for (int u = 0; u < COVER; u++) {
+                int r;
+                const int p = window_of<K, S>(a, u, s.pad_h, (int)s.p, &r);
+                const int64_t line = ((int64_t)n * s.p + p) * pw;
+#pragma unroll
+                for (int w = 0; w < COVER; w++) {
+                    const int k = u * COVER + w;
+                    row.cell[k] = p < 0 || q[w] < 0 ? -1 : r * K + j[w];
+                    if (row.cell[k] < 0) continue;
+                    const int64_t from = (line + q[w]) * channels + c;
+                    row.dy[k] = ct_fetch<T, V>(dy + from);
+                    if (MAX) row.which[k] = ct_fetch<uint8_t, V>(index + from);
+                }
+            }
+            return row;
+        },
+        [&](const covering<T, V, COVER> &row, int64_t m) {
+            float sum[V] = {};
+#pragma unroll
+            for (int w = 0; w < COVER * COVER; w++) {
+                if (row.cell[w] < 0) continue;
+#pragma unroll
+                for (int k = 0; k < V; k++)
+                    if (!MAX || row.which[w].e[k] == row.cell[w]) sum[k] += ct_get(row.dy[w].e[k]);
+            }
+#pragma unroll
+            for (int k = 0; k < V; k++) sum[k] *= factor;
+            ct_put_n<T, V>(dx + m * sheet.columns + c0, sum);
+        });
+}
+
 template <typename T, int V> __global__ void avg_forward(const T *x, T *y, pool_shape s)
 {
     int64_t cv = s.c / V;
@@ -169,12 +235,36 @@ extern "C" ct_status ct_cuda_maxpool2d_run(ct_device *dev, ct_stream *s, const c
     CT_LAUNCHED("maxpool2d");
 }
 
+template <typename T, int V, bool MAX, int K, int S> static void run_square(ct_stream *s, const ct_call *c, float factor)
+{
+    const pool_shape p = shape_of(&c->attrs.pool, &c->out[0].desc, &c->in[0].desc);
+    const ct_sheet sheet = ct_sheet_of(p.n * p.h, p.w * p.c, V);
+    auto k = &spread_square<T, V, MAX, K, S>;
+    CT_LAUNCH(k, CT_GRID2(ct_sheet_groups(sheet, V), ct_sheet_parts(sheet, V)), CT_THREADS, s, (const T *)c->in[0].data,
+              MAX ? (const uint8_t *)c->in[1].data : (const uint8_t *)NULL, (T *)c->out[0].data, p, sheet, factor);
+}
+
+/* Whether windows are k by k, `stride` apart, in an image whose rows and columns 32 bits count. */
+static bool is_square(const ct_call *c, int k, int stride)
+{
+    const ct_pool_attrs *a = &c->attrs.pool;
+    const int64_t *d = c->out[0].desc.dim;
+    return a->ker_h == k && a->ker_w == k && a->stride_h == stride && a->stride_w == stride && d[0] * d[1] < INT_MAX / 2 &&
+           d[2] * d[3] < INT_MAX / 64;
+}
+
 template <typename T, int V, bool MAX> static void run_spread(ct_stream *s, const ct_call *c, float factor)
 {
-    auto k = &spread<T, V, MAX>;
-    CT_LAUNCH(k, CT_GRID1(ct_blocks(ct_cuda_numel(&c->out[0].desc) / V)), CT_THREADS, s, (const T *)c->in[0].data,
-              MAX ? (const uint8_t *)c->in[1].data : (const uint8_t *)NULL, (T *)c->out[0].data,
-              shape_of(&c->attrs.pool, &c->out[0].desc, &c->in[0].desc), factor);
+    if (is_square(c, 2, 2)) {
+        run_square<T, V, MAX, 2, 2>(s, c, factor);
+    } else if (is_square(c, 3, 2)) {
+        run_square<T, V, MAX, 3, 2>(s, c, factor);
+    } else {
+        auto k = &spread<T, V, MAX>;
+        CT_LAUNCH(k, CT_GRID1(ct_blocks(ct_cuda_numel(&c->out[0].desc) / V)), CT_THREADS, s, (const T *)c->in[0].data,
+                  MAX ? (const uint8_t *)c->in[1].data : (const uint8_t *)NULL, (T *)c->out[0].data,
+                  shape_of(&c->attrs.pool, &c->out[0].desc, &c->in[0].desc), factor);
+    }
 }
 extern "C" ct_accept ct_cuda_maxpool2d_bwd_accept(const ct_device *dev, const ct_call *c)
 {

@@ -53,9 +53,9 @@ cuda-clean:
 # The same kernels on an emulated card, for machines without one.
 check_LTLIBRARIES += tests/emulate/captrain-cuda.la
 tests_emulate_captrain_cuda_la_SOURCES = \
-	backends/cuda/nvml.c backends/cuda/nvml.h \
-	tests/emulate/backend.c tests/emulate/cuda_runtime_api.h tests/emulate/emulate.h tests/emulate/kernels.cpp tests/emulate/nccl.c \
-	tests/emulate/runtime.cpp
+	backends/cuda/dnn.c backends/cuda/dnn_plan.c backends/cuda/dnn_plan.h backends/cuda/lt.c backends/cuda/nvml.c backends/cuda/nvml.h \
+	tests/emulate/backend.c tests/emulate/cublasLt.h tests/emulate/cuda_runtime_api.h tests/emulate/cudnn.h tests/emulate/dnn.cpp \
+	tests/emulate/emulate.h tests/emulate/kernels.cpp tests/emulate/lt.cpp tests/emulate/nccl.c tests/emulate/runtime.cpp
 tests_emulate_captrain_cuda_la_CPPFLAGS = -I$(top_srcdir)/tests/emulate $(AM_CPPFLAGS) -DCT_CUDA_EMULATE
 tests_emulate_captrain_cuda_la_CXXFLAGS = -std=c++17 -O2 -g -Wall -Wextra -Wno-unknown-pragmas
 tests_emulate_captrain_cuda_la_LDFLAGS = -module -avoid-version -rpath /nowhere
@@ -71,6 +71,11 @@ tests_emulate_fake_nccl_old_la_LDFLAGS = $(tests_emulate_fake_nccl_la_LDFLAGS)
 check_PROGRAMS += tests/cuda/check_nccl
 tests_cuda_check_nccl_SOURCES = tests/cuda/check_nccl.c
 tests_cuda_check_nccl_LDADD = $(CT_TEST_LIBS)
+
+# The code around cuBLASLt and cuDNN, with the stand-ins of the emulated plug-in.
+check_PROGRAMS += tests/cuda/check_libs
+tests_cuda_check_libs_SOURCES = tests/cuda/check_libs.c
+tests_cuda_check_libs_LDADD = $(CT_TEST_LIBS)
 
 # NVML, which needs no CUDA to be built, against stand-ins for the driver's library: one of today, an old one, one that is too old.
 check_LTLIBRARIES += tests/fake_nvml.la tests/fake_nvml_old.la tests/fake_nvml_ancient.la

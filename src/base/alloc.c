@@ -64,7 +64,7 @@ void *ct_aligned_alloc(size_t bytes, const char *what)
 {
     void *p = NULL;
     if (must_fail() || bytes > (size_t)PTRDIFF_MAX) return no_memory(bytes, what);
-    if (posix_memalign(&p, CT_ALIGN, bytes ? bytes : 1) != 0) return no_memory(bytes, what);
+    if (posix_memalign(&p, CT_DEVICE_ALIGN, bytes ? bytes : 1) != 0) return no_memory(bytes, what);
     return p;
 }
 

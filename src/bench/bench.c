@@ -188,6 +188,7 @@ static ct_status bench_steps(bench *b, FILE *to)
     if (opts->recompute) b->spec.recompute = 0;
     if (opts->batch < 0)
         CT_TRY(ct_memory_auto_batch(&b->spec, b->backend, &b->device, CT_MAX_BATCH, "--batch auto", &b->spec.batch));
+    CT_TRY(ct_spec_settle(&b->spec, b->backend, &b->device));
     CT_TRY(set_up(b));
     CT_TRY(measure(b));
     CT_TRY(measure_ops(b));

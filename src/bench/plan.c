@@ -130,7 +130,7 @@ static ct_status make_spec(planned *p)
         CT_TRY(ct_backend_choose(backend, &p->backend, p->why, sizeof p->why));
         CT_TRY(ct_spec_device(&p->spec, p->backend, &p->device));
         ct_spec_fit_device(&p->spec, p->backend, &p->device);
-        return CT_OK;
+        return ct_spec_settle(&p->spec, p->backend, &p->device);
     }
     if (o->precision)
         return ct_fail(CT_ECONFIG, "plan: --precision goes with --model; a configuration has train.precision");
@@ -246,6 +246,14 @@ static void print_padding(const planned *p, FILE *to)
     }
 }
 
+/* Parameters whose gradients are left out; nothing where there are none. */
+static void print_still(const planned *p, FILE *to)
+{
+    int n = 0;
+    for (size_t v = 0; v < p->step.graph->nvalues; v++) n += p->step.graph->values[v].still;
+    if (n > 0) fprintf(to, "still          %d biases in front of batch norms: their gradients are zero and not computed\n", n);
+}
+
 static ct_status print_text(const planned *p, FILE *to)
 {
     const ct_program_spec *s = &p->spec;
@@ -266,11 +274,14 @@ static ct_status print_text(const planned *p, FILE *to)
             p->info.threads == 1 ? "" : "s", p->backend->name, p->why);
     fprintf(to, "precision      %s\n", ct_spec_precision_name(s));
     print_padding(p, to);
+    print_still(p, to);
     fprintf(to, "batch          %" PRId64 " x %" PRId64 " micro-step%s = %" PRId64 " effective\n", s->batch,
             s->accumulate, s->accumulate > 1 ? "s" : "", ct_spec_effective_batch(s));
     fprintf(to, "learning rate  %g", s->schedule.base_lr);
     if (p->cfg) fprintf(to, " (optimizer.lr %g after schedule.lr_rule)", p->cfg->optimizer.lr);
-    fprintf(to, "\nrecompute      %s\n", s->recompute < 0 ? "off" : "each block");
+    fprintf(to, "\nrecompute      %s\n", s->recompute >= 0 ? "each block"
+                                            : s->norms_kept   ? "off, batch norms' outputs are kept: they fit"
+                                                              : "off");
     if (p->samples >= 0)
         fprintf(to, "images         %" PRId64 " to train on, %" PRId64 " steps in all\n", p->samples,
                 s->schedule.total_steps);

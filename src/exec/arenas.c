@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/philox.h"
 #include "exec/internal.h"
 
@@ -57,6 +58,8 @@ ct_status ct_arenas_create(const ct_backend *b, const ct_device_opts *opts, cons
         CT_GOTO(st, allocate(s, CT_ARENA_EMA, param));
         CT_GOTO(st, allocate(s, CT_ARENA_EMABUF, buffer));
     }
+    if (needs->half) CT_GOTO(st, allocate(s, CT_ARENA_PARAM16, 2 * layout->param_elems));
+    if (needs->half && needs->train) CT_GOTO(st, allocate(s, CT_ARENA_GRAD16, 2 * layout->param_elems));
     CT_GOTO(st, allocate(s, CT_ARENA_STATE, CT_STATE_COUNT * (int64_t)sizeof(double)));
     CT_GOTO(st, allocate(s, CT_ARENA_METRIC, CT_METRIC_COUNT * (int64_t)sizeof(double)));
     if (!planned_only) CT_GOTO(st, first_state(s));
@@ -122,10 +125,17 @@ void ct_arenas_free(ct_arenas *s)
     ct_free(s);
 }
 
-void ct_arenas_await(const ct_arenas *s, ct_event *e)
+ct_status ct_arenas_await(const ct_arenas *s, ct_event *e)
 {
     const struct timespec pause = { .tv_nsec = 20000 };
-    while (!s->backend->event_done(s->device, e)) nanosleep(&pause, NULL);
+    const double started = ct_now();
+    for (;;) {
+        bool done;
+        CT_TRY(s->backend->event_done(s->device, e, &done));
+        if (s->watch) CT_TRY(s->watch->look(s->watch->self, done ? 0 : ct_now() - started));
+        if (done) return CT_OK;
+        nanosleep(&pause, NULL);
+    }
 }
 
 /* ---- ACT and INPUT grow ---- */

@@ -5,10 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/alloc.h"
-#include "base/file.h"
 
 /* ---- buckets ---- */
 
@@ -76,11 +74,9 @@ ct_status ct_buckets_make(const ct_graph *g, const ct_layout *layout, ct_arena a
     int64_t *cut = NULL;
     size_t ncuts = 0, cap = 0;
     ct_status st;
-    *out = (ct_buckets){ .arena = arena, .update = -1, .norm = -1 };
-    for (size_t i = g->nnodes; i-- > 0;) {
+    *out = (ct_buckets){ .arena = arena, .update = -1 };
+    for (size_t i = g->nnodes; i-- > 0;)
         if (g->nodes[i].phase == CT_PHASE_UPDATE) out->update = (int)i;
-        if (g->nodes[i].op == CT_OP_GRAD_NORM) out->norm = (int)i;
-    }
     if (out->update < 0) return ct_fail(CT_EINVAL, "a program without an update has no gradients to sum");
     CT_GOTO(st, find_cuts(g, arena, all, &cut, &ncuts));
     for (int64_t end = all; end > 0;) {
@@ -118,6 +114,7 @@ struct ct_group {
     ct_comm *comm;
     ct_stream *stream; /* of the sums */
     ct_event *event;
+    ct_arenas_watch watch; /* while the host waits for the device */
 };
 
 ct_status ct_group_id(const ct_backend *b, unsigned char id[CT_COMM_ID])
@@ -125,6 +122,8 @@ ct_status ct_group_id(const ct_backend *b, unsigned char id[CT_COMM_ID])
     if (!b->comm) return ct_fail(CT_EUNSUPPORTED, "backend %s has groups of one device only", b->name);
     return b->comm->id(id);
 }
+
+static ct_status look(void *self, double waited);
 
 ct_status ct_group_join(ct_arenas *store, const ct_group_opts *opts, ct_group **out)
 {
@@ -150,6 +149,8 @@ ct_status ct_group_join(ct_arenas *store, const ct_group_opts *opts, ct_group **
         CT_GOTO(st, b->stream_create(store->device, &g->stream));
         CT_GOTO(st, b->event_create(store->device, &g->event));
         CT_GOTO(st, g->ops->create(store->device, opts->id, g->rank, g->size, g->deadline, &g->comm));
+        g->watch = (ct_arenas_watch){ look, g };
+        store->watch = &g->watch;
     }
     *out = g;
     return CT_OK;
@@ -162,6 +163,7 @@ void ct_group_leave(ct_group *g)
 {
     if (!g) return;
     const ct_backend *b = g->store->backend;
+    if (g->store->watch == &g->watch) g->store->watch = NULL;
     if (g->ops) g->ops->destroy(g->comm);
     if (g->event) b->event_destroy(g->store->device, g->event);
     if (g->stream) b->stream_destroy(g->store->device, g->stream);
@@ -217,13 +219,6 @@ ct_status ct_comm_reduce_gradients(ct_group *g, const ct_buckets *b, size_t buck
                                   (k->end - k->first) / (int64_t)ct_dtype_size(s->layout.dtype), s->layout.dtype);
 }
 
-/* NaN or infinity in one member's gradients is everyone's: all skip the step, or none. */
-static ct_status agree_on_finite(ct_group *g)
-{
-    double *state = g->store->base[CT_ARENA_STATE];
-    return g->ops->all_reduce_max(g->comm, g->store->stream, state + CT_STATE_FOUND_INF, 1, CT_F64);
-}
-
 ct_status ct_group_step(ct_group *g, ct_plan *p, const ct_buckets *b)
 {
     if (g->size == 1) return ct_plan_run(p);
@@ -237,13 +232,7 @@ ct_status ct_group_step(ct_group *g, ct_plan *p, const ct_buckets *b)
     CT_TRY(ct_plan_run_nodes(p, at, update));
     CT_TRY(check_whole(g));
     CT_TRY(follow(g, g->stream, g->store->stream));
-    at = update;
-    if (b->norm >= 0) {
-        CT_TRY(ct_plan_run_nodes(p, at, (size_t)b->norm + 1));
-        CT_TRY(agree_on_finite(g));
-        at = (size_t)b->norm + 1;
-    }
-    return ct_plan_run_nodes(p, at, nodes);
+    return ct_plan_run_nodes(p, update, nodes);
 }
 
 ct_status ct_group_metrics(ct_group *g)
@@ -262,21 +251,23 @@ static ct_status give_up(ct_group *g, ct_status st)
     return st;
 }
 
+/* Whoever waits for this member's device waits for the others, too: a step of its ends when theirs have come to the same sum. */
+static ct_status look(void *self, double waited)
+{
+    ct_group *g = self;
+    CT_TRY(check_whole(g));
+    ct_status st = g->ops->check(g->comm);
+    if (st != CT_OK) return give_up(g, ct_fail_context(st, "member %d of %d", g->rank, g->size));
+    if (waited <= g->deadline) return CT_OK;
+    return give_up(g, ct_fail(CT_EBACKEND, "member %d of %d waited %g s for the others: one of them is gone or stands still",
+                              g->rank, g->size, g->deadline));
+}
+
 ct_status ct_group_wait(ct_group *g)
 {
     const ct_arenas *s = g->store;
     if (g->size == 1) return CT_OK;
     CT_TRY(check_whole(g));
     CT_TRY(s->backend->event_record(s->device, g->event, s->stream));
-    const double started = ct_now();
-    for (;;) {
-        ct_status st = g->ops->check(g->comm);
-        if (st != CT_OK) return give_up(g, ct_fail_context(st, "member %d of %d", g->rank, g->size));
-        if (s->backend->event_done(s->device, g->event)) return CT_OK;
-        if (ct_now() - started > g->deadline)
-            return give_up(g, ct_fail(CT_EBACKEND, "member %d of %d waited %g s for the others: one of them is gone or stands still",
-                                      g->rank, g->size, g->deadline));
-        const struct timespec pause = { .tv_nsec = 200000 };
-        nanosleep(&pause, NULL);
-    }
+    return ct_arenas_await(s, g->event);
 }

@@ -22,7 +22,6 @@ typedef struct ct_buckets {
     size_t n;
     ct_arena arena;    /* CT_ARENA_GRAD or CT_ARENA_GACC */
     int update;        /* first node of the update, which reads sums */
-    int norm;          /* node that says whether gradients are finite; -1: none */
 } ct_buckets;
 
 /* Cuts the gradients of a program with an update (STEP: arena GRAD; UPDATE: GACC) into buckets of about `bytes`: every byte of the
@@ -59,12 +58,12 @@ ct_status ct_group_share(ct_group *g);
 /* Queues the sum of one bucket over the group behind what the store's stream holds now. Nothing for a group of one. */
 ct_status ct_comm_reduce_gradients(ct_group *g, const ct_buckets *b, size_t bucket);
 /* Runs a plan of a program with an update, its gradients summed over the group (programs scale them by 1/size:
- * ct_program_spec.members), and agrees on whether they are finite. Alone: ct_plan_run(). In a larger group calls are queued anew in
+ * ct_program_spec.members). NaN or infinity in one member's is in the sum: all skip that step, or none. Alone: ct_plan_run(). In a larger group calls are queued anew in
  * every step: nothing is captured. */
 ct_status ct_group_step(ct_group *g, ct_plan *p, const ct_buckets *b);
 /* Sums the metrics of all members in place: every member has the group's sums then. All must call it at the same step. */
 ct_status ct_group_metrics(ct_group *g);
-/* Waits for the store's stream. A member that is gone, or that does not come within the deadline, is CT_EBACKEND and the group's end:
+/* Waits for the store's stream. Here and wherever else the host waits for the device of a member (ct_arenas_await), a member that is gone, or that does not come within the deadline, is CT_EBACKEND and the group's end:
  * its work is given up. Alone: nothing to wait for, whoever reads from the device waits itself. */
 ct_status ct_group_wait(ct_group *g);
 

@@ -70,7 +70,7 @@ static const char *take(const ct_backend *b, ct_device *dev, const ct_device_opt
     if (b->prefer && b->prefer(dev, m, call, variant) != CT_OK) return ct_error_message();
     ct_accept a = m->accept(dev, call);
     if (!a.ok) return a.reason ? a.reason : "no reason given";
-    *out = (ct_choice){ m, a.scratch };
+    *out = (ct_choice){ .impl = m, .scratch = a.scratch };
     return NULL;
 }
 
@@ -98,7 +98,7 @@ ct_status ct_dispatch(const ct_backend *b, ct_device *dev, const ct_device_opts 
                       ct_choice *out)
 {
     char reasons[1024] = "";
-    const char *chosen;
+    const char *chosen, *instead = NULL;
     size_t n = 0;
     CT_TRY(ct_choices_find(opts->choices, call, &chosen));
     if (chosen) return take_chosen(b, dev, opts, call, chosen, out);
@@ -108,12 +108,13 @@ ct_status ct_dispatch(const ct_backend *b, ct_device *dev, const ct_device_opts 
             ct_accept a = m->accept(dev, call);
             if (a.ok) {
                 print_choice(b, call, m, "", NULL);
-                *out = (ct_choice){ m, a.scratch };
+                *out = (ct_choice){ .impl = m, .scratch = a.scratch, .instead = instead };
                 return CT_OK;
             }
             reason = a.reason ? a.reason : "no reason given";
         }
         print_choice(b, call, m, "", reason);
+        if (!(m->flags & CT_IMPL_YARDSTICK)) instead = reason; /* of the last that could have taken it: what comes first is for few calls */
         if (n < sizeof reasons)
             n += (size_t)snprintf(reasons + n, sizeof reasons - n, "%s%s: %s", n ? "; " : "", m->name, reason);
     }

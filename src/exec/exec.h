@@ -33,6 +33,7 @@ const ct_impl *ct_impl_next(const ct_backend *b, ct_op op, const ct_impl *after)
 typedef struct ct_choice {
     const ct_impl *impl;
     size_t scratch; /* bytes */
+    const char *instead; /* why the one before it in the table was not taken; NULL: it is the first, or was chosen by name. Static */
 } ct_choice;
 
 /* The implementation that opts->choices names for this very call, which the device is told to compute in the variant that the
@@ -116,6 +117,13 @@ typedef struct ct_arenas_user {
     struct ct_arenas_user *next;
 } ct_arenas_user;
 
+/* Asked while the host waits for a device that works together with others: `waited` seconds so far, 0 when what it waits for is done.
+ * A failure ends the waiting. */
+typedef struct ct_arenas_watch {
+    ct_status (*look)(void *self, double waited);
+    void *self;
+} ct_arenas_watch;
+
 typedef struct ct_arenas {
     const ct_backend *backend;
     ct_device *device;
@@ -125,6 +133,7 @@ typedef struct ct_arenas {
     void *base[CT_ARENA_COUNT];      /* device addresses; NULL if not allocated; ACT and INPUT are shared by all plans and grow to the largest */
     size_t bytes[CT_ARENA_COUNT];
     bool planned_only;               /* no memory behind it: for `plan`, which touches no tensor */
+    const ct_arenas_watch *watch;    /* the group's that this device is a member of (exec/comm.h); NULL: it works alone */
     ct_arenas_user *users;           /* all who hold addresses in these arenas: when ACT or INPUT grow they are told */
 } ct_arenas;
 
@@ -133,6 +142,7 @@ typedef struct ct_arenas_needs {
     bool accumulate;   /* GACC */
     int moments;       /* 0, 1 (OPT1), 2 (OPT1 and OPT2) */
     bool ema;          /* EMA, EMABUF */
+    bool half;         /* PARAM16, with `train` GRAD16 (ct_pass_flat) */
 } ct_arenas_needs;
 
 /* Opens the device and allocates the flat arenas, cleared; the state starts with loss scale 1 and clip coefficient
@@ -146,8 +156,9 @@ ct_status ct_arenas_commit(ct_arenas *s);
 ct_status ct_arenas_hold(ct_arenas *s, int64_t bytes);
 void ct_arenas_free(ct_arenas *s); /* NULL is fine; plans must be gone */
 
-/* Waits on the host until what an event was recorded behind is done; leaves the processor to others meanwhile. */
-void ct_arenas_await(const ct_arenas *s, ct_event *e);
+/* Waits on the host until what an event was recorded behind is done; leaves the processor to others meanwhile. Fails when that work
+ * has, or as the store's watch does. */
+ct_status ct_arenas_await(const ct_arenas *s, ct_event *e);
 
 /* Draws initial values of all parameters and buffers of g: element e of the i-th parameter in name order is a
  * function of (seed, i, e) alone, and an f64 model starts from the same numbers as an f32 one. EMA and EMABUF, if

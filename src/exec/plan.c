@@ -123,6 +123,22 @@ static ct_status choose_all(ct_plan *p, size_t *scratch)
     return CT_OK;
 }
 
+/* A plan that falls back to a yardstick works, and takes hours instead of minutes: nobody should find that out by waiting. */
+static void warn_of_yardsticks(const ct_plan *p)
+{
+    size_t n = 0, first = 0;
+    for (size_t i = p->nnodes; i-- > 0;) {
+        if (!p->choices[i].impl || !(p->choices[i].impl->flags & CT_IMPL_YARDSTICK)) continue;
+        n++;
+        first = i;
+    }
+    if (n == 0) return;
+    const char *why = p->choices[first].instead;
+    ct_warn("node '%s'%s runs as %s, plain loops that are hundreds of times slower than a library: %s%s", p->graph->nodes[first].name,
+            n > 1 ? " (and others)" : "", p->impl_names[first], why ? why : "it was chosen by name",
+            n > 1 ? "; CAPTRAIN_VERBOSE=dispatch lists all of them" : "");
+}
+
 static void measure(ct_plan *p)
 {
     const ct_arenas *s = p->store;
@@ -131,9 +147,9 @@ static void measure(ct_plan *p)
     t->input_bytes = p->mem.input_bytes;
     t->lower_bound = p->mem.lower_bound;
     t->unshared_bytes = p->mem.unshared_bytes;
-    t->param_bytes = (int64_t)s->bytes[CT_ARENA_PARAM];
+    t->param_bytes = (int64_t)(s->bytes[CT_ARENA_PARAM] + s->bytes[CT_ARENA_PARAM16]);
     t->buffer_bytes = (int64_t)s->bytes[CT_ARENA_BUFFER];
-    t->grad_bytes = (int64_t)(s->bytes[CT_ARENA_GRAD] + s->bytes[CT_ARENA_GACC]);
+    t->grad_bytes = (int64_t)(s->bytes[CT_ARENA_GRAD] + s->bytes[CT_ARENA_GACC] + s->bytes[CT_ARENA_GRAD16]);
     t->optimizer_bytes = (int64_t)(s->bytes[CT_ARENA_OPT1] + s->bytes[CT_ARENA_OPT2]);
     t->ema_bytes = (int64_t)(s->bytes[CT_ARENA_EMA] + s->bytes[CT_ARENA_EMABUF]);
     t->peak_bytes = t->act_bytes + t->input_bytes + t->param_bytes + t->buffer_bytes + t->grad_bytes +
@@ -169,6 +185,7 @@ ct_status ct_plan_create(ct_arenas *s, ct_graph *g, bool ema, ct_plan **out)
         goto fail;
     }
     CT_GOTO(st, choose_all(p, scratch));
+    warn_of_yardsticks(p);
     CT_GOTO(st, ct_memplan_make(g, scratch, &p->mem));
     CT_GOTO(st, check_places(p));
     p->user = (ct_arenas_user){ .rebind = rebind, .self = p };

@@ -1,13 +1,17 @@
 #include "config.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/env.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "exec/build_tree.h"
 #include "exec/exec.h"
 
 #ifndef CT_PKGLIBDIR
@@ -105,29 +109,50 @@ fail:
     return st;
 }
 
-/* Looks for captrain-<name>.so in the directories of CAPTRAIN_BACKEND_PATH, then in the installed one. */
+/* Whether this program lies in the tree it was built in, whose folder was written down then: wherever it is started from, it has
+ * its own plug-ins beside it, while one that was installed or copied away never looks there. */
+static bool in_build_tree(void)
+{
+    char self[PATH_MAX], built[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (n <= 0 || !realpath(CT_BUILD_TREE, built)) return false;
+    self[n] = '\0';
+    char *slash = strrchr(self, '/');
+    *slash = '\0';
+    const size_t len = strlen(built);
+    return strncmp(self, built, len) == 0 && (self[len] == '\0' || strcmp(self + len, "/.libs") == 0);
+}
+
+/* Path of captrain-<name>.so in one of the directories of a list, which colons part; NULL in *out: in none. */
+static ct_status search(const char *list, const char *name, char **out)
+{
+    *out = NULL;
+    while (list && *list) {
+        size_t n = strcspn(list, ":");
+        char *path = n ? ct_asprintf("%.*s/captrain-%s.so", (int)n, list, name) : NULL;
+        if (n && !path) return CT_ENOMEM;
+        if (path && ct_path_exists(path)) {
+            *out = path;
+            return CT_OK;
+        }
+        ct_free(path);
+        list += n + (list[n] == ':');
+    }
+    return CT_OK;
+}
+
+/* Looks for captrain-<name>.so in the directories of CAPTRAIN_BACKEND_PATH, or without it beside a program that was not installed, then
+ * in the installed one. */
 static ct_status find_plugin(const char *name, const ct_backend **out)
 {
     const char *list = ct_env_get(CT_ENV_BACKEND_PATH);
-    char *path = NULL;
-    for (const char *p = list; p && *p;) {
-        size_t n = strcspn(p, ":");
-        if (n) {
-            path = ct_asprintf("%.*s/captrain-%s.so", (int)n, p, name);
-            if (!path) return CT_ENOMEM;
-            if (ct_path_exists(path)) goto found;
-            ct_free(path);
-        }
-        p += n + (p[n] == ':');
-    }
-    path = ct_asprintf("%s/captrain-%s.so", CT_PKGLIBDIR, name);
-    if (!path) return CT_ENOMEM;
-    if (!ct_path_exists(path)) {
-        ct_free(path);
+    char *path;
+    if (!list && in_build_tree()) list = CT_BUILD_TREE "/.libs";
+    CT_TRY(search(list, name, &path));
+    if (!path) CT_TRY(search(CT_PKGLIBDIR, name, &path));
+    if (!path)
         return ct_fail(CT_EBACKEND, "backend %s: no plug-in captrain-%s.so in %s%s%s", name, name, list ? list : "",
                        list ? " or " : "", CT_PKGLIBDIR);
-    }
-found:;
     ct_status st = open_plugin(name, path, out);
     ct_free(path);
     return st;

@@ -12,6 +12,14 @@ libcaptrain_la_SOURCES += \
 	src/exec/telemetry.c src/exec/telemetry.h \
 	src/exec/validate.c
 
+# Where the program is built, so that it finds its plug-ins before it is installed.
+nodist_libcaptrain_la_SOURCES += src/exec/build_tree.h
+BUILT_SOURCES += src/exec/build_tree.h
+CLEANFILES += src/exec/build_tree.h src/exec/build_tree.h.tmp
+src/exec/build_tree.h: Makefile
+	@$(MKDIR_P) src/exec
+	$(AM_V_GEN)printf '#ifndef CT_BUILD_TREE\n#define CT_BUILD_TREE "%s"\n#endif\n' '$(abs_top_builddir)' > $@.tmp && mv $@.tmp $@
+
 EXTRA_DIST += tests/plugins/plugin.c
 check_LTLIBRARIES += \
 	tests/plugins/good/captrain-cuda.la \
@@ -39,6 +47,16 @@ tests_plugins_refuses_captrain_cuda_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
 tests_plugins_silent_captrain_cuda_la_SOURCES = tests/plugins/plugin.c
 tests_plugins_silent_captrain_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_SILENT=1
 tests_plugins_silent_captrain_cuda_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
+
+# A program in a build tree of its own: tests/exec, with a plug-in where one is built.
+check_LTLIBRARIES += tests/exec/captrain-cuda.la
+tests_exec_captrain_cuda_la_SOURCES = tests/plugins/plugin.c
+tests_exec_captrain_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_GOOD=1
+tests_exec_captrain_cuda_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
+check_PROGRAMS += tests/exec/check_build_tree
+tests_exec_check_build_tree_SOURCES = tests/exec/check_build_tree.c src/exec/registry.c
+tests_exec_check_build_tree_CPPFLAGS = $(AM_CPPFLAGS) -DCT_BUILD_TREE='"$(abs_top_builddir)/tests/exec"'
+tests_exec_check_build_tree_LDADD = $(CT_TEST_LIBS)
 
 check_PROGRAMS += tests/exec/check_exec
 tests_exec_check_exec_SOURCES = tests/exec/check_exec.c

@@ -43,7 +43,7 @@ static ct_status check_members(const ct_backend *b)
     if ((b->variants != NULL) != (b->prefer != NULL))
         return ct_fail(CT_EBACKEND, "backend %s: of variants and prefer one is NULL", b->name);
     const ct_comm_ops *c = b->comm;
-    if (c && !(c->id && c->create && c->all_reduce_sum && c->all_reduce_max && c->broadcast && c->check && c->abort && c->destroy))
+    if (c && !(c->id && c->create && c->all_reduce_sum && c->broadcast && c->check && c->abort && c->destroy))
         return ct_fail(CT_EBACKEND, "backend %s: a member of its groups' table is NULL", b->name);
     return CT_OK;
 }
@@ -61,7 +61,7 @@ static ct_status check_impl(const ct_backend *b, size_t k, size_t i)
         return ct_fail(CT_EBACKEND, "backend %s: implementation %zu (%s) of set %zu has no name", b->name, i, op, k);
     if (!m->accept || !m->run)
         return ct_fail(CT_EBACKEND, "backend %s: %s.%s lacks %s", b->name, op, m->name, m->accept ? "run" : "accept");
-    unsigned known = CT_IMPL_REFERENCE | CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC;
+    unsigned known = CT_IMPL_REFERENCE | CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC | CT_IMPL_YARDSTICK;
     if (m->flags & ~known)
         return ct_fail(CT_EBACKEND, "backend %s: %s.%s has unknown flags 0x%x", b->name, op, m->name,
                        m->flags & ~known);

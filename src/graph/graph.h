@@ -20,6 +20,8 @@ typedef enum ct_arena {
     CT_ARENA_OPT2,    /* Adam's v; same offsets as PARAM */
     CT_ARENA_EMA,     /* average of PARAM; same offsets */
     CT_ARENA_EMABUF,  /* average of BUFFER; same offsets */
+    CT_ARENA_PARAM16, /* PARAM in 16 bits, of a step (ct_pass_flat): element i of PARAM is element i here */
+    CT_ARENA_GRAD16,  /* 16-bit gradients on their way to GRAD; likewise */
     CT_ARENA_STATE,   /* f64[CT_STATE_COUNT] */
     CT_ARENA_METRIC,  /* f64[CT_METRIC_COUNT] */
     CT_ARENA_DATA,    /* images that stay on the device, whole; programs only read them */
@@ -58,6 +60,7 @@ typedef struct ct_value {
     bool needs_grad;         /* a parameter, or depends on one */
     bool range;              /* part of a flat arena (ct_graph_range), not a tensor of the model */
     ct_val grad;             /* after autodiff: its gradient; CT_NOVAL if none */
+    bool still;              /* a parameter whose gradient is zero whatever the data are, and not computed (ct_pass_still) */
     /* parameters and buffers */
     ct_init init;
     bool decay;              /* takes weight decay when norm and bias parameters are exempt */
@@ -159,6 +162,15 @@ ct_status ct_pass_recompute(ct_graph *g, int segments, int *recomputed);
  * that makes nothing else live longer: outputs need not be kept, gradients are the same bit for bit. After autodiff, instead of
  * recompute. *added (may be NULL) gets the number of new nodes. */
 ct_status ct_pass_reapply(ct_graph *g, int *added);
+
+/* Does not compute the gradients of biases that a batch norm takes away again: they are zero. Their parameters are marked, and stay where they
+ * are, but for weight decay; *found (may be NULL) gets their number. Right behind autodiff. */
+ct_status ct_pass_still(ct_graph *g, int *found);
+
+/* Casts of parameters to `half`, and of their gradients back, become one call each run of them that lie side by side, by way of arenas PARAM16
+ * and GRAD16; the same bits. Last of all passes, on a graph with a layout. Types of more than 16 bits: does nothing. Gradients are complete
+ * later for it, so not for groups that sum some while others are computed. */
+ct_status ct_pass_flat(ct_graph *g, ct_dtype half);
 
 /* Removes nodes none of whose outputs is read, kept, or in an arena other than ACT, and that mutate nothing. */
 ct_status ct_pass_dead(ct_graph *g);

@@ -46,7 +46,7 @@ ct_status ct_liveness(const ct_graph *g, int *first, int *last)
 typedef struct block {
     int64_t bytes;  /* a multiple of CT_ALIGN */
     int first, last;/* nodes */
-    ct_val value;   /* the value that starts it; CT_NOVAL: scratch of node `first` */
+    ct_val value;   /* the value that starts it, on CT_ALIGN; CT_NOVAL: scratch of node `first`, on CT_DEVICE_ALIGN */
     int64_t offset;
     int number;     /* breaks ties, so that the plan is a function of the graph alone */
 } block;
@@ -80,6 +80,12 @@ static ct_val dying_input(const ct_graph *g, const int *last, const bool *kept, 
 }
 
 /* ---- packing ---- */
+
+/* Where a block may stand that must not begin before `at`. */
+static int64_t place(const block *b, int64_t at)
+{
+    return (int64_t)ct_align_up((size_t)at, b->value == CT_NOVAL ? CT_DEVICE_ALIGN : CT_ALIGN);
+}
 
 static int by_size(const void *pa, const void *pb)
 {
@@ -119,14 +125,14 @@ static int64_t pack(block *blocks, size_t n, block **placed)
         for (size_t k = 0; k < i; k++) {
             const block *p = placed[k];
             if (p->last < b->first || b->last < p->first) continue;
-            int64_t gap = p->offset - end;
+            int64_t begin = place(b, end), gap = p->offset - begin;
             if (gap >= b->bytes && gap < best_gap) {
-                best = end;
+                best = begin;
                 best_gap = gap;
             }
             if (p->offset + p->bytes > end) end = p->offset + p->bytes;
         }
-        b->offset = best >= 0 ? best : end;
+        b->offset = best >= 0 ? best : place(b, end);
         if (b->offset + b->bytes > total) total = b->offset + b->bytes;
         size_t at = i;
         for (; at > 0 && placed[at - 1]->offset > b->offset; at--) placed[at] = placed[at - 1];

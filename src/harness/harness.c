@@ -58,9 +58,10 @@ ct_status ct_reference_run(const ct_call *host)
 /* ---- blocks of device memory with guard bands ---- */
 
 typedef struct block {
-    void *device;  /* GUARD + bytes + GUARD; NULL = not there */
+    void *device;  /* lead + bytes + GUARD; NULL = not there */
     uint8_t *host; /* the same, before the run and again after it */
     size_t bytes;  /* of the tensor */
+    size_t lead;   /* bytes before it: GUARD, or twice that */
 } block;
 
 typedef struct bench {
@@ -78,31 +79,38 @@ static void block_free(const bench *t, block *k)
     *k = (block){ 0 };
 }
 
-/* Device block holding `data`, or UNSET bytes for NULL. */
+static size_t block_size(const block *k)
+{
+    return k->lead + k->bytes + GUARD;
+}
+
+/* Device block holding `data`, or UNSET bytes for NULL. It stands at a multiple of CT_DEVICE_ALIGN and of no more, whatever the device
+ * gives: in a plan it need not stand better either. */
 static ct_status block_make(const bench *t, block *k, const void *data, size_t bytes)
 {
     k->bytes = bytes;
-    k->host = ct_malloc(bytes + 2 * GUARD, "guarded block");
+    CT_TRY(t->b->alloc(t->dev, bytes + 3 * GUARD, "guarded block", &k->device));
+    k->lead = ((uintptr_t)k->device + GUARD) % (2 * CT_DEVICE_ALIGN) ? GUARD : 2 * GUARD;
+    k->host = ct_malloc(block_size(k), "guarded block");
     if (!k->host) return CT_ENOMEM;
-    memset(k->host, UNSET, bytes + 2 * GUARD);
-    if (data) memcpy(k->host + GUARD, data, bytes);
-    CT_TRY(t->b->alloc(t->dev, bytes + 2 * GUARD, "guarded block", &k->device));
-    return t->b->upload(t->dev, t->stream, k->device, k->host, bytes + 2 * GUARD);
+    memset(k->host, UNSET, block_size(k));
+    if (data) memcpy(k->host + k->lead, data, bytes);
+    return t->b->upload(t->dev, t->stream, k->device, k->host, block_size(k));
 }
 
 static void *block_address(const block *k)
 {
-    return (char *)k->device + GUARD;
+    return (char *)k->device + k->lead;
 }
 
 /* Number of guard bytes that were overwritten; *at is the first, counted from the tensor's first byte. */
 static int block_damage(const block *k, long *at)
 {
     int damaged = 0;
-    for (size_t i = 0; i < 2 * GUARD; i++) {
-        size_t pos = i < GUARD ? i : i + k->bytes;
+    for (size_t i = 0; i < k->lead + GUARD; i++) {
+        size_t pos = i < k->lead ? i : i + k->bytes;
         if (k->host[pos] == UNSET) continue;
-        if (!damaged++) *at = (long)pos - GUARD;
+        if (!damaged++) *at = (long)pos - (long)k->lead;
     }
     return damaged;
 }
@@ -143,14 +151,14 @@ static void check_result(run *r, const block *k, const ct_tensor *want, int outp
 {
     char name[32];
     snprintf(name, sizeof name, output >= 0 ? "output %d" : "written input %d", output >= 0 ? output : -1 - output);
-    ct_tensor got = { want->desc, k->host + GUARD };
+    ct_tensor got = { want->desc, k->host + k->lead };
     bool exact = (r->impl->flags & CT_IMPL_EXACT) != 0;
     ct_bound bound = ct_tolerance(r->host, want, output, r->c->data, exact);
     ct_verdict v = ct_compare(&got, want, bound);
     if (v.worst > 0)
         blame(r, v.worst, "%s[%lld] is %.9g, should be %.9g: %.3g times the tolerance %.3g", name, (long long)v.at,
               v.got, v.want, v.worst, v.tolerance);
-    hash_bytes(&r->bits, k->host + GUARD, k->bytes);
+    hash_bytes(&r->bits, k->host + k->lead, k->bytes);
 }
 
 /* A mask must be that of the implementation's own y, bit for bit: how near y is to the reference's is said elsewhere. */
@@ -158,10 +166,10 @@ static void check_mask(run *r, const block *mask, const block *y)
 {
     const ct_tensor *like = &r->want->out[0];
     const int64_t n = ct_desc_numel(&like->desc), cols = like->desc.dim[like->desc.ndim - 1], row = ct_mask_bytes(cols);
-    const uint8_t *got = mask->host + GUARD;
+    const uint8_t *got = mask->host + mask->lead;
     for (int64_t m = 0; m < n / cols; m++)
         for (int64_t c = 0; c < 8 * row; c++) {
-            const double v = c < cols ? ct_load(like->desc.dtype, y->host + GUARD, m * cols + c) : 0;
+            const double v = c < cols ? ct_load(like->desc.dtype, y->host + y->lead, m * cols + c) : 0;
             if (ct_mask_at(got + m * row, c) == (v > 0)) continue;
             blame(r, INFINITY, "the mask says %d of element %lld of row %lld, which is %.9g", v <= 0, (long long)c, (long long)m, v);
             return;
@@ -208,9 +216,9 @@ static ct_status run_once(const bench *t, run *r, size_t scratch_bytes)
     }
     for (int i = 0; i < call.nin + call.nout; i++) {
         block *k = i < call.nin ? &in[i] : &out[i - call.nin];
-        if (k->device) CT_GOTO(st, t->b->download(t->dev, t->stream, k->host, k->device, k->bytes + 2 * GUARD));
+        if (k->device) CT_GOTO(st, t->b->download(t->dev, t->stream, k->host, k->device, block_size(k)));
     }
-    CT_GOTO(st, t->b->download(t->dev, t->stream, scratch.host, scratch.device, scratch.bytes + 2 * GUARD));
+    CT_GOTO(st, t->b->download(t->dev, t->stream, scratch.host, scratch.device, block_size(&scratch)));
     CT_GOTO(st, t->b->stream_sync(t->dev, t->stream));
     for (int i = 0; i < call.nout; i++) {
         if (!ct_present(&call.out[i])) continue;
@@ -227,7 +235,7 @@ static ct_status run_once(const bench *t, run *r, size_t scratch_bytes)
         if (rules->mutates >> i & 1u)
             check_result(r, &in[i], &r->want->in[i], -1 - i);
         else if (!(r->inplace && i == rules->inplace_in) &&
-                 memcmp(in[i].host + GUARD, r->host->in[i].data, in[i].bytes) != 0)
+                 memcmp(in[i].host + in[i].lead, r->host->in[i].data, in[i].bytes) != 0)
             blame(r, INFINITY, "input %d was written", i);
     }
     check_guards(r, &scratch, "scratch", 0);

@@ -105,7 +105,7 @@ static ct_status list_variants(const ct_backend *b, ct_device *dev, const ct_imp
 static ct_status list_candidates(const ct_backend *b, ct_device *dev, const ct_device_opts *opts,
                                  const ct_call *call, ct_measured *m)
 {
-    bool fast = false;
+    const char *slow = NULL; /* why plain loops are not timed any more */
     for (const ct_impl *impl = NULL; (impl = ct_impl_next(b, call->op, impl));) {
         ct_candidate *c;
         CT_TRY(add_candidate(m, impl, ct_impl_full_name(b, impl), &c));
@@ -115,8 +115,8 @@ static ct_status list_candidates(const ct_backend *b, ct_device *dev, const ct_d
         ct_accept a = impl->accept(dev, call);
         c->scratch = a.scratch;
         if (!a.ok) c->refused = a.reason ? a.reason : "no reason given";
-        else if (fast && (impl->flags & CT_IMPL_REFERENCE)) c->refused = "the reference: not timed, others accept";
-        else fast = true;
+        else if (slow && (impl->flags & (CT_IMPL_REFERENCE | CT_IMPL_YARDSTICK))) c->refused = slow;
+        else slow = "plain loops: not timed, others accept";
         if (!c->refused) CT_TRY(list_variants(b, dev, impl, call, m));
     }
     return CT_OK;
@@ -127,7 +127,7 @@ int ct_measure_ways(const ct_backend *b, ct_device *dev, const ct_device_opts *o
     char name[1][CT_VARIANT_NAME];
     int n = 0;
     for (const ct_impl *m = NULL; (m = ct_impl_next(b, call->op, m));) {
-        if ((m->flags & CT_IMPL_REFERENCE) || ct_impl_ruled_out(opts, m) || !m->accept(dev, call).ok) continue;
+        if ((m->flags & (CT_IMPL_REFERENCE | CT_IMPL_YARDSTICK)) || ct_impl_ruled_out(opts, m) || !m->accept(dev, call).ok) continue;
         n += 1 + (b->variants && b->variants(dev, m, call, name, 1) > 0);
     }
     return n;

@@ -39,9 +39,15 @@ void ct_program_initial_state(const ct_program_spec *spec, double state[CT_STATE
     state[CT_STATE_CLIP_COEF] = 1;
 }
 
+/* Groups sum gradients while others are still computed. */
+static bool casts_flat(const ct_program_spec *s)
+{
+    return s->flat_casts && s->members <= 1 && (s->compute == CT_BF16 || s->compute == CT_F16);
+}
+
 ct_arenas_needs ct_program_needs(const ct_program_spec *spec, bool train)
 {
-    ct_arenas_needs n = { false, false, 0, false };
+    ct_arenas_needs n = { .half = casts_flat(spec) };
     if (!train) return n;
     n.train = true;
     n.accumulate = spec->accumulate > 1;
@@ -262,9 +268,10 @@ static ct_status build_backward(const ct_program_spec *s, ct_program *p)
     CT_TRY(ct_graph_node(g, CT_OP_LOSS_SEED, &a, "seed", 1, &state, 1, 1, &seed));
     CT_TRY(ct_autodiff(g, ct_program_role(p, CT_PORT_LOSS), seed));
     CT_TRY(ct_pass_dead(g));
+    if (s->skip_still) CT_TRY(ct_pass_still(g, NULL));
     if (s->recompute >= 0)
         CT_TRY(ct_pass_recompute(g, s->recompute, NULL));
-    else if (!s->inspect)
+    else if (!s->inspect && !s->norms_kept)
         CT_TRY(ct_pass_reapply(g, NULL));
     if (s->inspect) keep_norms(g);
     return ct_graph_node(g, CT_OP_NEXT_DRAW, NULL, "next_draw", 1, &state, 0, 0, NULL);
@@ -397,6 +404,7 @@ ct_status ct_program_build(const ct_program_spec *spec, ct_program_kind kind, co
         if (trains(kind)) CT_GOTO(st, build_backward(&s, out));
         if (layout_from) CT_GOTO(st, ct_layout_apply(out->graph, layout_from));
         else CT_GOTO(st, ct_layout_make(out->graph, layout));
+        if (casts_flat(&s)) CT_GOTO(st, ct_pass_flat(out->graph, s.compute));
     }
     switch (kind) {
     case CT_PROGRAM_STEP: CT_GOTO(st, build_update(&s, out->graph, layout, CT_ARENA_GRAD)); break;

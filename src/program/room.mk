@@ -9,5 +9,5 @@ libcaptrain_la_SOURCES += \
 
 check_PROGRAMS += tests/program/check_program
 tests_program_check_program_SOURCES = tests/program/check_program.c tests/program/check_program.h tests/program/check_program_spec.c \
-	tests/program/check_program_ctc.c tests/program/check_program_pad.c
+	tests/program/check_program_ctc.c tests/program/check_program_flat.c tests/program/check_program_pad.c
 tests_program_check_program_LDADD = $(CT_TEST_LIBS)

@@ -315,25 +315,23 @@ ct_status ct_spec_device(const ct_program_spec *spec, const ct_backend *backend,
     return CT_OK;
 }
 
-ct_status ct_spec_peak(const ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts,
-                       int64_t *peak, uint64_t *memory)
+static ct_status peak_of(const ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts,
+                         int64_t *peak, ct_device_info *info)
 {
     ct_program p = { .graph = NULL };
     ct_layout layout;
     ct_arenas *store = NULL;
     ct_plan *plan = NULL;
     ct_plan_stats stats;
-    ct_device_info info;
     ct_arenas_needs needs = ct_program_needs(spec, true);
     ct_status st;
     CT_GOTO(st,
             ct_program_build(spec, spec->accumulate > 1 ? CT_PROGRAM_MICRO_FIRST : CT_PROGRAM_STEP, NULL, &layout, &p));
     CT_GOTO(st, ct_arenas_create(backend, opts, &layout, &needs, true, &store));
     CT_GOTO(st, ct_plan_create(store, p.graph, false, &plan));
-    CT_GOTO(st, backend->info(store->device, &info));
+    CT_GOTO(st, backend->info(store->device, info));
     ct_plan_get_stats(plan, &stats);
-    if (peak) *peak = stats.peak_bytes;
-    if (memory) *memory = info.memory_total;
+    *peak = stats.peak_bytes;
 fail:
     ct_plan_free(plan);
     ct_arenas_free(store);
@@ -341,19 +339,48 @@ fail:
     return st;
 }
 
+ct_status ct_spec_peak(const ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts,
+                       int64_t *peak, uint64_t *memory)
+{
+    ct_device_info info;
+    int64_t bytes;
+    CT_TRY(peak_of(spec, backend, opts, &bytes, &info));
+    if (peak) *peak = bytes;
+    if (memory) *memory = info.memory_total;
+    return CT_OK;
+}
+
 void ct_spec_fit_device(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts)
 {
     spec->channel_multiple = backend->channel_multiple ? backend->channel_multiple(opts, spec->compute) : 1;
+    /* a device on which starting a call costs something; elsewhere results of old stay the same bits */
+    spec->flat_casts = spec->skip_still = backend->capture_begin != NULL;
+}
+
+/* Whether a step of this specification fits into nine tenths of the device's memory; of what is free of it, where batch
+ * norms' outputs are to be kept: what others hold is no reason to fail that applying them again avoids. */
+static ct_status fits(const ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts, bool *out)
+{
+    ct_device_info info;
+    int64_t peak;
+    CT_TRY(peak_of(spec, backend, opts, &peak, &info));
+    *out = (double)peak <= CT_MEMORY_SHARE * (double)(spec->norms_kept ? info.memory_free : info.memory_total);
+    return CT_OK;
 }
 
 ct_status ct_spec_settle(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts)
 {
-    if (spec->recompute != CT_RECOMPUTE_AUTO) return CT_OK;
+    const bool asked = spec->recompute == CT_RECOMPUTE_AUTO;
+    bool all = false, most = true;
+    if (!asked && spec->recompute >= 0) return CT_OK;
     ct_program_spec tried = *spec;
-    int64_t peak = 0;
-    uint64_t memory = 0;
     tried.recompute = -1;
-    CT_TRY(ct_spec_peak(&tried, backend, opts, &peak, &memory));
-    spec->recompute = (double)peak <= CT_MEMORY_SHARE * (double)memory ? -1 : 0;
+    /* A device's own memory is there to be used; the host's is everybody's. */
+    tried.norms_kept = backend->host_alloc != NULL;
+    if (tried.norms_kept) CT_TRY(fits(&tried, backend, opts, &all));
+    tried.norms_kept = false;
+    if (asked && !all) CT_TRY(fits(&tried, backend, opts, &most));
+    spec->norms_kept = all;
+    spec->recompute = most ? -1 : 0;
     return CT_OK;
 }

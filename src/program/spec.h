@@ -51,11 +51,12 @@ ct_status ct_spec_device(const ct_program_spec *spec, const ct_backend *backend,
 ct_status ct_spec_peak(const ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts,
                        int64_t *peak, uint64_t *memory);
 
-/* Decides spec->recompute == CT_RECOMPUTE_AUTO: off if the plan of a training step fits into nine tenths of the
- * device's memory, otherwise one segment per block. Does nothing for other values. Plans only: touches no tensor. */
+/* Decides what is computed again in the backward pass, by what fits into nine tenths of the device's memory: nothing
+ * (norms_kept; only where that memory is the device's own), else batch norms, else, with CT_RECOMPUTE_AUTO, each block. Does
+ * nothing where spec->recompute asks for blocks already. Plans only: touches no tensor. */
 ct_status ct_spec_settle(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts);
 
-/* Fills in what the programs of this device should be like: spec->channel_multiple. Before ct_spec_settle(). Programs
+/* Fills in what the programs of this device should be like: spec->channel_multiple, flat_casts, skip_still. Before ct_spec_settle(). Programs
  * of golden files do without: what they are compared with has no padding. */
 void ct_spec_fit_device(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts);
 

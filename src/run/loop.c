@@ -157,6 +157,15 @@ static ct_status take_answer(ct_run *r)
     return log_step(r, &r->asked_at, &r->asked_window);
 }
 
+/* Takes the answer if it is there. */
+static ct_status look_for_answer(ct_run *r)
+{
+    bool there;
+    if (!r->asked) return CT_OK;
+    CT_TRY(ct_readback_there(r->readback, &there));
+    return there ? take_answer(r) : CT_OK;
+}
+
 /* Brings metrics and state to the host and judges them. Afterwards the device's metric sums are zero. */
 static ct_status read_back(ct_run *r)
 {
@@ -388,7 +397,7 @@ ct_status ct_run_loop(ct_run *r)
             if (!r->loader) CT_TRY(open_loader(r));
             CT_TRY(run_step(r));
             if (r->p.step == 1) CT_TRY(ct_run_zero_gradients(r));
-            if (r->asked && ct_readback_there(r->readback)) CT_TRY(take_answer(r));
+            CT_TRY(look_for_answer(r));
             if (!r->readback && r->p.step % r->readback_every == 0) CT_TRY(read_back(r));
             if (r->p.step % cfg->log.interval_steps == 0) CT_TRY(end_window(r));
             show(r, false);

@@ -125,6 +125,17 @@ fail:
     return st;
 }
 
+/* Whether the training program computes a parameter's gradient at all. */
+static bool is_still(const ct_session *s, const char *name)
+{
+    for (size_t i = 0; i < s->units; i++) {
+        const ct_graph *g = s->unit[i].prog.graph;
+        const ct_val v = ct_graph_find(g, name);
+        if (v != CT_NOVAL && g->values[v].still) return true;
+    }
+    return false;
+}
+
 ct_status ct_run_zero_gradients(ct_run *r)
 {
     ct_session *s = &r->session;
@@ -135,6 +146,7 @@ ct_status ct_run_zero_gradients(ct_run *r)
     for (size_t i = 0; i < s->tensors; i++) {
         const ct_tensor_ref *t = &s->tensor[i];
         if (t->arena != CT_ARENA_PARAM || ct_name_matches_any(s->spec.freeze, s->spec.freezes, t->name)) continue;
+        if (is_still(s, t->name)) continue;
         bool zero = true;
         if (t->trained) {
             CT_TRY(ct_session_get(s, i, arena, s->host));

@@ -328,6 +328,17 @@ static void describe_frozen(const ct_session *s)
                 tensors, ct_text_count(elems, a, sizeof a), ct_text_count(s->layout.params, b, sizeof b));
 }
 
+/* Parameters whose gradients the training program leaves out. */
+static void describe_still(const ct_session *s)
+{
+    int n = 0;
+    for (size_t i = 0; i < s->units && n == 0; i++) {
+        const ct_graph *g = s->unit[i].prog.graph;
+        for (size_t v = 0; v < g->nvalues; v++) n += g->values[v].still;
+    }
+    if (n > 0) ct_info("  still      %d biases in front of batch norms, which take them away again: their gradients are zero and not computed", n);
+}
+
 static void tell(void *user, const char *what, const char *text)
 {
     (void)user;
@@ -362,6 +373,7 @@ void ct_run_describe(const ct_run *r)
             : cfg->schedule.lr_rule == CT_CFG_LR_SQRT ? "sqrt"
                                                       : "none");
     describe_frozen(s);
+    describe_still(s);
     ct_info("  images     %s: %s", r->resident.yes ? "stay on the device" : "are sent batch by batch", r->resident.why);
     ct_info("  memory     %s planned on the device", ct_text_bytes(r->peak_bytes, a, sizeof a));
     if (ct_dataset_bad_count(r->data.train.data) > 0)

@@ -75,9 +75,9 @@ int64_t ct_feed_bytes(const ct_feed *f)
 }
 
 /* Until a block is free again: with three of them, while two steps are still to be run. */
-static void wait_for(const ct_feed *f, const slot *s)
+static ct_status wait_for(const ct_feed *f, const slot *s)
 {
-    if (s->used) ct_arenas_await(f->store, s->taken);
+    return s->used ? ct_arenas_await(f->store, s->taken) : CT_OK;
 }
 
 ct_status ct_feed_send(ct_feed *f, ct_plan *p, const ct_feed_part *part, int n)
@@ -87,7 +87,7 @@ ct_status ct_feed_send(ct_feed *f, ct_plan *p, const ct_feed_part *part, int n)
     ct_stream *steps = f->store->stream;
     slot *s = &f->slot[f->next];
     size_t used = 0;
-    wait_for(f, s);
+    CT_TRY(wait_for(f, s));
     for (int i = 0; i < n; i++) {
         const size_t bytes = ct_desc_bytes(ct_graph_desc(ct_plan_graph(p), part[i].input));
         if (used + bytes > f->bytes)

@@ -59,15 +59,16 @@ ct_status ct_readback_ask(ct_readback *b)
     return CT_OK;
 }
 
-bool ct_readback_there(const ct_readback *b)
+ct_status ct_readback_there(const ct_readback *b, bool *there)
 {
-    return b->asked && b->store->backend->event_done(b->store->device, b->arrived);
+    *there = false;
+    return b->asked ? b->store->backend->event_done(b->store->device, b->arrived, there) : CT_OK;
 }
 
 ct_status ct_readback_take(ct_readback *b, double metrics[CT_METRIC_COUNT], double state[CT_STATE_COUNT])
 {
     if (!b->asked) return ct_fail(CT_EINTERNAL, "metrics are taken that nobody asked for");
-    ct_arenas_await(b->store, b->arrived);
+    CT_TRY(ct_arenas_await(b->store, b->arrived));
     memcpy(metrics, b->host, CT_METRIC_COUNT * sizeof *metrics);
     memcpy(state, b->host + CT_METRIC_COUNT, CT_STATE_COUNT * sizeof *state);
     b->asked = false;

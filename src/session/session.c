@@ -180,8 +180,7 @@ static int by_name(const void *a, const void *b)
     return strcmp(x->name, y->name);
 }
 
-/* Parameters and buffers are listed from a graph without optimizer: there, every value in these arenas is a tensor of
- * the model. */
+/* Parameters and buffers are listed from a graph without optimizer. */
 static ct_status list_tensors(ct_session *s)
 {
     for (size_t i = 0; i < s->units && !s->ref_graph; i++)
@@ -191,13 +190,12 @@ static ct_status list_tensors(ct_session *s)
     const ct_graph *g = s->ref_graph;
     size_t n = 0;
     for (size_t v = 0; v < g->nvalues; v++)
-        n += g->values[v].arena == CT_ARENA_PARAM || g->values[v].arena == CT_ARENA_BUFFER;
+        n += ct_graph_is_weight(g, (ct_val)v);
     s->tensor = ct_calloc(n ? n : 1, sizeof *s->tensor, "list of parameters");
     if (!s->tensor) return CT_ENOMEM;
     for (size_t v = 0; v < g->nvalues; v++) {
         const ct_value *x = &g->values[v];
-        if (x->arena != CT_ARENA_PARAM && x->arena != CT_ARENA_BUFFER) continue;
-        if (x->producer >= 0 || x->root != (ct_val)v) continue;
+        if (!ct_graph_is_weight(g, (ct_val)v) || x->producer >= 0) continue;
         ct_tensor_ref *t = &s->tensor[s->tensors++];
         t->name = x->name;
         t->val = (ct_val)v;
@@ -216,6 +214,7 @@ static ct_status list_tensors(ct_session *s)
 ct_status ct_session_ready(ct_session *s)
 {
     ct_program_spec spec = s->spec;
+    spec.members = s->join.size;
     ct_arenas_needs needs = ct_program_needs(&spec, s->train);
     CT_TRY(ct_arenas_create(s->backend, &s->device_opts, &s->layout, &needs, true, &s->store));
     CT_TRY(s->backend->info(s->store->device, &s->device));

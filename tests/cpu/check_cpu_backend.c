@@ -151,7 +151,9 @@ START_TEST(memory_and_streams)
     ck_assert_int_eq(ct_backend_cpu.event_create(dev, &e), CT_OK);
     ck_assert_int_eq(ct_backend_cpu.event_record(dev, e, s), CT_OK);
     ck_assert_int_eq(ct_backend_cpu.event_wait(dev, s, e), CT_OK);
-    ck_assert(ct_backend_cpu.event_done(dev, e));
+    bool done = false;
+    ck_assert_int_eq(ct_backend_cpu.event_done(dev, e, &done), CT_OK);
+    ck_assert(done);
     ck_assert_int_eq(ct_backend_cpu.stream_sync(dev, s), CT_OK);
     ct_backend_cpu.event_destroy(dev, e);
     ct_backend_cpu.event_destroy(dev, NULL);

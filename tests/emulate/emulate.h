@@ -62,6 +62,12 @@ static inline float __uint_as_float(unsigned u)
 float emu_half_to_float(uint16_t h);
 uint16_t emu_float_to_half(float f);
 
+/* For the stand-ins of the libraries: work for a stream; whether EMULATE_WRONG names this fault; element i of an array, by cudaDataType. */
+void emu_submit(cudaStream_t s, std::function<void()> work);
+bool emu_wrong(const char *what);
+float emu_load(int type, const void *p, int64_t i);
+void emu_store(int type, void *p, int64_t i, float v);
+
 /* Runs body once for every thread of every block. A capture in progress keeps it instead. */
 void emu_launch(cudaStream_t s, dim3 grid, unsigned threads, std::function<void()> body);
 

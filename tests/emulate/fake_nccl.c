@@ -10,7 +10,7 @@ enum { MOST = 8 };
 
 typedef struct { char internal[128]; } fake_id;
 typedef struct { size_t size; unsigned magic, version; int blocking; } fake_config;
-typedef struct fake_comm { int rank, size, asked, sums; } fake_comm;
+typedef struct fake_comm { int rank, size, asked, sums, questions; } fake_comm;
 
 static struct {
     char mode[16]; /* "": all is well */
@@ -24,7 +24,7 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t met = PTHREAD_COND_INITIALIZER;
 
 /* "": works; "alone": joining is never done; "refuse": joining fails; "lost": the second sum reports, later, a lost member; "stuck": sums are
- * never done; "stay": finalizing is never done. Forgets what was counted. */
+ * never done; "stay": finalizing is never done; "slow": what is called is done at the tenth question. Forgets what was counted. */
 void fake_nccl_mode(const char *mode);
 void fake_nccl_counts(int *aborted, int *finalized, int *destroyed);
 int ncclGetVersion(int *version);
@@ -80,6 +80,7 @@ int ncclCommGetAsyncError(fake_comm *c, int *result)
     pthread_mutex_unlock(&lock);
     *result = !all || is("alone") || is("stuck") ? IN_PROGRESS : is("lost") && c->sums >= 2 ? REMOTE : DONE;
     if (is("stuck") && c->sums == 0) *result = all ? DONE : IN_PROGRESS;
+    if (is("slow") && ++c->questions % 10 != 0) *result = IN_PROGRESS;
     if (is("stay") && c->asked) *result = IN_PROGRESS;
     return DONE;
 }
@@ -138,7 +139,7 @@ static void put(void *p, int type, size_t i, double v)
 int ncclAllReduce(const void *from, void *to, size_t n, int type, int op, fake_comm *c, void *stream)
 {
     (void)stream;
-    if (type != 2 && type != 7 && type != 8) return INVALID;
+    if (op != 0 || (type != 2 && type != 7 && type != 8)) return INVALID;
     c->sums++;
     if (is("stuck")) return IN_PROGRESS;
     double *sum = malloc(n * sizeof *sum);
@@ -149,7 +150,7 @@ int ncclAllReduce(const void *from, void *to, size_t n, int type, int op, fake_c
         sum[i] = element(fake.part[0], type, i);
         for (int k = 1; k < c->size; k++) {
             double v = element(fake.part[k], type, i);
-            sum[i] = op == 0 ? sum[i] + v : v > sum[i] ? v : sum[i];
+            sum[i] += v;
         }
     }
     meet(c->size);

@@ -1,5 +1,6 @@
 /* Every kernel file of the CUDA backend, compiled as C++ against the emulator. Each gets a namespace of its own, because in the real
  * build each is a translation unit of its own; what they include is included here first, outside. */
+#include <limits.h>
 #include <string.h>
 
 #include "backends/cuda/columns.cuh"

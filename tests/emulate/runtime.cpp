@@ -11,6 +11,7 @@
 #include <mutex>
 #include <vector>
 
+#include "base/dtype.h"
 #include "emulate.h"
 
 emu_dim threadIdx, blockIdx, blockDim, gridDim;
@@ -125,8 +126,9 @@ static void run_block()
 }
 
 /* EMULATE_WRONG, so that tests can see whether faults are noticed. kernels: none runs its last block; graphs: a captured piece of work
- * leaves its last call out. */
-static bool wrong(const char *what)
+ * leaves its last call out; events: what they were recorded behind has failed; lt, dnn: the library takes nothing; dnn-list: its first
+ * list of heuristics fails. */
+bool emu_wrong(const char *what)
 {
     const char *given = getenv("EMULATE_WRONG");
     return given && strcmp(given, what) == 0;
@@ -134,7 +136,7 @@ static bool wrong(const char *what)
 
 static void run_kernel(dim3 grid, unsigned threads, const std::function<void()> &body)
 {
-    const bool all = !wrong("kernels");
+    const bool all = !emu_wrong("kernels");
     if (threads > MAX_THREADS) die("more than 1024 threads in a block");
     kernel = &body;
     count = threads;
@@ -156,6 +158,7 @@ static void run_kernel(dim3 grid, unsigned threads, const std::function<void()> 
 typedef std::vector<std::function<void()>> work_list;
 struct emu_stream {
     work_list *capture;
+    bool spoilt; /* what is captured is of no use */
     std::deque<std::function<void()>> late; /* not run yet */
 };
 /* One record of an event: done when its stream has come to it. */
@@ -211,7 +214,7 @@ static void reach(const std::shared_ptr<emu_mark> &mark)
     }
 }
 
-static void submit(cudaStream_t s, std::function<void()> work)
+void emu_submit(cudaStream_t s, std::function<void()> work)
 {
     if (s && s->capture) s->capture->push_back(work);
     else if (s && late) s->late.push_back(work);
@@ -221,12 +224,33 @@ static void submit(cudaStream_t s, std::function<void()> work)
 void emu_launch(cudaStream_t s, dim3 grid, unsigned threads, std::function<void()> body)
 {
     if (grid.x == 0 || grid.y == 0 || grid.y > 65535 || threads == 0) die("a grid that CUDA refuses");
-    submit(s, [=]() { run_kernel(grid, threads, body); });
+    emu_submit(s, [=]() { run_kernel(grid, threads, body); });
+}
+
+/* ---- errors ----
+ *
+ * As in the real runtime: a call that fails leaves its error with the host thread until cudaGetLastError takes it, "not ready" too, and
+ * whoever looks for an error of his own launch finds that one. While a thread captures, calls that would wait for the card or
+ * ask after it are refused and spoil the capture. */
+
+static thread_local cudaError_t last = cudaSuccess;
+static thread_local emu_stream *capturing;
+
+static cudaError_t seen(cudaError_t e)
+{
+    if (e != cudaSuccess) last = e;
+    return e;
+}
+static bool refused()
+{
+    if (capturing) capturing->spoilt = true;
+    return capturing != NULL;
 }
 
 extern "C" {
 
-static const size_t memory = (size_t)4 << 30;
+/* 4 GiB; EMULATE_MEMORY: as many GiB, for plans of what no test could run. */
+static const size_t memory = (size_t)(getenv("EMULATE_MEMORY") ? atoi(getenv("EMULATE_MEMORY")) : 4) << 30;
 
 cudaError_t cudaGetDeviceCount(int *n) { return *n = 1, cudaSuccess; }
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int)
@@ -234,7 +258,9 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int)
     memset(p, 0, sizeof *p);
     strcpy(p->name, "emulated card");
     p->totalGlobalMem = memory;
-    p->major = 9;
+    const int capability = getenv("EMULATE_CAPABILITY") ? atoi(getenv("EMULATE_CAPABILITY")) : 90; /* of an older card */
+    p->major = capability / 10;
+    p->minor = capability % 10;
     p->multiProcessorCount = 2;
     return cudaSuccess;
 }
@@ -243,15 +269,21 @@ cudaError_t cudaDriverGetVersion(int *v) { return *v = 13000, cudaSuccess; }
 cudaError_t cudaRuntimeGetVersion(int *v) { return *v = 13000, cudaSuccess; }
 cudaError_t cudaSetDevice(int) { return cudaSuccess; }
 cudaError_t cudaMemGetInfo(size_t *available, size_t *total) { return *available = *total = memory, cudaSuccess; }
+/* At a multiple of 256, as promised, and of no more: what needs more must not find it by chance. */
+enum { PROMISED = 256 };
 cudaError_t cudaMalloc(void **p, size_t bytes)
 {
-    *p = bytes > memory ? NULL : aligned_alloc(256, (bytes + 255) & ~(size_t)255);
-    return *p ? cudaSuccess : cudaErrorMemoryAllocation;
+    if (refused()) return seen(cudaErrorStreamCaptureUnsupported);
+    char *room = bytes > memory ? NULL : (char *)aligned_alloc(2 * PROMISED, (bytes + 4 * PROMISED - 1) / (2 * PROMISED) * (2 * PROMISED));
+    *p = room ? room + PROMISED : NULL;
+    return seen(*p ? cudaSuccess : cudaErrorMemoryAllocation);
 }
 cudaError_t cudaFree(void *p)
 {
+    if (refused()) return seen(cudaErrorStreamCaptureUnsupported);
     drain_all();
-    return free(p), cudaSuccess;
+    if (p) free((char *)p - PROMISED);
+    return cudaSuccess;
 }
 
 /* Pinned blocks: only of these is it left open when a copy reads or writes them. */
@@ -260,7 +292,7 @@ static std::mutex pinned_lock;
 cudaError_t cudaHostAlloc(void **p, size_t bytes, unsigned)
 {
     *p = aligned_alloc(256, (bytes + 255) & ~(size_t)255);
-    if (!*p) return cudaErrorMemoryAllocation;
+    if (!*p) return seen(cudaErrorMemoryAllocation);
     std::lock_guard<std::mutex> hold(pinned_lock);
     pinned[(const char *)*p] = bytes;
     return cudaSuccess;
@@ -269,7 +301,7 @@ cudaError_t cudaFreeHost(void *p)
 {
     drain_all();
     std::lock_guard<std::mutex> hold(pinned_lock);
-    if (!pinned.erase((const char *)p)) return cudaErrorInvalidValue;
+    if (!pinned.erase((const char *)p)) return seen(cudaErrorInvalidValue);
     return free(p), cudaSuccess;
 }
 static bool is_pinned(const void *p)
@@ -284,16 +316,16 @@ cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t bytes, enum cudaM
     if (kind == cudaMemcpyHostToDevice && late && !is_pinned(src)) { /* staged before the call returns */
         const char *from = (const char *)src;
         auto staged = std::make_shared<std::vector<char>>(from, from + bytes);
-        submit(s, [=]() { memmove(dst, staged->data(), bytes); });
+        emu_submit(s, [=]() { memmove(dst, staged->data(), bytes); });
         return cudaSuccess;
     }
-    submit(s, [=]() { memmove(dst, src, bytes); });
+    emu_submit(s, [=]() { memmove(dst, src, bytes); });
     if (kind == cudaMemcpyDeviceToHost && !s->capture && !is_pinned(dst)) drain(s);
     return cudaSuccess;
 }
 cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t s)
 {
-    submit(s, [=]() { memset(dst, value, bytes); });
+    emu_submit(s, [=]() { memset(dst, value, bytes); });
     return cudaSuccess;
 }
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
@@ -313,14 +345,14 @@ cudaError_t cudaStreamDestroy(cudaStream_t s)
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t s)
 {
-    if (s->capture) return cudaErrorInvalidValue;
+    if (refused()) return seen(cudaErrorStreamCaptureUnsupported);
     drain(s);
     return cudaSuccess;
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned)
 {
     std::shared_ptr<emu_mark> mark = e->mark;
-    if (mark) submit(s, [=]() { reach(mark); });
+    if (mark) emu_submit(s, [=]() { reach(mark); });
     return cudaSuccess;
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned) { return *e = new emu_event(), cudaSuccess; }
@@ -330,7 +362,7 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
     auto mark = std::make_shared<emu_mark>(emu_mark{ false, 0, s });
     e->mark = mark;
     e->asked = 0;
-    submit(s, [=]() {
+    emu_submit(s, [=]() {
         mark->at = seconds();
         mark->done = true;
     });
@@ -339,49 +371,86 @@ cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 /* A host that only asks gets its answer in the end: time passes on a card. */
 cudaError_t cudaEventQuery(cudaEvent_t e)
 {
+    if (refused()) return seen(cudaErrorStreamCaptureUnsupported);
+    if (emu_wrong("events")) return seen(cudaErrorLaunchFailure);
     if (!e->mark || e->mark->done) return cudaSuccess;
-    if (++e->asked < 3) return cudaErrorNotReady;
+    if (++e->asked < 3) return seen(cudaErrorNotReady);
     reach(e->mark);
     return cudaSuccess;
 }
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
 {
-    if (!from->mark || !to->mark) return cudaErrorInvalidValue;
-    if (!from->mark->done || !to->mark->done) return cudaErrorNotReady;
+    if (!from->mark || !to->mark) return seen(cudaErrorInvalidValue);
+    if (!from->mark->done || !to->mark->done) return seen(cudaErrorNotReady);
     *ms = (float)(1e3 * (to->mark->at - from->mark->at));
     return cudaSuccess;
 }
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, enum cudaStreamCaptureMode)
 {
-    if (s->capture) return cudaErrorInvalidValue;
+    if (s->capture) return seen(cudaErrorInvalidValue);
     s->capture = new work_list();
+    s->spoilt = false;
+    capturing = s;
     return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph)
 {
-    if (!s->capture) return cudaErrorInvalidValue;
-    *graph = new emu_graph{ *s->capture };
+    if (!s->capture) return seen(cudaErrorInvalidValue);
+    *graph = s->spoilt ? NULL : new emu_graph{ *s->capture };
     delete s->capture;
     s->capture = NULL;
-    return cudaSuccess;
+    capturing = NULL;
+    return seen(*graph ? cudaSuccess : cudaErrorStreamCaptureInvalidated);
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long)
 {
     *exec = new emu_graph_exec{ graph->work };
+    if (getenv("EMULATE_SHOW")) fprintf(stderr, "emulated card: a graph of %zu calls\n", graph->work.size());
     return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t s)
 {
-    const size_t n = exec->work.size() - (wrong("graphs") && !exec->work.empty());
-    for (size_t i = 0; i < n; i++) submit(s, exec->work[i]);
+    const size_t n = exec->work.size() - (emu_wrong("graphs") && !exec->work.empty());
+    for (size_t i = 0; i < n; i++) emu_submit(s, exec->work[i]);
     return cudaSuccess;
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) { return delete exec, cudaSuccess; }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return delete graph, cudaSuccess; }
-cudaError_t cudaPeekAtLastError(void) { return cudaSuccess; }
-cudaError_t cudaGetLastError(void) { return cudaSuccess; }
-const char *cudaGetErrorString(cudaError_t e) { return e == cudaErrorMemoryAllocation ? "out of memory" : "an emulated error"; }
+cudaError_t cudaPeekAtLastError(void) { return last; }
+cudaError_t cudaGetLastError(void)
+{
+    const cudaError_t e = last;
+    last = cudaSuccess;
+    return e;
+}
+const char *cudaGetErrorString(cudaError_t e)
+{
+    switch (e) {
+    case cudaErrorMemoryAllocation: return "out of memory";
+    case cudaErrorNotReady: return "device not ready";
+    case cudaErrorLaunchFailure: return "unspecified launch failure";
+    case cudaErrorStreamCaptureUnsupported: return "operation not permitted when stream is capturing";
+    default: return "an emulated error";
+    }
+}
 const char *cudaGetErrorName(cudaError_t) { return "cudaErrorEmulated"; }
+}
+
+/* ---- storage types: cudaDataType ---- */
+
+enum { IS_F16 = 2, IS_BF16 = 14 };
+
+float emu_load(int type, const void *p, int64_t i)
+{
+    if (type == IS_F16) return emu_half_to_float(((const uint16_t *)p)[i]);
+    return type == IS_BF16 ? __uint_as_float((unsigned)((const uint16_t *)p)[i] << 16) : ((const float *)p)[i];
+}
+
+void emu_store(int type, void *p, int64_t i, float v)
+{
+    if (type == IS_F16) ((uint16_t *)p)[i] = emu_float_to_half(v);
+    else if (type == IS_BF16) ((uint16_t *)p)[i] = ct_f32_to_bf16(v);
+    else ((float *)p)[i] = v;
 }
 
 /* ---- IEEE binary16 ---- */

@@ -115,8 +115,13 @@ static void play(const ct_graph *g, const size_t *scratch, const ct_memplan *pla
                 ck_assert_msg(intact(&m, g, root), "node %zu '%s': input '%s' was overwritten", i, n->name,
                               g->values[root].name);
         }
-        if (scratch && scratch[i]) paint(&m, plan->scratch_offset[i], (int64_t)scratch[i], -2, "scratch");
-        else ck_assert_int_eq(plan->scratch_offset[i], -1);
+        if (scratch && scratch[i]) {
+            ck_assert_int_eq(plan->scratch_offset[i] % CT_DEVICE_ALIGN, 0);
+            paint(&m, plan->scratch_offset[i], (int64_t)scratch[i], -2, "scratch");
+        }
+        else {
+            ck_assert_int_eq(plan->scratch_offset[i], -1);
+        }
         for (int k = 0; k < n->nout; k++) {
             const ct_value *v = &g->values[n->out[k]];
             if (v->arena == CT_ARENA_ACT)
@@ -152,7 +157,7 @@ static void check_bounds(const ct_graph *g, const size_t *scratch, const ct_memp
     for (size_t i = 0; i < g->nnodes; i++)
         if (scratch && (int64_t)scratch[i] > most_scratch) most_scratch = (int64_t)scratch[i];
     ck_assert_int_le(plan->lower_bound, plan->act_bytes);
-    ck_assert_int_le(plan->act_bytes, plan->unshared_bytes + most_scratch + CT_ALIGN);
+    ck_assert_int_le(plan->act_bytes, plan->unshared_bytes + most_scratch + CT_DEVICE_ALIGN);
     ck_assert_uint_eq(plan->nscratch, g->nnodes);
     /* INPUT values lie side by side. */
     for (size_t a = 0; a < g->nvalues; a++) {

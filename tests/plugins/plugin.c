@@ -139,11 +139,12 @@ static ct_status event_wait(ct_device *dev, ct_stream *s, ct_event *e)
     return CT_OK;
 }
 
-static bool event_done(ct_device *dev, ct_event *e)
+static ct_status event_done(ct_device *dev, ct_event *e, bool *done)
 {
     (void)dev;
     (void)e;
-    return true;
+    *done = true;
+    return CT_OK;
 }
 
 static ct_accept accept_add(const ct_device *dev, const ct_call *call)

@@ -46,6 +46,7 @@ double arena_difference(const test_run *a, const test_run *b, ct_arena arena);
 
 TCase *spec_case(void);
 TCase *ctc_case(void);
+TCase *flat_case(void);
 TCase *pad_case(void);
 
 #endif

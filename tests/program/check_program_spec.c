@@ -2,6 +2,8 @@
 #include "tests/program/check_program.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "program/spec.h"
 #include "tests/task/text/facts_util.h"
@@ -149,6 +151,31 @@ START_TEST(recompute_choices)
 }
 END_TEST
 
+/* On a card with memory of its own nothing is computed again that fits; where it does not, batch norms are, then, if asked, blocks. The
+ * CPU always applies batch norms again: its memory is everybody's. */
+START_TEST(norms_again)
+{
+    ct_program_spec s;
+    ct_device_opts opts = { .threads = 1 };
+    const ct_backend *cuda;
+    char path[4200];
+    snprintf(path, sizeof path, "%s/tests/emulate/.libs", ct_check_builddir());
+    setenv("CAPTRAIN_BACKEND_PATH", path, 1);
+    ok(ct_backend_load("cuda", &cuda)); /* 4 GiB */
+    const struct { const ct_backend *b; int64_t batch; int recompute; bool kept; int want; } row[] = {
+        { cuda, 16, -1, true, -1 },  { cuda, 16, CT_RECOMPUTE_AUTO, true, -1 },    { cuda, 680, -1, false, -1 },
+        { cuda, 680, CT_RECOMPUTE_AUTO, false, -1 }, { cuda, 4000, -1, false, -1 }, { cuda, 4000, CT_RECOMPUTE_AUTO, false, 0 },
+        { cuda, 16, 0, false, 0 },   { &ct_backend_cpu, 2, -1, false, -1 },
+    };
+    for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
+        ok(ct_spec_from_model("textcnn", row[i].batch, NULL, &s));
+        s.recompute = row[i].recompute;
+        ok(ct_spec_settle(&s, row[i].b, &opts));
+        ck_assert_msg(s.norms_kept == row[i].kept && s.recompute == row[i].want, "row %zu: kept %d, recompute %d", i, s.norms_kept, s.recompute);
+    }
+}
+END_TEST
+
 START_TEST(models_by_name)
 {
     ct_program_spec s;
@@ -262,6 +289,7 @@ TCase *spec_case(void)
     tcase_add_test(c, schedules_in_steps);
     tcase_add_test(c, precisions);
     tcase_add_test(c, recompute_choices);
+    tcase_add_test(c, norms_again);
     tcase_add_test(c, models_by_name);
     tcase_add_test(c, too_small);
     tcase_add_test(c, text_of_any_length);

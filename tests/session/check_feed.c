@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "exec/exec.h"
 #include "session/feed.h"
+#include "session/readback.h"
 #include "tests/ct_check.h"
 
 enum { N = 512, BATCHES = 11 };
@@ -24,9 +25,9 @@ typedef struct sum {
     ct_plan *plan;
 } sum;
 
-static void open_sum(sum *s, const ct_backend *backend)
+static void open_sum_as(sum *s, const ct_backend *backend, bool eager)
 {
-    const ct_device_opts opts = { .threads = 1 };
+    const ct_device_opts opts = { .threads = 1, .eager = eager };
     const ct_arenas_needs needs = { .train = true, .accumulate = true };
     const ct_attrs add = { .scale = { .alpha = 1, .beta = 1 } };
     ct_val acc;
@@ -43,6 +44,11 @@ static void open_sum(sum *s, const ct_backend *backend)
     ok(ct_layout_make(s->g, &l));
     ok(ct_arenas_create(backend, &opts, &l, &needs, false, &s->store));
     ok(ct_plan_create(s->store, s->g, false, &s->plan));
+}
+
+static void open_sum(sum *s, const ct_backend *backend)
+{
+    open_sum_as(s, backend, false);
 }
 
 static void close_sum(sum *s)
@@ -67,14 +73,15 @@ static const ct_backend *emulated(bool late)
 static float part_a(int k, int i) { return (float)(7 * k * k + i); }
 static float part_b(int k, int i) { return (float)(k * i); }
 
-/* The host overwrites its memory as soon as a batch is sent and waits for nothing; every step still sees its own batch. */
+/* The host overwrites its memory as soon as a batch is sent and waits for nothing; every step still sees its own batch. Waiting for a
+ * slot leaves nothing behind that a later launch would be blamed for, which only steps that are queued call by call would notice. */
 START_TEST(ring)
 {
-    const ct_backend *b = emulated(_i == 1);
+    const ct_backend *b = emulated(_i & 1);
     sum s;
     ct_feed *f;
     float x[2][N], acc[N];
-    open_sum(&s, b);
+    open_sum_as(&s, b, _i & 2);
     ok(ct_feed_open(s.store, sizeof x, &f));
     ck_assert_ptr_nonnull(f);
     ck_assert_int_ge(ct_feed_bytes(f), 2 * (int64_t)sizeof x);
@@ -86,7 +93,7 @@ START_TEST(ring)
         }
         ok(ct_feed_send(f, s.plan, part, 2));
         memset(x, 0xff, sizeof x);
-        ok(ct_plan_run(s.plan)); /* captured at the third */
+        ok(ct_plan_run(s.plan)); /* captured at the third, if not eager */
     }
     ok(ct_arenas_get(s.store, s.g, s.weight, CT_ARENA_GACC, acc));
     for (int i = 0; i < N; i++) {
@@ -95,6 +102,77 @@ START_TEST(ring)
         ck_assert_msg(acc[i] == want, "element %d: %g instead of %g", i, (double)acc[i], (double)want);
     }
     ct_feed_close(f);
+    close_sum(&s);
+}
+END_TEST
+
+/* An event that is not done yet is not done, and that is all. */
+START_TEST(waiting)
+{
+    const ct_backend *b = emulated(true);
+    sum s;
+    ct_event *e;
+    bool done = true;
+    open_sum_as(&s, b, true);
+    ok(b->event_create(s.store->device, &e));
+    ok(b->clear(s.store->device, s.store->stream, s.store->base[CT_ARENA_INPUT], N * sizeof(float)));
+    ok(b->event_record(s.store->device, e, s.store->stream));
+    ok(b->event_done(s.store->device, e, &done));
+    ck_assert(!done);
+    ok(ct_plan_run(s.plan));
+    ok(ct_arenas_await(s.store, e));
+    ok(b->event_done(s.store->device, e, &done));
+    ck_assert(done);
+    b->event_destroy(s.store->device, e);
+    close_sum(&s);
+}
+END_TEST
+
+/* Work that has failed is no answer: what the host would read was never written. */
+START_TEST(failed_work)
+{
+    const ct_backend *b = emulated(true);
+    sum s;
+    ct_readback *r;
+    ct_feed *f;
+    float x[N] = { 0 };
+    double metrics[CT_METRIC_COUNT], state[CT_STATE_COUNT];
+    bool there;
+    open_sum(&s, b);
+    ok(ct_readback_open(s.store, &r));
+    ok(ct_feed_open(s.store, sizeof x, &f));
+    const ct_feed_part part = { s.a, x };
+    for (int k = 0; k < 3; k++) ok(ct_feed_send(f, s.plan, &part, 1));
+    ok(ct_readback_ask(r));
+    setenv("EMULATE_WRONG", "events", 1);
+    ck_assert_int_eq(ct_readback_there(r, &there), CT_EBACKEND);
+    ck_assert_msg(strstr(ct_error_message(), "unspecified launch failure") != NULL, "%s", ct_error_message());
+    ck_assert_int_eq(ct_readback_take(r, metrics, state), CT_EBACKEND);
+    ck_assert_int_eq(ct_feed_send(f, s.plan, &part, 1), CT_EBACKEND);
+    unsetenv("EMULATE_WRONG");
+    ok(ct_readback_take(r, metrics, state));
+    ct_feed_close(f);
+    ct_readback_close(r);
+    close_sum(&s);
+}
+END_TEST
+
+/* CUDA refuses it, and the capture is lost: a step that asks while it is recorded would fail on a card, so it does here. */
+START_TEST(asking_while_capturing)
+{
+    const ct_backend *b = emulated(false);
+    sum s;
+    ct_event *e;
+    ct_capture *c;
+    bool done;
+    open_sum_as(&s, b, true);
+    ok(b->event_create(s.store->device, &e));
+    ok(b->capture_begin(s.store->device, s.store->stream));
+    ok(ct_plan_run(s.plan));
+    ck_assert_int_eq(b->event_done(s.store->device, e, &done), CT_EBACKEND);
+    ck_assert_int_eq(b->capture_end(s.store->device, s.store->stream, &c), CT_EBACKEND);
+    ok(ct_plan_run(s.plan));
+    b->event_destroy(s.store->device, e);
     close_sum(&s);
 }
 END_TEST
@@ -175,7 +253,10 @@ int main(void)
     if (getenv("CT_SANITIZERS") && *getenv("CT_SANITIZERS")) {
         puts("only without a card: sanitizers do not know the emulator's fibers");
     } else {
-        tcase_add_loop_test(t, ring, 0, 2);
+        tcase_add_loop_test(t, ring, 0, 4);
+        tcase_add_test(t, waiting);
+        tcase_add_test(t, failed_work);
+        tcase_add_test(t, asking_while_capturing);
         tcase_add_test(t, too_large);
         tcase_add_loop_test(t, times, 0, 2);
         tcase_add_test(t, pinned);

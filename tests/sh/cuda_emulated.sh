@@ -16,7 +16,7 @@ operators=$(sed -n 's/^CT_OP([A-Z0-9_]*, "\([a-z0-9_]*\)".*/\1/p' "$CT_SRCDIR/sr
 [ -z "${CT_QUICK:-}" ] || operators="batchnorm softmax_xent lstm"
 for op in $operators; do
     expect 0 "$captrain" selftest --backend cuda --op "$op"
-    prints 'cuda.kernel\|cuda.direct'
+    prints 'cuda.kernel\|cuda.lt'
     prints ', 0 failed'
 done
 window='stride_h=2 stride_w=1 pad_h=1 pad_w=2 dil_h=1 dil_w=2 groups=2'
@@ -28,7 +28,11 @@ for call in "conv2d{$window}(f32[2,7,9,4], f32[6,3,3,2], f32[6])" \
     prints ', 0 failed'
 done
 
+# --- cuDNN's and cuBLASLt's stand-ins check what they are given: scratch at 256 bytes and no less than was asked for ---
 for op in conv2d conv2d_dgrad conv2d_wgrad; do
+    expect 0 "$captrain" selftest --backend cuda --op $op --impl cuda.dnn
+    for type in f32 bf16 f16; do prints "$op  *cuda.dnn  *$type  *-ED  *[1-9][0-9]* .*ok"; done
+    prints ', 0 failed'
     expect 0 "$captrain" selftest --backend cuda --op $op --impl cuda.depthwise
     for type in f32 bf16 f16; do prints "$op  *cuda.depthwise  *$type  *-ED  *[1-9][0-9] .*ok"; done
     prints ', 0 failed'
@@ -76,15 +80,42 @@ same weights_hash cuda eager
 CAPTRAIN_VERBOSE=plan expect 0 tiny seen $small --backend cuda
 says 'nodes captured'
 
-# --- no matrix units in kernels of ours: the receipt says so, and train.strict refuses what would need them ---
+# --- what a step of textcnn asks of the card: 154 calls once, in bf16 (a whole one has as many as this small one) ---
+EMULATE_SHOW=1
+export EMULATE_SHOW
 # shellcheck disable=SC2086
-expect 0 tiny tf32 $small --backend cuda --set train.precision=tf32
+expect 0 tiny calls $small --backend cuda --set train.precision=bf16 --set model.name=textcnn --set model.width=0.1 --set optimizer.ema_decay=0
+unset EMULATE_SHOW
 checks=$((checks + 1))
-grep -q '"fault": "tf32 was asked for, factors are multiplied as fp32"' "$work/tf32/receipt.json" || fail "the receipt of tf32 without matrix units"
+calls=$(sed -n 's/^emulated card: a graph of \([0-9]*\) calls$/\1/p' "$work/err" | sort -n | tail -1)
+[ "${calls:-999}" -le 110 ] || fail "a step of textcnn is $calls calls"
+
+# --- the receipt: what the libraries compute is as asked; what they refuse is done by plain loops, with a warning, and train.strict refuses
+# it; kernels of ours use no matrix units ---
 # shellcheck disable=SC2086
-expect 2 tiny strict $small --backend cuda --set train.precision=bf16 --set train.strict=true
-says 'train.strict: conv2d by cuda.direct, node .*: bf16 was asked for, factors are multiplied as fp32'
+expect 0 tiny strict $small --backend cuda --set train.precision=bf16 --set train.strict=true
+checks=$((checks + 1))
+! grep -q 'plain loops' "$work/err" || fail "plain loops are warned of where the libraries take all"
+EMULATE_WRONG=dnn
+export EMULATE_WRONG
 # shellcheck disable=SC2086
-expect 0 tiny strict $small --backend cuda --set train.strict=true
+expect 2 tiny refused $small --backend cuda --set train.strict=true
+says 'train.strict: conv2d by cuda.direct, node .*: the yardstick, plain loops, is taken: the library refuses'
+# shellcheck disable=SC2086
+expect 0 "$captrain" plan "$work/tiny.yaml" $small --backend cuda
+says "node '.*' (and others) runs as cuda.direct, plain loops that are hundreds of times slower than a library: cuDNN has no plan"
+unset EMULATE_WRONG
+expect 0 "$captrain" plan --model crnn --batch 2 --backend cuda --precision bf16
+prints 'lstm by cuda.kernel (node .*): bf16 was asked for, factors are multiplied as fp32'
+
+# --- cards before compute capability 8.0 have neither bf16 nor tf32, and say so ---
+EMULATE_CAPABILITY=61
+export EMULATE_CAPABILITY
+expect 1 "$captrain" plan --model textcnn-small --batch 2 --backend cuda --precision bf16
+says 'bf16 needs compute capability 8.0, which this card has not; fp16 does without'
+expect 1 "$captrain" plan --model textcnn-small --batch 2 --backend cuda --precision tf32
+says 'tf32 needs compute capability 8.0; emulated card has 6.1: use fp32 or fp16'
+expect 0 "$captrain" plan --model textcnn-small --batch 2 --backend cuda --precision fp16
+unset EMULATE_CAPABILITY
 
 finish

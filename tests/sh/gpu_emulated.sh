@@ -52,4 +52,34 @@ EMULATE_WRONG=graphs
 # shellcheck disable=SC2086
 expect 1 $run --quick --only graph
 prints '^graph  *FAIL'
+unset EMULATE_WRONG
+
+# --- the sanitizer is asked for what it can answer: a stand-in writes down what it is started with, and passes or fails ---
+mkdir "$work/bin"
+cat >"$work/bin/compute-sanitizer" <<'SH'
+#!/bin/sh
+echo "$@" >>"$CALLS"
+case "$*" in *"$FAILS"*) echo "========= Error: Race reported"; exit 99 ;; esac
+SH
+chmod +x "$work/bin/compute-sanitizer"
+# sanitized STATUS FAILS
+sanitized() {
+    rm -f "$work/calls"
+    # shellcheck disable=SC2086
+    CALLS="$work/calls" FAILS="$2" PATH="$work/bin:$PATH" expect "$1" $run --only sanitizer
+}
+sanitized 0 'nothing like it'
+prints '^sanitizer  *PASS .*memcheck: no errors in 2 self-tests of our kernels'
+prints '^sanitizer  *PASS .*racecheck: no errors in 16 self-tests of our kernels'
+checks=$((checks + 1))
+! grep -v -e '--report-api-errors no --error-exitcode 99' "$work/calls" || fail "API errors of the libraries' probing are counted"
+checks=$((checks + 1))
+! grep -v -e '--impl cuda.kernel' -e '--impl cuda.depthwise' "$work/calls" || fail "the libraries' kernels are sanitized"
+sanitized 1 '--tool racecheck'
+prints '^sanitizer  *FAIL .*racecheck of --impl cuda.kernel --op batchnorm: exit 99: .*Race reported'
+# every operator that is named has such a kernel
+for op in $(sed -n "s/^shared='\(.*\)'/\1/p" "$CT_SRCDIR/tests/gpu/run"); do
+    checks=$((checks + 1))
+    grep -q "(CT_OP_$(echo "$op" | tr '[:lower:]' '[:upper:]')," "$CT_SRCDIR/backends/cuda/backend.c" || fail "no kernel of ours for $op"
+done
 finish

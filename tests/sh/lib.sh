@@ -5,7 +5,8 @@ work=$(mktemp -d "${TMPDIR:-/tmp}/captrain-test.XXXXXX") || exit 99
 trap 'chmod -R u+rwx "$work" 2>/dev/null; rm -rf "$work"' EXIT
 trap 'exit 129' HUP INT TERM
 CAPTRAIN_CACHE_DIR=$work/cache
-export CAPTRAIN_CACHE_DIR
+: "${CAPTRAIN_BACKEND_PATH=/nonexistent}" # the program has its plug-in beside it; tests are the CPU's unless they say otherwise
+export CAPTRAIN_CACHE_DIR CAPTRAIN_BACKEND_PATH
 failures=0
 checks=0
 
