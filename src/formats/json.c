@@ -21,6 +21,16 @@ ct_status ct_json_set(json_t *obj, const char *key, json_t *value)
     return CT_OK;
 }
 
+ct_status ct_json_set_text(json_t *obj, const char *key, const char *text)
+{
+    if (ct_utf8_len(text) < 0) {
+        char shown[256];
+        return ct_fail(CT_EINVAL, "'%s' is to be stored as text, but is no UTF-8: %s", key,
+                       ct_text_visible(text, shown, sizeof shown));
+    }
+    return ct_json_set(obj, key, json_string(text));
+}
+
 typedef struct buffer {
     char *s;
     size_t n, cap;

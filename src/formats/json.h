@@ -19,6 +19,8 @@ json_t *ct_json_any(const char *text);
 /* obj[key] = value; takes over the reference to value, also on failure. value NULL (a constructor that failed) or no
  * memory: CT_ENOMEM, recorded with the key. */
 ct_status ct_json_set(json_t *obj, const char *key, json_t *value);
+/* A text that must be UTF-8: CT_EINVAL naming the key if it is not. */
+ct_status ct_json_set_text(json_t *obj, const char *key, const char *text);
 
 /* Text of a value, keys in the order they were set; JSONL wants indent 0. ct_free(); NULL with CT_ENOMEM recorded. */
 char *ct_json_text(const json_t *v, int indent);
