@@ -3,6 +3,7 @@
 #include "formats/safetensors.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -399,4 +400,16 @@ void ct_st_read(const ct_st_tensor *t, ct_dtype d, void *dst)
         memcpy(&elem, t->data + i * size, size);
         ct_store(d, dst, (int64_t)i, ct_load(t->desc.dtype, &elem, 0));
     }
+}
+
+int64_t ct_st_not_finite(const ct_st_tensor *t)
+{
+    const size_t size = ct_dtype_size(t->desc.dtype), n = t->bytes / size;
+    if (t->desc.dtype == CT_U8 || t->desc.dtype == CT_I32 || t->desc.dtype == CT_I64) return -1;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t elem = 0; /* aligned for every dtype */
+        memcpy(&elem, t->data + i * size, size);
+        if (!isfinite(ct_load(t->desc.dtype, &elem, 0))) return (int64_t)i;
+    }
+    return -1;
 }
