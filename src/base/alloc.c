@@ -24,8 +24,9 @@ static atomic_size_t unseen = 0; /* bytes asked for since the address space was 
 static void *no_memory(size_t bytes, const char *what)
 {
     if (space_limit)
-        (void)ct_fail(CT_ENOMEM, "out of memory: %zu bytes for %s (ulimit -v allows %zu kB, %zu kB of them are OpenBLAS's)",
-                      bytes, what, space_limit >> 10, space_reserve >> 10);
+        (void)ct_fail(CT_ENOMEM,
+                      "out of memory: %zu bytes for %s (ulimit -v allows %zu kB, %zu kB of them are OpenBLAS's)", bytes,
+                      what, space_limit >> 10, space_reserve >> 10);
     else (void)ct_fail(CT_ENOMEM, "out of memory: %zu bytes for %s", bytes, what);
     return NULL;
 }
@@ -64,8 +65,8 @@ static bool leaves_room(size_t bytes)
     return ct_alloc_has_room(bytes);
 }
 
-/* Counts one allocation; true if the test's failing allocator says that it is this one's turn, or if it would take what is
- * kept for others. */
+/* Counts one allocation; true if the test's failing allocator says that it is this one's turn, or if it would take
+ * what is kept for others. */
 static bool must_fail(size_t bytes)
 {
     return atomic_fetch_add_explicit(&made, 1, memory_order_relaxed) ==

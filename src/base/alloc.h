@@ -21,8 +21,9 @@ char *ct_strndup(const char *s, size_t n, const char *what);
 char *ct_asprintf(const char *fmt, ...) CT_PRINTF(1, 2);                  /* NULL with CT_ENOMEM recorded */
 void ct_free(void *p);                                                    /* NULL is fine */
 
-/* Under a limit of the address space (ulimit -v): from now on an allocation fails rather than leave less than `reserve` of
- * the `limit` bytes. Libraries that try for ever where they get no memory find theirs so. limit 0: no limit. */
+/* Under a limit of the address space (ulimit -v): from now on an allocation fails rather than leave less than
+ * `reserve` of the `limit` bytes. Libraries that try for ever where they get no memory find theirs so. limit 0: no
+ * limit. */
 void ct_alloc_limit(size_t limit, size_t reserve);
 /* Whether a mapping of so many bytes leaves that reserve. True without a limit. */
 bool ct_alloc_has_room(size_t bytes);

@@ -20,8 +20,8 @@ static ct_status fail_errno(const char *path, const char *what)
     return ct_fail(CT_EIO, "%s: %s: %s", path, what, strerror(errno));
 }
 
-/* Opens for reading and gets its size; directories are refused here, where the message can say so. plain: so is everything
- * else that is no regular file, and the opening does not wait for somebody to write into a pipe. */
+/* Opens for reading and gets its size; directories are refused here, where the message can say so. plain: so is
+ * everything else that is no regular file, and the opening does not wait for somebody to write into a pipe. */
 static ct_status open_read(const char *path, bool plain, int *fd, struct stat *st)
 {
     *fd = open(path, O_RDONLY | O_CLOEXEC | (plain ? O_NONBLOCK : 0));
@@ -118,7 +118,8 @@ ct_status ct_file_open_log(const char *path, int flags, int *fd)
 {
     struct stat info;
     *fd = open(path, flags | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
-    if (*fd < 0) return errno == ENXIO ? ct_fail(CT_EFORMAT, "%s: not a regular file", path) : fail_errno(path, "cannot open");
+    if (*fd < 0 && errno != ENXIO) return fail_errno(path, "cannot open");
+    if (*fd < 0) return ct_fail(CT_EFORMAT, "%s: not a regular file", path); /* a pipe that nobody reads */
     if (fstat(*fd, &info) == 0 && S_ISREG(info.st_mode)) return CT_OK;
     close(*fd);
     *fd = -1;

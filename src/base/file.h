@@ -12,11 +12,11 @@
  * max_bytes is refused with its size in the message. */
 ct_status ct_file_read(const char *path, size_t max_bytes, uint8_t **data, size_t *size);
 
-/* The same of a file that was not given on purpose but found: what is no regular file is refused (CT_EFORMAT) without waiting
- * for somebody to write into a pipe. */
+/* The same of a file that was not given on purpose but found: what is no regular file is refused (CT_EFORMAT) without
+ * waiting for somebody to write into a pipe. */
 ct_status ct_file_read_plain(const char *path, size_t max_bytes, uint8_t **data, size_t *size);
-/* Opens a file that grows, made if need be; flags: O_WRONLY or O_RDWR, perhaps O_TRUNC or O_EXCL. CT_EFORMAT for what is no
- * regular file; never waits. */
+/* Opens a file that grows, made if need be; flags: O_WRONLY or O_RDWR, perhaps O_TRUNC or O_EXCL. CT_EFORMAT for what
+ * is no regular file; never waits. */
 ct_status ct_file_open_log(const char *path, int flags, int *fd);
 /* Renames what cannot be used to PATH.damaged, or with a number behind it. *to: its new path; ct_free(). */
 ct_status ct_file_aside(const char *path, char **to);

@@ -16,8 +16,8 @@ static struct sigaction former[COUNT];
 /* Seconds of CLOCK_MONOTONIC when the first signal came. */
 static volatile sig_atomic_t stop_second;
 
-/* The first signal asks to save and end. One that comes later means that this takes too long, or hangs: it ends the process
- * by itself. Those within the same moment are one: timeout(1) and closing terminals send twice. */
+/* The first signal asks to save and end. One that comes later means that this takes too long, or hangs: it ends the
+ * process by itself. Those within the same moment are one: timeout(1) and closing terminals send twice. */
 static void handle(int sig)
 {
     struct timespec t = { 0 };

@@ -76,7 +76,9 @@ static int visible(const char **s, char out[8])
         (*s)++;
         return snprintf(out, 8, "\\x%02x", byte);
     }
-    if (cp == '\n' || cp == '\t' || cp == '\r') return snprintf(out, 8, "\\%c", cp == '\n' ? 'n' : cp == '\t' ? 't' : 'r');
+    if (cp == '\n') return snprintf(out, 8, "\\n");
+    if (cp == '\t') return snprintf(out, 8, "\\t");
+    if (cp == '\r') return snprintf(out, 8, "\\r");
     if (cp >= 0x80 && ct_utf8_control((uint32_t)cp)) return snprintf(out, 8, "\\u%04x", (unsigned)cp);
     if (ct_utf8_control((uint32_t)cp)) return snprintf(out, 8, "\\x%02x", (unsigned)cp);
     return ct_utf8_put((uint32_t)cp, out);

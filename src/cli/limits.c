@@ -26,8 +26,8 @@ void cli_open_streams(void)
 }
 
 /* ---- address space ----
- * OpenBLAS maps a buffer for each of its own threads when the program is loaded, and one for each thread that multiplies
- * matrices. Where the address space does not hold one it tries again for ever, also at exit. */
+ * OpenBLAS maps a buffer for each of its own threads when the program is loaded, and one for each thread that
+ * multiplies matrices. Where the address space does not hold one it tries again for ever, also at exit. */
 
 #define BUFFER_BYTES ((size_t)128 << 20)
 #define WORK_BYTES ((size_t)32 << 20) /* less than this is no room to do anything */
@@ -87,7 +87,8 @@ void cli_check_space(int threads, bool computes)
         ct_alloc_limit((size_t)l.rlim_cur, reserve);
         return;
     }
-    fprintf(stderr, "captrain: ulimit -v allows %ju kB of address space, at least %zu kB are needed: OpenBLAS takes %zu kB for "
+    fprintf(stderr,
+            "captrain: ulimit -v allows %ju kB of address space, at least %zu kB are needed: OpenBLAS takes %zu kB for "
             "each of %d threads%s\n", (uintmax_t)l.rlim_cur >> 10, needed >> 10, BUFFER_BYTES >> 10, others + mine,
             mine > 1 ? "; fewer: --threads 1" : "");
     fflush(stderr);

@@ -170,8 +170,8 @@ static bool next(reader *r)
     return true;
 }
 
-/* Leaves the current event at the end of the node it starts. The time that libyaml takes for a token grows with the depth it
- * stands at, so that depth is limited. */
+/* Leaves the current event at the end of the node it starts. The time that libyaml takes for a token grows with the
+ * depth it stands at, so that depth is limited. */
 static bool skip_node(reader *r)
 {
     int depth = 0;

@@ -1,5 +1,5 @@
-/* Paths are bytes, a configuration is text: a path that is no UTF-8, or has control characters, is written as "bytes:" and
- * its bytes, of which those that cannot stand there as they are, and '%', are %XX. */
+/* Paths are bytes, a configuration is text: a path that is no UTF-8, or has control characters, is written as "bytes:"
+ * and its bytes, of which those that cannot stand there as they are, and '%', are %XX. */
 #include <config.h> /* the one of configure: in quotes it would be this room's */
 
 #include <stdio.h>
@@ -57,7 +57,8 @@ ct_status ct_config_path_bytes(const char *text, char **path, char *err, size_t 
         }
         const int hi = digit(s[1]), lo = hi < 0 ? -1 : digit(s[2]);
         if (lo < 0 || hi * 16 + lo == 0) {
-            snprintf(err, err_size, "'%%' in a path that begins with 'bytes:' stands before two hexadecimal digits, not 00");
+            snprintf(err, err_size,
+                     "'%%' in a path that begins with 'bytes:' stands before two hexadecimal digits, not 00");
             ct_free(*path);
             *path = NULL;
             return CT_ECONFIG;

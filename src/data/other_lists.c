@@ -1,5 +1,5 @@
-/* Lists of labels that are not read: ICDAR's gt.txt, metadata.csv and metadata.jsonl, the lists of other trainers. A folder that
- * has one would be trained on the names of its files. */
+/* Lists of labels that are not read: ICDAR's gt.txt, metadata.csv and metadata.jsonl, the lists of other trainers. A
+ * folder that has one would be trained on the names of its files. */
 #include "config.h"
 
 #include <dirent.h>
@@ -29,8 +29,8 @@ static int by_name(const void *key, const void *member)
     return strcmp(key, ((const ct_sample *)member)->name);
 }
 
-/* Does a word of the line name a sample, by itself or behind folders? Words end at blanks, commas, quotes and the like, so
- * that "dir/a.png": in JSON is one. A name that has such characters itself is not found. */
+/* Does a word of the line name a sample, by itself or behind folders? Words end at blanks, commas, quotes and the
+ * like, so that "dir/a.png": in JSON is one. A name that has such characters itself is not found. */
 static bool names_sample(const ct_scan *s, const char *line, size_t n)
 {
     static const char ends[] = " \t\r,;:|\"'<>{}[]()=";
@@ -76,7 +76,8 @@ ct_status ct_scan_other_lists(const ct_scan *s)
     DIR *d = buf ? opendir(s->dir) : NULL;
     for (struct dirent *e; d && st == CT_OK && (e = readdir(d));) {
         if (e->d_name[0] == '.' || !text_extension(e->d_name) || !is_list(s, dirfd(d), e->d_name, buf)) continue;
-        st = ct_fail(CT_EFORMAT, "%s/%s: a list of pictures that is not read: labels would come from the files' names; write "
+        st = ct_fail(CT_EFORMAT,
+                     "%s/%s: a list of pictures that is not read: labels would come from the files' names; write "
                      "`name,label` lines to labels.csv, or move the list away if the names are the labels", s->dir,
                      e->d_name);
     }

@@ -320,7 +320,8 @@ static ct_status label_file_there(const char *dir, const char *name, bool *there
     if (lstat(path, &info) == 0) {
         *there = true;
         if (stat(path, &info) != 0) st = ct_fail(CT_EIO, "%s: cannot be read: %s", path, strerror(errno));
-        else if (!S_ISREG(info.st_mode)) st = ct_fail(CT_EIO, "%s: is a label file by its name, but not a regular file", path);
+        else if (!S_ISREG(info.st_mode))
+            st = ct_fail(CT_EIO, "%s: is a label file by its name, but not a regular file", path);
     }
     ct_free(path);
     return st;

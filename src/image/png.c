@@ -64,7 +64,10 @@ static void on_read(png_structp png, png_bytep out, size_t n)
     job->pos += n;
 }
 
-static uint32_t get32(const uint8_t *p) { return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3]; }
+static uint32_t get32(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
 
 /* libpng takes the memory that a chunk claims before it reads it, so the claims are held against the file first. Counts
  * the bytes of compressed pixels, too. What else may be wrong with a chunk libpng finds out. */
@@ -77,8 +80,9 @@ static bool check_chunks(png_job *job, uint64_t *packed)
         if (bytes > job->size - at - 12) {
             char type[5] = "";
             for (int i = 0; i < 4; i++) type[i] = p[4 + i] >= 'A' && p[4 + i] <= 'z' ? (char)p[4 + i] : '?';
-            snprintf(job->message, sizeof job->message, "the file ends too early: chunk %s claims %u bytes, %zu are left", type,
-                     (unsigned)bytes, job->size - at - 12);
+            snprintf(job->message, sizeof job->message,
+                     "the file ends too early: chunk %s claims %u bytes, %zu are left", type, (unsigned)bytes,
+                     job->size - at - 12);
             return false;
         }
         if (memcmp(p + 4, "IDAT", 4) == 0) *packed += bytes;

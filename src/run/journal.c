@@ -82,8 +82,8 @@ static ct_status open_file(ct_journal *j, int flags)
     return ct_file_open_log(j->path, O_RDWR | flags, &j->fd);
 }
 
-/* Adds the lines of data[at..end) that hold an event; resumes: only those called "resume". Half a line at the end is left
- * out. */
+/* Adds the lines of data[at..end) that hold an event; resumes: only those called "resume". Half a line at the end is
+ * left out. */
 static ct_status add_lines(ct_journal *j, const char *data, size_t at, size_t end, bool resumes)
 {
     while (at < end) {

@@ -153,8 +153,8 @@ static ct_status note_checkpoint(void *user, const char *event, const json_t *li
     return CT_OK;
 }
 
-/* There is no checkpoint. Where metrics.jsonl or run.log tell that one was saved, it has been lost, and starting anew over
- * what is left would hide that. */
+/* There is no checkpoint. Where metrics.jsonl or run.log tell that one was saved, it has been lost, and starting anew
+ * over what is left would hide that. */
 static ct_status none_lost(const ct_run *r)
 {
     static const char saved[] = "and saved; captrain train";
@@ -163,8 +163,9 @@ static ct_status none_lost(const ct_run *r)
     size_t size = 0;
     CT_TRY(ct_journal_read(r->out, note_checkpoint, &step));
     if (step >= 0)
-        return ct_fail(CT_EFORMAT, "--resume: %s/metrics.jsonl says that a checkpoint was saved at step %" PRId64 ", but there is "
-                       "none in %s; to start anew give another --out", r->out, step, r->checkpoints);
+        return ct_fail(CT_EFORMAT,
+                       "--resume: %s/metrics.jsonl says that a checkpoint was saved at step %" PRId64
+                       ", but there is none in %s; to start anew give another --out", r->out, step, r->checkpoints);
     char *path = ct_path_join(r->out, "run.log");
     if (!path) return CT_ENOMEM;
     ct_status st = ct_file_read_plain(path, MAX_LOG, &log, &size);
@@ -173,7 +174,8 @@ static ct_status none_lost(const ct_run *r)
     const bool told = st == CT_OK && memmem(log, size, saved, sizeof saved - 1);
     ct_free(log);
     if (!told) return CT_OK;
-    return ct_fail(CT_EFORMAT, "--resume: %s/run.log says that a checkpoint was saved, but there is none in %s; to start anew give "
+    return ct_fail(CT_EFORMAT,
+                   "--resume: %s/run.log says that a checkpoint was saved, but there is none in %s; to start anew give "
                    "another --out", r->out, r->checkpoints);
 }
 

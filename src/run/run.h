@@ -101,8 +101,8 @@ void ct_run_release(ct_run *r);
 ct_status ct_run_directory_there(const ct_run *r);
 
 /* ---- resume.c ---- */
-/* Finds the checkpoint a resume will continue (r->from stays NULL if there is none, and the directory does not tell of one
- * that was saved: that is CT_EFORMAT) and takes the choices of
+/* Finds the checkpoint a resume will continue (r->from stays NULL if there is none, and the directory does not tell of
+ * one that was saved: that is CT_EFORMAT) and takes the choices of
  * implementations it was trained with. Before ct_run_build. */
 ct_status ct_run_look_back(ct_run *r);
 /* Restores that checkpoint. A configuration that would train differently is CT_ECONFIG naming the keys. */

@@ -127,7 +127,8 @@ ct_status ct_run_directory(ct_run *r, const ct_train_opts *o)
      * data.train can say the same --out again. */
     CT_TRY(ct_mkdir_p(r->out));
     r->dir = open(r->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (r->dir < 0 && errno != EACCES) return ct_fail(CT_EIO, "%s: cannot open the directory: %s", r->out, strerror(errno));
+    if (r->dir < 0 && errno != EACCES)
+        return ct_fail(CT_EIO, "%s: cannot open the directory: %s", r->out, strerror(errno));
     CT_TRY(open_log(r, o->resume));
     return ct_checkpoint_sweep(r->checkpoints);
 }
@@ -138,8 +139,9 @@ ct_status ct_run_directory_there(const ct_run *r)
     if (r->dir < 0) return CT_OK;
     if (fstat(r->dir, &then) == 0 && stat(r->out, &now) == 0 && now.st_dev == then.st_dev && now.st_ino == then.st_ino)
         return CT_OK;
-    return ct_fail(CT_EIO, "%s: the run directory has been removed or replaced while the run went on: its checkpoints, metrics and "
-                   "log are lost, and the training up to step %" PRId64 " with them", r->out, r->p.step);
+    return ct_fail(CT_EIO,
+                   "%s: the run directory has been removed or replaced while the run went on: its checkpoints, metrics "
+                   "and log are lost, and the training up to step %" PRId64 " with them", r->out, r->p.step);
 }
 
 /* One program of training; a short batch that cannot be built says that it is this batch. */

@@ -360,7 +360,8 @@ ct_status ct_weights_finite(const ct_st_tensor *t, const char *path)
 {
     const int64_t at = ct_st_not_finite(t);
     if (at < 0) return CT_OK;
-    return ct_fail(CT_EFORMAT, "%s: tensor %s: element %" PRId64 " is not a finite number: these weights cannot be used", path,
+    return ct_fail(CT_EFORMAT,
+                   "%s: tensor %s: element %" PRId64 " is not a finite number: these weights cannot be used", path,
                    t->name, at);
 }
 

@@ -35,7 +35,8 @@ static int signalled_twice(int sig, unsigned pause)
 /* The first signal asks; a later one ends a process that does not come to an end. timeout(1) sends two at once. */
 START_TEST(second_signal_ends)
 {
-    const int at_once = signalled_twice(SIGTERM, 0), later = signalled_twice(SIGTERM, 3), hup = signalled_twice(SIGHUP, 3);
+    const int at_once = signalled_twice(SIGTERM, 0), later = signalled_twice(SIGTERM, 3);
+    const int hup = signalled_twice(SIGHUP, 3);
     ck_assert(WIFEXITED(at_once) && WEXITSTATUS(at_once) == 7);
     ck_assert(WIFSIGNALED(later) && WTERMSIG(later) == SIGTERM);
     ck_assert(WIFSIGNALED(hup) && WTERMSIG(hup) == SIGHUP);
