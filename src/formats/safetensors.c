@@ -254,10 +254,9 @@ static ct_status parse(ct_safetensors *st, const uint8_t *p, size_t size)
                        " bytes, but it has %zu in all",
                        st->source, len, size);
     if (len == 0 || p[8] != '{') return ct_fail(CT_EFORMAT, "%s: not a safetensors file: no JSON header", st->source);
-    st->header = json_loadb((const char *)p + 8, (size_t)len, JSON_REJECT_DUPLICATES, &e);
-    if (!st->header && ct_json_no_memory(&e))
-        return ct_fail(CT_ENOMEM, "%s: out of memory for the header", st->source);
-    if (!st->header) return ct_fail(CT_EFORMAT, "%s: damaged header: byte %d: %s", st->source, 8 + e.position, e.text);
+    ct_status loaded = ct_json_load((const char *)p + 8, (size_t)len, JSON_REJECT_DUPLICATES, &e, &st->header);
+    if (loaded == CT_ENOMEM) return ct_fail_context(loaded, "%s: the header", st->source);
+    if (loaded != CT_OK) return ct_fail(CT_EFORMAT, "%s: damaged header: byte %d: %s", st->source, 8 + e.position, e.text);
     const uint8_t *data = p + 8 + len;
     uint64_t data_bytes = size - 8 - len;
     st->tensor = ct_calloc(json_object_size(st->header), sizeof *st->tensor, "safetensors index");

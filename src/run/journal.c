@@ -43,23 +43,18 @@ static ct_status write_all(ct_journal *j, const char *text, size_t n)
     return CT_OK;
 }
 
-/* True if the n bytes at line hold an event called "resume". */
-static bool is_resume(const char *line, size_t n)
+/* Whether the n bytes at line hold an event; only: of this name. */
+static ct_status is_event(const char *line, size_t n, const char *only, bool *yes)
 {
-    json_t *o = json_loadb(line, n, 0, NULL);
+    json_t *o;
+    json_error_t e;
+    *yes = false;
+    ct_status st = ct_json_load(line, n, 0, &e, &o);
+    if (st != CT_OK) return st == CT_ENOMEM ? st : CT_OK;
     const char *event = json_string_value(json_object_get(o, "event"));
-    bool yes = event && strcmp(event, "resume") == 0;
+    *yes = event && (!only || strcmp(event, only) == 0);
     json_decref(o);
-    return yes;
-}
-
-/* True if the n bytes at line hold an event. */
-static bool is_event(const char *line, size_t n)
-{
-    json_t *o = json_loadb(line, n, 0, NULL);
-    const bool yes = json_is_string(json_object_get(o, "event"));
-    json_decref(o);
-    return yes;
+    return CT_OK;
 }
 
 /* What is at `path` cannot be used, for the recorded reason: it is kept under another name, and the run goes on. */
@@ -82,15 +77,16 @@ static ct_status open_file(ct_journal *j, int flags)
     return ct_file_open_log(j->path, O_RDWR | flags, &j->fd);
 }
 
-/* Adds the lines of data[at..end) that hold an event; resumes: only those called "resume". Half a line at the end is
- * left out. */
-static ct_status add_lines(ct_journal *j, const char *data, size_t at, size_t end, bool resumes)
+/* Adds the lines of data[at..end) that hold an event (only: of this name). Half a line at the end is left out. */
+static ct_status add_lines(ct_journal *j, const char *data, size_t at, size_t end, const char *only)
 {
     while (at < end) {
         const char *nl = memchr(data + at, '\n', end - at);
+        bool wanted;
         if (!nl) break;
         const size_t n = (size_t)(nl - (data + at)) + 1;
-        if (resumes ? is_resume(data + at, n) : is_event(data + at, n)) {
+        CT_TRY(is_event(data + at, n, only, &wanted));
+        if (wanted) {
             CT_TRY(write_all(j, data + at, n));
             j->bytes += (int64_t)n;
         }
@@ -100,17 +96,19 @@ static ct_status add_lines(ct_journal *j, const char *data, size_t at, size_t en
 }
 
 /* Number of the first line in data[0..end) that holds no event; 0: all do. */
-static int64_t damaged_line(const char *data, size_t end)
+static ct_status damaged_line(const char *data, size_t end, int64_t *number)
 {
-    int64_t number = 1;
-    for (size_t at = 0; at < end; number++) {
+    int64_t line = 1;
+    *number = 0;
+    for (size_t at = 0; at < end; line++) {
         const char *nl = memchr(data + at, '\n', end - at);
-        if (!nl) return number;
-        const size_t n = (size_t)(nl - (data + at)) + 1;
-        if (!is_event(data + at, n)) return number;
+        const size_t n = nl ? (size_t)(nl - (data + at)) + 1 : end - at;
+        bool good;
+        CT_TRY(is_event(data + at, n, NULL, &good));
+        if (!good || !nl) return *number = line, CT_OK;
         at += n;
     }
-    return 0;
+    return CT_OK;
 }
 
 /* Cuts the file behind the line that holds byte keep-1 and puts the resume events of the tail behind it. A file with
@@ -128,18 +126,19 @@ static ct_status cut(ct_journal *j, int64_t keep)
     const char *text = (const char *)data;
     size_t end = (uint64_t)keep < size ? (size_t)keep : size;
     while (end > 0 && text[end - 1] != '\n') end--;
-    const int64_t line = damaged_line(text, end);
+    int64_t line;
+    CT_GOTO(st, damaged_line(text, end, &line));
     if (line > 0) {
         ct_fail(CT_EFORMAT, "%s:%lld: not an event", j->path, (long long)line);
         CT_GOTO(st, put_aside(j->path));
         CT_GOTO(st, open_file(j, O_EXCL));
-        CT_GOTO(st, add_lines(j, text, 0, end, false));
+        CT_GOTO(st, add_lines(j, text, 0, end, NULL));
     } else if (ftruncate(j->fd, (off_t)end) != 0 || lseek(j->fd, 0, SEEK_END) < 0) {
         CT_GOTO(st, ct_fail(CT_EIO, "%s: %s", j->path, strerror(errno)));
     } else {
         j->bytes = (int64_t)end;
     }
-    st = add_lines(j, text, end, size, true);
+    st = add_lines(j, text, end, size, "resume");
 fail:
     ct_free(data);
     return st;
@@ -276,7 +275,8 @@ ct_status ct_journal_read(const char *run, ct_journal_visit *visit, void *user)
         if (!nl) break; /* a killed run may leave half a line at the end */
         size_t n = (size_t)(nl - (data + at)) + 1;
         json_error_t error;
-        json_t *o = json_loadb((const char *)data + at, n, 0, &error);
+        json_t *o;
+        if (ct_json_load((const char *)data + at, n, 0, &error, &o) == CT_ENOMEM) CT_GOTO(st, CT_ENOMEM);
         const char *event = json_string_value(json_object_get(o, "event"));
         if (event)
             st = visit(user, event, o);
