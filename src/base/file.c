@@ -298,7 +298,9 @@ ct_status ct_mkdir_p(const char *path)
         char c = *s;
         *s = '\0';
         /* Made, or already there; another process may make it at the same time, so mkdir comes first. */
-        if (mkdir(p, 0777) != 0 && !ct_path_is_dir(p)) {
+        if (mkdir(p, 0777) == 0) {
+            st = ct_file_sync_dir(p); /* what is synced in it later would be lost with it */
+        } else if (!ct_path_is_dir(p)) {
             if (errno == EEXIST) errno = ENOTDIR;
             st = fail_errno(p, "cannot make directory");
         }

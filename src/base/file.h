@@ -37,7 +37,7 @@ ct_status ct_file_write_atomic(const char *path, const void *data, size_t bytes)
 /* Makes what was renamed or linked to `path` durable: fsync of the directory it is in. */
 ct_status ct_file_sync_dir(const char *path);
 
-ct_status ct_mkdir_p(const char *path);          /* like mkdir -p; existing directory is fine */
+ct_status ct_mkdir_p(const char *path);          /* like mkdir -p, and durable; existing directory is fine */
 char *ct_path_join(const char *a, const char *b);/* "a/b"; NULL with CT_ENOMEM recorded */
 bool ct_path_exists(const char *path);
 bool ct_path_is_dir(const char *path);

@@ -6,7 +6,7 @@
  *   TORTURE_HOW    fail (default), stay (this one and all later ones fail), kill (SIGKILL instead of the call)
  *   TORTURE_LOG    file for lines "stack N HASH" (the first call with each call stack), "fired N" and, at the end, "total N"
  *   TORTURE_SHADOW folder that holds what a power cut would leave: see shadow() below
- *   TORTURE_PLANT  nosync: fsync does nothing and says that it did */
+ *   TORTURE_PLANT  nosync: fsync does nothing and says that it did; nodirs: the same, of folders only */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -28,7 +28,7 @@
 
 enum kind { ALLOC = 1, WRITE = 2, FSYNC = 4, RENAME = 8, OPEN = 16 };
 
-static int kinds, stays, kills, armed, nosync, log_fd = -1;
+static int kinds, stays, kills, armed, nosync, nodirs, log_fd = -1;
 static long at_n;
 static uint64_t at_stack;
 static const char *shadow_dir;
@@ -150,19 +150,30 @@ static int turn(enum kind k)
 }
 
 /* ---- what a power cut leaves ----
- * Of a file what it held at its last fsync; of a folder the entries it had at its last fsync. SHADOW/f.<inode> is the one,
- * SHADOW/d.<inode> the other: lines "<inode> <name>". A file that was never synced leaves nothing but, if its folder was, its
- * name. tests/torture/cut.c makes a tree of that. */
+ * Of a file what it held at its last fsync; of a folder the entries it had at its last fsync. SHADOW/f.ID is the one, SHADOW/d.ID
+ * the other: lines "KIND ID NAME", KIND f or d. ID is inode and time of birth, since inodes are used again. A file that was never
+ * synced leaves nothing but, if its folder was, its name. tests/crash/cut.c makes a tree of that. */
 
-static void shadow_file(int fd, ino_t ino)
+static int id_of(int dir, const char *name, int flags, char id[64])
+{
+    struct statx x;
+    if (syscall(SYS_statx, dir, name, flags | AT_SYMLINK_NOFOLLOW, STATX_INO | STATX_BTIME | STATX_TYPE, &x) != 0) return 0;
+    snprintf(id, 64, "%llx-%llx-%x", (unsigned long long)x.stx_ino, (unsigned long long)x.stx_btime.tv_sec,
+             (unsigned)x.stx_btime.tv_nsec);
+    return S_ISDIR(x.stx_mode) ? 'd' : 'f';
+}
+
+static int shadow_open(char kind, const char *id, char path[512], char tmp[528])
+{
+    snprintf(path, 512, "%s/%c.%s", shadow_dir, kind, id);
+    snprintf(tmp, 528, "%s.tmp", path);
+    return (int)syscall(SYS_openat, AT_FDCWD, tmp, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+}
+
+static void shadow_file(const char *own, const char *id)
 {
     char path[512], tmp[528], buf[65536];
-    snprintf(path, sizeof path, "%s/f.%llu", shadow_dir, (unsigned long long)ino);
-    snprintf(tmp, sizeof tmp, "%s.tmp", path);
-    const int out = (int)syscall(SYS_openat, AT_FDCWD, tmp, O_WRONLY | O_CREAT | O_TRUNC, 0666);
-    char own[64];
-    snprintf(own, sizeof own, "/proc/self/fd/%d", fd);
-    const int in = (int)syscall(SYS_openat, AT_FDCWD, own, O_RDONLY, 0);
+    const int out = shadow_open('f', id, path, tmp), in = (int)syscall(SYS_openat, AT_FDCWD, own, O_RDONLY, 0);
     for (ssize_t n; out >= 0 && in >= 0 && (n = (ssize_t)syscall(SYS_read, in, buf, sizeof buf)) > 0;)
         (void)!syscall(SYS_write, out, buf, (size_t)n);
     if (in >= 0) syscall(SYS_close, in);
@@ -170,17 +181,16 @@ static void shadow_file(int fd, ino_t ino)
     syscall(SYS_rename, tmp, path);
 }
 
-static void shadow_folder(int fd, ino_t ino)
+static void shadow_folder(const char *own, const char *id)
 {
-    char path[512], tmp[528], own[64], line[400];
-    snprintf(path, sizeof path, "%s/d.%llu", shadow_dir, (unsigned long long)ino);
-    snprintf(tmp, sizeof tmp, "%s.tmp", path);
-    snprintf(own, sizeof own, "/proc/self/fd/%d", fd);
-    const int out = (int)syscall(SYS_openat, AT_FDCWD, tmp, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+    char path[512], tmp[528], line[400], entry[64];
+    const int out = shadow_open('d', id, path, tmp);
     DIR *d = opendir(own);
     for (struct dirent *e; d && out >= 0 && (e = readdir(d));) {
         if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
-        const int n = snprintf(line, sizeof line, "%llu %s\n", (unsigned long long)e->d_ino, e->d_name);
+        const int kind = id_of(dirfd(d), e->d_name, 0, entry);
+        if (!kind) continue;
+        const int n = snprintf(line, sizeof line, "%c %s %s\n", kind, entry, e->d_name);
         (void)!syscall(SYS_write, out, line, (size_t)n);
     }
     if (d) closedir(d);
@@ -190,12 +200,14 @@ static void shadow_folder(int fd, ino_t ino)
 
 static void shadow(int fd)
 {
-    struct stat info;
-    if (!shadow_dir || !armed || inside || fstat(fd, &info) != 0) return;
+    char own[64], id[64];
     const int was = inside, saved = errno;
+    if (!shadow_dir || !armed || inside) return;
     inside = 1;
-    if (S_ISDIR(info.st_mode)) shadow_folder(fd, info.st_ino);
-    else if (S_ISREG(info.st_mode)) shadow_file(fd, info.st_ino);
+    snprintf(own, sizeof own, "/proc/self/fd/%d", fd);
+    const int kind = id_of(fd, "", AT_EMPTY_PATH, id);
+    if (kind == 'd' && !nodirs) shadow_folder(own, id);
+    else if (kind == 'f') shadow_file(own, id);
     inside = was;
     errno = saved;
 }
@@ -297,6 +309,13 @@ int link(const char *from, const char *to)
     return real_link(from, to);
 }
 
+int unlink(const char *path)
+{
+    REAL(int, unlink, (const char *))
+    if (turn(RENAME)) return errno = EIO, -1;
+    return real_unlink(path);
+}
+
 int mkdir(const char *path, mode_t mode)
 {
     REAL(int, mkdir, (const char *, mode_t))
@@ -370,6 +389,7 @@ static void read_environment(void)
     stays = how && strcmp(how, "stay") == 0;
     kills = how && strcmp(how, "kill") == 0;
     nosync = plant && strcmp(plant, "nosync") == 0;
+    nodirs = plant && strcmp(plant, "nodirs") == 0;
     shadow_dir = getenv("TORTURE_SHADOW");
     if (log) log_fd = (int)syscall(SYS_openat, AT_FDCWD, log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (log_fd >= 0) log_fd = fcntl(log_fd, F_DUPFD_CLOEXEC, 500); /* out of the way */
