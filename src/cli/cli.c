@@ -4,6 +4,7 @@
 #include <locale.h>
 #include <signal.h>
 
+#include "base/crash.h"
 #include "cli/cli.h"
 
 int cli_main(int argc, char **argv)
@@ -11,6 +12,7 @@ int cli_main(int argc, char **argv)
     cli_args a;
     const cli_command *cmd;
     cli_open_streams();
+    ct_crash_begin();
     setlocale(LC_CTYPE, "");
 #ifdef SIGXFSZ
     /* A file size limit is then a write error like a full disk: with a message, nothing lost. */

@@ -21,5 +21,5 @@ libcaptrain_cli_la_SOURCES += \
 	src/cli/suggest.c
 
 dist_check_SCRIPTS += tests/sh/monitor.sh tests/sh/cli.sh tests/sh/bad_input.sh
-dist_check_SCRIPTS += tests/sh/hostile_config.sh tests/sh/hostile_labels.sh tests/sh/hostile_process.sh tests/sh/hostile_run.sh
+dist_check_SCRIPTS += tests/sh/crash_report.sh tests/sh/hostile_config.sh tests/sh/hostile_labels.sh tests/sh/hostile_process.sh tests/sh/hostile_run.sh
 EXTRA_DIST += tests/sh/lib.sh

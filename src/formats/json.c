@@ -97,9 +97,9 @@ json_t *ct_json_any(const char *text)
 }
 
 /* ---- reading ----
- * Where jansson (2.14) gets no memory for a byte of a string it goes on without it, and ends in an assertion when that byte
- * was an escape. So what it asks for while there is none comes out of a reserve; the text ends there, and what was read of
- * it is thrown away. */
+ * Where jansson (2.14) gets no memory for a byte of a string it goes on without it, and ends in an assertion when that
+ * byte was an escape. So what it asks for while there is none comes out of a reserve; the text ends there, and what
+ * was read of it is thrown away. */
 
 static char reserve[1 << 18];
 static atomic_size_t reserve_used;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/crash.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/signals.h"
@@ -76,7 +77,7 @@ static ct_status run_step(ct_run *r)
         CT_TRY(ct_session_run(&r->session, u));
     }
     r->p.batch += group;
-    r->p.step++;
+    ct_crash_step(++r->p.step);
     r->p.samples += r->nids;
     r->window.steps++;
     r->window.samples += r->nids;

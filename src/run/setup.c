@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/crash.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -102,6 +103,7 @@ static ct_status open_log(ct_run *r, bool append)
     ct_free(path);
     if (st == CT_OK) {
         setvbuf(r->log, NULL, _IOLBF, 0);
+        ct_crash_log(fileno(r->log));
         ct_log_set_file(r->log);
     }
     return st;
@@ -286,6 +288,7 @@ ct_status ct_run_build(ct_run *r)
                                   .choices = r->choices };
     ct_session *s = &r->session;
     CT_TRY(ct_session_begin(s, &spec, true, cfg->train.backend, &opts, r->why, sizeof r->why));
+    ct_crash_backend(s->backend->name);
     CT_TRY(choose_resident(r));
     CT_TRY(add_training(r));
     list_terms(r);
@@ -408,6 +411,10 @@ void ct_run_release(ct_run *r)
     ct_free(r->ids);
     ct_free(r->asked_ids);
     ct_log_set_file(NULL);
+    ct_crash_log(-1);
+    ct_crash_step(-1);
+    ct_crash_backend(NULL);
+    ct_crash_doing(NULL, NULL); /* its names go with the graphs */
     if (r->log) fclose(r->log);
     if (r->dir >= 0) close(r->dir);
     ct_free(r->out);

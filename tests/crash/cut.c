@@ -3,9 +3,10 @@
  *   cut init SHADOW ROOT              what is there now is durable
  *   cut make SHADOW ROOT OUT MODE SEED
  *
- * MODE synced: folders have the entries, files the contents they had when they were synced last. MODE names: folders as they are in
- * ROOT, since file systems write names early, files as above: what was never synced is empty. MODE torn: as names, but of what was
- * not synced a part, chosen by SEED, has arrived, and zeros where more had been. Links are not expected. */
+ * MODE synced: folders have the entries, files the contents they had when they were synced last. MODE names: folders
+ * as they are in ROOT, since file systems write names early, files as above: what was never synced is empty. MODE
+ * torn: as names, but of what was not synced a part, chosen by SEED, has arrived, and zeros where more had been. Links
+ * are not expected. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <fcntl.h>

@@ -22,8 +22,8 @@ static uint32_t crc_of(const uint8_t *p, size_t n)
     return ~c;
 }
 
-/* Chunks of a PNG stay whole: their checksums are made right, and mostly their lengths are, or no decoder would look at what
- * is in them. */
+/* Chunks of a PNG stay whole: their checksums are made right, and mostly their lengths are, or no decoder would look
+ * at what is in them. */
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
 {
     size = LLVMFuzzerMutate(data, size, max);

@@ -1,5 +1,5 @@
-/* libFuzzer target: metrics.jsonl and a TensorBoard file of a run that is resumed. Up to the first 0xff the one, behind it the other,
- * whose records get right checksums where the first byte is odd. */
+/* libFuzzer target: metrics.jsonl and a TensorBoard file of a run that is resumed. Up to the first 0xff the one,
+ * behind it the other, whose records get right checksums where the first byte is odd. */
 #include "config.h"
 
 #include <fcntl.h>

@@ -1,4 +1,5 @@
-/* libFuzzer target: any bytes as a model file: its configuration, its facts, its progress, its choices of implementations. */
+/* libFuzzer target: any bytes as a model file: its configuration, its facts, its progress, its choices of
+ * implementations. */
 #include "config.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* libFuzzer target: any bytes as a packed cache. Their checksums are made right first, where the first byte says so, and what is
- * asked for is what the header claims, so that what lies behind these doors is reached. */
+/* libFuzzer target: any bytes as a packed cache. Their checksums are made right first, where the first byte says so,
+ * and what is asked for is what the header claims, so that what lies behind these doors is reached. */
 #include "config.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* libFuzzer target with three faults, for the self-check of tests/fuzz/soak: it reads behind its input, takes a second and more, takes
- * a gigabyte. */
+/* libFuzzer target with three faults, for the self-check of tests/fuzz/soak: it reads behind its input, takes a second
+ * and more, takes a gigabyte. */
 #include "config.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Programs with a fault, for the self-check of tests/torture/run: planted FAULT writes a file made/out with one line. Each handles a
- * failed allocation in its own way, only `good` in the right one. */
+/* Programs with a fault, for the self-check of tests/torture/run: planted FAULT writes a file made/out with one line.
+ * Each handles a failed allocation in its own way, only `good` in the right one. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

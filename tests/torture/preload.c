@@ -1,11 +1,11 @@
-/* A library for LD_PRELOAD that makes things go wrong: the n-th call of a kind fails, or the process dies at it. It counts from
- * main() on. What it does stands in the environment:
+/* A library for LD_PRELOAD that makes things go wrong: the n-th call of a kind fails, or the process dies at it. It
+ * counts from main() on. What it does stands in the environment:
  *
  *   TORTURE_KIND   alloc, write, fsync, rename, open: which calls are counted; any: all but alloc
- *   TORTURE_AT     n:17 (the 17th), s:0123456789abcdef (the first with this call stack); without it calls are only counted
- *   TORTURE_HOW    fail (default), stay (this one and all later ones fail), kill (SIGKILL instead of the call)
- *   TORTURE_LOG    file for lines "stack N HASH" (the first call with each call stack), "fired N" and, at the end, "total N"
- *   TORTURE_SHADOW folder that holds what a power cut would leave: see shadow() below
+ *   TORTURE_AT     n:17 (the 17th), s:0123456789abcdef (the first with this call stack); without it calls are only
+ * counted   TORTURE_HOW    fail (default), stay (this one and all later ones fail), kill (SIGKILL instead of the call)
+ *   TORTURE_LOG    file for lines "stack N HASH" (the first call with each call stack), "fired N" and, at the end,
+ * "total N"   TORTURE_SHADOW folder that holds what a power cut would leave: see shadow() below
  *   TORTURE_PLANT  nosync: fsync does nothing and says that it did; nodirs: the same, of folders only */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -150,9 +150,10 @@ static int turn(enum kind k)
 }
 
 /* ---- what a power cut leaves ----
- * Of a file what it held at its last fsync; of a folder the entries it had at its last fsync. SHADOW/f.ID is the one, SHADOW/d.ID
- * the other: lines "KIND ID NAME", KIND f or d. ID is inode and time of birth, since inodes are used again. A file that was never
- * synced leaves nothing but, if its folder was, its name. tests/crash/cut.c makes a tree of that. */
+ * Of a file what it held at its last fsync; of a folder the entries it had at its last fsync. SHADOW/f.ID is the one,
+ * SHADOW/d.ID the other: lines "KIND ID NAME", KIND f or d. ID is inode and time of birth, since inodes are used
+ * again. A file that was never synced leaves nothing but, if its folder was, its name. tests/crash/cut.c makes a tree
+ * of that. */
 
 static int id_of(int dir, const char *name, int flags, char id[64])
 {
