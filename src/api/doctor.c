@@ -9,10 +9,12 @@
 #include "api/smoke.h"
 #include "base/alloc.h"
 #include "base/env.h"
+#include "base/text.h"
 #include "captrain.h"
 #include "data/dataset.h"
 #include "exec/exec.h"
 #include "exec/telemetry.h"
+#include "formats/json.h"
 #include "task/task.h"
 
 /* One finding: a name, a text, and whether it is trouble. */
@@ -168,8 +170,8 @@ static ct_status print_json(const findings *f, FILE *to)
     json_t *all = json_array();
     bool ok = all != NULL;
     for (size_t i = 0; ok && i < f->n; i++)
-        ok = json_array_append_new(all, json_pack("{s:s, s:s, s:b}", "name", f->row[i].name, "text", f->row[i].text,
-                                                  "warning", f->row[i].warning)) == 0;
+        ok = json_array_append_new(all, json_pack("{s:s, s:o, s:b}", "name", f->row[i].name, "text",
+                                                  ct_json_any(f->row[i].text), "warning", f->row[i].warning)) == 0;
     json_t *top = ok ? json_pack("{s:s, s:O}", "version", ct_version(), "findings", all) : NULL;
     ok = top && json_dumpf(top, to, JSON_INDENT(2)) == 0 && fputc('\n', to) != EOF;
     json_decref(top);
@@ -203,8 +205,11 @@ ct_status ct_run_doctor(bool json, FILE *to)
     if (json) {
         st = print_json(f, to);
     } else {
-        for (size_t i = 0; i < f->n; i++)
-            fprintf(to, "%-16s %s%s\n", f->row[i].name, f->row[i].warning ? "WARNING: " : "", f->row[i].text);
+        for (size_t i = 0; i < f->n; i++) {
+            fprintf(to, "%-16s %s", f->row[i].name, f->row[i].warning ? "WARNING: " : "");
+            ct_text_put(to, f->row[i].text, true);
+            fputc('\n', to);
+        }
     }
     ct_free(f);
     if (st == CT_OK && failed > 0)

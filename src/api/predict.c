@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/sized.h"
+#include "base/text.h"
 #include "captrain.h"
 #include "data/build.h"
 #include "data/scan.h"
@@ -104,7 +105,8 @@ static ct_status put_line(reader *rd, const ct_findings *f, const char *path, in
         ct_error("%s: %s", path, error);
         return CT_OK;
     }
-    fprintf(rd->to, "%s\t", path);
+    ct_text_put(rd->to, path, false);
+    fputc('\t', rd->to);
     CT_TRY(f->task->predict_text(f, i, rd->to));
     fputc('\n', rd->to);
     return CT_OK;

@@ -8,6 +8,7 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "base/signals.h"
+#include "base/text.h"
 #include "base/sized.h"
 #include "base/version.h"
 #include "measure/tune.h"
@@ -59,6 +60,16 @@ static ct_status open_journal(ct_run *r, bool resumed)
     return ct_journal_read(r->out, gather_resumes, r->resumed);
 }
 
+static ct_status not_removed(const ct_run *r, ct_status st)
+{
+    char *why = ct_strdup(ct_error_message(), "a reason");
+    if (!why) return CT_ENOMEM;
+    ct_status gone = ct_run_directory_there(r);
+    if (gone == CT_OK && st != CT_OK) ct_fail(st, "%s", why);
+    ct_free(why);
+    return gone == CT_OK ? st : gone;
+}
+
 static ct_status train(ct_run *r, const ct_train_opts *o, ct_train_result *res)
 {
     CT_TRY(ct_run_configure(r, o));
@@ -73,7 +84,7 @@ static ct_status train(ct_run *r, const ct_train_opts *o, ct_train_result *res)
     CT_TRY(ct_run_build(r));
     CT_TRY(ct_receipt_check(r));
     if (resumed) CT_TRY(ct_run_resume(r));
-    if (o->resume && !resumed) ct_info("no checkpoint in %s: starting anew", r->checkpoints);
+    if (o->resume && !resumed) ct_warn("no checkpoint in %s: starting anew", r->checkpoints);
     if (!resumed) CT_TRY(ct_run_start(r, o->init));
     else if (o->init) ct_info("--init %s is not used: the run goes on from its own weights", o->init);
     CT_TRY(write_config(r));
@@ -88,7 +99,9 @@ static ct_status train(ct_run *r, const ct_train_opts *o, ct_train_result *res)
     ct_bar_end(&r->bar);
     res->steps = r->p.step;
     res->epochs = r->p.epoch;
-    return st != CT_OK ? st : ct_run_finish(r, res);
+    if (st == CT_OK) st = ct_run_finish(r, res);
+    /* whatever else failed then failed for this reason, and what went well is not there */
+    return st == CT_OK || st == CT_EIO ? not_removed(r, st) : st;
 }
 
 ct_status ct_run_train(const ct_train_opts *given, ct_train_result *result)
@@ -99,12 +112,16 @@ ct_status ct_run_train(const ct_train_opts *given, ct_train_result *result)
     const ct_train_opts *opts = &own;
     ct_run r;
     memset(&r, 0, sizeof r);
+    r.dir = -1;
     memset(&full, 0, sizeof full);
     CT_TRY(ct_sized_give(result, &full, sizeof full, "ct_train_result")); /* before hours have passed */
     ct_signals_begin();
     ct_status st = train(&r, opts, &full);
     if (st == CT_ESIGNAL) full.signal = ct_stop_signal;
-    if (st != CT_OK && r.log) fprintf(r.log, "%s\n", ct_error_message());
+    if (st != CT_OK && r.log) {
+        ct_text_put(r.log, ct_error_message(), true);
+        fputc('\n', r.log);
+    }
     ct_run_release(&r);
     ct_signals_end();
     ct_status told = ct_sized_give(result, &full, sizeof full, "ct_train_result");

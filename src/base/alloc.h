@@ -4,6 +4,7 @@
 #ifndef CT_BASE_ALLOC_H
 #define CT_BASE_ALLOC_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -20,6 +21,15 @@ char *ct_strdup(const char *s, const char *what);
 char *ct_strndup(const char *s, size_t n, const char *what);
 char *ct_asprintf(const char *fmt, ...) CT_PRINTF(1, 2);                  /* NULL with CT_ENOMEM recorded */
 void ct_free(void *p);                                                    /* NULL is fine */
+
+/* Under a limit of the address space (ulimit -v): from now on an allocation fails rather than leave less than
+ * `reserve` of the `limit` bytes. Libraries that try for ever where they get no memory find theirs so. limit 0: no
+ * limit. */
+void ct_alloc_limit(size_t limit, size_t reserve);
+/* Whether a mapping of so many bytes leaves that reserve. True without a limit. */
+bool ct_alloc_has_room(size_t bytes);
+/* Bytes of address space that this process has taken; 0 where the system does not tell. */
+size_t ct_alloc_address_space(void);
 
 /* Tests: the n-th allocation from now (0 = the next) fails, once; -1 switches it off.
  * Returns the number of allocations made since the last call. */

@@ -21,16 +21,19 @@ static ct_status fail_errno(const char *path, const char *what)
     return ct_fail(CT_EIO, "%s: %s: %s", path, what, strerror(errno));
 }
 
-/* Opens for reading and gets its size; directories are refused here, where the message can say so. */
-static ct_status open_read(const char *path, int *fd, struct stat *st)
+/* Opens for reading and gets its size; directories are refused here, where the message can say so. plain: so is
+ * everything else that is no regular file, and the opening does not wait for somebody to write into a pipe. */
+static ct_status open_read(const char *path, bool plain, int *fd, struct stat *st)
 {
-    *fd = open(path, O_RDONLY | O_CLOEXEC);
+    *fd = open(path, O_RDONLY | O_CLOEXEC | (plain ? O_NONBLOCK : 0));
     if (*fd < 0) return fail_errno(path, "cannot open");
     ct_status s = CT_OK;
     if (fstat(*fd, st) != 0)
         s = fail_errno(path, "cannot stat");
     else if (S_ISDIR(st->st_mode))
         s = ct_fail(CT_EIO, "%s: is a directory", path);
+    else if (plain && !S_ISREG(st->st_mode))
+        s = ct_fail(CT_EFORMAT, "%s: not a regular file", path);
     if (s != CT_OK) {
         close(*fd);
         *fd = -1;
@@ -43,7 +46,7 @@ static ct_status too_large(const char *path, uintmax_t size, size_t max_bytes)
     return ct_fail(CT_EIO, "%s: %ju bytes, more than the %zu allowed here", path, size, max_bytes);
 }
 
-ct_status ct_file_read(const char *path, size_t max_bytes, uint8_t **data, size_t *size)
+static ct_status read_file(const char *path, bool plain, size_t max_bytes, uint8_t **data, size_t *size)
 {
     ct_status st = CT_OK;
     int fd = -1;
@@ -53,7 +56,7 @@ ct_status ct_file_read(const char *path, size_t max_bytes, uint8_t **data, size_
 
     *data = NULL;
     *size = 0;
-    CT_GOTO(st, open_read(path, &fd, &info));
+    CT_GOTO(st, open_read(path, plain, &fd, &info));
     if (S_ISREG(info.st_mode) && (uintmax_t)info.st_size > max_bytes) {
         st = too_large(path, (uintmax_t)info.st_size, max_bytes);
         goto fail;
@@ -102,16 +105,39 @@ fail:
     return st;
 }
 
+ct_status ct_file_read(const char *path, size_t max_bytes, uint8_t **data, size_t *size)
+{
+    return read_file(path, false, max_bytes, data, size);
+}
+
+ct_status ct_file_read_plain(const char *path, size_t max_bytes, uint8_t **data, size_t *size)
+{
+    return read_file(path, true, max_bytes, data, size);
+}
+
+ct_status ct_file_open_log(const char *path, int flags, int *fd)
+{
+    struct stat info;
+    *fd = open(path, flags | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (*fd < 0 && errno != ENXIO) return fail_errno(path, "cannot open");
+    if (*fd < 0) return ct_fail(CT_EFORMAT, "%s: not a regular file", path); /* a pipe that nobody reads */
+    if (fstat(*fd, &info) == 0 && S_ISREG(info.st_mode)) return CT_OK;
+    close(*fd);
+    *fd = -1;
+    return ct_fail(CT_EFORMAT, "%s: not a regular file", path);
+}
+
 ct_status ct_mmap_open(const char *path, ct_mmap *m)
 {
     int fd;
     struct stat info;
     m->data = NULL;
     m->size = 0;
-    CT_TRY(open_read(path, &fd, &info));
+    CT_TRY(open_read(path, true, &fd, &info));
     ct_status st = CT_OK;
-    if (!S_ISREG(info.st_mode)) {
-        st = ct_fail(CT_EIO, "%s: not a regular file", path);
+    if (!ct_alloc_has_room((size_t)info.st_size)) {
+        st = ct_fail(CT_ENOMEM, "%s: the address space (ulimit -v) has no room for its %jd bytes", path,
+                     (intmax_t)info.st_size);
     } else if (info.st_size > 0) {
         void *p = (uintmax_t)info.st_size > SIZE_MAX
                       ? MAP_FAILED
@@ -159,7 +185,8 @@ ct_status ct_atomic_open(const char *path, ct_atomic_file **out)
     if (!f) return CT_ENOMEM;
     if (!(f->path = ct_strdup(path, "a path"))) goto fail;
     if (!(f->tmp = ct_asprintf("%s.tmp.%ld", path, (long)getpid()))) goto fail;
-    fd = open(f->tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0666);
+    unlink(f->tmp); /* of a process that had our number and was killed */
+    fd = open(f->tmp, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0) {
         st = fail_errno(path, "cannot write");
         goto fail;
@@ -272,7 +299,9 @@ ct_status ct_mkdir_p(const char *path)
         char c = *s;
         *s = '\0';
         /* Made, or already there; another process may make it at the same time, so mkdir comes first. */
-        if (mkdir(p, 0777) != 0 && !ct_path_is_dir(p)) {
+        if (mkdir(p, 0777) == 0) {
+            st = ct_file_sync_dir(p); /* what is synced in it later would be lost with it */
+        } else if (!ct_path_is_dir(p)) {
             if (errno == EEXIST) errno = ENOTDIR;
             st = fail_errno(p, "cannot make directory");
         }
@@ -325,6 +354,24 @@ bool ct_path_exists(const char *path)
     return stat(path, &info) == 0;
 }
 
+ct_status ct_file_aside(const char *path, char **to)
+{
+    ct_status st = CT_OK;
+    *to = NULL;
+    for (int k = 1; k < 1000; k++) {
+        struct stat info;
+        ct_free(*to);
+        *to = k == 1 ? ct_asprintf("%s.damaged", path) : ct_asprintf("%s.damaged.%d", path, k);
+        if (!*to) return CT_ENOMEM;
+        if (lstat(*to, &info) != 0) break;
+    }
+    if (rename(path, *to) != 0) st = fail_errno(path, "cannot be moved aside");
+    if (st == CT_OK) return CT_OK;
+    ct_free(*to);
+    *to = NULL;
+    return st;
+}
+
 bool ct_path_is_dir(const char *path)
 {
     int saved = errno;
@@ -332,6 +379,12 @@ bool ct_path_is_dir(const char *path)
     bool is = stat(path, &info) == 0 && S_ISDIR(info.st_mode);
     errno = saved;
     return is;
+}
+
+bool ct_path_is_file(const char *path)
+{
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
 void ct_hash_hex(const void *data, size_t bytes, char out[33])

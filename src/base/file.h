@@ -12,6 +12,15 @@
  * max_bytes is refused with its size in the message. */
 ct_status ct_file_read(const char *path, size_t max_bytes, uint8_t **data, size_t *size);
 
+/* The same of a file that was not given on purpose but found: what is no regular file is refused (CT_EFORMAT) without
+ * waiting for somebody to write into a pipe. */
+ct_status ct_file_read_plain(const char *path, size_t max_bytes, uint8_t **data, size_t *size);
+/* Opens a file that grows, made if need be; flags: O_WRONLY or O_RDWR, perhaps O_TRUNC or O_EXCL. CT_EFORMAT for what
+ * is no regular file; never waits. */
+ct_status ct_file_open_log(const char *path, int flags, int *fd);
+/* Renames what cannot be used to PATH.damaged, or with a number behind it. *to: its new path; ct_free(). */
+ct_status ct_file_aside(const char *path, char **to);
+
 /* Read-only memory map of a whole file. size 0 gives data NULL. */
 typedef struct ct_mmap { const uint8_t *data; size_t size; } ct_mmap;
 ct_status ct_mmap_open(const char *path, ct_mmap *m);
@@ -31,12 +40,13 @@ ct_status ct_file_write_light(const char *path, const void *data, size_t bytes);
 /* Makes what was renamed or linked to `path` durable: fsync of the directory it is in. */
 ct_status ct_file_sync_dir(const char *path);
 
-ct_status ct_mkdir_p(const char *path);          /* like mkdir -p; existing directory is fine */
+ct_status ct_mkdir_p(const char *path);          /* like mkdir -p, and durable; existing directory is fine */
 /* Makes a folder to write into, or finds out that it is empty; one that is not is CT_EIO unless `overwrite`. */
 ct_status ct_mkdir_fresh(const char *path, bool overwrite);
 char *ct_path_join(const char *a, const char *b);/* "a/b"; NULL with CT_ENOMEM recorded */
 bool ct_path_exists(const char *path);
 bool ct_path_is_dir(const char *path);
+bool ct_path_is_file(const char *path);         /* a regular one, or a link to one */
 
 /* XXH3-128 of a block, as 32 hex digits and NUL. */
 void ct_hash_hex(const void *data, size_t bytes, char out[33]);

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/env.h"
+#include "base/text.h"
 
 /* One lock for everything that is printed: lines of several threads do not mix, and the hooks see one line at a time.
  * A hook runs under it and must not log. */
@@ -61,15 +62,20 @@ void ct_log_set_hooks(void (*before)(void *), void (*after)(void *), void *user)
     pthread_mutex_unlock(&lock);
 }
 
+/* Longer than any message of ct_fail() with something in front of it. */
+#define LINE_BYTES 8192
+
+/* A line may hold names from outside: nothing in it may move the cursor or change the terminal. */
 static void write_line(const char *front, const char *separator, const char *fmt, va_list ap)
 {
     int saved = errno;
-    va_list again;
-    va_copy(again, ap);
+    char text[LINE_BYTES];
+    if (vsnprintf(text, sizeof text, fmt, ap) >= LINE_BYTES)
+        memcpy(text + ct_utf8_cut(text, LINE_BYTES - 4), "...", 4);
     pthread_mutex_lock(&lock);
     if (hook_before) hook_before(hook_user);
     fprintf(stderr, "%s%s", front, separator);
-    vfprintf(stderr, fmt, ap);
+    ct_text_put(stderr, text, true);
     fputc('\n', stderr);
     if (hook_after) hook_after(hook_user);
     if (log_file) {
@@ -78,12 +84,11 @@ static void write_line(const char *front, const char *separator, const char *fmt
         struct tm tm;
         if (gmtime_r(&now, &tm)) strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ ", &tm);
         fprintf(log_file, "%s%s%s", stamp, front, separator);
-        vfprintf(log_file, fmt, again);
+        ct_text_put(log_file, text, true);
         fputc('\n', log_file);
         fflush(log_file); /* the last lines before a crash are the ones wanted */
     }
     pthread_mutex_unlock(&lock);
-    va_end(again);
     errno = saved;
 }
 

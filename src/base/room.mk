@@ -13,11 +13,14 @@ libcaptrain_la_SOURCES += \
 	src/base/text.c src/base/text.h \
 	src/base/version.c src/base/version.h
 
-check_PROGRAMS += tests/base/check_base tests/base/check_base_numbers tests/base/check_sized tests/base/check_text
+check_PROGRAMS += tests/base/check_base tests/base/check_base_numbers tests/base/check_process \
+	tests/base/check_sized tests/base/check_text
 tests_base_check_base_SOURCES = tests/base/check_base.c
 tests_base_check_base_LDADD = $(CT_TEST_LIBS)
 tests_base_check_base_numbers_SOURCES = tests/base/check_base_numbers.c
 tests_base_check_base_numbers_LDADD = $(CT_TEST_LIBS)
+tests_base_check_process_SOURCES = tests/base/check_process.c
+tests_base_check_process_LDADD = $(CT_TEST_LIBS)
 tests_base_check_sized_SOURCES = tests/base/check_sized.c
 tests_base_check_sized_LDADD = $(CT_TEST_LIBS)
 tests_base_check_text_SOURCES = tests/base/check_text.c

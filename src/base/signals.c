@@ -4,6 +4,7 @@
 #include "base/signals.h"
 
 #include <string.h>
+#include <time.h>
 
 volatile sig_atomic_t ct_stop_signal;
 
@@ -12,7 +13,23 @@ enum { COUNT = 6, STOPPING = 4 };
 static const int caught[COUNT] = { SIGINT, SIGTERM, SIGUSR1, SIGHUP, SIGXFSZ, SIGPIPE };
 static struct sigaction former[COUNT];
 
-static void handle(int sig) { ct_stop_signal = sig; }
+/* Seconds of CLOCK_MONOTONIC when the first signal came. */
+static volatile sig_atomic_t stop_second;
+
+/* The first signal asks to save and end. One that comes later means that this takes too long, or hangs: it ends the
+ * process by itself. Those within the same moment are one: timeout(1) and closing terminals send twice. */
+static void handle(int sig)
+{
+    struct timespec t = { 0 };
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    if (ct_stop_signal == 0) {
+        ct_stop_signal = sig;
+        stop_second = (sig_atomic_t)t.tv_sec;
+    } else if (t.tv_sec - stop_second >= 2) { /* at least one second */
+        signal(sig, SIG_DFL);
+        raise(sig);
+    }
+}
 
 const char *ct_signal_name(int sig)
 {

@@ -9,8 +9,9 @@ extern volatile sig_atomic_t ct_stop_signal;
 
 /* "SIGINT" */
 const char *ct_signal_name(int sig);
-/* Catches the four signals (a second SIGINT ends the process at once; SIGHUP stays ignored where it was, under nohup)
- * and ignores SIGXFSZ and SIGPIPE, so that a full disk is an error of write() with a message. Clears ct_stop_signal. */
+/* Catches the four signals (a second SIGINT ends the process at once, a second one of the others if it comes
+ * more than a second after the first; SIGHUP stays ignored where it was, under nohup) and ignores SIGXFSZ and SIGPIPE,
+ * so that a full disk is an error of write() with a message. Clears ct_stop_signal. */
 void ct_signals_begin(void);
 /* Puts the former handlers back. */
 void ct_signals_end(void);

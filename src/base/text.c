@@ -67,6 +67,46 @@ char *ct_utf8_show(uint32_t cp, char buf[32])
     return buf;
 }
 
+/* The next character of *s as it is shown; steps over it. Returns the number of bytes. */
+static int visible(const char **s, char out[8])
+{
+    const unsigned char byte = (unsigned char)**s;
+    const int32_t cp = ct_utf8_next(s);
+    if (cp < 0) {
+        (*s)++;
+        return snprintf(out, 8, "\\x%02x", byte);
+    }
+    if (cp == '\n') return snprintf(out, 8, "\\n");
+    if (cp == '\t') return snprintf(out, 8, "\\t");
+    if (cp == '\r') return snprintf(out, 8, "\\r");
+    if (cp >= 0x80 && ct_utf8_control((uint32_t)cp)) return snprintf(out, 8, "\\u%04x", (unsigned)cp);
+    if (ct_utf8_control((uint32_t)cp)) return snprintf(out, 8, "\\x%02x", (unsigned)cp);
+    return ct_utf8_put((uint32_t)cp, out);
+}
+
+char *ct_text_visible(const char *text, char *buf, size_t size)
+{
+    size_t n = 0;
+    char c[8];
+    while (*text) {
+        const size_t bytes = (size_t)visible(&text, c);
+        if (n + bytes + 1 > size) break;
+        memcpy(buf + n, c, bytes);
+        n += bytes;
+    }
+    buf[n] = '\0';
+    return buf;
+}
+
+void ct_text_put(FILE *to, const char *text, bool lines)
+{
+    char c[8];
+    while (*text) {
+        if (lines && (*text == '\n' || *text == '\t')) fputc(*text++, to);
+        else fwrite(c, 1, (size_t)visible(&text, c), to);
+    }
+}
+
 size_t ct_utf8_cut(const char *text, size_t bytes)
 {
     size_t n = strnlen(text, bytes + 1);

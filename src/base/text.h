@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
+#include <stdio.h>
 
 /* ---- UTF-8 ---- */
 
@@ -20,6 +20,12 @@ int64_t ct_utf8_len(const char *s);
 char *ct_utf8_show(uint32_t cp, char buf[32]);
 /* A character without a shape of its own: C0, DEL, C1. */
 bool ct_utf8_control(uint32_t cp);
+/* Text from outside (names of files, labels, words of a model file) for a terminal or a log: control characters as \n,
+ * \t, \r, \x1b or \u009b, bytes that are no UTF-8 as \xff. What does not fit into buf is cut, never within a character.
+ * Returns buf. */
+char *ct_text_visible(const char *text, char *buf, size_t size);
+/* The same, written to a stream. lines: newlines and tabs stay, as in messages of several lines. */
+void ct_text_put(FILE *to, const char *text, bool lines);
 /* How many bytes of `text` to keep so that they are at most `bytes` and no character is broken. */
 size_t ct_utf8_cut(const char *text, size_t bytes);
 

@@ -230,7 +230,8 @@ static void print_memory(const planned *p, FILE *to)
         fprintf(to, "resident       %s (%s)\n",
                 p->resident.yes ? ct_text_megabytes(p->resident.bytes, a, sizeof a) : "no images", p->resident.why);
     fprintf(to, "peak           %s (%" PRId64 " bytes)\n", ct_text_megabytes(p->peak, a, sizeof a), p->peak);
-    fprintf(to, "micro-batch    at most %" PRId64 "%s in %s\n", p->fits,
+    if (p->memory <= 0) fputs("micro-batch    not known: the device does not tell how much memory it has\n", to);
+    else fprintf(to, "micro-batch    at most %" PRId64 "%s in %s\n", p->fits,
             p->fits == CT_MAX_BATCH ? " (the largest there is)" : "", ct_text_megabytes(p->memory, a, sizeof a));
 }
 

@@ -121,7 +121,7 @@ static ct_status tune_json(tuning *t, const char *path, FILE *to)
     CT_GOTO(st, ct_json_set(o, "changed", json_integer((json_int_t)t->other)));
     CT_GOTO(st, ct_json_set(o, "ms_usual", ct_json_number(1e3 * t->first_s)));
     CT_GOTO(st, ct_json_set(o, "ms_chosen", ct_json_number(1e3 * t->fastest_s)));
-    CT_GOTO(st, ct_json_set(o, "choices", json_string(path)));
+    CT_GOTO(st, ct_json_set(o, "choices", ct_json_any(path)));
     CT_GOTO(st, ct_choices_write(t->choices, path));
     st = ct_json_print(o, 0, to);
 fail:

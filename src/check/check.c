@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "data/build.h"
 #include "check/check.h"
 #include "data/scan.h"
@@ -440,17 +441,32 @@ fail:
 
 /* ---- verdict ---- */
 
+/* One label for all is more likely a rule that does not suit the files than what is wanted. */
+static void warn_of_one_label(const check_job *j, const ct_check_report *r)
+{
+    const char *first = NULL;
+    for (size_t i = 0; i < j->scan[0].n; i++) {
+        if (!j->probe[0][i].good) continue;
+        if (!first) first = j->scan[0].s[i].text;
+        else if (strcmp(first, j->scan[0].s[i].text) != 0) return;
+    }
+    if (first && *first && r->good[0] > 1)
+        ct_warn("%s: all %" PRId64 " usable samples have the label \"%s\"", j->scan[0].dir, r->good[0], first);
+}
+
 static ct_status verdict(const check_job *j, ct_check_report *r)
 {
     static const char *const what[2] = { "training", "validation" };
     int64_t limit = j->spec->data.max_bad;
     r->ok = true;
+    warn_of_one_label(j, r);
     if (!j->spec->with_config) {
         const int64_t bad = ct_check_count(r, CT_ISSUE_UNREADABLE);
-        r->ok = bad == 0;
+        r->ok = bad == 0 && r->good[0] > 0;
         if (r->ok && r->survey && r->survey->ops->object) CT_TRY(r->survey->ops->object(r->survey, &r->verdict));
         if (r->verdict) r->ok = false;
         else if (r->ok) r->verdict = ct_asprintf("every picture can be read");
+        else if (bad == 0) r->verdict = ct_asprintf("no sample can be used");
         else r->verdict = ct_asprintf("%" PRId64 " files cannot be read", bad);
         return r->verdict ? CT_OK : CT_ENOMEM;
     }

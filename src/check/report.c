@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "check/check.h"
 
 /* ---- text ---- */
@@ -25,7 +26,11 @@ static void print_issues(const ct_check_report *r, FILE *out)
                 fprintf(out, "  and %" PRId64 " more (--json lists all)\n", r->count[kind] - CT_BAD_SHOWN);
                 break;
             }
-            fprintf(out, "  %s%s: %s\n", set_mark(r, r->issues[i].set), r->issues[i].name, r->issues[i].reason);
+            fprintf(out, "  %s", set_mark(r, r->issues[i].set));
+            ct_text_put(out, r->issues[i].name, false);
+            fputs(": ", out);
+            ct_text_put(out, r->issues[i].reason, false);
+            fputc('\n', out);
         }
     }
 }
@@ -47,7 +52,10 @@ static void print_duplicates(const ct_check_report *r, FILE *out)
             break;
         }
         fprintf(out, " ");
-        for (int64_t k = 0; k < g->n && k < 8; k++) fprintf(out, " %s%s", set_mark(r, g->set[k]), g->name[k]);
+        for (int64_t k = 0; k < g->n && k < 8; k++) {
+            fprintf(out, " %s", set_mark(r, g->set[k]));
+            ct_text_put(out, g->name[k], false);
+        }
         if (g->n > 8) fprintf(out, " and %" PRId64 " more", g->n - 8);
         fprintf(out, "%s", g->conflict ? "  [different labels]" : "");
         fprintf(out, "%s\n", g->across ? "  [training and validation]" : "");
@@ -95,7 +103,9 @@ void ct_check_print(const ct_check_report *r, FILE *out)
     print_survey(r, CT_SURVEY_LABELS, out);
     print_buckets(r, out);
     print_survey(r, CT_SURVEY_FIT, out);
-    fprintf(out, "\n%s: %s\n", r->ok ? "good" : "NOT GOOD", r->verdict);
+    fprintf(out, "\n%s: ", r->ok ? "good" : "NOT GOOD");
+    ct_text_put(out, r->verdict, true);
+    fputc('\n', out);
 }
 
 /* ---- JSON ---- */

@@ -85,7 +85,18 @@ const cli_command *cli_find(const cli_command *const *commands, const char *name
 int cli_parse(int argc, char **argv, const cli_command *const *commands, cli_args *a, const cli_command **cmd);
 void cli_args_free(cli_args *a);
 
+/* ---- limits.c ---- */
+/* Standard streams that the caller has closed lead to /dev/null, or files that are opened later would take their
+ * places. */
+void cli_open_streams(void);
+/* Under a limit of the address space (ulimit -v) in which OpenBLAS could not work, says so and ends the process; under
+ * one in which it can, has its memory kept for it. threads: compute threads, 0: as many as there are cores; computes:
+ * the verb may multiply matrices. */
+void cli_check_space(int threads, bool computes);
+
 /* ---- exit.c ---- */
+/* A message on stderr. */
+void cli_say(const char *message);
 /* Prints the message of a failed call and gives the exit code. */
 int cli_finish(ct_status st);
 /* Closes stdout: output that could not be written (full disk, closed pipe) is a failure, too. */

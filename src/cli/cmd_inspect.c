@@ -106,6 +106,10 @@ static const cli_option doctor_options[] = {
 
 static int run_doctor(const cli_args *a)
 {
+    if (a->common.backend) {
+        fputs("captrain doctor: looks at every backend; --backend means nothing here\n", stderr);
+        return 2;
+    }
     return cli_finish(ct_run_doctor(a->json, stdout));
 }
 

@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/cli.h"
 
 #define OFF(field) offsetof(cli_args, field)
@@ -52,15 +53,19 @@ static int run(const cli_args *a)
     static ct_train_result r = { .size = sizeof r }; /* large */
     ct_status st = ct_run_train(&o, &r);
     if (st == CT_ESIGNAL) {
-        fprintf(stderr, "captrain: %s\n", ct_error_message());
+        cli_say(ct_error_message());
         return r.signal == SIGINT ? 130 : r.signal == SIGTERM ? 143 : r.signal == SIGHUP ? 129 : 75;
     }
     if (st != CT_OK) return cli_finish(st);
     if (a->quiet) return 0;
     print_metrics(&r);
     if (r.examples) printf("examples from the validation set:\n");
-    for (int i = 0; i < r.examples; i++)
-        printf("  %-28s label %-8s read as %-8s\n", r.example_file[i], r.example_label[i], r.example_predicted[i]);
+    for (int i = 0; i < r.examples; i++) {
+        char file[1024], label[512], predicted[512];
+        printf("  %-28s label %-8s read as %-8s\n", ct_text_visible(r.example_file[i], file, sizeof file),
+               ct_text_visible(r.example_label[i], label, sizeof label),
+               ct_text_visible(r.example_predicted[i], predicted, sizeof predicted));
+    }
     printf("model:  %s\nreport: %s\nuse it: %s predict %s IMAGE...\n", r.model, r.report, a->program, r.out);
     return 0;
 }

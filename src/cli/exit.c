@@ -1,13 +1,21 @@
 /* How a verb ends. */
 #include "config.h"
 
+#include "base/text.h"
 #include "cli/cli.h"
+
+void cli_say(const char *message)
+{
+    fputs("captrain: ", stderr);
+    ct_text_put(stderr, message, true); /* it may hold names of files */
+    fputc('\n', stderr);
+}
 
 int cli_finish(ct_status st)
 {
     if (st == CT_OK) return 0;
     const char *msg = ct_error_message();
-    fprintf(stderr, "captrain: %s\n", *msg ? msg : ct_status_name(st));
+    cli_say(*msg ? msg : ct_status_name(st));
     return ct_exit_code(st);
 }
 

@@ -15,9 +15,11 @@ libcaptrain_cli_la_SOURCES += \
 	src/cli/commands.c \
 	src/cli/exit.c \
 	src/cli/help.c \
+	src/cli/limits.c \
 	src/cli/options.c \
 	src/cli/parse.c \
 	src/cli/suggest.c
 
 dist_check_SCRIPTS += tests/sh/monitor.sh tests/sh/cli.sh tests/sh/bad_input.sh
+dist_check_SCRIPTS += tests/sh/crash_report.sh tests/sh/hostile_config.sh tests/sh/hostile_labels.sh tests/sh/hostile_process.sh tests/sh/hostile_run.sh
 EXTRA_DIST += tests/sh/lib.sh

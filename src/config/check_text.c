@@ -3,32 +3,40 @@
 
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "config/internal.h"
 
-/* The second place of the first character that stands in `s` (valid UTF-8) twice; NULL: there is none. */
-static const char *repeated(const char *s)
+/* The second place of the first character that stands in `s` (valid UTF-8) twice in *at; NULL: there is none. */
+static ct_status repeated(const char *s, const char **at)
 {
-    for (const char *p = s; *p;) {
-        const char *at = p;
-        const int32_t cp = ct_utf8_next(&p);
-        for (const char *q = s; q < at;)
-            if (ct_utf8_next(&q) == cp) return at;
+    uint32_t *seen = ct_calloc(0x110000 / 32, sizeof *seen, "characters of a charset"); /* a bit for each code point */
+    *at = NULL;
+    if (!seen) return CT_ENOMEM;
+    while (*s && !*at) {
+        const char *here = s;
+        const int32_t cp = ct_utf8_next(&s);
+        const uint32_t bit = UINT32_C(1) << (cp % 32);
+        if (seen[cp / 32] & bit) *at = here;
+        seen[cp / 32] |= bit;
     }
-    return NULL;
+    ct_free(seen);
+    return CT_OK;
 }
 
 static void check_charset(const ct_config *cfg, ct_problems *p)
 {
     const ct_cfg_data *d = &cfg->data;
-    const char *at = ct_config_place(cfg, "data.charset", NULL), *twice;
+    const char *at = ct_config_place(cfg, "data.charset", NULL), *twice = NULL;
     const int64_t n = ct_utf8_len(d->charset);
     if (n < 0) {
         ct_problem(p, at, "data.charset is not valid UTF-8");
     } else if (n == 1) {
         ct_problem(p, at, "data.charset has only one character");
-    } else if ((twice = repeated(d->charset))) {
+    } else if (repeated(d->charset, &twice) != CT_OK) {
+        p->fatal = CT_ENOMEM;
+    } else if (twice) {
         const char *end = twice;
         ct_utf8_next(&end);
         ct_problem(p, at, "data.charset has '%.*s' twice", (int)(end - twice), twice);

@@ -143,7 +143,9 @@ void ct_config_print_markdown(FILE *f)
           "(`train.epochs: 3`); `--set train.epochs=3` overrides the file, the last one wins. Unknown keys, values\n"
           "of the wrong type or outside their range are errors with file, line and column. `1e-3` is a number,\n"
           "`1_000` and `1e3` are integers. Aliases, anchors and tags of YAML are not supported. The resolved\n"
-          "configuration, with every key, is `config.yaml` in the run directory.\n", f);
+          "configuration, with every key, is `config.yaml` in the run directory. A path that is no UTF-8 text, or has\n"
+          "control characters, stands there as `bytes:` and its bytes, with %XX for those that are no plain ASCII and\n"
+          "for `%`; such a value may be given, too.\n", f);
     for (size_t i = 0; (row = ct_config_row_at(i)); i++) {
         if (row->cls == CT_CLASS_NOTED) continue;
         if (!last || !same_section(last, row)) {

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "config/config.h"
 #include "config/internal.h"
 
@@ -115,19 +116,25 @@ static ct_status puts_to(text *t, const char *s)
     return put(t, s, strlen(s));
 }
 
-/* Double-quoted: the escapes used here mean the same in YAML and JSON. */
+/* Characters that a YAML reader refuses, or takes for the end of a line. */
+static bool needs_number(int32_t cp)
+{
+    return cp < 0x20 || (cp >= 0x7f && cp < 0xa0) || cp == 0x2028 || cp == 0x2029 || cp == 0xfeff || cp == 0xfffe ||
+           cp == 0xffff;
+}
+
+/* Double-quoted: the escapes used here mean the same in YAML and JSON. s is valid UTF-8. */
 static ct_status put_quoted(text *t, const char *s)
 {
     CT_TRY(puts_to(t, "\""));
-    for (; *s; s++) {
+    for (int32_t c; (c = ct_utf8_next(&s)) > 0;) {
         char esc[8];
-        unsigned char c = (unsigned char)*s;
-        if (c == '"' || c == '\\') snprintf(esc, sizeof esc, "\\%c", c);
+        if (c == '"' || c == '\\') snprintf(esc, sizeof esc, "\\%c", (char)c);
         else if (c == '\n') snprintf(esc, sizeof esc, "\\n");
         else if (c == '\t') snprintf(esc, sizeof esc, "\\t");
         else if (c == '\r') snprintf(esc, sizeof esc, "\\r");
-        else if (c < 0x20 || c == 0x7F) snprintf(esc, sizeof esc, "\\u%04x", c);
-        else snprintf(esc, sizeof esc, "%c", c);
+        else if (needs_number(c)) snprintf(esc, sizeof esc, "\\u%04x", (unsigned)c & 0xffff);
+        else ct_utf8_put((uint32_t)c, esc);
         CT_TRY(puts_to(t, esc));
     }
     return puts_to(t, "\"");
@@ -150,6 +157,14 @@ static bool plain_word(const char *s)
 static ct_status put_string(text *t, const char *s, bool json)
 {
     return !json && plain_word(s) ? puts_to(t, s) : put_quoted(t, s);
+}
+
+static ct_status put_path(text *t, const char *path, bool json)
+{
+    char *s = ct_config_path_text(path);
+    ct_status st = s ? put_string(t, s, json) : CT_ENOMEM;
+    ct_free(s);
+    return st;
 }
 
 static ct_status put_field(text *t, const ct_config_row *row, const void *field, bool json)
@@ -197,6 +212,7 @@ static ct_status put_field(text *t, const ct_config_row *row, const void *field,
         }
         return puts_to(t, "]");
     }
+    case CT_KEY_PATH: return put_path(t, *(char *const *)field, json);
     default: return put_string(t, *(char *const *)field, json);
     }
 }

@@ -66,6 +66,13 @@ static inline void *ct_config_field(const ct_config *cfg, const ct_config_row *r
     return (char *)(uintptr_t)cfg + row->offset;
 }
 
+/* ---- path.c ---- */
+
+/* A path as a text of UTF-8: itself, or "bytes:..." where it is none. ct_free(). NULL: CT_ENOMEM recorded. */
+char *ct_config_path_text(const char *path);
+/* Back again. CT_ECONFIG with the reason in err, nothing recorded. */
+ct_status ct_config_path_bytes(const char *text, char **path, char *err, size_t err_size);
+
 /* ---- problems.c ---- */
 
 /* Problems found so far. */

@@ -170,13 +170,19 @@ static bool next(reader *r)
     return true;
 }
 
-/* Leaves the current event at the end of the node it starts. */
+/* Leaves the current event at the end of the node it starts. The time that libyaml takes for a token grows with the
+ * depth it stands at, so that depth is limited. */
 static bool skip_node(reader *r)
 {
     int depth = 0;
     for (;;) {
         yaml_event_type_t t = r->event.type;
         if (t == YAML_MAPPING_START_EVENT || t == YAML_SEQUENCE_START_EVENT) depth++;
+        if (depth > CT_CONFIG_MAX_DEPTH) {
+            problem_at(r, r->event.start_mark, "lists or maps are nested too deeply");
+            r->stop = true;
+            return false;
+        }
         if (t == YAML_MAPPING_END_EVENT || t == YAML_SEQUENCE_END_EVENT) depth--;
         if (depth == 0) return true;
         if (!next(r)) return false;

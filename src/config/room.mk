@@ -14,6 +14,7 @@ libcaptrain_la_SOURCES += \
 	src/config/load.c \
 	src/config/lookup.c \
 	src/config/parse.c \
+	src/config/path.c \
 	src/config/problems.c \
 	src/config/schema.c \
 	src/config/value.c

@@ -311,12 +311,26 @@ static ct_status parse_color(const ct_value *v, uint8_t rgb[3], char *err, size_
     return CT_OK;
 }
 
-static ct_status store_string(const ct_value *v, char **field)
+/* Texts are UTF-8: they are written into files that are. */
+static ct_status store_string(const ct_value *v, char **field, char *err, size_t n)
 {
+    if (ct_utf8_len(v->text) < 0) {
+        snprintf(err, n, "is not valid UTF-8");
+        return CT_ECONFIG;
+    }
     char *s = ct_strdup(v->text, "configuration value");
     if (!s) return CT_ENOMEM;
     ct_free(*field);
     *field = s;
+    return CT_OK;
+}
+
+static ct_status store_path(const ct_value *v, char **field, char *err, size_t n)
+{
+    char *path;
+    CT_TRY(ct_config_path_bytes(v->text, &path, err, n));
+    ct_free(*field);
+    *field = path;
     return CT_OK;
 }
 
@@ -345,7 +359,7 @@ static ct_status store_list(const ct_config_row *row, const ct_value *v, void *f
         } else if (row->type == CT_KEY_FLOAT_LIST) {
             CT_GOTO(st, parse_double(row, &v->item[i], (double *)elem + i, err, n));
         } else {
-            CT_GOTO(st, store_string(&v->item[i], (char **)elem + i));
+            CT_GOTO(st, store_string(&v->item[i], (char **)elem + i, err, n));
         }
     }
     ct_value_free_field(row, field);
@@ -387,14 +401,14 @@ ct_status ct_value_store(const ct_config_row *row, const ct_value *v, void *fiel
         if (parse_enum(row, v, &i, err, err_size) != CT_OK) return CT_ECONFIG;
         ct_config_value_name(row, i, name, sizeof name);
         ct_value canonical = { .text = name };
-        return store_string(&canonical, field);
+        return store_string(&canonical, field, err, err_size);
     }
     default:
         if (strlen(v->text) > 65535) {
             snprintf(err, err_size, "is longer than 65535 bytes");
             return CT_ECONFIG;
         }
-        return store_string(v, field);
+        return row->type == CT_KEY_PATH ? store_path(v, field, err, err_size) : store_string(v, field, err, err_size);
     }
 }
 

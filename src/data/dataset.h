@@ -19,6 +19,8 @@
  *                                      field, one of label, labels, text, captcha, value, target, string, solution is a
  *                                      header and says which column is which. Without one: name, label. Empty lines are
  *                                      passed over, '#' is no comment.
+ * Another list of the folder's pictures beside them (gt.txt, metadata.csv, ...), while labels come from names, is an
+ * error, and so is a label file of those names that is no regular file.
  * The search is flat (sub-folders are not entered). Samples: files that end in .png .jpg .jpeg .gif .bmp .webp .tif
  * .tiff (any case), and files of any other name that begin like a PNG or JPEG. Dot files are not samples. Order: by the
  * bytes of the relative path, so it never depends on the file system.

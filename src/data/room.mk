@@ -13,6 +13,7 @@ libcaptrain_la_SOURCES += \
 	src/data/labels.h \
 	src/data/loader.c \
 	src/data/loader.h \
+	src/data/other_lists.c \
 	src/data/pack.c \
 	src/data/pack.h \
 	src/data/picture.c \

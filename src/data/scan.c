@@ -244,7 +244,7 @@ static ct_status from_table(ct_scan *s, const listing *l, char kind, const readi
     ct_label_table t = { 0 };
     look header_look = { s->dir, CT_OK };
 
-    CT_GOTO(st, ct_file_read(s->label_file, MAX_LABEL_FILE, &data, &size));
+    CT_GOTO(st, ct_file_read_plain(s->label_file, MAX_LABEL_FILE, &data, &size));
     CT_GOTO(st, ct_label_table_parse((char *)data, size, kind, s->label_file, dir_has_file, &header_look, &t));
     CT_GOTO(st, header_look.st);
     for (size_t i = 0; i < t.n; i++) {
@@ -308,14 +308,32 @@ static ct_status from_names(ct_scan *s, const listing *l, const reading *how)
     return CT_OK;
 }
 
+/* Is there a label file of this name? One that cannot be read as a file must not be passed over: labels would come from
+ * the names of the pictures. */
+static ct_status label_file_there(const char *dir, const char *name, bool *there)
+{
+    struct stat info;
+    ct_status st = CT_OK;
+    char *path = ct_path_join(dir, name);
+    *there = false;
+    if (!path) return CT_ENOMEM;
+    if (lstat(path, &info) == 0) {
+        *there = true;
+        if (stat(path, &info) != 0) st = ct_fail(CT_EIO, "%s: cannot be read: %s", path, strerror(errno));
+        else if (!S_ISREG(info.st_mode))
+            st = ct_fail(CT_EIO, "%s: is a label file by its name, but not a regular file", path);
+    }
+    ct_free(path);
+    return st;
+}
+
 /* Finds labels.txt, labels.csv or labels.tsv in the folder; more than one is an error. *kind is 0 if there is none. */
 static ct_status find_label_file(ct_scan *s, char *kind)
 {
     *kind = 0;
     for (int i = 0; i < 3; i++) {
-        ct_status st = CT_OK;
-        bool there = is_file(s->root, label_files[i].name, &st);
-        CT_TRY(st);
+        bool there;
+        CT_TRY(label_file_there(s->root, label_files[i].name, &there));
         if (!there) continue;
         if (s->label_file) {
             return ct_fail(CT_EFORMAT, "%s: there is %s, too; only one label file may be there", s->label_file,
@@ -355,6 +373,11 @@ ct_status ct_scan_pictures(const char *path, char ***paths, size_t *n)
         }
         ct_free(l.name[i]);
         l.name[i] = full;
+        /* nobody waits for a pipe that lies in a folder */
+        if (ct_path_exists(full) && !ct_path_is_file(full)) {
+            st = ct_fail(CT_EDATA, "%s: not a regular file", full);
+            goto fail;
+        }
     }
     *paths = l.name;
     *n = l.n;
@@ -396,6 +419,7 @@ static ct_status scan(const char *path, bool labelled, const reading *how, ct_sc
     out->folders = l.folders;
     if (kind) CT_GOTO(st, from_table(out, &l, kind, how));
     else CT_GOTO(st, from_names(out, &l, how));
+    if (!kind && labelled) CT_GOTO(st, ct_scan_other_lists(out));
     if (out->n == 0) {
         st = no_pictures(out->dir, &l);
         goto fail;

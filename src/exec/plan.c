@@ -291,6 +291,7 @@ ct_status ct_plan_run_nodes(ct_plan *p, size_t first, size_t end)
     for (size_t i = first; i < end; i++) {
         const ct_impl *m = p->choices[i].impl;
         double t0 = p->timing ? ct_now() : 0;
+        ct_crash_doing(p->graph->nodes[i].name, p->impl_names[i]);
         ct_status st = m ? m->run(s->device, s->stream, &p->calls[i], p->scratch[i]) : CT_OK;
         if (st == CT_OK && p->events) {
             st = b->event_record(s->device, p->events[i + 1], s->stream);
@@ -300,6 +301,7 @@ ct_status ct_plan_run_nodes(ct_plan *p, size_t first, size_t end)
         }
         if (st != CT_OK) return ct_fail_context(st, "node '%s' (%s)", p->graph->nodes[i].name, p->impl_names[i]);
     }
+    ct_crash_doing(NULL, NULL);
     return p->events && first < end ? read_events(p, first, end) : CT_OK;
 }
 

@@ -3,6 +3,8 @@
 #include "formats/json.h"
 
 #include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -19,6 +21,16 @@ ct_status ct_json_set(json_t *obj, const char *key, json_t *value)
     if (!value || json_object_set_new(obj, key, value) != 0)
         return ct_fail(CT_ENOMEM, "out of memory: JSON member '%s'", key);
     return CT_OK;
+}
+
+ct_status ct_json_set_text(json_t *obj, const char *key, const char *text)
+{
+    if (ct_utf8_len(text) < 0) {
+        char shown[256];
+        return ct_fail(CT_EINVAL, "'%s' is to be stored as text, but is no UTF-8: %s", key,
+                       ct_text_visible(text, shown, sizeof shown));
+    }
+    return ct_json_set(obj, key, json_string(text));
 }
 
 typedef struct buffer {
@@ -84,18 +96,69 @@ json_t *ct_json_any(const char *text)
     return v;
 }
 
-bool ct_json_no_memory(const json_error_t *e)
+/* ---- reading ----
+ * Where jansson (2.14) gets no memory for a byte of a string it goes on without it, and ends in an assertion when that
+ * byte was an escape. So what it asks for while there is none comes out of a reserve; the text ends there, and what
+ * was read of it is thrown away. */
+
+static char reserve[1 << 18];
+static atomic_size_t reserve_used;
+static _Thread_local bool starved;
+
+static void *take(size_t n)
 {
-    return json_error_code(e) == json_error_out_of_memory || e->text[0] == '\0';
+    void *p = ct_malloc(n, "JSON");
+    if (p) return p;
+    starved = true;
+    n = (n + 15) / 16 * 16;
+    const size_t at = atomic_fetch_add(&reserve_used, n);
+    return at + n <= sizeof reserve ? reserve + at : NULL;
+}
+
+static void give(void *p)
+{
+    if ((char *)p < reserve || (char *)p >= reserve + sizeof reserve) ct_free(p);
+}
+
+static pthread_once_t reserve_once = PTHREAD_ONCE_INIT;
+static void set_reserve(void) { json_set_alloc_funcs(take, give); }
+
+typedef struct rest {
+    const char *text;
+    size_t size;
+} rest;
+
+static size_t read_on(void *to, size_t size, void *user)
+{
+    rest *r = user;
+    if (starved) return (size_t)-1;
+    if (size > r->size) size = r->size;
+    if (size > 0) memcpy(to, r->text, size);
+    r->text += size;
+    r->size -= size;
+    return size;
+}
+
+ct_status ct_json_load(const char *text, size_t size, size_t flags, json_error_t *e, json_t **out)
+{
+    rest r = { text, size };
+    pthread_once(&reserve_once, set_reserve);
+    starved = false;
+    *out = json_load_callback(read_on, &r, flags, e);
+    if (*out && !starved) return CT_OK;
+    json_decref(*out);
+    *out = NULL;
+    if (starved || json_error_code(e) == json_error_out_of_memory || e->text[0] == '\0')
+        return ct_fail(CT_ENOMEM, "out of memory while reading JSON");
+    return CT_EFORMAT;
 }
 
 ct_status ct_json_parse(const char *text, size_t size, const char *source, json_t **out)
 {
     json_error_t e;
-    *out = json_loadb(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e);
-    if (*out) return CT_OK;
-    if (ct_json_no_memory(&e))
-        return ct_fail(CT_ENOMEM, "%s: out of memory while reading JSON", source);
+    ct_status st = ct_json_load(text, size, JSON_REJECT_DUPLICATES | JSON_DECODE_ANY, &e, out);
+    if (st == CT_OK) return CT_OK;
+    if (st == CT_ENOMEM) return ct_fail_context(st, "%s", source);
     return ct_fail(CT_EFORMAT, "%s:%d:%d: not valid JSON: %s", source, e.line, e.column, e.text);
 }
 

@@ -19,12 +19,15 @@ json_t *ct_json_any(const char *text);
 /* obj[key] = value; takes over the reference to value, also on failure. value NULL (a constructor that failed) or no
  * memory: CT_ENOMEM, recorded with the key. */
 ct_status ct_json_set(json_t *obj, const char *key, json_t *value);
+/* A text that must be UTF-8: CT_EINVAL naming the key if it is not. */
+ct_status ct_json_set_text(json_t *obj, const char *key, const char *text);
 
 /* Text of a value, keys in the order they were set; JSONL wants indent 0. ct_free(); NULL with CT_ENOMEM recorded. */
 char *ct_json_text(const json_t *v, int indent);
 
-/* Did json_loadb() fail for lack of memory? It then says nothing at all in some places. */
-bool ct_json_no_memory(const json_error_t *e);
+/* json_loadb() that survives a lack of memory. CT_ENOMEM, recorded; CT_EFORMAT with the place and the reason in *e and
+ * nothing recorded. */
+ct_status ct_json_load(const char *text, size_t size, size_t flags, json_error_t *e, json_t **out);
 
 /* Parses text of `size` bytes; `source` names it in the message, with line and column. Duplicate keys are errors.
  * *out: json_decref(). CT_EFORMAT, CT_ENOMEM. */

@@ -24,7 +24,7 @@ tests_formats_check_formats_LDADD = $(CT_TEST_LIBS)
 EXTRA_DIST += tests/fuzz/corpus/safetensors
 if CT_FUZZERS
 noinst_PROGRAMS += tests/fuzz/fuzz_safetensors
-tests_fuzz_fuzz_safetensors_SOURCES = tests/fuzz/fuzz_safetensors.c
+tests_fuzz_fuzz_safetensors_SOURCES = tests/fuzz/fuzz_safetensors.c tests/fuzz/fuzz_util.c tests/fuzz/fuzz_util.h
 tests_fuzz_fuzz_safetensors_LDADD = $(CT_FUZZ_LIBS)
 tests_fuzz_fuzz_safetensors_LDFLAGS = $(CT_FUZZER)
 endif

@@ -3,6 +3,7 @@
 #include "formats/safetensors.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -253,10 +254,9 @@ static ct_status parse(ct_safetensors *st, const uint8_t *p, size_t size)
                        " bytes, but it has %zu in all",
                        st->source, len, size);
     if (len == 0 || p[8] != '{') return ct_fail(CT_EFORMAT, "%s: not a safetensors file: no JSON header", st->source);
-    st->header = json_loadb((const char *)p + 8, (size_t)len, JSON_REJECT_DUPLICATES, &e);
-    if (!st->header && ct_json_no_memory(&e))
-        return ct_fail(CT_ENOMEM, "%s: out of memory for the header", st->source);
-    if (!st->header) return ct_fail(CT_EFORMAT, "%s: damaged header: byte %d: %s", st->source, 8 + e.position, e.text);
+    ct_status loaded = ct_json_load((const char *)p + 8, (size_t)len, JSON_REJECT_DUPLICATES, &e, &st->header);
+    if (loaded == CT_ENOMEM) return ct_fail_context(loaded, "%s: the header", st->source);
+    if (loaded != CT_OK) return ct_fail(CT_EFORMAT, "%s: damaged header: byte %d: %s", st->source, 8 + e.position, e.text);
     const uint8_t *data = p + 8 + len;
     uint64_t data_bytes = size - 8 - len;
     st->tensor = ct_calloc(json_object_size(st->header), sizeof *st->tensor, "safetensors index");
@@ -399,4 +399,16 @@ void ct_st_read(const ct_st_tensor *t, ct_dtype d, void *dst)
         memcpy(&elem, t->data + i * size, size);
         ct_store(d, dst, (int64_t)i, ct_load(t->desc.dtype, &elem, 0));
     }
+}
+
+int64_t ct_st_not_finite(const ct_st_tensor *t)
+{
+    const size_t size = ct_dtype_size(t->desc.dtype), n = t->bytes / size;
+    if (t->desc.dtype == CT_U8 || t->desc.dtype == CT_I32 || t->desc.dtype == CT_I64) return -1;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t elem = 0; /* aligned for every dtype */
+        memcpy(&elem, t->data + i * size, size);
+        if (!isfinite(ct_load(t->desc.dtype, &elem, 0))) return (int64_t)i;
+    }
+    return -1;
 }

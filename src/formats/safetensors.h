@@ -51,6 +51,9 @@ const char *ct_safetensors_meta(const ct_safetensors *st, const char *key); /* N
  * CT_EFORMAT with both named. */
 ct_status ct_safetensors_get(const ct_safetensors *st, const char *name, const ct_desc *want, void *dst);
 
+/* The first element of a floating point tensor that is no finite number; -1: all are. */
+int64_t ct_st_not_finite(const ct_st_tensor *t);
+
 /* Copies a tensor's elements to dst, converted to dtype d (through double; equal dtypes are copied bit by bit). */
 void ct_st_read(const ct_st_tensor *t, ct_dtype d, void *dst);
 

@@ -161,7 +161,7 @@ static ct_status header_text(const ct_st_writer *w, char **text, size_t *len)
         st = ct_fail(CT_ENOMEM, "out of memory: safetensors header");
         goto fail;
     }
-    for (size_t i = 0; i < s.metas; i++) CT_GOTO(st, ct_json_set(meta, s.meta[i].key, json_string(s.meta[i].value)));
+    for (size_t i = 0; i < s.metas; i++) CT_GOTO(st, ct_json_set_text(meta, s.meta[i].key, s.meta[i].value));
     CT_GOTO(st, ct_json_set(meta, "xxh3", json_string(s.header)));
     CT_GOTO(st, ct_json_set(header, "__metadata__", json_incref(meta)));
     for (size_t i = 0; i < w->count; i++) CT_GOTO(st, tensor_json(&w->tensor[i], header));

@@ -3,6 +3,7 @@
 #include "formats/tfevents.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -133,7 +134,7 @@ static ct_status kept_bytes(const char *path, int64_t keep_step, size_t *bytes)
     static const uint8_t zeros[12] = { 0 };
     if (*bytes == 0 && m.size >= 12 && memcmp(m.data, zeros, 12) != 0 &&
         masked(ct_crc32c(m.data, 8)) != (uint32_t)get_le(m.data + 8, 4))
-        st = ct_fail(CT_EFORMAT, "%s: not a TensorBoard event file; it is left alone", path);
+        st = ct_fail(CT_EFORMAT, "%s: not a TensorBoard event file", path);
     ct_mmap_close(&m);
     return st;
 }
@@ -175,8 +176,11 @@ ct_status ct_tfevents_open(const char *path, int64_t keep_step, ct_tfevents **ou
         st = ct_fail(CT_EIO, "%s: cannot be cut to %zu bytes: %s", path, kept, strerror(errno));
         goto fail;
     }
-    if (!(w->f = fopen(path, kept > 0 ? "ab" : "wb"))) {
+    int fd;
+    CT_GOTO(st, ct_file_open_log(path, O_WRONLY | (kept > 0 ? 0 : O_TRUNC), &fd));
+    if (!(w->f = fdopen(fd, "ab"))) {
         st = ct_fail(CT_EIO, "%s: cannot open: %s", path, strerror(errno));
+        close(fd);
         goto fail;
     }
     if (kept == 0) {

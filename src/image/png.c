@@ -68,14 +68,56 @@ static void on_read(png_structp png, png_bytep out, size_t n)
     job->pos += n;
 }
 
+static uint32_t get32(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+/* libpng takes the memory that a chunk claims before it reads it, so the claims are held against the file first. Counts
+ * the bytes of compressed pixels, too. What else may be wrong with a chunk libpng finds out. */
+static bool check_chunks(png_job *job, uint64_t *packed)
+{
+    *packed = 0;
+    for (size_t at = 8; at < job->size && job->size - at >= 12;) {
+        const uint8_t *p = job->data + at;
+        const uint32_t bytes = get32(p);
+        if (bytes > job->size - at - 12) {
+            char type[5] = "";
+            for (int i = 0; i < 4; i++) type[i] = p[4 + i] >= 'A' && p[4 + i] <= 'z' ? (char)p[4 + i] : '?';
+            snprintf(job->message, sizeof job->message,
+                     "the file ends too early: chunk %s claims %u bytes, %zu are left", type, (unsigned)bytes,
+                     job->size - at - 12);
+            return false;
+        }
+        if (memcmp(p + 4, "IDAT", 4) == 0) *packed += bytes;
+        if (memcmp(p + 4, "IEND", 4) == 0) break;
+        at += 12 + (size_t)bytes;
+    }
+    return true;
+}
+
+/* Deflate gives at most 1,032 bytes for each that it reads: a picture that claims more has not got its pixels, and no
+ * memory for them is taken. */
+static void check_packed(png_job *job, uint64_t packed)
+{
+    const uint64_t bits = (uint64_t)png_get_bit_depth(job->png, job->info) * png_get_channels(job->png, job->info);
+    const uint64_t row = (png_get_image_width(job->png, job->info) * bits + 7) / 8;
+    if (row * png_get_image_height(job->png, job->info) > packed * 1032 + 1032)
+        png_error(job->png, "Not enough image data");
+}
+
 static void read_body(png_job *job, int peek, ct_raw *out)
 {
     png_structp png = job->png;
+    uint64_t packed;
+    if (!check_chunks(job, &packed)) longjmp(job->jump, 1);
     png_set_read_fn(png, job, on_read);
     /* The real limits are checked below, with a message that names them; these keep libpng from refusing first. */
     png_set_user_limits(png, 0x7fffffff, 0x7fffffff);
     png_set_chunk_malloc_max(png, 8u << 20);
     png_set_chunk_cache_max(png, 256);
+    /* Texts, profiles, times: nothing here reads them, and together they may be unpacked to gigabytes. */
+    png_set_keep_unknown_chunks(png, PNG_HANDLE_CHUNK_NEVER, NULL, -1);
     png_read_info(png, job->info);
 
     png_uint_32 w, h;
@@ -88,6 +130,7 @@ static void read_body(png_job *job, int peek, ct_raw *out)
     out->w = (int)w;
     out->h = (int)h;
     if (peek) return;
+    check_packed(job, packed);
 
     if (depth == 16) png_set_scale_16(png);
     png_set_expand(png); /* palette -> RGB, gray 1/2/4 -> 8, tRNS -> alpha */

@@ -13,3 +13,7 @@ libcaptrain_la_SOURCES += \
 check_PROGRAMS += tests/image/check_data_image
 tests_image_check_data_image_SOURCES = tests/image/check_data_image.c tests/data/data_util.c tests/data/data_util.h
 tests_image_check_data_image_LDADD = $(CT_TEST_LIBS)
+
+check_PROGRAMS += tests/image/check_image_memory
+tests_image_check_image_memory_SOURCES = tests/image/check_image_memory.c tests/data/data_util.c tests/data/data_util.h
+tests_image_check_image_memory_LDADD = $(CT_TEST_LIBS)

@@ -55,7 +55,7 @@ fail:
 /* What is in the file; nothing where it is not there or not good. */
 static ct_status load(cache *c)
 {
-    if (c->path && ct_path_exists(c->path)) {
+    if (c->path && ct_path_is_file(c->path)) {
         ct_status st = ct_choices_read(c->path, &c->known);
         if (st == CT_ENOMEM) return st;
         if (st != CT_OK) {

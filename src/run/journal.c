@@ -12,6 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/text.h"
 #include "formats/tfevents.h"
 
@@ -42,70 +43,142 @@ static ct_status write_all(ct_journal *j, const char *text, size_t n)
     return CT_OK;
 }
 
-/* True if the n bytes at line hold an event called "resume". */
-static bool is_resume(const char *line, size_t n)
+/* Whether the n bytes at line hold an event; only: of this name. */
+static ct_status is_event(const char *line, size_t n, const char *only, bool *yes)
 {
-    json_t *o = json_loadb(line, n, 0, NULL);
+    json_t *o;
+    json_error_t e;
+    *yes = false;
+    ct_status st = ct_json_load(line, n, 0, &e, &o);
+    if (st != CT_OK) return st == CT_ENOMEM ? st : CT_OK;
     const char *event = json_string_value(json_object_get(o, "event"));
-    bool yes = event && strcmp(event, "resume") == 0;
+    *yes = event && (!only || strcmp(event, only) == 0);
     json_decref(o);
-    return yes;
+    return CT_OK;
 }
 
-/* Cuts the file behind the line that holds byte keep-1 and puts the resume events of the tail behind it. */
-static ct_status cut(ct_journal *j, int64_t keep)
+/* What is at `path` cannot be used, for the recorded reason: it is kept under another name, and the run goes on. */
+static ct_status put_aside(const char *path)
 {
-    uint8_t *data = NULL;
-    size_t size = 0;
-    CT_TRY(ct_file_read(j->path, MAX_JOURNAL, &data, &size));
-    size_t end = (uint64_t)keep < size ? (size_t)keep : size;
-    while (end > 0 && data[end - 1] != '\n') end--;
-    ct_status st = CT_OK;
-    if (ftruncate(j->fd, (off_t)end) != 0 || lseek(j->fd, 0, SEEK_END) < 0) {
-        st = ct_fail(CT_EIO, "%s: %s", j->path, strerror(errno));
-        goto fail;
+    char *to;
+    char *why = ct_strdup(ct_error_message(), "a reason");
+    ct_status st = why ? ct_file_aside(path, &to) : CT_ENOMEM;
+    if (st == CT_OK) {
+        ct_warn("%s: moved to %s; the run goes on with what is whole", why, to);
+        ct_free(to);
     }
-    j->bytes = (int64_t)end;
-    for (size_t at = end; at < size;) {
-        const uint8_t *nl = memchr(data + at, '\n', size - at);
+    ct_free(why);
+    return st;
+}
+
+static ct_status open_file(ct_journal *j, int flags)
+{
+    if (j->fd >= 0) close(j->fd);
+    return ct_file_open_log(j->path, O_RDWR | flags, &j->fd);
+}
+
+/* Adds the lines of data[at..end) that hold an event (only: of this name). Half a line at the end is left out. */
+static ct_status add_lines(ct_journal *j, const char *data, size_t at, size_t end, const char *only)
+{
+    while (at < end) {
+        const char *nl = memchr(data + at, '\n', end - at);
+        bool wanted;
         if (!nl) break;
-        size_t n = (size_t)(nl - (data + at)) + 1;
-        if (is_resume((const char *)data + at, n)) {
-            CT_GOTO(st, write_all(j, (const char *)data + at, n));
+        const size_t n = (size_t)(nl - (data + at)) + 1;
+        CT_TRY(is_event(data + at, n, only, &wanted));
+        if (wanted) {
+            CT_TRY(write_all(j, data + at, n));
             j->bytes += (int64_t)n;
         }
         at += n;
     }
+    return CT_OK;
+}
+
+/* Number of the first line in data[0..end) that holds no event; 0: all do. */
+static ct_status damaged_line(const char *data, size_t end, int64_t *number)
+{
+    int64_t line = 1;
+    *number = 0;
+    for (size_t at = 0; at < end; line++) {
+        const char *nl = memchr(data + at, '\n', end - at);
+        const size_t n = nl ? (size_t)(nl - (data + at)) + 1 : end - at;
+        bool good;
+        CT_TRY(is_event(data + at, n, NULL, &good));
+        if (!good || !nl) return *number = line, CT_OK;
+        at += n;
+    }
+    return CT_OK;
+}
+
+/* Cuts the file behind the line that holds byte keep-1 and puts the resume events of the tail behind it. A file with
+ * damaged lines in what stays is put aside, and one with the others takes its place. */
+static ct_status cut(ct_journal *j, int64_t keep)
+{
+    uint8_t *data = NULL;
+    size_t size = 0;
+    ct_status st = ct_file_read_plain(j->path, MAX_JOURNAL, &data, &size);
+    if (st == CT_ENOMEM) return st;
+    if (st != CT_OK) { /* too large, or it cannot be read */
+        CT_TRY(put_aside(j->path));
+        return open_file(j, O_EXCL);
+    }
+    const char *text = (const char *)data;
+    size_t end = (uint64_t)keep < size ? (size_t)keep : size;
+    while (end > 0 && text[end - 1] != '\n') end--;
+    int64_t line;
+    CT_GOTO(st, damaged_line(text, end, &line));
+    if (line > 0) {
+        ct_fail(CT_EFORMAT, "%s:%lld: not an event", j->path, (long long)line);
+        CT_GOTO(st, put_aside(j->path));
+        CT_GOTO(st, open_file(j, O_EXCL));
+        CT_GOTO(st, add_lines(j, text, 0, end, NULL));
+    } else if (ftruncate(j->fd, (off_t)end) != 0 || lseek(j->fd, 0, SEEK_END) < 0) {
+        CT_GOTO(st, ct_fail(CT_EIO, "%s: %s", j->path, strerror(errno)));
+    } else {
+        j->bytes = (int64_t)end;
+    }
+    st = add_lines(j, text, end, size, "resume");
 fail:
     ct_free(data);
+    return st;
+}
+
+/* TensorBoard's file of a run that goes on may have become something else. */
+static ct_status open_tensorboard(ct_journal *j, const char *run, int64_t keep_step)
+{
+    ct_status st;
+    char *dir = ct_path_join(run, "tensorboard"), *file = dir ? ct_path_join(dir, "captrain.tfevents") : NULL;
+    if (!file) CT_GOTO(st, CT_ENOMEM);
+    CT_GOTO(st, ct_mkdir_p(dir));
+    st = ct_tfevents_open(file, keep_step, &j->tb);
+    if (st == CT_EFORMAT && keep_step >= 0) {
+        CT_GOTO(st, put_aside(file));
+        st = ct_tfevents_open(file, -1, &j->tb);
+    }
+fail:
+    ct_free(dir);
+    ct_free(file);
     return st;
 }
 
 ct_status ct_journal_open(const char *run, bool tensorboard, int64_t keep_bytes, int64_t keep_step, ct_journal **out)
 {
     ct_status st = CT_OK;
-    char *dir = NULL, *file = NULL;
     *out = NULL;
     ct_journal *j = ct_calloc(1, sizeof *j, "journal");
     if (!j) return CT_ENOMEM;
     j->fd = -1;
     bool anew = keep_bytes < 0;
     if (!(j->path = ct_path_join(run, "metrics.jsonl"))) CT_GOTO(st, CT_ENOMEM);
-    j->fd = open(j->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | (anew ? O_TRUNC : 0), 0666);
-    if (j->fd < 0) {
-        st = ct_fail(CT_EIO, "%s: %s", j->path, strerror(errno));
-        goto fail;
+    st = open_file(j, anew ? O_TRUNC : 0);
+    if (st == CT_EFORMAT && !anew) {
+        CT_GOTO(st, put_aside(j->path));
+        st = open_file(j, O_EXCL);
     }
-    if (!anew) CT_GOTO(st, cut(j, keep_bytes));
-    if (tensorboard) {
-        if (!(dir = ct_path_join(run, "tensorboard"))) CT_GOTO(st, CT_ENOMEM);
-        CT_GOTO(st, ct_mkdir_p(dir));
-        if (!(file = ct_path_join(dir, "captrain.tfevents"))) CT_GOTO(st, CT_ENOMEM);
-        CT_GOTO(st, ct_tfevents_open(file, anew ? -1 : keep_step, &j->tb));
-    }
+    if (st == CT_OK && !anew) st = cut(j, keep_bytes);
+    if (st == CT_OK && tensorboard) st = open_tensorboard(j, run, anew ? -1 : keep_step);
 fail:
-    ct_free(dir);
-    ct_free(file);
     if (st == CT_OK)
         *out = j;
     else
@@ -195,23 +268,26 @@ ct_status ct_journal_read(const char *run, ct_journal_visit *visit, void *user)
     size_t size = 0;
     char *path = ct_path_join(run, "metrics.jsonl");
     if (!path) return CT_ENOMEM;
-    if (ct_path_exists(path)) CT_GOTO(st, ct_file_read(path, MAX_JOURNAL, &data, &size));
-    int64_t number = 1;
+    if (ct_path_exists(path)) CT_GOTO(st, ct_file_read_plain(path, MAX_JOURNAL, &data, &size));
+    int64_t number = 1, damaged = 0, first = 0;
     for (size_t at = 0; at < size; number++) {
         const uint8_t *nl = memchr(data + at, '\n', size - at);
         if (!nl) break; /* a killed run may leave half a line at the end */
         size_t n = (size_t)(nl - (data + at)) + 1;
         json_error_t error;
-        json_t *o = json_loadb((const char *)data + at, n, 0, &error);
+        json_t *o;
+        if (ct_json_load((const char *)data + at, n, 0, &error, &o) == CT_ENOMEM) CT_GOTO(st, CT_ENOMEM);
         const char *event = json_string_value(json_object_get(o, "event"));
         if (event)
             st = visit(user, event, o);
-        else if (at + n < size)
-            st = ct_fail(CT_EFORMAT, "%s:%lld: not an event", path, (long long)number);
+        else if (damaged++ == 0)
+            first = number;
         json_decref(o);
         if (st != CT_OK) goto fail;
         at += n;
     }
+    if (damaged > 0)
+        ct_warn("%s:%lld: not an event; %lld such lines are passed over", path, (long long)first, (long long)damaged);
 fail:
     ct_free(data);
     ct_free(path);

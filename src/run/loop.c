@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/crash.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/signals.h"
@@ -76,7 +77,7 @@ static ct_status run_step(ct_run *r)
         CT_TRY(ct_session_run(&r->session, u));
     }
     r->p.batch += group;
-    r->p.step++;
+    ct_crash_step(++r->p.step);
     r->p.samples += r->nids;
     r->window.steps++;
     r->window.samples += r->nids;
@@ -234,6 +235,7 @@ static void show(ct_run *r, bool force)
 static ct_status save(ct_run *r)
 {
     double started = ct_now();
+    CT_TRY(ct_run_directory_there(r)); /* what is written elsewhere is no checkpoint */
     CT_TRY(read_back(r));
     r->p.seconds = started - r->part_started;
     CT_TRY(ct_journal_sync(r->journal)); /* the checkpoint counts on these bytes */
@@ -248,6 +250,7 @@ static ct_status save(ct_run *r)
 
 static ct_status write_best(ct_run *r)
 {
+    CT_TRY(ct_run_directory_there(r));
     char *path = ct_path_join(r->checkpoints, "best.safetensors");
     if (!path) return CT_ENOMEM;
     ct_status st = ct_checkpoint_write(&r->session, &r->meta, &r->p, false, path);

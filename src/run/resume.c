@@ -5,9 +5,12 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/log.h"
 #include "program/spec.h"
 #include "run/run.h"
+
+#define MAX_LOG ((size_t)256 << 20) /* bytes of run.log that are read back */
 
 /* Keys that may change between the parts of a run: they say how long, where and how visibly it trains, not what a step
  * computes. The data's paths are judged by content instead; train.epochs and train.steps by the learning rate they
@@ -144,9 +147,42 @@ fail:
     return s;
 }
 
+static ct_status note_checkpoint(void *user, const char *event, const json_t *line)
+{
+    if (strcmp(event, "checkpoint") == 0) *(int64_t *)user = json_integer_value(json_object_get(line, "step"));
+    return CT_OK;
+}
+
+/* There is no checkpoint. Where metrics.jsonl or run.log tell that one was saved, it has been lost, and starting anew
+ * over what is left would hide that. */
+static ct_status none_lost(const ct_run *r)
+{
+    static const char saved[] = "and saved; captrain train";
+    int64_t step = -1;
+    uint8_t *log = NULL;
+    size_t size = 0;
+    CT_TRY(ct_journal_read(r->out, note_checkpoint, &step));
+    if (step >= 0)
+        return ct_fail(CT_EFORMAT,
+                       "--resume: %s/metrics.jsonl says that a checkpoint was saved at step %" PRId64
+                       ", but there is none in %s; to start anew give another --out", r->out, step, r->checkpoints);
+    char *path = ct_path_join(r->out, "run.log");
+    if (!path) return CT_ENOMEM;
+    ct_status st = ct_file_read_plain(path, MAX_LOG, &log, &size);
+    ct_free(path);
+    if (st == CT_ENOMEM) return st;
+    const bool told = st == CT_OK && memmem(log, size, saved, sizeof saved - 1);
+    ct_free(log);
+    if (!told) return CT_OK;
+    return ct_fail(CT_EFORMAT,
+                   "--resume: %s/run.log says that a checkpoint was saved, but there is none in %s; to start anew give "
+                   "another --out", r->out, r->checkpoints);
+}
+
 ct_status ct_run_look_back(ct_run *r)
 {
     CT_TRY(ct_checkpoint_newest(r->checkpoints, &r->from, &r->from_path));
+    if (!r->from) return none_lost(r);
     const char *choices = r->from ? ct_safetensors_meta(r->from, "choices") : NULL;
     if (!choices) return CT_OK;
     ct_status st = ct_choices_parse(choices, r->from_path, &r->choices);

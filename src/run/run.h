@@ -37,6 +37,7 @@ typedef struct ct_run {
     ct_config *cfg;
     char *out, *checkpoints; /* directories */
     FILE *log;               /* run.log */
+    int dir;                 /* the directory itself, open as long as the run goes on; -1 */
     ct_datasets data;
     ct_session session;
     ct_choices *choices;      /* measured implementations; NULL: none. Outlives the session */
@@ -96,8 +97,12 @@ void ct_run_describe(const ct_run *r);
 const char *ct_run_precision(const ct_session *s);
 void ct_run_release(ct_run *r);
 
+/* CT_EIO, saying what is lost, if the run directory has been removed or replaced since the run began. */
+ct_status ct_run_directory_there(const ct_run *r);
+
 /* ---- resume.c ---- */
-/* Finds the checkpoint a resume will continue (r->from stays NULL if there is none) and takes the choices of
+/* Finds the checkpoint a resume will continue (r->from stays NULL if there is none, and the directory does not tell of
+ * one that was saved: that is CT_EFORMAT) and takes the choices of
  * implementations it was trained with. Before ct_run_build. */
 ct_status ct_run_look_back(ct_run *r);
 /* Restores that checkpoint. A configuration that would train differently is CT_ECONFIG naming the keys. */

@@ -7,10 +7,12 @@
 #include <math.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/crash.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/text.h"
@@ -31,6 +33,8 @@ ct_status ct_run_configure(ct_run *r, const ct_train_opts *o)
         if (!ct_path_exists(kept)) {
             ct_free(kept);
             kept = NULL;
+        } else if (!ct_path_is_file(kept)) {
+            CT_GOTO(st, ct_fail(CT_EFORMAT, "%s: not a regular file", kept));
         }
     }
     CT_GOTO(st, ct_config_load(kept ? kept : o->config, o->sets, o->nsets, &r->cfg));
@@ -82,11 +86,13 @@ static ct_status open_log(ct_run *r, bool append)
 {
     char *path = ct_path_join(r->out, "run.log");
     if (!path) return CT_ENOMEM;
-    ct_status st = CT_OK;
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    if (fd < 0) {
-        st = ct_fail(CT_EIO, "%s: %s", path, strerror(errno));
-    } else if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+    int fd;
+    ct_status st = ct_file_open_log(path, O_WRONLY, &fd);
+    if (st != CT_OK) {
+        ct_free(path);
+        return st;
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
         st = errno == EWOULDBLOCK ? ct_fail(CT_EIO, "%s: another captrain is working in this run directory", r->out)
                                   : ct_fail(CT_EIO, "%s: cannot be locked: %s", path, strerror(errno));
         close(fd);
@@ -97,6 +103,7 @@ static ct_status open_log(ct_run *r, bool append)
     ct_free(path);
     if (st == CT_OK) {
         setvbuf(r->log, NULL, _IOLBF, 0);
+        ct_crash_log(fileno(r->log));
         ct_log_set_file(r->log);
     }
     return st;
@@ -106,6 +113,9 @@ ct_status ct_run_directory(ct_run *r, const ct_train_opts *o)
 {
     if (o->out && strlen(o->out) > sizeof((ct_train_result *)0)->out - 64)
         return ct_fail(CT_EINVAL, "--out: a path of %zu bytes is too long", strlen(o->out));
+    if (!o->out && strchr(r->cfg->name, '/'))
+        return ct_fail(CT_ECONFIG, "name: must not have a '/', it becomes part of the run directory's name (got '%s')",
+                       r->cfg->name);
     if (!o->out && o->resume) return ct_fail(CT_ECONFIG, "--resume needs the run directory: give --out DIR");
     r->out = o->out ? ct_strdup(o->out, "run directory") : default_directory(r->cfg->name);
     if (!r->out) return o->out ? CT_ENOMEM : CT_EIO;
@@ -118,8 +128,22 @@ ct_status ct_run_directory(ct_run *r, const ct_train_opts *o)
     /* Nothing that makes the directory a run's is written before data and model are known to be good: who mistypes
      * data.train can say the same --out again. */
     CT_TRY(ct_mkdir_p(r->out));
+    r->dir = open(r->out, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (r->dir < 0 && errno != EACCES)
+        return ct_fail(CT_EIO, "%s: cannot open the directory: %s", r->out, strerror(errno));
     CT_TRY(open_log(r, o->resume));
     return ct_checkpoint_sweep(r->checkpoints);
+}
+
+ct_status ct_run_directory_there(const ct_run *r)
+{
+    struct stat now, then;
+    if (r->dir < 0) return CT_OK;
+    if (fstat(r->dir, &then) == 0 && stat(r->out, &now) == 0 && now.st_dev == then.st_dev && now.st_ino == then.st_ino)
+        return CT_OK;
+    return ct_fail(CT_EIO,
+                   "%s: the run directory has been removed or replaced while the run went on: its checkpoints, metrics "
+                   "and log are lost, and the training up to step %" PRId64 " with them", r->out, r->p.step);
 }
 
 /* One program of training; a short batch that cannot be built says that it is this batch. */
@@ -264,6 +288,7 @@ ct_status ct_run_build(ct_run *r)
                                   .choices = r->choices };
     ct_session *s = &r->session;
     CT_TRY(ct_session_begin(s, &spec, true, cfg->train.backend, &opts, r->why, sizeof r->why));
+    ct_crash_backend(s->backend->name);
     CT_TRY(choose_resident(r));
     CT_TRY(add_training(r));
     list_terms(r);
@@ -398,7 +423,12 @@ void ct_run_release(ct_run *r)
     ct_free(r->ids);
     ct_free(r->asked_ids);
     ct_log_set_file(NULL);
+    ct_crash_log(-1);
+    ct_crash_step(-1);
+    ct_crash_backend(NULL);
+    ct_crash_doing(NULL, NULL); /* its names go with the graphs */
     if (r->log) fclose(r->log);
+    if (r->dir >= 0) close(r->dir);
     ct_free(r->out);
     ct_free(r->checkpoints);
     memset(r, 0, sizeof *r);

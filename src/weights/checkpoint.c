@@ -356,7 +356,16 @@ fail:
 
 /* ---- reading ---- */
 
-/* Copies all tensors prefix+name into the arenas given. */
+ct_status ct_weights_finite(const ct_st_tensor *t, const char *path)
+{
+    const int64_t at = ct_st_not_finite(t);
+    if (at < 0) return CT_OK;
+    return ct_fail(CT_EFORMAT,
+                   "%s: tensor %s: element %" PRId64 " is not a finite number: these weights cannot be used", path,
+                   t->name, at);
+}
+
+/* Copies all tensors prefix+name into the arenas given; trained_only: of the optimizer, else weights. */
 static ct_status load_arena(ct_session *s, const ct_safetensors *st, const char *path, const char *prefix,
                             ct_arena param, ct_arena buffer, bool trained_only)
 {
@@ -375,6 +384,7 @@ static ct_status load_arena(ct_session *s, const ct_safetensors *st, const char 
         else if (!ct_desc_same_shape(&have->desc, &t->desc))
             r = ct_fail(CT_EFORMAT, "%s: tensor %s is %s, the model has %s", path, name,
                         ct_desc_str(&have->desc, have_str), ct_desc_str(&t->desc, want_str));
+        if (r == CT_OK && !trained_only) r = ct_weights_finite(have, path);
         if (r == CT_OK) {
             ct_st_read(have, t->desc.dtype, s->host);
             r = ct_session_set(s, i, arena, s->host);

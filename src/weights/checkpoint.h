@@ -66,8 +66,11 @@ ct_status ct_checkpoint_sweep(const char *dir);
 /* Puts a checkpoint's tensors and state on the device and its progress in *p. */
 ct_status ct_checkpoint_restore(ct_session *s, const ct_safetensors *st, const char *path, ct_progress *p);
 
+/* Weights that are used must be finite numbers: CT_EFORMAT naming tensor and element if one is not. */
+ct_status ct_weights_finite(const ct_st_tensor *t, const char *path);
 /* Loads weights by name: prefix "model." or "ema." of the file into PARAM and BUFFER, or (to_ema) into EMA and EMABUF.
- * A missing tensor or another shape is CT_EFORMAT naming it, as is a tensor of the file that the model has not. */
+ * A missing tensor or another shape is CT_EFORMAT naming it, as is a tensor of the file that the model has not, or one
+ * with a number that is not finite. */
 ct_status ct_checkpoint_load_weights(ct_session *s, const ct_safetensors *st, const char *path, const char *prefix,
                                      bool to_ema);
 

@@ -201,6 +201,7 @@ static ct_status load(import *im, size_t i, bool *used)
                  ct_desc_str(&want, b));
         return complain(&im->needed, t->name, why);
     }
+    CT_TRY(ct_weights_finite(have, im->o->file));
     void *theirs = ct_malloc(ct_desc_bytes(&t->desc), "a tensor to import");
     if (!theirs) return CT_ENOMEM;
     ct_st_read(have, t->desc.dtype, theirs);

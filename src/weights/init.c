@@ -168,6 +168,7 @@ static ct_status copy(const start *t, size_t i)
     const ct_st_tensor *have = find(t->m, ref->name, &st);
     CT_TRY(st);
     if (!have) return ct_fail(CT_EINTERNAL, "tensor %s is gone", ref->name);
+    CT_TRY(ct_weights_finite(have, t->path));
     if (!h) {
         ct_st_read(have, ref->desc.dtype, s->host);
         return ct_session_set(s, i, ref->arena, s->host);

@@ -100,6 +100,31 @@ START_TEST(numbers)
 }
 END_TEST
 
+/* Nothing that a terminal would obey is left; what is cut is cut between characters. */
+START_TEST(made_visible)
+{
+    static const struct { const char *text, *shown; } rows[] = {
+        { "", "" }, { "plain \xc3\xa4\xe4\xb8\xad", "plain \xc3\xa4\xe4\xb8\xad" }, { "\x1b[2J", "\\x1b[2J" },
+        { "a\nb\tc\rd", "a\\nb\\tc\\rd" }, { "\xc2\x9b" "31m", "\\u009b31m" }, { "\xff\x7f", "\\xff\\x7f" },
+        { "back\\slash", "back\\slash" },
+    };
+    char buf[64], read[64] = "";
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++)
+        ck_assert_str_eq(ct_text_visible(rows[i].text, buf, sizeof buf), rows[i].shown);
+    ck_assert_str_eq(ct_text_visible("ab\xe4\xb8\xad", buf, 5), "ab");
+    ck_assert_str_eq(ct_text_visible("ab\xe4\xb8\xad", buf, 6), "ab\xe4\xb8\xad");
+    ck_assert_str_eq(ct_text_visible("\x1b", buf, 4), "");
+    FILE *f = tmpfile();
+    ck_assert_ptr_nonnull(f);
+    ct_text_put(f, "a\n\tb\x1b", true);
+    ct_text_put(f, "\n", false);
+    rewind(f);
+    read[fread(read, 1, sizeof read - 1, f)] = '\0';
+    fclose(f);
+    ck_assert_str_eq(read, "a\n\tb\\x1b\\n");
+}
+END_TEST
+
 static Suite *text_suite(void)
 {
     Suite *s = suite_create("text");
@@ -108,6 +133,7 @@ static Suite *text_suite(void)
     tcase_add_test(t, cutting);
     tcase_add_test(t, distances);
     tcase_add_test(t, numbers);
+    tcase_add_test(t, made_visible);
     suite_add_tcase(s, t);
     return s;
 }

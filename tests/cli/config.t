@@ -164,9 +164,9 @@ $ captrain help config-md | head -n 12
 | (`train.epochs: 3`); `--set train.epochs=3` overrides the file, the last one wins. Unknown keys, values
 | of the wrong type or outside their range are errors with file, line and column. `1e-3` is a number,
 | `1_000` and `1e3` are integers. Aliases, anchors and tags of YAML are not supported. The resolved
-| configuration, with every key, is `config.yaml` in the run directory.
-|
-| ## run
+| configuration, with every key, is `config.yaml` in the run directory. A path that is no UTF-8 text, or has
+| control characters, stands there as `bytes:` and its bytes, with %XX for those that are no plain ASCII and
+| for `%`; such a value may be given, too.
 |
 
 # Mistyped keys, by what is near.

@@ -309,7 +309,7 @@ START_TEST(output)
     FILE *f = open_memstream(&text, &size);
     ct_check_print(&r, f);
     fclose(f);
-    static const char *const lines[] = { "samples: 3, usable: 2", "unreadable files: 1", "bad\xff_1.png: empty file",
+    static const char *const lines[] = { "samples: 3, usable: 2", "unreadable files: 1", "bad\\xff_1.png: empty file",
                                          "duplicates: 1 groups", "[different labels]", "16 x 8",
                                          "charset, 3 characters: ABC", "NOT GOOD: 1 files cannot be read" };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {

@@ -7,7 +7,12 @@
 #include "base/alloc.h"
 #include "formats/safetensors.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/fuzz_util.h"
+
+size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max, unsigned seed)
+{
+    return fuzz_mutate_safetensors(data, size, max, seed, NULL, 0);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

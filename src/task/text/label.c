@@ -78,6 +78,11 @@ ct_status ct_label_clean(const ct_label_rule *rule, const char *name, const char
             return ct_fail(CT_EDATA, "%s: the label is not valid UTF-8 (byte 0x%02x)", name,
                            (unsigned)(unsigned char)*s);
         }
+        if (ct_utf8_control((uint32_t)cp)) {
+            out[0] = '\0';
+            return ct_fail(CT_EDATA, "%s: the label has the control character U+%04X at place %d", name, (unsigned)cp,
+                           n + 1);
+        }
         if (++n > CT_LABEL_MAX) {
             out[0] = '\0';
             return ct_fail(CT_EDATA, "%s: the label has more than %d characters", name, CT_LABEL_MAX);

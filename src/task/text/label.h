@@ -64,7 +64,7 @@ bool ct_label_case_parse(const char *s, ct_label_case *out);   /* "keep" "upper"
 const char *ct_label_case_name(ct_label_case c);
 
 /* Label of file `name` (a path; only its last part counts). CT_EDATA with a message for an empty label, malformed
- * UTF-8 or more than CT_LABEL_MAX characters. `out` is always terminated. */
+ * UTF-8, has control characters or more than CT_LABEL_MAX characters. `out` is always terminated. */
 ct_status ct_label_from_name(const ct_label_rule *rule, const char *name, char out[CT_LABEL_BYTES]);
 /* Applies the case rule to `text` from a label file, with the same checks. */
 ct_status ct_label_clean(const ct_label_rule *rule, const char *name, const char *text, char out[CT_LABEL_BYTES]);

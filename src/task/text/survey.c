@@ -108,8 +108,9 @@ static void print_steps(const ct_text_survey *v, const char *const mark[2], FILE
     fprintf(to, "\ntime steps (CTC): %" PRId64 " of %zu labels fit their pictures, %" PRId64 " with none to spare\n",
             fits, v->n_steps, tight);
     if (least) {
-        fprintf(to, "  tightest: %s%s needs %d of %" PRId64 "\n", mark[least->set], least->name, least->needs,
-                least->gives);
+        fprintf(to, "  tightest: %s", mark[least->set]);
+        ct_text_put(to, least->name, false);
+        fprintf(to, " needs %d of %" PRId64 "\n", least->needs, least->gives);
     }
 }
 

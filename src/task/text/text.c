@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/log.h"
 #include "task/text/findings.h"
 
 /* ---- facts ---- */
@@ -34,11 +35,24 @@ static ct_status facts_of(ct_charset *charset, int64_t positions, ct_facts **out
     return CT_OK;
 }
 
+/* One label for all is more likely a rule that does not suit the names ("word_1.png") than what is wanted. */
+static void warn_of_one_label(const ct_dataset *ds)
+{
+    const int64_t n = ct_dataset_size(ds);
+    const char *first = n > 1 ? ct_dataset_label_text(ds, 0) : "";
+    int64_t i = 1;
+    while (i < n && strcmp(ct_dataset_label_text(ds, i), first) == 0) i++;
+    if (*first && i == n)
+        ct_warn("%s: all %" PRId64 " samples have the label \"%s\": are the labels where data.label_separator and "
+                "data.label_side say?", ct_dataset_root(ds), n, first);
+}
+
 static ct_status learn(const ct_config *cfg, const ct_dataset *train, ct_facts **out)
 {
     ct_charset charset;
     (void)cfg;
     *out = NULL;
+    warn_of_one_label(train);
     CT_TRY(ct_charset_copy(ct_text_charset(train), &charset));
     return facts_of(&charset, ct_text_columns(train), out);
 }

@@ -42,7 +42,7 @@ static ct_status load_fonts(ct_text_gen *g, ct_text_gen *const *pool, int n)
             *f = *other;
             f->borrowed = true;
         } else {
-            CT_TRY(ct_file_read(f->path, MAX_FONT_FILE, &f->data, &f->size));
+            CT_TRY(ct_file_read_plain(f->path, MAX_FONT_FILE, &f->data, &f->size));
         }
     }
     return ct_text_check_fonts(g);

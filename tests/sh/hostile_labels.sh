@@ -1,0 +1,129 @@
+#!/bin/sh
+# Folders that would be trained on something else than their labels, or on nothing: each is refused before a step is made.
+. "${CT_SRCDIR:?}/tests/sh/lib.sh"
+. "$CT_SRCDIR/tests/sh/train_util.sh"
+
+expect 0 "$captrain" gen text --out "$work/good" --count 24 --seed 3 --width 40 --height 16 --charset 0123 --length 2
+# folder NAME: a copy of the good one
+folder() {
+    rm -rf "$work/$1"
+    cp -r "$work/good" "$work/$1"
+}
+n=0
+# train FOLDER [ARG...]: into a fresh run directory
+train() {
+    data=$1
+    shift
+    n=$((n + 1))
+    tiny "run$n" --set "data.train=$data" --set data.charset= --set data.val_fraction=0.25 --set train.epochs=1 "$@"
+}
+# untrained: no step was made by the last training
+untrained() {
+    checks=$((checks + 1))
+    [ ! -e "$work/run$n/metrics.jsonl" ] || fail "a training was begun"
+}
+expect 0 train "$work/good"
+one=$(find "$work/good" -name '*.png' | LC_ALL=C sort | head -n 1)
+
+# --- a control character in a label: by name, and by label file ---
+folder tab
+cp "$one" "$work/tab/$(printf '0\t1_99.png')"
+expect 1 train "$work/tab"
+says 'U+0009'
+says '1_99.png'
+untrained
+expect 1 "$captrain" check "$work/tab" --config "$work/tiny.yaml" --set data.charset=
+prints 'U+0009'
+folder csv
+(cd "$work/csv" && for f in *.png; do printf '%s,%s\r\r\n' "$f" "${f%%_*}"; done >labels.csv)
+expect 1 train "$work/csv"
+says 'U+000D'
+untrained
+expect 1 "$captrain" check "$work/csv"
+prints 'U+000D'
+
+# --- a label file that is there by name but is no file ---
+for what in link pipe folder; do
+    folder odd
+    case $what in
+    link) ln -s nowhere "$work/odd/labels.csv" ;;
+    pipe) mkfifo "$work/odd/labels.csv" ;;
+    folder) mkdir "$work/odd/labels.csv" ;;
+    esac
+    expect 1 timeout 20 "$captrain" train "$work/tiny.yaml" --out "$work/odd-run" --set "data.train=$work/odd" --set data.charset=
+    says 'labels.csv'
+    expect 1 timeout 20 "$captrain" check "$work/odd"
+    says 'labels.csv'
+done
+# a link to a file is a file
+folder odd
+(cd "$work/odd" && for f in *.png; do printf '%s,%s\n' "$f" "${f%%_*}"; done >"$work/list.csv" && ln -s ../list.csv labels.csv)
+expect 0 train "$work/odd"
+
+# --- lists beside the pictures that are not read ---
+mkdir "$work/words"
+for f in "$work"/good/*.png; do
+    n=$((n + 1))
+    cp "$f" "$work/words/word_$n.png"
+done
+# list NAME FORMAT: a folder word_N.png with a list; FORMAT has %s for the file's name
+list() {
+    rm -rf "$work/listed"
+    cp -r "$work/words" "$work/listed"
+    (cd "$work/listed" && for f in *.png; do
+        # shellcheck disable=SC2059
+        printf "$2\n" "$f"
+    done >"$work/the-list")
+    mv "$work/the-list" "$work/listed/$1"
+    expect 1 train "$work/listed"
+    says "$1"
+    untrained
+    expect 1 "$captrain" check "$work/listed"
+    says "$1"
+}
+list gt.txt '%s, "Tiredness"'
+list metadata.csv '%s,Tiredness'
+list metadata.jsonl '{"file_name": "%s", "text": "Tiredness"}'
+list rec_gt_train.txt 'train/%s\tTiredness'
+list annotations.json '"%s": "Tiredness",'
+# notes that mention a picture are no list
+folder notes
+printf 'Pictures of last May.\nThe first is %s.\nNothing else is known.\n' "$(basename "$one")" >"$work/notes/README.txt"
+expect 0 train "$work/notes"
+
+# --- one label for all ---
+expect 0 train "$work/words" --set data.charset=word
+says 'all [0-9]* samples have the label "word"'
+expect 0 "$captrain" check "$work/words"
+says 'all [0-9]* usable samples have the label "word"'
+
+# --- nothing that can be used: a list in GBK ---
+folder gbk
+(cd "$work/gbk" && for f in *.png; do printf '%s,\326\320\316\304\n' "$f"; done >labels.csv)
+expect 1 "$captrain" check "$work/gbk"
+prints 'NOT GOOD'
+expect 1 train "$work/gbk" --set data.max_bad=1000
+says 'none of the 24 samples'
+
+# --- names that would move the cursor of a terminal ---
+esc=$(printf '\033')
+# quiet_terminal FILE: nothing in it that a terminal would obey
+quiet_terminal() {
+    checks=$((checks + 1))
+    if grep -q "$esc" "$1"; then fail "an escape reaches the terminal: $(od -c "$1" | head -5)"; fi
+}
+folder evil
+echo 'no picture' >"$work/evil/$(printf '01_\033]0;owned\007\033[2J.png')"
+expect 1 train "$work/evil"
+says 'x1b]0;owned.x07'
+quiet_terminal "$work/err"
+quiet_terminal "$work/run$n/run.log"
+expect 1 "$captrain" check "$work/evil"
+prints 'x1b]0;owned.x07'
+quiet_terminal "$work/out"
+quiet_terminal "$work/err"
+cp "$one" "$work/$(printf 'a\033[2J\nb.png')"
+expect 0 "$captrain" predict "$work/run1" "$work/$(printf 'a\033[2J\nb.png')"
+prints 'a.x1b.2J.nb.png'
+quiet_terminal "$work/out"
+finish
