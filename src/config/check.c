@@ -83,8 +83,8 @@ static void check_data(const ct_config *cfg, ct_problems *p)
         ct_problem(p, ct_config_place(cfg, "data.min_width", "data.width"),
                    "data.min_width is %lld but data.width is %lld", (long long)d->min_width, (long long)d->width);
     if (d->channels == 2 || d->channels == 4)
-        ct_problem(p, ct_config_place(cfg, "data.channels", NULL), "data.channels: must be 1 or 3 (got %d)",
-                   (int)d->channels);
+        ct_problem(p, ct_config_place(cfg, "data.channels", "model.input_channels"),
+                   "data.channels: must be 1 or 3 (got %d)", (int)d->channels);
     if (d->mean.n != 1 && (int64_t)d->mean.n != d->channels)
         ct_problem(p, ct_config_place(cfg, "data.mean", "data.channels"),
                    "data.mean has %zu numbers, data.channels is %lld; give one, or one per channel", d->mean.n,

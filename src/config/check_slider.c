@@ -41,6 +41,26 @@ static void derive_side(ct_config *cfg, ct_problems *p, const char *key, int64_t
     else if (!given(cfg, key)) *side = usual;
 }
 
+/* data.channels: the key, else model.input_channels, which counts the mask of models that have one, else RGB. */
+static void derive_channels(ct_config *cfg, ct_problems *p, bool mask)
+{
+    int64_t *channels = &cfg->data.channels, all = cfg->info->input_channels;
+    if (!given(cfg, "model.input_channels")) {
+        if (mask && !given(cfg, "data.channels")) *channels = 3;
+        return;
+    }
+    if (mask && all % 2 == 0) {
+        note(cfg, p, "model.input_channels", "model.input_channels: counts the mask of the padding, which follows from "
+                                             "the geometry; data.channels is one less");
+        all--;
+    }
+    if (given(cfg, "data.channels") && *channels != all)
+        ct_problem(p, ct_config_place(cfg, "model.input_channels", NULL),
+                   "model.input_channels means data.channels: %lld, but that is %lld", (long long)all,
+                   (long long)*channels);
+    *channels = all;
+}
+
 static void derive_pixels(ct_config *cfg, ct_problems *p, int64_t width, int64_t height)
 {
     ct_cfg_data *d = &cfg->data;
@@ -51,12 +71,7 @@ static void derive_pixels(ct_config *cfg, ct_problems *p, int64_t width, int64_t
         ct_problem(p, ct_config_place(cfg, "letterbox.target_size", NULL),
                    "letterbox.target_size: must be [width, height]");
     if (!given(cfg, "data.size_rule")) d->size_rule = CT_CFG_SIZE_LETTERBOX;
-    if (!given(cfg, "data.channels")) d->channels = 3;
-    if (d->channels == 2 || d->channels == 4) {
-        note(cfg, p, "data.channels", d->channels == 4 ? "data.channels: 4 counts the mask of the padding: 3 of pixels"
-                                                       : "data.channels: 2 counts the mask of the padding: 1 of pixels");
-        d->channels--;
-    }
+    derive_channels(cfg, p, true);
     if (fill < 0) return;
     const uint8_t *b = d->background;
     if (given(cfg, "data.background") && (b[0] != fill || b[1] != fill || b[2] != fill))
@@ -121,6 +136,7 @@ void ct_config_check_slider(ct_config *cfg, ct_problems *p)
     if (k == sizeof models / sizeof models[0]) {
         if (given(cfg, "sched.warmup_epochs") && !given(cfg, "schedule.warmup_epochs"))
             cfg->schedule.warmup_epochs = cfg->info->sched_warmup;
+        derive_channels(cfg, p, false);
         return;
     }
     if (!given(cfg, "data.train")) replace(&cfg->data.train, "synth:slider", p);

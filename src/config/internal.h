@@ -55,6 +55,7 @@ struct ct_config_info {
     char **origin;     /* per row: "file.yaml:3:5" or "--set k=v"; NULL = default */
     int *layer;        /* per row: the layer (file 1, --set 2, ...) that set it last; 0 = default */
     int amp;           /* value of train.amp, valid if its origin is set */
+    int64_t input_channels; /* of model.input_channels, likewise */
     double sched_warmup; /* of sched.warmup_epochs, likewise */
     char **note;
     size_t notes, note_cap;

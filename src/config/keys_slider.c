@@ -112,6 +112,10 @@ static const ct_config_row shown[] = {
 const ct_key_table ct_keys_slider_shown = CT_KEY_TABLE(shown);
 
 static const ct_config_row foreign[] = {
+    { .name = "model.input_channels", .cls = CT_CLASS_MERGED, .type = CT_KEY_INT, .def = "0", .min = 1, .max = 4,
+      .offset = offsetof(struct ct_config_info, input_channels), .unit = "",
+      .reader = "config (becomes data.channels)",
+      .doc = "data.channels. Of slider models 4 and 2 count the mask that goes with their pixels: RGB and gray." },
     { .name = "sched.warmup_epochs", .cls = CT_CLASS_MERGED, .type = CT_KEY_FLOAT, .def = "0", .min = 0, .max = 1e6,
       .offset = offsetof(struct ct_config_info, sched_warmup), .unit = "epochs",
       .reader = "config (becomes schedule.warmup_epochs or schedule.t0)",

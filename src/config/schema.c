@@ -50,14 +50,12 @@ static const ct_config_row pixels[] = {
       .doc = "Height of the images the model sees. Slider models have their own unless it is given." },
     { INT(data.width, "160", 8, 4096), .unit = "pixels", .reader = "data, models",
       .doc = "Width of the images the model sees. Slider models have their own unless it is given." },
-    { INT(data.channels, "1", 1, 4), .aliases = "model.input_channels", .unit = "", .reader = "data, models",
-      .doc = "1: gray (0.299 R + 0.587 G + 0.114 B), 3: RGB. Slider models: RGB unless it is given; 2 and 4 count the "
-             "mask that goes with their pixels." },
+    { INT(data.channels, "1", 1, 3), .unit = "", .reader = "data, models",
+      .doc = "1: gray (0.299 R + 0.587 G + 0.114 B), 3: RGB. Slider models: RGB unless it is given." },
     { ENUM(data.size_rule, "resize", "resize refuse fit_height letterbox"), .unit = "", .reader = "data",
-      .doc = "Images of another size are resized, or refused. fit_height: resized to data.height, keeping their aspect "
-             "ratio, at most data.width wide, then padded at the right to a multiple of data.width_step; a batch has "
-             "one width (crnn models only). letterbox: resized to fit into data.width x data.height, keeping their aspect "
-             "ratio, and padded all round with data.background, which slider models take unless it is given." },
+      .doc = "Images of another size are resized, or refused. fit_height (crnn only): to data.height and at most data.width, "
+             "keeping the aspect ratio, padded right to a multiple of data.width_step. letterbox (of slider models): "
+             "keeping it, padded all round." },
     { INT(data.width_step, "32", 1, 4096), .unit = "pixels", .reader = "data",
       .doc = "fit_height: widths are padded to multiples of this; smaller: less padding, more different batches." },
     { INT(data.min_width, "0", 0, 4096), .unit = "pixels", .reader = "data",
@@ -119,10 +117,9 @@ static const ct_config_row augment[] = {
 static const ct_config_row loss[] = {
     { ENUM(loss.name, "auto", "auto softmax=cross_entropy soft_margin=multilabel_soft_margin ctc slider_early slider_late basic"),
       .unit = "", .reader = "models",
-      .doc = "softmax: cross-entropy per position. soft_margin: multi-label soft margin, one sigmoid per class. ctc: "
-             "connectionist temporal classification, the loss of crnn models and of no others. Slider models: slider_late "
-             "and slider_early, the reference's later and earlier loss.yaml, or basic, heatmaps and offsets alone. auto: "
-             "ctc for crnn models, slider_late for slider models, softmax else." },
+      .doc = "softmax: cross-entropy per position. soft_margin: one sigmoid per class. ctc: of crnn models and of no others. "
+             "slider_late, slider_early, basic (heatmaps and offsets alone): of slider models. auto: ctc, slider_late, "
+             "else softmax." },
     { FLOAT(loss.label_smoothing, "0", 0, 1), BELOW, .unit = "share", .reader = "models",
       .doc = "Share of the target spread evenly over all classes (softmax only)." },
 };

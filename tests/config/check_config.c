@@ -164,7 +164,7 @@ START_TEST(messages)
     BAD("name: \xff\n", "t.yaml: byte 6: invalid leading UTF-8 octet (files are UTF-8)");
     BAD("model: {name: 'a\tb'}\n",
         "t.yaml:1:15: model.name: must be one of textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18, "
-        "resnet34, resnet50 (got 'a?b')");
+        "resnet34, resnet50, slider, slider-small, hrnet-w32, hrnet-w48 (got 'a?b')");
 }
 END_TEST
 
@@ -267,12 +267,13 @@ START_TEST(notes)
 {
     ct_config *c = GOOD("train:\n  pin_memory: true\n  prefetch_factor: 8\nhardware: {cudnn_benchmark: true}\n"
                         "monitoring: {wandb: {enabled: false, tags: [a, [b, {c: d}]]}}\noptimizer: {momentum: 0.8}\n");
-    ck_assert_uint_eq(ct_config_note_count(c), 5);
+    ck_assert_uint_eq(ct_config_note_count(c), 6);
     ck_assert_str_eq(ct_config_note(c, 0), "t.yaml:2:3: train.pin_memory is not used: loader threads share memory with "
                                            "the trainer; nothing is pinned or copied between processes");
-    ck_assert_str_eq(ct_config_note(c, 3), "t.yaml:5:14: monitoring.wandb is not used: metrics.jsonl and the "
-                                           "TensorBoard files hold the measurements; profiling is `captrain bench`");
-    ck_assert_str_eq(ct_config_note(c, 4), "t.yaml:6:13: optimizer.momentum has no effect: optimizer.name is not sgd");
+    ck_assert_str_eq(ct_config_note(c, 3), "t.yaml:5:22: monitoring.wandb.enabled is not used: metrics.jsonl and "
+                                           "the TensorBoard files hold the measurements; profiling is `captrain "
+                                           "profile`");
+    ck_assert_str_eq(ct_config_note(c, 5), "t.yaml:6:13: optimizer.momentum has no effect: optimizer.name is not sgd");
     ck_assert_str_eq(ct_config_note(c, 99), "");
     ct_config_free(c);
 }
@@ -375,7 +376,8 @@ START_TEST(keys_against_each_other)
     BAD("data: {size_rule: fit_height, width: 100, min_width: 101}\n",
         "t.yaml:1:43: data.min_width is 101 but data.width is 100");
     BAD("data: {label_separator: 0123456789abcdef}\n", "t.yaml:1:8: data.label_separator: longer than 15 bytes");
-    BAD("data: {train: 'synth:slider'}\n", "t.yaml:1:8: data.train: no generator 'synth:slider'; there is synth:text");
+    BAD("data: {train: 'synth:sliders'}\n",
+        "t.yaml:1:8: data.train: no generator 'synth:sliders'; there is synth:text, synth:slider");
     BAD("optimizer: {name: sgd, nesterov: true, momentum: 0}\n",
         "t.yaml:1:24: optimizer.nesterov needs optimizer.momentum above 0");
     BAD("loss: {name: soft_margin, label_smoothing: 0.1}\n",

@@ -32,7 +32,7 @@ says_in() {
     checks=$((checks + 1))
     grep -q -e "$2" "$work/$1.notes" || fail "$1.yaml: no note '$2'"
 }
-says_in training_config 'data.channels: 4 counts the mask'
+says_in training_config 'model.input_channels: counts the mask'
 says_in training_config 'sched.warmup_epochs: is no warm-up .*warm_restarts'
 says_in training_config 'model.model_path is not used'
 says_in loss_early 'loss.name is slider_early'
