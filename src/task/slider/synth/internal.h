@@ -2,11 +2,11 @@
  * canvas.c (textures, polygons), scene.c, ground.c and folder.c (backgrounds), look.c (styles), paint.c (gap and
  * piece), place.c (what is where), draw.c. All are functions of what they are given; the state in their structs is
  * memory that is used again. */
-#ifndef CT_SYNTH_SLIDER_INTERNAL_H
-#define CT_SYNTH_SLIDER_INTERNAL_H
+#ifndef CT_TASK_SLIDER_SYNTH_INTERNAL_H
+#define CT_TASK_SLIDER_SYNTH_INTERNAL_H
 
 #include "base/philox.h"
-#include "synth/slider/slider.h"
+#include "task/slider/synth/synth.h"
 
 #define CT_PI 3.14159265358979323846
 

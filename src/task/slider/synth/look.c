@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "synth/slider/internal.h"
+#include "task/slider/synth/internal.h"
 
 static const float white[3] = { 255, 255, 255 }, black[3] = { 0, 0, 0 };
 

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "synth/slider/internal.h"
+#include "task/slider/synth/internal.h"
 
 /* Part of the cache key: to be raised whenever the same parameters give other pictures. */
 #define GENERATOR_VERSION "captrain-slider-1"

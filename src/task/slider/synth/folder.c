@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "data/scan.h"
-#include "synth/slider/internal.h"
+#include "task/slider/synth/internal.h"
 
 /* Shrinks a picture whose longer side has more than `keep` pixels, so that a folder of photographs fits into memory. */
 static ct_status shrink(ct_image *im, int keep)
