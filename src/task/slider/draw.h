@@ -1,9 +1,9 @@
-/* Drawn pictures (task/slider/synth/slider.h) as a data set and as files. */
+/* Drawn pictures (task/slider/synth/synth.h) as a data set and as files. */
 #ifndef CT_TASK_SLIDER_DRAW_H
 #define CT_TASK_SLIDER_DRAW_H
 
 #include "data/dataset.h"
-#include "task/slider/synth/slider.h"
+#include "task/slider/synth/synth.h"
 #include "task/slider/label.h"
 #include "task/task.h"
 

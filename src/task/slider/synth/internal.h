@@ -6,7 +6,7 @@
 #define CT_TASK_SLIDER_SYNTH_INTERNAL_H
 
 #include "base/philox.h"
-#include "task/slider/synth/slider.h"
+#include "task/slider/synth/synth.h"
 
 #define CT_PI 3.14159265358979323846
 
