@@ -1,5 +1,6 @@
-/* Maps of cells and points, f32 but for the images of mask_pool; the numbers are those of ops/math/points_math.h. An item is a sample,
- * of mask_pool a row of windows. point_sums is left to the reference: a batch has as many points as a row of a picture has pixels. */
+/* Maps of cells and points, f32 but for the images of mask_pool; the numbers are those of ops/math/points_math.h. An
+ * item is a sample, of mask_pool a row of windows. point_sums is left to the reference: a batch has as many points as a
+ * row of a picture has pixels. */
 #include "config.h"
 
 #include "backends/cpu/cpu.h"
@@ -57,7 +58,7 @@ static void pool_item(void *arg, int64_t item, int thread)
     ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
     const pool_room room = pool_rooms(c, &t);
     for (int64_t j = 0; j < w; j++) room.sum[j] = 0, least[j] = INFINITY;
-    for (int64_t r = item * f; r < (item + 1) * f; r++) { /* windows cover each sample's rows from the first to the last */
+    for (int64_t r = item * f; r < (item + 1) * f; r++) { /* no rows are left over between two samples */
         read_mask(g, &room, r);
         for (int64_t j = 0; j < w; j++) {
             double sum = room.sum[j];
@@ -147,7 +148,8 @@ static ct_status heat_target_run(ct_device *dev, ct_stream *s, const ct_call *c,
 
 /* ---- sample_points and its gradient ---- */
 
-/* The four cells that point k of sample n reads, as elements of map [h,w,channels], and their weights; false: there is no point. */
+/* The four cells that point k of sample n reads, as elements of map [h,w,channels], and their weights; false: there is
+ * no point. */
 static bool taps(const ct_call *c, const int64_t *map, int64_t n, int64_t k, int64_t at[4], double weight[4])
 {
     const float *place = (const float *)c->in[1].data + 2 * (n * c->in[1].desc.dim[1] + k);
