@@ -94,10 +94,11 @@ typedef struct line {
     int64_t first, step, count, in_step;
 } line;
 
-/* One call's worth of outputs: what each tap reads for the first, and the taps' numbers. */
+/* One call's worth of outputs: what each tap reads for the first, and the taps' numbers. Of more than one output also the pixels that
+ * each output is the first to read, in_step to a row; of one alone none. */
 typedef struct tap_list {
-    int64_t n, number[CT_CONV_MAX_TAPS];
-    const float *in[CT_CONV_MAX_TAPS];
+    int64_t n, number[CT_CONV_MAX_TAPS], nahead;
+    const float *in[CT_CONV_MAX_TAPS], *ahead[CT_CONV_MAX_TAPS];
 } tap_list;
 
 /* The rows that row i of the output reads: i*stride - pad + r*dil, or for the data gradient (i + pad - r*dil)/stride where exact. */
@@ -148,16 +149,22 @@ static void inside(const depthwise *g, const line *l, int64_t *lo, int64_t *hi)
     *hi = ct_max64(*lo, *hi);
 }
 
-static void list_taps(const depthwise *g, const line *l, int64_t u, tap_list *out)
+/* For `count` outputs from number u on. */
+static void list_taps(const depthwise *g, const line *l, int64_t u, int64_t count, tap_list *out)
 {
-    out->n = 0;
-    for (int64_t k = 0; k < l->nrows; k++)
+    out->n = out->nahead = 0;
+    for (int64_t k = 0; k < l->nrows; k++) {
+        int64_t last = -1;
         for (int64_t i = 0; i < l->ncols; i++) {
             const int64_t col = l->base[i] + u * l->in_step;
             if (col < 0 || col >= g->in_w) continue;
             out->number[out->n] = l->r[k] * g->c.s + l->s[i];
             out->in[out->n++] = l->row[k] + col * g->c.c;
+            last = ct_max64(last, col);
         }
+        for (int64_t i = 0; count > 1 && i < l->in_step && i <= last && out->nahead < CT_CONV_MAX_TAPS; i++)
+            out->ahead[out->nahead++] = l->row[k] + (last - i) * g->c.c;
+    }
 }
 
 /* How many outputs from number u on are one call. */
@@ -176,7 +183,7 @@ static void output_row(const depthwise *g, line *l, float *out)
         inside(g, l, &lo, &hi);
         for (int64_t u = 0, n; u < l->count; u += n) {
             n = run_length(u, lo, hi);
-            list_taps(g, l, u, &taps);
+            list_taps(g, l, u, n, &taps);
             for (int64_t t = 0; t < taps.n; t++) w[t] = g->w_f32 + taps.number[t] * c;
             const ct_depthwise_row a = { .in = taps.in,
                                          .w = w,
@@ -186,7 +193,9 @@ static void output_row(const depthwise *g, line *l, float *out)
                                          .c = c,
                                          .taps = taps.n,
                                          .in_step = l->in_step * c,
-                                         .out_step = l->step * c };
+                                         .out_step = l->step * c,
+                                         .ahead = taps.ahead,
+                                         .fetch = taps.nahead };
             g->kern->depthwise->row(&a);
         }
     }
@@ -281,7 +290,7 @@ static void add_row(const depthwise *g, const line *l, const float *dy, float *p
     inside(g, l, &lo, &hi);
     for (int64_t u = 0, n; u < l->count; u += n) {
         n = run_length(u, lo, hi);
-        list_taps(g, l, u, &taps);
+        list_taps(g, l, u, n, &taps);
         for (int64_t t = 0; t < taps.n; t++) dw[t] = part + taps.number[t] * c;
         const ct_depthwise_sum a = { .x = taps.in,
                                      .dw = dw,
@@ -290,7 +299,9 @@ static void add_row(const depthwise *g, const line *l, const float *dy, float *p
                                      .c = c,
                                      .taps = taps.n,
                                      .x_step = l->in_step * c,
-                                     .dy_step = c };
+                                     .dy_step = c,
+                                     .ahead = taps.ahead,
+                                     .fetch = taps.nahead };
         g->kern->depthwise->sum(&a);
     }
 }

@@ -14,6 +14,11 @@ KERN_INLINE void dw_tile(const ct_depthwise_row *a, int64_t j, int64_t c, const 
     for (int64_t t = 0; t < a->taps; t++) {
         const vf w = vload(a->w[t] + c);
         const float *x = a->in[t] + j * a->in_step + c;
+        if (t < a->fetch) { /* between the products, or it would wait for the cache */
+            const float *next = a->ahead[t] + (j + np) * a->in_step + c;
+            KERN_UNROLL
+            for (int i = 0; i < np; i++) KERN_FETCH(next + i * a->in_step);
+        }
         KERN_UNROLL
         for (int i = 0; i < np; i++) sum[i] += vload(x + i * a->in_step) * w;
     }
@@ -54,6 +59,10 @@ KERN_INLINE void dw_sum_tile(const ct_depthwise_sum *a, int64_t j0, int64_t j1, 
     }
     for (int64_t j = 0; j < j1 - j0; j++, dy += a->dy_step) {
         const vf g = vload(dy);
+        if (t == 0) { /* for the run behind this one */
+            KERN_FETCH(dy + KERN_DW_RUN * a->dy_step);
+            for (int64_t k = 0; k < a->fetch; k++) KERN_FETCH(a->ahead[k] + (j0 + j + KERN_DW_RUN) * a->x_step + c);
+        }
         KERN_UNROLL_LANES
         for (int i = 0; i < nt; i++) sum[i] += vload(x[i] + j * a->x_step) * g;
     }
