@@ -1,7 +1,8 @@
-/* Body of the kernels of depthwise convolution: channels along the vector, a few pixels side by side, so that their sums are
- * independent and a tap's weights are loaded once for all of them. */
+/* Body of the kernels of depthwise convolution: channels along the vector, a few pixels side by side, so that their sums
+ * are independent and a tap's weights are loaded once for all of them. */
 
 #define KERN_DW_PIXELS 8 /* outputs summed side by side */
+#define KERN_DW_FEW 4    /* with so few taps memory is what it costs: pixel after pixel, as it lies there */
 #define KERN_DW_TAPS 9   /* filter taps whose gradients are summed side by side */
 #define KERN_DW_RUN 16   /* outputs whose products are summed before they are added to the gradients in memory */
 
@@ -42,7 +43,7 @@ KERN_INLINE void dw_pixels(const ct_depthwise_row *a, int64_t j, const int np)
 static void depthwise_row(const ct_depthwise_row *a)
 {
     int64_t j = 0;
-    for (; j + KERN_DW_PIXELS <= a->n; j += KERN_DW_PIXELS) dw_pixels(a, j, KERN_DW_PIXELS);
+    for (; a->taps > KERN_DW_FEW && j + KERN_DW_PIXELS <= a->n; j += KERN_DW_PIXELS) dw_pixels(a, j, KERN_DW_PIXELS);
     for (; j + 2 <= a->n; j += 2) dw_pixels(a, j, 2);
     for (; j < a->n; j++) dw_pixels(a, j, 1);
 }
