@@ -216,6 +216,7 @@ typedef struct ct_bench_opts {
     bool exact, deterministic;   /* only implementations that are */
     const char *tune;            /* file that ct_run_tune wrote; NULL: none */
     bool no_graph;               /* operators are queued one by one in every step, where the backend could replay a recorded one */
+    const char *loss;            /* of the model's; NULL: its usual one */
 } ct_bench_opts;
 /* Times whole training steps on resident data, or single operator calls. */
 ct_status ct_run_bench(const ct_bench_opts *opts, FILE *to);

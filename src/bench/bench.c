@@ -183,6 +183,7 @@ static ct_status bench_steps(bench *b, FILE *to)
 {
     const ct_bench_opts *opts = b->opts;
     CT_TRY(ct_spec_from_model(opts->model, opts->batch < 0 ? 1 : opts->batch, opts->precision, &b->spec));
+    CT_TRY(ct_spec_loss(&b->spec, opts->loss));
     CT_TRY(ct_spec_device(&b->spec, b->backend, &b->device));
     ct_spec_fit_device(&b->spec, b->backend, &b->device);
     if (opts->recompute) b->spec.recompute = 0;

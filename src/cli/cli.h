@@ -24,7 +24,7 @@ typedef struct cli_args {
     cli_list maps;
     ct_option *option; size_t noptions;  /* what tasks decide, in order */
     const char *out, *init, *config, *model, *precision, *golden, *ctc, *map_file, *layout;
-    const char *op, *impl, *call, *tune, *device, *interval;
+    const char *op, *impl, *call, *tune, *device, *interval, *loss;
     bool resume, json, force, recompute, ops, calls, exact, inexact, deterministic, full, no_graph;
     int64_t batch, steps, warmup, count, memory; /* 0: not given */
     int64_t seed;                        /* -1: not given */

@@ -11,6 +11,8 @@ static const cli_option bench_options[] = {
     { "--steps", "K", CLI_INT, OFF(steps), 1, 1000000, "timed steps; default 20" },
     { "--warmup", "K", CLI_INT, OFF(warmup), 1, 1000000, "steps before; default 3" },
     { "--precision", "P", CLI_STRING, OFF(precision), 0, 0, "fp32, tf32, bf16, fp16 or f64; default fp32" },
+    { "--loss", "NAME", CLI_STRING, OFF(loss), 0, 0,
+      "the model's loss: softmax or soft_margin, ctc, or of slider models basic, early or late; default the usual one" },
     { "--recompute", NULL, CLI_FLAG, OFF(recompute), 0, 0,
       "recompute activations block by block instead of keeping them" },
     { "--ops", NULL, CLI_FLAG, OFF(ops), 0, 0,
@@ -56,6 +58,7 @@ static int run_bench(const cli_args *a)
                         .deterministic = a->deterministic,
                         .tune = a->tune,
                         .no_graph = a->no_graph,
+                        .loss = a->loss,
                         .json = a->json };
     return cli_finish(ct_run_bench(&o, stdout));
 }

@@ -304,6 +304,11 @@ ct_status ct_spec_from_model(const char *model, int64_t batch, const char *preci
     return CT_OK;
 }
 
+ct_status ct_spec_loss(ct_program_spec *spec, const char *loss)
+{
+    return loss ? spec->goal.task->usual(loss, &spec->model, &spec->goal) : CT_OK;
+}
+
 ct_status ct_spec_device(const ct_program_spec *spec, const ct_backend *backend, ct_device_opts *opts)
 {
     if (spec->tf32 && !backend->receipt)

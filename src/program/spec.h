@@ -34,6 +34,9 @@ ct_status ct_spec_epoch(const ct_config *cfg, int64_t n, int64_t *batches, int64
  * CT_ECONFIG for an unknown model or precision. */
 ct_status ct_spec_from_model(const char *model, int64_t batch, const char *precision, ct_program_spec *out);
 
+/* Another loss of such a model, by a name of its task (ct_task.usual); NULL: it stays. CT_ECONFIG. */
+ct_status ct_spec_loss(ct_program_spec *spec, const char *loss);
+
 /* The loader of training on a view: batch, order and last batch as cfg says; endless, from the first batch. */
 void ct_spec_loader(const ct_config *cfg, const ct_view *train, ct_loader_spec *out);
 /* ct_spec_epoch() for a view whose images may have several widths: batches hold images of one width. */

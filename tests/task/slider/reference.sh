@@ -46,5 +46,5 @@ if grep -q heat_rows "$work/out"; then fail "the early loss has rows"; fi
 
 # a model of another task says what it does not read
 expect 0 "$captrain" plan "$files/preprocessing_config.yaml" --threads 1
-says 'heatmap.sigma'
+says 'letterbox.target_size has no effect: only slider models'
 finish

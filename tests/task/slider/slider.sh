@@ -96,7 +96,7 @@ contains bf16/receipt.json '"asked": *"bf16"'
 # shellcheck disable=SC2086
 {
     expect 2 train no $few --set data.size_rule=resize
-    says 'data.size_rule: .* letterbox'
+    says 'data.size_rule: .*letterbox'
     expect 2 train no $few --set data.width=100
     says 'multiples of 32'
     expect 2 train no $few --set loss.name=ctc
