@@ -42,7 +42,8 @@ static ct_status score(ct_run *r, const ct_view *v, scored *out)
 {
     const ct_place place = ct_session_place(&r->session, r->cfg, r->data.facts);
     CT_TRY(r->data.task->look(&place, v, true, NULL, 0, &out->findings));
-    return ct_evaluate(&r->session, r->eval_ema, v, r->batch, (int)r->cfg->train.workers, NULL, out->findings, out->sums);
+    return ct_evaluate(&r->session, r->eval_ema, v, r->batch, (int)r->cfg->train.workers, NULL, out->findings,
+                       out->sums);
 }
 
 /* Cuts at `size` bytes without breaking a UTF-8 character. */
@@ -148,7 +149,8 @@ static ct_status write_result(ct_run *r, const ct_train_result *res, const score
     CT_GOTO(st, ct_json_set(o, "name", ct_json_any(r->cfg->name)));
     for (int i = 0; i < task->metrics; i++)
         CT_GOTO(st,
-                ct_json_set(o, task->metric[i].key, val->findings ? ct_json_number(task->metric[i].value(val->sums)) : json_null()));
+                ct_json_set(o, task->metric[i].key,
+                            val->findings ? ct_json_number(task->metric[i].value(val->sums)) : json_null()));
     CT_GOTO(st, ct_json_set(o, "epochs", json_integer(res->epochs)));
     CT_GOTO(st, ct_json_set(o, "steps", json_integer(res->steps)));
     CT_GOTO(st, ct_json_set(o, "seconds", ct_json_number(res->seconds)));

@@ -10,7 +10,7 @@
 #include "config/internal.h"
 
 /* A key that was changed from its default but has no effect in this combination. */
-void ct_config_note_key(ct_config *cfg, const ct_config *defaults, ct_problems *p, const char *key, const char *why)
+static void unused(ct_config *cfg, const ct_config *defaults, ct_problems *p, const char *key, const char *why)
 {
     const ct_config_row *row = ct_config_find_row(key);
     if (!row || !ct_config_origin(cfg, key) ||
@@ -171,7 +171,7 @@ static void note_unused(ct_config *cfg, const ct_config *defaults, ct_problems *
         { without_validation(cfg), "eval.select_by", "there is no validation data" },
     };
     for (size_t i = 0; i < sizeof rule / sizeof rule[0]; i++)
-        if (rule[i].is_unused) ct_config_note_key(cfg, defaults, p, rule[i].key, rule[i].why);
+        if (rule[i].is_unused) unused(cfg, defaults, p, rule[i].key, rule[i].why);
 }
 
 void ct_config_finish(ct_config *cfg, ct_problems *p)
@@ -192,6 +192,6 @@ void ct_config_finish(ct_config *cfg, ct_problems *p)
         return;
     }
     note_unused(cfg, defaults, p);
-    ct_config_note_slider(cfg, defaults, p);
+    ct_config_note_slider(cfg, defaults, p, unused);
     ct_config_free(defaults);
 }

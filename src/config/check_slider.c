@@ -117,7 +117,7 @@ static size_t model_of(const ct_config *cfg)
     return k;
 }
 
-void ct_config_note_slider(ct_config *cfg, const ct_config *defaults, ct_problems *p)
+void ct_config_note_slider(ct_config *cfg, const ct_config *defaults, ct_problems *p, ct_config_teller *tell)
 {
     static const char *const sections[] = { "letterbox.", "coordinate.", "heatmap.", "data_split.", "loss.focal.",
                                             "loss.offset.", "loss.hard_negative.", "loss.angle.", "loss.padding_bce.",
@@ -127,7 +127,7 @@ void ct_config_note_slider(ct_config *cfg, const ct_config *defaults, ct_problem
     for (size_t i = 0; (row = ct_config_row_at(i)); i++)
         for (size_t k = 0; row->cls == CT_CLASS_KEY && k < sizeof sections / sizeof sections[0]; k++)
             if (strncmp(row->name, sections[k], strlen(sections[k])) == 0)
-                ct_config_note_key(cfg, defaults, p, row->name, "only slider models read it");
+                tell(cfg, defaults, p, row->name, "only slider models read it");
 }
 
 void ct_config_check_slider(ct_config *cfg, ct_problems *p)
@@ -145,8 +145,8 @@ void ct_config_check_slider(ct_config *cfg, ct_problems *p)
     derive_loss(cfg, p);
     if (cfg->coordinate.downsample != 4)
         ct_problem(p, ct_config_place(cfg, "coordinate.downsample", NULL),
-                   "coordinate.downsample is %lld: the cells of %s have 4 pixels", (long long)cfg->coordinate.downsample,
-                   cfg->model.name);
+                   "coordinate.downsample is %lld: the cells of %s have 4 pixels",
+                   (long long)cfg->coordinate.downsample, cfg->model.name);
     if (!cfg->loss.y_axis.log_stretch)
         ct_problem(p, ct_config_place(cfg, "loss.y_axis.log_stretch", NULL),
                    "loss.y_axis.log_stretch: rows are always compared by logarithms (true)");

@@ -105,10 +105,11 @@ void ct_config_finish(ct_config *cfg, ct_problems *p);
 void ct_config_check_text(const ct_config *cfg, ct_problems *p);
 /* Its part about the slider task: what a model of it reads unless keys say so. */
 void ct_config_check_slider(ct_config *cfg, ct_problems *p);
-/* Notes keys that only that task reads where another's model is trained. */
-void ct_config_note_slider(ct_config *cfg, const ct_config *defaults, ct_problems *p);
 /* Notes a key that was changed from its default but has no effect in this combination. */
-void ct_config_note_key(ct_config *cfg, const ct_config *defaults, ct_problems *p, const char *key, const char *why);
+typedef void ct_config_teller(ct_config *cfg, const ct_config *defaults, ct_problems *p, const char *key,
+                              const char *why);
+/* Tells of keys that only that task reads where another's model is trained. */
+void ct_config_note_slider(ct_config *cfg, const ct_config *defaults, ct_problems *p, ct_config_teller *tell);
 bool ct_config_generated(const ct_config *cfg); /* data.train is a generator */
 
 /* ---- config.c ---- */

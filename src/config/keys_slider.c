@@ -30,7 +30,7 @@ static const ct_config_row generated[] = {
     { PATH(data.synth.backgrounds, ""), .unit = "", .reader = "synth",
       .doc = "Slider pictures: folder with pictures to use as backgrounds; empty: backgrounds are drawn, too." },
     { INT(data.synth.width, "0", 0, 4096), .unit = "pixels", .reader = "synth",
-      .doc = "Slider pictures: width of all of them, with data.synth.height; 0: sizes by lot, 280 to 480 pixels wide." },
+      .doc = "Slider pictures: width of all of them, with data.synth.height; 0: sizes by lot, 280 to 480 wide." },
     { INT(data.synth.height, "0", 0, 4096), .unit = "pixels", .reader = "synth",
       .doc = "Slider pictures: height of all of them; 0: sizes by lot." },
 };
@@ -51,7 +51,8 @@ static const ct_config_row loss[] = {
     { FLOAT(loss.focal.eps, "1e-8", 0, 0.1), ABOVE, .aliases = NAMES("eps"), .unit = "", .reader = "models",
       .doc = "Heatmaps: probabilities are kept this far from 0 and 1." },
     { FLOAT(loss.offset.beta, "1", 0, 100), ABOVE, .aliases = "offset.beta offset_loss.beta loss.offset_loss.beta",
-      .unit = "cells", .reader = "models", .doc = "Offsets: where the smooth L1 loss goes over from square to straight." },
+      .unit = "cells", .reader = "models",
+      .doc = "Offsets: where the smooth L1 loss goes over from square to straight." },
     { FLOAT(loss.hard_negative.margin, "-1", -1, 1),
       .aliases = "hard_negative.margin hard_negative_loss.margin loss.hard_negative_loss.margin", .unit = "",
       .reader = "models",

@@ -35,13 +35,14 @@ static const ct_config_row model[] = {
 static const ct_config_row sources[] = {
     { PATH(data.train, "synth:text"), .values = "synth:text synth:slider",
       .aliases = "data.processed_dir dataset.train_data_path Path.trainDataPath", .unit = "", .reader = "data",
-      .doc = "Folder with the training images, or synth:text or synth:slider for the built-in generators. Slider models: "
-             "synth:slider unless it is given." },
+      .doc = "Folder with the training images, or synth:text or synth:slider for the built-in generators. Slider "
+             "models: synth:slider unless it is given." },
     { PATH(data.val, ""), .aliases = "dataset.valid_data_path Path.validDataPath", .unit = "", .reader = "data",
       .doc = "Folder with the validation images; empty: data.val_fraction of data.train is held out." },
     { PATH(data.test, ""), .aliases = "dataset.test_data_path Path.testDataPath", .unit = "", .reader = "data",
       .doc = "Folder with images that are scored once, after training, with the best weights; empty: none." },
-    { FLOAT(data.val_fraction, "0.1", 0, 1), BELOW, .aliases = "data_split.val_ratio", .unit = "share", .reader = "data",
+    { FLOAT(data.val_fraction, "0.1", 0, 1), BELOW, .aliases = "data_split.val_ratio", .unit = "share",
+      .reader = "data",
       .doc = "Share of data.train held out for validation when data.val is empty; 0 trains without validation." },
 };
 
@@ -53,8 +54,9 @@ static const ct_config_row pixels[] = {
     { INT(data.channels, "1", 1, 3), .unit = "", .reader = "data, models",
       .doc = "1: gray (0.299 R + 0.587 G + 0.114 B), 3: RGB. Slider models: RGB unless it is given." },
     { ENUM(data.size_rule, "resize", "resize refuse fit_height letterbox"), .unit = "", .reader = "data",
-      .doc = "Images of another size are resized, or refused. fit_height (crnn only): to data.height and at most data.width, "
-             "keeping the aspect ratio, padded right to a multiple of data.width_step. letterbox (of slider models): "
+      .doc = "Images of another size are resized, or refused. fit_height (crnn only): to data.height and at most "
+             "data.width, keeping the aspect ratio, padded right to a multiple of data.width_step. letterbox "
+             "(of slider models): "
              "keeping it, padded all round." },
     { INT(data.width_step, "32", 1, 4096), .unit = "pixels", .reader = "data",
       .doc = "fit_height: widths are padded to multiples of this; smaller: less padding, more different batches." },
@@ -115,10 +117,12 @@ static const ct_config_row augment[] = {
 };
 
 static const ct_config_row loss[] = {
-    { ENUM(loss.name, "auto", "auto softmax=cross_entropy soft_margin=multilabel_soft_margin ctc slider_early slider_late basic"),
+    { ENUM(loss.name, "auto",
+           "auto softmax=cross_entropy soft_margin=multilabel_soft_margin ctc slider_early slider_late basic"),
       .unit = "", .reader = "models",
-      .doc = "softmax: cross-entropy per position. soft_margin: one sigmoid per class. ctc: of crnn models and of no others. "
-             "slider_late, slider_early, basic (heatmaps and offsets alone): of slider models. auto: ctc, slider_late, "
+      .doc = "softmax: cross-entropy per position. soft_margin: one sigmoid per class. ctc: of crnn models and of no "
+             "others. slider_late, slider_early, basic (heatmaps and offsets alone): of slider models. auto: "
+             "ctc, slider_late, "
              "else softmax." },
     { FLOAT(loss.label_smoothing, "0", 0, 1), BELOW, .unit = "share", .reader = "models",
       .doc = "Share of the target spread evenly over all classes (softmax only)." },
@@ -183,7 +187,8 @@ static const ct_config_row train[] = {
       .unit = "epochs", .reader = "trainer", .doc = "Passes over the training images." },
     { INT(train.steps, "0", 0, 1e12), .aliases = "train.max_steps", .unit = "steps", .reader = "trainer",
       .doc = "Ends training after this many optimizer steps; 0: train.epochs alone decides." },
-    { INT(train.seed, "42", 0, 9007199254740992.0), .aliases = "seed data_split.random_seed", .unit = "", .reader = "trainer",
+    { INT(train.seed, "42", 0, 9007199254740992.0), .aliases = "seed data_split.random_seed", .unit = "",
+      .reader = "trainer",
       .doc = "Seed of initialisation, order, augmentation, dropout and the validation split." },
     { INT(train.workers, "2", 0, 256),
       .aliases = "train.num_workers training.num_workers Params.numWorkers num_workers", .unit = "threads",

@@ -7,8 +7,9 @@
  * it is padded with the background to its bucket: the next multiple of width_step, at most `width`. Samples of one
  * bucket have one size, so they can be a batch. The other rules are the case of one bucket, as wide as `width`.
  * With `letterbox` a picture is resized by one factor for both sides, the largest that fits, s = min(width / its width,
- * height / its height), to round(s * side) pixels, and stands in the middle of the background (of an odd rest the larger
- * half lies right and below): what was at (x, y) is at (s x + left, s y + top). ct_dataset_fit() says so of any sample.
+ * height / its height), to round(s * side) pixels, and stands in the middle of the background (of an odd rest the
+ * larger half lies right and below): what was at (x, y) is at (s x + left, s y + top). ct_dataset_fit() says so of any
+ * sample.
  *
  * Folder. A label reader may have rules of its own; ct_scan_folder() knows two forms:
  *   DIR/ABCD_1.png ...                 label in the name, where the label reader finds it
@@ -143,7 +144,8 @@ const uint8_t *ct_dataset_bucket_pixels(const ct_dataset *ds, int b); /* of its 
 int ct_dataset_sample_bucket(const ct_dataset *ds, int64_t i);
 int64_t ct_dataset_sample_row(const ct_dataset *ds, int64_t i);     /* its number among the samples of its bucket */
 int ct_dataset_sample_width(const ct_dataset *ds, int64_t i);       /* true width, without padding, pixels */
-/* How the picture of sample i came to its place in the set. Where its own size is not known (streams), nothing moved. */
+/* How the picture of sample i came to its place in the set. Where its own size is not known (streams), nothing moved.
+ */
 void ct_dataset_fit(const ct_dataset *ds, int64_t i, ct_fit *out);
 /* Width and height of the picture of sample i before that, pixels; 0: not known. */
 void ct_dataset_source_size(const ct_dataset *ds, int64_t i, int *w, int *h);

@@ -112,8 +112,8 @@ static int by_group(const void *a, const void *b)
     return x->sample < y->sample ? -1 : x->sample > y->sample;
 }
 
-/* Members by group, those alone in groups of their own behind the others. *groups: how many there are; group becomes the
- * number among them. */
+/* Members by group, those alone in groups of their own behind the others. *groups: how many there are; group becomes
+ * the number among them. */
 static void number_groups(member *m, int64_t n, int64_t *groups)
 {
     int64_t last = -1;

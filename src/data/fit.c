@@ -63,7 +63,8 @@ void ct_fit_of(const ct_dataset_spec *s, int w, int h, ct_fit *out)
     if (w < 1 || h < 1) return;
     if (s->size_rule == CT_SIZE_LETTERBOX) {
         const double x = (double)s->width / w, y = (double)s->height / h, scale = x < y ? x : y;
-        const int64_t nw = side(scale * w), nh = side(scale * h), left = (s->width - nw) / 2, top = (s->height - nh) / 2;
+        const int64_t nw = side(scale * w), nh = side(scale * h);
+        const int64_t left = (s->width - nw) / 2, top = (s->height - nh) / 2;
         *out = (ct_fit){ .scale = { scale, scale }, .shift = { (double)left, (double)top },
                          .window = { (float)left, (float)top, (float)(left + nw), (float)(top + nh) } };
         return;

@@ -2,7 +2,8 @@
  *
  * File, in the byte order of the machine (a mark tells; another order is treated as damage): 4096 bytes of header
  * (struct pack_header of pack.c, zero padded), the pixels, then one record per item: a state byte, the true width, the
- * width and height before the picture was brought to the geometry of the set (int32 each), and a NUL-terminated string. XXH3-128 digests of header, pixels and records are checked at every load.
+ * width and height before the picture was brought to the geometry of the set (int32 each), and a NUL-terminated string.
+ * XXH3-128 digests of header, pixels and records are checked at every load.
  *
  * Pixels. An item is [H,W',C] uint8, where W' is its true width rounded up to a multiple of `step`, at most w; with
  * step 0 it is w. Items of one W' lie one after another in the order of their numbers, those of smaller W' in front.

@@ -99,7 +99,8 @@ static ct_status check(const ct_program_spec *s, ct_program_kind kind, const ct_
     if (!fine) return ct_fail(CT_EINVAL, "program: %s arithmetic on %s parameters", ct_dtype_name(c), ct_dtype_name(m));
     if (s->src_h > 0 && s->src_w <= 0) return ct_fail(CT_EINVAL, "program: source images of width %" PRId64, s->src_w);
     if (s->src_h > 0 && pixel_channels(&s->model) > CT_IMAGE_CHANNELS)
-        return ct_fail(CT_EINVAL, "program: preprocessing has 1 to 3 channels, not %" PRId64, pixel_channels(&s->model));
+        return ct_fail(CT_EINVAL, "program: preprocessing has 1 to 3 channels, not %" PRId64,
+                       pixel_channels(&s->model));
     return CT_OK;
 }
 

@@ -90,7 +90,8 @@ static ct_status open_session(const ct_golden *g, const ct_backend *b, const ct_
     CT_GOTO(st, ct_arenas_create(b, opts, &layout, &needs, false, &s->store));
     if (!fed) CT_GOTO(st, ct_plan_create(s->store, s->step.graph, false, &s->step_plan));
     CT_GOTO(st, ct_plan_create(s->store, s->other.graph, false, &s->other_plan));
-    const size_t here = largest_value(&s->step), there = largest_value(&s->other), room = (here > there ? here : there) + 1;
+    const size_t here = largest_value(&s->step), there = largest_value(&s->other);
+    const size_t room = (here > there ? here : there) + 1;
     s->ours = ct_aligned_alloc(room, "golden tensor");
     s->theirs = ct_aligned_alloc(room, "golden tensor");
     if (!s->ours || !s->theirs) {
@@ -222,7 +223,8 @@ static ct_status compare_untouched(session *s, ct_golden_table *t)
     return CT_OK;
 }
 
-/* The file's tensor f, for a value of desc d, into `theirs`: maps are [N,C,H,W] there; else only the shape may differ. */
+/* The file's tensor f, for a value of desc d, into `theirs`: maps are [N,C,H,W] there; else only the
+ * shape may differ. */
 static ct_status read_aside(const session *s, const ct_st_tensor *f, const char *name, const ct_desc *d, void *theirs)
 {
     const ct_desc nchw = ct_desc4(d->dtype, d->dim[0], d->ndim == 4 ? d->dim[3] : 0, d->dim[1], d->dim[2]);

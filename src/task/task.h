@@ -159,8 +159,8 @@ struct ct_task {
     /* -- data; nothing here knows a device -- */
     /* A reader for the labels of a folder. facts NULL: the folder decides (training). Strings stay cfg's. */
     ct_status (*labels)(const ct_config *cfg, const ct_facts *facts, ct_labels **out);
-    /* Whether a folder holds samples of this task for certain, by its names alone: another task's model then refuses it.
-     * NULL: nobody can tell. */
+    /* Whether a folder holds samples of this task for certain, by its names alone: another task's model then refuses
+     * it. NULL: nobody can tell. */
     bool (*claims)(const char *path);
     /* What the keys of the task ask of the pictures' geometry, over what the data.* keys say. NULL: nothing. */
     void (*geometry)(const ct_config *cfg, ct_dataset_spec *spec);

@@ -134,7 +134,8 @@ static ct_status put_wrong(const ct_findings *f, json_t *out)
     for (int64_t i = 0; i < v->n; i++) {
         json_t *o;
         if (ct_slider_right(f, i)) continue;
-        if (json_array_append_new(list, o = json_object()) != 0) return ct_fail(CT_ENOMEM, "out of memory writing JSON");
+        if (json_array_append_new(list, o = json_object()) != 0)
+            return ct_fail(CT_ENOMEM, "out of memory writing JSON");
         CT_TRY(ct_json_set(o, "file", ct_json_any(ct_dataset_name(v->data, ct_view_sample(v, i)))));
         CT_TRY(ct_json_set(o, "error_px", ct_json_number(ct_slider_error(&ct_slider_findings_of(f)->f[i], 0))));
     }

@@ -202,9 +202,12 @@ ct_status ct_slider_settle(ct_findings *f, double sums[CT_METRIC_COUNT])
     const double a = device[CT_SLIDER_SUM_ERROR], b = t->sums[CT_SLIDER_SUM_ERROR];
     if (isnan(a) && isnan(b)) return CT_OK;
     if (device[CT_SLIDER_SUM_COUNTED] != n || !(fabs(a - b) <= 1e-4 * b + 1e-3 * n))
-        return ct_fail(CT_EINTERNAL, "scores disagree: on the device %.0f samples %.9g px off in sum, on the host %.0f and "
-                       "%.9g", device[CT_SLIDER_SUM_COUNTED], a, n, b);
+        return ct_fail(CT_EINTERNAL, "scores disagree: on the device %.0f samples are %.9g px off in sum, on the "
+                       "host %.0f are %.9g", device[CT_SLIDER_SUM_COUNTED], a, n, b);
     return CT_OK;
 }
 
-bool ct_slider_right(const ct_findings *f, int64_t i) { return ct_slider_error(&ct_slider_findings_of(f)->f[i], 0) <= 2; }
+bool ct_slider_right(const ct_findings *f, int64_t i)
+{
+    return ct_slider_error(&ct_slider_findings_of(f)->f[i], 0) <= 2;
+}

@@ -53,7 +53,10 @@ static inline const ct_slider_findings *ct_slider_findings_of(const ct_findings 
 {
     return (const ct_slider_findings *)f;
 }
-static inline double ct_slider_error(const ct_slider_found *f, int kind) { return (f->error[kind][0] + f->error[kind][1]) / 2; }
+static inline double ct_slider_error(const ct_slider_found *f, int kind)
+{
+    return (f->error[kind][0] + f->error[kind][1]) / 2;
+}
 
 /* The label of sample i of the view. */
 ct_status ct_slider_label_of(const ct_findings *f, int64_t i, ct_slider_label *out);

@@ -43,7 +43,8 @@ static ct_status refuse_batches(const char *path)
         ct_free(dir);
         if (found)
             return ct_fail(CT_EDATA, "%s: holds preprocessed batches (%s/%s), which are not read; give the folder they "
-                           "were made from, with captchas/ and labels/all_labels.json (targets are drawn on the device)",
+                           "were made from, with captchas/ and labels/all_labels.json (targets are drawn on the "
+                           "device)",
                            path, inside[k], name);
     }
     return CT_OK;
@@ -184,17 +185,20 @@ static ct_status take_label(const book *b, const char *json, ct_sample *s)
     return (s->text = ct_slider_label_text(&label)) ? CT_OK : CT_ENOMEM;
 }
 
+/* Is entry i for the file of the one in front of it? */
+static bool again(const book *b, size_t i) { return i > 0 && strcmp(b->n[i].name, b->n[i - 1].name) == 0; }
+
 /* Entries whose pictures are not there. */
 static ct_status add_absent(const book *b, const char *json, ct_scan *out)
 {
     size_t absent = 0, k = out->n;
-    for (size_t i = 0; i < b->count; i++) absent += !b->n[i].used && !(i > 0 && strcmp(b->n[i].name, b->n[i - 1].name) == 0);
+    for (size_t i = 0; i < b->count; i++) absent += !b->n[i].used && !again(b, i);
     if (absent == 0) return CT_OK;
     ct_sample *s = ct_realloc(out->s, (out->n + absent), sizeof *s, "samples");
     if (!s) return CT_ENOMEM;
     out->s = s;
     for (size_t i = 0; i < b->count; i++) {
-        if (b->n[i].used || (i > 0 && strcmp(b->n[i].name, b->n[i - 1].name) == 0)) continue;
+        if (b->n[i].used || again(b, i)) continue;
         s[k] = (ct_sample){ .name = ct_strdup(b->n[i].name, "sample name"), .line = (int64_t)b->n[i].number };
         s[k].bad = ct_asprintf("entry %zu of %s, but there is no such picture", b->n[i].number, json);
         out->n = ++k;

@@ -90,23 +90,23 @@ static void fill(const ct_config *cfg, ct_goal *goal)
     const double rows = weight_of(cfg->loss.y_axis.enabled, w->y_axis, v[CT_SLIDER_W_ROW_CE], 0.8);
     if (w->heatmap >= 0) v[CT_SLIDER_W_HEAT] = w->heatmap;
     if (w->offset >= 0) v[CT_SLIDER_W_OFFSET] = w->offset;
-    v[CT_SLIDER_W_HARD_NEGATIVE] = weight_of(cfg->loss.use_hard_negative, w->hard_negative, v[CT_SLIDER_W_HARD_NEGATIVE],
-                                             1.5);
+    v[CT_SLIDER_W_HARD_NEGATIVE] =
+        weight_of(cfg->loss.use_hard_negative, w->hard_negative, v[CT_SLIDER_W_HARD_NEGATIVE], 1.5);
     v[CT_SLIDER_W_ANGLE] = weight_of(cfg->loss.use_angle, w->angle, v[CT_SLIDER_W_ANGLE], 0.5);
     v[CT_SLIDER_W_PADDING] = weight_of(cfg->loss.padding_bce.enabled, w->padding_bce, v[CT_SLIDER_W_PADDING], 0.3);
     v[CT_SLIDER_W_ROW_CE] = rows * cfg->loss.y_axis.row_ce_weight;
     v[CT_SLIDER_W_ROW_EMD] = rows * cfg->loss.y_axis.emd_weight;
 }
 
-/* letterbox.* are the reference's words for data.width, data.height and data.background. */
+/* Keys of letterbox are the reference's words for data.width, data.height and data.background. */
 static ct_status check_letterbox(const ct_config *cfg)
 {
     const ct_cfg_data *d = &cfg->data;
     const ct_int_list *size = &cfg->letterbox.target_size;
     const int64_t fill = cfg->letterbox.fill_value;
     if (size->n == 2 && (size->v[0] != d->width || size->v[1] != d->height))
-        return ct_fail(CT_ECONFIG, "letterbox.target_size: data.width and data.height say %" PRId64 " x %" PRId64, d->width,
-                       d->height);
+        return ct_fail(CT_ECONFIG, "letterbox.target_size: data.width and data.height say %" PRId64 " x %" PRId64,
+                       d->width, d->height);
     if (fill >= 0 && (d->background[0] != fill || d->background[1] != fill || d->background[2] != fill))
         return ct_fail(CT_ECONFIG, "letterbox.fill_value: data.background says otherwise");
     return CT_OK;

@@ -1,5 +1,5 @@
-/* A label of a slider picture, and its text: an entry of the reference's labels/all_labels.json, on one line. Reader and
- * generator write and read it here. Places are in pixels of the stored picture: pixel i covers [i,i+1), y grows
+/* A label of a slider picture, and its text: an entry of the reference's labels/all_labels.json, on one line. Reader
+ * and generator write and read it here. Places are in pixels of the stored picture: pixel i covers [i,i+1), y grows
  * downwards. Angles are degrees, counter-clockwise as one sees it. */
 #ifndef CT_TASK_SLIDER_LABEL_H
 #define CT_TASK_SLIDER_LABEL_H

@@ -242,7 +242,8 @@ ct_status ct_slider_random(const ct_place *p, const char *name, const ct_desc *d
     for (int64_t i = 0; i < ct_desc_numel(d); i += 1 + pose) {
         const double s = side[i % 2], angle = ct_rng_uniform(rng, -0.05, 0.05);
         if (pose) ct_store(d->dtype, host, i + 1, cos(angle));
-        ct_store(d->dtype, host, i, pose ? sin(angle) : scale ? 1 : ct_rng_uniform(rng, fmin(rim, s / 4), s - fmin(rim, s / 4)));
+        const double place = ct_rng_uniform(rng, fmin(rim, s / 4), s - fmin(rim, s / 4));
+        ct_store(d->dtype, host, i, pose ? sin(angle) : scale ? 1 : place);
     }
     return CT_OK;
 }

@@ -32,8 +32,9 @@ static ct_status write_meta(const ct_place *p, ct_status (*put)(void *user, cons
 {
     (void)p;
     return put(user, "decode",
-               "letterboxed picture and mask; sigmoid(heat_*_logit): the cell of the greatest value whose 4x4 pixels are "
-               "all picture; x = 4 (cell + 0.5 + offset), y likewise; offset is dx, dy of the gap, then of the piece; "
+               "letterboxed picture and mask; sigmoid(heat_*_logit): the cell of the greatest value whose 4x4 pixels "
+               "are all picture; x = 4 (cell + 0.5 + offset), y likewise; offset is dx, dy of the gap, then of the "
+               "piece; "
                "angle is sin, cos");
 }
 
@@ -63,7 +64,8 @@ static void describe(const ct_place *p, ct_tell *tell, void *user)
     snprintf(text, sizeof text, "%lld x %lld cells of %d x %d pixels", (long long)(p->model->width / CT_SLIDER_STRIDE),
              (long long)(p->model->height / CT_SLIDER_STRIDE), CT_SLIDER_STRIDE, CT_SLIDER_STRIDE);
     tell(user, "maps", text);
-    tell(user, "rows", p->goal->value[CT_SLIDER_ALIGN] > 0 ? "gap and piece lie in one" : "of gap and piece may differ");
+    tell(user, "rows",
+         p->goal->value[CT_SLIDER_ALIGN] > 0 ? "gap and piece lie in one" : "of gap and piece may differ");
 }
 
 static char *outputs(const ct_place *p, char *buf, size_t size)
@@ -85,8 +87,10 @@ static int headline(const ct_place *p, const ct_metric_row *out[], int max)
 /* ---- the generator ---- */
 
 static const ct_task_option options[] = {
-    { "gen", "style", "--style", "NAME", "slider: a style that is drawn, may be given more than once; `list` prints them" },
-    { "gen", "without_style", "--without-style", "NAME", "slider: a style that is left out, may be given more than once" },
+    { "gen", "style", "--style", "NAME",
+      "slider: a style that is drawn; may be given more than once; `list` prints them" },
+    { "gen", "without_style", "--without-style", "NAME",
+      "slider: a style that is left out, may be given more than once" },
     { "gen", "backgrounds", "--backgrounds", "DIR", "slider: folder of pictures to use as backgrounds" },
     { "gen", "width", "--width", "W", "slider: pixels, with --height; default sizes by lot" },
     { "gen", "height", "--height", "H", "slider: pixels, with --width" },

@@ -18,8 +18,8 @@ extern const ct_task ct_task_slider;
 enum {
     CT_SLIDER_POINTS,    /* "points" [2,2]: gap, piece */
     CT_SLIDER_FAKE,      /* "fakes" [CT_SLIDER_MAX_FAKES,2]; NAN behind the last */
-    CT_SLIDER_DIRECTION, /* "direction" [2,2]: the gap, and the end of an arrow of CT_SLIDER_ARROW pixels that points where
-                            the gap's own right is; NAN: angle not known */
+    CT_SLIDER_DIRECTION, /* "direction" [2,2]: the gap, and the end of an arrow of CT_SLIDER_ARROW pixels that points
+                            where the gap's own right is; NAN: angle not known */
     CT_SLIDER_SCALE,     /* "scale" [1]: pixels of the set per pixel of the stored picture */
     CT_SLIDER_FIELDS
 };

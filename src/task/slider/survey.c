@@ -1,5 +1,5 @@
-/* What `captrain check` tells about sliders beyond what is wrong with single ones: backgrounds, and whether places lie on
- * a grid, which a model learns by heart. */
+/* What `captrain check` tells about sliders beyond what is wrong with single ones: backgrounds, and whether places lie
+ * on a grid, which a model learns by heart. */
 #include "config.h"
 
 #include <inttypes.h>
