@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/crash.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "exec/internal.h"
