@@ -256,7 +256,8 @@ static ct_status parse(ct_safetensors *st, const uint8_t *p, size_t size)
     if (len == 0 || p[8] != '{') return ct_fail(CT_EFORMAT, "%s: not a safetensors file: no JSON header", st->source);
     ct_status loaded = ct_json_load((const char *)p + 8, (size_t)len, JSON_REJECT_DUPLICATES, &e, &st->header);
     if (loaded == CT_ENOMEM) return ct_fail_context(loaded, "%s: the header", st->source);
-    if (loaded != CT_OK) return ct_fail(CT_EFORMAT, "%s: damaged header: byte %d: %s", st->source, 8 + e.position, e.text);
+    if (loaded != CT_OK)
+        return ct_fail(CT_EFORMAT, "%s: damaged header: byte %d: %s", st->source, 8 + e.position, e.text);
     const uint8_t *data = p + 8 + len;
     uint64_t data_bytes = size - 8 - len;
     st->tensor = ct_calloc(json_object_size(st->header), sizeof *st->tensor, "safetensors index");

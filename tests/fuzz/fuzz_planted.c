@@ -11,6 +11,7 @@
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static volatile uint8_t seen;
+    (void)seen;
     if (size >= 4 && memcmp(data, "READ", 4) == 0) seen = data[size];
     if (size >= 4 && memcmp(data, "SLOW", 4) == 0) sleep(5);
     if (size >= 4 && memcmp(data, "MUCH", 4) == 0) {

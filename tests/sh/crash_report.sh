@@ -3,6 +3,7 @@
 # are hard to use.
 . "${CT_SRCDIR:?}/tests/sh/lib.sh"
 . "$CT_SRCDIR/tests/sh/train_util.sh"
+echo "schedule: {name: constant}" >>"$work/tiny.yaml"
 if [ -n "${CT_SANITIZERS:-}" ]; then
     echo 'sanitizers report crashes themselves'
     exit 77

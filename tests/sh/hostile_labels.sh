@@ -6,7 +6,7 @@
 expect 0 "$captrain" gen text --out "$work/good" --count 24 --seed 3 --width 40 --height 16 --charset 0123 --length 2
 # folder NAME: a copy of the good one
 folder() {
-    rm -rf "$work/$1"
+    rm -rf "${work:?}/$1"
     cp -r "$work/good" "$work/$1"
 }
 n=0

@@ -7,13 +7,14 @@ expect 0 tiny warm --quiet --set train.epochs=1
 opts='--set train.epochs=1 --quiet'
 
 # --- address space: an end and a message, whatever the limit. Sanitizers take terabytes of it ---
+# shellcheck disable=SC3045 # where the shell has no such limit there is nothing to test
 if [ -z "${CT_SANITIZERS:-}" ] && (ulimit -v 4000000) 2>/dev/null; then
     expect 1 sh -c "ulimit -v 100000; exec timeout -k 1 20 '$captrain' --version"
     says 'ulimit -v allows 100000 kB'
     for kb in 150000 280000 400000 460000 520000 600000; do
         checks=$((checks + 1))
         rm -rf "$work/small"
-        # shellcheck disable=SC2086
+        # shellcheck disable=SC2086,SC3045
         (ulimit -v $kb && exec timeout -k 1 20 "$captrain" train "$work/tiny.yaml" --out "$work/small" $opts) >"$work/out" 2>"$work/err"
         got=$?
         [ $got -eq 0 ] || [ $got -eq 1 ] || fail "exit $got with $kb kB of address space"

@@ -1,6 +1,6 @@
 /* One process that trains, is stopped, resumes, evaluates, predicts, checks and draws, over and over, with files that
  * are damaged, signals and allocations that fail in between: its memory, descriptors and threads must stay what they
- * were. 
+ * were.
  *   soak SECONDS [leak|descriptor|thread]     the second word plants a fault, which must be found
  *
  * Of each quantity a line is fitted to all rounds but the first fifth: slope per round with its standard error. It
