@@ -11,12 +11,12 @@
 #include "base/status.h"
 
 #define CT_ALIGN 64 /* bytes: a cache line and an AVX-512 vector */
-#define CT_DEVICE_ALIGN 256 /* bytes: arenas of a device and the scratch in them; cuBLASLt demands it of its workspace */
+#define CT_DEVICE_ALIGN 256 /* bytes: arenas of a device and scratch in them; cuBLASLt demands it of its workspace */
 
 void *ct_malloc(size_t bytes, const char *what);                          /* not cleared; bytes 0 gives a valid block */
 void *ct_calloc(size_t count, size_t size, const char *what);             /* cleared; count*size checked for overflow */
 void *ct_realloc(void *p, size_t count, size_t size, const char *what);   /* p stays valid on failure */
-void *ct_aligned_alloc(size_t bytes, const char *what);                   /* CT_DEVICE_ALIGN aligned, not cleared; ct_free() */
+void *ct_aligned_alloc(size_t bytes, const char *what); /* CT_DEVICE_ALIGN aligned, not cleared; ct_free() */
 char *ct_strdup(const char *s, const char *what);
 char *ct_strndup(const char *s, size_t n, const char *what);
 char *ct_asprintf(const char *fmt, ...) CT_PRINTF(1, 2);                  /* NULL with CT_ENOMEM recorded */

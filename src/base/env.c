@@ -8,8 +8,8 @@ static const ct_env_row table[CT_ENV_COUNT] = {
     [CT_ENV_VERBOSE] = { "CAPTRAIN_VERBOSE",
                          "Comma-separated topics to print details about: dispatch, plan, loader, all." },
     [CT_ENV_BACKEND_PATH] = { "CAPTRAIN_BACKEND_PATH",
-                              "Colon-separated directories searched for backend plug-ins before the installed one; without it a "
-                              "program that was not installed looks beside itself first." },
+                              "Colon-separated directories searched for backend plug-ins before the installed one; "
+                              "without it a program that was not installed looks beside itself first." },
     [CT_ENV_CACHE_DIR] = { "CAPTRAIN_CACHE_DIR",
                            "Directory of packed data caches; default $XDG_CACHE_HOME/captrain or ~/.cache/captrain." },
     [CT_ENV_XDG_CACHE_HOME] = { "XDG_CACHE_HOME",

@@ -252,7 +252,8 @@ static void print_still(const planned *p, FILE *to)
 {
     int n = 0;
     for (size_t v = 0; v < p->step.graph->nvalues; v++) n += p->step.graph->values[v].still;
-    if (n > 0) fprintf(to, "still          %d biases in front of batch norms: their gradients are zero and not computed\n", n);
+    if (n > 0)
+        fprintf(to, "still          %d biases in front of batch norms: their gradients are zero and not computed\n", n);
 }
 
 static ct_status print_text(const planned *p, FILE *to)

@@ -126,8 +126,9 @@ int ct_measure_ways(const ct_backend *b, ct_device *dev, const ct_device_opts *o
 {
     char name[1][CT_VARIANT_NAME];
     int n = 0;
+    const unsigned loops = CT_IMPL_REFERENCE | CT_IMPL_YARDSTICK;
     for (const ct_impl *m = NULL; (m = ct_impl_next(b, call->op, m));) {
-        if ((m->flags & (CT_IMPL_REFERENCE | CT_IMPL_YARDSTICK)) || ct_impl_ruled_out(opts, m) || !m->accept(dev, call).ok) continue;
+        if ((m->flags & loops) || ct_impl_ruled_out(opts, m) || !m->accept(dev, call).ok) continue;
         n += 1 + (b->variants && b->variants(dev, m, call, name, 1) > 0);
     }
     return n;

@@ -37,13 +37,13 @@ typedef struct ct_program_spec {
     int64_t accumulate;        /* micro-steps per update, each counting 1/accumulate; 1 also makes a group of one */
     int64_t members;           /* devices whose gradients are summed, each counting 1/members (exec/comm.h); 0 is 1 */
     int recompute;             /* -1 off, 0 per block, n > 0 about n segments; or CT_RECOMPUTE_AUTO */
-    bool flat_casts; /* 16-bit types: parameters and gradients are cast by few calls over flat arenas (ct_pass_flat); not in a
-                        group */
+    bool flat_casts; /* 16-bit types: parameters and gradients are cast by few calls over flat arenas (ct_pass_flat);
+                        not in a group */
     bool skip_still; /* gradients that are zero whatever the data are, are not computed (ct_pass_still) */
-    bool norms_kept; /* batch norms are not applied again in the backward pass, which would move more bytes and hold fewer:
-                        ct_spec_settle() decides */
-    bool inspect; /* golden files: what batch norms give, the terms of the loss and what these are made of stay in memory
-                     to the end of the step */
+    bool norms_kept; /* batch norms are not applied again in the backward pass, which would move more bytes and hold
+                        fewer: ct_spec_settle() decides */
+    bool inspect; /* golden files: what batch norms give, the terms of the loss and what these are made of stay in
+                     memory to the end of the step */
     /* optimizer */
     ct_optimizer_kind optimizer;
     ct_optim_attrs optim;      /* beta1.. max_norm, dynamic.. ; ema decay in optim.decay (0 = no EMA) */

@@ -55,12 +55,12 @@ ct_status ct_spec_peak(const ct_program_spec *spec, const ct_backend *backend, c
                        int64_t *peak, uint64_t *memory);
 
 /* Decides what is computed again in the backward pass, by what fits into nine tenths of the device's memory: nothing
- * (norms_kept; only where that memory is the device's own), else batch norms, else, with CT_RECOMPUTE_AUTO, each block. Does
- * nothing where spec->recompute asks for blocks already. Plans only: touches no tensor. */
+ * (norms_kept; only where that memory is the device's own), else batch norms, else, with CT_RECOMPUTE_AUTO, each block.
+ * Does nothing where spec->recompute asks for blocks already. Plans only: touches no tensor. */
 ct_status ct_spec_settle(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts);
 
-/* Fills in what the programs of this device should be like: spec->channel_multiple, flat_casts, skip_still. Before ct_spec_settle(). Programs
- * of golden files do without: what they are compared with has no padding. */
+/* Fills in what the programs of this device should be like: spec->channel_multiple, flat_casts, skip_still. Before
+ * ct_spec_settle(). Programs of golden files do without: what they are compared with has none of this. */
 void ct_spec_fit_device(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts);
 
 /* Samples per optimizer step. */

@@ -361,7 +361,9 @@ static void describe_still(const ct_session *s)
         const ct_graph *g = s->unit[i].prog.graph;
         for (size_t v = 0; v < g->nvalues; v++) n += g->values[v].still;
     }
-    if (n > 0) ct_info("  still      %d biases in front of batch norms, which take them away again: their gradients are zero and not computed", n);
+    if (n > 0)
+        ct_info("  still      %d biases in front of batch norms, which take them away again: their gradients are zero "
+                "and not computed", n);
 }
 
 static void tell(void *user, const char *what, const char *text)

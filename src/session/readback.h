@@ -15,8 +15,8 @@ void ct_readback_close(ct_readback *b); /* NULL is fine */
 /* Queues the copies behind the steps queued so far, and sets the metric sums to zero behind them. One question at a
  * time. */
 ct_status ct_readback_ask(ct_readback *b);
-/* *there: the answer to the last question has arrived; false if there is none open. Fails when the steps before it have, and so does
- * taking it. */
+/* *there: the answer to the last question has arrived; false if there is none open. Fails when the steps before it
+ * have, and so does taking it. */
 ct_status ct_readback_there(const ct_readback *b, bool *there);
 /* The answer; waits for it. */
 ct_status ct_readback_take(ct_readback *b, double metrics[CT_METRIC_COUNT], double state[CT_STATE_COUNT]);

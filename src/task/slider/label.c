@@ -193,11 +193,12 @@ ct_status ct_slider_label_take(const char *name, const json_t *entry, ct_slider_
 ct_status ct_slider_label_parse(const char *name, const char *text, ct_slider_label *out)
 {
     json_error_t e;
-    json_t *entry = json_loads(text, JSON_REJECT_DUPLICATES, &e);
+    json_t *entry = NULL;
     ct_slider_label_init(out);
-    if (!entry && ct_json_no_memory(&e)) return ct_fail(CT_ENOMEM, "%s: no memory for its label", name);
-    if (!entry) return ct_fail(CT_EDATA, "%s: its label is not JSON: %s", name, e.text);
-    ct_status st = ct_slider_label_take(name, entry, out);
+    ct_status st = ct_json_load(text, strlen(text), JSON_REJECT_DUPLICATES, &e, &entry);
+    if (st == CT_EFORMAT) return ct_fail(CT_EDATA, "%s: its label is not JSON: %s", name, e.text);
+    CT_TRY(st);
+    st = ct_slider_label_take(name, entry, out);
     json_decref(entry);
     return st;
 }
