@@ -22,6 +22,19 @@ $ captrain help early_stopping
 | early_stopping.min_delta = 0
 |       a number between 0 and 1000000000
 |       Improvements up to this do not count.
+| early_stopping.second_guard.metric = ""
+|       a text
+|       A second metric: an evaluation that improves it takes three evaluations back off those without
+|       improvement; empty: none.
+|       also: eval.early_stopping.second_guard.metric
+| early_stopping.second_guard.mode = auto
+|       auto, min, max
+|       Whether less or more of that metric is better; auto: as the metric is. Another is an error.
+|       also: eval.early_stopping.second_guard.mode
+| early_stopping.second_guard.min_delta = 0
+|       a number between 0 and 1000000000
+|       Improvements of that metric up to this do not count.
+|       also: eval.early_stopping.second_guard.min_delta
 
 # Every key and its default.
 $ captrain help config | grep ' = '
@@ -30,6 +43,7 @@ $ captrain help config | grep ' = '
 | model.width = 1
 | model.hidden = 0
 | model.dropout = -1
+| model.fuse = auto
 | model.classes = 0
 | data.train = synth:text
 | data.val = ""
@@ -61,7 +75,18 @@ $ captrain help config | grep ' = '
 | data.synth.length_max = 0
 | data.synth.fonts = []
 | data.synth.sizes = []
+| data.synth.styles = []
+| data.synth.without_styles = []
+| data.synth.backgrounds = ""
+| data.synth.width = 0
+| data.synth.height = 0
 | data.synth.fresh = false
+| letterbox.target_size = []
+| letterbox.fill_value = -1
+| coordinate.downsample = 4
+| coordinate.align = true
+| heatmap.sigma = 1.5
+| data_split.stratify_by_image = true
 | augment.probability = 1
 | augment.shift = 0
 | augment.scale = 0
@@ -73,6 +98,29 @@ $ captrain help config | grep ' = '
 | augment.contrast = 0
 | loss.name = auto
 | loss.label_smoothing = 0
+| loss.focal.alpha = 1.5
+| loss.focal.beta = 4
+| loss.focal.pos_threshold = 0.8
+| loss.focal.eps = 1e-8
+| loss.offset.beta = 1
+| loss.hard_negative.margin = -1
+| loss.hard_negative.reduction = mean
+| loss.angle.pos_threshold = 0.7
+| loss.padding_bce.enabled = auto
+| loss.padding_bce.max_loss_per_pixel = 10
+| loss.y_axis.enabled = auto
+| loss.y_axis.tau = 1
+| loss.y_axis.log_stretch = true
+| loss.y_axis.row_ce_weight = 1
+| loss.y_axis.emd_weight = 0.3
+| loss.use_angle = auto
+| loss.use_hard_negative = auto
+| loss.weights.heatmap = -1
+| loss.weights.offset = -1
+| loss.weights.hard_negative = -1
+| loss.weights.angle = -1
+| loss.weights.padding_bce = -1
+| loss.weights.y_axis = -1
 | optimizer.name = adamw
 | optimizer.lr = 1e-3
 | optimizer.betas = [0.9, 0.999]
@@ -117,16 +165,26 @@ $ captrain help config | grep ' = '
 | eval.every_epochs = 1
 | eval.select_by = auto
 | eval.ema = true
+| eval.visualization.num_best_samples = 3
+| eval.visualization.num_worst_samples = 3
+| eval.visualization.num_heatmap_samples = 6
+| eval.visualization.save_predictions = true
+| eval.visualization.save_heatmaps = true
 | early_stopping.enabled = false
 | early_stopping.patience = 10
 | early_stopping.min_epochs = 0
 | early_stopping.min_delta = 0
+| early_stopping.second_guard.metric = ""
+| early_stopping.second_guard.mode = auto
+| early_stopping.second_guard.min_delta = 0
 | checkpoint.every_steps = 0
 | checkpoint.every_epochs = 1
 | checkpoint.keep = 3
 | log.interval_steps = 10
 | log.tensorboard = true
 | report.gallery = 24
+| model.input_channels = 0
+| sched.warmup_epochs = 0
 
 $ captrain help man | head -n 3
 | .TH CAPTRAIN 1 "" "captrain VERSION" "User Commands"
@@ -212,7 +270,7 @@ $ captrain train --set model.width=x
 ? 2
 
 $ captrain train --set model.name=textcn
-! captrain: --set model.name=textcn: model.name: must be one of textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18, resnet34, resnet50 (got 'textcn')
+! captrain: --set model.name=textcn: model.name: must be one of textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18, resnet34, resnet50, slider, slider-small, hrnet-w32, hrnet-w48 (got 'textcn')
 ? 2
 
 $ captrain train --set train.batch_size=automatic
@@ -224,7 +282,7 @@ $ captrain train --set data.charset=0
 ? 2
 
 $ captrain plan --model nonsense
-! captrain: there is no model 'nonsense'; did you mean 'crnn'? (models: textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18, resnet34, resnet50)
+! captrain: there is no model 'nonsense'; did you mean 'crnn'? (models: textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18, resnet34, resnet50, slider, slider-small, hrnet-w32, hrnet-w48)
 ? 2
 
 # Values that do not go together.

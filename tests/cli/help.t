@@ -189,6 +189,22 @@ $ captrain gen --help
 |       size of the letters, pixels per em in an image 60 pixels high; may be given more than once;
 |       default the style's
 |
+| Options of the task slider:
+|   --style NAME
+|       slider: a style that is drawn; may be given more than once; `list` prints them
+|   --without-style NAME
+|       slider: a style that is left out, may be given more than once
+|   --backgrounds DIR
+|       slider: folder of pictures to use as backgrounds
+|   --width W
+|       slider: pixels, with --height; default sizes by lot
+|   --height H
+|       slider: pixels, with --width
+|   --components
+|       slider: write the clean background and the piece alone, too
+|   --json
+|       slider: print what was drawn, and how fast, as JSON
+|
 | Options of every verb:
 |   --backend NAME
 |       backend to compute on: auto, cpu, cuda; a backend that cannot run is an error, never a
@@ -370,6 +386,9 @@ $ captrain bench --help
 |       steps before; default 3
 |   --precision P
 |       fp32, tf32, bf16, fp16 or f64; default fp32
+|   --loss NAME
+|       a loss of the model: softmax, soft_margin or ctc, of slider models basic, early or late;
+|       default the usual
 |   --recompute
 |       recompute activations block by block instead of keeping them
 |   --ops

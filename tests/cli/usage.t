@@ -96,7 +96,7 @@ $ captrain --quiet --verbose doctor
 ? 2
 
 $ captrain gen nonsense --out x
-! captrain: gen: unknown kind 'nonsense'; the kinds are: text
+! captrain: gen: unknown kind 'nonsense'; the kinds are: text, slider
 ? 2
 
 $ captrain gen text
