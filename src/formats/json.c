@@ -103,12 +103,12 @@ json_t *ct_json_any(const char *text)
 
 static char reserve[1 << 18];
 static atomic_size_t reserve_used;
-static _Thread_local bool starved;
+static _Thread_local bool reading, starved;
 
 static void *take(size_t n)
 {
     void *p = ct_malloc(n, "JSON");
-    if (p) return p;
+    if (p || !reading) return p;
     starved = true;
     n = (n + 15) / 16 * 16;
     const size_t at = atomic_fetch_add(&reserve_used, n);
@@ -144,7 +144,9 @@ ct_status ct_json_load(const char *text, size_t size, size_t flags, json_error_t
     rest r = { text, size };
     pthread_once(&reserve_once, set_reserve);
     starved = false;
+    reading = true;
     *out = json_load_callback(read_on, &r, flags, e);
+    reading = false;
     if (*out && !starved) return CT_OK;
     json_decref(*out);
     *out = NULL;

@@ -3,6 +3,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -13,6 +14,7 @@
 #include "weights/checkpoint.h"
 
 static ct_session session;
+static ct_facts *facts; /* the session knows them */
 static uint8_t *base; /* a whole one */
 static size_t base_size;
 
@@ -31,7 +33,6 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     const ct_device_opts opts = { .threads = 1, .deterministic = true };
     char path[] = "/tmp/captrain-fuzz.XXXXXX";
     ct_config *cfg;
-    ct_facts *facts;
     ct_program_spec spec;
     ct_model_meta meta = { .backend = "cpu", .ema = true };
     const ct_progress p = { .step = 3, .epoch = 1 };
@@ -44,6 +45,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     must(ct_spec_from_config(cfg, facts, 8, 16, 1, &spec));
     must(ct_session_begin(&session, &spec, true, "cpu", &opts, NULL, 0));
     must(ct_session_add(&session, CT_PROGRAM_STEP, 4, 16, 1, false));
+    must(ct_session_add(&session, CT_PROGRAM_EVAL, 4, 16, 1, true));
     must(ct_session_ready(&session));
     must(ct_arenas_init(session.store, session.ref_graph, 5));
     must(ct_arenas_reset_ema(session.store));
@@ -55,6 +57,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     must(ct_checkpoint_write(&session, &meta, &p, true, path));
     must(ct_file_read(path, 1 << 24, &base, &base_size));
     remove(path);
+    close(fd);
+    ct_model_meta_free(&(ct_model_meta){ .config = meta.config, .kernels = meta.kernels });
+    ct_config_free(cfg);
     return 0;
 }
 

@@ -4,7 +4,9 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "base/alloc.h"
 #include "base/file.h"
 #include "data/pack.h"
 #include "tests/fuzz/fuzz_util.h"
@@ -35,6 +37,10 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     get(data, H, &h, sizeof h);
     get(data, N, &n, sizeof n);
     if (h != 2 || n != 3 || memcmp(data + KEY, key, 33) != 0) abort();
+    ct_free(data);
+    ct_pack_free(&p);
+    ct_pack_free(&q);
+    close(fd);
     remove(path);
     return 0;
 }

@@ -13,9 +13,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     static volatile uint8_t seen;
     (void)seen;
     if (size >= 4 && memcmp(data, "READ", 4) == 0) seen = data[size];
-    if (size >= 4 && memcmp(data, "SLOW", 4) == 0) sleep(5);
+    if (size >= 4 && memcmp(data, "SLOW", 4) == 0)
+        for (int i = 0; i < 8; i++) sleep(1); /* the timer interrupts each */
     if (size >= 4 && memcmp(data, "MUCH", 4) == 0) {
-        void *p = malloc((size_t)1 << 30);
+        void *volatile p = malloc((size_t)1 << 30); /* volatile: or the compiler leaves it out */
         seen = p != NULL;
         free(p);
     }
