@@ -163,7 +163,8 @@ ct_status ct_pack_load(const char *path, const char key[33], int64_t n, const ct
     ct_hash_hex(&head, offsetof(pack_header, header_hash), hash);
     const char *wrong = NULL;
     size_t rest = map.size - HEADER_BYTES;
-    if (memcmp(head.magic, magic, sizeof magic) != 0) wrong = "not a cache of this program";
+    if (memcmp(head.magic, magic, sizeof magic) != 0)
+        wrong = memcmp(head.magic, magic, 6) == 0 ? "written by another version" : "not a cache of this program";
     else if (head.order != BYTE_ORDER_MARK) wrong = "other byte order";
     else if (memcmp(hash, head.header_hash, 33) != 0) wrong = "header checksum";
     else if (memcmp(head.key, key, 33) != 0 || head.n != n) wrong = "other data";
