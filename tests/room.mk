@@ -1,5 +1,5 @@
 # What needs a GPU, and the proof that its script works without one.
-EXTRA_DIST += tests/gpu/run
+EXTRA_DIST += tests/gpu/run tests/gpu/static
 dist_check_SCRIPTS += tests/sh/gpu.sh tests/sh/gpu_emulated.sh
 
 # Files of earlier releases, and expected results by recipe: what later versions must read and compute.

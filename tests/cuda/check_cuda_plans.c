@@ -102,7 +102,7 @@ static void plan_all(const char *device, const char *precision, bool tf32)
     ct_dnn_target_free(&target);
 }
 
-static const char *const devices[] = { "a100", "h200", "rtx5090" };
+static const char *const devices[] = { "a100", "h200", "b200", "rtx5090" };
 static const char *const precisions[] = { "bf16", "fp16", "fp32", "tf32" };
 
 START_TEST(every_convolution_has_a_plan)
@@ -234,9 +234,9 @@ int main(void)
     TCase *t = tcase_create("plans");
     Suite *s = suite_create("cuda_plans");
     tcase_set_timeout(t, 600);
-    tcase_add_loop_test(t, every_convolution_has_a_plan, 0, 12);
-    tcase_add_loop_test(t, variants_are_planned_by_name, 0, 9);
-    tcase_add_loop_test(t, tf32_only_when_asked, 0, 3);
+    tcase_add_loop_test(t, every_convolution_has_a_plan, 0, 16);
+    tcase_add_loop_test(t, variants_are_planned_by_name, 0, 12);
+    tcase_add_loop_test(t, tf32_only_when_asked, 0, 4);
     tcase_add_test(t, names_that_mean_nothing);
     tcase_add_test(t, what_cannot_be_planned_is_refused);
     suite_add_tcase(s, t);

@@ -78,6 +78,7 @@ checks=$((checks + 1))
 sanitized 1 '--tool racecheck'
 prints '^sanitizer  *FAIL .*racecheck of --impl cuda.kernel --op batchnorm: exit 99: .*Race reported'
 # every operator that is named has such a kernel
+# shellcheck disable=SC2013
 for op in $(sed -n "s/^shared='\(.*\)'/\1/p" "$CT_SRCDIR/tests/gpu/run"); do
     checks=$((checks + 1))
     grep -q "(CT_OP_$(echo "$op" | tr '[:lower:]' '[:upper:]')," "$CT_SRCDIR/backends/cuda/backend.c" || fail "no kernel of ours for $op"
