@@ -242,9 +242,9 @@ START_TEST(recompute_same_bits)
         small_spec(&plain, models[m], 4);
         plain.model.dropout = 0.5;
         plain.model.height = plain.model.width = 32;
-        plain.keep_norms = true;
+        plain.inspect = true;
         again = plain;
-        again.keep_norms = false;
+        again.inspect = false;
         again.recompute = _i == 0 ? 0 : -1;
         run_open(&a, &plain, false);
         run_open(&b, &again, false);

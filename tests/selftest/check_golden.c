@@ -235,7 +235,7 @@ static void half_open(half_step *h, ct_dtype dtype)
     int32_t target[6] = { 0, 1, 2, 3, 4, 0 };
     double state[CT_STATE_COUNT];
     ck_assert_int_eq(ct_backend_load("cpu", &b), CT_OK);
-    s.keep_norms = true; /* as the golden self-test has it */
+    s.inspect = true; /* as the golden self-test has it */
     ck_assert_int_eq(ct_program_build(&s, CT_PROGRAM_STEP, NULL, &layout, &h->p), CT_OK);
     ck_assert_int_eq(ct_arenas_create(b, &opts, &layout, &needs, false, &h->store), CT_OK);
     ck_assert_int_eq(ct_arenas_init(h->store, h->p.graph, 5), CT_OK);

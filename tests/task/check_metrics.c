@@ -262,7 +262,7 @@ START_TEST(test_best_does_not_depend_on_early_stopping)
     static const int64_t right[] = { 3, 8, 5, 4, 6, 5, 2 };
     const ct_metric_row *strings = metric("string_accuracy");
     for (int enabled = 0; enabled < 2; enabled++) {
-        ct_cfg_early_stopping rule = { enabled == 1, 2, 6, 0 };
+        ct_cfg_early_stopping rule = { .enabled = enabled == 1, .patience = 2, .min_epochs = 6 };
         ct_best b = { 0 };
         ct_stopper st = { 0 };
         int stopped = 0;
@@ -281,7 +281,7 @@ END_TEST
 START_TEST(test_stopper)
 {
     const ct_metric_row *strings = metric("string_accuracy");
-    ct_cfg_early_stopping rule = { true, 3, 0, 0.05 };
+    ct_cfg_early_stopping rule = { .enabled = true, .patience = 3, .min_delta = 0.05 };
     ct_stopper st = { 0 };
     ck_assert(!ct_stopper_update(&st, &rule, strings, sums_of(50, 100, 1), 1));
     /* better, but not by more than min_delta */
@@ -300,10 +300,28 @@ START_TEST(test_stopper)
 }
 END_TEST
 
+/* A second metric takes three evaluations back when it improves by more than its own min_delta. */
+START_TEST(test_second_guard)
+{
+    const ct_cfg_second_guard rule = { .min_delta = 0.5 };
+    ct_stopper st = { .stale = 5 };
+    ct_stopper_guard(&st, &rule, NULL, points_of(8, 1, 1));
+    ck_assert(!st.guarded && st.stale == 5);
+    ct_stopper_guard(&st, &rule, &measures[0], points_of(8, 1, 1)); /* the first one: nothing has improved */
+    ck_assert(st.guarded && st.guard == 8 && st.stale == 5);
+    ct_stopper_guard(&st, &rule, &measures[0], points_of(7.75, 1, 1));
+    ck_assert(st.guard == 8 && st.stale == 5);
+    ct_stopper_guard(&st, &rule, &measures[0], points_of(7, 1, 1));
+    ck_assert(st.guard == 7 && st.stale == 2);
+    ct_stopper_guard(&st, &rule, &measures[0], points_of(6, 1, 1));
+    ck_assert(st.guard == 6 && st.stale == 0);
+}
+END_TEST
+
 /* min_delta is in the metric's own unit, here pixels that are to become fewer. */
 START_TEST(test_stopper_of_smaller)
 {
-    ct_cfg_early_stopping rule = { true, 2, 0, 0.5 };
+    ct_cfg_early_stopping rule = { .enabled = true, .patience = 2, .min_delta = 0.5 };
     ct_stopper st = { 0 };
     ck_assert(!ct_stopper_update(&st, &rule, &measures[0], points_of(8, 1, 1), 1));
     ck_assert(!ct_stopper_update(&st, &rule, &measures[0], points_of(7.75, 1, 1), 2)); /* fewer, but not by enough */
@@ -346,6 +364,8 @@ START_TEST(test_progress_round_trip)
     p.stopper.any = true;
     p.stopper.reference = 7.0 / 11;
     p.stopper.stale = 4;
+    p.stopper.guarded = true;
+    p.stopper.guard = 2.5;
     p.sums[CT_METRIC_LOSS] = 1e-300;
     p.journal_bytes = 4096;
     p.bad_in_a_row = 2;
@@ -608,6 +628,7 @@ static Suite *suite(void)
     tcase_add_test(t, test_best_does_not_depend_on_early_stopping);
     tcase_add_test(t, test_stopper);
     tcase_add_test(t, test_stopper_of_smaller);
+    tcase_add_test(t, test_second_guard);
     tcase_add_test(t, test_progress_round_trip);
     tcase_add_test(t, test_progress_before);
     tcase_add_test(t, test_best_before);

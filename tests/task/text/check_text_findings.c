@@ -49,7 +49,7 @@ START_TEST(results)
 {
     double sums[CT_METRIC_COUNT] = { [CT_TEXT_CHARS] = 32, [CT_TEXT_CHARS_OK] = 24, [CT_TEXT_INFEASIBLE] = 3 };
     json_t *o = json_object();
-    ok(ct_text_result(sums, o));
+    ok(ct_text_result(NULL, sums, o));
     ck_assert_int_eq(json_integer_value(json_object_get(o, "edits")), 8);
     ck_assert_int_eq(json_integer_value(json_object_get(o, "infeasible")), 3);
     json_decref(o);
