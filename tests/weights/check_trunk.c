@@ -12,6 +12,7 @@
 #include "config/config.h"
 #include "formats/safetensors.h"
 #include "models/models.h"
+#include "models/torch_map.h"
 #include "tests/ct_check.h"
 #include "weights/checkpoint.h"
 
@@ -177,6 +178,63 @@ START_TEST(refused)
 }
 END_TEST
 
+/* Writes all tensors of hrnet-w32's trunk at an eighth of its width, as timm has them: three channels, and a
+ * classifier. */
+static void write_hrnet(const char *path)
+{
+    ct_model_spec spec = { .name = "hrnet-w32", .width_mult = 0.125, .height = 64, .width = 64 };
+    ct_graph *g;
+    ct_val x, out[CT_MODEL_OUTPUTS];
+    ct_st_writer *w;
+    static float data[1 << 17];
+    const ct_desc vector = ct_desc1(CT_F32, 7);
+    for (int i = 0; i < (int)(sizeof data / sizeof data[0]); i++) data[i] = (float)(i % 97 + 1);
+    ok(ct_model_resolve(&spec));
+    ok(ct_graph_create(&g));
+    ok(ct_graph_input(g, "x", ct_desc4(CT_F32, 1, spec.height, spec.width, spec.channels), &x));
+    ok(ct_model_build(g, &spec, x, CT_NOVAL, false, out));
+    ok(ct_st_writer_new(&w));
+    for (size_t i = 0; i < g->nvalues; i++) {
+        const ct_value *v = &g->values[i];
+        const char *c = v->name;
+        if (!ct_graph_is_weight(g, (ct_val)i)) continue;
+        if (strncmp(c, "conv", 4) && strncmp(c, "bn", 2) && strncmp(c, "layer1", 6) && strncmp(c, "trans", 5) &&
+            strncmp(c, "stage", 5))
+            continue;
+        ct_desc d = ct_torch_desc(v);
+        ck_assert_int_le(ct_desc_numel(&d), (int64_t)(sizeof data / sizeof data[0]));
+        if (strcmp(c, "conv1.weight") == 0) d.dim[1] = 3;
+        ok(ct_st_writer_add(w, c, &d, data));
+    }
+    ok(ct_st_writer_add(w, "incre_modules.0.0.bn1.bias", &vector, data));
+    ok(ct_st_writer_add(w, "classifier.bias", &vector, data));
+    ok(ct_st_writer_save(w, path));
+    ct_st_writer_free(w);
+    ct_graph_free(g);
+}
+
+/* The trunk as it is in the file, the mask unseen; heads as drawn, the heatmaps' prior among them. */
+START_TEST(hrnet)
+{
+    const char *const sets[] = { "model.width=0.125", "data.height=64", "data.width=64" };
+    ct_import_opts o = { .size = sizeof o, .file = in_dir("hrnet"), .out = in_dir("m"), .model = "hrnet-w32",
+                         .sets = sets, .nsets = 3 };
+    float stem[8 * 9 * 4], last[32], bias[1], head[8];
+    write_hrnet(in_dir("hrnet"));
+    ok(ct_run_import(&o));
+    read_tensor("m", "conv1.weight", stem, 8 * 9 * 4);
+    for (int i = 0; i < 8 * 9 * 4; i++) {
+        const int c = i % 4, pixel = i / 4 % 9, filter = i / 36;
+        ck_assert(stem[i] == (c < 3 ? (float)(((filter * 3 + c) * 9 + pixel) % 97 + 1) : 0));
+    }
+    read_tensor("m", "stage4.2.branches.3.3.bn2.running_var", last, 32);
+    ck_assert(last[0] == 1 && last[31] == 32);
+    read_tensor("m", "heat_gap.out.bias", bias, 1);
+    read_tensor("m", "heat_gap.out.weight", head, 8);
+    ck_assert(bias[0] == -2.19f && head[0] != 0 && head[0] < 0.01f && head[0] > -0.01f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("trunk");
@@ -184,6 +242,7 @@ int main(void)
     tcase_add_checked_fixture(c, setup, teardown);
     tcase_add_test(c, taken_over);
     tcase_add_test(c, refused);
+    tcase_add_test(c, hrnet);
     suite_add_tcase(s, c);
     return ct_check_main(s);
 }
