@@ -1,9 +1,9 @@
-/* Drawn pictures (synth/slider/slider.h) as a data set and as files. */
+/* Drawn pictures (task/slider/synth/synth.h) as a data set and as files. */
 #ifndef CT_TASK_SLIDER_DRAW_H
 #define CT_TASK_SLIDER_DRAW_H
 
 #include "data/dataset.h"
-#include "synth/slider/slider.h"
+#include "task/slider/synth/synth.h"
 #include "task/slider/label.h"
 #include "task/task.h"
 

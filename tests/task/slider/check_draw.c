@@ -8,7 +8,7 @@
 #include "base/file.h"
 #include "task/slider/draw.h"
 #include "tests/data/data_util.h"
-#include "tests/synth/slider_util.h"
+#include "tests/task/slider/synth/slider_util.h"
 
 static json_t *labels_of(const char *dir)
 {

@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "tests/data/data_util.h"
-#include "tests/synth/slider_util.h"
+#include "tests/task/slider/synth/slider_util.h"
 
 static int by_value(const void *a, const void *b)
 {

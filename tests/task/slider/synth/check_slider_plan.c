@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "tests/synth/slider_util.h"
+#include "tests/task/slider/synth/slider_util.h"
 
 enum { PLANS = 5000 };
 

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "synth/slider/internal.h"
+#include "task/slider/synth/internal.h"
 
 /* Mean and standard deviation of the brightness. */
 static void measure(const ct_canvas *v, float *mean, float *spread)

@@ -2,11 +2,11 @@
  * canvas.c (textures, polygons), scene.c, ground.c and folder.c (backgrounds), look.c (styles), paint.c (gap and
  * piece), place.c (what is where), draw.c. All are functions of what they are given; the state in their structs is
  * memory that is used again. */
-#ifndef CT_SYNTH_SLIDER_INTERNAL_H
-#define CT_SYNTH_SLIDER_INTERNAL_H
+#ifndef CT_TASK_SLIDER_SYNTH_INTERNAL_H
+#define CT_TASK_SLIDER_SYNTH_INTERNAL_H
 
 #include "base/philox.h"
-#include "synth/slider/slider.h"
+#include "task/slider/synth/synth.h"
 
 #define CT_PI 3.14159265358979323846
 
@@ -205,9 +205,11 @@ typedef struct ct_folder {
     int64_t n;
     char hash[33];         /* over all pixels */
 } ct_folder;
-ct_status ct_folder_open(const char *dir, ct_folder *out);
+/* keep: pixels; longer sides are brought to that. CT_EIO, CT_EDATA (no picture), CT_EFORMAT naming the file,
+ * CT_ENOMEM. */
+ct_status ct_folder_open(const char *dir, int keep, ct_folder *out);
 void ct_folder_close(ct_folder *f);
-/* A part of picture i, as large as possible up to some by lot, brought to w x h. */
+/* A part of picture i by lot, brought to w x h pixels. CT_ENOMEM. */
 ct_status ct_folder_cut(const ct_folder *f, int64_t i, ct_rng *r, int w, int h, ct_image *out);
 
 /* ---- places ---- */

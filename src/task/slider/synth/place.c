@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "synth/slider/internal.h"
+#include "task/slider/synth/internal.h"
 
 enum { BLOCK = 100 };
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "synth/slider/internal.h"
+#include "task/slider/synth/internal.h"
 
 static const float white[3] = { 255, 255, 255 }, black[3] = { 0, 0, 0 };
 
@@ -38,12 +38,16 @@ static ct_line line_of(ct_rng *r, double least, double most, double lo, double h
     return l;
 }
 
-/* A thin line around a gap that has more to it. */
+/* A line around a gap that has more to it, of which there may be less then. */
 static void gap_line(ct_rng *r, double probability, ct_look *k)
 {
     if (!ct_chance(r, probability)) return;
-    k->line = line_of(r, 0.8, 1.8, 0.3, 0.8);
+    k->line = line_of(r, 0.8, 2, 0.3, 0.9);
     k->line.place = ct_between(r, -0.5, 0.3) * k->line.width;
+    if (!ct_chance(r, 0.25)) return;
+    const float less = ct_between(r, 0.5, 1);
+    k->base *= less;
+    k->opacity *= less;
 }
 
 /* The piece's edge: light along it as in the reference, a border, a shadow; seldom a shadow alone. */
@@ -174,8 +178,10 @@ static void flat(ct_rng *r, ct_look *k)
     line_colour(r, 0.35, 0.35, k->over);
     if (ct_chance(r, 0.3)) k->over[0] = k->over[1] = k->over[2] = ct_between(r, 40, 235);
     k->opacity = ct_between(r, 0.8, 1);
+    const float opacity = k->opacity;
     inner_shadow(r, 0.4, k);
     gap_line(r, 0.5, k);
+    k->opacity = opacity;
     piece_look(r, 0.4, 0.5, 0.5, k);
 }
 
@@ -223,7 +229,7 @@ const char *ct_slider_style_doc(int i)
 void ct_look_draw(ct_rng *r, int style, unsigned confusions, ct_look *k)
 {
     memset(k, 0, sizeof *k);
-    k->soft = ct_between(r, 0.8, 1.6);
+    k->soft = ct_between(r, 0.4, 1.5);
     k->light = (float)CT_PI / 4;
     styles[style].draw(r, k);
     if (confusions & 1u << CT_SLIDER_HIGHLIGHT) {

@@ -8,12 +8,12 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "synth/slider/internal.h"
+#include "task/slider/synth/internal.h"
 
 /* Part of the cache key: to be raised whenever the same parameters give other pictures. */
 #define GENERATOR_VERSION "captrain-slider-1"
 
-enum { PER_BACKGROUND = 5, LEAST_WIDTH = 200, LEAST_HEIGHT = 100, MOST_SIDE = 1024 };
+enum { PER_BACKGROUND = 5, LEAST_WIDTH = 200, LEAST_HEIGHT = 100, MOST_SIDE = 1024, KEEP = 640 };
 
 struct ct_slider_gen {
     ct_slider_params p;
@@ -127,7 +127,7 @@ ct_status ct_slider_gen_open(const ct_slider_params *p, uint64_t seed, ct_slider
         goto fail;
     }
     CT_GOTO(st, ct_tiles_make(seed, g->tiles));
-    if (p->backgrounds[0]) CT_GOTO(st, ct_folder_open(p->backgrounds, &g->folder));
+    if (p->backgrounds[0]) CT_GOTO(st, ct_folder_open(p->backgrounds, p->width > KEEP ? p->width : KEEP, &g->folder));
     CT_GOTO(st, make_key(g));
     *out = g;
     return CT_OK;

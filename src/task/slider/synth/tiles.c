@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "synth/slider/internal.h"
+#include "task/slider/synth/internal.h"
 
 enum { MASK = CT_TILE - 1, SIDE = CT_TILE };
 

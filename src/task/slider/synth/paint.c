@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "synth/slider/internal.h"
+#include "task/slider/synth/internal.h"
 
 static const float white[3] = { 255, 255, 255 };
 

@@ -7,18 +7,16 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "data/scan.h"
-#include "synth/slider/internal.h"
+#include "task/slider/synth/internal.h"
 
-enum { KEEP = 1024 }; /* pixels: longer sides are brought to that when a picture is read */
-
-/* Shrinks a large picture, so that a folder of photographs fits into memory. */
-static ct_status shrink(ct_image *im)
+/* Shrinks a picture whose longer side has more than `keep` pixels, so that a folder of photographs fits into memory. */
+static ct_status shrink(ct_image *im, int keep)
 {
     const int side = im->w > im->h ? im->w : im->h;
     ct_image small;
-    if (side <= KEEP) return CT_OK;
-    const int w = im->w * (int64_t)KEEP / side > 0 ? (int)(im->w * (int64_t)KEEP / side) : 1;
-    const int h = im->h * (int64_t)KEEP / side > 0 ? (int)(im->h * (int64_t)KEEP / side) : 1;
+    if (side <= keep) return CT_OK;
+    const int w = im->w * (int64_t)keep / side > 0 ? (int)(im->w * (int64_t)keep / side) : 1;
+    const int h = im->h * (int64_t)keep / side > 0 ? (int)(im->h * (int64_t)keep / side) : 1;
     CT_TRY(ct_image_resize_bilinear(im, w, h, &small));
     ct_image_free(im);
     *im = small;
@@ -42,7 +40,7 @@ static ct_status hash_all(ct_folder *f)
     return CT_OK;
 }
 
-ct_status ct_folder_open(const char *dir, ct_folder *out)
+ct_status ct_folder_open(const char *dir, int keep, ct_folder *out)
 {
     ct_status st = CT_OK;
     char **path = NULL;
@@ -57,7 +55,7 @@ ct_status ct_folder_open(const char *dir, ct_folder *out)
     }
     for (; (size_t)out->n < n; out->n++) {
         CT_GOTO(st, ct_image_read_file(path[out->n], &opts, &out->im[out->n]));
-        CT_GOTO(st, shrink(&out->im[out->n]));
+        CT_GOTO(st, shrink(&out->im[out->n], keep));
     }
     st = hash_all(out);
 fail:

@@ -9,8 +9,8 @@
  *
  * Points are (x, y) in pixels, pixel i covers [i,i+1). Centres are centroids of the drawn coverage (alpha). Angles are
  * degrees, positive ones counter-clockwise as one sees it (y grows downwards). */
-#ifndef CT_SYNTH_SLIDER_SLIDER_H
-#define CT_SYNTH_SLIDER_SLIDER_H
+#ifndef CT_TASK_SLIDER_SYNTH_SYNTH_H
+#define CT_TASK_SLIDER_SYNTH_SYNTH_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "synth/slider/internal.h"
+#include "task/slider/synth/internal.h"
 
 enum { KNOB = 14, ROUND = 56, CORNER = 6 }; /* sides of the polygons that stand for arcs */
 

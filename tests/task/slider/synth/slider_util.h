@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "synth/slider/internal.h"
+#include "task/slider/synth/internal.h"
 #include "tests/ct_check.h"
 
 #define ck_ok(call) ck_assert_msg((call) == CT_OK, "%s", ct_error_message())

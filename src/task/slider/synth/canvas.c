@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "synth/slider/internal.h"
+#include "task/slider/synth/internal.h"
 
 enum { LINES = 4 }; /* of a row of pixels that a shape's edges are sampled on */
 

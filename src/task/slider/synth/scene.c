@@ -5,7 +5,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "synth/slider/internal.h"
+#include "task/slider/synth/internal.h"
 
 enum { COLOURS = 6 };
 

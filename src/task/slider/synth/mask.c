@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "synth/slider/internal.h"
+#include "task/slider/synth/internal.h"
 
 #define FAR 1e9f
 
