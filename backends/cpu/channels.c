@@ -1,4 +1,5 @@
-/* concat_channels, slice_channels, place_channels: rows moved as bytes, whatever they hold; scale_channels and its gradient. */
+/* concat_channels, slice_channels, place_channels: rows moved as bytes, whatever they hold; scale_channels and its
+ * gradient. */
 #include "config.h"
 
 #include "backends/cpu/cpu.h"
@@ -33,7 +34,7 @@ static void move_rows(const mover *g, const part *p, int64_t m, int64_t rows)
 {
     const char *x = p->x + (size_t)m * p->row + p->from;
     char *y = g->y + (size_t)m * g->row + p->to;
-    if (whole_floats(p->width) && whole_floats(p->row) && whole_floats(p->from) && whole_floats(g->row) && whole_floats(p->to)) {
+    if (whole_floats(p->width | p->row | p->from | g->row | p->to)) {
         g->kern->copy->rows(rows, (int64_t)(p->width / sizeof(float)), (const float *)(const void *)x,
                             (int64_t)(p->row / sizeof(float)), (float *)(void *)y, (int64_t)(g->row / sizeof(float)));
         return;
@@ -128,7 +129,8 @@ typedef struct scaler {
 } scaler;
 
 /* Pixels first.. of channels c.. to c+cols-1 of a sample, ROWS at most, as f32 [rows][cols] in buf. */
-static void load_tile(const scaler *g, const ct_tensor *t, int64_t first, int64_t rows, int64_t c, int64_t cols, float *buf)
+static void load_tile(const scaler *g, const ct_tensor *t, int64_t first, int64_t rows, int64_t c, int64_t cols,
+                      float *buf)
 {
     for (int64_t i = 0; i < rows; i++)
         ct_cpu_to_f32(g->kern, t->desc.dtype, t->data, (first + i) * g->c + c, cols, buf + i * cols);
@@ -142,8 +144,8 @@ static void scale_item(void *arg, int64_t item, int thread)
     const int64_t n = item / g->per, p0 = item % g->per * g->step, p1 = ct_min64(g->pixels, p0 + g->step);
     const int64_t first = n * g->pixels + p0, rows = p1 - p0;
     if (x->desc.dtype == CT_F32) {
-        g->kern->element->mul_rows(rows, g->c, (const float *)x->data + first * g->c, (const float *)gain->data + n * g->c,
-                                   (float *)y->data + first * g->c);
+        g->kern->element->mul_rows(rows, g->c, (const float *)x->data + first * g->c,
+                                   (const float *)gain->data + n * g->c, (float *)y->data + first * g->c);
         return;
     }
     float factor[TILE], buf[ROWS * TILE];

@@ -1,8 +1,8 @@
 /* Depthwise conv2d (groups = C = K) and its gradients: channels along the vector, one multiply-add per tap, no matrix
- * product. Filters are turned into [taps][C] first. Forward and data gradient go row by row of the output, several rows an item;
- * outputs whose taps all lie inside the row are one kernel call, those at its ends get a list of taps each. The filter
- * gradient sums chunks of rows of dy into filters of their own, added in order at the end. 16-bit rows are converted to thread scratch,
- * each once for an item. */
+ * product. Filters are turned into [taps][C] first. Forward and data gradient go row by row of the output, several rows
+ * an item; outputs whose taps all lie inside the row are one kernel call, those at its ends get a list of taps each. The
+ * filter gradient sums chunks of rows of dy into filters of their own, added in order at the end. 16-bit rows are
+ * converted to thread scratch, each once for an item. */
 #include "config.h"
 
 #include "backends/cpu/conv.h"
@@ -10,12 +10,13 @@
 #include <string.h>
 
 #define MAX_CHUNKS 16
+#define FEW_PIXELS 64
 #define MAX_ROWS 8 /* of the output in an item: neighbours read the same rows of the input */
 
 typedef struct depthwise {
     const ct_kern *kern;
     ct_conv_geom c;
-    const ct_tensor *in, *w, *bias, *out; /* in: also x of the filter gradient; w, bias, out: forward and dgrad; bias may be NULL */
+    const ct_tensor *in, *w, *bias, *out; /* in: also x of wgrad; the others: forward and dgrad; bias may be NULL */
     const ct_tensor *dy, *dw;             /* wgrad */
     bool dgrad;
     int64_t taps;
@@ -85,8 +86,9 @@ static void turn_filters(depthwise *g)
 
 /* ---- which pixels an output reads ---- */
 
-/* Outputs first, first + step, ... of a row, `count` of them, which read through the same columns of the filter: output number u reads
- * pixel base[i] + u*in_step of the input's rows through column s[i] of the filter, where there is such a pixel. */
+/* Outputs first, first + step, ... of a row, `count` of them, which read through the same columns of the filter: output
+ * number u reads pixel base[i] + u*in_step of the input's rows through column s[i] of the filter, where there is such a
+ * pixel. */
 typedef struct line {
     int64_t nrows, r[CT_CONV_MAX_TAPS]; /* rows of the filter whose row of the input exists */
     const float *row[CT_CONV_MAX_TAPS]; /* that row */
@@ -94,13 +96,15 @@ typedef struct line {
     int64_t first, step, count, in_step;
 } line;
 
-/* One call's worth of outputs: what each tap reads for the first, and the taps' numbers. */
+/* One call's worth of outputs: what each tap reads for the first, and the taps' numbers. Of more than one output also the
+ * pixels that each output is the first to read, in_step to a row; of one alone none. */
 typedef struct tap_list {
-    int64_t n, number[CT_CONV_MAX_TAPS];
-    const float *in[CT_CONV_MAX_TAPS];
+    int64_t n, number[CT_CONV_MAX_TAPS], nahead;
+    const float *in[CT_CONV_MAX_TAPS], *ahead[CT_CONV_MAX_TAPS];
 } tap_list;
 
-/* The rows that row i of the output reads: i*stride - pad + r*dil, or for the data gradient (i + pad - r*dil)/stride where exact. */
+/* The rows that row i of the output reads: i*stride - pad + r*dil, or for the data gradient (i + pad - r*dil)/stride
+ * where exact. */
 static void find_rows(const depthwise *g, const room *buffers, int64_t n, int64_t i, line *l)
 {
     const ct_conv_geom *c = &g->c;
@@ -116,7 +120,7 @@ static void find_rows(const depthwise *g, const room *buffers, int64_t n, int64_
 }
 
 /* Kinds of outputs that read through the same columns of the filter. */
-static int64_t phases(const depthwise *g) { return g->dgrad ? ct_min64(g->c.stride_w, g->out_w) : 1; }
+static int64_t phases(const depthwise *g) { return g->dgrad ? g->c.stride_w : 1; }
 
 static void find_columns(const depthwise *g, int64_t phase, line *l)
 {
@@ -125,7 +129,7 @@ static void find_columns(const depthwise *g, int64_t phase, line *l)
     l->first = phase;
     l->step = g->dgrad ? c->stride_w : 1;
     l->in_step = g->dgrad ? 1 : c->stride_w;
-    l->count = ct_ceil_div(g->out_w - phase, l->step);
+    l->count = ct_ceil_div(ct_max64(0, g->out_w - phase), l->step);
     for (int64_t s = 0; s < c->s; s++) {
         const int64_t at = g->dgrad ? phase + c->pad_w - s * c->dil_w : s * c->dil_w - c->pad_w;
         if (g->dgrad && at % c->stride_w != 0) continue;
@@ -148,16 +152,23 @@ static void inside(const depthwise *g, const line *l, int64_t *lo, int64_t *hi)
     *hi = ct_max64(*lo, *hi);
 }
 
-static void list_taps(const depthwise *g, const line *l, int64_t u, tap_list *out)
+/* For `count` outputs from number u on. */
+static void list_taps(const depthwise *g, const line *l, int64_t u, int64_t count, tap_list *out)
 {
-    out->n = 0;
-    for (int64_t k = 0; k < l->nrows; k++)
+    out->n = out->nahead = 0;
+    for (int64_t k = 0; k < l->nrows; k++) {
+        int64_t last = -1;
         for (int64_t i = 0; i < l->ncols; i++) {
             const int64_t col = l->base[i] + u * l->in_step;
             if (col < 0 || col >= g->in_w) continue;
             out->number[out->n] = l->r[k] * g->c.s + l->s[i];
             out->in[out->n++] = l->row[k] + col * g->c.c;
+            last = ct_max64(last, col);
         }
+        if (l->step > 1) continue; /* short rows against those written: fetching costs more than it brings */
+        for (int64_t i = 0; count > 1 && i < l->in_step && i <= last && out->nahead < CT_CONV_MAX_TAPS; i++)
+            out->ahead[out->nahead++] = l->row[k] + (last - i) * g->c.c;
+    }
 }
 
 /* How many outputs from number u on are one call. */
@@ -165,31 +176,43 @@ static int64_t run_length(int64_t u, int64_t lo, int64_t hi) { return u >= lo &&
 
 /* ---- forward, data gradient ---- */
 
-static void output_row(const depthwise *g, line *l, float *out)
+/* Outputs u0 to u1 - 1 of a line. */
+static void outputs(const depthwise *g, const line *l, int64_t u0, int64_t u1, float *out)
 {
     const int64_t c = g->c.c;
     tap_list taps;
     const float *w[CT_CONV_MAX_TAPS];
-    for (int64_t phase = 0; phase < phases(g); phase++) {
-        int64_t lo, hi;
-        find_columns(g, phase, l);
-        inside(g, l, &lo, &hi);
-        for (int64_t u = 0, n; u < l->count; u += n) {
-            n = run_length(u, lo, hi);
-            list_taps(g, l, u, &taps);
-            for (int64_t t = 0; t < taps.n; t++) w[t] = g->w_f32 + taps.number[t] * c;
-            const ct_depthwise_row a = { .in = taps.in,
-                                         .w = w,
-                                         .bias = g->bias ? g->bias_f32 : NULL,
-                                         .out = out + (l->first + u * l->step) * c,
-                                         .n = n,
-                                         .c = c,
-                                         .taps = taps.n,
-                                         .in_step = l->in_step * c,
-                                         .out_step = l->step * c };
-            g->kern->depthwise->row(&a);
-        }
+    int64_t lo, hi;
+    inside(g, l, &lo, &hi);
+    hi = ct_min64(hi, u1);
+    for (int64_t u = u0, n; u < u1; u += n) {
+        n = run_length(u, lo, hi);
+        list_taps(g, l, u, n, &taps);
+        for (int64_t t = 0; t < taps.n; t++) w[t] = g->w_f32 + taps.number[t] * c;
+        const ct_depthwise_row a = { .in = taps.in,
+                                     .w = w,
+                                     .bias = g->bias ? g->bias_f32 : NULL,
+                                     .out = out + (l->first + u * l->step) * c,
+                                     .n = n,
+                                     .c = c,
+                                     .taps = taps.n,
+                                     .in_step = l->in_step * c,
+                                     .out_step = l->step * c,
+                                     .ahead = taps.ahead,
+                                     .fetch = taps.nahead };
+        g->kern->depthwise->row(&a);
     }
+}
+
+/* All kinds of outputs, a few of each in turn, so that what is written fills whole pieces of memory. */
+static void output_row(const depthwise *g, line *l, float *out)
+{
+    const int64_t kinds = phases(g), few = kinds > 1 ? FEW_PIXELS : g->out_w, most = ct_ceil_div(g->out_w, kinds);
+    for (int64_t u = 0; u < most; u += few)
+        for (int64_t phase = 0; phase < kinds; phase++) {
+            find_columns(g, phase, l);
+            outputs(g, l, u, ct_min64(l->count, u + few), out);
+        }
 }
 
 static void rows_item(void *arg, int64_t item, int thread)
@@ -281,7 +304,7 @@ static void add_row(const depthwise *g, const line *l, const float *dy, float *p
     inside(g, l, &lo, &hi);
     for (int64_t u = 0, n; u < l->count; u += n) {
         n = run_length(u, lo, hi);
-        list_taps(g, l, u, &taps);
+        list_taps(g, l, u, n, &taps);
         for (int64_t t = 0; t < taps.n; t++) dw[t] = part + taps.number[t] * c;
         const ct_depthwise_sum a = { .x = taps.in,
                                      .dw = dw,
@@ -290,7 +313,9 @@ static void add_row(const depthwise *g, const line *l, const float *dy, float *p
                                      .c = c,
                                      .taps = taps.n,
                                      .x_step = l->in_step * c,
-                                     .dy_step = c };
+                                     .dy_step = c,
+                                     .ahead = taps.ahead,
+                                     .fetch = taps.nahead };
         g->kern->depthwise->sum(&a);
     }
 }

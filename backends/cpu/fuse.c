@@ -1,5 +1,5 @@
-/* fuse_weighted and its gradient: one pass over memory, cut into pieces; the gradient's sums of each piece are added up in order.
- * 16-bit tensors go through small f32 buffers. */
+/* fuse_weighted and its gradient: one pass over memory, cut into pieces; the gradient's sums of each piece are added up in
+ * order. 16-bit tensors go through small f32 buffers. */
 #include "config.h"
 
 #include "backends/cpu/cpu.h"

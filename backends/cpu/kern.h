@@ -86,6 +86,8 @@ typedef struct ct_depthwise_row {
     float *out;
     int64_t n, c, taps;
     int64_t in_step, out_step; /* floats from an output's pixels to the next one's */
+    const float *const *ahead; /* [fetch] pixels that the outputs after the first are the first to read, as they lie for output 0: what */
+    int64_t fetch;             /* they are for later outputs is fetched into the cache. Changes no result. */
 } ct_depthwise_row;
 
 /* The gradient of its filters: dw[t][k] += sum over j of x[t][j*x_step + k] * dy[j*dy_step + k]. */
@@ -95,6 +97,8 @@ typedef struct ct_depthwise_sum {
     const float *dy;
     int64_t n, c, taps;
     int64_t x_step, dy_step;
+    const float *const *ahead; /* [fetch] as above */
+    int64_t fetch;
 } ct_depthwise_sum;
 
 /* A block of rows of a [rows, cols] matrix seen by the batch-norm kernels; rows are `ld` floats apart. */

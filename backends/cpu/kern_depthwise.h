@@ -1,7 +1,8 @@
-/* Body of the kernels of depthwise convolution: channels along the vector, a few pixels side by side, so that their sums are
- * independent and a tap's weights are loaded once for all of them. */
+/* Body of the kernels of depthwise convolution: channels along the vector, a few pixels side by side, so that their sums
+ * are independent and a tap's weights are loaded once for all of them. */
 
 #define KERN_DW_PIXELS 8 /* outputs summed side by side */
+#define KERN_DW_FEW 4    /* with so few taps memory is what it costs: pixel after pixel, as it lies there */
 #define KERN_DW_TAPS 9   /* filter taps whose gradients are summed side by side */
 #define KERN_DW_RUN 16   /* outputs whose products are summed before they are added to the gradients in memory */
 
@@ -14,6 +15,11 @@ KERN_INLINE void dw_tile(const ct_depthwise_row *a, int64_t j, int64_t c, const 
     for (int64_t t = 0; t < a->taps; t++) {
         const vf w = vload(a->w[t] + c);
         const float *x = a->in[t] + j * a->in_step + c;
+        if (t < a->fetch) { /* between the products, or it would wait for the cache */
+            const float *next = a->ahead[t] + (j + np) * a->in_step + c;
+            KERN_UNROLL
+            for (int i = 0; i < np; i++) KERN_FETCH(next + i * a->in_step);
+        }
         KERN_UNROLL
         for (int i = 0; i < np; i++) sum[i] += vload(x + i * a->in_step) * w;
     }
@@ -37,7 +43,7 @@ KERN_INLINE void dw_pixels(const ct_depthwise_row *a, int64_t j, const int np)
 static void depthwise_row(const ct_depthwise_row *a)
 {
     int64_t j = 0;
-    for (; j + KERN_DW_PIXELS <= a->n; j += KERN_DW_PIXELS) dw_pixels(a, j, KERN_DW_PIXELS);
+    for (; a->taps > KERN_DW_FEW && j + KERN_DW_PIXELS <= a->n; j += KERN_DW_PIXELS) dw_pixels(a, j, KERN_DW_PIXELS);
     for (; j + 2 <= a->n; j += 2) dw_pixels(a, j, 2);
     for (; j < a->n; j++) dw_pixels(a, j, 1);
 }
@@ -54,6 +60,10 @@ KERN_INLINE void dw_sum_tile(const ct_depthwise_sum *a, int64_t j0, int64_t j1, 
     }
     for (int64_t j = 0; j < j1 - j0; j++, dy += a->dy_step) {
         const vf g = vload(dy);
+        if (t == 0) { /* for the run behind this one */
+            KERN_FETCH(dy + KERN_DW_RUN * a->dy_step);
+            for (int64_t k = 0; k < a->fetch; k++) KERN_FETCH(a->ahead[k] + (j0 + j + KERN_DW_RUN) * a->x_step + c);
+        }
         KERN_UNROLL_LANES
         for (int i = 0; i < nt; i++) sum[i] += vload(x[i] + j * a->x_step) * g;
     }

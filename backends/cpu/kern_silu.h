@@ -1,6 +1,6 @@
-/* Body of the kernels with a sigmoid in them: sigmoid and SiLU (z sigmoid(z)) alone, and SiLU behind batch norm. Included after
- * kern_soft.h by kern_table.h. What is left of a row behind whole vectors goes through them too, padded: the same bits wherever an
- * element lies. */
+/* Body of the kernels with a sigmoid in them: sigmoid and SiLU (z sigmoid(z)) alone, and SiLU behind batch norm. Included
+ * after kern_soft.h by kern_table.h. What is left of a row behind whole vectors goes through them too, padded: the same
+ * bits wherever an element lies. */
 
 /* e^-|x| over 1 + e^-|x|, or 1 over it: never an overflow. NaN stays. */
 KERN_INLINE vf silu_sigmoid(vf x)
@@ -133,7 +133,8 @@ KERN_INLINE void silu_bwd_apply_rows(const ct_bn_block *b, const bool add, const
         float *dx = b->out + r * b->ld, *dadd = two ? b->out2 + r * b->ld : NULL;
         int64_t c = 0;
         for (; c + KERN_VL <= b->cols; c += KERN_VL) {
-            const vf g = vload(dy + c) * silu_slope(silu_z(b, r, c, add, true)), d = vload(x + c) - vload(b->mean + c);
+            const vf g = vload(dy + c) * silu_slope(silu_z(b, r, c, add, true));
+            const vf d = vload(x + c) - vload(b->mean + c);
             const vf v = vload(b->scale + c) * g + (vload(b->shift + c) * d + vload(b->bias + c));
             if (two) vstore_past(dadd + c, g, stream);
             if (two) /* dx over dy is the rule there */
@@ -145,7 +146,8 @@ KERN_INLINE void silu_bwd_apply_rows(const ct_bn_block *b, const bool add, const
         const int64_t n = b->cols;
         const vf g = soft_load(dy, c, n, 0) * silu_slope(silu_z(b, r, c, add, false));
         const vf d = soft_load(x, c, n, 0) - soft_load(b->mean, c, n, 0);
-        const vf v = soft_load(b->scale, c, n, 0) * g + (soft_load(b->shift, c, n, 0) * d + soft_load(b->bias, c, n, 0));
+        const vf rest = soft_load(b->shift, c, n, 0) * d + soft_load(b->bias, c, n, 0);
+        const vf v = soft_load(b->scale, c, n, 0) * g + rest;
         if (two) soft_store(dadd, c, n, g);
         soft_store(dx, c, n, v);
     }
