@@ -55,6 +55,17 @@ const ct_case_row ct_cases_heatmap[] = {
     { "heat_rows_bwd{eps=0.01 stride=8 tau=0.5}(A[6,4,9,2], A[6,2,2], A[6,2,4], -, A[1])", CT_TYPES_ACCUM, DATA, 0 },
     { "heat_rows_bwd" ROWS "(A[2,1,3,2], A[2,2,2], A[2,2,1], A[1], A[1])", CT_TYPES_ACCUM, DATA, 0 },
 
+    /* enough cells for several pieces of the sums */
+    { "heat_focal" FOCAL "(A[3,32,40,2], A[3,32,40,2], A[3,32,40])", CT_TYPES_ACCUM, CT_D(UNIFORM), 0 },
+    { "heat_focal_bwd" FOCAL "(A[3,32,40,2], A[3,32,40,2], A[3,32,40], A[2], A[1])", CT_TYPES_ACCUM, CT_D(UNIFORM), 0 },
+    { "heat_offset{beta=2}(A[3,32,40,4], A[3,32,40,4], A[3,32,40,2], A[3,32,40])", CT_TYPES_ACCUM, CT_D(UNIFORM), 0 },
+    { "heat_offset_bwd{beta=2}(A[3,32,40,4], A[3,32,40,4], A[3,32,40,2], A[3,32,40], A[2], A[1])", CT_TYPES_ACCUM,
+      CT_D(UNIFORM), 0 },
+    { "heat_angle{threshold=0.7}(A[3,32,40,2], A[3,2], A[3,32,40,2])", CT_TYPES_ACCUM, CT_D(UNIFORM), 0 },
+    { "heat_angle_bwd{threshold=0.7}(A[3,2], A[3,32,40,2], A[1], A[1])", CT_TYPES_ACCUM, CT_D(UNIFORM), 0 },
+    { "heat_padding" PADDING "(A[3,32,40,2], A[3,32,40])", CT_TYPES_ACCUM, CT_D(UNIFORM), 0 },
+    { "heat_padding_bwd" PADDING "(A[3,32,40,2], A[3,32,40], A[1], A[1])", CT_TYPES_ACCUM, CT_D(UNIFORM), 0 },
+
     { "heat_focal" FOCAL "(A[16,64,128,2], A[16,64,128,2], A[16,64,128])", CT_TYPES_ACCUM, DATA, 1 },
     { "heat_focal_bwd" FOCAL "(A[16,64,128,2], A[16,64,128,2], A[16,64,128], A[2], A[1])", CT_TYPES_ACCUM, DATA, 1 },
     { "heat_offset{beta=1}(A[16,64,128,4], A[16,64,128,4], A[16,64,128,2], A[16,64,128])", CT_TYPES_ACCUM, DATA, 1 },
