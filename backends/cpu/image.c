@@ -58,6 +58,15 @@ static float *open_line(const image *g, int64_t item, int64_t at, float *line)
     return ct_cpu_write(out->desc.dtype, out->data, item * g->elements + at, line);
 }
 
+/* Element i of `from` to element k of `to`, of 4 or 2 bytes: sizes that the compiler knows. */
+static inline void put_element(char *to, const char *from, size_t size, int64_t k, int64_t i)
+{
+    if (size == 4)
+        memcpy(to + 4 * k, from + 4 * i, 4);
+    else
+        memcpy(to + 2 * k, from + 2 * i, 2);
+}
+
 /* Puts what open_line() gave into x. */
 static void close_line(const image *g, int64_t item, int64_t at, int64_t n, const float *y)
 {
@@ -67,16 +76,17 @@ static void close_line(const image *g, int64_t item, int64_t at, int64_t n, cons
         ct_cpu_write_end(g->kern, type, out->data, item * g->elements + at, n, y);
         return;
     }
-    static const float zeros[LINE] = { 0 };
+    const size_t size = ct_dtype_size(type);
     const int64_t first = item * (g->elements / g->channels);
-    for (int64_t i = 0; i < n;) {
-        const int64_t ch = (at + i) % g->channels, to = (first + (at + i) / g->channels) * g->stored + ch;
-        const int64_t here = ct_min64(g->channels - ch, n - i);
-        ct_cpu_to_type(g->kern, type, y + i, here, out->data, to);
-        i += here;
-        if (ch + here < g->channels) break; /* the rest of this pixel comes with the next line */
-        for (int64_t left = g->stored - g->channels, behind = to + here; left > 0; left -= LINE, behind += LINE)
-            ct_cpu_to_type(g->kern, type, zeros, ct_min64(LINE, left), out->data, behind);
+    char typed[LINE * sizeof(float)], *to = (char *)out->data + (size_t)((first + at / g->channels) * g->stored) * size;
+    int64_t ch = at % g->channels;
+    ct_cpu_to_type(g->kern, type, y, n, typed, 0);
+    for (int64_t i = 0; i < n; i++) {
+        put_element(to, typed, size, ch, i);
+        if (++ch < g->channels) continue; /* the rest of the last pixel comes with the next line */
+        memset(to + size * (size_t)g->channels, 0, size * (size_t)(g->stored - g->channels));
+        to += size * (size_t)g->stored;
+        ch = 0;
     }
 }
 
@@ -153,18 +163,22 @@ static void lay_window(const image *g, int64_t item, const ct_image_draw *d)
 {
     const ct_image_attrs *a = &g->call->attrs.image;
     const ct_tensor *out = &g->call->out[0];
+    const size_t size = ct_dtype_size(out->desc.dtype), pixel = size * (size_t)g->stored;
     const float one = 1;
     float padding[CT_IMAGE_CHANNELS + 1] = { 0 };
+    char stored_one[sizeof one], stored_padding[sizeof padding]; /* as x has them */
     double window[4];
+    char *to = (char *)out->data + (size_t)(item * a->out_h * a->out_w) * pixel;
     for (int k = 0; k < 4; k++) window[k] = (double)((const float *)g->call->in[2].data)[4 * item + k];
     for (int64_t ch = 0; ch < g->channels; ch++) padding[ch] = (float)ct_image_normalise(a, a->fill, ch);
+    ct_cpu_to_type(g->kern, out->desc.dtype, &one, 1, stored_one, 0);
+    ct_cpu_to_type(g->kern, out->desc.dtype, padding, g->channels, stored_padding, 0);
     for (int64_t i = 0; i < a->out_h; i++)
-        for (int64_t j = 0; j < a->out_w; j++) {
-            const int64_t at = ((item * a->out_h + i) * a->out_w + j) * g->stored;
+        for (int64_t j = 0; j < a->out_w; j++, to += pixel) {
             if (ct_image_inside(d, window, g->hs, g->ws, i, j))
-                ct_cpu_to_type(g->kern, out->desc.dtype, &one, 1, out->data, at + g->channels);
+                put_element(to, stored_one, size, g->channels, 0);
             else
-                ct_cpu_to_type(g->kern, out->desc.dtype, padding, g->channels + 1, out->data, at);
+                for (int64_t ch = 0; ch < g->channels; ch++) put_element(to, stored_padding, size, ch, ch);
         }
 }
 

@@ -1,5 +1,6 @@
-/* Maps of cells and points, f32 but for the images of mask_pool; the numbers are those of ops/math/points_math.h. An item is a sample,
- * of mask_pool a row of windows. point_sums is left to the reference: a batch has as many points as a row of a picture has pixels. */
+/* Maps of cells and points, f32 but for the images of mask_pool; the numbers are those of ops/math/points_math.h. An
+ * item is a sample, of mask_pool a row of windows. point_sums is left to the reference: a batch has as many points as a
+ * row of a picture has pixels. */
 #include "config.h"
 
 #include "backends/cpu/cpu.h"
@@ -17,37 +18,59 @@ typedef struct pool {
     size_t per_thread;
 } pool;
 
-/* Buffers of a thread; row is NULL where rows of x are used as they lie. */
+/* Buffers of a thread; raw is of 16 bits alone. */
 typedef struct pool_room {
-    float *row;  /* [W,C] */
-    double *sum; /* [w] */
+    double *sum;   /* [w] */
+    float *mask;   /* [W]: the channel, of one row of x */
+    uint16_t *raw; /* [W]: as it is stored */
 } pool_room;
 
 static pool_room pool_rooms(const ct_call *c, ct_carve *t)
 {
-    const ct_desc *x = &c->in[0].desc;
-    pool_room r = { .sum = ct_carve_take(t, (size_t)c->out[0].desc.dim[2] * sizeof(double)) };
-    if (x->dtype != CT_F32) r.row = ct_carve_take(t, (size_t)(x->dim[2] * x->dim[3]) * sizeof(float));
+    const size_t width = (size_t)c->in[0].desc.dim[2];
+    pool_room r = { .sum = ct_carve_take(t, (size_t)c->out[0].desc.dim[2] * sizeof *r.sum) };
+    r.mask = ct_carve_take(t, width * sizeof *r.mask);
+    if (c->in[0].desc.dtype != CT_F32) r.raw = ct_carve_take(t, width * sizeof *r.raw);
     return r;
+}
+
+/* The channel, of row r of all rows of x [N*H,W,C], as r->mask. */
+static void read_mask(const pool *g, const pool_room *room, int64_t r)
+{
+    const ct_tensor *x = &g->call->in[0];
+    const int64_t w = x->desc.dim[2], c = x->desc.dim[3], at = r * w * c + g->call->attrs.points.channel;
+    if (x->desc.dtype == CT_F32) {
+        const float *from = (const float *)x->data + at;
+        for (int64_t j = 0; j < w; j++) room->mask[j] = from[j * c];
+    } else {
+        const uint16_t *from = (const uint16_t *)x->data + at;
+        for (int64_t j = 0; j < w; j++) room->raw[j] = from[j * c];
+        ct_cpu_to_f32(g->kern, x->desc.dtype, room->raw, 0, w, room->mask);
+    }
 }
 
 static void pool_item(void *arg, int64_t item, int thread)
 {
     const pool *g = arg;
     const ct_call *c = g->call;
-    const int64_t *xd = c->in[0].desc.dim, w = c->out[0].desc.dim[2], f = c->attrs.points.factor, line = xd[2] * xd[3];
+    const int64_t w = c->out[0].desc.dim[2], f = c->attrs.points.factor;
     float *mean = (float *)c->out[0].data + item * w, *least = (float *)c->out[1].data + item * w;
     ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
     const pool_room room = pool_rooms(c, &t);
     for (int64_t j = 0; j < w; j++) room.sum[j] = 0, least[j] = INFINITY;
-    for (int64_t r = item * f; r < (item + 1) * f; r++) { /* of all rows: windows cover each sample's from the first to the last */
-        const float *x = ct_cpu_read(g->kern, c->in[0].desc.dtype, c->in[0].data, r * line, line, room.row);
-        x += c->attrs.points.channel;
-        for (int64_t j = 0; j < w; j++)
-            for (int64_t s = 0; s < f; s++, x += xd[3]) {
-                room.sum[j] += (double)*x;
-                if (*x < least[j] || isnan(*x)) least[j] = *x;
+    for (int64_t r = item * f; r < (item + 1) * f; r++) { /* no rows are left over between two samples */
+        read_mask(g, &room, r);
+        for (int64_t j = 0; j < w; j++) {
+            double sum = room.sum[j];
+            float low = least[j];
+            for (int64_t s = j * f; s < (j + 1) * f; s++) {
+                const float v = room.mask[s];
+                sum += (double)v;
+                low = isnan(low) || low <= v ? low : v; /* NaN wins and stays */
             }
+            room.sum[j] = sum;
+            least[j] = low;
+        }
     }
     for (int64_t j = 0; j < w; j++) mean[j] = (float)(room.sum[j] / (double)(f * f));
 }
@@ -56,7 +79,7 @@ static ct_accept mask_pool_accept(const ct_device *dev, const ct_call *c)
 {
     if (!ct_cpu_type(c->in[0].desc.dtype)) return ct_accept_no(CT_CPU_NO_TYPE);
     ct_carve t = { NULL, 0 };
-    pool_rooms(c, &t);
+    (void)pool_rooms(c, &t);
     return ct_accept_yes(t.used * (size_t)dev->threads);
 }
 
@@ -64,7 +87,7 @@ static ct_status mask_pool_run(ct_device *dev, ct_stream *s, const ct_call *c, v
 {
     (void)s;
     ct_carve t = { NULL, 0 };
-    pool_rooms(c, &t);
+    (void)pool_rooms(c, &t);
     pool g = { .kern = dev->kern, .call = c, .threads = scratch, .per_thread = t.used };
     ct_cpu_for(dev, c->out[0].desc.dim[0] * c->out[0].desc.dim[1], pool_item, &g);
     return CT_OK;
@@ -125,7 +148,8 @@ static ct_status heat_target_run(ct_device *dev, ct_stream *s, const ct_call *c,
 
 /* ---- sample_points and its gradient ---- */
 
-/* The four cells that point k of sample n reads, as elements of map [h,w,channels], and their weights; false: there is no point. */
+/* The four cells that point k of sample n reads, as elements of map [h,w,channels], and their weights; false: there is
+ * no point. */
 static bool taps(const ct_call *c, const int64_t *map, int64_t n, int64_t k, int64_t at[4], double weight[4])
 {
     const float *place = (const float *)c->in[1].data + 2 * (n * c->in[1].desc.dim[1] + k);

@@ -44,8 +44,8 @@ __device__ static float padding_of(const ct_image_attrs *a, const uint8_t *src, 
 }
 
 /* Is a pixel of a sample picture? */
-__device__ static bool inside(const ct_image_attrs *a, const ct_image_draw *d, const float *window, int64_t hs, int64_t ws,
-                              int64_t pixel)
+__device__ static bool inside(const ct_image_attrs *a, const ct_image_draw *d, const float *window, int64_t hs,
+                              int64_t ws, int64_t pixel)
 {
     const double w[4] = { (double)window[0], (double)window[1], (double)window[2], (double)window[3] };
     return ct_image_inside(d, w, hs, ws, pixel / a->out_w, pixel % a->out_w);
@@ -54,8 +54,9 @@ __device__ static bool inside(const ct_image_attrs *a, const ct_image_draw *d, c
 /* A thread writes a pixel, `stored` channels: C of the image, with windows the mask, zeros behind them. With P > 1 they go out as packs
  * of P elements, the first of which holds all of the at most 3 channels of an image and the mask. */
 template <typename T, int P>
-__global__ void preprocess(const uint8_t *src, const int32_t *index, const float *windows, const ct_image_draw *draw, T *x,
-                           int64_t samples, int64_t rows, int64_t hs, int64_t ws, int64_t channels, int64_t stored, ct_image_attrs a)
+__global__ void preprocess(const uint8_t *src, const int32_t *index, const float *windows, const ct_image_draw *draw,
+                           T *x, int64_t samples, int64_t rows, int64_t hs, int64_t ws, int64_t channels,
+                           int64_t stored, ct_image_attrs a)
 {
     int64_t pixels = a.out_h * a.out_w;
     for (CT_EACH(e, samples * pixels)) {
@@ -70,7 +71,8 @@ __global__ void preprocess(const uint8_t *src, const int32_t *index, const float
 #pragma unroll
             for (int ch = 0; ch < 3 && ch < P; ch++)
                 if (ch < channels)
-                    v[ch] = picture ? channel_of(&a, draw + n, image, hs, ws, channels, pixel, ch) : padding_of(&a, image, ch);
+                    v[ch] = picture ? channel_of(&a, draw + n, image, hs, ws, channels, pixel, ch)
+                                    : padding_of(&a, image, ch);
 #pragma unroll
             for (int ch = 1; ch < 4 && ch < P; ch++)
                 if (ch == channels) v[ch] = mask;
@@ -91,8 +93,8 @@ template <typename T, int P> static void launch(ct_stream *s, const ct_call *c, 
     const int64_t *sd = c->in[0].desc.dim, *xd = c->out[0].desc.dim;
     auto k = &preprocess<T, P>;
     CT_LAUNCH(k, CT_GRID1(ct_blocks(xd[0] * xd[1] * xd[2])), CT_THREADS, s, (const uint8_t *)c->in[0].data,
-              (const int32_t *)c->in[1].data, ct_cuda_has(c, 2) ? (const float *)c->in[2].data : (const float *)NULL, draw,
-              (T *)c->out[0].data, xd[0], sd[0], sd[1], sd[2], sd[3], xd[3], c->attrs.image);
+              (const int32_t *)c->in[1].data, ct_cuda_has(c, 2) ? (const float *)c->in[2].data : (const float *)NULL,
+              draw, (T *)c->out[0].data, xd[0], sd[0], sd[1], sd[2], sd[3], xd[3], c->attrs.image);
 }
 
 extern "C" ct_accept ct_cuda_preprocess_accept(const ct_device *dev, const ct_call *c)

@@ -1,5 +1,6 @@
-/* Maps of cells and points, with the numbers of ops/math/points_math.h: which cell is meant is decided in f64 as everywhere. Every
- * output element is written by one thread, or a block's choice does not depend on the order in which cells are seen. */
+/* Maps of cells and points, with the numbers of ops/math/points_math.h: which cell is meant is decided in f64 as
+ * everywhere. Every output element is written by one thread, or a block's choice does not depend on the order in which
+ * cells are seen. */
 #include "backends/cuda/dev.cuh"
 #include "ops/math/points_math.h"
 
@@ -43,15 +44,17 @@ extern "C" ct_status ct_cuda_mask_pool_run(ct_device *dev, ct_stream *s, const c
     const int64_t *d = c->out[0].desc.dim;
     CT_BY_TYPE(c->in[0].desc.dtype, {
         auto k = &pool_windows<T>;
-        CT_LAUNCH(k, CT_GRID1(ct_blocks(d[0] * d[1] * d[2])), CT_THREADS, s, (const T *)c->in[0].data, (float *)c->out[0].data,
-                  (float *)c->out[1].data, d[0], d[1], d[2], ct_cuda_cols(&c->in[0].desc), c->attrs.points);
+        CT_LAUNCH(k, CT_GRID1(ct_blocks(d[0] * d[1] * d[2])), CT_THREADS, s, (const T *)c->in[0].data,
+                  (float *)c->out[0].data, (float *)c->out[1].data, d[0], d[1], d[2], ct_cuda_cols(&c->in[0].desc),
+                  c->attrs.points);
     })
     CT_LAUNCHED("mask_pool");
 }
 
 /* ---- heat_target: a thread to a cell and a point, which writes its heat and both its offsets ---- */
 
-__global__ void draw_targets(const float *points, float *heat, float *offset, int64_t samples, int64_t each, ct_points_attrs a)
+__global__ void draw_targets(const float *points, float *heat, float *offset, int64_t samples, int64_t each,
+                             ct_points_attrs a)
 {
     const int64_t radius = ct_heat_radius(a.sigma);
     for (CT_EACH(e, samples * a.out_h * a.out_w * each)) {
@@ -80,15 +83,17 @@ extern "C" ct_status ct_cuda_heat_target_run(ct_device *dev, ct_stream *s, const
     (void)dev;
     (void)scratch;
     const int64_t *d = c->in[0].desc.dim;
-    CT_LAUNCH(&draw_targets, CT_GRID1(ct_blocks(ct_cuda_numel(&c->out[0].desc))), CT_THREADS, s, (const float *)c->in[0].data,
-              (float *)c->out[0].data, (float *)c->out[1].data, d[0], d[1], c->attrs.points);
+    CT_LAUNCH(&draw_targets, CT_GRID1(ct_blocks(ct_cuda_numel(&c->out[0].desc))), CT_THREADS, s,
+              (const float *)c->in[0].data, (float *)c->out[0].data, (float *)c->out[1].data, d[0], d[1],
+              c->attrs.points);
     CT_LAUNCHED("heat_target");
 }
 
-/* ---- sample_points: a thread to a point; its gradient: a thread to an element of the map, which adds up its sample's points ---- */
+/* ---- sample_points: a thread to a point; its gradient: a thread to an element of the map, which adds up its sample's
+ * points ---- */
 
-__global__ void sample_map(const float *map, const float *points, float *v, int64_t total, int64_t each, int64_t h, int64_t w,
-                           int64_t channels, ct_points_attrs a)
+__global__ void sample_map(const float *map, const float *points, float *v, int64_t total, int64_t each, int64_t h,
+                           int64_t w, int64_t channels, ct_points_attrs a)
 {
     for (CT_EACH(e, total)) {
         const ct_image_point p = ct_map_locate((double)points[2 * e], (double)points[2 * e + 1], a.stride, h, w);
@@ -105,7 +110,8 @@ __global__ void sample_map(const float *map, const float *points, float *v, int6
     }
 }
 
-__global__ void sample_map_bwd(const float *dv, const float *points, float *dmap, int64_t samples, int64_t each, ct_points_attrs a)
+__global__ void sample_map_bwd(const float *dv, const float *points, float *dmap, int64_t samples, int64_t each,
+                               ct_points_attrs a)
 {
     for (CT_EACH(e, samples * a.out_h * a.out_w * a.channels)) {
         const ct_pixel t = ct_locate(e, a.channels, a.out_w, a.out_h, 1);
@@ -131,7 +137,8 @@ extern "C" ct_status ct_cuda_sample_points_run(ct_device *dev, ct_stream *s, con
     (void)scratch;
     const int64_t *d = c->in[0].desc.dim, each = c->in[1].desc.dim[1];
     CT_LAUNCH(&sample_map, CT_GRID1(ct_blocks(d[0] * each)), CT_THREADS, s, (const float *)c->in[0].data,
-              (const float *)c->in[1].data, (float *)c->out[0].data, d[0] * each, each, d[1], d[2], d[3], c->attrs.points);
+              (const float *)c->in[1].data, (float *)c->out[0].data, d[0] * each, each, d[1], d[2], d[3],
+              c->attrs.points);
     CT_LAUNCHED("sample_points");
 }
 extern "C" ct_accept ct_cuda_sample_points_bwd_accept(const ct_device *dev, const ct_call *c)
@@ -143,8 +150,9 @@ extern "C" ct_status ct_cuda_sample_points_bwd_run(ct_device *dev, ct_stream *s,
 {
     (void)dev;
     (void)scratch;
-    CT_LAUNCH(&sample_map_bwd, CT_GRID1(ct_blocks(ct_cuda_numel(&c->out[0].desc))), CT_THREADS, s, (const float *)c->in[0].data,
-              (const float *)c->in[1].data, (float *)c->out[0].data, c->in[0].desc.dim[0], c->in[0].desc.dim[1], c->attrs.points);
+    CT_LAUNCH(&sample_map_bwd, CT_GRID1(ct_blocks(ct_cuda_numel(&c->out[0].desc))), CT_THREADS, s,
+              (const float *)c->in[0].data, (const float *)c->in[1].data, (float *)c->out[0].data, c->in[0].desc.dim[0],
+              c->in[0].desc.dim[1], c->attrs.points);
     CT_LAUNCHED("sample_points_bwd");
 }
 
@@ -180,8 +188,8 @@ __device__ static choice best_of_block(choice mine, choice *room)
 }
 
 /* First maximum of map p of a sample's logits [h,w,maps] in cells [from, to); NaN is none. For all threads of a block. */
-__device__ static choice choose(const float *logits, const float *least, int64_t maps, int64_t p, int64_t from, int64_t to,
-                                choice *room)
+__device__ static choice choose(const float *logits, const float *least, int64_t maps, int64_t p, int64_t from,
+                                int64_t to, choice *room)
 {
     choice best = { -1, 0 };
     for (int64_t cell = from + threadIdx.x; cell < to; cell += CT_THREADS) {
@@ -191,8 +199,8 @@ __device__ static choice choose(const float *logits, const float *least, int64_t
     return best_of_block(best, room);
 }
 
-__global__ void decode(const float *logits, const float *offset, const float *least, float *points, float *conf, int64_t samples,
-                       int64_t h, int64_t w, int64_t maps, ct_points_attrs a)
+__global__ void decode(const float *logits, const float *offset, const float *least, float *points, float *conf,
+                       int64_t samples, int64_t h, int64_t w, int64_t maps, ct_points_attrs a)
 {
     __shared__ choice room[CT_THREADS / 32];
     for (int64_t n = blockIdx.x; n < samples; n += gridDim.x) {
@@ -203,7 +211,8 @@ __global__ void decode(const float *logits, const float *offset, const float *le
                 const choice other = choose(map, share, maps, 1 - p, 0, h * w, room);
                 const bool weaker = p == 0 ? best.logit < other.logit : best.logit <= other.logit;
                 const int64_t row = other.cell / w, from = row > 0 ? row - 1 : 0, to = row + 2 < h ? row + 2 : h;
-                if (weaker && best.cell >= 0 && other.cell >= 0) best = choose(map, share, maps, p, from * w, to * w, room);
+                if (weaker && best.cell >= 0 && other.cell >= 0)
+                    best = choose(map, share, maps, p, from * w, to * w, room);
             }
             if (threadIdx.x != 0) continue;
             const int64_t at = n * maps + p;
@@ -226,14 +235,15 @@ extern "C" ct_status ct_cuda_heat_decode_run(ct_device *dev, ct_stream *s, const
     (void)scratch;
     const int64_t *d = c->in[0].desc.dim;
     CT_LAUNCH(&decode, CT_GRID1(d[0] < 65536 ? d[0] : 65536), CT_THREADS, s, (const float *)c->in[0].data,
-              (const float *)c->in[1].data, (const float *)c->in[2].data, (float *)c->out[0].data, (float *)c->out[1].data, d[0],
-              d[1], d[2], d[3], c->attrs.points);
+              (const float *)c->in[1].data, (const float *)c->in[2].data, (float *)c->out[0].data,
+              (float *)c->out[1].data, d[0], d[1], d[2], d[3], c->attrs.points);
     CT_LAUNCHED("heat_decode");
 }
 
 /* ---- point_sums: one block counts; batches are small beside everything else of a step ---- */
 
-__global__ void count_errors(const float *pred, const float *points, const float *scale, int64_t samples, double unit, double *acc)
+__global__ void count_errors(const float *pred, const float *points, const float *scale, int64_t samples, double unit,
+                             double *acc)
 {
     __shared__ double room[CT_THREADS / 32];
     double sum[CT_POINT_SUMS] = { 0 };

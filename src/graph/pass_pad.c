@@ -38,8 +38,8 @@ static bool wanted_as_is(const ct_graph *g, ct_val v)
     return g->values[v].keep;
 }
 
-/* Is node n one that may read images with channels of padding: a cast, what reads one channel by its number, or a convolution all of
- * whose filters read all of them? */
+/* Is node n one that may read images with channels of padding: a cast, what reads one channel by its number, or a
+ * convolution all of whose filters read all of them? */
 static bool may_read(const padder *p, const ct_node *n, int *convolutions)
 {
     for (int k = 1; k < n->nin; k++)

@@ -148,8 +148,8 @@ static void fill_image_index(source *s, const ct_tensor *t)
     }
 }
 
-/* Boxes about the middle of the pictures of input 0 [M,H,W,C]; ties: their edges are those of pixels. Special: one in four reaches
- * beyond the picture, one is empty, one holds a NaN. */
+/* Boxes about the middle of the pictures of input 0 [M,H,W,C]; ties: their edges are those of pixels. Special: one in
+ * four reaches beyond the picture, one is empty, one holds a NaN. */
 static void fill_boxes(source *s, const ct_tensor *t)
 {
     const int64_t *d = s->call->in[0].desc.dim;

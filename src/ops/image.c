@@ -138,8 +138,8 @@ static double points_flops(const ct_call *c)
     return (c->attrs.image.augment ? 6.0 : 1.0) * (double)ct_desc_numel(&c->in[0].desc);
 }
 
-/* Bilinear sampling takes 4 taps of 2 operations, a blur of 5x5 taps 50, the rest a handful; the mask two products and four
- * comparisons. Channels of padding cost none. */
+/* Bilinear sampling takes 4 taps of 2 operations, a blur of 5x5 taps 50, the rest a handful; the mask two products and
+ * four comparisons. Channels of padding cost none. */
 static double preprocess_flops(const ct_call *c)
 {
     const ct_image_attrs *a = &c->attrs.image;

@@ -1,4 +1,5 @@
-/* Points and maps of cells: targets drawn from places, maps read at places, places read off maps, and how far off they are. */
+/* Points and maps of cells: targets drawn from places, maps read at places, places read off maps, and how far off they
+ * are. */
 #include "config.h"
 
 #include <float.h>
@@ -7,21 +8,28 @@
 #include "ops/family.h"
 #include "ops/math/points_math.h"
 
-static const ct_attr_field pool_fields[] = { CT_FIELD_INT(points, channel), CT_FIELD_INT(points, factor), CT_FIELD_END };
+static const ct_attr_field pool_fields[] = { CT_FIELD_INT(points, channel), CT_FIELD_INT(points, factor),
+                                             CT_FIELD_END };
 static const ct_attr_field target_fields[] = { CT_FIELD_INT(points, out_h), CT_FIELD_INT(points, out_w),
-                                               CT_FIELD_INT(points, stride), CT_FIELD_REAL(points, sigma), CT_FIELD_END };
-static const ct_attr_field sample_fields[] = { CT_FIELD_INT(points, stride), CT_FIELD_INT(points, channel), CT_FIELD_END };
+                                               CT_FIELD_INT(points, stride), CT_FIELD_REAL(points, sigma),
+                                               CT_FIELD_END };
+static const ct_attr_field sample_fields[] = { CT_FIELD_INT(points, stride), CT_FIELD_INT(points, channel),
+                                               CT_FIELD_END };
 static const ct_attr_field sample_bwd_fields[] = { CT_FIELD_INT(points, out_h), CT_FIELD_INT(points, out_w),
                                                    CT_FIELD_INT(points, channels), CT_FIELD_INT(points, stride),
                                                    CT_FIELD_INT(points, channel), CT_FIELD_END };
-static const ct_attr_field decode_fields[] = { CT_FIELD_INT(points, stride), CT_FIELD_INT(points, align), CT_FIELD_END };
+static const ct_attr_field decode_fields[] = { CT_FIELD_INT(points, stride), CT_FIELD_INT(points, align),
+                                               CT_FIELD_END };
 static const ct_attr_field sums_fields[] = { CT_FIELD_INT(sums, first), CT_FIELD_REAL(sums, unit), CT_FIELD_END };
 
 /* Strides and sigmas beyond this are a mistake, and numbers of pixels stay exact in f64. */
 #define MOST_STRIDE 4096
 #define MOST_SIGMA 1024
 
-static ct_status stride_rule(const ct_call *c) { return ct_rule_int(c, "stride", c->attrs.points.stride, 1, MOST_STRIDE); }
+static ct_status stride_rule(const ct_call *c)
+{
+    return ct_rule_int(c, "stride", c->attrs.points.stride, 1, MOST_STRIDE);
+}
 
 /* Input i is points [N,K,2] of type A, of as many samples as there are in `like`, an input. */
 static ct_status points_rule(const ct_call *c, int i, const char *name, int like)
@@ -213,12 +221,12 @@ const ct_op_rules ct_points_rules[] = {
       .reduction = sample_bwd_reduction,
       .roundings = 2, .domain = { CT_ANY, CT_BY_CALL(target_points) } },
     { .op = CT_OP_HEAT_DECODE, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_ACCUM,
-      .fields = decode_fields, .shape = decode_shape, .flops = decode_flops,
-      .roundings = 4, .domain = { CT_ANY_OR(ct_domain_nan), CT_ANY, { .kind = CT_DOM_RANGE, .lo = -0.5, .hi = 0.5, .special = &few_cells } } },
+      .fields = decode_fields, .shape = decode_shape, .flops = decode_flops, .roundings = 4,
+      .domain = { CT_ANY_OR(ct_domain_nan), CT_ANY, { CT_DOM_RANGE, .lo = -0.5, .hi = 0.5, .special = &few_cells } } },
     { .op = CT_OP_POINT_SUMS, .flags = CT_OPF_NO_GRAD, .mutates = 1u << 3, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_ACCUM, .fields = sums_fields, .shape = sums_shape, .flops = sums_flops,
-      .reduction = sums_reduction,
-      .roundings = 4, .domain = { { .kind = CT_DOM_POINTS, .hi = 12, .special = &found }, { .kind = CT_DOM_POINTS, .hi = 12 },
-                  CT_RANGE(0.2, 4), CT_IS(SUMS) } },
+      .reduction = sums_reduction, .roundings = 4,
+      .domain = { { CT_DOM_POINTS, .hi = 12, .special = &found }, { CT_DOM_POINTS, .hi = 12 }, CT_RANGE(0.2, 4),
+                  CT_IS(SUMS) } },
     { .shape = NULL },
 };

@@ -1,7 +1,7 @@
 /* Places that operators agree upon. move_points goes with preprocess: a bright spot is drawn where a point lies, the
- * picture is augmented, and the spot's centre must be where the point was moved to. So does the mask: a window's corners
- * are moved, and pixels are picture where they lie between them. And maps of cells: a point of a picture of any size is
- * put into the frame of a network, drawn as a target, decoded, and must come back to its place. */
+ * picture is augmented, and the spot's centre must be where the point was moved to. So does the mask: a window's
+ * corners are moved, and pixels are picture where they lie between them. And maps of cells: a point of a picture of any
+ * size is put into the frame of a network, drawn as a target, decoded, and must come back to its place. */
 #include "config.h"
 
 #include <math.h>
@@ -194,8 +194,8 @@ END_TEST
 #define FILL 0.75
 #define CLEAR 0.02 /* pixels from the window's edge; what lies nearer may go either way by rounding */
 
-/* How far (x,y) lies within the quadrilateral of the moved corners, clockwise as seen (y grows downwards): the least of the signed
- * distances to its edges, negative outside. */
+/* How far (x,y) lies within the quadrilateral of the moved corners, clockwise as seen (y grows downwards): the least of
+ * the signed distances to its edges, negative outside. */
 static double within(float corner[4][2], double x, double y)
 {
     double least = INFINITY;
@@ -215,7 +215,8 @@ typedef struct framed {
     float *plain, *masked; /* [SAMPLES,h,w,CHANNELS] and one channel more */
 } framed;
 
-static void frame_batch(const ct_backend *b, ct_device *dev, const ct_device_opts *opts, const ct_image_attrs *a, framed *f)
+static void frame_batch(const ct_backend *b, ct_device *dev, const ct_device_opts *opts, const ct_image_attrs *a,
+                        framed *f)
 {
     ct_rng rng;
     float corners[SAMPLES][4][2];
@@ -256,7 +257,8 @@ static void frame_batch(const ct_backend *b, ct_device *dev, const ct_device_opt
     run(b, dev, opts, &m);
 }
 
-/* Pixels within the moved window are those of the picture without one, bit for bit, and 1 in the mask; the others are padding. */
+/* Pixels within the moved window are those of the picture without one, bit for bit, and 1 in the mask; the others are
+ * padding. */
 static void check_frame(const ct_image_attrs *a, const char *name, framed *f, int64_t count[2])
 {
     for (int64_t e = 0; e < SAMPLES * a->out_h * a->out_w; e++) {
@@ -265,11 +267,13 @@ static void check_frame(const ct_image_attrs *a, const char *name, framed *f, in
         const double in = within(f->corner[n], (double)j + 0.5, (double)i + 0.5);
         const bool picture = y[CHANNELS] == 1;
         ck_assert_msg(picture || y[CHANNELS] == 0, "%s: the mask is %g", name, (double)y[CHANNELS]);
-        ck_assert_msg(fabs(in) < CLEAR || picture == (in > 0), "%s: pixel (%lld,%lld) of sample %lld is %.3f within the window, the mask %g",
-                      name, (long long)j, (long long)i, (long long)n, in, (double)y[CHANNELS]);
+        ck_assert_msg(fabs(in) < CLEAR || picture == (in > 0),
+                      "%s: pixel (%lld,%lld) of sample %lld is %.3f within the window, the mask %g", name, (long long)j,
+                      (long long)i, (long long)n, in, (double)y[CHANNELS]);
         for (int ch = 0; ch < CHANNELS; ch++) {
             const float want = picture ? f->plain[e * CHANNELS + ch] : (float)((FILL - a->mean[ch]) / a->std[ch]);
-            ck_assert_msg(y[ch] == want, "%s: channel %d is %.9g, should be %.9g", name, ch, (double)y[ch], (double)want);
+            ck_assert_msg(y[ch] == want, "%s: channel %d is %.9g, should be %.9g", name, ch, (double)y[ch],
+                          (double)want);
         }
         count[picture]++;
     }
@@ -297,7 +301,9 @@ static void frames(const ct_backend *b, bool ref, int setting, int batches)
     }
     b->close(dev);
     ct_free(f);
-    for (int k = 0; k < 2; k++) ck_assert_msg(count[k] > 1000, "%s: %lld pixels have a mask of %d", settings[setting].name, (long long)count[k], k);
+    for (int k = 0; k < 2; k++)
+        ck_assert_msg(count[k] > 1000, "%s: %lld pixels have a mask of %d", settings[setting].name, (long long)count[k],
+                      k);
 }
 
 START_TEST(masked)
@@ -316,11 +322,12 @@ END_TEST
 
 enum { FRAME_H = 256, FRAME_W = 512, STRIDE = 4, MAP_H = FRAME_H / STRIDE, MAP_W = FRAME_W / STRIDE, PLACES = 6 };
 
-/* One picture of w x h pixels: PLACES pairs of points in it are put into the frame, drawn, decoded from maps that are as the targets
- * say, and put back. The largest distance, in pixels of the picture. */
+/* One picture of w x h pixels: PLACES pairs of points in it are put into the frame, drawn, decoded from maps that are
+ * as the targets say, and put back. The largest distance, in pixels of the picture. */
 static double there_and_back(const ct_backend *b, ct_device *dev, const ct_device_opts *opts, int w, int h, ct_rng *rng)
 {
-    static float heat[PLACES * MAP_H * MAP_W * 2], offset[2 * PLACES * MAP_H * MAP_W * 2], least[PLACES * MAP_H * MAP_W];
+    static float heat[PLACES * MAP_H * MAP_W * 2], offset[2 * PLACES * MAP_H * MAP_W * 2],
+        least[PLACES * MAP_H * MAP_W];
     float points[PLACES][2][2], found[PLACES][2][2], conf[PLACES][2];
     const double s = fmin((double)FRAME_W / w, (double)FRAME_H / h);
     const double pad[2] = { floor((FRAME_W - s * w) / 2), floor((FRAME_H - s * h) / 2) };
@@ -354,7 +361,8 @@ static double there_and_back(const ct_backend *b, ct_device *dev, const ct_devic
 
 static void comes_back(const ct_backend *b, bool ref, int pictures)
 {
-    static const int sizes[][2] = { { 1, 1 }, { 1, 3000 }, { 4000, 1 }, { 4000, 3000 }, { 512, 256 }, { 320, 160 }, { 511, 257 } };
+    static const int sizes[][2] = { { 1, 1 },     { 1, 3000 },  { 4000, 1 }, { 4000, 3000 },
+                                    { 512, 256 }, { 320, 160 }, { 511, 257 } };
     const ct_device_opts opts = { .threads = 2, .reference = ref };
     const int fixed = (int)(sizeof sizes / sizeof sizes[0]);
     ct_rng rng;

@@ -1,5 +1,5 @@
-/* Points and maps of cells against values worked out by hand: which cell, which offset, what is read between cells, which of the two
- * points moves when they are aligned, what an error counts as, and which pixels a window takes in. */
+/* Points and maps of cells against values worked out by hand: which cell, which offset, what is read between cells,
+ * which of the two points moves when they are aligned, what an error counts as, and which pixels a window takes in. */
 #include "config.h"
 
 #include <math.h>
@@ -36,17 +36,21 @@ START_TEST(test_cells)
     for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
         double offset;
         const int64_t cell = ct_cell_of(want[i].x, 4, 5, &offset);
-        ck_assert_msg(cell == want[i].cell && offset == want[i].offset, "%g lies in cell %lld%+g", want[i].x, (long long)cell, offset);
+        ck_assert_msg(cell == want[i].cell && offset == want[i].offset, "%g lies in cell %lld%+g", want[i].x,
+                      (long long)cell, offset);
         if (cell >= 0) ck_assert(ct_cell_place(cell, offset, 4) == want[i].x);
     }
 }
 END_TEST
 
-/* With sigma 1.5 the Gaussian reaches 4 cells, and 5 cells are at least 0.8; two points of a sample are drawn each on a map of its own. */
+/* With sigma 1.5 the Gaussian reaches 4 cells, and 5 cells are at least 0.8; two points of a sample are drawn each on a
+ * map of its own. */
 START_TEST(test_target)
 {
     ct_call c = make("heat_target{out_h=12 out_w=15 stride=4 sigma=1.5}(f64[3,2,2])");
-    const double points[3][2][2] = { { { 30.5, 22 }, { 0, 47.5 } }, { { 60, 10 }, { NAN, 10 } }, { { 10, -0.5 }, { 10, NAN } } };
+    const double points[3][2][2] = { { { 30.5, 22 }, { 0, 47.5 } },
+                                     { { 60, 10 }, { NAN, 10 } },
+                                     { { 10, -0.5 }, { 10, NAN } } };
     memcpy(c.in[0].data, points, sizeof points);
     run(&c);
     const double *heat = c.out[0].data, *offset = c.out[1].data;
@@ -62,8 +66,10 @@ START_TEST(test_target)
                 drawn[p] += heat[at] > 0;
                 positive[p] += heat[at] >= 0.8;
             }
-    ck_assert(drawn[0] == 81 && positive[0] == 5 && drawn[1] == 25 && positive[1] == 3); /* the second lies in a corner */
-    for (int i = 12 * 15 * 2; i < 3 * 12 * 15 * 2; i++) ck_assert(heat[i] == 0 && offset[2 * i] == 0 && offset[2 * i + 1] == 0);
+    ck_assert(drawn[0] == 81 && positive[0] == 5 && drawn[1] == 25 &&
+              positive[1] == 3); /* the second lies in a corner */
+    for (int i = 12 * 15 * 2; i < 3 * 12 * 15 * 2; i++)
+        ck_assert(heat[i] == 0 && offset[2 * i] == 0 && offset[2 * i + 1] == 0);
     ct_host_free(&c);
 }
 END_TEST
@@ -72,7 +78,8 @@ END_TEST
 START_TEST(test_sample)
 {
     ct_call c = make("sample_points{stride=4 channel=1}(f64[1,2,3,2], f64[1,9,2])");
-    const double points[9][2] = { { 2, 2 }, { 10, 6 }, { 4, 2 }, { 6, 4 }, { 3, 5 }, { -100, 0 }, { 12, 8 }, { NAN, 2 }, { 2, NAN } };
+    const double points[9][2] = { { 2, 2 },    { 10, 6 }, { 4, 2 },   { 6, 4 },  { 3, 5 },
+                                  { -100, 0 }, { 12, 8 }, { NAN, 2 }, { 2, NAN } };
     const double want[9] = { 0, 12, 0.5, 6, 7.75, 0, 12, 0, 0 };
     double *map = c.in[0].data;
     for (int i = 0; i < 6; i++) map[2 * i] = 1000, map[2 * i + 1] = i % 3 + 10 * (i / 3);
@@ -149,8 +156,8 @@ START_TEST(test_decode_nothing)
 }
 END_TEST
 
-/* Errors of (3,1) and (0,4) pixels of the network: 2 and 2, 2 together; with unit 0.5 and scale 2, half of that. And one sample whose
- * truth is absent. */
+/* Errors of (3,1) and (0,4) pixels of the network: 2 and 2, 2 together; with unit 0.5 and scale 2, half of that. And
+ * one sample whose truth is absent. */
 START_TEST(test_sums)
 {
     ct_call c = make("point_sums{first=5 unit=0.5}(f64[3,2,2], f64[3,2,2], f64[3,1], f64[64])");
@@ -195,7 +202,8 @@ START_TEST(test_pool)
 }
 END_TEST
 
-/* A window takes in its left and top edge, not its right and bottom one, and nothing beyond the source; a NaN takes in nothing. */
+/* A window takes in its left and top edge, not its right and bottom one, and nothing beyond the source; a NaN takes in
+ * nothing. */
 START_TEST(test_window)
 {
     const ct_image_attrs a = { .out_h = 4, .out_w = 8, .nstd = 1, .std = { 1 } };

@@ -1,5 +1,5 @@
-/* preprocess: src u8 [M,Hs,Ws,C], index i32 [N,3] = (row of src, sample id, epoch), window? [N,4] -> x [N,H,W,C], with a
- * window one channel more for the mask, or more channels with zeros in them. See ops/math/image_math.h. */
+/* preprocess: src u8 [M,Hs,Ws,C], index i32 [N,3] = (row of src, sample id, epoch), window? [N,4] -> x [N,H,W,C], with
+ * a window one channel more for the mask, or more channels with zeros in them. See ops/math/image_math.h. */
 #include "config.h"
 
 #include "backends/cpu/ref/ref_util.h"

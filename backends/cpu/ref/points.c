@@ -1,4 +1,5 @@
-/* Targets from places, maps read at places, places read off maps, and sums of how far off they are; see ops/math/points_math.h. */
+/* Targets from places, maps read at places, places read off maps, and sums of how far off they are; see
+ * ops/math/points_math.h. */
 #include "config.h"
 
 #include "backends/cpu/ref/ref_util.h"
@@ -53,8 +54,10 @@ static ct_status heat_target(ct_device *dev, ct_stream *stream, const ct_call *c
             const bool there = row >= 0 && col >= 0;
             for (int64_t i = 0; i < a->out_h; i++)
                 for (int64_t j = 0; j < a->out_w; j++) {
-                    const int64_t down = i - row, right = j - col, to = ((n * a->out_h + i) * a->out_w + j) * points + p;
-                    const bool drawn = there && down >= -radius && down <= radius && right >= -radius && right <= radius;
+                    const int64_t down = i - row, right = j - col,
+                                  to = ((n * a->out_h + i) * a->out_w + j) * points + p;
+                    const bool drawn =
+                        there && down >= -radius && down <= radius && right >= -radius && right <= radius;
                     const bool here = there && down == 0 && right == 0;
                     ct_ref_put(&call->out[0], to,
                                drawn ? ct_heat_weight(down, a->sigma) * ct_heat_weight(right, a->sigma) : 0);
@@ -151,7 +154,8 @@ static ct_status heat_decode(ct_device *dev, ct_stream *stream, const ct_call *c
             const int64_t at = n * points + p, from = 2 * ((n * d[1] * d[2] + best.cell) * points + p);
             const bool found = best.cell >= 0;
             const double x = found ? ct_cell_place(best.cell % d[2], ct_ref_at(&call->in[1], from), a->stride) : NAN;
-            const double y = found ? ct_cell_place(best.cell / d[2], ct_ref_at(&call->in[1], from + 1), a->stride) : NAN;
+            const double y =
+                found ? ct_cell_place(best.cell / d[2], ct_ref_at(&call->in[1], from + 1), a->stride) : NAN;
             ct_ref_put(&call->out[0], 2 * at, x);
             ct_ref_put(&call->out[0], 2 * at + 1, y);
             ct_ref_put(&call->out[1], at, found ? ct_sigmoid_f64(best.logit) : 0);

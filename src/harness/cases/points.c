@@ -1,5 +1,6 @@
-/* Cases of points and maps: maps of one cell and of odd sizes, strides that are a power of two and that are not; places inside, on the
- * edges of cells and of the map (ties), outside, infinite and absent (special); maps on which nothing may be chosen (special). */
+/* Cases of points and maps: maps of one cell and of odd sizes, strides that are a power of two and that are not; places
+ * inside, on the edges of cells and of the map (ties), outside, infinite and absent (special); maps on which nothing
+ * may be chosen (special). */
 #include "config.h"
 
 #include "harness/harness.h"
@@ -45,7 +46,8 @@ const ct_case_row ct_cases_points[] = {
     { "mask_pool{channel=3 factor=4}(T[16,256,512,4])", CT_TYPES_ALL, CT_D(UNIFORM), 1 },
     { "heat_target{out_h=64 out_w=128 stride=4 sigma=1.5}(A[64,2,2])", CT_TYPES_ACCUM, CT_D(UNIFORM), 1 },
     { "sample_points{stride=4}(A[64,64,128,2], A[64,3,2])", CT_TYPES_ACCUM, CT_D(UNIFORM), 1 },
-    { "sample_points_bwd{out_h=64 out_w=128 channels=2 stride=4}(A[64,3], A[64,3,2])", CT_TYPES_ACCUM, CT_D(UNIFORM), 1 },
+    { "sample_points_bwd{out_h=64 out_w=128 channels=2 stride=4}(A[64,3], A[64,3,2])",
+      CT_TYPES_ACCUM, CT_D(UNIFORM), 1 },
     { "heat_decode{stride=4 align=1}(A[64,64,128,2], A[64,64,128,4], A[64,64,128])", CT_TYPES_ACCUM, CT_D(UNIFORM), 1 },
     { .text = NULL },
 };

@@ -1,7 +1,7 @@
 /* exp, sigmoid and tanh in f32, without branches and tables, so that a compiler makes vector code of a loop over them.
  * The polynomials are minimax fits (relative error of the function) made for this file; the errors that the comments
- * name are the largest found over the whole range, in units of the last place (ulp) of the result. NaN gives NaN. And the
- * sigmoid in f64. */
+ * name are the largest found over the whole range, in units of the last place (ulp) of the result. NaN gives NaN.
+ * And the sigmoid in f64. */
 #ifndef CT_OPS_MATH_EXP_MATH_H
 #define CT_OPS_MATH_EXP_MATH_H
 

@@ -1,8 +1,9 @@
-/* Places and maps of cells, shared by every backend: in which cell a place lies, what the Gaussian about it is worth, how a map is
- * read between its cells, and how far a prediction is from the truth. All in f64, rounded once by whoever stores it.
+/* Places and maps of cells, shared by every backend: in which cell a place lies, what the Gaussian about it is worth,
+ * how a map is read between its cells, and how far a prediction is from the truth. All in f64, rounded once by whoever
+ * stores it.
  *
- * Pixel i covers [i,i+1) of either axis, and a cell is stride x stride pixels: with u = x/stride, cell floor(u) holds x, and the
- * cell's value lies at u = cell + 0.5. A NaN in either coordinate says that there is no such point. */
+ * Pixel i covers [i,i+1) of either axis, and a cell is stride x stride pixels: with u = x/stride, cell floor(u) holds
+ * x, and the cell's value lies at u = cell + 0.5. A NaN in either coordinate says that there is no such point. */
 #ifndef CT_OPS_MATH_POINTS_MATH_H
 #define CT_OPS_MATH_POINTS_MATH_H
 
@@ -15,8 +16,8 @@
 
 #define CT_DECODE_LEAST 0.01 /* least share of picture of any pixel of a cell that may be chosen */
 
-/* The cell of coordinate x (pixels) on a line of n cells, -1 if it lies outside or is a NaN; *offset: from the cell's middle, in
- * cells of [-0.5, 0.5). */
+/* The cell of coordinate x (pixels) on a line of n cells, -1 if it lies outside or is a NaN; *offset: from the cell's
+ * middle, in cells of [-0.5, 0.5). */
 CT_HD static inline int64_t ct_cell_of(double x, int64_t stride, int64_t n, double *offset)
 {
     const double u = x / (double)stride;
@@ -36,7 +37,8 @@ CT_HD static inline double ct_cell_place(int64_t cell, double offset, int64_t st
 /* Cells on either side of the middle one that a Gaussian of sigma cells is drawn on. */
 CT_HD static inline int64_t ct_heat_radius(double sigma) { return (int64_t)(3 * sigma); }
 
-/* What a Gaussian of peak 1 is worth `distance` cells from its middle along one axis; the product of both axes is the heat. */
+/* What a Gaussian of peak 1 is worth `distance` cells from its middle along one axis; the product of both axes is the
+ * heat. */
 CT_HD static inline double ct_heat_weight(int64_t distance, double sigma)
 {
     const double d = (double)distance;
@@ -64,11 +66,12 @@ CT_HD static inline double ct_map_weight(const ct_image_point *p, int64_t i, int
 
 /* ---- point_sums ---- */
 
-/* What is told of errors in one unit of length, in this order: sums of e, of its square, of the errors of point 0 and of point 1,
- * and the number of samples with e <= 1, 2, 5. */
+/* What is told of errors in one unit of length, in this order: sums of e, of its square, of the errors of point 0 and
+ * of point 1, and the number of samples with e <= 1, 2, 5. */
 enum { CT_POINT_ERRORS = 7, CT_POINT_SUMS = 2 * CT_POINT_ERRORS + 4 };
 
-/* Adds those of a sample whose points are off by s0 and s1 = |dx| + |dy| pixels of the network, of which one is times/over units. */
+/* Adds those of a sample whose points are off by s0 and s1 = |dx| + |dy| pixels of the network, of which one is
+ * times/over units. */
 CT_HD static inline void ct_point_errors(double s0, double s1, double times, double over, double sum[CT_POINT_ERRORS])
 {
     const double e0 = 0.5 * s0 * times / over, e1 = 0.5 * s1 * times / over, e = 0.25 * (s0 + s1) * times / over;
@@ -81,8 +84,8 @@ CT_HD static inline void ct_point_errors(double s0, double s1, double times, dou
     sum[6] += e <= 5;
 }
 
-/* Adds one sample to the CT_POINT_SUMS numbers: pred and truth are (x,y) of point 0, then of point 1, in pixels of the network, of
- * which `scale` are one of the picture and one is `unit` of those that errors are told in first. */
+/* Adds one sample to the CT_POINT_SUMS numbers: pred and truth are (x,y) of point 0, then of point 1, in pixels of the
+ * network, of which `scale` are one of the picture and one is `unit` of those that errors are told in first. */
 CT_HD static inline void ct_point_count(const double pred[4], const double truth[4], double scale, double unit,
                                         double sum[CT_POINT_SUMS])
 {
