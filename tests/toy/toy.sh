@@ -48,7 +48,7 @@ expect 0 "$captrain" gen dot --out "$work/dots2" --count 40 --seed 7 --threads 3
 checks=$((checks + 1))
 diff -r "$work/dots" "$work/dots2" || fail "pictures depend on the number of threads"
 expect 2 "$captrain" gen dots --out "$work/no"
-says 'the kinds are: text, dot'
+says 'the kinds are: text, slider, dot'
 expect 0 "$captrain" check "$work/dots" --config "$dot"
 prints 'samples: 40, usable: 40'
 cp -r "$work/dots" "$work/bad"
@@ -179,7 +179,7 @@ says 'data.width.*dotnet reads gray pictures of 32 x 32 pixels'
 expect 2 train unknown --set model.name=dotnut
 says "model.name: must be one of .*, dotnet (got 'dotnut')"
 expect 2 train nothing --set data.train=synth:dots
-says "no generator 'synth:dots'; there is synth:text, synth:dot"
+says "no generator 'synth:dots'; there is synth:text, synth:slider, synth:dot"
 
 # --- measuring and planning ---
 expect 0 "$captrain" bench dotnet --batch 8 --steps 2 --threads 1
