@@ -5,7 +5,10 @@
 #include <pthread.h>
 #include <string.h>
 
-#include "ops/family.h"
+/* The tables of src/ops/rules/. */
+#define CT_FAMILY(rules, cases, references) extern const ct_op_rules rules[];
+#include "ops/families.def"
+#undef CT_FAMILY
 
 static ct_op_info infos[CT_OP_COUNT] = {
 #define CT_OP(id, opname, opfamily, imin, imax, omin, omax) [id] = { opname, opfamily, imin, imax, omin, omax, NULL },

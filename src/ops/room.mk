@@ -1,10 +1,6 @@
-# The operator catalogue: the list of operators and its rules of shape, gradient and cost.
+# The operator catalogue: the list of operators, attributes, calls, and in math/ formulas that all backends share.
 libcaptrain_la_SOURCES += \
-	src/ops/ops.c src/ops/ops.h src/ops/ops.def src/ops/families.def src/ops/ops_text.c \
-	src/ops/rules.c src/ops/family.h \
-	src/ops/activation.c src/ops/conv.c src/ops/elementwise.c src/ops/image.c src/ops/linear.c \
-	src/ops/loss.c src/ops/metric.c src/ops/norm.c src/ops/optim.c src/ops/pool.c src/ops/sequence.c \
-	src/ops/points.c src/ops/heatmap.c src/ops/channels.c src/ops/ctc.c src/ops/fuse.c src/ops/resample.c src/ops/softmax.c
+	src/ops/ops.c src/ops/ops.h src/ops/ops.def src/ops/families.def src/ops/ops_text.c
 
 check_PROGRAMS += tests/ops/check_ops_rules
 tests_ops_check_ops_rules_SOURCES = tests/ops/check_ops_rules.c

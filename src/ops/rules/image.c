@@ -5,7 +5,7 @@
 #include <float.h>
 #include <inttypes.h>
 
-#include "ops/family.h"
+#include "ops/rules/family.h"
 
 static const ct_attr_field image_fields[] = { CT_FIELD_INT(image, out_h),
                                               CT_FIELD_INT(image, out_w),

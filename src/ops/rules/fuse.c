@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "ops/family.h"
+#include "ops/rules/family.h"
 
 static const ct_attr_field no_fields[] = { CT_FIELD_END };
 

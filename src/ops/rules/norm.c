@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "ops/family.h"
+#include "ops/rules/family.h"
 #include "ops/math/mask_math.h"
 
 static const ct_attr_field bn_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_REAL(norm, momentum),

@@ -1,7 +1,7 @@
 /* Inside src/ops only: helpers for the rules in the family files. Each of these gives one array of rules to ops.c, which
  * is named in families.def and ends with a row whose shape is NULL. */
-#ifndef CT_OPS_FAMILY_H
-#define CT_OPS_FAMILY_H
+#ifndef CT_OPS_RULES_FAMILY_H
+#define CT_OPS_RULES_FAMILY_H
 
 #include <stddef.h>
 
