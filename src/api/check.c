@@ -43,23 +43,15 @@ static ct_status try_training(const ct_config *cfg, ct_check_report *r)
     return CT_OK;
 }
 
-/* The task whose samples a folder holds for certain; NULL: nobody can tell. */
-static const ct_task *claimed_by(const char *path)
-{
-    const ct_task *task;
-    for (size_t i = 0; (task = ct_task_at(i)); i++)
-        if (task->claims && task->claims(path)) return task;
-    return NULL;
-}
-
 /* Without a configuration labels are read as the built-in one says. */
 static ct_status judge(const ct_check_opts *o, ct_config *cfg, int workers, ct_check_report *r)
 {
     ct_check_spec spec = { .with_config = cfg != NULL, .workers = workers };
     ct_config *usual = NULL;
     ct_labels *labels;
+    const ct_task *task = NULL;
+    if (!cfg) CT_TRY(ct_task_claiming(o->data, NULL, &task));
     if (!cfg) CT_TRY(ct_config_defaults(&usual));
-    const ct_task *task = cfg ? NULL : claimed_by(o->data);
     if (!task) task = ct_task_of(cfg ? cfg->model.name : usual->model.name);
     ct_status st = task ? task->labels(cfg ? cfg : usual, NULL, &labels) : CT_ECONFIG;
     if (cfg && st == CT_OK) {

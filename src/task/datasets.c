@@ -102,13 +102,10 @@ static ct_status open_drawn(const wanted *w, const ct_generator *g, ct_dataset *
 /* A folder that is for certain another task's. */
 static ct_status check_claims(const ct_task *task, const char *path)
 {
-    const ct_task *other;
-    if (task->claims && task->claims(path)) return CT_OK;
-    for (size_t i = 0; (other = ct_task_at(i)); i++)
-        if (other != task && other->claims && other->claims(path))
-            return ct_fail(CT_EDATA, "%s: holds samples for %s models, not for %s models", path, other->name,
-                           task->name);
-    return CT_OK;
+    const ct_task *whose;
+    CT_TRY(ct_task_claiming(path, task, &whose));
+    if (!whose || whose == task) return CT_OK;
+    return ct_fail(CT_EDATA, "%s: holds samples for %s models, not for %s models", path, whose->name, task->name);
 }
 
 static ct_status open_set(const wanted *w, const char *path, ct_dataset **out)

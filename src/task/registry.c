@@ -34,6 +34,19 @@ const ct_task *ct_task_find(const char *name)
     return t;
 }
 
+ct_status ct_task_claiming(const char *path, const ct_task *first, const ct_task **out)
+{
+    const ct_task *t = first;
+    bool yes = false;
+    if (t && t->claims) CT_TRY(t->claims(path, &yes));
+    *out = yes ? t : NULL;
+    for (size_t i = 0; !*out && (t = ct_task_at(i)); i++) {
+        if (t != first && t->claims) CT_TRY(t->claims(path, &yes));
+        if (yes) *out = t;
+    }
+    return CT_OK;
+}
+
 const ct_task *ct_task_of(const char *model)
 {
     const ct_model_info *m = ct_model_find(model);

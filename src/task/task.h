@@ -160,8 +160,8 @@ struct ct_task {
     /* A reader for the labels of a folder. facts NULL: the folder decides (training). Strings stay cfg's. */
     ct_status (*labels)(const ct_config *cfg, const ct_facts *facts, ct_labels **out);
     /* Whether a folder holds samples of this task for certain, by its names alone: another task's model then refuses
-     * it. NULL: nobody can tell. */
-    bool (*claims)(const char *path);
+     * it. Fails for want of memory only. NULL: nobody can tell. */
+    ct_status (*claims)(const char *path, bool *yes);
     /* What the keys of the task ask of the pictures' geometry, over what the data.* keys say. NULL: nothing. */
     void (*geometry)(const ct_config *cfg, ct_dataset_spec *spec);
     /* Whether an opened set as a whole suits the model; `key` names it in messages ("data.train"). NULL: any does. */
@@ -261,6 +261,9 @@ struct ct_task {
 /* The task of a model, or by its own name. NULL with a message for an unknown one. */
 const ct_task *ct_task_of(const char *model);
 const ct_task *ct_task_find(const char *name);
+/* The task whose samples a folder holds for certain, `first` (may be NULL) being asked first; *out NULL: nobody can tell.
+ * CT_ENOMEM. */
+ct_status ct_task_claiming(const char *path, const ct_task *first, const ct_task **out);
 /* Task i of all, NULL behind the last. */
 const ct_task *ct_task_at(size_t i);
 /* A program may add a task of its own, which must stay valid, behind its models (ct_model_add): these become values of

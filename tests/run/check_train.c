@@ -360,7 +360,7 @@ START_TEST(test_bad_data)
     /* a run that never began does not occupy its directory */
     ok(train("missing", false, NULL, &res, NULL));
     ck_assert_int_eq(train("missing", false, NULL, &res, NULL), CT_ECONFIG);
-    static const char *const generator[] = { "data.train=synth:slider", NULL };
+    static const char *const generator[] = { "data.train=synth:nothing", NULL };
     ck_assert_int_eq(train("generator", false, NULL, &res, generator), CT_ECONFIG);
     ck_assert_ptr_nonnull(strstr(ct_error_message(), "synth:text"));
     /* 22 = 3 x 7 + 1 pictures that are one pixel when the last batch normalisation sees them */

@@ -77,18 +77,22 @@ static ct_status find_json(const char *path, char **out)
     return CT_OK;
 }
 
-bool ct_slider_claims(const char *path)
+ct_status ct_slider_claims(const char *path, bool *yes)
 {
-    char *dir = folder_or(path, "captchas"), *json = NULL;
-    bool found = find_json(path, &json) == CT_OK && json;
-    DIR *d = dir && !found ? opendir(dir) : NULL;
+    char *dir, *json;
     struct dirent *e;
     ct_slider_label l;
-    while (d && !found && (e = readdir(d))) found = ct_slider_name_parse(e->d_name, &l);
+    *yes = false;
+    CT_TRY(find_json(path, &json));
+    *yes = json != NULL;
+    ct_free(json);
+    if (*yes) return CT_OK;
+    if (!(dir = folder_or(path, "captchas"))) return CT_ENOMEM;
+    DIR *d = opendir(dir);
+    while (d && !*yes && (e = readdir(d))) *yes = ct_slider_name_parse(e->d_name, &l);
     if (d) closedir(d);
     ct_free(dir);
-    ct_free(json);
-    return found;
+    return CT_OK;
 }
 
 /* ---- labels ---- */

@@ -35,7 +35,7 @@ ct_status ct_slider_judge(const ct_label_in *in, ct_slider_label *out, const cha
 extern const ct_label_fault ct_slider_faults[];
 
 /* Whether a folder holds samples as the reference has them, whoever asks. */
-bool ct_slider_claims(const char *path);
+ct_status ct_slider_claims(const char *path, bool *yes);
 
 /* ---- generator.c ---- */
 extern const ct_generator ct_slider_generator;
