@@ -261,8 +261,8 @@ struct ct_task {
 /* The task of a model, or by its own name. NULL with a message for an unknown one. */
 const ct_task *ct_task_of(const char *model);
 const ct_task *ct_task_find(const char *name);
-/* The task whose samples a folder holds for certain, `first` (may be NULL) being asked first; *out NULL: nobody can tell.
- * CT_ENOMEM. */
+/* The task whose samples a folder holds for certain, `first` (may be NULL) being asked first; *out NULL: nobody can
+ * tell. CT_ENOMEM. */
 ct_status ct_task_claiming(const char *path, const ct_task *first, const ct_task **out);
 /* Task i of all, NULL behind the last. */
 const ct_task *ct_task_at(size_t i);
