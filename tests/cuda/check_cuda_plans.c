@@ -60,7 +60,8 @@ static bool collect(const char *precision)
             ct_call c;
             ct_graph_call(p.graph, k, &c);
             if (!is_convolution(c.op) || c.attrs.conv.groups != 1) continue;
-            ck_assert_int_eq(c.in[0].desc.dim[3] % spec.channel_multiple, 0);
+            /* what is read is padded; heads of one to four outputs are not */
+            if (c.op != CT_OP_CONV2D_DGRAD) ck_assert_int_eq(c.in[0].desc.dim[3] % spec.channel_multiple, 0);
             keep(&c);
         }
         ct_program_free(&p);
