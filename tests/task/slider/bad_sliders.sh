@@ -12,7 +12,7 @@ entry() {
 
 # spoil NAME: a folder of its own, whose labels are read from stdin, one entry a line
 spoil() {
-    rm -rf "$work/$1"
+    rm -rf "${work:?}/$1"
     cp -r "$work/drawn" "$work/$1"
     { echo '['; sed '$!s/$/,/'; echo ']'; } >"$work/$1/labels/all_labels.json"
 }
