@@ -155,29 +155,11 @@ static ct_status compare_weights(session *s, ct_golden_table *t, const char *pre
     return CT_OK;
 }
 
-static double noise_of(const ct_golden *g, const char *name)
+static double gradient_tolerance(const ct_golden *g, bool inexact, const char *name)
 {
-    return json_number_value(json_object_get(g->noise, name));
-}
-
-/* The greatest noise of the parameters of up to FEW numbers. What the file says of one of them is a difference measured
- * once on one or two numbers, and now and then happens to be next to nothing. */
-enum { FEW = 4 };
-static double noise_of_few(const ct_golden *g, const ct_graph *m)
-{
-    double most = 0;
-    for (size_t i = 0; i < m->nvalues; i++) {
-        const ct_value *v = &m->values[i];
-        if (ct_graph_is_weight(m, (ct_val)i) && ct_desc_numel(&v->desc) <= FEW) most = fmax(most, noise_of(g, v->name));
-    }
-    return most;
-}
-
-static double gradient_tolerance(const session *s, const ct_value *v, double few)
-{
-    if (s->g->spec.model.dtype == CT_F64) return 1e-10;
-    const double noise = ct_desc_numel(&v->desc) <= FEW ? few : noise_of(s->g, v->name);
-    return fmax((s->inexact ? 100 : 30) * noise, 1e-5);
+    if (g->spec.model.dtype == CT_F64) return 1e-10;
+    double noise = (inexact ? 100 : 30) * json_number_value(json_object_get(g->noise, name));
+    return noise > 1e-5 ? noise : 1e-5;
 }
 
 /* grad.*: there must be one exactly where the file has one. */
@@ -185,7 +167,6 @@ static ct_status compare_gradients(session *s, ct_golden_table *t)
 {
     const ct_graph *m = s->step.graph;
     const ct_golden *g = s->g;
-    const double few = noise_of_few(g, m);
     for (size_t i = 0; i < m->nvalues; i++) {
         const ct_value *v = &m->values[i];
         bool found;
@@ -202,7 +183,7 @@ static ct_status compare_gradients(session *s, ct_golden_table *t)
         CT_TRY(ct_arenas_get(s->store, m, (ct_val)i, CT_ARENA_GRAD, s->ours));
         double e = ct_golden_difference(v->desc.dtype, s->ours, s->theirs, ct_desc_numel(&v->desc));
         bool noise = ct_golden_listed(g->zero_grad, v->name);
-        CT_TRY(ct_golden_add(t, "grad.", v->name, e, noise ? 0 : gradient_tolerance(s, v, few)));
+        CT_TRY(ct_golden_add(t, "grad.", v->name, e, noise ? 0 : gradient_tolerance(g, s->inexact, v->name)));
     }
     return CT_OK;
 }

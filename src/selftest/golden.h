@@ -12,8 +12,7 @@
  *                      f64                 f32
  *   loss               1e-10               1e-5
  *   output.logits      1e-10               printed, not judged (loss and gradients are)
- *   grad.*             1e-10               max(1e-5, 30 times the file's fp32_noise of that tensor; for those of
- *                                          up to four numbers, of the noisiest of them)
+ *   grad.*             1e-10               max(1e-5, 30 times the file's fp32_noise of that tensor)
  *   param1.*           1e-8                1e-6, from AdamW fed with the file's own grad.*
  *   buffer1.*          1e-8                1e-5
  *   losses 2 and 3, param3.*, buffer3.*, eval3.*   1e-8   printed, not judged
