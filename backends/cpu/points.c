@@ -95,17 +95,38 @@ static ct_status mask_pool_run(ct_device *dev, ct_stream *s, const ct_call *c, v
 
 /* ---- heat_target ---- */
 
-/* Draws the Gaussian of a point in cell (row,col) into every `points`-th element of heat [out_h,out_w,points]. */
-static void draw_heat(const ct_points_attrs *a, int64_t row, int64_t col, int64_t points, float *heat)
+/* A point: its cell, and where it lies in it. */
+typedef struct target {
+    int64_t row, col;
+    double du, dv;
+} target;
+
+/* Draws the Gaussian of a point into every `points`-th element of heat [out_h,out_w,points]. */
+static void draw_heat(const ct_points_attrs *a, const target *t, int64_t points, float *heat)
 {
     const int64_t radius = ct_heat_radius(a->sigma);
-    const int64_t top = ct_max64(row - radius, 0), end = ct_min64(row + radius + 1, a->out_h);
-    const int64_t left = ct_max64(col - radius, 0), right = ct_min64(col + radius + 1, a->out_w);
+    const int64_t top = ct_max64(t->row - radius, 0), end = ct_min64(t->row + radius + 1, a->out_h);
+    const int64_t left = ct_max64(t->col - radius, 0), right = ct_min64(t->col + radius + 1, a->out_w);
     for (int64_t i = top; i < end; i++) {
-        const double down = ct_heat_weight(i - row, a->sigma);
+        const double down = ct_heat_weight(i - t->row, a->sigma);
         for (int64_t j = left; j < right; j++)
-            heat[(i * a->out_w + j) * points] = (float)(down * ct_heat_weight(j - col, a->sigma));
+            heat[(i * a->out_w + j) * points] = (float)(down * ct_heat_weight(j - t->col, a->sigma));
     }
+}
+
+/* Its offsets into every `points`-th pair of offset [out_h,out_w,points,2]: at its cell, with `around` wherever the
+ * Gaussian is drawn. */
+static void draw_offset(const ct_points_attrs *a, const target *t, int64_t points, float *offset)
+{
+    const int64_t radius = a->around ? ct_heat_radius(a->sigma) : 0;
+    const int64_t top = ct_max64(t->row - radius, 0), end = ct_min64(t->row + radius + 1, a->out_h);
+    const int64_t left = ct_max64(t->col - radius, 0), right = ct_min64(t->col + radius + 1, a->out_w);
+    for (int64_t i = top; i < end; i++)
+        for (int64_t j = left; j < right; j++) {
+            float *here = offset + 2 * (i * a->out_w + j) * points;
+            here[0] = (float)ct_heat_offset(j - t->col, t->du);
+            here[1] = (float)ct_heat_offset(i - t->row, t->dv);
+        }
 }
 
 static void target_item(void *arg, int64_t n, int thread)
@@ -119,14 +140,12 @@ static void target_item(void *arg, int64_t n, int thread)
     memset(heat, 0, (size_t)elements * sizeof *heat);
     memset(offset, 0, 2 * (size_t)elements * sizeof *offset);
     for (int64_t p = 0; p < points; p++) {
-        double du, dv;
-        const int64_t col = ct_cell_of((double)at[2 * p], a->stride, a->out_w, &du);
-        const int64_t row = ct_cell_of((double)at[2 * p + 1], a->stride, a->out_h, &dv);
-        if (row < 0 || col < 0) continue;
-        draw_heat(a, row, col, points, heat + p);
-        float *here = offset + 2 * ((row * a->out_w + col) * points + p);
-        here[0] = (float)du;
-        here[1] = (float)dv;
+        target t;
+        t.col = ct_cell_of((double)at[2 * p], a->stride, a->out_w, &t.du);
+        t.row = ct_cell_of((double)at[2 * p + 1], a->stride, a->out_h, &t.dv);
+        if (t.row < 0 || t.col < 0) continue;
+        draw_heat(a, &t, points, heat + p);
+        draw_offset(a, &t, points, offset + 2 * p);
     }
 }
 

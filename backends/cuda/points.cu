@@ -66,10 +66,10 @@ __global__ void draw_targets(const float *points, float *heat, float *offset, in
         const int64_t down = t.a - row, right = t.b - col;
         const bool there = row >= 0 && col >= 0;
         const bool drawn = there && down >= -radius && down <= radius && right >= -radius && right <= radius;
-        const bool here = there && down == 0 && right == 0;
+        const bool here = a.around ? drawn : there && down == 0 && right == 0;
         heat[e] = drawn ? (float)(ct_heat_weight(down, a.sigma) * ct_heat_weight(right, a.sigma)) : 0;
-        offset[2 * e] = here ? (float)du : 0;
-        offset[2 * e + 1] = here ? (float)dv : 0;
+        offset[2 * e] = here ? (float)ct_heat_offset(right, du) : 0;
+        offset[2 * e + 1] = here ? (float)ct_heat_offset(down, dv) : 0;
     }
 }
 

@@ -59,7 +59,6 @@ tests_emulate_captrain_cuda_la_SOURCES = \
 tests_emulate_captrain_cuda_la_CPPFLAGS = -I$(top_srcdir)/tests/emulate $(AM_CPPFLAGS) -DCT_CUDA_EMULATE
 tests_emulate_captrain_cuda_la_CXXFLAGS = -std=c++17 -O2 -g -Wall -Wextra -Wno-unknown-pragmas
 tests_emulate_captrain_cuda_la_LDFLAGS = -module -avoid-version -rpath /nowhere
-dist_check_SCRIPTS += tests/sh/cuda_emulated.sh
 
 # Groups of cards in the emulated plug-in, with stand-ins for NCCL: one of today, one that is too old.
 check_LTLIBRARIES += tests/emulate/fake_nccl.la tests/emulate/fake_nccl_old.la

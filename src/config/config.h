@@ -119,7 +119,7 @@ typedef struct ct_cfg_augment { /* every number is a half range drawn uniformly;
 } ct_cfg_augment;
 
 typedef struct ct_cfg_focal { double alpha, beta, pos_threshold, eps; } ct_cfg_focal;
-typedef struct ct_cfg_offset { double beta; } ct_cfg_offset;
+typedef struct ct_cfg_offset { double beta; bool around; } ct_cfg_offset;
 typedef struct ct_cfg_hard_negative {
     double margin;             /* -1 = as loss.name says */
     char *reduction;

@@ -53,6 +53,9 @@ static const ct_config_row loss[] = {
     { FLOAT(loss.offset.beta, "1", 0, 100), ABOVE, .aliases = "offset.beta offset_loss.beta loss.offset_loss.beta",
       .unit = "cells", .reader = "models",
       .doc = "Offsets: where the smooth L1 loss goes over from square to straight." },
+    { BOOL(loss.offset.around, "false"), .unit = "", .reader = "models",
+      .doc = "Offsets: whether cells beside a point's are to lead to it as well, as far as offsets reach; else they are "
+             "to have none." },
     { FLOAT(loss.hard_negative.margin, "-1", -1, 1),
       .aliases = "hard_negative.margin hard_negative_loss.margin loss.hard_negative_loss.margin", .unit = "",
       .reader = "models",

@@ -105,6 +105,7 @@ typedef struct ct_points_attrs {
     int64_t channels;     /* sample_points_bwd: of the map */
     int64_t factor;       /* mask_pool: size of a window, pixels */
     int64_t align;        /* heat_decode: 1: the two points lie within a row of each other */
+    int64_t around;       /* heat_target: 1: the cells of the Gaussian have offsets, too */
     double sigma;         /* heat_target: of the Gaussian, cells */
 } ct_points_attrs;
 

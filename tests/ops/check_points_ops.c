@@ -74,6 +74,28 @@ START_TEST(test_target)
 }
 END_TEST
 
+/* With `around` all cells of the Gaussian lead to the point: those next to it straight there, if it lies towards them,
+ * others as far as offsets reach. */
+START_TEST(test_target_around)
+{
+    ct_call c = make("heat_target{out_h=12 out_w=15 stride=4 sigma=1 around=1}(f64[1,2,2])");
+    const double points[2][2] = { { 30.5, 23 }, { NAN, 10 } }; /* cell 7, 5: offsets 0.125 and 0.25 */
+    memcpy(c.in[0].data, points, sizeof points);
+    run(&c);
+    const double *heat = c.out[0].data, *offset = c.out[1].data;
+    for (int i = 0; i < 12; i++)
+        for (int j = 0; j < 15; j++) {
+            const int down = i - 5, right = j - 7, at = (i * 15 + j) * 2;
+            const bool drawn = abs(down) <= 3 && abs(right) <= 3;
+            ck_assert((heat[at] > 0) == drawn);
+            NEAR(offset[2 * at], !drawn ? 0 : right == 0 ? 0.125 : right < 0 ? 0.5 : -0.5);
+            NEAR(offset[2 * at + 1], !drawn ? 0 : down == 0 ? 0.25 : down < 0 ? 0.5 : -0.5);
+            ck_assert(heat[at + 1] == 0 && offset[2 * at + 2] == 0 && offset[2 * at + 3] == 0);
+        }
+    ct_host_free(&c);
+}
+END_TEST
+
 /* In the middle of cells the map's own values, between them what lies between, beyond the outermost middles theirs. */
 START_TEST(test_sample)
 {
@@ -230,6 +252,7 @@ int main(void)
     TCase *t = tcase_create("all");
     tcase_add_test(t, test_cells);
     tcase_add_test(t, test_target);
+    tcase_add_test(t, test_target_around);
     tcase_add_test(t, test_sample);
     tcase_add_test(t, test_decode);
     tcase_add_test(t, test_decode_nothing);

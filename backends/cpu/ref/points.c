@@ -58,11 +58,11 @@ static ct_status heat_target(ct_device *dev, ct_stream *stream, const ct_call *c
                                   to = ((n * a->out_h + i) * a->out_w + j) * points + p;
                     const bool drawn =
                         there && down >= -radius && down <= radius && right >= -radius && right <= radius;
-                    const bool here = there && down == 0 && right == 0;
+                    const bool here = a->around ? drawn : there && down == 0 && right == 0;
                     ct_ref_put(&call->out[0], to,
                                drawn ? ct_heat_weight(down, a->sigma) * ct_heat_weight(right, a->sigma) : 0);
-                    ct_ref_put(&call->out[1], 2 * to, here ? du : 0);
-                    ct_ref_put(&call->out[1], 2 * to + 1, here ? dv : 0);
+                    ct_ref_put(&call->out[1], 2 * to, here ? ct_heat_offset(right, du) : 0);
+                    ct_ref_put(&call->out[1], 2 * to + 1, here ? ct_heat_offset(down, dv) : 0);
                 }
         }
     return CT_OK;

@@ -18,6 +18,7 @@ const ct_case_row ct_cases_points[] = {
     { "heat_target{out_h=16 out_w=20 stride=4 sigma=1.5}(A[5,2,2])", CT_TYPES_ACCUM, POINTS, 0 },
     { "heat_target{out_h=1 out_w=1 stride=4 sigma=1.5}(A[9,1,2])", CT_TYPES_ACCUM, POINTS, 0 },
     { "heat_target{out_h=3 out_w=7 stride=8 sigma=0.3}(A[6,3,2])", CT_TYPES_ACCUM, POINTS, 0 },
+    { "heat_target{out_h=9 out_w=13 stride=4 sigma=1.5 around=1}(A[5,3,2])", CT_TYPES_ACCUM, POINTS, 0 },
     { "heat_target{out_h=11 out_w=5 stride=6 sigma=4.25}(A[7,2,2])", CT_TYPES_ACCUM, POINTS, 0 },
     { "heat_target{out_h=13 out_w=9 stride=1 sigma=2}(A[3,5,2])", CT_TYPES_ACCUM, POINTS, 0 },
 

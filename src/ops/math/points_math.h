@@ -45,6 +45,14 @@ CT_HD static inline double ct_heat_weight(int64_t distance, double sigma)
     return exp(-d * d / (2 * sigma * sigma));
 }
 
+/* Offset that a cell `distance` cells beyond the point's is to have along one axis, where the point's own has `offset`: as
+ * far towards the point as offsets reach. */
+CT_HD static inline double ct_heat_offset(int64_t distance, double offset)
+{
+    const double d = offset - (double)distance;
+    return d < -0.5 ? -0.5 : d > 0.5 ? 0.5 : d;
+}
+
 /* The four cells of a map of h x w cells about (x,y), with cover 0 for an absent point, whose cells are not to be read. */
 CT_HD static inline ct_image_point ct_map_locate(double x, double y, int64_t stride, int64_t h, int64_t w)
 {

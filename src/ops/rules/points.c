@@ -12,7 +12,7 @@ static const ct_attr_field pool_fields[] = { CT_FIELD_INT(points, channel), CT_F
                                              CT_FIELD_END };
 static const ct_attr_field target_fields[] = { CT_FIELD_INT(points, out_h), CT_FIELD_INT(points, out_w),
                                                CT_FIELD_INT(points, stride), CT_FIELD_REAL(points, sigma),
-                                               CT_FIELD_END };
+                                               CT_FIELD_INT(points, around), CT_FIELD_END };
 static const ct_attr_field sample_fields[] = { CT_FIELD_INT(points, stride), CT_FIELD_INT(points, channel),
                                                CT_FIELD_END };
 static const ct_attr_field sample_bwd_fields[] = { CT_FIELD_INT(points, out_h), CT_FIELD_INT(points, out_w),
@@ -71,6 +71,7 @@ static ct_status target_shape(ct_call *c)
     CT_TRY(ct_rule_int(c, "out_h", a->out_h, 1, CT_RULE_MAX_EXTENT));
     CT_TRY(ct_rule_int(c, "out_w", a->out_w, 1, CT_RULE_MAX_EXTENT));
     CT_TRY(ct_rule_real(c, "sigma", a->sigma, 1e-3, MOST_SIGMA));
+    CT_TRY(ct_rule_int(c, "around", a->around, 0, 1));
     ct_rule_out(c, 0, ct_desc4(points->dtype, points->dim[0], a->out_h, a->out_w, points->dim[1]));
     ct_rule_out(c, 1, ct_desc4(points->dtype, points->dim[0], a->out_h, a->out_w, 2 * points->dim[1]));
     return CT_OK;

@@ -87,6 +87,7 @@ static void fill(const ct_config *cfg, ct_goal *goal)
     v[CT_SLIDER_TAU] = cfg->loss.y_axis.tau;
     v[CT_SLIDER_SIGMA] = cfg->heatmap.sigma;
     v[CT_SLIDER_ALIGN] = cfg->coordinate.align;
+    v[CT_SLIDER_AROUND] = cfg->loss.offset.around;
     const double rows = weight_of(cfg->loss.y_axis.enabled, w->y_axis, v[CT_SLIDER_W_ROW_CE], 0.8);
     if (w->heatmap >= 0) v[CT_SLIDER_W_HEAT] = w->heatmap;
     if (w->offset >= 0) v[CT_SLIDER_W_OFFSET] = w->offset;

@@ -160,7 +160,8 @@ static ct_status build_losses(maker *m)
 {
     const ct_desc *d = ct_graph_desc(m->g, m->logits);
     const ct_attrs target = { .points = { .stride = CT_SLIDER_STRIDE, .out_h = d->dim[1], .out_w = d->dim[2],
-                                          .sigma = m->v[CT_SLIDER_SIGMA] } };
+                                          .sigma = m->v[CT_SLIDER_SIGMA],
+                                          .around = m->v[CT_SLIDER_AROUND] > 0 } };
     ct_val out[2];
     CT_TRY(ct_graph_node(m->g, CT_OP_HEAT_TARGET, &target, "target", 1, &m->points, 2, 3, out));
     m->heat = out[0];
