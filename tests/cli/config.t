@@ -103,6 +103,7 @@ $ captrain help config | grep ' = '
 | loss.focal.pos_threshold = 0.8
 | loss.focal.eps = 1e-8
 | loss.offset.beta = 1
+| loss.offset.around = false
 | loss.hard_negative.margin = -1
 | loss.hard_negative.reduction = mean
 | loss.angle.pos_threshold = 0.7

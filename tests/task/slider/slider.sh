@@ -77,6 +77,31 @@ same weights_hash w0 w1
 same weights_hash w0 w4
 same weights_hash parts whole
 
+# --- killed with SIGKILL in three places, workers drawing ahead: the averaged weights, too, are those of the run let alone ---
+long="$fresh --set train.epochs=50 --set train.steps=24 --set checkpoint.every_steps=4 --set train.workers=2"
+# shellcheck disable=SC2086
+expect 0 train alone $long
+for step in 6 12 18; do
+    # no function here: the signal must hit captrain, not a shell around it
+    # shellcheck disable=SC2086
+    "$captrain" train "$config" --threads 1 --out "$work/killed" $long --resume >"$work/out" 2>"$work/err" </dev/null &
+    pid=$!
+    tries=0
+    until grep -aqs "\"step\":$step," "$work/killed/metrics.jsonl" || [ $tries -ge 600 ]; do
+        tries=$((tries + 1))
+        sleep 0.05
+    done
+    kill -9 $pid 2>/dev/null
+    wait $pid 2>/dev/null
+    got=$?
+    checks=$((checks + 1))
+    [ $got -eq 137 ] || fail "exit $got, not killed, about step $step"
+done
+# shellcheck disable=SC2086
+expect 0 train killed $long --resume
+same weights_hash alone killed
+same mae_px alone killed
+
 # --- from files: backgrounds stay on one side; other precisions and losses; which metric chooses ---
 few='--set train.steps=3 --quiet'
 # shellcheck disable=SC2086
