@@ -237,6 +237,23 @@ words() {
     }' "$@"
 }
 
+# names FILE...: names of tasks where files belong to none: outside their rooms, the list of tasks, the models, the tables of
+# keys and the tests. A text may be anybody's.
+names() {
+    awk '
+    BEGIN {
+        for (i = 1; i < ARGC; i++)
+            if (split(ARGV[i], part, "/") > 3 && part[1] "/" part[2] == "src/task" && part[3] != "text") task[part[3]] = 1
+    }
+    FILENAME ~ /^(tests|src\/models|src\/config)\// || FILENAME == "src/task/registry.c" { nextfile }
+    {
+        line = tolower($0)
+        for (t in task)
+            if (index(line, t) && index(FILENAME, "src/task/" t "/") != 1)
+                print "-:-:0:" FILENAME ":" FNR ":the name of a task, " t ", is for its own room"
+    }' "$@"
+}
+
 # text FILE...: tabs, blanks at line ends, long functions; lines that are too wide in rooms that are not listed.
 text() {
     LC_ALL=C awk -v most="$MOST_FUNCTION" -v width="$MOST_WIDTH" -v table="$tmp/table" "$rooms_awk"'
@@ -301,6 +318,7 @@ all() {
             calls < "$tmp/stripped"
             circles < "$tmp/stripped"
             words "$@"
+            names "$@"
             text "$@"
             tree
         } > "$tmp/raw"
@@ -502,6 +520,7 @@ cat > "$bad/src/session/session.c" << 'EOF2'
 #include "task/task.h"
 #include "data/mid.h"
 int string_accuracy;
+int slider_steps; /* BAD */
 int longer(int a,
            int b)
 {

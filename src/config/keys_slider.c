@@ -54,8 +54,8 @@ static const ct_config_row loss[] = {
       .unit = "cells", .reader = "models",
       .doc = "Offsets: where the smooth L1 loss goes over from square to straight." },
     { BOOL(loss.offset.around, "false"), .unit = "", .reader = "models",
-      .doc = "Offsets: whether cells beside a point's are to lead to it as well, as far as offsets reach; else they are "
-             "to have none." },
+      .doc = "Offsets: whether cells beside a point's are to lead to it as well, as far as offsets reach; else they "
+             "are to have none." },
     { FLOAT(loss.hard_negative.margin, "-1", -1, 1),
       .aliases = "hard_negative.margin hard_negative_loss.margin loss.hard_negative_loss.margin", .unit = "",
       .reader = "models",

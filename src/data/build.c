@@ -240,9 +240,10 @@ static ct_status first_size(const file_job *j, int64_t n)
 /* What the pixels of a set depend on besides its pictures: part of the cache key. */
 static void rules_text(const ct_dataset_spec *s, char buf[128])
 {
-    bool fit = s->size_rule == CT_SIZE_FIT_HEIGHT;
+    const bool fit = s->size_rule == CT_SIZE_FIT_HEIGHT;
+    const int least = fit ? s->min_width : s->size_rule == CT_SIZE_LETTERBOX ? s->min_side : 0;
     snprintf(buf, 128, "%dx%dx%d rule %d step %d from %d background %d %d %d", s->height, s->width, s->channels,
-             (int)s->size_rule, fit ? s->width_step : 0, fit ? s->min_width : 0, s->background[0], s->background[1],
+             (int)s->size_rule, fit ? s->width_step : 0, least, s->background[0], s->background[1],
              s->background[2]);
 }
 

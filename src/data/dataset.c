@@ -16,7 +16,7 @@
 void ct_dataset_spec_init(ct_dataset_spec *spec)
 {
     *spec = (ct_dataset_spec){ .channels = 1, .size_rule = CT_SIZE_RESIZE, .width_step = 32,
-                               .min_width = 1, .background = { 255, 255, 255 }, .cache = true };
+                               .min_width = 1, .min_side = 1, .background = { 255, 255, 255 }, .cache = true };
 }
 
 void ct_dataset_close(ct_dataset *ds)
@@ -165,8 +165,8 @@ static ct_status check_spec(const ct_dataset_spec *s)
     if (s->height < 0 || s->width < 0 || (s->height == 0) != (s->width == 0)) {
         return ct_fail(CT_EINVAL, "data: height %d and width %d: give both, or 0 for both", s->height, s->width);
     }
-    if (s->size_rule == CT_SIZE_LETTERBOX && s->height == 0)
-        return ct_fail(CT_EINVAL, "data: letterbox needs a height and a width");
+    if (s->size_rule == CT_SIZE_LETTERBOX && (s->height == 0 || s->min_side < 1))
+        return ct_fail(CT_EINVAL, "data: letterbox needs a height, a width and a least side of 1 pixel or more");
     if (s->size_rule == CT_SIZE_FIT_HEIGHT &&
         (s->height == 0 || s->width_step < 1 || s->min_width < 1 || s->min_width > s->width)) {
         return ct_fail(CT_EINVAL,

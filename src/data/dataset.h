@@ -62,12 +62,14 @@ typedef struct ct_dataset_spec {
     ct_size_rule size_rule;
     int width_step;             /* fit_height: buckets are multiples of this, pixels */
     int min_width;              /* fit_height: least true width, pixels */
+    int min_side;               /* letterbox: least side, pixels, of the resized picture; less makes the sample bad */
     uint8_t background[3];      /* RGB under transparent pixels and of the padding */
     int64_t max_bad;            /* bad samples that are tolerated */
     bool cache;                 /* false: keep the pixels in memory, write nothing */
 } ct_dataset_spec;
 
-/* Gray, white background, size of the first sample, no bad sample tolerated, cache on; width_step 32, min_width 1. */
+/* Gray, white background, size of the first sample, no bad sample tolerated, cache on; width_step 32, min_width 1,
+ * min_side 1. */
 void ct_dataset_spec_init(ct_dataset_spec *spec);
 
 /* A generator: picture `index` is a pure function of index. Sample i of the data set is picture first + i, so that sets

@@ -76,13 +76,16 @@ void ct_fit_of(const ct_dataset_spec *s, int w, int h, ct_fit *out)
 }
 
 /* Resized by the factor of a letterbox, in the middle of the background. */
-static ct_status letterbox(const ct_dataset_spec *s, ct_image *im)
+static ct_status letterbox(const ct_dataset_spec *s, const char *name, ct_image *im)
 {
     ct_fit fit;
     ct_image small, out;
     ct_fit_of(s, im->w, im->h, &fit);
     const int left = (int)fit.window[0], top = (int)fit.window[1];
     const int w = (int)fit.window[2] - left, h = (int)fit.window[3] - top;
+    if (w < s->min_side || h < s->min_side)
+        return ct_fail(CT_EDATA, "%s: of %dx%d pixels %dx%d would be left in %dx%d, which is too thin to be read "
+                       "(least side: %d)", name, im->w, im->h, w, h, s->width, s->height, s->min_side);
     CT_TRY(ct_image_resize_scale(im, fit.scale[0], w, h, &small));
     ct_status st = ground(s, s->width, s->height, im->c, &out);
     if (st == CT_OK) {
@@ -114,7 +117,7 @@ ct_status ct_fit_image(const ct_dataset_spec *spec, const char *name, ct_image *
     if (width) *width = w;
     if (spec->channels == 1) ct_image_to_gray(im);
     if (spec->size_rule == CT_SIZE_LETTERBOX) {
-        CT_TRY(letterbox(spec, im));
+        CT_TRY(letterbox(spec, name, im));
         return im->c == spec->channels ? CT_OK : replicate_gray(im);
     }
     if (im->w != w || im->h != spec->height) {

@@ -387,8 +387,7 @@ $ captrain bench --help
 |   --precision P
 |       fp32, tf32, bf16, fp16 or f64; default fp32
 |   --loss NAME
-|       a loss of the model: softmax, soft_margin or ctc, of slider models basic, early or late;
-|       default the usual
+|       a loss of the model: softmax, soft_margin, ctc, basic, early or late; default the usual
 |   --recompute
 |       recompute activations block by block instead of keeping them
 |   --ops

@@ -98,6 +98,14 @@ static const ct_task_option options[] = {
     { "gen", "json", "--json", NULL, "slider: print what was drawn, and how fast, as JSON" },
 };
 
+/* A picture of two cells' breadth has a cell that lies wholly within it, wherever it begins; one that has none shows no
+ * place at all. */
+static void geometry(const ct_config *cfg, ct_dataset_spec *spec)
+{
+    (void)cfg;
+    spec->min_side = 2 * CT_SLIDER_STRIDE;
+}
+
 const ct_task ct_task_slider = {
     .name = "slider",
     .doc = "finds the gap and the piece of a slider puzzle",
@@ -110,6 +118,7 @@ const ct_task ct_task_slider = {
     .options = sizeof options / sizeof *options,
     /* data */
     .labels = ct_slider_labels,
+    .geometry = geometry,
     .claims = ct_slider_claims,
     .learn = learn,
     .forget = forget,

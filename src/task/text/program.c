@@ -43,9 +43,7 @@ static ct_status find_loss(const ct_config *cfg, bool ctc, int *out)
     case CT_CFG_LOSS_SOFTMAX: *out = CT_TEXT_SOFTMAX; break;
     case CT_CFG_LOSS_SOFT_MARGIN: *out = CT_TEXT_SOFT_MARGIN; break;
     case CT_CFG_LOSS_CTC: *out = CT_TEXT_CTC; break;
-    case CT_CFG_LOSS_SLIDER_EARLY:
-    case CT_CFG_LOSS_SLIDER_LATE:
-    case CT_CFG_LOSS_BASIC:
+    default: /* those of other tasks */
         return ct_fail(CT_ECONFIG, "loss.name: model.name: %s, which reads texts, has softmax, soft_margin or ctc",
                        cfg->model.name);
     }

@@ -109,4 +109,15 @@ cp "$work/plain/1.png" "$work/one/Pic0001_Bgx200Bgy80_Sdx40Sdy80_0a1b2c3d.png"
 cp "$work/plain/2.png" "$work/one/Pic0001_Bgx201Bgy80_Sdx41Sdy80_0a1b2c3e.png"
 expect 1 "$captrain" train "$config" --threads 1 --out "$work/none" --set "data.train=$work/one" --quiet
 says 'data.val_fraction: .*all 2 samples belong together'
+
+# --- a picture so thin that no cell lies within it: 400x2 pixels ---
+mkdir "$work/thin"
+{
+    printf '\211PNG\015\012\032\012\000\000\000\015IHDR\000\000\001\220\000\000\000\002\001\000\000\000\000\136\035\267\235'
+    printf '\000\000\000\017IDATx\332cXE2\140\040\135\013\000\073\341Bi7\330\012\247\000\000\000\000IEND\256B\140\202'
+} >"$work/thin/Pic0001_Bgx200Bgy1_Sdx40Sdy1_0a1b2c3d.png"
+refused thin 'Pic0001_Bgx200Bgy1_.*: of 400x2 pixels 128x1 would be left in 128x64, which is too thin to be read'
+expect 0 "$captrain" train "$config" --threads 1 --out "$work/any" --set train.steps=1 --quiet
+expect 1 "$captrain" predict "$work/any" "$work/thin" --threads 1
+says 'Pic0001_Bgx200Bgy1_.*too thin to be read'
 finish

@@ -132,6 +132,27 @@ START_TEST(test_pixels_go_along)
 }
 END_TEST
 
+/* A picture of which a letterbox leaves less than the task asks for is refused by name, and one of just that much is
+ * read. */
+START_TEST(test_thin_pictures)
+{
+    static const struct {
+        int w, h;
+        bool fine;
+    } size[] = { { 512, 8, true }, { 512, 7, false }, { 5000, 1, false }, { 3, 200, false }, { 1, 1, true } };
+    ct_dataset_spec s = letterbox(512, 256);
+    ct_task_slider.geometry(NULL, &s);
+    for (size_t k = 0; k < sizeof size / sizeof size[0]; k++) {
+        ct_image im;
+        ck_assert_int_eq(ct_image_make(size[k].w, size[k].h, 3, 255, &im), CT_OK);
+        const ct_status st = ct_fit_image(&s, "thin.png", &im, NULL);
+        ck_assert_int_eq(st, size[k].fine ? CT_OK : CT_EDATA);
+        if (st) ck_assert_ptr_nonnull(strstr(ct_error_message(), "thin.png: of "));
+        ct_image_free(&im);
+    }
+}
+END_TEST
+
 /* ---- data sets ---- */
 
 static ct_dataset *drawn(int n)
@@ -208,6 +229,7 @@ int main(void)
     tcase_add_test(t, test_text);
     tcase_add_test(t, test_places_survive);
     tcase_add_test(t, test_pixels_go_along);
+    tcase_add_test(t, test_thin_pictures);
     tcase_add_test(t, test_fields);
     tcase_add_test(t, test_split_by_background);
     suite_add_tcase(s, t);
