@@ -5,14 +5,36 @@
  * is applied to is computed again by both backward passes.
  *
  * Forward: partial sums of x-K and (x-K)^2 with K = the first row, which keeps the difference of large numbers out of the variance;
- * one small kernel that finishes the statistics; one pass that applies them. Backward: partial sums of dy and dy*xhat, a finish, a
- * pass for dx and dadd. Partial sums lie in scratch as [parts][2][C]; how rows are cut into parts depends on the shape alone. */
+ * and by the last block the statistics; one pass that applies them. Backward: partial sums of dy and dy*xhat, and by the last block the
+ * gradients of gamma and beta; a pass for dx and dadd (columns.cuh). */
 #include <limits.h>
 
 #include "backends/cuda/columns.cuh"
 #include "ops/math/mask_math.h"
 
-template <typename T, int V> __global__ void forward_sums(const T *x, ct_sheet sheet, float *part)
+/* What becomes of the sums: the batch's statistics, and the running ones, NULL if they stay. */
+struct statistics {
+    float *mean, *invstd, *run_mean, *run_var;
+    double eps, momentum;
+};
+
+/* Statistics of channel c, of which total = sums of x-shift and of its square over n rows. */
+__device__ static inline void settle(const statistics &to, int c, double shift, const double total[2], double n)
+{
+    const double d = total[0] / n, m = shift + d;
+    double square = total[1] - total[0] * d; /* sum of (x-mean)^2 */
+    if (square < 0) square = 0; /* NaN stays */
+    to.mean[c] = (float)m;
+    to.invstd[c] = (float)(1 / sqrt(square / n + to.eps));
+    if (!to.run_mean) return;
+    const float rm = (float)((1 - to.momentum) * (double)to.run_mean[c] + to.momentum * m);
+    const float rv = (float)((1 - to.momentum) * (double)to.run_var[c] + to.momentum * (square / (n - 1)));
+    if (!isfinite(rm) || !isfinite(rv)) return; /* no skipped step could undo it */
+    to.run_mean[c] = rm;
+    to.run_var[c] = rv;
+}
+
+template <typename T, int V> __global__ void forward_sums(const T *x, ct_sheet sheet, ct_gather gather, statistics to)
 {
     const int c0 = ct_sheet_column<V>(sheet);
     float sum[2][V] = {}, shift[V];
@@ -29,26 +51,8 @@ template <typename T, int V> __global__ void forward_sums(const T *x, ct_sheet s
                 }
             });
     }
-    ct_sheet_write<2, V>(sheet, sum, part);
-}
-
-template <typename T>
-__global__ void forward_finish(const T *x, const float *part, int64_t parts, int64_t rows, int64_t channels, ct_norm_attrs at,
-                               float *run_mean, float *run_var, float *mean, float *invstd)
-{
-    int64_t c = ct_finish_column();
-    double total[2], n = (double)rows;
-    if (!ct_sheet_totals<2>(part, parts, channels, total)) return;
-    double d = total[0] / n, m = (double)ct_get(x[c]) + d, square = total[1] - total[0] * d; /* sum of (x-mean)^2 */
-    if (square < 0) square = 0; /* NaN stays */
-    mean[c] = (float)m;
-    invstd[c] = (float)(1 / sqrt(square / n + at.eps));
-    if (!at.update_stats) return;
-    float rm = (float)((1 - at.momentum) * (double)run_mean[c] + at.momentum * m);
-    float rv = (float)((1 - at.momentum) * (double)run_var[c] + at.momentum * (square / (n - 1)));
-    if (!isfinite(rm) || !isfinite(rv)) return; /* no skipped step could undo it */
-    run_mean[c] = rm;
-    run_var[c] = rv;
+    ct_sheet_finish<2, V>(sheet, gather, sum,
+                          [&](int c, const double total[2]) { settle(to, c, (double)ct_get(x[c]), total, (double)sheet.rows); });
 }
 
 /* y = act(gamma*(x-mean)*invstd + beta [+ add]) of one element, from the mean and invstd that are stored, so that the backward pass
@@ -171,28 +175,27 @@ extern "C" ct_accept ct_cuda_batchnorm_accept(const ct_device *dev, const ct_cal
     return accept_x(c, part_bytes(&c->in[0].desc));
 }
 
-template <typename T, int V> static void forward(ct_stream *s, const ct_call *c, float *part)
+template <typename T, int V> static void forward(ct_stream *s, const ct_call *c, void *scratch)
 {
     const ct_sheet sheet = sheet_of(&c->in[0].desc, V);
-    const int64_t channels = sheet.columns, parts = ct_sheet_parts(sheet, V);
-    const T *x = (const T *)c->in[0].data;
-    float *mean = (float *)c->out[1].data, *invstd = (float *)c->out[2].data;
+    const ct_norm_attrs *a = &c->attrs.norm;
+    float *run_mean = (float *)c->in[3].data, *run_var = (float *)c->in[4].data;
+    const statistics to = { (float *)c->out[1].data, (float *)c->out[2].data, a->update_stats ? run_mean : (float *)NULL, run_var, a->eps,
+                            a->momentum };
     auto sums = &forward_sums<T, V>;
-    CT_LAUNCH(sums, CT_GRID2(ct_sheet_groups(sheet, V), parts), CT_THREADS, s, x, sheet, part);
-    auto finish = &forward_finish<T>;
-    CT_LAUNCH(finish, CT_GRID1(ct_finish_blocks(channels)), CT_THREADS, s, x, (const float *)part, parts, sheet.rows, channels,
-              c->attrs.norm, (float *)c->in[3].data, (float *)c->in[4].data, mean, invstd);
-    if (c->nout < 4 || !ct_present(&c->out[3])) launch_apply<T, V, false, false>(s, c, mean, invstd);
-    else if (channels % 8 == 0) launch_apply<T, 8, false, true>(s, c, mean, invstd);
-    else launch_ragged<T>(s, c, mean, invstd);
+    CT_LAUNCH(sums, CT_GRID2(ct_sheet_groups(sheet, V), ct_sheet_parts(sheet, V)), CT_THREADS, s, (const T *)c->in[0].data, sheet,
+              ct_sheet_gather(s, sheet, V, 2, scratch), to);
+    if (c->nout < 4 || !ct_present(&c->out[3])) launch_apply<T, V, false, false>(s, c, to.mean, to.invstd);
+    else if (sheet.columns % 8 == 0) launch_apply<T, 8, false, true>(s, c, to.mean, to.invstd);
+    else launch_ragged<T>(s, c, to.mean, to.invstd);
 }
 
 extern "C" ct_status ct_cuda_batchnorm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     CT_BY_TYPE(c->in[0].desc.dtype, {
-        if (ct_cuda_cols(&c->in[0].desc) % ct_width<T>::value == 0) forward<T, ct_width<T>::value>(s, c, (float *)scratch);
-        else forward<T, 1>(s, c, (float *)scratch);
+        if (ct_cuda_cols(&c->in[0].desc) % ct_width<T>::value == 0) forward<T, ct_width<T>::value>(s, c, scratch);
+        else forward<T, 1>(s, c, scratch);
     })
     CT_LAUNCHED("batchnorm");
 }
@@ -272,7 +275,7 @@ __device__ static inline void gated(const back<T> &b, const back_row<T, V> &row,
     }
 }
 
-template <typename T, int V, bool SILU> __global__ void backward_sums(back<T> b, float *part)
+template <typename T, int V, bool SILU> __global__ void backward_sums(back<T> b, ct_gather gather, float *dgamma, float *dbeta)
 {
     const int c0 = ct_sheet_column<V>(b.sheet);
     float sum[2][V] = {};
@@ -291,16 +294,10 @@ template <typename T, int V, bool SILU> __global__ void backward_sums(back<T> b,
                 }
             });
     }
-    ct_sheet_write<2, V>(b.sheet, sum, part);
-}
-
-__global__ void backward_finish(const float *part, int64_t parts, int64_t channels, float *dgamma, float *dbeta)
-{
-    int64_t c = ct_finish_column();
-    double total[2];
-    if (!ct_sheet_totals<2>(part, parts, channels, total)) return;
-    dbeta[c] = (float)total[0];
-    dgamma[c] = (float)total[1];
+    ct_sheet_finish<2, V>(b.sheet, gather, sum, [&](int c, const double total[2]) {
+        dbeta[c] = (float)total[0];
+        dgamma[c] = (float)total[1];
+    });
 }
 
 /* dx = gamma*invstd*(g - dbeta/M - xhat*dgamma/M); dadd = g. dx may lie on dy: a row is read before it is written. */
@@ -333,7 +330,7 @@ __global__ void backward_apply(back<T> b, const float *dgamma, const float *dbet
         });
 }
 
-template <typename T, int V, bool SILU> static void backward(ct_stream *s, const ct_call *c, float *part)
+template <typename T, int V, bool SILU> static void backward(ct_stream *s, const ct_call *c, void *scratch)
 {
     const back<T> b = { (const T *)c->in[0].data,
                         (const T *)c->in[1].data,
@@ -344,21 +341,20 @@ template <typename T, int V, bool SILU> static void backward(ct_stream *s, const
                         (const float *)c->in[3].data,
                         (const float *)c->in[4].data,
                         sheet_of(&c->in[0].desc, V) };
-    const int64_t groups = ct_sheet_groups(b.sheet, V), parts = ct_sheet_parts(b.sheet, V), channels = b.sheet.columns;
+    const int64_t groups = ct_sheet_groups(b.sheet, V), parts = ct_sheet_parts(b.sheet, V);
     float *dgamma = (float *)c->out[1].data, *dbeta = (float *)c->out[2].data;
     T *dadd = c->nout > 3 && ct_present(&c->out[3]) ? (T *)c->out[3].data : (T *)NULL;
     auto sums = &backward_sums<T, V, SILU>;
-    CT_LAUNCH(sums, CT_GRID2(groups, parts), CT_THREADS, s, b, part);
-    CT_LAUNCH(&backward_finish, CT_GRID1(ct_finish_blocks(channels)), CT_THREADS, s, (const float *)part, parts, channels, dgamma, dbeta);
+    CT_LAUNCH(sums, CT_GRID2(groups, parts), CT_THREADS, s, b, ct_sheet_gather(s, b.sheet, V, 2, scratch), dgamma, dbeta);
     auto apply = &backward_apply<T, V, SILU>;
     CT_LAUNCH(apply, CT_GRID2(groups, parts), CT_THREADS, s, b, (const float *)dgamma, (const float *)dbeta, (T *)c->out[0].data, dadd,
               1.0f / (float)b.sheet.rows);
 }
 
-template <typename T, int V> static void backward_act(ct_stream *s, const ct_call *c, float *part)
+template <typename T, int V> static void backward_act(ct_stream *s, const ct_call *c, void *scratch)
 {
-    if (c->attrs.norm.act == CT_NORM_SILU) backward<T, V, true>(s, c, part);
-    else backward<T, V, false>(s, c, part);
+    if (c->attrs.norm.act == CT_NORM_SILU) backward<T, V, true>(s, c, scratch);
+    else backward<T, V, false>(s, c, scratch);
 }
 
 extern "C" ct_accept ct_cuda_batchnorm_bwd_accept(const ct_device *dev, const ct_call *c)
@@ -371,8 +367,8 @@ extern "C" ct_status ct_cuda_batchnorm_bwd_run(ct_device *dev, ct_stream *s, con
 {
     (void)dev;
     CT_BY_TYPE(c->in[0].desc.dtype, {
-        if (ct_cuda_cols(&c->in[0].desc) % ct_width<T>::value == 0) backward_act<T, ct_width<T>::value>(s, c, (float *)scratch);
-        else backward_act<T, 1>(s, c, (float *)scratch);
+        if (ct_cuda_cols(&c->in[0].desc) % ct_width<T>::value == 0) backward_act<T, ct_width<T>::value>(s, c, scratch);
+        else backward_act<T, 1>(s, c, scratch);
     })
     CT_LAUNCHED("batchnorm_bwd");
 }

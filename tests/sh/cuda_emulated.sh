@@ -80,6 +80,14 @@ same weights_hash cuda eager
 CAPTRAIN_VERBOSE=plan expect 0 tiny seen $small --backend cuda
 says 'nodes captured'
 
+# --- the order in which blocks are done is chance on a card, and changes no bit ---
+EMULATE_FALLING=1
+export EMULATE_FALLING
+# shellcheck disable=SC2086
+expect 0 tiny falling $small --backend cuda
+same weights_hash cuda falling
+unset EMULATE_FALLING
+
 # --- what a step of textcnn asks of the card: 154 calls once, in bf16 (a whole one has as many as this small one) ---
 EMULATE_SHOW=1
 export EMULATE_SHOW

@@ -67,7 +67,10 @@ const ct_case_row ct_cases_norm[] = {
     { "l2_normalize_bwd(T[19], T[19])", CT_TYPES_ALL, LENGTHS, 0 },
     { "l2_normalize_bwd(T[3,5,33], T[3,5,33])", CT_TYPES_ALL, LENGTHS, 0 },
 
-    /* Large enough to be divided among threads. */
+    /* Large enough to be divided among threads, and for sums of sums of parts. */
+    { "batchnorm{" BN " act=1 update_stats=1}(T[2300,33], A[33], A[33], A[33], A[33])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
+    { "batchnorm{" BN " update_stats=1}(T[2200,256], A[256], A[256], A[256], A[256])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
+    { "batchnorm_bwd(T[2200,256], T[2200,256], A[256], A[256], A[256])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
     { "batchnorm{" BN " act=1 update_stats=1}(T[8,20,40,12], A[12], A[12], A[12], A[12])", CT_TYPES_ALL, DATA, 0 },
     { "batchnorm_bwd{act=1 has_add=1}(T[8,20,40,12], T[8,20,40,12], A[12], A[12], A[12], u8[8,20,40,2])", CT_TYPES_ALL,
       DATA, 0 },
