@@ -363,6 +363,7 @@ static ct_accept batchnorm_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     const char *no = refuse(c, 2, 4, 1, 2);
     if (no) return ct_accept_no(no);
+    if (c->nin > 8 && ct_present(&c->in[8])) return ct_accept_no("cpu: one dy alone; programs of this backend have no second one");
     if (c->attrs.norm.act == CT_NORM_RELU && (c->nin < 6 || !ct_present(&c->in[5]))) return ct_accept_no("cpu: act=relu needs the mask");
     norm g = make_backward(dev, c);
     return ct_accept_yes(lay_out(&g, true, false, NULL));

@@ -205,25 +205,29 @@ static ct_status copy(ct_device *d, ct_stream *s, void *dst, const void *src, si
 
 /* ---- streams and events ---- */
 
-static ct_status stream_create(ct_device *d, ct_stream **out)
-{
-    (void)d;
-    ct_stream *s = ct_core->alloc(sizeof *s, "CUDA stream");
-    if (!s) return CT_ENOMEM;
-    cudaError_t e = cudaStreamCreateWithFlags(&s->s, cudaStreamNonBlocking);
-    if (e != cudaSuccess) {
-        ct_core->free(s);
-        return ct_cuda_fail(e, "making a stream");
-    }
-    *out = s;
-    return CT_OK;
-}
 static void stream_destroy(ct_device *d, ct_stream *s)
 {
     (void)d;
     if (!s) return;
-    (void)works(cudaStreamDestroy(s->s));
+    if (s->s) (void)works(cudaStreamDestroy(s->s));
+    if (s->tickets) (void)works(cudaFree(s->tickets));
     ct_core->free(s);
+}
+static ct_status stream_create(ct_device *d, ct_stream **out)
+{
+    ct_stream *s = ct_core->alloc(sizeof *s, "CUDA stream");
+    if (!s) return CT_ENOMEM;
+    *s = (ct_stream){ 0 };
+    cudaError_t e = cudaStreamCreateWithFlags(&s->s, cudaStreamNonBlocking);
+    if (e == cudaSuccess) e = cudaMalloc((void **)&s->tickets, CT_TICKETS * sizeof *s->tickets);
+    if (e == cudaSuccess) e = cudaMemsetAsync(s->tickets, 0, CT_TICKETS * sizeof *s->tickets, s->s);
+    if (e != cudaSuccess) {
+        const ct_status st = ct_cuda_fail(e, "making a stream");
+        stream_destroy(d, s);
+        return st;
+    }
+    *out = s;
+    return CT_OK;
 }
 static ct_status stream_sync(ct_device *d, ct_stream *s)
 {
@@ -363,6 +367,8 @@ static const ct_impl impls[] = {
     OWN(CT_OP_BATCHNORM, batchnorm),
     OWN(CT_OP_BATCHNORM_INFER, batchnorm_infer),
     OWN(CT_OP_BATCHNORM_BWD, batchnorm_bwd),
+    OWN(CT_OP_BATCHNORM_POOL, batchnorm_pool),
+    OWN(CT_OP_BATCHNORM_POOL_BWD, batchnorm_pool_bwd),
     OWN(CT_OP_L2_NORMALIZE, l2_normalize),
     OWN(CT_OP_L2_NORMALIZE_BWD, l2_normalize_bwd),
     OWN(CT_OP_ACTIVATION, activation),

@@ -82,9 +82,13 @@ template <int S> __device__ static inline bool ct_column_totals(const float *par
  * Here the threads of a block are as many lanes as a row has vectors, up to 32, by teams that fill the rest of the block: rows of 32
  * channels keep all threads busy, and what a warp reads lies side by side whatever the row's length. A thread fetches CT_AHEAD rows before
  * it uses the first of them, so that enough loads are on their way to cover the memory's latency. How rows are cut depends on the shape
- * alone, and every column is summed in an order that the cut fixes. */
+ * alone, and every column is summed in an order that the cut fixes.
+ *
+ * Sums over all rows end in the kernel that makes them, without a second one: of CT_FOLD blocks that lie one above the other the one that is
+ * done last adds up what they left, and of all folds the last adds up those. Which block is the last is chance; what it adds, and in which
+ * order, is not. Who is last is counted with tickets of the stream, which stand at 0 between kernels. */
 
-enum { CT_AHEAD = 4, CT_SHEET_BLOCKS = 1024, CT_SHEET_ROWS = 8, CT_FINISH_LANES = 8, CT_FINISH_TEAMS = CT_THREADS / CT_FINISH_LANES };
+enum { CT_AHEAD = 4, CT_SHEET_BLOCKS = 1024, CT_SHEET_ROWS = 8, CT_FOLD = 32 };
 
 struct ct_sheet {
     int64_t rows;
@@ -113,12 +117,29 @@ static inline int64_t ct_sheet_parts(const ct_sheet &s, int v)
     const int64_t groups = ct_sheet_groups(s, v), wanted = (CT_SHEET_BLOCKS + groups - 1) / groups;
     return most < 1 ? 1 : most < wanted ? most : wanted;
 }
-/* Scratch for S sums per part and column. */
+static inline int64_t ct_sheet_folds(int64_t parts) { return (parts + CT_FOLD - 1) / CT_FOLD; }
+static inline size_t ct_sheet_parts_bytes(const ct_sheet &s, int v, int sums)
+{
+    return ct_cuda_align((size_t)(ct_sheet_parts(s, v) * sums * s.columns) * sizeof(float));
+}
+/* Scratch for S sums per column: of each part, and behind them of each fold. */
 static inline size_t ct_sheet_bytes(const ct_sheet &s, int v, int sums)
 {
-    return (size_t)(ct_sheet_parts(s, v) * sums * s.columns) * sizeof(float);
+    return ct_sheet_parts_bytes(s, v, sums) + (size_t)(ct_sheet_folds(ct_sheet_parts(s, v)) * sums * s.columns) * sizeof(double);
 }
-static inline int64_t ct_finish_blocks(int64_t columns) { return (columns + CT_FINISH_LANES - 1) / CT_FINISH_LANES; }
+
+/* Where sums are gathered: part [parts][S][C], fold [folds][S][C], and for each group of columns a ticket for each fold and one for
+ * all. Groups that share rows out to more than one part are fewer than CT_SHEET_BLOCKS, so CT_TICKETS suffice. */
+struct ct_gather {
+    float *part;
+    double *fold;
+    unsigned *tickets;
+};
+static inline ct_gather ct_sheet_gather(const ct_stream *stream, const ct_sheet &s, int v, int sums, void *scratch)
+{
+    ct_gather g = { (float *)scratch, (double *)((char *)scratch + ct_sheet_parts_bytes(s, v, sums)), stream->tickets };
+    return g;
+}
 
 /* This thread's first column; it has none where that is beyond the last. */
 template <int V> __device__ static inline int ct_sheet_column(const ct_sheet &s)
@@ -141,8 +162,7 @@ template <int N, typename FETCH, typename USE> __device__ static inline void ct_
     for (; m < s.rows; m += step) use(fetch(m), m);
 }
 
-/* Adds up what the teams of a block hold and writes this block's part. All threads of the block call it, with zeros where they have no
- * column. */
+/* Adds up what the teams of a block hold and writes this block's part. All threads of the block call it. */
 template <int S, int V> __device__ static inline void ct_sheet_write(const ct_sheet &s, const float sum[S][V], float *part)
 {
     __shared__ float room[S * V][CT_THREADS / 32][32];
@@ -162,28 +182,54 @@ template <int S, int V> __device__ static inline void ct_sheet_write(const ct_sh
     }
 }
 
-/* This thread's column where parts are added up: ct_finish_blocks() blocks. */
-__device__ static inline int64_t ct_finish_column() { return (int64_t)blockIdx.x * CT_FINISH_LANES + threadIdx.x % CT_FINISH_LANES; }
-
-/* The S totals of that column; true for the threads that hold a column's. All threads of the block call it. */
-template <int S> __device__ static inline bool ct_sheet_totals(const float *part, int64_t parts, int64_t columns, double total[S])
+/* True in the block that is the last of n to come here with this ticket; what the others wrote before is there for its threads to be read.
+ * The ticket is 0 again afterwards. All threads of the block call it. */
+__device__ static inline bool ct_sheet_last(unsigned *ticket, unsigned n)
 {
-    __shared__ double room[S][CT_FINISH_TEAMS][CT_FINISH_LANES];
-    const int lane = (int)threadIdx.x % CT_FINISH_LANES, team = (int)threadIdx.x / CT_FINISH_LANES;
-    const int64_t c = ct_finish_column();
-    double a[S] = {};
-    if (c < columns)
-        for (int64_t p = team; p < parts; p += CT_FINISH_TEAMS)
-#pragma unroll
-            for (int i = 0; i < S; i++) a[i] += (double)part[(p * S + i) * columns + c];
-    for (int i = 0; i < S; i++) room[i][team][lane] = a[i];
+    __shared__ bool last;
+    __threadfence();
     __syncthreads();
-    if (team != 0 || c >= columns) return false;
-    for (int i = 0; i < S; i++) {
-        total[i] = 0;
-        for (int t = 0; t < CT_FINISH_TEAMS; t++) total[i] += room[i][t][lane];
+    if (threadIdx.x == 0) last = atomicInc(ticket, n - 1) == n - 1;
+    __syncthreads();
+    if (last) __threadfence();
+    return last;
+}
+
+/* total = the sums of n rows [S][C] at column c, in their order. */
+template <int S, typename T> __device__ static inline void ct_sheet_add(const T *from, int n, int columns, int c, double total[S])
+{
+#pragma unroll
+    for (int i = 0; i < S; i++) total[i] = 0;
+#pragma unroll 8
+    for (int p = 0; p < n; p++)
+#pragma unroll
+        for (int i = 0; i < S; i++) total[i] += (double)from[((int64_t)p * S + i) * columns + c];
+}
+
+/* Behind the rows, by all threads of the block, with zeros in `sum` where a thread has no column: writes this block's part, and in the last
+ * block calls finish(c, total) for each of its columns c, with the S sums over all rows. */
+template <int S, int V, typename FINISH>
+__device__ static inline void ct_sheet_finish(const ct_sheet &s, const ct_gather &g, const float sum[S][V], FINISH finish)
+{
+    const int parts = (int)gridDim.y, folds = (parts + CT_FOLD - 1) / CT_FOLD, fold = (int)blockIdx.y / CT_FOLD;
+    const int first = fold * CT_FOLD, n = parts - first < CT_FOLD ? parts - first : CT_FOLD;
+    const int at = (int)(blockIdx.x << s.bits) * V + (int)threadIdx.x;
+    const bool mine = (int)threadIdx.x < V << s.bits && at < s.columns;
+    unsigned *ticket = g.tickets + (int64_t)blockIdx.x * (folds + 1);
+    double total[S];
+    ct_sheet_write<S, V>(s, sum, g.part);
+    if (parts == 1) {
+        __syncthreads();
+    } else if (!ct_sheet_last(ticket + fold, (unsigned)n)) {
+        return;
     }
-    return true;
+    if (mine) ct_sheet_add<S>(g.part + (int64_t)first * S * s.columns, n, s.columns, at, total);
+    if (folds > 1) {
+        for (int i = 0; i < S && mine; i++) g.fold[((int64_t)fold * S + i) * s.columns + at] = total[i];
+        if (!ct_sheet_last(ticket + folds, (unsigned)folds)) return;
+        if (mine) ct_sheet_add<S>(g.fold, folds, s.columns, at, total);
+    }
+    if (mine) finish(at, total);
 }
 
 #endif

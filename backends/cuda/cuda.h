@@ -29,7 +29,11 @@ struct ct_device {
     struct ct_dnn *dnn;
 };
 
-struct ct_stream { cudaStream_t s; };
+enum { CT_TICKETS = 2048 };
+struct ct_stream {
+    cudaStream_t s;
+    unsigned *tickets; /* [CT_TICKETS] on the device, 0 between kernels: which blocks are done (columns.cuh) */
+};
 struct ct_event { cudaEvent_t e; };
 struct ct_capture { cudaGraph_t graph; cudaGraphExec_t exec; };
 

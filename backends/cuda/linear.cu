@@ -6,7 +6,7 @@
 
 /* ---- bias_grad: dy [M,K] -> db [K] ---- */
 
-template <typename T, int V> __global__ void column_sums(const T *x, ct_sheet sheet, float *part)
+template <typename T, int V> __global__ void column_sums(const T *x, ct_sheet sheet, ct_gather gather, T *out)
 {
     const int c0 = ct_sheet_column<V>(sheet);
     float sum[1][V] = {};
@@ -17,24 +17,16 @@ template <typename T, int V> __global__ void column_sums(const T *x, ct_sheet sh
 #pragma unroll
                 for (int k = 0; k < V; k++) sum[0][k] += ct_get(row.e[k]);
             });
-    ct_sheet_write<1, V>(sheet, sum, part);
+    ct_sheet_finish<1, V>(sheet, gather, sum, [&](int c, const double total[1]) { ct_put(out + c, (float)total[0]); });
 }
 
-template <typename T> __global__ void column_finish(const float *part, int64_t parts, int64_t columns, T *out)
-{
-    double total[1];
-    if (ct_sheet_totals<1>(part, parts, columns, total)) ct_put(out + ct_finish_column(), (float)total[0]);
-}
-
-template <typename T, int V> static void run_sums(ct_stream *s, const ct_call *c, float *part)
+template <typename T, int V> static void run_sums(ct_stream *s, const ct_call *c, void *scratch)
 {
     const ct_desc *d = &c->in[0].desc;
     const ct_sheet sheet = ct_sheet_of(ct_cuda_rows(d), ct_cuda_cols(d), V);
-    const int64_t parts = ct_sheet_parts(sheet, V), columns = sheet.columns;
     auto sums = &column_sums<T, V>;
-    auto finish = &column_finish<T>;
-    CT_LAUNCH(sums, CT_GRID2(ct_sheet_groups(sheet, V), parts), CT_THREADS, s, (const T *)c->in[0].data, sheet, part);
-    CT_LAUNCH(finish, CT_GRID1(ct_finish_blocks(columns)), CT_THREADS, s, (const float *)part, parts, columns, (T *)c->out[0].data);
+    CT_LAUNCH(sums, CT_GRID2(ct_sheet_groups(sheet, V), ct_sheet_parts(sheet, V)), CT_THREADS, s, (const T *)c->in[0].data, sheet,
+              ct_sheet_gather(s, sheet, V, 1, scratch), (T *)c->out[0].data);
 }
 
 extern "C" ct_accept ct_cuda_bias_grad_accept(const ct_device *dev, const ct_call *c)
@@ -50,8 +42,8 @@ extern "C" ct_status ct_cuda_bias_grad_run(ct_device *dev, ct_stream *s, const c
 {
     (void)dev;
     CT_BY_TYPE(c->in[0].desc.dtype, {
-        if (ct_cuda_cols(&c->in[0].desc) % ct_width<T>::value == 0) run_sums<T, ct_width<T>::value>(s, c, (float *)scratch);
-        else run_sums<T, 1>(s, c, (float *)scratch);
+        if (ct_cuda_cols(&c->in[0].desc) % ct_width<T>::value == 0) run_sums<T, ct_width<T>::value>(s, c, scratch);
+        else run_sums<T, 1>(s, c, scratch);
     })
     CT_LAUNCHED("bias_grad");
 }

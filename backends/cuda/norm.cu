@@ -5,76 +5,12 @@
  * is applied to is computed again by both backward passes.
  *
  * Forward: partial sums of x-K and (x-K)^2 with K = the first row, which keeps the difference of large numbers out of the variance;
- * one small kernel that finishes the statistics; one pass that applies them. Backward: partial sums of dy and dy*xhat, a finish, a
- * pass for dx and dadd. Partial sums lie in scratch as [parts][2][C]; how rows are cut into parts depends on the shape alone. */
+ * and by the last block the statistics; one pass that applies them. Backward: partial sums of dy and dy*xhat, and by the last block the
+ * gradients of gamma and beta; a pass for dx and dadd (columns.cuh). */
 #include <limits.h>
 
-#include "backends/cuda/columns.cuh"
+#include "backends/cuda/norm.cuh"
 #include "ops/math/mask_math.h"
-
-template <typename T, int V> __global__ void forward_sums(const T *x, ct_sheet sheet, float *part)
-{
-    const int c0 = ct_sheet_column<V>(sheet);
-    float sum[2][V] = {}, shift[V];
-    if (c0 < sheet.columns) {
-        ct_get_n<T, V>(x + c0, shift);
-        ct_sheet_rows<CT_AHEAD>(
-            sheet, [&](int64_t m) { return ct_fetch<T, V>(x + m * sheet.columns + c0); },
-            [&](const ct_pack<T, V> &row, int64_t) {
-#pragma unroll
-                for (int k = 0; k < V; k++) {
-                    float d = ct_get(row.e[k]) - shift[k];
-                    sum[0][k] += d;
-                    sum[1][k] += d * d;
-                }
-            });
-    }
-    ct_sheet_write<2, V>(sheet, sum, part);
-}
-
-template <typename T>
-__global__ void forward_finish(const T *x, const float *part, int64_t parts, int64_t rows, int64_t channels, ct_norm_attrs at,
-                               float *run_mean, float *run_var, float *mean, float *invstd)
-{
-    int64_t c = ct_finish_column();
-    double total[2], n = (double)rows;
-    if (!ct_sheet_totals<2>(part, parts, channels, total)) return;
-    double d = total[0] / n, m = (double)ct_get(x[c]) + d, square = total[1] - total[0] * d; /* sum of (x-mean)^2 */
-    if (square < 0) square = 0; /* NaN stays */
-    mean[c] = (float)m;
-    invstd[c] = (float)(1 / sqrt(square / n + at.eps));
-    if (!at.update_stats) return;
-    float rm = (float)((1 - at.momentum) * (double)run_mean[c] + at.momentum * m);
-    float rv = (float)((1 - at.momentum) * (double)run_var[c] + at.momentum * (square / (n - 1)));
-    if (!isfinite(rm) || !isfinite(rv)) return; /* no skipped step could undo it */
-    run_mean[c] = rm;
-    run_var[c] = rv;
-}
-
-/* y = act(gamma*(x-mean)*invstd + beta [+ add]) of one element, from the mean and invstd that are stored, so that the backward pass
- * can repeat it bit for bit. */
-__device__ static inline float normalised(float x, float gamma, float beta, float mean, float invstd, float add, int act)
-{
-    float r = gamma * ((x - mean) * invstd) + beta + add;
-    return act == CT_NORM_RELU && r < 0 ? 0 : act == CT_NORM_SILU ? r * ct_sigmoid(r) : r;
-}
-
-/* What is known of a thread's V channels, in registers while it goes through the rows. */
-template <int V> struct channel_numbers { float gamma[V], beta[V], mean[V], scale[V]; };
-
-/* INFER: `scale` holds the running variance instead of invstd. */
-template <int V, bool INFER>
-__device__ static inline void read_channels(channel_numbers<V> *n, const float *gamma, const float *beta, const float *mean, const float *scale,
-                                            float eps, int c0)
-{
-#pragma unroll
-    for (int k = 0; k < V; k++) {
-        n->gamma[k] = gamma[c0 + k];
-        n->beta[k] = beta[c0 + k];
-        n->mean[k] = mean[c0 + k];
-        n->scale[k] = INFER ? 1 / sqrtf(scale[c0 + k] + eps) : scale[c0 + k];
-    }
-}
 
 template <typename T, int V> struct two_packs { ct_pack<T, V> x, add; };
 
@@ -138,12 +74,10 @@ template <typename T> static void launch_ragged(ct_stream *s, const ct_call *c, 
               (T *)c->out[0].data, (uint8_t *)c->out[3].data, bytes, ct_cuda_cols(&c->in[0].desc));
 }
 
-static ct_sheet sheet_of(const ct_desc *x, int v) { return ct_sheet_of(ct_cuda_rows(x), ct_cuda_cols(x), v); }
-
 template <typename T, int V, bool INFER, bool MASKED>
 static void launch_apply(ct_stream *s, const ct_call *c, const float *mean, const float *scale)
 {
-    const ct_sheet sheet = sheet_of(&c->in[0].desc, V);
+    const ct_sheet sheet = ct_norm_sheet(&c->in[0].desc, V);
     auto k = &apply<T, V, INFER, MASKED>;
     CT_LAUNCH(k, CT_GRID2(ct_sheet_groups(sheet, V), ct_sheet_parts(sheet, V)), CT_THREADS, s, (const T *)c->in[0].data,
               (const float *)c->in[1].data, (const float *)c->in[2].data, mean, scale,
@@ -151,48 +85,26 @@ static void launch_apply(ct_stream *s, const ct_call *c, const float *mean, cons
               MASKED ? (uint8_t *)c->out[3].data : (uint8_t *)NULL, sheet, (float)c->attrs.norm.eps, (int)c->attrs.norm.act);
 }
 
-/* What shape rules leave open: the storage type of x. Statistics, gamma and beta are f32 then. */
-static ct_accept accept_x(const ct_call *c, size_t scratch)
-{
-    if (ct_cuda_cols(&c->in[0].desc) > INT_MAX / 64) return ct_accept_no("cuda: more channels than 32-bit indices reach");
-    return ct_cuda_type(c->in[0].desc.dtype) ? ct_accept_yes(scratch) : ct_accept_no(CT_CUDA_NO_TYPE);
-}
-
-/* Bytes of the two sums per part and channel. */
-static size_t part_bytes(const ct_desc *x)
-{
-    const int v = x->dtype == CT_F32 ? ct_column_vector<float>(ct_cuda_cols(x)) : ct_column_vector<ct_b16>(ct_cuda_cols(x));
-    return ct_sheet_bytes(sheet_of(x, v), v, 2);
-}
-
 extern "C" ct_accept ct_cuda_batchnorm_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return accept_x(c, part_bytes(&c->in[0].desc));
+    return ct_norm_accept(c, ct_norm_part_bytes(ct_cuda_rows(&c->in[0].desc), &c->in[0].desc));
 }
 
-template <typename T, int V> static void forward(ct_stream *s, const ct_call *c, float *part)
+template <typename T, int V> static void forward(ct_stream *s, const ct_call *c, void *scratch)
 {
-    const ct_sheet sheet = sheet_of(&c->in[0].desc, V);
-    const int64_t channels = sheet.columns, parts = ct_sheet_parts(sheet, V);
-    const T *x = (const T *)c->in[0].data;
-    float *mean = (float *)c->out[1].data, *invstd = (float *)c->out[2].data;
-    auto sums = &forward_sums<T, V>;
-    CT_LAUNCH(sums, CT_GRID2(ct_sheet_groups(sheet, V), parts), CT_THREADS, s, x, sheet, part);
-    auto finish = &forward_finish<T>;
-    CT_LAUNCH(finish, CT_GRID1(ct_finish_blocks(channels)), CT_THREADS, s, x, (const float *)part, parts, sheet.rows, channels,
-              c->attrs.norm, (float *)c->in[3].data, (float *)c->in[4].data, mean, invstd);
-    if (c->nout < 4 || !ct_present(&c->out[3])) launch_apply<T, V, false, false>(s, c, mean, invstd);
-    else if (channels % 8 == 0) launch_apply<T, 8, false, true>(s, c, mean, invstd);
-    else launch_ragged<T>(s, c, mean, invstd);
+    const statistics to = launch_statistics<T, V>(s, c, scratch);
+    if (c->nout < 4 || !ct_present(&c->out[3])) launch_apply<T, V, false, false>(s, c, to.mean, to.invstd);
+    else if (ct_cuda_cols(&c->in[0].desc) % 8 == 0) launch_apply<T, 8, false, true>(s, c, to.mean, to.invstd);
+    else launch_ragged<T>(s, c, to.mean, to.invstd);
 }
 
 extern "C" ct_status ct_cuda_batchnorm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     CT_BY_TYPE(c->in[0].desc.dtype, {
-        if (ct_cuda_cols(&c->in[0].desc) % ct_width<T>::value == 0) forward<T, ct_width<T>::value>(s, c, (float *)scratch);
-        else forward<T, 1>(s, c, (float *)scratch);
+        if (ct_cuda_cols(&c->in[0].desc) % ct_width<T>::value == 0) forward<T, ct_width<T>::value>(s, c, scratch);
+        else forward<T, 1>(s, c, scratch);
     })
     CT_LAUNCHED("batchnorm");
 }
@@ -200,7 +112,7 @@ extern "C" ct_status ct_cuda_batchnorm_run(ct_device *dev, ct_stream *s, const c
 extern "C" ct_accept ct_cuda_batchnorm_infer_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return accept_x(c, 0);
+    return ct_norm_accept(c, 0);
 }
 
 extern "C" ct_status ct_cuda_batchnorm_infer_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
@@ -220,9 +132,9 @@ extern "C" ct_status ct_cuda_batchnorm_infer_run(ct_device *dev, ct_stream *s, c
 
 /* ---- backward ---- */
 
-/* What a backward pass reads. mask NULL without a ReLU; beta and add, which may be NULL, are SiLU's. */
+/* What a backward pass reads. dy2, which may be NULL, is added to dy. mask NULL without a ReLU; beta and add, which may be NULL, are SiLU's. */
 template <typename T> struct back {
-    const T *dy, *x, *add;
+    const T *dy, *dy2, *x, *add;
     const uint8_t *mask;
     const float *gamma, *beta, *mean, *invstd;
     ct_sheet sheet;
@@ -230,7 +142,7 @@ template <typename T> struct back {
 
 /* V columns of a row as they are stored. They lie within one byte of the mask. */
 template <typename T, int V> struct back_row {
-    ct_pack<T, V> dy, x, add;
+    ct_pack<T, V> dy, dy2, x, add;
     unsigned bits;
 };
 
@@ -239,6 +151,7 @@ template <typename T, int V, bool SILU> __device__ static inline back_row<T, V> 
     const int64_t at = m * b.sheet.columns + c0;
     back_row<T, V> row = {};
     row.dy = ct_fetch<T, V>(b.dy + at);
+    if (b.dy2) row.dy2 = ct_fetch<T, V>(b.dy2 + at);
     row.x = ct_fetch<T, V>(b.x + at);
     if (SILU && b.add) row.add = ct_fetch<T, V>(b.add + at);
     if (!SILU && b.mask) row.bits = ct_mask_from(b.mask + m * ct_mask_bytes(b.sheet.columns), c0);
@@ -256,13 +169,13 @@ template <typename T, int V, bool SILU> __device__ static inline void read_back_
     }
 }
 
-/* g = dy, zero where the ReLU was closed, times the slope with SILU. */
+/* g = dy [+ dy2], zero where the ReLU was closed, times the slope with SILU. */
 template <typename T, int V, bool SILU>
 __device__ static inline void gated(const back<T> &b, const back_row<T, V> &row, const channel_numbers<V> &n, float g[V])
 {
 #pragma unroll
     for (int k = 0; k < V; k++) {
-        g[k] = ct_get(row.dy.e[k]);
+        g[k] = ct_get(row.dy.e[k]) + (b.dy2 ? ct_get(row.dy2.e[k]) : 0);
         if (SILU) {
             const float a = b.add ? ct_get(row.add.e[k]) : 0;
             g[k] *= ct_silu_slope(normalised(ct_get(row.x.e[k]), n.gamma[k], n.beta[k], n.mean[k], n.scale[k], a, CT_NORM_LINEAR));
@@ -272,7 +185,7 @@ __device__ static inline void gated(const back<T> &b, const back_row<T, V> &row,
     }
 }
 
-template <typename T, int V, bool SILU> __global__ void backward_sums(back<T> b, float *part)
+template <typename T, int V, bool SILU> __global__ void backward_sums(back<T> b, ct_gather gather, float *dgamma, float *dbeta)
 {
     const int c0 = ct_sheet_column<V>(b.sheet);
     float sum[2][V] = {};
@@ -291,21 +204,15 @@ template <typename T, int V, bool SILU> __global__ void backward_sums(back<T> b,
                 }
             });
     }
-    ct_sheet_write<2, V>(b.sheet, sum, part);
-}
-
-__global__ void backward_finish(const float *part, int64_t parts, int64_t channels, float *dgamma, float *dbeta)
-{
-    int64_t c = ct_finish_column();
-    double total[2];
-    if (!ct_sheet_totals<2>(part, parts, channels, total)) return;
-    dbeta[c] = (float)total[0];
-    dgamma[c] = (float)total[1];
+    ct_sheet_finish<2, V>(b.sheet, gather, sum, [&](int c, const double total[2]) {
+        dbeta[c] = (float)total[0];
+        dgamma[c] = (float)total[1];
+    });
 }
 
 /* dx = gamma*invstd*(g - dbeta/M - xhat*dgamma/M); dadd = g. dx may lie on dy: a row is read before it is written. */
 template <typename T, int V, bool SILU>
-__global__ void backward_apply(back<T> b, const float *dgamma, const float *dbeta, T *dx, T *dadd, float inv_rows)
+__global__ void __launch_bounds__(CT_THREADS, 2) backward_apply(back<T> b, const float *dgamma, const float *dbeta, T *dx, T *dadd, float inv_rows)
 {
     const int c0 = ct_sheet_column<V>(b.sheet);
     if (c0 >= b.sheet.columns) return;
@@ -333,9 +240,10 @@ __global__ void backward_apply(back<T> b, const float *dgamma, const float *dbet
         });
 }
 
-template <typename T, int V, bool SILU> static void backward(ct_stream *s, const ct_call *c, float *part)
+template <typename T, int V, bool SILU> static void backward(ct_stream *s, const ct_call *c, void *scratch)
 {
     const back<T> b = { (const T *)c->in[0].data,
+                        ct_cuda_has(c, 8) ? (const T *)c->in[8].data : (const T *)NULL,
                         (const T *)c->in[1].data,
                         ct_cuda_has(c, 7) ? (const T *)c->in[7].data : (const T *)NULL,
                         ct_cuda_has(c, 5) ? (const uint8_t *)c->in[5].data : (const uint8_t *)NULL,
@@ -343,36 +251,35 @@ template <typename T, int V, bool SILU> static void backward(ct_stream *s, const
                         ct_cuda_has(c, 6) ? (const float *)c->in[6].data : (const float *)NULL,
                         (const float *)c->in[3].data,
                         (const float *)c->in[4].data,
-                        sheet_of(&c->in[0].desc, V) };
-    const int64_t groups = ct_sheet_groups(b.sheet, V), parts = ct_sheet_parts(b.sheet, V), channels = b.sheet.columns;
+                        ct_norm_sheet(&c->in[0].desc, V) };
+    const int64_t groups = ct_sheet_groups(b.sheet, V), parts = ct_sheet_parts(b.sheet, V);
     float *dgamma = (float *)c->out[1].data, *dbeta = (float *)c->out[2].data;
     T *dadd = c->nout > 3 && ct_present(&c->out[3]) ? (T *)c->out[3].data : (T *)NULL;
     auto sums = &backward_sums<T, V, SILU>;
-    CT_LAUNCH(sums, CT_GRID2(groups, parts), CT_THREADS, s, b, part);
-    CT_LAUNCH(&backward_finish, CT_GRID1(ct_finish_blocks(channels)), CT_THREADS, s, (const float *)part, parts, channels, dgamma, dbeta);
+    CT_LAUNCH(sums, CT_GRID2(groups, parts), CT_THREADS, s, b, ct_sheet_gather(s, b.sheet, V, 2, scratch), dgamma, dbeta);
     auto apply = &backward_apply<T, V, SILU>;
     CT_LAUNCH(apply, CT_GRID2(groups, parts), CT_THREADS, s, b, (const float *)dgamma, (const float *)dbeta, (T *)c->out[0].data, dadd,
               1.0f / (float)b.sheet.rows);
 }
 
-template <typename T, int V> static void backward_act(ct_stream *s, const ct_call *c, float *part)
+template <typename T, int V> static void backward_act(ct_stream *s, const ct_call *c, void *scratch)
 {
-    if (c->attrs.norm.act == CT_NORM_SILU) backward<T, V, true>(s, c, part);
-    else backward<T, V, false>(s, c, part);
+    if (c->attrs.norm.act == CT_NORM_SILU) backward<T, V, true>(s, c, scratch);
+    else backward<T, V, false>(s, c, scratch);
 }
 
 extern "C" ct_accept ct_cuda_batchnorm_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return accept_x(c, part_bytes(&c->in[0].desc));
+    return ct_norm_accept(c, ct_norm_part_bytes(ct_cuda_rows(&c->in[0].desc), &c->in[0].desc));
 }
 
 extern "C" ct_status ct_cuda_batchnorm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     CT_BY_TYPE(c->in[0].desc.dtype, {
-        if (ct_cuda_cols(&c->in[0].desc) % ct_width<T>::value == 0) backward_act<T, ct_width<T>::value>(s, c, (float *)scratch);
-        else backward_act<T, 1>(s, c, (float *)scratch);
+        if (ct_cuda_cols(&c->in[0].desc) % ct_width<T>::value == 0) backward_act<T, ct_width<T>::value>(s, c, scratch);
+        else backward_act<T, 1>(s, c, scratch);
     })
     CT_LAUNCHED("batchnorm_bwd");
 }
@@ -427,7 +334,7 @@ template <bool BWD> static ct_status run_lengths(ct_stream *s, const ct_call *c)
 extern "C" ct_accept ct_cuda_l2_normalize_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return accept_x(c, 0);
+    return ct_norm_accept(c, 0);
 }
 extern "C" ct_status ct_cuda_l2_normalize_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
@@ -438,7 +345,7 @@ extern "C" ct_status ct_cuda_l2_normalize_run(ct_device *dev, ct_stream *s, cons
 extern "C" ct_accept ct_cuda_l2_normalize_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return accept_x(c, 0);
+    return ct_norm_accept(c, 0);
 }
 extern "C" ct_status ct_cuda_l2_normalize_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {

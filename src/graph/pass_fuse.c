@@ -1,5 +1,6 @@
 /* batchnorm -> relu, and batchnorm -> add -> relu, become one batchnorm with act=relu, and the same with silu; then batchnorm -> add, where
- * no activation has taken it, one with a summand: one pass over memory instead of three, and the values in between are never stored. */
+ * no activation has taken it, one with a summand: one pass over memory instead of three, and the values in between are never stored.
+ * For devices that ask for it, batchnorm with relu and a 2x2 max-pooling become one, too. */
 #include "config.h"
 
 #include "base/alloc.h"
@@ -130,6 +131,63 @@ ct_status ct_pass_fuse(ct_graph *g, int *removed)
         if (norm_act(&g->nodes[i]) != CT_NORM_LINEAR) CT_GOTO(st, fuse_act(&f, i));
     for (size_t i = 0; i < g->nnodes; i++)
         if (g->nodes[i].op == CT_OP_ADD && !f.drop[i]) CT_GOTO(st, fuse_sum(&f, i));
+    CT_GOTO(st, ct_graph_drop(g, f.drop));
+    if (removed) *removed = (int)(before - g->nnodes);
+fail:
+    ct_free(f.uses);
+    ct_free(f.drop);
+    return st;
+}
+
+static bool halves(const ct_node *n)
+{
+    const ct_pool_attrs *a = &n->attrs.pool;
+    return n->op == CT_OP_MAXPOOL2D && a->ker_h == 2 && a->ker_w == 2 && a->stride_h == 2 && a->stride_w == 2 && a->pad_h == 0 && a->pad_w == 0;
+}
+
+/* Tries the pooling at node i, which the new node takes the place of, so that what is read in between stays in order. */
+static ct_status fuse_pool(fuser *f, size_t i)
+{
+    ct_graph *g = f->g;
+    ct_node *pool = &g->nodes[i];
+    const ct_val x = pool->in[0];
+    if (!passing(f, x) || g->values[x].producer < 0) return CT_OK;
+    ct_node *norm = &g->nodes[g->values[x].producer];
+    if (norm->op != CT_OP_BATCHNORM || norm->attrs.norm.act != CT_NORM_RELU || norm->out[0] != x || norm->nout < 4) return CT_OK;
+    if ((norm->nin > 5 && norm->in[5] != CT_NOVAL) || norm->out[1] == CT_NOVAL || norm->out[2] == CT_NOVAL) return CT_OK;
+    for (int k = 1; k < 4; k++)
+        if (norm->out[k] != CT_NOVAL && (f->uses[norm->out[k]] > 0 || g->values[norm->out[k]].keep)) return CT_OK;
+    ct_node fused = *pool;
+    fused.op = CT_OP_BATCHNORM_POOL;
+    fused.attrs = (ct_attrs){ .norm = { .eps = norm->attrs.norm.eps, .momentum = norm->attrs.norm.momentum,
+                                        .update_stats = norm->attrs.norm.update_stats } };
+    fused.nin = 5;
+    for (int k = 0; k < 5; k++) fused.in[k] = norm->in[k];
+    fused.nout = 4;
+    fused.out[1] = norm->out[1];
+    fused.out[2] = norm->out[2];
+    fused.out[3] = pool->out[1];
+    fused.name = norm->name;
+    norm->name = pool->name;
+    norm->out[1] = norm->out[2] = CT_NOVAL;
+    f->drop[norm - g->nodes] = true;
+    *pool = fused;
+    for (int k = 1; k < 3; k++) g->values[fused.out[k]].producer = (int)i;
+    return CT_OK;
+}
+
+ct_status ct_pass_fuse_pool(ct_graph *g, int *removed)
+{
+    ct_status st = CT_ENOMEM;
+    const size_t before = g->nnodes;
+    fuser f = { .g = g };
+    if (removed) *removed = 0;
+    if (ct_graph_has_backward(g)) return ct_fail(CT_EINVAL, "fuse: the graph has gradients already");
+    f.uses = ct_graph_uses(g);
+    f.drop = ct_calloc(g->nnodes + 1, sizeof *f.drop, "fused nodes");
+    if (!f.uses || !f.drop) goto fail;
+    for (size_t i = 0; i < g->nnodes; i++)
+        if (halves(&g->nodes[i])) CT_GOTO(st, fuse_pool(&f, i));
     CT_GOTO(st, ct_graph_drop(g, f.drop));
     if (removed) *removed = (int)(before - g->nnodes);
 fail:

@@ -23,6 +23,7 @@ static bool sums_norm(const ct_graph *g, ct_val d, const int *uses, const ct_nod
     *sum = giver(g, v, CT_OP_BIAS_GRAD);
     if (!*sum || (*cast && uses[v] != 1)) return false;
     const ct_node *norm = giver(g, (*sum)->in[0], CT_OP_BATCHNORM_BWD);
+    if (!norm) norm = giver(g, (*sum)->in[0], CT_OP_BATCHNORM_POOL_BWD);
     return norm && norm->out[0] == (*sum)->in[0];
 }
 

@@ -247,6 +247,7 @@ static ct_status build_forward(const ct_program_spec *s, ct_program *p)
         if (st != CT_OK) return ct_fail_context(st, "train.freeze");
     }
     CT_TRY(ct_pass_fuse(g, NULL));
+    if (s->fuse_more && !s->inspect) CT_TRY(ct_pass_fuse_pool(g, NULL));
     CT_TRY(ct_pass_cast(g, s->compute));
     return ct_pass_pad(g, s->channel_multiple);
 }
@@ -270,6 +271,7 @@ static ct_status build_backward(const ct_program_spec *s, ct_program *p)
     CT_TRY(ct_autodiff(g, ct_program_role(p, CT_PORT_LOSS), seed));
     CT_TRY(ct_pass_dead(g));
     if (s->skip_still) CT_TRY(ct_pass_still(g, NULL));
+    if (s->fuse_more && !s->inspect) CT_TRY(ct_pass_join(g, NULL));
     if (s->recompute >= 0)
         CT_TRY(ct_pass_recompute(g, s->recompute, NULL));
     else if (!s->inspect && !s->norms_kept)

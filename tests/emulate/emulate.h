@@ -18,6 +18,7 @@
 #define __device__
 #define __host__
 #define __forceinline__ inline
+#define __launch_bounds__(...)
 #define __shared__ static
 
 struct emu_dim { unsigned x, y, z; };
@@ -29,6 +30,14 @@ extern emu_dim threadIdx, blockIdx, blockDim, gridDim;
 
 void __syncthreads();
 void __syncwarp(unsigned mask = 0xffffffffu);
+/* Blocks run one after another, so what one has written is there for the next. */
+static inline void __threadfence() {}
+static inline unsigned atomicInc(unsigned *p, unsigned last)
+{
+    const unsigned old = *p;
+    *p = old >= last ? 0 : old + 1;
+    return old;
+}
 /* Every lane of the warp gives 8 bytes and gets those of lane `from`. */
 uint64_t emu_exchange(uint64_t mine, int from);
 int emu_lane();

@@ -5,6 +5,7 @@
 
 #include "backends/cuda/columns.cuh"
 #include "backends/cuda/heatmap.cuh"
+#include "backends/cuda/norm.cuh"
 #include "base/philox.h"
 #include "ops/math/dropout_math.h"
 #include "ops/math/fuse_math.h"
@@ -52,6 +53,9 @@ namespace loss {
 }
 namespace metric {
 #include "backends/cuda/metric.cu"
+}
+namespace norm_pool {
+#include "backends/cuda/norm_pool.cu"
 }
 namespace norm {
 #include "backends/cuda/norm.cu"

@@ -142,8 +142,10 @@ static void run_kernel(dim3 grid, unsigned threads, const std::function<void()> 
     count = threads;
     blockDim = { threads, 1, 1 };
     gridDim = { grid.x, grid.y, grid.z };
-    for (unsigned y = 0; y < grid.y; y++)
-        for (unsigned x = 0; x < grid.x; x++) {
+    const bool falling = getenv("EMULATE_FALLING") != NULL; /* which block is the last to be done is chance on a card */
+    for (unsigned j = 0; j < grid.y; j++)
+        for (unsigned i = 0; i < grid.x; i++) {
+            const unsigned x = falling ? grid.x - 1 - i : i, y = falling ? grid.y - 1 - j : j;
             blockIdx = { x, y, 0 };
             if (all || x + 1 < grid.x || y + 1 < grid.y) run_block();
         }

@@ -92,6 +92,30 @@ START_TEST(test_fused_agrees)
 }
 END_TEST
 
+/* Taken in by batch norms or not, poolings and sums of gradients give the same bits where sums are not rounded to less. */
+START_TEST(test_more_agrees)
+{
+    uint64_t seed = (uint64_t)_i;
+    graph_step plain, more;
+    test_net net;
+    test_net_random(&net, seed, CT_F64, 14);
+    graph_step_run(&net, GRAPH_SHARED | GRAPH_FUSED, seed, &plain);
+    test_net_random(&net, seed, CT_F64, 14);
+    graph_step_run(&net, GRAPH_SHARED | GRAPH_FUSED | GRAPH_MORE, seed, &more);
+    graph_steps_equal(&plain, &more, "more fused", seed);
+    graph_step_free(&plain);
+    graph_step_free(&more);
+    test_net_deep(&net, CT_F64, 3, 2, 12, 8);
+    graph_step_run(&net, GRAPH_SHARED | GRAPH_FUSED, seed, &plain);
+    test_net_deep(&net, CT_F64, 3, 2, 12, 8);
+    graph_step_run(&net, GRAPH_SHARED | GRAPH_FUSED | GRAPH_MORE, seed, &more);
+    graph_steps_equal(&plain, &more, "sums joined", seed);
+    ck_assert_int_gt(more.recomputed, 0);
+    graph_step_free(&plain);
+    graph_step_free(&more);
+}
+END_TEST
+
 /* A deep network needs much less memory with recomputation, for the same bits. */
 START_TEST(test_recompute_deep)
 {
@@ -171,6 +195,7 @@ int main(void)
     tcase_add_loop_test(t, test_finite_differences, 0, 40);
     tcase_add_loop_test(t, test_variants_agree, 0, 40);
     tcase_add_loop_test(t, test_fused_agrees, 0, 20);
+    tcase_add_loop_test(t, test_more_agrees, 0, 20);
     tcase_add_test(t, test_recompute_deep);
     tcase_add_test(t, test_cast_runs);
     suite_add_tcase(s, t);

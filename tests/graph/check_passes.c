@@ -151,6 +151,48 @@ START_TEST(test_fuse_declines)
 }
 END_TEST
 
+/* Batch norm with ReLU and 2x2 max-pooling become one, unless somebody else has an interest in what lies between, or windows are others. */
+START_TEST(test_fuse_pool)
+{
+    for (int reason = 0; reason < 6; reason++) {
+        const ct_init zero = { .kind = CT_INIT_ZERO };
+        ct_attrs norm = { .norm = { .eps = 1e-5, .momentum = 0.1, .act = CT_NORM_RELU, .update_stats = 1 } };
+        ct_attrs window = { .pool = { .ker_h = 2, .ker_w = 2, .stride_h = 2, .stride_w = reason == 1 ? 1 : 2 } };
+        ct_graph *g;
+        ct_val in[6], outs[4], y[2], other;
+        int removed = -1;
+        MUST(ct_graph_create(&g));
+        MUST(ct_graph_input(g, "x", ct_desc4(CT_F32, 2, 5, 4, 3), &in[0]));
+        MUST(ct_graph_param(g, "gamma", ct_desc1(CT_F32, 3), zero, false, &in[1]));
+        MUST(ct_graph_param(g, "beta", ct_desc1(CT_F32, 3), zero, false, &in[2]));
+        MUST(ct_graph_buffer(g, "mean", ct_desc1(CT_F32, 3), zero, &in[3]));
+        MUST(ct_graph_buffer(g, "var", ct_desc1(CT_F32, 3), zero, &in[4]));
+        in[5] = in[0];
+        MUST(ct_graph_node(g, CT_OP_BATCHNORM, &norm, "norm", reason == 2 ? 6 : 5, in, 4, 15, outs));
+        MUST(ct_graph_node(g, CT_OP_MAXPOOL2D, &window, "pool", 1, outs, 2, 3, y));
+        ct_graph_keep(g, y[0]);
+        if (reason == 3) ct_graph_keep(g, outs[0]);
+        if (reason == 4) ct_graph_keep(g, outs[3]);
+        if (reason == 5) {
+            MUST(ct_graph_node(g, CT_OP_GLOBAL_AVGPOOL, NULL, "other", 1, outs, 1, 1, &other));
+            ct_graph_keep(g, other);
+        }
+        MUST(ct_pass_fuse_pool(g, &removed));
+        graph_check_valid(g);
+        ck_assert_int_eq(removed, reason == 0);
+        const ct_node *n = graph_find_node(g, "norm");
+        ck_assert_int_eq(n->op, reason == 0 ? CT_OP_BATCHNORM_POOL : CT_OP_BATCHNORM);
+        if (reason == 0) {
+            ck_assert_int_eq(n->out[0], y[0]);
+            ck_assert_int_eq(n->out[1], outs[1]);
+            ck_assert_int_eq(n->out[3], y[1]);
+            ck_assert_int_eq(n->attrs.norm.update_stats, 1);
+        }
+        ct_graph_free(g);
+    }
+}
+END_TEST
+
 START_TEST(test_cast)
 {
     test_net t;
@@ -590,6 +632,7 @@ int main(void)
     tcase_add_test(t, test_fuse);
     tcase_add_test(t, test_fuse_sums);
     tcase_add_test(t, test_fuse_declines);
+    tcase_add_test(t, test_fuse_pool);
     tcase_add_test(t, test_fuse_keeps_order);
     tcase_add_test(t, test_cast);
     tcase_add_test(t, test_cast_alike);

@@ -78,8 +78,12 @@ void graph_step_run(const test_net *built, unsigned variant, uint64_t seed, grap
     graph_run r;
     ct_layout layout;
     memset(out, 0, sizeof *out);
+    int pools = 0, sums = 0;
     if (variant & GRAPH_FUSED) MUST(ct_pass_fuse(net.g, NULL));
+    if (variant & GRAPH_MORE) MUST(ct_pass_fuse_pool(net.g, &pools));
     test_net_backward(&net);
+    if (variant & GRAPH_MORE) MUST(ct_pass_join(net.g, &sums));
+    out->recomputed = pools + sums;
     if (variant & GRAPH_RECOMPUTED) MUST(ct_pass_recompute(net.g, variant & GRAPH_MERGED ? 3 : 0, &out->recomputed));
     if (variant & GRAPH_REAPPLIED) MUST(ct_pass_reapply(net.g, &out->recomputed));
     MUST(ct_layout_make(net.g, &layout));

@@ -15,7 +15,8 @@ enum graph_variant {
     GRAPH_FUSED = 2,
     GRAPH_RECOMPUTED = 4,
     GRAPH_MERGED = 8,      /* recomputed in three segments */
-    GRAPH_REAPPLIED = 16   /* batch norms applied again */
+    GRAPH_REAPPLIED = 16,  /* batch norms applied again */
+    GRAPH_MORE = 32        /* fused with max-pooling, sums of gradients joined: `recomputed` counts them */
 };
 
 /* Everything a step leaves behind. */

@@ -5,6 +5,8 @@
  *   run_mean = (1-momentum)*run_mean + momentum*mean; run_var alike with the unbiased var*M/(M-1)
  * Backward, with e = dy, or with relu dy where mask is set, else 0, with silu dy times its slope at z; xhat = (x-mean)*invstd:
  *   dbeta = sum e; dgamma = sum e*xhat; dx = gamma*invstd*(e - dbeta/M - xhat*dgamma/M); dadd = e.
+ * batchnorm_bwd adds dy2 to dy, where it is given, before all else. batchnorm_pool is batchnorm with relu, of which the first greatest of each
+ * window of 2x2 pixels is kept; its backward takes for e of a pixel dy of its window where the index says that it was kept, else 0.
  * And l2_normalize over the rows' columns: r = max(||x||, 1e-12), y = x/r, dx = (dy - y*(y.dy))/r, or dy/r where ||x|| < r. */
 #include "config.h"
 
@@ -22,7 +24,8 @@ static ct_accept accept_rows(const ct_call *call, int64_t rows)
 {
     ct_call rest = *call;
     if (call->op == CT_OP_BATCHNORM) rest.out[3].desc = ct_absent_desc();
-    if (call->op == CT_OP_BATCHNORM_BWD) rest.in[5].desc = ct_absent_desc();
+    if (call->op == CT_OP_BATCHNORM_POOL) rest.out[3].desc = ct_absent_desc();
+    if (call->op == CT_OP_BATCHNORM_BWD || call->op == CT_OP_BATCHNORM_POOL_BWD) rest.in[5].desc = ct_absent_desc();
     const char *reason = ct_ref_all_float(&rest);
     if (reason) return ct_accept_no(reason);
     return ct_accept_yes((size_t)(rows * ct_ref_cols(&call->in[0])) * sizeof(double));
@@ -44,7 +47,7 @@ static ct_accept accept_infer(const ct_device *dev, const ct_call *call)
 static ct_accept accept_backward(const ct_device *dev, const ct_call *call)
 {
     (void)dev;
-    if (call->attrs.norm.act == CT_NORM_RELU && (call->nin < 6 || !ct_present(&call->in[5]))) return ct_accept_no("act=relu needs the mask");
+    if (call->op == CT_OP_BATCHNORM_BWD && call->attrs.norm.act == CT_NORM_RELU && (call->nin < 6 || !ct_present(&call->in[5]))) return ct_accept_no("act=relu needs the mask");
     return accept_rows(call, BACKWARD_ROWS);
 }
 
@@ -82,15 +85,12 @@ static bool finite_as(const ct_tensor *t, double v)
     return isfinite(t->desc.dtype == CT_F64 ? v : (double)(float)v);
 }
 
-static ct_status forward(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+/* mean and invstd of the batch as they are stored, and the running statistics; row is room for one. */
+static void statistics(const ct_call *call, double *mean, double *var, double *row)
 {
-    (void)dev;
-    (void)stream;
     const ct_norm_attrs *a = &call->attrs.norm;
     int64_t rows = ct_ref_rows(&call->in[0]), cols = ct_ref_cols(&call->in[0]);
     double n = (double)rows;
-    double *mean = scratch, *var = mean + cols, *row = var + cols, *gamma = row + cols, *beta = gamma + cols,
-           *add = beta + cols;
     for (int64_t c = 0; c < cols; c++) mean[c] = var[c] = 0;
     for (int64_t m = 0; m < rows; m++) {
         ct_ref_load(&call->in[0], m * cols, cols, row);
@@ -112,14 +112,62 @@ static ct_status forward(ct_device *dev, ct_stream *stream, const ct_call *call,
     }
     double *invstd = var;
     for (int64_t c = 0; c < cols; c++) invstd[c] = 1 / sqrt(var[c] / n + a->eps);
-    ct_ref_load(&call->in[1], 0, cols, gamma);
-    ct_ref_load(&call->in[2], 0, cols, beta);
     /* y comes from the statistics as they are stored: batchnorm_infer can repeat it bit for bit. */
     ct_ref_store(&call->out[1], 0, cols, mean);
     ct_ref_store(&call->out[2], 0, cols, invstd);
     ct_ref_load(&call->out[1], 0, cols, mean);
     ct_ref_load(&call->out[2], 0, cols, invstd);
+}
+
+static ct_status forward(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    const int64_t cols = ct_ref_cols(&call->in[0]);
+    double *mean = scratch, *invstd = mean + cols, *row = invstd + cols, *gamma = row + cols, *beta = gamma + cols,
+           *add = beta + cols;
+    statistics(call, mean, invstd, row);
+    ct_ref_load(&call->in[1], 0, cols, gamma);
+    ct_ref_load(&call->in[2], 0, cols, beta);
     normalise(call, mean, invstd, gamma, beta, row, add);
+    return CT_OK;
+}
+
+/* Cell k of 0..3 of window (p,q) of sample n: its row in x [N,H,W,C]. */
+static int64_t cell_row(const int64_t *xd, int64_t n, int64_t p, int64_t q, int k)
+{
+    return (n * xd[1] + 2 * p + k / 2) * xd[2] + 2 * q + k % 2;
+}
+
+static ct_status forward_pool(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    const int64_t *xd = call->in[0].desc.dim, *yd = call->out[0].desc.dim, cols = xd[3];
+    double *mean = scratch, *invstd = mean + cols, *row = invstd + cols, *gamma = row + cols, *beta = gamma + cols,
+           *best = beta + cols;
+    uint8_t *index = call->out[3].data;
+    statistics(call, mean, invstd, row);
+    ct_ref_load(&call->in[1], 0, cols, gamma);
+    ct_ref_load(&call->in[2], 0, cols, beta);
+    for (int64_t w = 0; w < yd[0] * yd[1] * yd[2]; w++) {
+        const int64_t n = w / (yd[1] * yd[2]), p = w / yd[2] % yd[1], q = w % yd[2];
+        for (int k = 0; k < 4; k++) {
+            ct_ref_load(&call->in[0], cell_row(xd, n, p, q, k) * cols, cols, row);
+            for (int64_t c = 0; c < cols; c++)
+                row[c] = activated(CT_NORM_RELU, gamma[c] * ((row[c] - mean[c]) * invstd[c]) + beta[c]);
+            ct_ref_store(&call->out[0], w * cols, cols, row); /* compared is what is left when they are stored */
+            ct_ref_load(&call->out[0], w * cols, cols, row);
+            for (int64_t c = 0; c < cols; c++) {
+                if (k > 0 && !(row[c] > best[c]) && !(isnan(row[c]) && !isnan(best[c]))) continue;
+                best[c] = row[c];
+                index[w * cols + c] = (uint8_t)k;
+            }
+        }
+        ct_ref_store(&call->out[0], w * cols, cols, best);
+        for (int64_t c = 0; c < cols; c++)
+            if (!(best[c] > 0)) index[w * cols + c] = 4;
+    }
     return CT_OK;
 }
 
@@ -161,18 +209,48 @@ static void gate(const ct_call *call, const channels *k, int64_t m, const double
     }
 }
 
+/* e of row m of batchnorm_pool_bwd: that of its window, where it was the one that is kept. */
+static void unpool(const ct_call *call, int64_t m, double *e)
+{
+    const int64_t *xd = call->in[1].desc.dim, *yd = call->in[0].desc.dim, cols = xd[3];
+    const int64_t n = m / (xd[1] * xd[2]), i = m / xd[2] % xd[1], j = m % xd[2], p = i / 2, q = j / 2;
+    const int64_t w = (n * yd[1] + p) * yd[2] + q;
+    const bool inside = p < yd[1] && q < yd[2];
+    const uint8_t *index = call->in[5].data;
+    if (inside) ct_ref_load(&call->in[0], w * cols, cols, e);
+    for (int64_t c = 0; c < cols; c++)
+        if (!inside || index[w * cols + c] != i % 2 * 2 + j % 2) e[c] = 0;
+}
+
+/* e of row m; x is that row of x, other room for one. */
+static void load_e(const ct_call *call, const channels *k, int64_t m, const double *x, double *e, double *other)
+{
+    const int64_t cols = ct_ref_cols(&call->in[1]);
+    if (call->op == CT_OP_BATCHNORM_POOL_BWD) {
+        unpool(call, m, e);
+        return;
+    }
+    ct_ref_load(&call->in[0], m * cols, cols, e);
+    if (call->nin > 8 && ct_present(&call->in[8])) {
+        ct_ref_load(&call->in[8], m * cols, cols, other);
+        for (int64_t c = 0; c < cols; c++) e[c] += other[c];
+    }
+    gate(call, k, m, x, e, other);
+}
+
 static ct_status backward(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
     (void)dev;
     (void)stream;
-    const ct_tensor *tdy = &call->in[0], *tx = &call->in[1];
+    const ct_tensor *tx = &call->in[1];
     const bool has_add = call->nout > 3 && ct_present(&call->out[3]);
+    const int64_t act = call->op == CT_OP_BATCHNORM_BWD ? call->attrs.norm.act : CT_NORM_LINEAR;
     int64_t rows = ct_ref_rows(tx), cols = ct_ref_cols(tx);
     double n = (double)rows;
     double *gamma = scratch, *mean = gamma + cols, *invstd = mean + cols, *dgamma = invstd + cols,
            *dbeta = dgamma + cols;
     double *dy = dbeta + cols, *x = dy + cols, *dx = x + cols, *add = dx + cols;
-    const channels k = { gamma, call->attrs.norm.act == CT_NORM_SILU ? add + cols : NULL, mean, invstd };
+    const channels k = { gamma, act == CT_NORM_SILU ? add + cols : NULL, mean, invstd };
     ct_ref_load(&call->in[2], 0, cols, gamma);
     ct_ref_load(&call->in[3], 0, cols, mean);
     ct_ref_load(&call->in[4], 0, cols, invstd);
@@ -180,9 +258,8 @@ static ct_status backward(ct_device *dev, ct_stream *stream, const ct_call *call
     for (int64_t c = 0; c < cols; c++) dgamma[c] = dbeta[c] = 0;
     for (int pass = 0; pass < 2; pass++) /* the sums first, then what uses them */
         for (int64_t m = 0; m < rows; m++) {
-            ct_ref_load(tdy, m * cols, cols, dy);
             ct_ref_load(tx, m * cols, cols, x);
-            gate(call, &k, m, x, dy, add);
+            load_e(call, &k, m, x, dy, add);
             if (pass == 0) {
                 for (int64_t c = 0; c < cols; c++) {
                     dbeta[c] += dy[c];
@@ -244,6 +321,8 @@ static const ct_impl impls[] = {
     { CT_OP_BATCHNORM, "ref", CT_REF_FLAGS, accept_forward, forward },
     { CT_OP_BATCHNORM_INFER, "ref", CT_REF_FLAGS, accept_infer, infer },
     { CT_OP_BATCHNORM_BWD, "ref", CT_REF_FLAGS, accept_backward, backward },
+    { CT_OP_BATCHNORM_POOL, "ref", CT_REF_FLAGS, accept_forward, forward_pool },
+    { CT_OP_BATCHNORM_POOL_BWD, "ref", CT_REF_FLAGS, accept_backward, backward },
     { CT_OP_L2_NORMALIZE, "ref", CT_REF_FLAGS, accept_l2, l2_normalize },
     { CT_OP_L2_NORMALIZE_BWD, "ref", CT_REF_FLAGS, accept_l2, l2_normalize_bwd },
 };

@@ -26,6 +26,7 @@ const ct_case_row ct_cases_linear[] = {
     { "bias_grad(T[2,5,6,33])", CT_TYPES_ALL, DATA, 0 },
     { "bias_grad(T[4800,1])", CT_TYPES_ALL, DATA, 0 },
     { "bias_grad(T[3000,20])", CT_TYPES_ALL, DATA, 0 },
+    { "bias_grad(T[2300,33])", CT_TYPES_ALL, DATA, 0 },
 
     /* Large enough to be divided among threads. */
     { "linear(T[150,90], T[210,90], T[210])", CT_TYPES_ALL, DATA, 0 },

@@ -13,6 +13,8 @@ static const ct_attr_field bn_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_RE
 static const ct_attr_field infer_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_INT(norm, act),
                                               CT_FIELD_INT(norm, given_invstd), CT_FIELD_END };
 static const ct_attr_field bwd_fields[] = { CT_FIELD_INT(norm, act), CT_FIELD_INT(norm, has_add), CT_FIELD_END };
+static const ct_attr_field pool_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_REAL(norm, momentum),
+                                             CT_FIELD_INT(norm, update_stats), CT_FIELD_END };
 static const ct_attr_field no_fields[] = { CT_FIELD_END };
 
 /* Where y is positive, a bit an element: [...,bytes of C bits]. */
@@ -81,6 +83,7 @@ static ct_status check_activation(const ct_call *c)
         if (!ct_desc_equal(&c->in[5].desc, &mask))
             return ct_rule_fail(c, "mask is %s, but must be %s", ct_desc_str(&c->in[5].desc, got), ct_desc_str(&mask, want));
     }
+    if (ct_present(&c->in[8])) CT_TRY(ct_rule_same(c, 8, "dy2", 0, "dy"));
     if (ct_present(&c->in[6]) != (a->act == CT_NORM_SILU))
         return ct_rule_fail(c, "beta must be given if and only if act=2 (silu)");
     if (ct_present(&c->in[7]) && a->act != CT_NORM_SILU) return ct_rule_fail(c, "add is read with act=2 (silu) alone");
@@ -107,6 +110,52 @@ static ct_status bwd_shape(ct_call *c)
     ct_rule_out(c, 1, stat);
     ct_rule_out(c, 2, stat);
     if (a->has_add) ct_rule_out(c, 3, *dy);
+    return CT_OK;
+}
+
+/* Windows of 2x2 pixels, 2 apart: y of an x [N,H,W,C]. */
+static ct_status pooled(const ct_call *c, int x, ct_desc *y)
+{
+    CT_TRY(ct_rule_ndim(c, x, "x", 4));
+    *y = c->in[x].desc;
+    y->dim[1] /= 2;
+    y->dim[2] /= 2;
+    return y->dim[1] > 0 && y->dim[2] > 0 ? CT_OK : ct_rule_fail(c, "x has no window of 2x2 pixels");
+}
+
+static ct_status pool_shape(ct_call *c)
+{
+    const ct_desc *x = &c->in[0].desc;
+    ct_desc y;
+    CT_TRY(check_forward(c));
+    CT_TRY(ct_rule_real(c, "momentum", c->attrs.norm.momentum, 0, 1));
+    CT_TRY(ct_rule_int(c, "update_stats", c->attrs.norm.update_stats, 0, 1));
+    CT_TRY(pooled(c, 0, &y));
+    const ct_desc stat = ct_desc1(ct_accum_dtype(x->dtype), ct_last_dim(x));
+    ct_rule_out(c, 0, y);
+    ct_rule_out(c, 1, stat);
+    ct_rule_out(c, 2, stat);
+    y.dtype = CT_U8;
+    ct_rule_out(c, 3, y);
+    return CT_OK;
+}
+
+static ct_status pool_bwd_shape(ct_call *c)
+{
+    static const char *const names[] = { "dy", "x", "gamma", "mean", "invstd" };
+    const ct_desc *dy = &c->in[0].desc, *x = &c->in[1].desc;
+    char got[CT_DESC_STR], want[CT_DESC_STR];
+    ct_desc y;
+    CT_TRY(ct_rule_float(c, 0, "dy"));
+    CT_TRY(pooled(c, 1, &y));
+    if (!ct_desc_equal(dy, &y)) return ct_rule_fail(c, "dy is %s, but must be %s", ct_desc_str(dy, got), ct_desc_str(&y, want));
+    const ct_desc stat = ct_desc1(ct_accum_dtype(dy->dtype), ct_last_dim(dy));
+    for (int i = 2; i < 5; i++) CT_TRY(ct_rule_vector(c, i, names[i], stat.dtype, stat.dim[0]));
+    CT_TRY(ct_rule_dtype(c, 5, "index", CT_U8));
+    CT_TRY(ct_rule_same_shape(c, 5, "index", 0, "dy"));
+    ct_rule_out(c, 0, *x);
+    ct_rule_out(c, 1, stat);
+    ct_rule_out(c, 2, stat);
     return CT_OK;
 }
 
@@ -152,6 +201,20 @@ static ct_status bn_grad(const ct_grad_ctx *g)
     return CT_OK;
 }
 
+static ct_status pool_grad(const ct_grad_ctx *g)
+{
+    if (g->dout[1] != CT_NOVAL || g->dout[2] != CT_NOVAL)
+        return ct_fail(CT_EUNSUPPORTED, "batchnorm_pool: gradients through the batch's mean or invstd are not defined here");
+    if (g->dout[0] == CT_NOVAL || (!g->need[0] && !g->need[1] && !g->need[2])) return CT_OK;
+    const ct_val in[6] = { g->dout[0], g->in[0], g->in[1], g->out[1], g->out[2], g->out[3] };
+    ct_val out[3] = { CT_NOVAL, CT_NOVAL, CT_NOVAL };
+    const ct_attrs none = { .norm = { .act = CT_NORM_LINEAR } };
+    CT_TRY(g->emit(g->self, CT_OP_BATCHNORM_POOL_BWD, &none, 6, in, 3, 7, out));
+    for (int i = 0; i < 3; i++)
+        if (g->need[i]) g->din[i] = out[i];
+    return CT_OK;
+}
+
 static ct_status l2_grad(const ct_grad_ctx *g)
 {
     if (g->dout[0] == CT_NOVAL || !g->need[0]) return CT_OK;
@@ -180,6 +243,11 @@ static double bwd_flops(const ct_call *c)
     return (act == CT_NORM_SILU ? 16.0 : act == CT_NORM_RELU ? 11.0 : 10.0) * (double)ct_desc_numel(&c->in[0].desc);
 }
 
+/* As with a ReLU, and a comparison. */
+static double pool_flops(const ct_call *c) { return 8.0 * (double)ct_desc_numel(&c->in[0].desc); }
+static double pool_bwd_flops(const ct_call *c) { return 11.0 * (double)ct_desc_numel(&c->in[1].desc); }
+static int64_t pool_bwd_reduction(const ct_call *c) { return ct_rows(&c->in[1].desc); }
+
 static int64_t last_reduction(const ct_call *c) { return ct_last_dim(&c->in[0].desc); }
 
 /* Squares and their sum 2, the division 1; and for the gradient the scalar product and its share 4 more. */
@@ -195,6 +263,11 @@ static double l2_bwd_typical(int output, double n, const double rms[CT_MAX_IN])
 
 static bool keeps_stats(const ct_attrs *a) { return a->norm.update_stats == 0; }
 static bool has_relu(const ct_attrs *a) { return a->norm.act == CT_NORM_RELU; }
+static bool always_relu(const ct_attrs *a)
+{
+    (void)a;
+    return true;
+}
 
 /* Mean and running mean: means of x; invstd and y have sizes of their own. */
 static double bn_typical(int output, double n, const double rms[CT_MAX_IN])
@@ -224,7 +297,17 @@ const ct_op_rules ct_norm_rules[] = {
     { .op = CT_OP_BATCHNORM_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW,
       .fields = bwd_fields, .shape = bwd_shape, .flops = bwd_flops, .reduction = rows_reduction,
       .roundings = 4, .typical = bwd_typical,
-      .domain = { CT_ANY, CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), CT_IS(BITS), CT_ANY, CT_ANY } },
+      .domain = { CT_ANY, CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), CT_IS(BITS), CT_ANY, CT_ANY, CT_ANY } },
+    { .op = CT_OP_BATCHNORM_POOL, .mutates = 1u << 3 | 1u << 4, .inplace_out = -1, .inplace_in = -1,
+      .precision = CT_PREC_FLOW,
+      .fields = pool_fields, .shape = pool_shape, .grad = pool_grad, .flops = pool_flops, .reduction = rows_reduction,
+      .roundings = 4, .typical = bn_typical, .keeps = keeps_stats, .kink = always_relu,
+      .domain = { CT_IS(COMPARED), CT_RANGE(0.5, 1.5), CT_ANY, CT_ANY, CT_RANGE(0.1, 2) } },
+    { .op = CT_OP_BATCHNORM_POOL_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1,
+      .precision = CT_PREC_FLOW,
+      .fields = no_fields, .shape = pool_bwd_shape, .flops = pool_bwd_flops, .reduction = pool_bwd_reduction,
+      .roundings = 4, .typical = bwd_typical,
+      .domain = { CT_ANY, CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), { .kind = CT_DOM_BELOW, .hi = 5 } } },
     { .op = CT_OP_L2_NORMALIZE, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW,
       .fields = no_fields, .shape = l2_shape, .grad = l2_grad, .flops = l2_flops, .reduction = last_reduction,
       .roundings = 4, .domain = { CT_ANY } },
