@@ -185,7 +185,9 @@ static void print_text(const bench *b, FILE *to)
             b->info.name);
     fprintf(to, "%lld parameters, planned peak %.1f MB, resident %.1f MB at most\n", (long long)b->layout.params,
             (double)b->stats.peak_bytes * 1e-6, (double)b->max_rss * 1e-6);
-    fprintf(to, "%.2f ms per step by the host's clock (median of %lld; fastest %.2f, slowest %.2f), %.1f samples/s, %.1f GFLOP/s\n",
+    fprintf(to,
+            "%.2f ms per step by the host's clock (median of %lld; fastest %.2f, slowest %.2f), %.1f samples/s, "
+            "%.1f GFLOP/s\n",
             1e3 * s, (long long)b->steps, 1e3 * b->times[0], 1e3 * b->times[b->steps - 1], (double)b->spec.batch / s,
             b->stats.flops / s * 1e-9);
     if (b->opts->ops || b->opts->calls) ct_peaks_print(&b->peaks, to);

@@ -23,7 +23,7 @@ typedef struct ct_op_times { /* slowest first */
     size_t n;
     double seconds; /* sum */
     bool told;      /* by which clock: `queue` is right */
-    double queue;   /* seconds that the host takes to queue a call, where times are the device's own; 0: they are the host's, by waiting */
+    double queue;   /* seconds in which the host queues a call, where times are the device's; 0: they are the host's */
 } ct_op_times;
 
 /* Sums the times of a plan that ran `runs` times with timing on. by_call: a row for each distinct call. */

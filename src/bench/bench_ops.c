@@ -51,7 +51,8 @@ ct_status ct_op_times_sum(const ct_plan *plan, int64_t runs, bool by_call, ct_op
     return CT_OK;
 }
 
-/* A device that waits for the host between two calls tells the host's time as its own. The half more is for the events. */
+/* A device that waits for the host between two calls tells the host's time as its own. The half more is for the
+ * events. */
 static bool is_host_time(const ct_op_times *t, const ct_op_time *r)
 {
     return t->queue <= 0 || r->seconds <= 1.5 * r->calls * t->queue;
@@ -100,8 +101,10 @@ void ct_op_times_print(const ct_op_times *t, const ct_peaks *peaks, FILE *to)
         if (r->call) fprintf(to, "  %s\n", r->call);
     }
     if (t->told && t->queue > 0)
-        fprintf(to, "ms by the device's own clock; host: no more than the %.1f us a call that the host takes to queue one, "
-                    "so that the device was waiting\n", 1e6 * t->queue);
+        fprintf(to,
+                "ms by the device's own clock; host: no more than the %.1f us a call that the host takes to queue one, "
+                "so that the device was waiting\n",
+                1e6 * t->queue);
 }
 
 /* rate in 1e9 per second and its share of the peak, as o[key] and o[share_key]. */
