@@ -1,6 +1,9 @@
 # What needs a GPU, and the proof that its script works without one.
-EXTRA_DIST += tests/gpu/run tests/gpu/static
-dist_check_SCRIPTS += tests/sh/gpu.sh tests/sh/gpu_emulated.sh
+EXTRA_DIST += tests/gpu/run tests/gpu/static tests/gpu/bundle tests/gpu/first-contact tests/gpu/line.schema.json tests/gpu/predict tests/gpu/predict.json
+dist_check_SCRIPTS += tests/sh/gpu.sh tests/sh/gpu_emulated.sh tests/sh/first_contact.sh
+noinst_PROGRAMS += tests/gpu/group
+tests_gpu_group_SOURCES = tests/gpu/group.c
+tests_gpu_group_LDADD = libcaptrain_core.la
 
 # Files of earlier releases, and expected results by recipe: what later versions must read and compute.
 EXTRA_DIST += tests/old/README.md tests/old/make.sh tests/old/0.1 tests/regress/machine.sh \

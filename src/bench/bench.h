@@ -22,6 +22,8 @@ typedef struct ct_op_times { /* slowest first */
     ct_op_time *row;
     size_t n;
     double seconds; /* sum */
+    bool told;      /* by which clock: `queue` is right */
+    double queue;   /* seconds in which the host queues a call, where times are the device's; 0: they are the host's */
 } ct_op_times;
 
 /* Sums the times of a plan that ran `runs` times with timing on. by_call: a row for each distinct call. */

@@ -34,6 +34,7 @@ static ct_status add_model(calls_bench *b, const char *model, int64_t batch, ct_
     ct_layout layout;
     CT_TRY(ct_spec_from_model(model, batch, b->opts->precision, &spec));
     CT_TRY(ct_spec_loss(&spec, b->opts->loss));
+    ct_spec_pixels(&spec, b->backend);
     ct_spec_fit_device(&spec, b->backend, b->device_opts);
     if (b->opts->recompute) spec.recompute = 0;
     CT_TRY(ct_program_build(&spec, CT_PROGRAM_STEP, NULL, &layout, &p));

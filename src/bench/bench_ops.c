@@ -51,6 +51,13 @@ ct_status ct_op_times_sum(const ct_plan *plan, int64_t runs, bool by_call, ct_op
     return CT_OK;
 }
 
+/* A device that waits for the host between two calls tells the host's time as its own. The half more is for the
+ * events. */
+static bool is_host_time(const ct_op_times *t, const ct_op_time *r)
+{
+    return t->queue <= 0 || r->seconds <= 1.5 * r->calls * t->queue;
+}
+
 void ct_op_times_free(ct_op_times *t)
 {
     for (size_t i = 0; i < t->n; i++) ct_free(t->row[i].call);
@@ -87,11 +94,17 @@ void ct_op_times_print(const ct_op_times *t, const ct_peaks *peaks, FILE *to)
     for (size_t i = 0; i < t->n; i++) {
         const ct_op_time *r = &t->row[i];
         double s = r->seconds > 0 ? r->seconds : 1e-12;
-        fprintf(to, "%-22s %-24s %5d %9.3f %5.1f%% %9.1f %7s %8.2f %7s\n", ct_op_get(r->op)->name, r->impl, r->calls,
-                1e3 * r->seconds, 100 * r->seconds / sum, r->flops / s * 1e-9,
-                percent(r->flops / s, peaks->flops, a), r->bytes / s * 1e-9, percent(r->bytes / s, peaks->bytes, b));
+        fprintf(to, "%-22s %-24s %5d %9.3f %5.1f%% %9.1f %7s %8.2f %7s%s\n", ct_op_get(r->op)->name, r->impl,
+                r->calls, 1e3 * r->seconds, 100 * r->seconds / sum, r->flops / s * 1e-9,
+                percent(r->flops / s, peaks->flops, a), r->bytes / s * 1e-9, percent(r->bytes / s, peaks->bytes, b),
+                t->told && t->queue > 0 && is_host_time(t, r) ? " host" : "");
         if (r->call) fprintf(to, "  %s\n", r->call);
     }
+    if (t->told && t->queue > 0)
+        fprintf(to,
+                "ms by the device's own clock; host: no more than the %.1f us a call that the host takes to queue one, "
+                "so that the device was waiting\n",
+                1e6 * t->queue);
 }
 
 /* rate in 1e9 per second and its share of the peak, as o[key] and o[share_key]. */
@@ -121,6 +134,7 @@ ct_status ct_op_times_json(const ct_op_times *t, const ct_peaks *peaks, json_t *
         if (json_array_append_new(list, o) != 0) return ct_fail(CT_ENOMEM, "out of memory: operator times");
         CT_TRY(set_rates(o, r->flops, r->bytes, r->seconds, peaks));
         if (r->call) CT_TRY(ct_json_set(o, "call", json_string(r->call)));
+        if (t->told) CT_TRY(ct_json_set(o, "clock", json_string(is_host_time(t, r) ? "host" : "device")));
     }
     return CT_OK;
 }

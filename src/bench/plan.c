@@ -129,6 +129,7 @@ static ct_status make_spec(planned *p)
         CT_TRY(ct_spec_from_model(o->model, o->batch, o->precision, &p->spec));
         CT_TRY(ct_backend_choose(backend, &p->backend, p->why, sizeof p->why));
         CT_TRY(ct_spec_device(&p->spec, p->backend, &p->device));
+        ct_spec_pixels(&p->spec, p->backend);
         ct_spec_fit_device(&p->spec, p->backend, &p->device);
         return ct_spec_settle(&p->spec, p->backend, &p->device);
     }

@@ -76,6 +76,7 @@ static ct_status set_up_model(profile *p)
     CT_TRY(ct_backend_choose(o->common.backend, &p->backend, NULL, 0));
     p->device.threads = o->common.threads;
     CT_TRY(ct_spec_device(&p->spec, p->backend, &p->device));
+    ct_spec_pixels(&p->spec, p->backend);
     ct_spec_fit_device(&p->spec, p->backend, &p->device);
     const ct_arenas_needs needs = ct_program_needs(&p->spec, true);
     CT_TRY(ct_program_build(&p->spec, CT_PROGRAM_STEP, NULL, &p->layout, &p->program));

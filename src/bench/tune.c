@@ -61,6 +61,7 @@ static ct_status calls_of_model(tuning *t)
                                        .exact = o->exact,
                                        .deterministic = o->deterministic };
     CT_TRY(ct_spec_device(&spec, t->backend, &t->device_opts));
+    ct_spec_pixels(&spec, t->backend);
     ct_spec_fit_device(&spec, t->backend, &t->device_opts);
     CT_TRY(ct_program_build(&spec, CT_PROGRAM_STEP, NULL, &layout, &p));
     ct_status st = ct_call_list_add_graph(&t->calls, p.graph, CT_OP_COUNT);

@@ -104,7 +104,8 @@ typedef struct ct_timed_call {
     const ct_backend *b;
     ct_device *dev;
     ct_stream *stream;
-    ct_call call; /* with device addresses */
+    ct_call *set; /* [sets] the call with device addresses: each run takes the next, so that a device's cache does not have its tensors */
+    int sets, next;
     ct_event *from, *to; /* NULL: the host's clock is all there is */
 } ct_timed_call;
 

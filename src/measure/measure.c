@@ -140,7 +140,7 @@ static ct_status time_once_more(ct_timed_call *t, ct_candidate *c, double second
 {
     ct_call_time now;
     if (c->time.best >= SLOW) return CT_OK; /* once is enough */
-    CT_TRY(prefer(t->b, t->dev, c->impl, &t->call, c->variant));
+    CT_TRY(prefer(t->b, t->dev, c->impl, t->set, c->variant));
     CT_TRY(ct_timed_run(t, c->impl, c->scratch, seconds, &now));
     bool first = c->time.runs == 0;
     if (first || now.best < c->time.best) c->time.best = now.best;

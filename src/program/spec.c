@@ -304,6 +304,13 @@ ct_status ct_spec_from_model(const char *model, int64_t batch, const char *preci
     return CT_OK;
 }
 
+void ct_spec_pixels(ct_program_spec *spec, const ct_backend *backend)
+{
+    if (!backend->capture_begin || spec->model.dtype != CT_F32) return;
+    spec->src_h = (int)spec->model.height;
+    spec->src_w = (int)spec->model.width;
+}
+
 ct_status ct_spec_loss(ct_program_spec *spec, const char *loss)
 {
     return loss ? spec->goal.task->usual(loss, &spec->model, &spec->goal) : CT_OK;

@@ -34,6 +34,11 @@ ct_status ct_spec_epoch(const ct_config *cfg, int64_t n, int64_t *batches, int64
  * CT_ECONFIG for an unknown model or precision. */
 ct_status ct_spec_from_model(const char *model, int64_t batch, const char *precision, ct_program_spec *out);
 
+/* Has such a model start from what training starts from, u8 pixels of the model's size, where starting a call costs
+ * something: the cast of ready f32 input is a call that training does not have. Elsewhere, and in f64, it stays ready
+ * input. */
+void ct_spec_pixels(ct_program_spec *spec, const ct_backend *backend);
+
 /* Another loss of such a model, by a name of its task (ct_task.usual); NULL: it stays. CT_ECONFIG. */
 ct_status ct_spec_loss(ct_program_spec *spec, const char *loss);
 

@@ -247,6 +247,7 @@ extern "C" cudnnStatus_t cudnnBackendExecute(cudnnHandle_t h, cudnnBackendDescri
     if (ops.size() == 1) {
         if (!x.p || !w.p || !y.p) return CUDNN_STATUS_BAD_PARAM;
         emu_submit(h->stream, [=]() {
+            if (emu_wrong("idle")) return;
             if (workspace) memset(scratch, 0xff, (size_t)workspace); /* it is the library's for this time */
             convolve(x, w, y, data ? &x : filter ? &w : &y, v);
         });
@@ -256,6 +257,7 @@ extern "C" cudnnStatus_t cudnnBackendExecute(cudnnHandle_t h, cudnnBackendDescri
     const tensor result = read_tensor(ops.at(1), CUDNN_ATTR_OPERATION_POINTWISE_YDESC, pack);
     if (!x.p || !w.p || !bias.p || !result.p) return CUDNN_STATUS_BAD_PARAM;
     emu_submit(h->stream, [=]() {
+        if (emu_wrong("idle")) return;
         std::vector<float> sum((size_t)y.extent());
         tensor between = y;
         between.p = sum.data();

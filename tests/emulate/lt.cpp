@@ -119,6 +119,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t op, const v
     if (bytes < way.workspace || (way.workspace && !workspace) || (uintptr_t)workspace % 256) return CUBLAS_STATUS_INVALID_VALUE;
     if ((uintptr_t)a % 16 || (uintptr_t)b % 16 || (uintptr_t)d % 16) return CUBLAS_STATUS_INVALID_VALUE;
     emu_submit(s, [=]() {
+        if (emu_wrong("idle")) return;
         const int64_t inner = q.op[0] == CUBLAS_OP_N ? x.cols : x.rows;
         const bool rounds = way.scheme & (CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE);
         if (way.workspace) memset(workspace, 0xff, way.workspace); /* it is the library's for this time */
