@@ -155,7 +155,6 @@ END_TEST
 START_TEST(test_fuse_pool)
 {
     for (int reason = 0; reason < 6; reason++) {
-        const ct_init zero = { .kind = CT_INIT_ZERO };
         ct_attrs norm = { .norm = { .eps = 1e-5, .momentum = 0.1, .act = CT_NORM_RELU, .update_stats = 1 } };
         ct_attrs window = { .pool = { .ker_h = 2, .ker_w = 2, .stride_h = 2, .stride_w = reason == 1 ? 1 : 2 } };
         ct_graph *g;
