@@ -224,7 +224,8 @@ __global__ void __launch_bounds__(CT_THREADS, 2) backward_apply(back<T> b, const
         along[k] = dgamma[c0 + k] * inv_rows;
         mean[k] = dbeta[c0 + k] * inv_rows;
     }
-    ct_sheet_rows<CT_AHEAD / 2>(
+    /* SiLU's derivative takes the registers that a second row would. */
+    ct_sheet_rows<SILU ? 1 : CT_AHEAD / 2>(
         b.sheet, [&](int64_t m) { return fetch_back<T, V, SILU>(b, m, c0); },
         [&](const back_row<T, V> &row, int64_t m) {
             const int64_t at = m * b.sheet.columns + c0;

@@ -131,7 +131,8 @@ EMULATE_WRONG=idle
 export EMULATE_WRONG
 contact 0 --stages "$timed"
 prints '^    textcnn 64 bf16  *[0-9.]*  *ms  *predicted  *[0-9.]* (x [0-9.]*), floor [0-9.]*$'
-prints '^    batchnorm_bwd cuda.kernel x7  *[0-9.e+-]*  *ms  *predicted '
+prints '^    batchnorm_bwd cuda.kernel x4  *[0-9.e+-]*  *ms  *predicted '
+prints '^    batchnorm_pool_bwd cuda.kernel x3  *[0-9.e+-]*  *ms  *predicted '
 prints '^    copy and add .*GB/s  *predicted  *4320.0 '
 prints '^    norm_sums x1, 7.000 GB  *2 ms'
 prints '^D.textcnn-1024  *PASS .*of compiled PyTorch (goal 1.5): captrain .*PyTorch, eager, one graph 3.5; PyTorch, compiled, one graph 2.5'
