@@ -117,20 +117,18 @@ static ct_status fuse_sum(fuser *f, size_t i)
     return norm ? take_place(f, norm, CT_NORM_LINEAR, other, i) : CT_OK;
 }
 
-ct_status ct_pass_fuse(ct_graph *g, int *removed)
+/* Lets `tries` mark nodes of f.drop, and takes those out of the graph. */
+static ct_status fuse(ct_graph *g, ct_status (*tries)(fuser *f), int *removed)
 {
     ct_status st = CT_ENOMEM;
-    size_t before = g->nnodes;
+    const size_t before = g->nnodes;
     fuser f = { .g = g };
     if (removed) *removed = 0;
     if (ct_graph_has_backward(g)) return ct_fail(CT_EINVAL, "fuse: the graph has gradients already");
     f.uses = ct_graph_uses(g);
     f.drop = ct_calloc(g->nnodes + 1, sizeof *f.drop, "fused nodes");
     if (!f.uses || !f.drop) goto fail;
-    for (size_t i = 0; i < g->nnodes; i++)
-        if (norm_act(&g->nodes[i]) != CT_NORM_LINEAR) CT_GOTO(st, fuse_act(&f, i));
-    for (size_t i = 0; i < g->nnodes; i++)
-        if (g->nodes[i].op == CT_OP_ADD && !f.drop[i]) CT_GOTO(st, fuse_sum(&f, i));
+    CT_GOTO(st, tries(&f));
     CT_GOTO(st, ct_graph_drop(g, f.drop));
     if (removed) *removed = (int)(before - g->nnodes);
 fail:
@@ -138,6 +136,18 @@ fail:
     ct_free(f.drop);
     return st;
 }
+
+static ct_status try_norms(fuser *f)
+{
+    const ct_graph *g = f->g;
+    for (size_t i = 0; i < g->nnodes; i++)
+        if (norm_act(&g->nodes[i]) != CT_NORM_LINEAR) CT_TRY(fuse_act(f, i));
+    for (size_t i = 0; i < g->nnodes; i++)
+        if (g->nodes[i].op == CT_OP_ADD && !f->drop[i]) CT_TRY(fuse_sum(f, i));
+    return CT_OK;
+}
+
+ct_status ct_pass_fuse(ct_graph *g, int *removed) { return fuse(g, try_norms, removed); }
 
 static bool halves(const ct_node *n)
 {
@@ -176,22 +186,11 @@ static ct_status fuse_pool(fuser *f, size_t i)
     return CT_OK;
 }
 
-ct_status ct_pass_fuse_pool(ct_graph *g, int *removed)
+static ct_status try_pools(fuser *f)
 {
-    ct_status st = CT_ENOMEM;
-    const size_t before = g->nnodes;
-    fuser f = { .g = g };
-    if (removed) *removed = 0;
-    if (ct_graph_has_backward(g)) return ct_fail(CT_EINVAL, "fuse: the graph has gradients already");
-    f.uses = ct_graph_uses(g);
-    f.drop = ct_calloc(g->nnodes + 1, sizeof *f.drop, "fused nodes");
-    if (!f.uses || !f.drop) goto fail;
-    for (size_t i = 0; i < g->nnodes; i++)
-        if (halves(&g->nodes[i])) CT_GOTO(st, fuse_pool(&f, i));
-    CT_GOTO(st, ct_graph_drop(g, f.drop));
-    if (removed) *removed = (int)(before - g->nnodes);
-fail:
-    ct_free(f.uses);
-    ct_free(f.drop);
-    return st;
+    for (size_t i = 0; i < f->g->nnodes; i++)
+        if (halves(&f->g->nodes[i])) CT_TRY(fuse_pool(f, i));
+    return CT_OK;
 }
+
+ct_status ct_pass_fuse_pool(ct_graph *g, int *removed) { return fuse(g, try_pools, removed); }
