@@ -112,7 +112,7 @@ has() {
 expect 2 in_root /captrain-bundle/tests/gpu/first-contact --nonsense
 expect 2 in_root /captrain-bundle/tests/gpu/first-contact --stages 'A E'
 says "no stage 'E'"
-expect 2 "$gpu/first-contact" --out "$work/out"
+expect 2 "$gpu/first-contact" --out "$work/none"
 says 'unpack what tests/gpu/bundle makes'
 
 # --- every stage: those that compute, then those that time, on a card that computes nothing, since the emulated one takes minutes for them ---
