@@ -54,13 +54,13 @@ static void copy_text(char *dst, size_t size, const char *src)
     dst[n] = '\0';
 }
 
-/* DIR/<label>_<k>.png; a label may hold '/', a file name not. */
+/* DIR/<label>_<k>.png; a label may hold '/', a file name not, and blanks, which a file name better has not. */
 static char *example_path(const char *dir, const char *label, int k)
 {
     char *path = ct_asprintf("%s/%s_%d.png", dir, label, k);
     if (!path) return NULL;
     for (char *p = path + strlen(dir) + 1; *p; p++)
-        if (*p == '/') *p = '-';
+        *p = *p == '/' ? '-' : *p == ' ' ? '_' : *p;
     return path;
 }
 
