@@ -34,8 +34,9 @@ typedef ct_status ct_scan_label(const void *user, const char *name, const char *
 /* Samples with labels from their names or from a label file: see data/dataset.h. Errors: CT_EIO (folder or label
  * file), CT_EDATA (no sample at all), CT_EFORMAT (label file), CT_ENOMEM. */
 ct_status ct_scan_folder(const char *path, ct_scan_label *label, const void *user, ct_scan *out);
-/* For a folder whose labels come from names: CT_EFORMAT naming a list of its pictures that lies beside them and is in
- * no form that is read (gt.txt, metadata.csv ...). s->s is sorted. CT_ENOMEM. */
+/* For a folder whose labels come from names: CT_EFORMAT naming a list of its pictures that lies beside them or in the
+ * folder above and is in no form that is read (gt.txt, metadata.csv ...), or a text that is not read beside every
+ * second picture (a.txt of a.png) and says something else than its name. s->s is sorted. CT_ENOMEM. */
 ct_status ct_scan_other_lists(const ct_scan *s);
 /* Samples with empty labels: every picture of the folder. */
 ct_status ct_scan_unlabelled(const char *path, ct_scan *out);

@@ -86,6 +86,41 @@ list metadata.csv '%s,Tiredness'
 list metadata.jsonl '{"file_name": "%s", "text": "Tiredness"}'
 list rec_gt_train.txt 'train/%s\tTiredness'
 list annotations.json '"%s": "Tiredness",'
+# a list in the folder above it, which names the pictures with their folder, or is of our own form and the folder is given without it
+listed_above() { # NAME FORMAT FOLDER
+    rm -rf "$work/above"
+    mkdir "$work/above"
+    cp -r "$work/words" "$work/above/$3"
+    (cd "$work/above/$3" && for f in *.png; do
+        # shellcheck disable=SC2059
+        printf "$2\n" "$f"
+    done >"../$1")
+    expect 1 train "$work/above/$3"
+    says "$1: a list of pictures that is not read"
+    untrained
+    expect 1 "$captrain" check "$work/above/$3"
+    says "$1"
+}
+listed_above rec_gt_train.txt 'train/%s\tTiredness' train
+listed_above labels.csv '%s,Tiredness' images
+expect 0 train "$work/above" --set data.charset=Tirdnes
+# of another folder, or of one that may be any
+mv "$work/above/images" "$work/above/other"
+mv "$work/above/labels.csv" "$work/above/list.csv"
+sed 's,^,train/,' "$work/above/list.csv" >"$work/above/list2.csv"
+expect 0 train "$work/above/other" --set data.charset=word
+# a text for each picture; one that says what the name says, or that few pictures have, does not matter
+rm -rf "$work/texts"
+cp -r "$work/words" "$work/texts"
+for f in "$work"/texts/*.png; do echo Tiredness >"${f%.png}.txt"; done
+expect 1 train "$work/texts"
+says 'texts/word_[0-9]*.txt: a text beside its picture that is not read'
+untrained
+expect 1 "$captrain" check "$work/texts"
+says 'texts/word_[0-9]*.txt'
+for f in "$work"/texts/*.png; do echo word >"${f%.png}.txt"; done
+echo Tiredness >"$(ls "$work"/texts/*.txt | head -1)"
+expect 0 train "$work/texts" --set data.charset=word
 # notes that mention a picture are no list
 folder notes
 printf 'Pictures of last May.\nThe first is %s.\nNothing else is known.\n' "$(basename "$one")" >"$work/notes/README.txt"
