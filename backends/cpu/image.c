@@ -123,6 +123,28 @@ static void copy_values(const image *g, int64_t item, const uint8_t *src)
     }
 }
 
+/* Does every pixel come from its own place? The values that interpolation would give are those of the source, then. */
+static bool in_place(const image *g, const ct_image_draw *d)
+{
+    return g->plain && d->shift_x == 0 && d->shift_y == 0 && d->ixx == 1 && d->ixy == 0 && d->iyx == 0 && d->iyy == 1;
+}
+
+/* v [H,W,C]: the values of `src` where draw d takes them from, in 0..255. */
+static void fetch_values(const image *g, const uint8_t *src, const ct_image_draw *d, double *v)
+{
+    const ct_image_attrs *a = &g->call->attrs.image;
+    if (in_place(g, d)) {
+        for (int64_t i = 0; i < g->elements; i++) v[i] = src[i];
+        return;
+    }
+    for (int64_t i = 0; i < a->out_h; i++)
+        for (int64_t j = 0; j < a->out_w; j++) {
+            const ct_image_point p = ct_image_locate(d, g->hs, g->ws, i, j);
+            for (int64_t ch = 0; ch < g->channels; ch++)
+                *v++ = ct_image_fetch(src, g->ws, g->channels, &p, ch, a->fill);
+        }
+}
+
 /* The values of `src` where draw d takes them from, with what it does to them. */
 static void sample_values(const image *g, int64_t item, const uint8_t *src, const ct_image_draw *draw, int thread)
 {
@@ -132,13 +154,7 @@ static void sample_values(const image *g, int64_t item, const uint8_t *src, cons
     ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
     double *plane = ct_carve_take(&t, (size_t)g->elements * sizeof(double)),
            *other = ct_carve_take(&t, (size_t)g->elements * sizeof(double));
-    double *v = plane;
-    for (int64_t i = 0; i < a->out_h; i++)
-        for (int64_t j = 0; j < a->out_w; j++) {
-            const ct_image_point p = ct_image_locate(&d, g->hs, g->ws, i, j);
-            for (int64_t ch = 0; ch < g->channels; ch++)
-                *v++ = ct_image_fetch(src, g->ws, g->channels, &p, ch, a->fill);
-        }
+    fetch_values(g, src, &d, plane);
     if (d.radius > 0) {
         blur(&d, plane, other, a->out_h, a->out_w, g->channels);
         blur(&d, other, plane, 1, a->out_h, a->out_w * g->channels);

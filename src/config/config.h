@@ -80,6 +80,7 @@ typedef struct ct_cfg_synth {  /* used by data.train, data.val, data.test = "syn
     ct_str_list fonts;         /* file names or paths; n 0 = the style's */
     ct_float_list sizes;       /* pixels per em at height 60; n 0 = the style's */
     ct_str_list styles, without_styles; /* names of styles of slider pictures; n 0: all, none */
+    ct_str_list confusions;    /* kinds of slider pictures, each as often as it stands here; n 0: the usual shares */
     char *backgrounds;         /* folder; "" = they are drawn */
     int64_t width, height;     /* pixels of slider pictures; 0 = by lot */
     bool fresh;                /* training images are new in every epoch, drawn when they are needed */

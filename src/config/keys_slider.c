@@ -27,6 +27,9 @@ static const ct_config_row generated[] = {
              "describes them." },
     { LIST(data.synth.without_styles, CT_KEY_STR_LIST, "[]", 0, 64, -INF, INF), .unit = "", .reader = "synth",
       .doc = "Slider pictures: styles that are left out." },
+    { LIST(data.synth.confusions, CT_KEY_STR_LIST, "[]", 0, 64, -INF, INF), .unit = "", .reader = "synth",
+      .doc = "Slider pictures: what confuses, each kind as often as it stands here: none, rotation, perlin, highlight, "
+             "confusing_gap, hollow_center, gap_edge_highlight, combined. []: in the reference's shares." },
     { PATH(data.synth.backgrounds, ""), .unit = "", .reader = "synth",
       .doc = "Slider pictures: folder with pictures to use as backgrounds; empty: backgrounds are drawn, too." },
     { INT(data.synth.width, "0", 0, 4096), .unit = "pixels", .reader = "synth",

@@ -5,6 +5,7 @@
  * | lat.k | 1x1 convolution and batch norm bring every map to the same number of channels |
  * | fpn_sm.0 | 3x3 on the coarsest |
  * | fuse.k, fpn_sm.k+1 | three times: bilinear x2, joined with the next finer map (ct_fuse), 3x3 |
+ * | match, fine | before the last, where a model wants it: cells compared with the piece; 1x1 to fewer channels |
  * | heat_gap, heat_piece, offset, angle_head | each 3x3, batch norm, ReLU (pre), then 1x1 (out) |
  *
  * Joining "weighted" is that of BiFPN (Tan, Pang, Le, "EfficientDet", 2020), "attention" a squeeze and excitation
@@ -91,33 +92,77 @@ static ct_status join(const ct_builder *b, const char *name, const ct_val map[2]
     return ct_fail(CT_EINVAL, "'%s': how the neck joins two maps is not decided (ct_model_resolve)", name);
 }
 
+/* ---- what looks like the piece ---- */
+
+/* A gap has the outline of its piece, and lies in its row. A gate picks the cells of the piece; the mean over a row of
+ * what they hold, together with the rows next to it, is what is sought in that row: its product with what a cell holds
+ * is large where the two are alike. x [N,h,w,C] + what the products say. A row is a sample to the operators that do
+ * something for each sample. */
+static ct_status match(const ct_builder *b, ct_val x, ct_val *y)
+{
+    const ct_desc d = *ct_graph_desc(b->g, x);
+    const int64_t n = d.dim[0], h = d.dim[1], w = d.dim[2], c = d.dim[3];
+    const ct_attrs lines = { .shape = { .ndim = 4, .d0 = n * h, .d1 = 1, .d2 = w, .d3 = c } };
+    const ct_attrs column = { .shape = { .ndim = 4, .d0 = n, .d1 = h, .d2 = 1, .d3 = c } };
+    const ct_attrs factors = { .shape = { .ndim = 2, .d0 = n * h, .d1 = c } };
+    const ct_attrs map = { .shape = { .ndim = 4, .d0 = n, .d1 = h, .d2 = w, .d3 = c } };
+    const ct_conv_layer near = { .channels = c, .ker_h = 3, .ker_w = 1, .stride = 1, .pad_h = 1, .groups = 1,
+                                 .filter_init = ct_init_fan_out(c, 3, 1) };
+    const ct_cba mix = { .channels = c, .ker = 1, .stride = 1 };
+    ct_val gate = x, pair[2];
+    CT_TRY(dense(b, "match.gate", c, CT_ACT_SIGMOID, &gate));
+    CT_TRY(ct_graph_node(b->g, CT_OP_MUL, NULL, "match.piece", 2, (ct_val[]){ x, gate }, 1, 1, &gate));
+    CT_TRY(ct_graph_node(b->g, CT_OP_RESHAPE, &lines, "match.lines", 1, &gate, 1, 1, &gate));
+    CT_TRY(ct_layer_global_avgpool(b->g, "match.mean", gate, &gate));
+    CT_TRY(ct_graph_node(b->g, CT_OP_RESHAPE, &column, "match.column", 1, &gate, 1, 1, &gate));
+    CT_TRY(ct_layer_conv(b->g, "match.sought.conv", gate, &near, &gate));
+    CT_TRY(ct_layer_batchnorm(b->g, "match.sought.bn", gate, b->training, &gate));
+    CT_TRY(ct_graph_node(b->g, CT_OP_RESHAPE, &factors, "match.sought", 1, &gate, 1, 1, &pair[1]));
+    CT_TRY(ct_block_cba(b, "match.held", x, &mix, &pair[0]));
+    CT_TRY(ct_graph_node(b->g, CT_OP_RESHAPE, &lines, "match.held", 1, &pair[0], 1, 1, &pair[0]));
+    CT_TRY(ct_graph_node(b->g, CT_OP_SCALE_CHANNELS, NULL, "match.alike", 2, pair, 1, 1, y));
+    CT_TRY(ct_graph_node(b->g, CT_OP_RESHAPE, &map, "match.map", 1, y, 1, 1, y));
+    CT_TRY(ct_block_cba(b, "match.out", *y, &mix, y));
+    CT_TRY(ct_block_add(b, "match.add", x, *y, y));
+    return ct_graph_mark_checkpoint(b->g, *y);
+}
+
 /* ---- the pyramid: *p [N,H/4,W/4,channels] ---- */
+
+static int64_t fine(const ct_neck *n) { return n->fine > 0 ? n->fine : n->channels; }
+
+/* What has to be done on the last but one map, and need not be done on the last, which is the largest. */
+static ct_status before_finest(const ct_builder *b, const ct_neck *n, ct_val *p)
+{
+    const ct_cba thin = { .channels = fine(n), .ker = 1, .stride = 1 };
+    if (n->match) CT_TRY(match(b, *p, p));
+    return thin.channels == n->channels ? CT_OK : ct_block_cba(b, "fine", *p, &thin, p);
+}
 
 static ct_status build_pyramid(const ct_builder *b, const ct_neck *n, const ct_val x[CT_NECK_MAPS], ct_val *p)
 {
-    const ct_cba lateral = { .channels = n->channels, .ker = 1, .stride = 1 };
-    const ct_cba smooth = { .channels = n->channels, .ker = 3, .stride = 1, .act = n->act };
     const ct_attrs twice = { .resample = { .scale = 2 } };
+    ct_cba smooth = { .channels = n->channels, .ker = 3, .stride = 1, .act = n->act };
     char name[CT_BLOCK_NAME];
     ct_val lat[CT_NECK_MAPS];
     for (int k = 0; k < CT_NECK_MAPS; k++) {
-        ct_block_name(name, "lat.%d", k);
-        CT_TRY(ct_block_cba(b, name, x[k], &lateral, &lat[k]));
+        const ct_cba lateral = { .channels = k == 0 ? fine(n) : n->channels, .ker = 1, .stride = 1 };
+        CT_TRY(ct_block_cba(b, ct_block_name(name, "lat.%d", k), x[k], &lateral, &lat[k]));
     }
     CT_TRY(ct_block_cba(b, "fpn_sm.0", lat[CT_NECK_MAPS - 1], &smooth, p));
     CT_TRY(ct_graph_mark_checkpoint(b->g, *p));
     for (int k = 0; k < CT_NECK_MAPS - 1; k++) {
         const ct_val finer = lat[CT_NECK_MAPS - 2 - k];
+        const bool last = k == CT_NECK_MAPS - 2;
         ct_val up;
+        if (last) CT_TRY(before_finest(b, n, p));
+        if (last) smooth.channels = fine(n);
         ct_block_name(name, "fuse.%d.up", k);
         CT_TRY(ct_graph_node(b->g, CT_OP_UPSAMPLE_BILINEAR, &twice, name, 1, p, 1, 1, &up));
         /* the finest map comes first, the others second: it matters to the weights of a published model */
-        const bool last = k == CT_NECK_MAPS - 2;
         const ct_val map[2] = { last ? finer : up, last ? up : finer };
-        ct_block_name(name, "fuse.%d", k);
-        CT_TRY(join(b, name, map, p));
-        ct_block_name(name, "fpn_sm.%d", k + 1);
-        CT_TRY(ct_block_cba(b, name, *p, &smooth, p));
+        CT_TRY(join(b, ct_block_name(name, "fuse.%d", k), map, p));
+        CT_TRY(ct_block_cba(b, ct_block_name(name, "fpn_sm.%d", k + 1), *p, &smooth, p));
         CT_TRY(ct_graph_mark_checkpoint(b->g, *p));
     }
     return CT_OK;

@@ -9,6 +9,8 @@ enum { CT_NECK_MAPS = 4 }; /* at strides 4, 8, 16, 32 */
 typedef struct ct_neck {
     int64_t channels;  /* of the maps in the neck, a multiple of 4 */
     ct_block_act act;  /* behind its 3x3 convolutions */
+    int64_t fine;      /* channels of the finest map; 0: as of the others */
+    bool match;        /* cells of the last but one map are compared with the piece of their row */
     int64_t head;      /* channels in front of the outputs */
     bool shared;       /* the four outputs stand behind one 3x3 convolution, not behind one each */
 } ct_neck;

@@ -155,17 +155,17 @@ static ct_status build_slider(ct_graph *g, const ct_model_spec *spec, ct_val x, 
 
 /* ---- for a CPU ---- */
 
-/* A residual network on a quarter of the pixels, with an eighteenth of the multiplications, in 3x3 convolutions, which
+/* A residual network on a quarter of the pixels, with a twenty-third of the multiplications, in 3x3 convolutions, which
  * processors do at full speed, rather than depthwise ones, which wait for memory:
  *
  * | part | stride | channels | residual blocks of two 3x3 |
  * |---|---|---|---|
  * | stem | 4 | 16 at stride 2, 32 | |
  * | layer1 to layer4 | 4, 8, 16, 32 | 32, 64, 96, 128 | 1, 2, 2, 1 |
- * | neck.c | 4 | 64 | one head of 48 for all outputs |
+ * | neck.c | 4 | 64, at stride 4 32 | one head of 48 for all outputs |
  *
- * A cell of the coarsest map sees the whole picture, and the neck joins by attention: what the piece looks like, as
- * the means over all pixels know it, weighs the channels in which a gap may look like it. */
+ * A cell of the coarsest map sees the whole picture. What only looks like a gap is told from one by comparing it with
+ * the piece: the neck does so at stride 8, and joins by attention. */
 static ct_status build_small(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val out[])
 {
     (void)len; /* no time steps */
@@ -178,6 +178,8 @@ static ct_status build_small(ct_graph *g, const ct_model_spec *spec, ct_val x, c
     const ct_cba second = { .channels = ct_model_channels(spec, 32), .ker = 3, .stride = 2, .act = CT_BLOCK_RELU };
     const ct_neck neck = { .channels = ct_model_channels(spec, 64),
                            .act = CT_BLOCK_RELU,
+                           .fine = ct_model_channels(spec, 32),
+                           .match = true,
                            .head = ct_model_channels(spec, 48),
                            .shared = true };
     ct_val map[CT_NECK_MAPS];

@@ -77,6 +77,7 @@ $ captrain help config | grep ' = '
 | data.synth.sizes = []
 | data.synth.styles = []
 | data.synth.without_styles = []
+| data.synth.confusions = []
 | data.synth.backgrounds = ""
 | data.synth.width = 0
 | data.synth.height = 0

@@ -194,6 +194,9 @@ $ captrain gen --help
 |       slider: a style that is drawn; may be given more than once; `list` prints them
 |   --without-style NAME
 |       slider: a style that is left out, may be given more than once
+|   --confusion NAME
+|       slider: a kind of confusion; given more than once, each as often; default the reference's
+|       shares
 |   --backgrounds DIR
 |       slider: folder of pictures to use as backgrounds
 |   --width W

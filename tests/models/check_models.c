@@ -124,7 +124,7 @@ START_TEST(points)
         { "slider", CT_FUSE_ATTENTION, 256, 512, 3284846 - 3 * 2 + 3 * (256 * 32 + 32 + 32 * 256 + 256), 5818986496 },
         { "hrnet-w32", CT_FUSE_WEIGHTED, 256, 512, 30255630, 24720703488 },
         { "hrnet-w48", CT_FUSE_WEIGHTED, 256, 512, 66305934, 46498447360 },
-        { "slider-small", CT_FUSE_ATTENTION, 128, 256, 947704, 332410880 },
+        { "slider-small", CT_FUSE_ATTENTION, 128, 256, 929072, 252912640 },
     };
     static const int64_t channels[] = { 1, 1, 4, 2 };
     for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
@@ -175,6 +175,8 @@ START_TEST(starts)
         { "slider", "offset.out.bias", CT_INIT_CONSTANT, 0 },
         { "slider-small", "heat_gap.out.bias", CT_INIT_CONSTANT, -2.19 },
         { "slider-small", "fuse.0.fc2.bias", CT_INIT_ZERO, 0 },
+        { "slider-small", "match.gate.bias", CT_INIT_ZERO, 0 },
+        { "slider-small", "match.sought.conv.weight", CT_INIT_NORMAL, 2.0 / (64 * 3) },
         { "hrnet-w48", "angle_head.out.weight", CT_INIT_NORMAL, 1e-6 },
         { "hrnet-w48", "stage4.2.branches.3.3.conv2.weight", CT_INIT_NORMAL, 2.0 / (384 * 9) },
     };
@@ -365,7 +367,10 @@ START_TEST(torch_names)
         { "slider", "fpn_sm.3.conv.weight", { 128, 3, 3, 128 }, true, CT_PARAM_FILTER },
         { "slider", "offset.out.weight", { 4, 1, 1, 64 }, true, CT_PARAM_FILTER },
         { "slider-small", "layer4.0.downsample.0.weight", { 128, 1, 1, 96 }, true, CT_PARAM_FILTER },
-        { "slider-small", "fuse.2.fc1.weight", { 16, 1, 1, 128 }, true, CT_PARAM_FILTER },
+        { "slider-small", "fuse.1.fc1.weight", { 16, 1, 1, 128 }, true, CT_PARAM_FILTER },
+        { "slider-small", "fuse.2.fc1.weight", { 8, 1, 1, 64 }, true, CT_PARAM_FILTER },
+        { "slider-small", "match.sought.conv.weight", { 64, 3, 1, 64 }, true, CT_PARAM_FILTER },
+        { "slider-small", "fine.conv.weight", { 32, 1, 1, 64 }, true, CT_PARAM_FILTER },
         { "hrnet-w32", "transition1.1.0.0.weight", { 64, 3, 3, 256 }, true, CT_PARAM_FILTER },
         { "hrnet-w32", "stage3.3.fuse_layers.0.2.1.running_mean", { 32 }, false, CT_PARAM_PLAIN },
         { "hrnet-w32", "stage4.2.fuse_layers.3.0.2.0.weight", { 256, 3, 3, 32 }, true, CT_PARAM_FILTER },

@@ -308,15 +308,18 @@ static ct_status read_size(const ct_option *option, size_t options, const char *
 static ct_status read_options(const ct_option *option, size_t options, ct_slider_params *p)
 {
     enum { MOST = 64 };
-    const char *with[MOST], *without[MOST];
-    size_t n = 0, m = 0;
+    const char *with[MOST], *without[MOST], *confusion[MOST];
+    size_t n = 0, m = 0, c = 0;
     ct_slider_params_init(p);
     for (size_t i = 0; i < options; i++) {
         if (strcmp(option[i].key, "style") == 0 && n < MOST) with[n++] = option[i].value;
         if (strcmp(option[i].key, "without_style") == 0 && m < MOST) without[m++] = option[i].value;
+        if (strcmp(option[i].key, "confusion") == 0 && c < MOST) confusion[c++] = option[i].value;
     }
     ct_status st = ct_slider_params_styles(p, with, n, without, m);
     if (st != CT_OK) return ct_fail_context(st, "gen: --style, --without-style");
+    st = ct_slider_params_confusions(p, confusion, c);
+    if (st != CT_OK) return ct_fail_context(st, "gen: --confusion");
     const char *backgrounds = ct_option_find(option, options, "backgrounds");
     if (backgrounds) CT_TRY(ct_slider_params_backgrounds(p, backgrounds));
     CT_TRY(read_size(option, options, "width", &p->width));

@@ -13,6 +13,8 @@ static ct_status params_of(const ct_config *cfg, ct_slider_params *p)
     ct_status st = ct_slider_params_styles(p, (const char *const *)y->styles.v, y->styles.n,
                                            (const char *const *)y->without_styles.v, y->without_styles.n);
     if (st != CT_OK) return ct_fail_context(st, "data.synth.styles, data.synth.without_styles");
+    st = ct_slider_params_confusions(p, (const char *const *)y->confusions.v, y->confusions.n);
+    if (st != CT_OK) return ct_fail_context(st, "data.synth.confusions");
     if (!*y->backgrounds) return CT_OK;
     st = ct_slider_params_backgrounds(p, y->backgrounds);
     return st == CT_OK ? CT_OK : ct_fail_context(st, "data.synth.backgrounds");

@@ -91,6 +91,8 @@ static const ct_task_option options[] = {
       "slider: a style that is drawn; may be given more than once; `list` prints them" },
     { "gen", "without_style", "--without-style", "NAME",
       "slider: a style that is left out, may be given more than once" },
+    { "gen", "confusion", "--confusion", "NAME",
+      "slider: a kind of confusion; given more than once, each as often; default the reference's shares" },
     { "gen", "backgrounds", "--backgrounds", "DIR", "slider: folder of pictures to use as backgrounds" },
     { "gen", "width", "--width", "W", "slider: pixels, with --height; default sizes by lot" },
     { "gen", "height", "--height", "H", "slider: pixels, with --width" },

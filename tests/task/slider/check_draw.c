@@ -130,14 +130,16 @@ static ct_status generate(const char *const *kv, size_t n, const char *dir, int6
 START_TEST(options)
 {
     static const char *const list[] = { "style", "list" }, *const bad[] = { "style", "nice" };
+    static const char *const fog[] = { "confusion", "fog" };
     static const char *const all[] = { "style", "flat", "style", "darker", "without_style", "flat", "width", "240",
-                                       "height", "120", "components", "true", "json", "true" };
+                                       "height", "120", "components", "true", "json", "true",
+                                       "confusion", "perlin" };
     static const char *const half[] = { "width", "240" }, *const odd[] = { "width", "x", "height", "100" };
     char *dir = ct_util_tempdir(), *told;
     ck_ok(generate(list, 1, NULL, 0, &told));
     for (int i = 0; ct_slider_style_name(i); i++) ck_assert(strstr(told, ct_slider_style_doc(i)) != NULL);
     free(told);
-    ck_ok(generate(all, 7, dir, 6, &told));
+    ck_ok(generate(all, 8, dir, 6, &told));
     json_t *o;
     ck_ok(ct_json_parse(told, strlen(told), "what gen told", &o));
     ck_assert(json_integer_value(json_object_get(o, "images")) == 6);
@@ -148,11 +150,13 @@ START_TEST(options)
     for (size_t i = 0; i < 6; i++) {
         const json_t *entry = json_array_get(entries, i);
         ck_assert_str_eq(json_string_value(json_object_get(entry, "style")), "darker");
+        ck_assert_str_eq(json_string_value(json_object_get(entry, "confusion")), "perlin");
         check_entry(dir, entry);
     }
     json_decref(entries);
     const struct { const char *const *kv; size_t n; const char *dir, *says; } wrong[] = {
         { bad, 1, dir, "'nice'" }, { half, 1, dir, "go together" }, { odd, 2, dir, "'x'" }, { all, 3, NULL, "--out" },
+        { fog, 1, dir, "--confusion: there is no confusion 'fog'" },
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         ck_assert_int_eq(generate(wrong[i].kv, wrong[i].n, wrong[i].dir, 1, &told), CT_ECONFIG);

@@ -132,6 +132,8 @@ contains bf16/receipt.json '"asked": *"bf16"'
     says "no metric 'hit_le_3px'; did you mean 'hit_le_"
     expect 2 train no $few --set data.synth.styles=neon
     says 'data.synth.styles'
+    expect 2 train no $few --set data.synth.confusions=fog
+    says "data.synth.confusions: there is no confusion 'fog'"
 }
 expect 2 "$captrain" eval "$work/run" synth:text --threads 1
 says 'synth:text makes samples for text models, not for slider models'

@@ -38,6 +38,7 @@ void ct_slider_params_init(ct_slider_params *p)
 {
     *p = (ct_slider_params){ .per_background = PER_BACKGROUND };
     for (int i = 0; ct_slider_style_name(i); i++) p->style[i] = true;
+    (void)ct_slider_params_confusions(p, NULL, 0); /* those of the reference are known */
 }
 
 static ct_status find_style(const char *name, int *out)
@@ -88,6 +89,13 @@ static ct_status check_params(const ct_slider_params *p)
         any |= p->style[i];
     }
     if (!any) return ct_fail(CT_ECONFIG, "slider generator: no style is left to draw in");
+    int shares = 0;
+    for (int c = 0; c < CT_SLIDER_CONFUSIONS; c++) {
+        if (p->share[c] < 0) return ct_fail(CT_ECONFIG, "slider generator: a share of %d", p->share[c]);
+        shares += p->share[c];
+    }
+    if (shares < 1 || shares > 100)
+        return ct_fail(CT_ECONFIG, "slider generator: shares of 1 to 100 pictures together, not %d", shares);
     if (p->per_background < 1)
         return ct_fail(CT_ECONFIG, "slider generator: %d pictures of a background", p->per_background);
     if (p->width == 0 && p->height == 0) return CT_OK;
@@ -102,11 +110,13 @@ static ct_status check_params(const ct_slider_params *p)
 
 static ct_status make_key(ct_slider_gen *g)
 {
-    char text[256];
+    char text[384];
     size_t n = (size_t)snprintf(text, sizeof text, "%s %" PRIu64 " %dx%d %d %s styles", GENERATOR_VERSION, g->seed,
                                 g->p.width, g->p.height, g->p.per_background, g->folder.hash);
     for (int i = 0; ct_slider_style_name(i) && n < sizeof text; i++)
         if (g->p.style[i]) n += (size_t)snprintf(text + n, sizeof text - n, " %s", ct_slider_style_name(i));
+    for (int c = 0; c < CT_SLIDER_CONFUSIONS && n < sizeof text; c++)
+        n += (size_t)snprintf(text + n, sizeof text - n, " %d", g->p.share[c]);
     if (n >= sizeof text) return ct_fail(CT_EINTERNAL, "slider generator: its key is too long");
     ct_hash_hex(text, n, g->key);
     return CT_OK;

@@ -23,27 +23,6 @@
 #define CT_SLIDER_SHAPE 16   /* bytes of a shape's name, NUL included */
 #define CT_SLIDER_PATH 1024
 
-typedef struct ct_slider_params {
-    int width, height;   /* pixels, of every picture; 0, 0: each background has a size of its own, 280..480 x
-                            140..240 */
-    bool style[CT_SLIDER_STYLES]; /* which of the styles take part, each as likely as the others */
-    int per_background;  /* pictures in a row that share a background */
-    char backgrounds[CT_SLIDER_PATH]; /* folder of pictures to take backgrounds from; "": they are drawn */
-} ct_slider_params;
-
-/* All styles, sizes by lot, drawn backgrounds. */
-void ct_slider_params_init(ct_slider_params *p);
-/* The styles with[0..n) (n 0: all), without those of without[0..m). CT_ECONFIG for an unknown name (the message lists
- * them), or where none is left. */
-ct_status ct_slider_params_styles(ct_slider_params *p, const char *const *with, size_t n, const char *const *without,
-                                  size_t m);
-/* CT_ECONFIG where the name is too long. */
-ct_status ct_slider_params_backgrounds(ct_slider_params *p, const char *dir);
-
-/* Name and one-line description of style i, from 0 on; NULL behind the last. */
-const char *ct_slider_style_name(int i);
-const char *ct_slider_style_doc(int i);
-
 /* What makes a picture harder. CT_SLIDER_COMBINED: two or three of the others. */
 typedef enum ct_slider_confusion {
     CT_SLIDER_NONE, CT_SLIDER_ROTATION, CT_SLIDER_PERLIN, CT_SLIDER_HIGHLIGHT, CT_SLIDER_CONFUSING_GAP,
@@ -51,6 +30,31 @@ typedef enum ct_slider_confusion {
 } ct_slider_confusion;
 /* "confusing_gap"; NULL behind the last. */
 const char *ct_slider_confusion_name(int i);
+
+typedef struct ct_slider_params {
+    int width, height;   /* pixels, of every picture; 0, 0: each background has a size of its own, 280..480 x
+                            140..240 */
+    bool style[CT_SLIDER_STYLES]; /* which of the styles take part, each as likely as the others */
+    int share[CT_SLIDER_CONFUSIONS]; /* pictures of each kind among as many in a row as all shares together */
+    int per_background;  /* pictures in a row that share a background */
+    char backgrounds[CT_SLIDER_PATH]; /* folder of pictures to take backgrounds from; "": they are drawn */
+} ct_slider_params;
+
+/* All styles, the reference's shares, sizes by lot, drawn backgrounds. */
+void ct_slider_params_init(ct_slider_params *p);
+/* The styles with[0..n) (n 0: all), without those of without[0..m). CT_ECONFIG for an unknown name (the message lists
+ * them), or where none is left. */
+ct_status ct_slider_params_styles(ct_slider_params *p, const char *const *with, size_t n, const char *const *without,
+                                  size_t m);
+/* Kinds of confusion, each as often as it stands in name[0..n); n 0: as often as in the reference. CT_ECONFIG for an
+ * unknown name (the message lists them), or more than 100 names. */
+ct_status ct_slider_params_confusions(ct_slider_params *p, const char *const *name, size_t n);
+/* CT_ECONFIG where the name is too long. */
+ct_status ct_slider_params_backgrounds(ct_slider_params *p, const char *dir);
+
+/* Name and one-line description of style i, from 0 on; NULL behind the last. */
+const char *ct_slider_style_name(int i);
+const char *ct_slider_style_doc(int i);
 
 /* A prepared generator: parameters checked, background pictures decoded. Read-only afterwards, so it may be shared by
  * threads. CT_ECONFIG, CT_EIO and CT_EDATA (the folder), CT_ENOMEM. */

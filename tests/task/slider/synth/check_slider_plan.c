@@ -263,6 +263,32 @@ START_TEST(shares)
 }
 END_TEST
 
+/* Shares of one's own: each kind as often as it is named, among as many pictures as there are names. */
+START_TEST(own_shares)
+{
+    static const char *const names[] = { "confusing_gap", "none", "confusing_gap", "combined", "confusing_gap" };
+    static const char *const wrong[] = { "none", "fog" };
+    const char *many[101];
+    ct_slider_params p = params(NULL, 320, 160);
+    ck_assert_int_eq(ct_slider_params_confusions(&p, names, 5), CT_OK);
+    for (int block = 0; block < 20; block++) {
+        int n[CT_SLIDER_CONFUSIONS] = { 0 };
+        for (int i = 0; i < 5; i++) n[plan(&p, 23, 5 * block + i).confusion]++;
+        ck_assert_int_eq(n[CT_SLIDER_CONFUSING_GAP], 3);
+        ck_assert_int_eq(n[CT_SLIDER_NONE], 1);
+        ck_assert_int_eq(n[CT_SLIDER_COMBINED], 1);
+    }
+    ck_assert_int_eq(ct_slider_params_confusions(&p, wrong, 2), CT_ECONFIG);
+    ck_assert_ptr_nonnull(strstr(ct_error_message(), "there is no confusion 'fog'; they are: none, rotation, perlin, "));
+    for (int i = 0; i < 101; i++) many[i] = "none";
+    ck_assert_int_eq(ct_slider_params_confusions(&p, many, 101), CT_ECONFIG);
+    ck_assert_ptr_nonnull(strstr(ct_error_message(), "101 confusions; there can be 100"));
+    ck_assert_int_eq(ct_slider_params_confusions(&p, NULL, 0), CT_OK);
+    const ct_slider_params usual = params(NULL, 320, 160);
+    ck_assert_mem_eq(p.share, usual.share, sizeof p.share);
+}
+END_TEST
+
 START_TEST(what_confuses)
 {
     const ct_slider_params p = params(NULL, 0, 0);
@@ -340,6 +366,7 @@ int main(void)
     tcase_add_loop_test(t, uniform, 0, 2);
     tcase_add_loop_test(t, inside_and_apart, 0, 3);
     tcase_add_test(t, shares);
+    tcase_add_test(t, own_shares);
     tcase_add_test(t, what_confuses);
     tcase_add_test(t, styles);
     suite_add_tcase(s, t);
