@@ -144,6 +144,7 @@ static ct_status log_step(ct_run *r, const ct_moment *at, const ct_window *w)
         CT_GOTO(st, ct_json_set(o, "device", ct_gauge_json(&r->gauge)));
     return ct_journal_event(r->journal, "step", o);
 fail:
+    json_decref(o);
     return st;
 }
 
@@ -316,6 +317,7 @@ static ct_status log_epoch(ct_run *r, int64_t epoch)
     CT_GOTO(st, put_metrics(r, r->p.sums, o));
     return ct_journal_event(r->journal, "epoch", o);
 fail:
+    json_decref(o);
     return st;
 }
 

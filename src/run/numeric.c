@@ -89,6 +89,21 @@ static json_t *all_samples(const ct_run *r, const ct_moment *m)
     return list;
 }
 
+static ct_status log_numeric(ct_run *r, const ct_moment *at, double loss, const char *tensor)
+{
+    ct_status st;
+    json_t *o = json_object();
+    CT_GOTO(st, ct_json_set(o, "step", json_integer(at->step)));
+    CT_GOTO(st, ct_json_set(o, "loss", ct_json_number(loss)));
+    CT_GOTO(st, ct_json_set(o, "tensor", json_string(tensor)));
+    CT_GOTO(st, ct_json_set(o, "samples", all_samples(r, at)));
+    CT_GOTO(st, ct_json_set(o, "skipped", json_integer((json_int_t)r->state[CT_STATE_SKIPPED])));
+    return ct_journal_event(r->journal, "numeric", o);
+fail:
+    json_decref(o);
+    return st;
+}
+
 ct_status ct_run_judge(ct_run *r, const ct_moment *at, int64_t skipped, double loss)
 {
     if (isnan(loss)) loss = NAN; /* without a sign in messages */
@@ -104,14 +119,7 @@ ct_status ct_run_judge(ct_run *r, const ct_moment *at, int64_t skipped, double l
     char tensor[640], samples[1200];
     CT_TRY(bad_tensors(r, tensor, sizeof tensor));
     bad_samples(r, at, samples, sizeof samples);
-    json_t *o = json_object();
-    ct_status st;
-    CT_GOTO(st, ct_json_set(o, "step", json_integer(at->step)));
-    CT_GOTO(st, ct_json_set(o, "loss", ct_json_number(loss)));
-    CT_GOTO(st, ct_json_set(o, "tensor", json_string(tensor)));
-    CT_GOTO(st, ct_json_set(o, "samples", all_samples(r, at)));
-    CT_GOTO(st, ct_json_set(o, "skipped", json_integer((json_int_t)r->state[CT_STATE_SKIPPED])));
-    CT_GOTO(st, ct_journal_event(r->journal, "numeric", o));
+    CT_TRY(log_numeric(r, at, loss, tensor));
     bool stop = r->cfg->train.nan_policy == CT_CFG_NAN_STOP;
     if (stop || r->p.bad_in_a_row >= r->cfg->train.nan_limit)
         return ct_fail(CT_ENUMERIC, "step %" PRId64 ": NaN or infinity (loss %g) in %s; samples: %s; %s%s", at->step,
@@ -121,8 +129,6 @@ ct_status ct_run_judge(ct_run *r, const ct_moment *at, int64_t skipped, double l
             " in a row, %.0f in total)",
             at->step, loss, tensor, samples, r->p.bad_in_a_row, r->state[CT_STATE_SKIPPED]);
     return CT_OK;
-fail:
-    return st;
 }
 
 /* Whether the training program computes a parameter's gradient at all. */
