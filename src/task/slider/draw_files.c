@@ -305,17 +305,28 @@ static ct_status read_size(const ct_option *option, size_t options, const char *
     return CT_OK;
 }
 
+enum { MOST_NAMES = 64 };
+
+/* The values of all options `key`. */
+static ct_status collect(const ct_option *option, size_t options, const char *key, const char *name[], size_t *n)
+{
+    *n = 0;
+    for (size_t i = 0; i < options; i++) {
+        if (strcmp(option[i].key, key) != 0) continue;
+        if (*n == MOST_NAMES) return ct_fail(CT_ECONFIG, "gen: --%s: more than %d times", key, MOST_NAMES);
+        name[(*n)++] = option[i].value;
+    }
+    return CT_OK;
+}
+
 static ct_status read_options(const ct_option *option, size_t options, ct_slider_params *p)
 {
-    enum { MOST = 64 };
-    const char *with[MOST], *without[MOST], *confusion[MOST];
-    size_t n = 0, m = 0, c = 0;
+    const char *with[MOST_NAMES], *without[MOST_NAMES], *confusion[MOST_NAMES];
+    size_t n, m, c;
     ct_slider_params_init(p);
-    for (size_t i = 0; i < options; i++) {
-        if (strcmp(option[i].key, "style") == 0 && n < MOST) with[n++] = option[i].value;
-        if (strcmp(option[i].key, "without_style") == 0 && m < MOST) without[m++] = option[i].value;
-        if (strcmp(option[i].key, "confusion") == 0 && c < MOST) confusion[c++] = option[i].value;
-    }
+    CT_TRY(collect(option, options, "style", with, &n));
+    CT_TRY(collect(option, options, "without_style", without, &m));
+    CT_TRY(collect(option, options, "confusion", confusion, &c));
     ct_status st = ct_slider_params_styles(p, with, n, without, m);
     if (st != CT_OK) return ct_fail_context(st, "gen: --style, --without-style");
     st = ct_slider_params_confusions(p, confusion, c);

@@ -134,6 +134,9 @@ contains bf16/receipt.json '"asked": *"bf16"'
     says 'data.synth.styles'
     expect 2 train no $few --set data.synth.confusions=fog
     says "data.synth.confusions: there is no confusion 'fog'"
+    # shellcheck disable=SC2046
+    expect 2 "$captrain" gen slider --out "$work/none" --count 1 $(yes -- '--confusion none' | head -n 65)
+    says '--confusion: more than 64 times'
 }
 expect 2 "$captrain" eval "$work/run" synth:text --threads 1
 says 'synth:text makes samples for text models, not for slider models'

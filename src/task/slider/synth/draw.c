@@ -41,17 +41,17 @@ void ct_slider_params_init(ct_slider_params *p)
     (void)ct_slider_params_confusions(p, NULL, 0); /* those of the reference are known */
 }
 
-static ct_status find_style(const char *name, int *out)
+/* The number of a name; name_of gives them all, and NULL behind the last. `what` says what they are names of. */
+static ct_status find(const char *what, const char *(*name_of)(int i), const char *name, int *out)
 {
     char known[256] = "";
     size_t n = 0;
-    for (int i = 0; ct_slider_style_name(i); i++) {
+    for (int i = 0; name_of(i); i++) {
         *out = i;
-        if (strcmp(ct_slider_style_name(i), name) == 0) return CT_OK;
-        if (n < sizeof known)
-            n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", ct_slider_style_name(i));
+        if (strcmp(name_of(i), name) == 0) return CT_OK;
+        if (n < sizeof known) n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", name_of(i));
     }
-    return ct_fail(CT_ECONFIG, "there is no style '%s'; the styles are: %s", name, known);
+    return ct_fail(CT_ECONFIG, "there is no %s '%s'; the %ss are: %s", what, name, what, known);
 }
 
 ct_status ct_slider_params_styles(ct_slider_params *p, const char *const *with, size_t n, const char *const *without,
@@ -61,15 +61,27 @@ ct_status ct_slider_params_styles(ct_slider_params *p, const char *const *with, 
     int k;
     for (int i = 0; i < CT_SLIDER_STYLES; i++) p->style[i] = n == 0 && ct_slider_style_name(i) != NULL;
     for (size_t i = 0; i < n; i++) {
-        CT_TRY(find_style(with[i], &k));
+        CT_TRY(find("style", ct_slider_style_name, with[i], &k));
         p->style[k] = true;
     }
     for (size_t i = 0; i < m; i++) {
-        CT_TRY(find_style(without[i], &k));
+        CT_TRY(find("style", ct_slider_style_name, without[i], &k));
         p->style[k] = false;
     }
     for (int i = 0; i < CT_SLIDER_STYLES; i++) any |= p->style[i];
     return any ? CT_OK : ct_fail(CT_ECONFIG, "no style is left to draw in");
+}
+
+ct_status ct_slider_params_confusions(ct_slider_params *p, const char *const *name, size_t n)
+{
+    int k;
+    if (n > CT_SLIDER_BLOCK) return ct_fail(CT_ECONFIG, "%zu confusions; there can be %d", n, CT_SLIDER_BLOCK);
+    for (int c = 0; c < CT_SLIDER_CONFUSIONS; c++) p->share[c] = n == 0 ? ct_plan_usual_share(c) : 0;
+    for (size_t i = 0; i < n; i++) {
+        CT_TRY(find("confusion", ct_slider_confusion_name, name[i], &k));
+        p->share[k]++;
+    }
+    return CT_OK;
 }
 
 ct_status ct_slider_params_backgrounds(ct_slider_params *p, const char *dir)
@@ -94,8 +106,9 @@ static ct_status check_params(const ct_slider_params *p)
         if (p->share[c] < 0) return ct_fail(CT_ECONFIG, "slider generator: a share of %d", p->share[c]);
         shares += p->share[c];
     }
-    if (shares < 1 || shares > 100)
-        return ct_fail(CT_ECONFIG, "slider generator: shares of 1 to 100 pictures together, not %d", shares);
+    if (shares < 1 || shares > CT_SLIDER_BLOCK)
+        return ct_fail(CT_ECONFIG, "slider generator: shares of 1 to %d pictures together, not %d", CT_SLIDER_BLOCK,
+                       shares);
     if (p->per_background < 1)
         return ct_fail(CT_ECONFIG, "slider generator: %d pictures of a background", p->per_background);
     if (p->width == 0 && p->height == 0) return CT_OK;

@@ -230,6 +230,7 @@ typedef struct ct_plan {
 } ct_plan;
 
 /* Size of a background's pictures. */
+int ct_plan_usual_share(ct_slider_confusion c); /* of CT_SLIDER_BLOCK pictures, as in the reference */
 void ct_plan_size(const ct_slider_params *p, ct_rng *r, int *w, int *h);
 /* Picture `index` of w x h pixels. */
 void ct_plan_picture(const ct_slider_params *p, uint64_t seed, int64_t index, int w, int h, ct_plan *out);

@@ -2,12 +2,9 @@
 #include "config.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "task/slider/synth/internal.h"
-
-enum { BLOCK = 100 }; /* pictures at most of which each kind has its share */
 
 #define APART 10.0 /* pixels between things that must not touch */
 
@@ -27,38 +24,16 @@ const char *ct_slider_confusion_name(int i)
     return i >= 0 && i < CT_SLIDER_CONFUSIONS ? confusions[i].name : NULL;
 }
 
-static ct_status find_confusion(const char *name, int *out)
-{
-    char known[256] = "";
-    size_t n = 0;
-    for (int i = 0; i < CT_SLIDER_CONFUSIONS; i++) {
-        *out = i;
-        if (strcmp(confusions[i].name, name) == 0) return CT_OK;
-        n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", n ? ", " : "", confusions[i].name);
-    }
-    return ct_fail(CT_ECONFIG, "there is no confusion '%s'; they are: %s", name, known);
-}
-
-ct_status ct_slider_params_confusions(ct_slider_params *p, const char *const *name, size_t n)
-{
-    int k;
-    if (n > BLOCK) return ct_fail(CT_ECONFIG, "%zu confusions; there can be %d", n, BLOCK);
-    for (int c = 0; c < CT_SLIDER_CONFUSIONS; c++) p->share[c] = n == 0 ? confusions[c].per_block : 0;
-    for (size_t i = 0; i < n; i++) {
-        CT_TRY(find_confusion(name[i], &k));
-        p->share[k]++;
-    }
-    return CT_OK;
-}
+int ct_plan_usual_share(ct_slider_confusion c) { return confusions[c].per_block; }
 
 /* Of every block of pictures in a row each kind has its share, in an order by lot. */
 static ct_slider_confusion confusion_of(const ct_slider_params *p, uint64_t seed, int64_t index)
 {
     ct_rng r;
-    uint8_t order[BLOCK];
+    uint8_t order[CT_SLIDER_BLOCK];
     int n = 0;
     for (int c = 0; c < CT_SLIDER_CONFUSIONS; c++)
-        for (int i = 0; i < p->share[c] && n < BLOCK; i++) order[n++] = (uint8_t)c;
+        for (int i = 0; i < p->share[c] && n < CT_SLIDER_BLOCK; i++) order[n++] = (uint8_t)c;
     ct_slider_lot(&r, seed, CT_LOT_BLOCK, (uint64_t)(index / n));
     const int at = (int)(index % n);
     for (int i = n - 1; i >= at; i--) { /* as far as the order is asked for, from behind */

@@ -22,6 +22,7 @@
 #define CT_SLIDER_COPIES 2
 #define CT_SLIDER_SHAPE 16   /* bytes of a shape's name, NUL included */
 #define CT_SLIDER_PATH 1024
+#define CT_SLIDER_BLOCK 100  /* pictures at most of which each kind of confusion has its share */
 
 /* What makes a picture harder. CT_SLIDER_COMBINED: two or three of the others. */
 typedef enum ct_slider_confusion {
@@ -47,7 +48,7 @@ void ct_slider_params_init(ct_slider_params *p);
 ct_status ct_slider_params_styles(ct_slider_params *p, const char *const *with, size_t n, const char *const *without,
                                   size_t m);
 /* Kinds of confusion, each as often as it stands in name[0..n); n 0: as often as in the reference. CT_ECONFIG for an
- * unknown name (the message lists them), or more than 100 names. */
+ * unknown name (the message lists them), or more than CT_SLIDER_BLOCK names. */
 ct_status ct_slider_params_confusions(ct_slider_params *p, const char *const *name, size_t n);
 /* CT_ECONFIG where the name is too long. */
 ct_status ct_slider_params_backgrounds(ct_slider_params *p, const char *dir);

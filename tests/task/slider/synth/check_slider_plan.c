@@ -279,7 +279,7 @@ START_TEST(own_shares)
         ck_assert_int_eq(n[CT_SLIDER_COMBINED], 1);
     }
     ck_assert_int_eq(ct_slider_params_confusions(&p, wrong, 2), CT_ECONFIG);
-    ck_assert_ptr_nonnull(strstr(ct_error_message(), "there is no confusion 'fog'; they are: none, rotation, perlin, "));
+    ck_assert_ptr_nonnull(strstr(ct_error_message(), "there is no confusion 'fog'; the confusions are: none, rotation, perlin, "));
     for (int i = 0; i < 101; i++) many[i] = "none";
     ck_assert_int_eq(ct_slider_params_confusions(&p, many, 101), CT_ECONFIG);
     ck_assert_ptr_nonnull(strstr(ct_error_message(), "101 confusions; there can be 100"));
