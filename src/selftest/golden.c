@@ -155,11 +155,10 @@ static ct_status compare_weights(session *s, ct_golden_table *t, const char *pre
     return CT_OK;
 }
 
-static double gradient_tolerance(const ct_golden *g, bool inexact, const char *name)
+static double gradient_tolerance(const ct_golden *g, bool inexact, const ct_value *v)
 {
     if (g->spec.model.dtype == CT_F64) return 1e-10;
-    double noise = (inexact ? 100 : 30) * json_number_value(json_object_get(g->noise, name));
-    return noise > 1e-5 ? noise : 1e-5;
+    return fmax(1e-5, (inexact ? 100 : 30) * ct_golden_noise(g, v));
 }
 
 /* grad.*: there must be one exactly where the file has one. */
@@ -183,7 +182,7 @@ static ct_status compare_gradients(session *s, ct_golden_table *t)
         CT_TRY(ct_arenas_get(s->store, m, (ct_val)i, CT_ARENA_GRAD, s->ours));
         double e = ct_golden_difference(v->desc.dtype, s->ours, s->theirs, ct_desc_numel(&v->desc));
         bool noise = ct_golden_listed(g->zero_grad, v->name);
-        CT_TRY(ct_golden_add(t, "grad.", v->name, e, noise ? 0 : gradient_tolerance(g, s->inexact, v->name)));
+        CT_TRY(ct_golden_add(t, "grad.", v->name, e, noise ? 0 : gradient_tolerance(g, s->inexact, v)));
     }
     return CT_OK;
 }

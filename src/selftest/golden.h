@@ -12,7 +12,7 @@
  *                      f64                 f32
  *   loss               1e-10               1e-5
  *   output.logits      1e-10               printed, not judged (loss and gradients are)
- *   grad.*             1e-10               max(1e-5, 30 times the file's fp32_noise of that tensor)
+ *   grad.*             1e-10               max(1e-5, 30 times the file's fp32_noise of that tensor); ct_golden_noise
  *   param1.*           1e-8                1e-6, from AdamW fed with the file's own grad.*
  *   buffer1.*          1e-8                1e-5
  *   losses 2 and 3, param3.*, buffer3.*, eval3.*   1e-8   printed, not judged
@@ -56,6 +56,7 @@ typedef struct ct_golden {
     char model[32];
     json_t *no_grad, *zero_grad;/* arrays of names */
     json_t *noise;              /* object: parameter -> relative L2 of torch fp32 against fp64; NULL: none */
+    double usual_noise;         /* the median of these; 0: none */
     void *x;                    /* [N,H,W,C] of the file's type */
     ct_golden_batch batch;      /* fields and time steps of the samples */
     uint8_t *keep;              /* dropout mask [N,hidden], NULL if none */
@@ -68,6 +69,12 @@ void ct_golden_close(ct_golden *g); /* members; idempotent */
  * false if the file has none. */
 ct_status ct_golden_read(const ct_golden *g, const char *prefix, const ct_value *v, void *ours, bool *found);
 bool ct_golden_listed(const json_t *names, const char *name);
+
+/* Rounding noise of a parameter's gradient, relative, as the file measured it: the norm of one draw. Over many elements
+ * that tells how large the noise is. Over few it may be near 0 by luck, so up to CT_GOLDEN_FEW elements have at least
+ * the noise that is usual in the file. 0 if the file says nothing. */
+#define CT_GOLDEN_FEW 4
+double ct_golden_noise(const ct_golden *g, const ct_value *v);
 
 /* Decisions of ReLU and max-pool that lie within rounding of a tie (golden_ties.c). */
 typedef struct ct_golden_ties {

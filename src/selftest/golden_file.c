@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -78,6 +79,29 @@ static ct_status read_optimizer(ct_golden *g)
     return fine ? CT_OK : ct_fail(CT_EFORMAT, "%s: optimizer is not AdamW with two betas", g->path);
 }
 
+static int rising(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Median of what the file says of its gradients. */
+static ct_status read_usual_noise(ct_golden *g)
+{
+    const size_t n = json_object_size(g->noise);
+    const char *name;
+    json_t *value;
+    size_t i = 0;
+    if (n == 0) return CT_OK;
+    double *all = ct_calloc(n, sizeof *all, "noise of gradients");
+    if (!all) return CT_ENOMEM;
+    json_object_foreach(g->noise, name, value) all[i++] = json_number_value(value);
+    qsort(all, n, sizeof *all, rising);
+    g->usual_noise = all[n / 2];
+    ct_free(all);
+    return CT_OK;
+}
+
 static ct_status read_lists(ct_golden *g)
 {
     CT_TRY(meta_json(g, "no_grad_params", &g->no_grad));
@@ -89,7 +113,7 @@ static ct_status read_lists(ct_golden *g)
     CT_TRY(meta_json(g, "fp32_noise", &noise));
     g->noise = json_incref(json_object_get(noise, "grad_rel_l2"));
     json_decref(noise);
-    return CT_OK;
+    return read_usual_noise(g);
 }
 
 /* ---- inputs ---- */
@@ -188,6 +212,12 @@ void ct_golden_close(ct_golden *g)
 }
 
 /* ---- weights ---- */
+
+double ct_golden_noise(const ct_golden *g, const ct_value *v)
+{
+    const double own = json_number_value(json_object_get(g->noise, v->name));
+    return ct_desc_numel(&v->desc) > CT_GOLDEN_FEW ? own : fmax(own, g->usual_noise);
+}
 
 bool ct_golden_listed(const json_t *names, const char *name)
 {

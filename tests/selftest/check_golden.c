@@ -161,6 +161,28 @@ START_TEST(changes_are_named)
 }
 END_TEST
 
+/* The noise of a gradient of few elements is one draw, and no less than what is usual in the file; that of others is
+ * the file's word. */
+START_TEST(noise_of_few)
+{
+    char *path = golden_path("textcnn-f32.safetensors");
+    ct_golden g;
+    ct_value v = { .name = "features.5.weight", .desc = ct_desc1(CT_F32, CT_GOLDEN_FEW + 1) };
+    ck_assert_int_eq(ct_golden_open(path, &g), CT_OK);
+    const double own = ct_golden_noise(&g, &v), usual = g.usual_noise;
+    ck_assert_double_gt(own, 0);
+    ck_assert_double_lt(own, usual);
+    v.desc = ct_desc1(CT_F32, CT_GOLDEN_FEW);
+    ck_assert_double_eq(ct_golden_noise(&g, &v), usual);
+    v.name = "features.1.weight";
+    ck_assert_double_gt(ct_golden_noise(&g, &v), usual);
+    v = (ct_value){ .name = "nobody's", .desc = ct_desc1(CT_F32, CT_GOLDEN_FEW + 1) };
+    ck_assert_double_eq(ct_golden_noise(&g, &v), 0);
+    ct_golden_close(&g);
+    ct_free(path);
+}
+END_TEST
+
 /* Another learning rate, or the mask left out, must show. */
 START_TEST(constants_count)
 {
@@ -344,6 +366,7 @@ static Suite *suite(void)
     tcase_add_test(c, files_agree);
     tcase_add_test(c, inexact_files_agree);
     tcase_add_test(c, changes_are_named);
+    tcase_add_test(c, noise_of_few);
     tcase_add_test(c, constants_count);
     tcase_add_test(c, other_files);
     tcase_add_test(c, ties_are_settled);
