@@ -97,14 +97,14 @@ template <typename T, int P> static void launch(ct_stream *s, const ct_call *c, 
               draw, (T *)c->out[0].data, xd[0], sd[0], sd[1], sd[2], sd[3], xd[3], c->attrs.image);
 }
 
-extern "C" ct_accept ct_cuda_preprocess_accept(const ct_device *dev, const ct_call *c)
+static ct_accept preprocess_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     if (!ct_cuda_type(c->out[0].desc.dtype)) return ct_accept_no(CT_CUDA_NO_TYPE);
     if (ct_cuda_has(c, 2) && c->in[2].desc.dtype != CT_F32) return ct_accept_no("cuda: the window is not f32");
     return ct_accept_yes((size_t)c->in[1].desc.dim[0] * sizeof(ct_image_draw));
 }
-extern "C" ct_status ct_cuda_preprocess_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status preprocess_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     const int64_t *sd = c->in[0].desc.dim, samples = c->in[1].desc.dim[0];
@@ -133,12 +133,12 @@ __global__ void move(const float *points, const int32_t *index, float *moved, in
     }
 }
 
-extern "C" ct_accept ct_cuda_move_points_accept(const ct_device *dev, const ct_call *c)
+static ct_accept move_points_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return c->in[0].desc.dtype == CT_F32 ? ct_accept_yes(0) : ct_accept_no("cuda: points are not f32");
 }
-extern "C" ct_status ct_cuda_move_points_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status move_points_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -147,3 +147,9 @@ extern "C" ct_status ct_cuda_move_points_run(ct_device *dev, ct_stream *s, const
               (const int32_t *)c->in[1].data, (float *)c->out[0].data, d[0] * d[1], d[1], c->attrs.image);
     CT_LAUNCHED("move_points");
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_PREPROCESS, "cuda.kernel", CT_CUDA_TUNED, preprocess_accept, preprocess_run },
+    { CT_OP_MOVE_POINTS, "cuda.kernel", CT_CUDA_TUNED, move_points_accept, move_points_run },
+};
+CT_CUDA_SET(image)
