@@ -74,13 +74,13 @@ template <typename T, int KIND> __global__ void backward(const T *dy, const T *s
     case CT_ACT_COUNT: break;                                                 \
     }
 
-extern "C" ct_accept ct_cuda_activation_accept(const ct_device *dev, const ct_call *c)
+static ct_accept activation_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     if (c->attrs.act.kind < 0 || c->attrs.act.kind >= CT_ACT_COUNT) return ct_accept_no("cuda: unknown activation");
     return ct_cuda_type(c->in[0].desc.dtype) ? ct_accept_yes(0) : ct_accept_no(CT_CUDA_NO_TYPE);
 }
-extern "C" ct_status ct_cuda_activation_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status activation_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -93,11 +93,11 @@ extern "C" ct_status ct_cuda_activation_run(ct_device *dev, ct_stream *s, const 
     CT_LAUNCHED("activation");
 }
 
-extern "C" ct_accept ct_cuda_activation_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept activation_bwd_accept(const ct_device *dev, const ct_call *c)
 {
-    return ct_cuda_activation_accept(dev, c);
+    return activation_accept(dev, c);
 }
-extern "C" ct_status ct_cuda_activation_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status activation_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -122,13 +122,13 @@ __global__ void dropout_mask(const double *state, uint8_t *mask, int64_t n, uint
     }
 }
 
-extern "C" ct_accept ct_cuda_dropout_mask_accept(const ct_device *dev, const ct_call *c)
+static ct_accept dropout_mask_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     (void)c;
     return ct_accept_yes(0);
 }
-extern "C" ct_status ct_cuda_dropout_mask_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status dropout_mask_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -158,12 +158,12 @@ template <typename T> __global__ void dropout_apply(const T *x, const uint8_t *m
     }
 }
 
-extern "C" ct_accept ct_cuda_dropout_apply_accept(const ct_device *dev, const ct_call *c)
+static ct_accept dropout_apply_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return ct_cuda_type(c->in[0].desc.dtype) ? ct_accept_yes(0) : ct_accept_no(CT_CUDA_NO_TYPE);
 }
-extern "C" ct_status ct_cuda_dropout_apply_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status dropout_apply_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -175,3 +175,11 @@ extern "C" ct_status ct_cuda_dropout_apply_run(ct_device *dev, ct_stream *s, con
     })
     CT_LAUNCHED("dropout_apply");
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_ACTIVATION, "cuda.kernel", CT_CUDA_TUNED, activation_accept, activation_run },
+    { CT_OP_ACTIVATION_BWD, "cuda.kernel", CT_CUDA_TUNED, activation_bwd_accept, activation_bwd_run },
+    { CT_OP_DROPOUT_MASK, "cuda.kernel", CT_CUDA_TUNED, dropout_mask_accept, dropout_mask_run },
+    { CT_OP_DROPOUT_APPLY, "cuda.kernel", CT_CUDA_TUNED, dropout_apply_accept, dropout_apply_run },
+};
+CT_CUDA_SET(activation)

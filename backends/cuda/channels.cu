@@ -34,12 +34,12 @@ static ct_accept accept_type(const ct_call *c)
     return ct_cuda_type(c->in[0].desc.dtype) ? ct_accept_yes(0) : ct_accept_no(CT_CUDA_NO_TYPE);
 }
 
-extern "C" ct_accept ct_cuda_concat_channels_accept(const ct_device *dev, const ct_call *c)
+static ct_accept concat_channels_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_type(c);
 }
-extern "C" ct_status ct_cuda_concat_channels_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status concat_channels_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -53,12 +53,12 @@ extern "C" ct_status ct_cuda_concat_channels_run(ct_device *dev, ct_stream *s, c
     CT_LAUNCHED("concat_channels");
 }
 
-extern "C" ct_accept ct_cuda_slice_channels_accept(const ct_device *dev, const ct_call *c)
+static ct_accept slice_channels_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_type(c);
 }
-extern "C" ct_status ct_cuda_slice_channels_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status slice_channels_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -85,12 +85,12 @@ template <typename T, int V> __global__ void place(const T *x, T *y, columns s)
     }
 }
 
-extern "C" ct_accept ct_cuda_place_channels_accept(const ct_device *dev, const ct_call *c)
+static ct_accept place_channels_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_type(c);
 }
-extern "C" ct_status ct_cuda_place_channels_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status place_channels_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -160,12 +160,12 @@ static int64_t sample_parts(const ct_desc *x, int v)
     return ct_row_parts(x->dim[1] * x->dim[2], groups * x->dim[0]);
 }
 
-extern "C" ct_accept ct_cuda_scale_channels_accept(const ct_device *dev, const ct_call *c)
+static ct_accept scale_channels_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_type(c);
 }
-extern "C" ct_status ct_cuda_scale_channels_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status scale_channels_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -193,7 +193,7 @@ static int column_vector(const ct_desc *x)
     return x->dtype == CT_F32 ? ct_column_vector<float>(x->dim[3]) : ct_column_vector<ct_b16>(x->dim[3]);
 }
 
-extern "C" ct_accept ct_cuda_scale_channels_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept scale_channels_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     const ct_desc *x = &c->in[0].desc;
@@ -214,7 +214,7 @@ template <typename T, int V> static void scale_backward(ct_stream *s, const ct_c
     CT_LAUNCH(finish, CT_GRID1(ct_blocks(n)), CT_THREADS, s, (const float *)part, parts, channels, (T *)c->out[0].data, n);
 }
 
-extern "C" ct_status ct_cuda_scale_channels_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status scale_channels_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     CT_BY_TYPE(c->in[0].desc.dtype, {
@@ -223,3 +223,12 @@ extern "C" ct_status ct_cuda_scale_channels_bwd_run(ct_device *dev, ct_stream *s
     })
     CT_LAUNCHED("scale_channels_bwd");
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_CONCAT_CHANNELS, "cuda.kernel", CT_CUDA_TUNED, concat_channels_accept, concat_channels_run },
+    { CT_OP_SLICE_CHANNELS, "cuda.kernel", CT_CUDA_TUNED, slice_channels_accept, slice_channels_run },
+    { CT_OP_PLACE_CHANNELS, "cuda.kernel", CT_CUDA_TUNED, place_channels_accept, place_channels_run },
+    { CT_OP_SCALE_CHANNELS, "cuda.kernel", CT_CUDA_TUNED, scale_channels_accept, scale_channels_run },
+    { CT_OP_SCALE_CHANNELS_BWD, "cuda.kernel", CT_CUDA_TUNED, scale_channels_bwd_accept, scale_channels_bwd_run },
+};
+CT_CUDA_SET(channels)

@@ -97,11 +97,11 @@ template <typename T> __global__ void direct_wgrad(const T *x, const T *dy, T *d
     }
 }
 
-extern "C" ct_accept ct_cuda_conv2d_direct_accept(const ct_device *dev, const ct_call *c)
+static ct_accept conv2d_direct_accept(const ct_device *dev, const ct_call *c)
 {
     return ct_cuda_factors(dev, c);
 }
-extern "C" ct_status ct_cuda_conv2d_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status conv2d_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -113,11 +113,11 @@ extern "C" ct_status ct_cuda_conv2d_direct_run(ct_device *dev, ct_stream *s, con
     })
     CT_LAUNCHED("conv2d");
 }
-extern "C" ct_accept ct_cuda_conv2d_dgrad_direct_accept(const ct_device *dev, const ct_call *c)
+static ct_accept conv2d_dgrad_direct_accept(const ct_device *dev, const ct_call *c)
 {
     return ct_cuda_factors(dev, c);
 }
-extern "C" ct_status ct_cuda_conv2d_dgrad_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status conv2d_dgrad_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -129,11 +129,11 @@ extern "C" ct_status ct_cuda_conv2d_dgrad_direct_run(ct_device *dev, ct_stream *
     })
     CT_LAUNCHED("conv2d_dgrad");
 }
-extern "C" ct_accept ct_cuda_conv2d_wgrad_direct_accept(const ct_device *dev, const ct_call *c)
+static ct_accept conv2d_wgrad_direct_accept(const ct_device *dev, const ct_call *c)
 {
     return ct_cuda_factors(dev, c);
 }
-extern "C" ct_status ct_cuda_conv2d_wgrad_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status conv2d_wgrad_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -146,3 +146,10 @@ extern "C" ct_status ct_cuda_conv2d_wgrad_direct_run(ct_device *dev, ct_stream *
     })
     CT_LAUNCHED("conv2d_wgrad");
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_CONV2D, "cuda.direct", CT_CUDA_YARDSTICK, conv2d_direct_accept, conv2d_direct_run },
+    { CT_OP_CONV2D_DGRAD, "cuda.direct", CT_CUDA_YARDSTICK, conv2d_dgrad_direct_accept, conv2d_dgrad_direct_run },
+    { CT_OP_CONV2D_WGRAD, "cuda.direct", CT_CUDA_YARDSTICK, conv2d_wgrad_direct_accept, conv2d_wgrad_direct_run },
+};
+CT_CUDA_SET(conv)

@@ -201,12 +201,12 @@ static ct_accept accept_f32(const ct_call *c, size_t scratch)
     return c->in[0].desc.dtype == CT_F32 ? ct_accept_yes(scratch) : ct_accept_no("cuda: log-probabilities are not f32");
 }
 
-extern "C" ct_accept ct_cuda_ctc_loss_accept(const ct_device *dev, const ct_call *c)
+static ct_accept ctc_loss_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_f32(c, 0);
 }
-extern "C" ct_status ct_cuda_ctc_loss_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status ctc_loss_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -219,12 +219,12 @@ extern "C" ct_status ct_cuda_ctc_loss_run(ct_device *dev, ct_stream *s, const ct
     CT_LAUNCHED("ctc_loss");
 }
 
-extern "C" ct_accept ct_cuda_ctc_loss_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept ctc_loss_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_f32(c, (size_t)(c->in[0].desc.dim[1] * 3 * (2 * c->in[1].desc.dim[1] + 1)) * sizeof(float));
 }
-extern "C" ct_status ct_cuda_ctc_loss_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status ctc_loss_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     const int64_t *d = c->in[0].desc.dim;
@@ -234,3 +234,9 @@ extern "C" ct_status ct_cuda_ctc_loss_bwd_run(ct_device *dev, ct_stream *s, cons
               c->in[1].desc.dim[1], (float *)scratch, (float *)c->out[0].data);
     CT_LAUNCHED("ctc_loss_bwd");
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_CTC_LOSS, "cuda.kernel", CT_CUDA_TUNED, ctc_loss_accept, ctc_loss_run },
+    { CT_OP_CTC_LOSS_BWD, "cuda.kernel", CT_CUDA_TUNED, ctc_loss_bwd_accept, ctc_loss_bwd_run },
+};
+CT_CUDA_SET(ctc)

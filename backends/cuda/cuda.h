@@ -1,7 +1,7 @@
-/* Inside backends/cuda only: the device, streams, the core's services, and the implementations that backend.c puts into the table.
+/* Inside backends/cuda only: the device, streams, the core's services, and the sets of implementations that backend.c lists.
  *
  * Files. backend.c owns devices, memory, streams and captures. One .cu file per operator family holds its kernels and, beside
- * them, accept() and run(); dev.cuh is what kernels share. lt.c does matrix products through cuBLASLt, dnn.c convolutions
+ * them, accept(), run() and their rows; dev.cuh is what kernels share. lt.c does matrix products through cuBLASLt, dnn.c convolutions
  * through the graph interface of cuDNN. With CT_CUDA_EMULATE the .cu files and backend.c are compiled as plain C++ against a
  * small emulator of the CUDA runtime (tests/emulate), so that every kernel of ours runs in the operator tests of a machine
  * without a GPU; lt.c and dnn.c meet stand-ins of the two libraries there. */
@@ -81,13 +81,45 @@ static inline ct_accept ct_cuda_factors(const ct_device *d, const ct_call *c)
                                            : ct_accept_yes(0);
 }
 
-/* ---- the implementations: CT_CUDA_IMPL(name) declares ct_cuda_<name>_accept and ct_cuda_<name>_run ---- */
+/* ---- the implementations: each file of a family ends with its rows, as backends/cpu's do ---- */
 
-#define CT_CUDA_IMPL(name)                                                                \
-    ct_accept ct_cuda_##name##_accept(const ct_device *dev, const ct_call *c);            \
-    ct_status ct_cuda_##name##_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-#include "backends/cuda/impls.def"
-#undef CT_CUDA_IMPL
+#define CT_CUDA_TUNED (CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC)
+#define CT_CUDA_YARDSTICK (CT_CUDA_TUNED | CT_IMPL_YARDSTICK)
+
+/* Gives `impls` of this file to backend.c's list. In C++ a constant is seen from outside only where it is declared extern, and in the
+ * namespaces of tests/emulate/kernels.cpp only where that is said there. */
+#ifdef __cplusplus
+#define CT_CUDA_SET(family)                                          \
+    extern "C" {                                                     \
+    extern const ct_impl_set ct_cuda_##family##_impls;               \
+    const ct_impl_set ct_cuda_##family##_impls = CT_IMPL_SET(impls); \
+    }
+#else
+#define CT_CUDA_SET(family) const ct_impl_set ct_cuda_##family##_impls = CT_IMPL_SET(impls);
+#endif
+extern const ct_impl_set ct_cuda_depthwise_impls;
+extern const ct_impl_set ct_cuda_dnn_impls;
+extern const ct_impl_set ct_cuda_lt_impls;
+extern const ct_impl_set ct_cuda_conv_impls;
+extern const ct_impl_set ct_cuda_linear_impls;
+extern const ct_impl_set ct_cuda_norm_impls;
+extern const ct_impl_set ct_cuda_norm_pool_impls;
+extern const ct_impl_set ct_cuda_activation_impls;
+extern const ct_impl_set ct_cuda_elementwise_impls;
+extern const ct_impl_set ct_cuda_pool_impls;
+extern const ct_impl_set ct_cuda_resample_impls;
+extern const ct_impl_set ct_cuda_channels_impls;
+extern const ct_impl_set ct_cuda_fuse_impls;
+extern const ct_impl_set ct_cuda_softmax_impls;
+extern const ct_impl_set ct_cuda_sequence_impls;
+extern const ct_impl_set ct_cuda_loss_impls;
+extern const ct_impl_set ct_cuda_ctc_impls;
+extern const ct_impl_set ct_cuda_heatmap_impls;
+extern const ct_impl_set ct_cuda_heatmap_rows_impls;
+extern const ct_impl_set ct_cuda_metric_impls;
+extern const ct_impl_set ct_cuda_optim_impls;
+extern const ct_impl_set ct_cuda_image_impls;
+extern const ct_impl_set ct_cuda_points_impls;
 
 #ifdef __cplusplus
 }

@@ -341,12 +341,12 @@ template <typename T, int V> static void launch_filters(ct_stream *s, const T *x
     CT_LAUNCH(total, CT_GRID1((taps + CT_LANES - 1) / CT_LANES), CT_THREADS, s, (const float *)part, dw, taps, (int64_t)parts);
 }
 
-extern "C" ct_accept ct_cuda_conv2d_depthwise_accept(const ct_device *dev, const ct_call *c)
+static ct_accept conv2d_depthwise_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_window(c, &c->in[0].desc, &c->in[1].desc, &c->out[0].desc);
 }
-extern "C" ct_status ct_cuda_conv2d_depthwise_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status conv2d_depthwise_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -360,12 +360,12 @@ extern "C" ct_status ct_cuda_conv2d_depthwise_run(ct_device *dev, ct_stream *s, 
     })
     CT_LAUNCHED("depthwise conv2d");
 }
-extern "C" ct_accept ct_cuda_conv2d_dgrad_depthwise_accept(const ct_device *dev, const ct_call *c)
+static ct_accept conv2d_dgrad_depthwise_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_window(c, &c->out[0].desc, &c->in[1].desc, &c->in[0].desc);
 }
-extern "C" ct_status ct_cuda_conv2d_dgrad_depthwise_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status conv2d_dgrad_depthwise_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -378,7 +378,7 @@ extern "C" ct_status ct_cuda_conv2d_dgrad_depthwise_run(ct_device *dev, ct_strea
     })
     CT_LAUNCHED("depthwise conv2d_dgrad");
 }
-extern "C" ct_accept ct_cuda_conv2d_wgrad_depthwise_accept(const ct_device *dev, const ct_call *c)
+static ct_accept conv2d_wgrad_depthwise_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     const ct_desc *x = &c->in[0].desc, *dw = &c->out[0].desc, *dy = &c->in[1].desc;
@@ -388,7 +388,7 @@ extern "C" ct_accept ct_cuda_conv2d_wgrad_depthwise_accept(const ct_device *dev,
     const int v = x->dtype == CT_F32 ? vector_of<float>(g.c) : vector_of<ct_b16>(g.c);
     return ct_accept_yes((size_t)(parts_of(&g, v) * ct_cuda_numel(dw)) * sizeof(float));
 }
-extern "C" ct_status ct_cuda_conv2d_wgrad_depthwise_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status conv2d_wgrad_depthwise_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     const window g = window_of(&c->attrs.conv, &c->in[0].desc, &c->out[0].desc, &c->in[1].desc);
@@ -400,3 +400,10 @@ extern "C" ct_status ct_cuda_conv2d_wgrad_depthwise_run(ct_device *dev, ct_strea
     })
     CT_LAUNCHED("depthwise conv2d_wgrad");
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_CONV2D, "cuda.depthwise", CT_CUDA_TUNED, conv2d_depthwise_accept, conv2d_depthwise_run },
+    { CT_OP_CONV2D_DGRAD, "cuda.depthwise", CT_CUDA_TUNED, conv2d_dgrad_depthwise_accept, conv2d_dgrad_depthwise_run },
+    { CT_OP_CONV2D_WGRAD, "cuda.depthwise", CT_CUDA_TUNED, conv2d_wgrad_depthwise_accept, conv2d_wgrad_depthwise_run },
+};
+CT_CUDA_SET(depthwise)

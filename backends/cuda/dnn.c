@@ -200,19 +200,26 @@ static ct_status run(ct_device *d, ct_stream *s, const ct_call *c, void *x, void
     return CT_OK;
 }
 
-ct_accept ct_cuda_conv2d_accept(const ct_device *d, const ct_call *c) { return accept(d, c); }
-ct_accept ct_cuda_conv2d_dgrad_accept(const ct_device *d, const ct_call *c) { return accept(d, c); }
-ct_accept ct_cuda_conv2d_wgrad_accept(const ct_device *d, const ct_call *c) { return accept(d, c); }
+static ct_accept conv2d_accept(const ct_device *d, const ct_call *c) { return accept(d, c); }
+static ct_accept conv2d_dgrad_accept(const ct_device *d, const ct_call *c) { return accept(d, c); }
+static ct_accept conv2d_wgrad_accept(const ct_device *d, const ct_call *c) { return accept(d, c); }
 
-ct_status ct_cuda_conv2d_run(ct_device *d, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status conv2d_run(ct_device *d, ct_stream *s, const ct_call *c, void *scratch)
 {
     return run(d, s, c, c->in[0].data, c->in[1].data, c->out[0].data, scratch);
 }
-ct_status ct_cuda_conv2d_dgrad_run(ct_device *d, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status conv2d_dgrad_run(ct_device *d, ct_stream *s, const ct_call *c, void *scratch)
 {
     return run(d, s, c, c->out[0].data, c->in[1].data, c->in[0].data, scratch);
 }
-ct_status ct_cuda_conv2d_wgrad_run(ct_device *d, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status conv2d_wgrad_run(ct_device *d, ct_stream *s, const ct_call *c, void *scratch)
 {
     return run(d, s, c, c->in[0].data, c->out[0].data, c->in[1].data, scratch);
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_CONV2D, "cuda.dnn", CT_CUDA_TUNED, conv2d_accept, conv2d_run },
+    { CT_OP_CONV2D_DGRAD, "cuda.dnn", CT_CUDA_TUNED, conv2d_dgrad_accept, conv2d_dgrad_run },
+    { CT_OP_CONV2D_WGRAD, "cuda.dnn", CT_CUDA_TUNED, conv2d_wgrad_accept, conv2d_wgrad_run },
+};
+CT_CUDA_SET(dnn)

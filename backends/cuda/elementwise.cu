@@ -42,23 +42,23 @@ template <bool MUL> static ct_status run_binary(ct_stream *s, const ct_call *c)
     CT_LAUNCHED("add or mul");
 }
 
-extern "C" ct_accept ct_cuda_add_accept(const ct_device *dev, const ct_call *c)
+static ct_accept add_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_all(c);
 }
-extern "C" ct_status ct_cuda_add_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status add_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
     return run_binary<false>(s, c);
 }
-extern "C" ct_accept ct_cuda_mul_accept(const ct_device *dev, const ct_call *c)
+static ct_accept mul_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_all(c);
 }
-extern "C" ct_status ct_cuda_mul_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status mul_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -84,12 +84,12 @@ template <typename T> __global__ void scale(const T *x, T *y, int64_t n, float a
     }
 }
 
-extern "C" ct_accept ct_cuda_scale_accept(const ct_device *dev, const ct_call *c)
+static ct_accept scale_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_all(c);
 }
-extern "C" ct_status ct_cuda_scale_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status scale_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -141,13 +141,13 @@ template <typename T> static ct_status cast_from(ct_stream *s, const ct_call *c)
     CT_LAUNCHED("cast");
 }
 
-extern "C" ct_accept ct_cuda_cast_accept(const ct_device *dev, const ct_call *c)
+static ct_accept cast_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return ct_cuda_type(c->in[0].desc.dtype) && ct_cuda_type(c->out[0].desc.dtype) ? ct_accept_yes(0)
                                                                                    : ct_accept_no(CT_CUDA_NO_TYPE);
 }
-extern "C" ct_status ct_cuda_cast_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status cast_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -165,13 +165,13 @@ template <typename T> __global__ void accumulate(const T *src, float *acc, int64
     }
 }
 
-extern "C" ct_accept ct_cuda_accumulate_accept(const ct_device *dev, const ct_call *c)
+static ct_accept accumulate_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     if (c->in[1].desc.dtype != CT_F32) return ct_accept_no("cuda: the sum is not f32");
     return accept_all(c);
 }
-extern "C" ct_status ct_cuda_accumulate_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status accumulate_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -202,12 +202,12 @@ template <typename T, int V> __global__ void fit_channels(const T *x, T *y, int6
     }
 }
 
-extern "C" ct_accept ct_cuda_fit_channels_accept(const ct_device *dev, const ct_call *c)
+static ct_accept fit_channels_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_all(c);
 }
-extern "C" ct_status ct_cuda_fit_channels_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status fit_channels_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -226,3 +226,13 @@ extern "C" ct_status ct_cuda_fit_channels_run(ct_device *dev, ct_stream *s, cons
     })
     CT_LAUNCHED("fit_channels");
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_ADD, "cuda.kernel", CT_CUDA_TUNED, add_accept, add_run },
+    { CT_OP_MUL, "cuda.kernel", CT_CUDA_TUNED, mul_accept, mul_run },
+    { CT_OP_SCALE, "cuda.kernel", CT_CUDA_TUNED, scale_accept, scale_run },
+    { CT_OP_CAST, "cuda.kernel", CT_CUDA_TUNED, cast_accept, cast_run },
+    { CT_OP_ACCUMULATE, "cuda.kernel", CT_CUDA_TUNED, accumulate_accept, accumulate_run },
+    { CT_OP_FIT_CHANNELS, "cuda.kernel", CT_CUDA_TUNED, fit_channels_accept, fit_channels_run },
+};
+CT_CUDA_SET(elementwise)

@@ -112,12 +112,12 @@ static int64_t blocks_of(const ct_call *c)
     return blocks_for(ct_cuda_numel(x) / (x->dtype == CT_F32 ? 4 : 8) + 1);
 }
 
-extern "C" ct_accept ct_cuda_fuse_weighted_accept(const ct_device *dev, const ct_call *c)
+static ct_accept fuse_weighted_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return ct_cuda_type(c->in[0].desc.dtype) ? ct_accept_yes(0) : ct_accept_no(CT_CUDA_NO_TYPE);
 }
-extern "C" ct_status ct_cuda_fuse_weighted_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status fuse_weighted_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -129,13 +129,13 @@ extern "C" ct_status ct_cuda_fuse_weighted_run(ct_device *dev, ct_stream *s, con
     CT_LAUNCHED("fuse_weighted");
 }
 
-extern "C" ct_accept ct_cuda_fuse_weighted_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept fuse_weighted_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     if (!ct_cuda_type(c->in[0].desc.dtype)) return ct_accept_no(CT_CUDA_NO_TYPE);
     return ct_accept_yes((size_t)blocks_of(c) * 2 * sizeof(double));
 }
-extern "C" ct_status ct_cuda_fuse_weighted_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status fuse_weighted_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     const float *w = (const float *)c->in[3].data;
@@ -148,3 +148,9 @@ extern "C" ct_status ct_cuda_fuse_weighted_bwd_run(ct_device *dev, ct_stream *s,
     CT_LAUNCH(&finish, CT_GRID1(1), CT_THREADS, s, (const double *)scratch, blocks_of(c), w, (float *)c->out[2].data);
     CT_LAUNCHED("fuse_weighted_bwd");
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_FUSE_WEIGHTED, "cuda.kernel", CT_CUDA_TUNED, fuse_weighted_accept, fuse_weighted_run },
+    { CT_OP_FUSE_WEIGHTED_BWD, "cuda.kernel", CT_CUDA_TUNED, fuse_weighted_bwd_accept, fuse_weighted_bwd_run },
+};
+CT_CUDA_SET(fuse)

@@ -108,12 +108,12 @@ template <typename T> static focal<T> focal_of(const ct_call *c, T *dlogits)
                      c->attrs.heat };
 }
 
-extern "C" ct_accept ct_cuda_heat_focal_accept(const ct_device *dev, const ct_call *c)
+static ct_accept heat_focal_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return heat_accept(c, 2 * parts_of(cells_of(&c->in[0].desc)) * c->in[0].desc.dim[3]);
 }
-extern "C" ct_status ct_cuda_heat_focal_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status heat_focal_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     const int64_t cells = cells_of(&c->in[0].desc), maps = c->in[0].desc.dim[3];
@@ -121,12 +121,12 @@ extern "C" ct_status ct_cuda_heat_focal_run(ct_device *dev, ct_stream *s, const 
     CT_LAUNCHED("heat_focal");
 }
 
-extern "C" ct_accept ct_cuda_heat_focal_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept heat_focal_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return heat_accept(c, 0);
 }
-extern "C" ct_status ct_cuda_heat_focal_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status heat_focal_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -173,12 +173,12 @@ template <typename T> static offsets<T> offsets_of(const ct_call *c, T *doffset)
                        c->in[2].desc.dim[3], c->attrs.heat.beta };
 }
 
-extern "C" ct_accept ct_cuda_heat_offset_accept(const ct_device *dev, const ct_call *c)
+static ct_accept heat_offset_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return heat_accept(c, 2 * parts_of(cells_of(&c->in[2].desc)) * c->in[2].desc.dim[3]);
 }
-extern "C" ct_status ct_cuda_heat_offset_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status heat_offset_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     const int64_t cells = cells_of(&c->in[2].desc), maps = c->in[2].desc.dim[3];
@@ -186,12 +186,12 @@ extern "C" ct_status ct_cuda_heat_offset_run(ct_device *dev, ct_stream *s, const
     CT_LAUNCHED("heat_offset");
 }
 
-extern "C" ct_accept ct_cuda_heat_offset_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept heat_offset_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return heat_accept(c, 0);
 }
-extern "C" ct_status ct_cuda_heat_offset_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status heat_offset_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -237,12 +237,12 @@ template <typename T> static angles<T> angles_of(const ct_call *c, int t, const 
                       c->attrs.heat.threshold };
 }
 
-extern "C" ct_accept ct_cuda_heat_angle_accept(const ct_device *dev, const ct_call *c)
+static ct_accept heat_angle_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return heat_accept(c, 2 * parts_of(cells_of(&c->in[2].desc)));
 }
-extern "C" ct_status ct_cuda_heat_angle_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status heat_angle_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     const int64_t cells = cells_of(&c->in[2].desc);
@@ -250,12 +250,12 @@ extern "C" ct_status ct_cuda_heat_angle_run(ct_device *dev, ct_stream *s, const 
     CT_LAUNCHED("heat_angle");
 }
 
-extern "C" ct_accept ct_cuda_heat_angle_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept heat_angle_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return heat_accept(c, 0);
 }
-extern "C" ct_status ct_cuda_heat_angle_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status heat_angle_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -303,12 +303,12 @@ template <typename T> static padding<T> padding_of(const ct_call *c, T *dlogits)
     return padding<T>{ heat_in<T>(c, 0), heat_in<T>(c, 1), dlogits, c->in[0].desc.dim[3], a->eps, a->cap };
 }
 
-extern "C" ct_accept ct_cuda_heat_padding_accept(const ct_device *dev, const ct_call *c)
+static ct_accept heat_padding_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return heat_accept(c, 2 * parts_of(cells_of(&c->in[0].desc)));
 }
-extern "C" ct_status ct_cuda_heat_padding_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status heat_padding_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     const int64_t cells = cells_of(&c->in[0].desc);
@@ -316,12 +316,12 @@ extern "C" ct_status ct_cuda_heat_padding_run(ct_device *dev, ct_stream *s, cons
     CT_LAUNCHED("heat_padding");
 }
 
-extern "C" ct_accept ct_cuda_heat_padding_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept heat_padding_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return heat_accept(c, 0);
 }
-extern "C" ct_status ct_cuda_heat_padding_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status heat_padding_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -381,12 +381,12 @@ __global__ void margin_backward(const T *s, const T *fake, const T *weight, cons
     }
 }
 
-extern "C" ct_accept ct_cuda_margin_rank_accept(const ct_device *dev, const ct_call *c)
+static ct_accept margin_rank_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return heat_accept(c, 0);
 }
-extern "C" ct_status ct_cuda_margin_rank_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status margin_rank_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -396,12 +396,12 @@ extern "C" ct_status ct_cuda_margin_rank_run(ct_device *dev, ct_stream *s, const
     CT_LAUNCHED("margin_rank");
 }
 
-extern "C" ct_accept ct_cuda_margin_rank_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept margin_rank_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return heat_accept(c, 0);
 }
-extern "C" ct_status ct_cuda_margin_rank_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status margin_rank_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -411,3 +411,17 @@ extern "C" ct_status ct_cuda_margin_rank_bwd_run(ct_device *dev, ct_stream *s, c
                              heat_out<T>(c, 0), heat_out<T>(c, 1)));
     CT_LAUNCHED("margin_rank_bwd");
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_HEAT_FOCAL, "cuda.kernel", CT_CUDA_TUNED, heat_focal_accept, heat_focal_run },
+    { CT_OP_HEAT_FOCAL_BWD, "cuda.kernel", CT_CUDA_TUNED, heat_focal_bwd_accept, heat_focal_bwd_run },
+    { CT_OP_HEAT_OFFSET, "cuda.kernel", CT_CUDA_TUNED, heat_offset_accept, heat_offset_run },
+    { CT_OP_HEAT_OFFSET_BWD, "cuda.kernel", CT_CUDA_TUNED, heat_offset_bwd_accept, heat_offset_bwd_run },
+    { CT_OP_HEAT_ANGLE, "cuda.kernel", CT_CUDA_TUNED, heat_angle_accept, heat_angle_run },
+    { CT_OP_HEAT_ANGLE_BWD, "cuda.kernel", CT_CUDA_TUNED, heat_angle_bwd_accept, heat_angle_bwd_run },
+    { CT_OP_MARGIN_RANK, "cuda.kernel", CT_CUDA_TUNED, margin_rank_accept, margin_rank_run },
+    { CT_OP_MARGIN_RANK_BWD, "cuda.kernel", CT_CUDA_TUNED, margin_rank_bwd_accept, margin_rank_bwd_run },
+    { CT_OP_HEAT_PADDING, "cuda.kernel", CT_CUDA_TUNED, heat_padding_accept, heat_padding_run },
+    { CT_OP_HEAT_PADDING_BWD, "cuda.kernel", CT_CUDA_TUNED, heat_padding_bwd_accept, heat_padding_bwd_run },
+};
+CT_CUDA_SET(heatmap)

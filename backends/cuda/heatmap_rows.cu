@@ -168,28 +168,34 @@ template <typename T> static void backward(ct_stream *s, const ct_call *c, doubl
               (const double *)mean, z, heat_out<T>(c, 0));
 }
 
-extern "C" ct_accept ct_cuda_heat_rows_accept(const ct_device *dev, const ct_call *c)
+static ct_accept heat_rows_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     const rows_size z = rows_of(c);
     return heat_accept(c, 4 * z.samples * z.h + 2 * z.samples);
 }
-extern "C" ct_status ct_cuda_heat_rows_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status heat_rows_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     CT_BY_WIDTH(c, forward<T>(s, c, (double *)scratch));
     CT_LAUNCHED("heat_rows");
 }
 
-extern "C" ct_accept ct_cuda_heat_rows_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept heat_rows_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     const rows_size z = rows_of(c);
     return heat_accept(c, 6 * z.samples * z.h);
 }
-extern "C" ct_status ct_cuda_heat_rows_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status heat_rows_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     CT_BY_WIDTH(c, backward<T>(s, c, (double *)scratch));
     CT_LAUNCHED("heat_rows_bwd");
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_HEAT_ROWS, "cuda.kernel", CT_CUDA_TUNED, heat_rows_accept, heat_rows_run },
+    { CT_OP_HEAT_ROWS_BWD, "cuda.kernel", CT_CUDA_TUNED, heat_rows_bwd_accept, heat_rows_bwd_run },
+};
+CT_CUDA_SET(heatmap_rows)

@@ -23,19 +23,4 @@ ct_status ct_cuda_dnn_receipt(const ct_device *d, const ct_call *c, ct_receipt *
 int ct_cuda_dnn_variants(ct_device *d, const ct_call *c, char names[][CT_VARIANT_NAME], int max);
 ct_status ct_cuda_dnn_prefer(ct_device *d, const ct_call *c, const char *variant);
 
-#define CT_CUDA_IMPL(name)                                                     \
-    ct_accept ct_cuda_##name##_accept(const ct_device *dev, const ct_call *c); \
-    ct_status ct_cuda_##name##_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch);
-CT_CUDA_IMPL(conv2d)
-CT_CUDA_IMPL(conv2d_dgrad)
-CT_CUDA_IMPL(conv2d_wgrad)
-CT_CUDA_IMPL(linear)
-CT_CUDA_IMPL(linear_dgrad)
-CT_CUDA_IMPL(linear_wgrad)
-#undef CT_CUDA_IMPL
-
-/* A row of the table, with its comma. What options forbid is refused by accept(), so the rows carry both flags. */
-#define CT_CUDA_LIB_ROW(op, name, impl) \
-    { op, name, CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC, ct_cuda_##impl##_accept, ct_cuda_##impl##_run },
-
 #endif

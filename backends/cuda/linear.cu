@@ -29,7 +29,7 @@ template <typename T, int V> static void run_sums(ct_stream *s, const ct_call *c
               ct_sheet_gather(s, sheet, V, 1, scratch), (T *)c->out[0].data);
 }
 
-extern "C" ct_accept ct_cuda_bias_grad_accept(const ct_device *dev, const ct_call *c)
+static ct_accept bias_grad_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     const ct_desc *d = &c->in[0].desc;
@@ -38,7 +38,7 @@ extern "C" ct_accept ct_cuda_bias_grad_accept(const ct_device *dev, const ct_cal
     const int v = d->dtype == CT_F32 ? ct_column_vector<float>(ct_cuda_cols(d)) : ct_column_vector<ct_b16>(ct_cuda_cols(d));
     return ct_accept_yes(ct_sheet_bytes(ct_sheet_of(ct_cuda_rows(d), ct_cuda_cols(d), v), v, 1));
 }
-extern "C" ct_status ct_cuda_bias_grad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status bias_grad_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     CT_BY_TYPE(c->in[0].desc.dtype, {
@@ -79,11 +79,11 @@ template <typename T> __global__ void product_wgrad(const T *x, const T *dy, T *
     }
 }
 
-extern "C" ct_accept ct_cuda_linear_direct_accept(const ct_device *dev, const ct_call *c)
+static ct_accept linear_direct_accept(const ct_device *dev, const ct_call *c)
 {
     return ct_cuda_factors(dev, c);
 }
-extern "C" ct_status ct_cuda_linear_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status linear_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -95,11 +95,11 @@ extern "C" ct_status ct_cuda_linear_direct_run(ct_device *dev, ct_stream *s, con
     })
     CT_LAUNCHED("linear");
 }
-extern "C" ct_accept ct_cuda_linear_dgrad_direct_accept(const ct_device *dev, const ct_call *c)
+static ct_accept linear_dgrad_direct_accept(const ct_device *dev, const ct_call *c)
 {
     return ct_cuda_factors(dev, c);
 }
-extern "C" ct_status ct_cuda_linear_dgrad_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status linear_dgrad_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -111,11 +111,11 @@ extern "C" ct_status ct_cuda_linear_dgrad_direct_run(ct_device *dev, ct_stream *
     })
     CT_LAUNCHED("linear_dgrad");
 }
-extern "C" ct_accept ct_cuda_linear_wgrad_direct_accept(const ct_device *dev, const ct_call *c)
+static ct_accept linear_wgrad_direct_accept(const ct_device *dev, const ct_call *c)
 {
     return ct_cuda_factors(dev, c);
 }
-extern "C" ct_status ct_cuda_linear_wgrad_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status linear_wgrad_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -127,3 +127,11 @@ extern "C" ct_status ct_cuda_linear_wgrad_direct_run(ct_device *dev, ct_stream *
     })
     CT_LAUNCHED("linear_wgrad");
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_LINEAR, "cuda.direct", CT_CUDA_YARDSTICK, linear_direct_accept, linear_direct_run },
+    { CT_OP_LINEAR_DGRAD, "cuda.direct", CT_CUDA_YARDSTICK, linear_dgrad_direct_accept, linear_dgrad_direct_run },
+    { CT_OP_LINEAR_WGRAD, "cuda.direct", CT_CUDA_YARDSTICK, linear_wgrad_direct_accept, linear_wgrad_direct_run },
+    { CT_OP_BIAS_GRAD, "cuda.kernel", CT_CUDA_TUNED, bias_grad_accept, bias_grad_run },
+};
+CT_CUDA_SET(linear)

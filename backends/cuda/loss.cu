@@ -5,12 +5,12 @@
 
 __global__ void seed_kernel(const double *state, double alpha, float *seed) { *seed = (float)(state[CT_STATE_LOSS_SCALE] * alpha); }
 
-extern "C" ct_accept ct_cuda_loss_seed_accept(const ct_device *dev, const ct_call *c)
+static ct_accept loss_seed_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return c->out[0].desc.dtype == CT_F32 ? ct_accept_yes(0) : ct_accept_no("cuda: the seed is not f32");
 }
-extern "C" ct_status ct_cuda_loss_seed_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status loss_seed_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -57,12 +57,12 @@ static ct_accept accept_logits(const ct_call *c, bool rows)
     return ct_accept_yes(rows ? (size_t)ct_cuda_numel(&c->in[1].desc) * sizeof(float) : 0);
 }
 
-extern "C" ct_accept ct_cuda_softmax_xent_accept(const ct_device *dev, const ct_call *c)
+static ct_accept softmax_xent_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_logits(c, true);
 }
-extern "C" ct_status ct_cuda_softmax_xent_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status softmax_xent_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     int64_t rows = ct_cuda_numel(&c->in[1].desc);
@@ -83,12 +83,12 @@ __global__ void xent_backward(const float *logits, const int32_t *target, const 
     }
 }
 
-extern "C" ct_accept ct_cuda_softmax_xent_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept softmax_xent_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_logits(c, false);
 }
-extern "C" ct_status ct_cuda_softmax_xent_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status softmax_xent_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -113,12 +113,12 @@ __global__ void margin_rows(const float *logits, const int32_t *target, int64_t 
     }
 }
 
-extern "C" ct_accept ct_cuda_soft_margin_accept(const ct_device *dev, const ct_call *c)
+static ct_accept soft_margin_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_logits(c, true);
 }
-extern "C" ct_status ct_cuda_soft_margin_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status soft_margin_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     int64_t rows = ct_cuda_numel(&c->in[1].desc), classes = c->attrs.loss.classes;
@@ -139,12 +139,12 @@ __global__ void margin_backward(const float *logits, const int32_t *target, cons
     }
 }
 
-extern "C" ct_accept ct_cuda_soft_margin_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept soft_margin_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_logits(c, false);
 }
-extern "C" ct_status ct_cuda_soft_margin_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status soft_margin_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -167,12 +167,12 @@ __global__ void weighted(losses in, ct_weights_attrs a, float *sum)
     if (i == 0) *sum = (float)v;
 }
 
-extern "C" ct_accept ct_cuda_weighted_sum_accept(const ct_device *dev, const ct_call *c)
+static ct_accept weighted_sum_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return c->in[0].desc.dtype == CT_F32 ? ct_accept_yes(0) : ct_accept_no("cuda: the losses are not f32");
 }
-extern "C" ct_status ct_cuda_weighted_sum_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status weighted_sum_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -181,3 +181,13 @@ extern "C" ct_status ct_cuda_weighted_sum_run(ct_device *dev, ct_stream *s, cons
     CT_LAUNCH(&weighted, CT_GRID1(1), 32, s, in, c->attrs.weights, (float *)c->out[0].data);
     CT_LAUNCHED("weighted_sum");
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_LOSS_SEED, "cuda.kernel", CT_CUDA_TUNED, loss_seed_accept, loss_seed_run },
+    { CT_OP_SOFTMAX_XENT, "cuda.kernel", CT_CUDA_TUNED, softmax_xent_accept, softmax_xent_run },
+    { CT_OP_SOFTMAX_XENT_BWD, "cuda.kernel", CT_CUDA_TUNED, softmax_xent_bwd_accept, softmax_xent_bwd_run },
+    { CT_OP_SOFT_MARGIN, "cuda.kernel", CT_CUDA_TUNED, soft_margin_accept, soft_margin_run },
+    { CT_OP_SOFT_MARGIN_BWD, "cuda.kernel", CT_CUDA_TUNED, soft_margin_bwd_accept, soft_margin_bwd_run },
+    { CT_OP_WEIGHTED_SUM, "cuda.kernel", CT_CUDA_TUNED, weighted_sum_accept, weighted_sum_run },
+};
+CT_CUDA_SET(loss)

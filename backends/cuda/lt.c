@@ -321,22 +321,29 @@ static ct_status run(ct_device *d, ct_stream *s, const ct_call *c, const void *a
     return st == CUBLAS_STATUS_SUCCESS ? CT_OK : ct_core->fail(CT_EBACKEND, "cuBLASLt: a matrix product failed: %s", cublasLtGetStatusString(st));
 }
 
-ct_accept ct_cuda_linear_accept(const ct_device *d, const ct_call *c) { return accept(d, c); }
-ct_accept ct_cuda_linear_dgrad_accept(const ct_device *d, const ct_call *c) { return accept(d, c); }
-ct_accept ct_cuda_linear_wgrad_accept(const ct_device *d, const ct_call *c) { return accept(d, c); }
+static ct_accept linear_accept(const ct_device *d, const ct_call *c) { return accept(d, c); }
+static ct_accept linear_dgrad_accept(const ct_device *d, const ct_call *c) { return accept(d, c); }
+static ct_accept linear_wgrad_accept(const ct_device *d, const ct_call *c) { return accept(d, c); }
 
-ct_status ct_cuda_linear_run(ct_device *d, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status linear_run(ct_device *d, ct_stream *s, const ct_call *c, void *scratch)
 {
     return run(d, s, c, c->in[1].data, c->in[0].data, c->out[0].data, scratch);
 }
-ct_status ct_cuda_linear_dgrad_run(ct_device *d, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status linear_dgrad_run(ct_device *d, ct_stream *s, const ct_call *c, void *scratch)
 {
     return run(d, s, c, c->in[1].data, c->in[0].data, c->out[0].data, scratch);
 }
-ct_status ct_cuda_linear_wgrad_run(ct_device *d, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status linear_wgrad_run(ct_device *d, ct_stream *s, const ct_call *c, void *scratch)
 {
     return run(d, s, c, c->in[0].data, c->in[1].data, c->out[0].data, scratch);
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_LINEAR, "cuda.lt", CT_CUDA_TUNED, linear_accept, linear_run },
+    { CT_OP_LINEAR_DGRAD, "cuda.lt", CT_CUDA_TUNED, linear_dgrad_accept, linear_dgrad_run },
+    { CT_OP_LINEAR_WGRAD, "cuda.lt", CT_CUDA_TUNED, linear_wgrad_accept, linear_wgrad_run },
+};
+CT_CUDA_SET(lt)
 
 /* ---- both libraries ---- */
 

@@ -41,12 +41,12 @@ __global__ void argmax_rows(const float *logits, int64_t rows, int64_t classes, 
     }
 }
 
-extern "C" ct_accept ct_cuda_argmax_accept(const ct_device *dev, const ct_call *c)
+static ct_accept argmax_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return c->in[0].desc.dtype == CT_F32 ? ct_accept_yes(0) : ct_accept_no("cuda: logits are not f32");
 }
-extern "C" ct_status ct_cuda_argmax_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status argmax_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -69,12 +69,12 @@ __global__ void batch_kernel(terms t, int count, int64_t samples, int64_t first,
     acc[CT_METRIC_BATCHES] += 1;
 }
 
-extern "C" ct_accept ct_cuda_batch_sums_accept(const ct_device *dev, const ct_call *c)
+static ct_accept batch_sums_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return c->in[0].desc.dtype == CT_F32 ? ct_accept_yes(0) : ct_accept_no("cuda: the loss is not f32");
 }
-extern "C" ct_status ct_cuda_batch_sums_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status batch_sums_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -105,13 +105,13 @@ __global__ void sums_kernel(const int32_t *pred, const int32_t *target, int64_t 
     acc[2] += right;
 }
 
-extern "C" ct_accept ct_cuda_metric_sums_accept(const ct_device *dev, const ct_call *c)
+static ct_accept metric_sums_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     (void)c;
     return ct_accept_yes(0);
 }
-extern "C" ct_status ct_cuda_metric_sums_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status metric_sums_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -150,12 +150,12 @@ __global__ void greedy(const float *logp, const int32_t *lens, int32_t *pred, fl
     }
 }
 
-extern "C" ct_accept ct_cuda_ctc_greedy_accept(const ct_device *dev, const ct_call *c)
+static ct_accept ctc_greedy_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return c->in[0].desc.dtype == CT_F32 ? ct_accept_yes(0) : ct_accept_no("cuda: log-probabilities are not f32");
 }
-extern "C" ct_status ct_cuda_ctc_greedy_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status ctc_greedy_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -221,13 +221,13 @@ __global__ void edit_kernel(const int32_t *pred, const int32_t *target, const fl
     acc[4] += infeasible;
 }
 
-extern "C" ct_accept ct_cuda_edit_sums_accept(const ct_device *dev, const ct_call *c)
+static ct_accept edit_sums_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     if (ct_cuda_has(c, 2) && c->in[2].desc.dtype != CT_F32) return ct_accept_no("cuda: nll is not f32");
     return ct_accept_yes((size_t)(c->in[1].desc.dim[0] * (c->in[1].desc.dim[1] + 1)) * sizeof(int32_t));
 }
-extern "C" ct_status ct_cuda_edit_sums_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status edit_sums_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     CT_LAUNCH(&edit_kernel, CT_GRID1(1), CT_THREADS, s, (const int32_t *)c->in[0].data, (const int32_t *)c->in[1].data,
@@ -236,3 +236,12 @@ extern "C" ct_status ct_cuda_edit_sums_run(ct_device *dev, ct_stream *s, const c
               (double *)c->in[3].data + c->attrs.sums.first);
     CT_LAUNCHED("edit_sums");
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_ARGMAX, "cuda.kernel", CT_CUDA_TUNED, argmax_accept, argmax_run },
+    { CT_OP_BATCH_SUMS, "cuda.kernel", CT_CUDA_TUNED, batch_sums_accept, batch_sums_run },
+    { CT_OP_METRIC_SUMS, "cuda.kernel", CT_CUDA_TUNED, metric_sums_accept, metric_sums_run },
+    { CT_OP_CTC_GREEDY, "cuda.kernel", CT_CUDA_TUNED, ctc_greedy_accept, ctc_greedy_run },
+    { CT_OP_EDIT_SUMS, "cuda.kernel", CT_CUDA_TUNED, edit_sums_accept, edit_sums_run },
+};
+CT_CUDA_SET(metric)

@@ -85,7 +85,7 @@ static void launch_apply(ct_stream *s, const ct_call *c, const float *mean, cons
               MASKED ? (uint8_t *)c->out[3].data : (uint8_t *)NULL, sheet, (float)c->attrs.norm.eps, (int)c->attrs.norm.act);
 }
 
-extern "C" ct_accept ct_cuda_batchnorm_accept(const ct_device *dev, const ct_call *c)
+static ct_accept batchnorm_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return ct_norm_accept(c, ct_norm_part_bytes(ct_cuda_rows(&c->in[0].desc), &c->in[0].desc));
@@ -99,7 +99,7 @@ template <typename T, int V> static void forward(ct_stream *s, const ct_call *c,
     else launch_ragged<T>(s, c, to.mean, to.invstd);
 }
 
-extern "C" ct_status ct_cuda_batchnorm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status batchnorm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     CT_BY_TYPE(c->in[0].desc.dtype, {
@@ -109,13 +109,13 @@ extern "C" ct_status ct_cuda_batchnorm_run(ct_device *dev, ct_stream *s, const c
     CT_LAUNCHED("batchnorm");
 }
 
-extern "C" ct_accept ct_cuda_batchnorm_infer_accept(const ct_device *dev, const ct_call *c)
+static ct_accept batchnorm_infer_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return ct_norm_accept(c, 0);
 }
 
-extern "C" ct_status ct_cuda_batchnorm_infer_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status batchnorm_infer_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -269,13 +269,13 @@ template <typename T, int V> static void backward_act(ct_stream *s, const ct_cal
     else backward<T, V, false>(s, c, scratch);
 }
 
-extern "C" ct_accept ct_cuda_batchnorm_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept batchnorm_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return ct_norm_accept(c, ct_norm_part_bytes(ct_cuda_rows(&c->in[0].desc), &c->in[0].desc));
 }
 
-extern "C" ct_status ct_cuda_batchnorm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status batchnorm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     CT_BY_TYPE(c->in[0].desc.dtype, {
@@ -332,25 +332,34 @@ template <bool BWD> static ct_status run_lengths(ct_stream *s, const ct_call *c)
     CT_LAUNCHED(BWD ? "l2_normalize_bwd" : "l2_normalize");
 }
 
-extern "C" ct_accept ct_cuda_l2_normalize_accept(const ct_device *dev, const ct_call *c)
+static ct_accept l2_normalize_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return ct_norm_accept(c, 0);
 }
-extern "C" ct_status ct_cuda_l2_normalize_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status l2_normalize_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
     return run_lengths<false>(s, c);
 }
-extern "C" ct_accept ct_cuda_l2_normalize_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept l2_normalize_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return ct_norm_accept(c, 0);
 }
-extern "C" ct_status ct_cuda_l2_normalize_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status l2_normalize_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
     return run_lengths<true>(s, c);
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_BATCHNORM, "cuda.kernel", CT_CUDA_TUNED, batchnorm_accept, batchnorm_run },
+    { CT_OP_BATCHNORM_INFER, "cuda.kernel", CT_CUDA_TUNED, batchnorm_infer_accept, batchnorm_infer_run },
+    { CT_OP_BATCHNORM_BWD, "cuda.kernel", CT_CUDA_TUNED, batchnorm_bwd_accept, batchnorm_bwd_run },
+    { CT_OP_L2_NORMALIZE, "cuda.kernel", CT_CUDA_TUNED, l2_normalize_accept, l2_normalize_run },
+    { CT_OP_L2_NORMALIZE_BWD, "cuda.kernel", CT_CUDA_TUNED, l2_normalize_bwd_accept, l2_normalize_bwd_run },
+};
+CT_CUDA_SET(norm)

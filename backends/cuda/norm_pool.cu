@@ -186,12 +186,12 @@ template <typename T, int V> static void pool_forward(ct_stream *s, const ct_cal
               (T *)c->out[0].data, (uint8_t *)c->out[3].data, grid_of(&c->in[0].desc, false), sheet);
 }
 
-extern "C" ct_accept ct_cuda_batchnorm_pool_accept(const ct_device *dev, const ct_call *c)
+static ct_accept batchnorm_pool_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_pool(c, &c->in[0].desc, ct_cuda_rows(&c->in[0].desc));
 }
-extern "C" ct_status ct_cuda_batchnorm_pool_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status batchnorm_pool_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     CT_BY_TYPE(c->in[0].desc.dtype, {
@@ -219,12 +219,12 @@ template <typename T, int V> static void pool_backward(ct_stream *s, const ct_ca
               (const float *)dbeta, (T *)c->out[0].data, 1.0f / (float)ct_cuda_rows(x));
 }
 
-extern "C" ct_accept ct_cuda_batchnorm_pool_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept batchnorm_pool_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_pool(c, &c->in[1].desc, ct_cuda_rows(&c->in[0].desc));
 }
-extern "C" ct_status ct_cuda_batchnorm_pool_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status batchnorm_pool_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     CT_BY_TYPE(c->in[0].desc.dtype, {
@@ -233,3 +233,9 @@ extern "C" ct_status ct_cuda_batchnorm_pool_bwd_run(ct_device *dev, ct_stream *s
     })
     CT_LAUNCHED("batchnorm_pool_bwd");
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_BATCHNORM_POOL, "cuda.kernel", CT_CUDA_TUNED, batchnorm_pool_accept, batchnorm_pool_run },
+    { CT_OP_BATCHNORM_POOL_BWD, "cuda.kernel", CT_CUDA_TUNED, batchnorm_pool_bwd_accept, batchnorm_pool_bwd_run },
+};
+CT_CUDA_SET(norm_pool)

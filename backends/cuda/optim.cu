@@ -21,35 +21,35 @@ __global__ void lr_schedule(ct_schedule_attrs a, double *state) { state[CT_STATE
 __global__ void step_end(ct_optim_attrs a, double *state) { ct_step_end(&a, state); }
 __global__ void next_draw(double *state) { state[CT_STATE_DRAWS] += 1; }
 
-extern "C" ct_accept ct_cuda_lr_schedule_accept(const ct_device *dev, const ct_call *c)
+static ct_accept lr_schedule_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     (void)c;
     return ct_accept_yes(0);
 }
-extern "C" ct_status ct_cuda_lr_schedule_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status lr_schedule_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
     CT_LAUNCH(&lr_schedule, CT_GRID1(1), 1, s, c->attrs.schedule, state_of(c));
     CT_LAUNCHED("lr_schedule");
 }
-extern "C" ct_accept ct_cuda_step_end_accept(const ct_device *dev, const ct_call *c)
+static ct_accept step_end_accept(const ct_device *dev, const ct_call *c)
 {
-    return ct_cuda_lr_schedule_accept(dev, c);
+    return lr_schedule_accept(dev, c);
 }
-extern "C" ct_status ct_cuda_step_end_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status step_end_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
     CT_LAUNCH(&step_end, CT_GRID1(1), 1, s, c->attrs.optim, state_of(c));
     CT_LAUNCHED("step_end");
 }
-extern "C" ct_accept ct_cuda_next_draw_accept(const ct_device *dev, const ct_call *c)
+static ct_accept next_draw_accept(const ct_device *dev, const ct_call *c)
 {
-    return ct_cuda_lr_schedule_accept(dev, c);
+    return lr_schedule_accept(dev, c);
 }
-extern "C" ct_status ct_cuda_next_draw_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status next_draw_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -86,14 +86,14 @@ __global__ void norm_finish(const double *part, double max_norm, double *state)
     if (threadIdx.x == 0) ct_grad_norm_finish(max_norm, sum, isfinite(sum), state);
 }
 
-extern "C" ct_accept ct_cuda_grad_norm_accept(const ct_device *dev, const ct_call *c)
+static ct_accept grad_norm_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     ct_accept a = accept_f32(c);
     if (a.ok) a.scratch = NORM_PARTS * sizeof(double);
     return a;
 }
-extern "C" ct_status ct_cuda_grad_norm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status grad_norm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     CT_LAUNCH(&square_sums, CT_GRID1(NORM_PARTS), CT_THREADS, s, (const float *)c->in[0].data, ct_cuda_numel(&c->in[0].desc),
@@ -142,12 +142,12 @@ static int64_t update_blocks(int64_t n)
     return b > 2048 ? 2048 : b;
 }
 
-extern "C" ct_accept ct_cuda_adamw_accept(const ct_device *dev, const ct_call *c)
+static ct_accept adamw_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_f32(c);
 }
-extern "C" ct_status ct_cuda_adamw_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status adamw_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -164,12 +164,12 @@ __global__ void sgd(float *p, const float *g, float *buf, const double *state, i
     for (CT_EACH(i, n)) ct_sgd_f32(&coef, g[i], p + i, buf + i);
 }
 
-extern "C" ct_accept ct_cuda_sgd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept sgd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_f32(c);
 }
-extern "C" ct_status ct_cuda_sgd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status sgd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -187,12 +187,12 @@ __global__ void ema(float *shadow, const float *src, const double *state, int64_
     for (CT_EACH(i, n)) shadow[i] = ct_ema_f32(keep, take, shadow[i], src[i]);
 }
 
-extern "C" ct_accept ct_cuda_ema_accept(const ct_device *dev, const ct_call *c)
+static ct_accept ema_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_f32(c);
 }
-extern "C" ct_status ct_cuda_ema_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status ema_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -201,3 +201,14 @@ extern "C" ct_status ct_cuda_ema_run(ct_device *dev, ct_stream *s, const ct_call
               (const double *)state_of(c), n, c->attrs.optim);
     CT_LAUNCHED("ema");
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_LR_SCHEDULE, "cuda.kernel", CT_CUDA_TUNED, lr_schedule_accept, lr_schedule_run },
+    { CT_OP_GRAD_NORM, "cuda.kernel", CT_CUDA_TUNED, grad_norm_accept, grad_norm_run },
+    { CT_OP_ADAMW, "cuda.kernel", CT_CUDA_TUNED, adamw_accept, adamw_run },
+    { CT_OP_SGD, "cuda.kernel", CT_CUDA_TUNED, sgd_accept, sgd_run },
+    { CT_OP_EMA, "cuda.kernel", CT_CUDA_TUNED, ema_accept, ema_run },
+    { CT_OP_STEP_END, "cuda.kernel", CT_CUDA_TUNED, step_end_accept, step_end_run },
+    { CT_OP_NEXT_DRAW, "cuda.kernel", CT_CUDA_TUNED, next_draw_accept, next_draw_run },
+};
+CT_CUDA_SET(optim)

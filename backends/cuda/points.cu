@@ -32,12 +32,12 @@ __global__ void pool_windows(const T *x, float *mean, float *least, int64_t n, i
     }
 }
 
-extern "C" ct_accept ct_cuda_mask_pool_accept(const ct_device *dev, const ct_call *c)
+static ct_accept mask_pool_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return ct_cuda_type(c->in[0].desc.dtype) ? ct_accept_yes(0) : ct_accept_no(CT_CUDA_NO_TYPE);
 }
-extern "C" ct_status ct_cuda_mask_pool_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status mask_pool_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -73,12 +73,12 @@ __global__ void draw_targets(const float *points, float *heat, float *offset, in
     }
 }
 
-extern "C" ct_accept ct_cuda_heat_target_accept(const ct_device *dev, const ct_call *c)
+static ct_accept heat_target_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_f32(c);
 }
-extern "C" ct_status ct_cuda_heat_target_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status heat_target_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -126,12 +126,12 @@ __global__ void sample_map_bwd(const float *dv, const float *points, float *dmap
     }
 }
 
-extern "C" ct_accept ct_cuda_sample_points_accept(const ct_device *dev, const ct_call *c)
+static ct_accept sample_points_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_f32(c);
 }
-extern "C" ct_status ct_cuda_sample_points_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status sample_points_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -141,12 +141,12 @@ extern "C" ct_status ct_cuda_sample_points_run(ct_device *dev, ct_stream *s, con
               c->attrs.points);
     CT_LAUNCHED("sample_points");
 }
-extern "C" ct_accept ct_cuda_sample_points_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept sample_points_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_f32(c);
 }
-extern "C" ct_status ct_cuda_sample_points_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status sample_points_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -224,12 +224,12 @@ __global__ void decode(const float *logits, const float *offset, const float *le
     }
 }
 
-extern "C" ct_accept ct_cuda_heat_decode_accept(const ct_device *dev, const ct_call *c)
+static ct_accept heat_decode_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_f32(c);
 }
-extern "C" ct_status ct_cuda_heat_decode_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status heat_decode_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -258,12 +258,12 @@ __global__ void count_errors(const float *pred, const float *points, const float
     }
 }
 
-extern "C" ct_accept ct_cuda_point_sums_accept(const ct_device *dev, const ct_call *c)
+static ct_accept point_sums_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_f32(c);
 }
-extern "C" ct_status ct_cuda_point_sums_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status point_sums_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -272,3 +272,13 @@ extern "C" ct_status ct_cuda_point_sums_run(ct_device *dev, ct_stream *s, const 
               (double *)c->in[3].data + c->attrs.sums.first);
     CT_LAUNCHED("point_sums");
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_MASK_POOL, "cuda.kernel", CT_CUDA_TUNED, mask_pool_accept, mask_pool_run },
+    { CT_OP_HEAT_TARGET, "cuda.kernel", CT_CUDA_TUNED, heat_target_accept, heat_target_run },
+    { CT_OP_SAMPLE_POINTS, "cuda.kernel", CT_CUDA_TUNED, sample_points_accept, sample_points_run },
+    { CT_OP_SAMPLE_POINTS_BWD, "cuda.kernel", CT_CUDA_TUNED, sample_points_bwd_accept, sample_points_bwd_run },
+    { CT_OP_HEAT_DECODE, "cuda.kernel", CT_CUDA_TUNED, heat_decode_accept, heat_decode_run },
+    { CT_OP_POINT_SUMS, "cuda.kernel", CT_CUDA_TUNED, point_sums_accept, point_sums_run },
+};
+CT_CUDA_SET(points)

@@ -212,7 +212,7 @@ static ct_accept accept_type(const ct_call *c)
     return ct_cuda_type(c->in[0].desc.dtype) ? ct_accept_yes(0) : ct_accept_no(CT_CUDA_NO_TYPE);
 }
 
-extern "C" ct_accept ct_cuda_maxpool2d_accept(const ct_device *dev, const ct_call *c)
+static ct_accept maxpool2d_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     if (c->attrs.pool.ker_h * c->attrs.pool.ker_w > 256) return ct_accept_no("cuda: a window of more than 256 cells has no u8 index");
@@ -224,7 +224,7 @@ template <typename T, int V> static void run_max(ct_stream *s, const ct_call *c)
     CT_LAUNCH(k, CT_GRID1(ct_blocks(ct_cuda_numel(&c->out[0].desc) / V)), CT_THREADS, s, (const T *)c->in[0].data,
               (T *)c->out[0].data, (uint8_t *)c->out[1].data, shape_of(&c->attrs.pool, &c->in[0].desc, &c->out[0].desc));
 }
-extern "C" ct_status ct_cuda_maxpool2d_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status maxpool2d_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -266,12 +266,12 @@ template <typename T, int V, bool MAX> static void run_spread(ct_stream *s, cons
                   shape_of(&c->attrs.pool, &c->out[0].desc, &c->in[0].desc), factor);
     }
 }
-extern "C" ct_accept ct_cuda_maxpool2d_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept maxpool2d_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_type(c);
 }
-extern "C" ct_status ct_cuda_maxpool2d_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status maxpool2d_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -282,7 +282,7 @@ extern "C" ct_status ct_cuda_maxpool2d_bwd_run(ct_device *dev, ct_stream *s, con
     CT_LAUNCHED("maxpool2d_bwd");
 }
 
-extern "C" ct_accept ct_cuda_avgpool2d_accept(const ct_device *dev, const ct_call *c)
+static ct_accept avgpool2d_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_type(c);
@@ -293,7 +293,7 @@ template <typename T, int V> static void run_avg(ct_stream *s, const ct_call *c)
     CT_LAUNCH(k, CT_GRID1(ct_blocks(ct_cuda_numel(&c->out[0].desc) / V)), CT_THREADS, s, (const T *)c->in[0].data,
               (T *)c->out[0].data, shape_of(&c->attrs.pool, &c->in[0].desc, &c->out[0].desc));
 }
-extern "C" ct_status ct_cuda_avgpool2d_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status avgpool2d_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -303,12 +303,12 @@ extern "C" ct_status ct_cuda_avgpool2d_run(ct_device *dev, ct_stream *s, const c
     })
     CT_LAUNCHED("avgpool2d");
 }
-extern "C" ct_accept ct_cuda_avgpool2d_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept avgpool2d_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_type(c);
 }
-extern "C" ct_status ct_cuda_avgpool2d_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status avgpool2d_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -321,13 +321,13 @@ extern "C" ct_status ct_cuda_avgpool2d_bwd_run(ct_device *dev, ct_stream *s, con
 }
 
 /* One block for each sample in the grid's second dimension, which ends at 65535. */
-extern "C" ct_accept ct_cuda_global_avgpool_accept(const ct_device *dev, const ct_call *c)
+static ct_accept global_avgpool_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     if (c->in[0].desc.dim[0] > 65535) return ct_accept_no("cuda: more than 65535 samples");
     return accept_type(c);
 }
-extern "C" ct_status ct_cuda_global_avgpool_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status global_avgpool_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -339,12 +339,12 @@ extern "C" ct_status ct_cuda_global_avgpool_run(ct_device *dev, ct_stream *s, co
     })
     CT_LAUNCHED("global_avgpool");
 }
-extern "C" ct_accept ct_cuda_global_avgpool_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept global_avgpool_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept_type(c);
 }
-extern "C" ct_status ct_cuda_global_avgpool_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status global_avgpool_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -357,3 +357,13 @@ extern "C" ct_status ct_cuda_global_avgpool_bwd_run(ct_device *dev, ct_stream *s
     })
     CT_LAUNCHED("global_avgpool_bwd");
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_MAXPOOL2D, "cuda.kernel", CT_CUDA_TUNED, maxpool2d_accept, maxpool2d_run },
+    { CT_OP_MAXPOOL2D_BWD, "cuda.kernel", CT_CUDA_TUNED, maxpool2d_bwd_accept, maxpool2d_bwd_run },
+    { CT_OP_AVGPOOL2D, "cuda.kernel", CT_CUDA_TUNED, avgpool2d_accept, avgpool2d_run },
+    { CT_OP_AVGPOOL2D_BWD, "cuda.kernel", CT_CUDA_TUNED, avgpool2d_bwd_accept, avgpool2d_bwd_run },
+    { CT_OP_GLOBAL_AVGPOOL, "cuda.kernel", CT_CUDA_TUNED, global_avgpool_accept, global_avgpool_run },
+    { CT_OP_GLOBAL_AVGPOOL_BWD, "cuda.kernel", CT_CUDA_TUNED, global_avgpool_bwd_accept, global_avgpool_bwd_run },
+};
+CT_CUDA_SET(pool)

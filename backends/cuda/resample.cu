@@ -76,23 +76,23 @@ static ct_accept accept(const ct_call *c)
     return ct_cuda_type(c->in[0].desc.dtype) ? ct_accept_yes(0) : ct_accept_no(CT_CUDA_NO_TYPE);
 }
 
-extern "C" ct_accept ct_cuda_upsample_bilinear_accept(const ct_device *dev, const ct_call *c)
+static ct_accept upsample_bilinear_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept(c);
 }
-extern "C" ct_status ct_cuda_upsample_bilinear_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status upsample_bilinear_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
     return run(s, c, false);
 }
-extern "C" ct_accept ct_cuda_upsample_bilinear_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept upsample_bilinear_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept(c);
 }
-extern "C" ct_status ct_cuda_upsample_bilinear_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status upsample_bilinear_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -152,25 +152,33 @@ static ct_status run_nearest(ct_stream *s, const ct_call *c, bool bwd)
     CT_LAUNCHED(bwd ? "upsample_nearest_bwd" : "upsample_nearest");
 }
 
-extern "C" ct_accept ct_cuda_upsample_nearest_accept(const ct_device *dev, const ct_call *c)
+static ct_accept upsample_nearest_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept(c);
 }
-extern "C" ct_status ct_cuda_upsample_nearest_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status upsample_nearest_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
     return run_nearest(s, c, false);
 }
-extern "C" ct_accept ct_cuda_upsample_nearest_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept upsample_nearest_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return accept(c);
 }
-extern "C" ct_status ct_cuda_upsample_nearest_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status upsample_nearest_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
     return run_nearest(s, c, true);
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_UPSAMPLE_BILINEAR, "cuda.kernel", CT_CUDA_TUNED, upsample_bilinear_accept, upsample_bilinear_run },
+    { CT_OP_UPSAMPLE_BILINEAR_BWD, "cuda.kernel", CT_CUDA_TUNED, upsample_bilinear_bwd_accept, upsample_bilinear_bwd_run },
+    { CT_OP_UPSAMPLE_NEAREST, "cuda.kernel", CT_CUDA_TUNED, upsample_nearest_accept, upsample_nearest_run },
+    { CT_OP_UPSAMPLE_NEAREST_BWD, "cuda.kernel", CT_CUDA_TUNED, upsample_nearest_bwd_accept, upsample_nearest_bwd_run },
+};
+CT_CUDA_SET(resample)

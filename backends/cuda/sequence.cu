@@ -31,12 +31,12 @@ template <typename U> static void run_swap(ct_stream *s, const ct_call *c, int64
 
 struct alignas(16) unit16 { uint32_t v[4]; };
 
-extern "C" ct_accept ct_cuda_swap_accept(const ct_device *dev, const ct_call *c)
+static ct_accept swap_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return ct_cuda_type(c->in[0].desc.dtype) ? ct_accept_yes(0) : ct_accept_no(CT_CUDA_NO_TYPE);
 }
-extern "C" ct_status ct_cuda_swap_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status swap_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -203,7 +203,7 @@ static ct_accept accept_lstm(const ct_desc *type, const ct_desc *cell, size_t sc
     return cell->dtype == CT_F32 ? ct_accept_yes(scratch) : ct_accept_no("cuda: the cell is not f32");
 }
 
-extern "C" ct_accept ct_cuda_lstm_accept(const ct_device *dev, const ct_call *c)
+static ct_accept lstm_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     const ct_desc *cell = &c->out[2].desc;
@@ -224,7 +224,7 @@ template <typename T> static layer<T> layer_of(const ct_desc *cell, const ct_cal
 
 static int64_t tiles_of(int64_t n, int64_t h, int64_t units) { return (n + SAMPLES - 1) / SAMPLES * ((h + units - 1) / units); }
 
-extern "C" ct_status ct_cuda_lstm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status lstm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     const ct_desc *cell = &c->out[2].desc;
@@ -254,7 +254,7 @@ extern "C" ct_status ct_cuda_lstm_run(ct_device *dev, ct_stream *s, const ct_cal
     CT_LAUNCHED("lstm");
 }
 
-extern "C" ct_accept ct_cuda_lstm_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept lstm_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     const ct_desc *cell = &c->in[3].desc;
@@ -263,7 +263,7 @@ extern "C" ct_accept ct_cuda_lstm_bwd_accept(const ct_device *dev, const ct_call
     return accept_lstm(&c->in[0].desc, cell, (size_t)(carried + kept) * sizeof(float));
 }
 
-extern "C" ct_status ct_cuda_lstm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status lstm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     const ct_desc *cell = &c->in[3].desc;
@@ -294,3 +294,10 @@ extern "C" ct_status ct_cuda_lstm_bwd_run(ct_device *dev, ct_stream *s, const ct
     })
     CT_LAUNCHED("lstm_bwd");
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_SWAP, "cuda.kernel", CT_CUDA_TUNED, swap_accept, swap_run },
+    { CT_OP_LSTM, "cuda.kernel", CT_CUDA_TUNED, lstm_accept, lstm_run },
+    { CT_OP_LSTM_BWD, "cuda.kernel", CT_CUDA_TUNED, lstm_bwd_accept, lstm_bwd_run },
+};
+CT_CUDA_SET(sequence)

@@ -27,12 +27,12 @@ __global__ void log_softmax_bwd(const float *dy, const float *y, float *dx, int6
     }
 }
 
-extern "C" ct_accept ct_cuda_log_softmax_accept(const ct_device *dev, const ct_call *c)
+static ct_accept log_softmax_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     return c->in[0].desc.dtype == CT_F32 ? ct_accept_yes(0) : ct_accept_no("cuda: log_softmax of f32 only");
 }
-extern "C" ct_status ct_cuda_log_softmax_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status log_softmax_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -41,11 +41,11 @@ extern "C" ct_status ct_cuda_log_softmax_run(ct_device *dev, ct_stream *s, const
               ct_cuda_cols(&c->in[0].desc));
     CT_LAUNCHED("log_softmax");
 }
-extern "C" ct_accept ct_cuda_log_softmax_bwd_accept(const ct_device *dev, const ct_call *c)
+static ct_accept log_softmax_bwd_accept(const ct_device *dev, const ct_call *c)
 {
-    return ct_cuda_log_softmax_accept(dev, c);
+    return log_softmax_accept(dev, c);
 }
-extern "C" ct_status ct_cuda_log_softmax_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+static ct_status log_softmax_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
     (void)scratch;
@@ -54,3 +54,9 @@ extern "C" ct_status ct_cuda_log_softmax_bwd_run(ct_device *dev, ct_stream *s, c
               (const float *)c->in[1].data, (float *)c->out[0].data, rows, ct_cuda_cols(&c->in[0].desc));
     CT_LAUNCHED("log_softmax_bwd");
 }
+
+static const ct_impl impls[] = {
+    { CT_OP_LOG_SOFTMAX, "cuda.kernel", CT_CUDA_TUNED, log_softmax_accept, log_softmax_run },
+    { CT_OP_LOG_SOFTMAX_BWD, "cuda.kernel", CT_CUDA_TUNED, log_softmax_bwd_accept, log_softmax_bwd_run },
+};
+CT_CUDA_SET(softmax)

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include <cmath>
 #include <functional>
 
 #include "cuda_runtime_api.h"
@@ -61,6 +62,10 @@ template <typename T> static inline T __shfl_down_sync(unsigned mask, T v, int d
     int from = emu_lane() + d;
     return __shfl_sync(mask, v, from > 31 ? emu_lane() : from);
 }
+
+/* Of half turns. */
+static inline float sinpif(float x) { return (float)std::sin(3.14159265358979323846 * (double)x); }
+static inline float cospif(float x) { return (float)std::cos(3.14159265358979323846 * (double)x); }
 
 static inline float __uint_as_float(unsigned u)
 {

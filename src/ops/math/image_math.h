@@ -1,5 +1,5 @@
 /* Preprocessing arithmetic shared by every backend: what is drawn for a sample, where a pixel comes from, and what
- * becomes of its value. All in f64; the result is rounded once, to the type of x.
+ * becomes of its value. All in f64, rounded once, to the type of x; backends/cuda/image.cu goes on in f32 from the place of a pixel on.
  *
  * Geometry: pixel (row i, column j) covers the square [j,j+1) x [i,i+1), so its centre is (j+0.5, i+0.5). Output pixels
  * are mapped back: the inverse of the augmentation about the centre of the output image, then the resize
@@ -215,10 +215,16 @@ CT_HD static inline double ct_image_fetch(const uint8_t *src, int64_t ws, int64_
     return p->cover < 1 ? v * p->cover + 255.0 * fill * (1 - p->cover) : v;
 }
 
-/* Standard normal numbers of elements 4*block .. 4*block+3 of a sample's [H,W,C] (Box-Muller). */
+/* The random words that the normal numbers of elements 4*block .. 4*block+3 of a sample's [H,W,C] are made of. */
+CT_HD static inline ct_philox ct_image_noise_words(const ct_image_draw *d, uint64_t block)
+{
+    return ct_philox4x32(d->seed, d->counter, CT_NOISE_FIRST_BLOCK + block);
+}
+
+/* Standard normal numbers of these elements (Box-Muller). */
 CT_HD static inline void ct_image_noise4(const ct_image_draw *d, uint64_t block, double out[4])
 {
-    ct_philox b = ct_philox4x32(d->seed, d->counter, CT_NOISE_FIRST_BLOCK + block);
+    ct_philox b = ct_image_noise_words(d, block);
     for (int i = 0; i < 4; i += 2) {
         double u = ((double)b.v[i] + 1.0) * (1.0 / 4294967296.0); /* (0,1]: its logarithm is finite */
         double turn = 6.283185307179586476925 * ((double)b.v[i + 1] * (1.0 / 4294967296.0));
