@@ -235,6 +235,10 @@ typedef struct ct_kern_soft {
     /* A row of n, n >= 1: y = x - log sum exp(x); dx = dy - exp(y) * sum dy. The output may lie on the first input. */
     void (*log_softmax)(int64_t n, const float *x, float *y);
     void (*log_softmax_bwd)(int64_t n, const float *dy, const float *y, float *dx);
+    /* Rows of distill: p = softmax(inv*s), q = softmax(inv*t); gives the sum of q (log q - log p). */
+    double (*distill)(int64_t n, float inv, const float *s, const float *t);
+    /* ds = g (p - q); dt = g q (log q - log p - kl), unless it is NULL. */
+    void (*distill_bwd)(int64_t n, float inv, float g, float kl, const float *s, const float *t, float *ds, float *dt);
 } ct_kern_soft;
 
 typedef struct ct_kern_ctc {

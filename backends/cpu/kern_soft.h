@@ -1,4 +1,4 @@
-/* Body of the kernels with exponentials in them: log-softmax of a row, and the lattice of CTC. Included after
+/* Body of the kernels with exponentials in them: log-softmax of a row, two rows compared, and the lattice of CTC. Included after
  * kern_conv.h by kern_table.h.
  *
  * exp(x) = 2^n exp(r) with n = round(x / ln 2), |r| <= ln 2 / 2, by the Taylor polynomial of exp around 0. Arguments
@@ -64,24 +64,36 @@ KERN_INLINE void soft_store(float *y, int64_t i, int64_t n, vf v)
     for (int64_t k = 0; i + k < n; k++) y[i + k] = edge[k];
 }
 
-static void log_softmax(int64_t n, const float *x, float *y)
+/* The largest of scale*x, and the sum of exp(scale*x - largest). */
+typedef struct soft_row {
+    float top;
+    double sum;
+} soft_row;
+
+KERN_INLINE soft_row soft_row_of(int64_t n, const float *x, const float scale)
 {
-    vf top = soft_load(x, 0, n, -INFINITY), part = vsplat(0);
+    vf top = soft_load(x, 0, n, -INFINITY) * scale, part = vsplat(0);
     for (int64_t i = KERN_VL; i < n; i += KERN_VL) {
-        const vf v = soft_load(x, i, n, -INFINITY);
+        const vf v = soft_load(x, i, n, -INFINITY) * scale;
         top = soft_select(v > top, v, top);
     }
-    float m = top[0];
-    for (int i = 1; i < KERN_VL; i++) m = top[i] > m ? top[i] : m;
-    double sum = 0;
+    soft_row row = { .top = top[0] };
+    for (int i = 1; i < KERN_VL; i++) row.top = top[i] > row.top ? top[i] : row.top;
     for (int64_t i = 0; i < n; i += KERN_VL) {
-        part += soft_exp(soft_load(x, i, n, -INFINITY) - m);
+        part += soft_exp(soft_load(x, i, n, -INFINITY) * scale - row.top);
         if (i / KERN_VL % SOFT_ROUNDS != SOFT_ROUNDS - 1) continue;
-        sum += soft_lanes(part);
+        row.sum += soft_lanes(part);
         part = vsplat(0);
     }
-    const float rest = (float)log(sum + soft_lanes(part));
-    for (int64_t i = 0; i < n; i += KERN_VL) soft_store(y, i, n, (soft_load(x, i, n, 0) - m) - rest);
+    row.sum += soft_lanes(part);
+    return row;
+}
+
+static void log_softmax(int64_t n, const float *x, float *y)
+{
+    const soft_row row = soft_row_of(n, x, 1);
+    const float rest = (float)log(row.sum);
+    for (int64_t i = 0; i < n; i += KERN_VL) soft_store(y, i, n, (soft_load(x, i, n, 0) - row.top) - rest);
 }
 
 static void log_softmax_bwd(int64_t n, const float *dy, const float *y, float *dx)
@@ -97,6 +109,51 @@ static void log_softmax_bwd(int64_t n, const float *dy, const float *y, float *d
     const float total = (float)(sum + soft_lanes(part));
     for (int64_t i = 0; i < n; i += KERN_VL)
         soft_store(dx, i, n, soft_load(dy, i, n, 0) - soft_exp(soft_load(y, i, n, 0)) * total);
+}
+
+/* ---- two rows of scores compared ---- */
+
+/* Differences of logarithms are taken of the scores, which may be near each other, less one number for the whole row. */
+typedef struct soft_pair {
+    float inv, top_s, rest_s, top_t, rest_t, apart;
+} soft_pair;
+
+KERN_INLINE soft_pair soft_pair_of(int64_t n, float inv, const float *s, const float *t)
+{
+    const soft_row a = soft_row_of(n, s, inv), b = soft_row_of(n, t, inv);
+    const double log_a = log(a.sum), log_b = log(b.sum);
+    return (soft_pair){ inv, a.top, (float)log_a, b.top, (float)log_b,
+                        (float)((double)b.top - (double)a.top + log_b - log_a) };
+}
+
+/* log q - log p */
+KERN_INLINE vf soft_apart(const soft_pair *r, vf s, vf t) { return (t - s) * r->inv - r->apart; }
+
+static double distill(int64_t n, float inv, const float *s, const float *t)
+{
+    const soft_pair r = soft_pair_of(n, inv, s, t);
+    vf part = vsplat(0);
+    double sum = 0;
+    for (int64_t i = 0; i < n; i += KERN_VL) {
+        const vf a = soft_load(s, i, n, 0), b = soft_load(t, i, n, -INFINITY);
+        const vf q = soft_exp((b * inv - r.top_t) - r.rest_t), v = q * soft_apart(&r, a, b);
+        part += soft_select(q > 0, v, q); /* what has no probability says nothing, and NaN stays */
+        if (i / KERN_VL % SOFT_ROUNDS != SOFT_ROUNDS - 1) continue;
+        sum += soft_lanes(part);
+        part = vsplat(0);
+    }
+    return sum + soft_lanes(part);
+}
+
+static void distill_bwd(int64_t n, float inv, float g, float kl, const float *s, const float *t, float *ds, float *dt)
+{
+    const soft_pair r = soft_pair_of(n, inv, s, t);
+    for (int64_t i = 0; i < n; i += KERN_VL) {
+        const vf a = soft_load(s, i, n, 0), b = soft_load(t, i, n, 0);
+        const vf p = soft_exp((a * inv - r.top_s) - r.rest_s), q = soft_exp((b * inv - r.top_t) - r.rest_t);
+        soft_store(ds, i, n, (p - q) * g);
+        if (dt) soft_store(dt, i, n, soft_select(q > 0, q * (soft_apart(&r, a, b) - kl), q) * g);
+    }
 }
 
 /* ---- CTC, in double ---- */
@@ -187,5 +244,6 @@ static double ctc_weights(int64_t n, double *g)
     return total;
 }
 
-static const ct_kern_soft soft_kernels = { .log_softmax = log_softmax, .log_softmax_bwd = log_softmax_bwd };
+static const ct_kern_soft soft_kernels = { .log_softmax = log_softmax, .log_softmax_bwd = log_softmax_bwd,
+                                          .distill = distill, .distill_bwd = distill_bwd };
 static const ct_kern_ctc ctc_kernels = { .step = ctc_step, .weights = ctc_weights };

@@ -2,7 +2,7 @@
 libcaptrain_cpu_la_SOURCES += \
 	backends/cpu/activation.c backends/cpu/backend.c backends/cpu/blas.c backends/cpu/channels.c backends/cpu/conv.c backends/cpu/conv.h \
 	backends/cpu/conv_wgrad.c backends/cpu/convert.c backends/cpu/cpu.h backends/cpu/ctc.c \
-	backends/cpu/ctc_sample.h backends/cpu/depthwise.c backends/cpu/elementwise.c backends/cpu/fuse.c backends/cpu/heatmap.c \
+	backends/cpu/ctc_sample.h backends/cpu/depthwise.c backends/cpu/distill.c backends/cpu/elementwise.c backends/cpu/fuse.c backends/cpu/heatmap.c \
 	backends/cpu/image.c \
 	backends/cpu/info.c backends/cpu/kern.h backends/cpu/kern_avx2.c backends/cpu/kern_avx512.c \
 	backends/cpu/kern_base.c backends/cpu/kern_choose.c backends/cpu/kern_conv.h backends/cpu/kern_copy.h \
@@ -10,7 +10,7 @@ libcaptrain_cpu_la_SOURCES += \
 	backends/cpu/kern_pool.h backends/cpu/kern_resample.h backends/cpu/kern_silu.h backends/cpu/kern_soft.h backends/cpu/kern_sum.h \
 	backends/cpu/kern_table.h backends/cpu/kern_vec.h backends/cpu/kern_wino.h backends/cpu/linear.c \
 	backends/cpu/metric.c backends/cpu/norm.c backends/cpu/optim.c backends/cpu/parallel.c backends/cpu/points.c backends/cpu/pool.c \
-	backends/cpu/resample.c backends/cpu/sequence.c backends/cpu/softmax.c backends/cpu/telemetry.c \
+	backends/cpu/resample.c backends/cpu/sequence.c backends/cpu/softmax.c backends/cpu/spectrum.c backends/cpu/telemetry.c \
 	backends/cpu/wino.c backends/cpu/wino.h backends/cpu/wino_wgrad.c
 
 include $(top_srcdir)/backends/cpu/ref/room.mk

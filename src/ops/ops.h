@@ -92,6 +92,12 @@ typedef struct ct_heat_attrs {
     double tau;        /* rows: temperature of the softmax */
 } ct_heat_attrs;
 
+typedef struct ct_distill_attrs {
+    double temperature; /* > 0: what scores are divided by */
+    int64_t first;      /* classes from this one on are compared; 1 leaves out the blank */
+    int64_t detach;     /* 1: no gradient goes to t */
+} ct_distill_attrs;
+
 typedef struct ct_sums_attrs {
     int64_t samples; /* batch_sums: of the batch */
     int64_t first;   /* slot of acc that gets the first of the operator's own numbers */
@@ -171,6 +177,7 @@ typedef union ct_attrs {
     ct_loss_attrs loss;
     ct_weights_attrs weights;
     ct_heat_attrs heat;
+    ct_distill_attrs distill;
     ct_sums_attrs sums;
     ct_points_attrs points;
     ct_schedule_attrs schedule;

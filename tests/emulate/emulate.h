@@ -7,6 +7,7 @@
 #ifndef CT_EMULATE_H
 #define CT_EMULATE_H
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -38,6 +39,12 @@ static inline unsigned atomicInc(unsigned *p, unsigned last)
     const unsigned old = *p;
     *p = old >= last ? 0 : old + 1;
     return old;
+}
+/* Of pi x, as the card has it without a detour through pi. */
+static inline void sincospi(double x, double *s, double *c)
+{
+    *s = sin(3.141592653589793 * x);
+    *c = cos(3.141592653589793 * x);
 }
 /* Every lane of the warp gives 8 bytes and gets those of lane `from`. */
 uint64_t emu_exchange(uint64_t mine, int from);

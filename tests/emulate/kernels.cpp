@@ -30,6 +30,9 @@ namespace ctc {
 namespace depthwise {
 #include "backends/cuda/depthwise.cu"
 }
+namespace distill {
+#include "backends/cuda/distill.cu"
+}
 namespace elementwise {
 #include "backends/cuda/elementwise.cu"
 }
@@ -77,4 +80,7 @@ namespace resample {
 }
 namespace softmax {
 #include "backends/cuda/softmax.cu"
+}
+namespace spectrum {
+#include "backends/cuda/spectrum.cu"
 }

@@ -158,6 +158,40 @@ for t in (a, b, w):
 row("fuse_weighted_bwd(%s, %s, %s, %s)" % (shape(a), shape(a), shape(b), shape(w)),
     *torch.autograd.grad(fused(a, b, w), (a, b, w), fill(0, 2, 3, 4, 5)))
 
+def waves(n):
+    """Cosines and sines [n, n//2+1] of a transform of n numbers."""
+    turn = 2 * torch.pi * (torch.arange(n)[:, None] * torch.arange(n // 2 + 1) % n) / n
+    return torch.cos(turn), torch.sin(turn)
+
+
+def magnitude(re, im, n):
+    y = torch.hypot(re, im) / n
+    return torch.cat([y, y[..., 1:n - n // 2].flip(-1)], -1)
+
+
+for n in (8, 7, 1):
+    x = fill(0, 2, 3, n).requires_grad_()
+    z = torch.fft.fft(x, dim=-1)[..., :n // 2 + 1]
+    y = torch.fft.fft(x, dim=-1, norm="forward").abs()
+    row("dft_magnitude(%s)" % shape(x), y, torch.cat([z.real, -z.imag], -1))
+    part = fill(1, 2, 3, 2 * (n // 2 + 1)).requires_grad_()
+    re, im = part.chunk(2, -1)
+    dpart, = torch.autograd.grad(magnitude(re, im, n), part, fill(0, 2, 3, n))
+    dpart[part.detach().reshape(2, 3, 2, -1).norm(dim=2, keepdim=True).expand(-1, -1, 2, -1).reshape(part.shape) == 0] = 0
+    c, s = waves(n)
+    row("dft_magnitude_bwd(%s, %s)" % (shape(x), shape(part)), dpart[..., :n // 2 + 1] @ c.T + dpart[..., n // 2 + 1:] @ s.T)
+
+for tau, first in ((8, 1), (0.5, 0)):
+    s, t = fill(0, 4, 2, 7).requires_grad_(), fill(1, 4, 2, 7).requires_grad_()
+    p, q = [F.log_softmax(v[..., first:] / tau, -1) for v in (s, t)]
+    kl = (q.exp() * (q - p)).sum(-1)
+    a = "temperature=%g%s" % (tau, " first=%d" % first if first else "")
+    row("distill{%s}(%s, %s)" % (a, shape(s), shape(t)), tau * tau * kl.mean(), kl)
+    g = fill(4, 1) * tau / kl.numel()
+    less, none = fill(3, 4, 2), torch.zeros(4, 2, first)
+    row("distill_bwd{%s}(%s, %s, -, %s, f64[1])" % (a, shape(s), shape(t), shape(kl)),
+        torch.cat([none, g * (p.exp() - q.exp())], -1), torch.cat([none, g * q.exp() * (q - p - less[..., None])], -1))
+
 for n, p, k, e in ((3, 4, 6, 0.0), (5, 2, 7, 0.1)):
     x = fill(0, n, p * k).requires_grad_()
     t = (7 * torch.arange(n * p)) % k

@@ -5,6 +5,7 @@ libcaptrain_la_SOURCES += \
 	src/ops/rules/channels.c \
 	src/ops/rules/conv.c \
 	src/ops/rules/ctc.c \
+	src/ops/rules/distill.c \
 	src/ops/rules/elementwise.c \
 	src/ops/rules/fuse.c \
 	src/ops/rules/heatmap.c \
@@ -19,4 +20,5 @@ libcaptrain_la_SOURCES += \
 	src/ops/rules/resample.c \
 	src/ops/rules/rules.c \
 	src/ops/rules/sequence.c \
-	src/ops/rules/softmax.c
+	src/ops/rules/softmax.c \
+	src/ops/rules/spectrum.c
