@@ -367,6 +367,8 @@ static const ct_impl impls[] = {
     OWN(CT_OP_BATCHNORM, batchnorm),
     OWN(CT_OP_BATCHNORM_INFER, batchnorm_infer),
     OWN(CT_OP_BATCHNORM_BWD, batchnorm_bwd),
+    OWN(CT_OP_BATCHNORM_SUM, batchnorm_sum),
+    OWN(CT_OP_BATCHNORM_SUM_BWD, batchnorm_sum_bwd),
     OWN(CT_OP_BATCHNORM_POOL, batchnorm_pool),
     OWN(CT_OP_BATCHNORM_POOL_BWD, batchnorm_pool_bwd),
     OWN(CT_OP_L2_NORMALIZE, l2_normalize),

@@ -173,12 +173,12 @@ __global__ void pool_backward_apply(pool_back<T> b, const float *dgamma, const f
 static ct_accept accept_pool(const ct_call *c, const ct_desc *x, int64_t rows)
 {
     if (ct_cuda_rows(x) > INT_MAX / 2) return ct_accept_no("cuda: more pixels than 32-bit indices reach");
-    return ct_norm_accept(c, ct_norm_part_bytes(rows, x));
+    return ct_norm_accept(c, ct_norm_part_bytes(rows, x, 2));
 }
 
 template <typename T, int V> static void pool_forward(ct_stream *s, const ct_call *c, void *scratch)
 {
-    const statistics to = launch_statistics<T, V>(s, c, scratch);
+    const statistics to = launch_statistics<T, V>(s, c->in, &c->out[1], &c->attrs.norm, scratch);
     const ct_sheet sheet = ct_norm_sheet(&c->out[0].desc, V);
     auto k = &pool_apply<T, V>;
     CT_LAUNCH(k, CT_GRID2(ct_sheet_groups(sheet, V), ct_sheet_parts(sheet, V)), CT_THREADS, s, (const T *)c->in[0].data,

@@ -1,6 +1,7 @@
 /* batchnorm -> relu, and batchnorm -> add -> relu, become one batchnorm with act=relu, and the same with silu; then batchnorm -> add, where
  * no activation has taken it, one with a summand: one pass over memory instead of three, and the values in between are never stored.
- * For devices that ask for it, batchnorm with relu and a 2x2 max-pooling become one, too. */
+ * For devices that ask for it, batchnorm with relu and a 2x2 max-pooling become one, too, and batchnorm with relu and a summand that a batchnorm
+ * of its own gives (the shortcut of a residual block). */
 #include "config.h"
 
 #include "base/alloc.h"
@@ -186,11 +187,39 @@ static ct_status fuse_pool(fuser *f, size_t i)
     return CT_OK;
 }
 
-static ct_status try_pools(fuser *f)
+/* Tries the norm at node i, whose summand may be what another norm gives: they become one, which stands here. */
+static ct_status fuse_summand(fuser *f, size_t i)
 {
-    for (size_t i = 0; i < f->g->nnodes; i++)
-        if (halves(&f->g->nodes[i])) CT_TRY(fuse_pool(f, i));
+    ct_graph *g = f->g;
+    ct_node *norm = &g->nodes[i];
+    if (norm->attrs.norm.act != CT_NORM_RELU || norm->nin < 6 || norm->in[5] == CT_NOVAL || norm->nout < 4) return CT_OK;
+    ct_node *other = plain_norm(f, norm->in[5], i);
+    if (!other || other->op != CT_OP_BATCHNORM) return CT_OK;
+    const ct_norm_attrs *a = &norm->attrs.norm, *b = &other->attrs.norm;
+    if (a->eps != b->eps || a->momentum != b->momentum || a->update_stats != b->update_stats) return CT_OK;
+    for (int k = 1; k < 3; k++)
+        if (norm->out[k] == CT_NOVAL || other->out[k] == CT_NOVAL) return CT_OK;
+    norm->op = CT_OP_BATCHNORM_SUM;
+    norm->attrs = (ct_attrs){ .norm = { .eps = a->eps, .momentum = a->momentum, .update_stats = a->update_stats } };
+    norm->nin = 10;
+    for (int k = 0; k < 5; k++) norm->in[5 + k] = other->in[k];
+    norm->nout = 6;
+    for (int k = 1; k < 3; k++) {
+        norm->out[3 + k] = other->out[k];
+        g->values[other->out[k]].producer = (int)i;
+        other->out[k] = CT_NOVAL;
+    }
+    f->drop[other - g->nodes] = true;
     return CT_OK;
 }
 
-ct_status ct_pass_fuse_pool(ct_graph *g, int *removed) { return fuse(g, try_pools, removed); }
+static ct_status try_more(fuser *f)
+{
+    for (size_t i = 0; i < f->g->nnodes; i++)
+        if (halves(&f->g->nodes[i])) CT_TRY(fuse_pool(f, i));
+    for (size_t i = 0; i < f->g->nnodes; i++)
+        if (f->g->nodes[i].op == CT_OP_BATCHNORM && !f->drop[i]) CT_TRY(fuse_summand(f, i));
+    return CT_OK;
+}
+
+ct_status ct_pass_fuse_more(ct_graph *g, int *removed) { return fuse(g, try_more, removed); }
