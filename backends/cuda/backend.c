@@ -371,6 +371,8 @@ static const ct_impl impls[] = {
     OWN(CT_OP_BATCHNORM_SUM_BWD, batchnorm_sum_bwd),
     OWN(CT_OP_BATCHNORM_POOL, batchnorm_pool),
     OWN(CT_OP_BATCHNORM_POOL_BWD, batchnorm_pool_bwd),
+    ROW(CT_OP_BATCHNORM_POOL, "cuda.overlap", CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC, batchnorm_overlap),
+    ROW(CT_OP_BATCHNORM_POOL_BWD, "cuda.overlap", CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC, batchnorm_overlap_bwd),
     OWN(CT_OP_L2_NORMALIZE, l2_normalize),
     OWN(CT_OP_L2_NORMALIZE_BWD, l2_normalize_bwd),
     OWN(CT_OP_ACTIVATION, activation),

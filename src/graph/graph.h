@@ -130,7 +130,7 @@ void ct_graph_call(const ct_graph *g, size_t node, ct_call *out);
 /* Merges batchnorm [+ add] + relu or silu, and batchnorm + add; returns the number of nodes removed in *removed (may be NULL). */
 ct_status ct_pass_fuse(ct_graph *g, int *removed);
 
-/* Merges batchnorm with relu and the 2x2 max-pooling that alone reads what it gives: batchnorm_pool; and batchnorm with relu and the batchnorm
+/* Merges batchnorm with relu and the 2x2 max-pooling, or 3x3 with a stride of 2, that alone reads what it gives: batchnorm_pool; and batchnorm with relu and the batchnorm
  * that gives its summand: batchnorm_sum. Neither stores the values in between nor, backward, their gradient. Behind ct_pass_fuse; *removed
  * as there. */
 ct_status ct_pass_fuse_more(ct_graph *g, int *removed);

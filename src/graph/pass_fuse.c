@@ -1,6 +1,6 @@
 /* batchnorm -> relu, and batchnorm -> add -> relu, become one batchnorm with act=relu, and the same with silu; then batchnorm -> add, where
  * no activation has taken it, one with a summand: one pass over memory instead of three, and the values in between are never stored.
- * For devices that ask for it, batchnorm with relu and a 2x2 max-pooling become one, too, and batchnorm with relu and a summand that a batchnorm
+ * For devices that ask for it, batchnorm with relu and a max-pooling that halves become one, too, and batchnorm with relu and a summand that a batchnorm
  * of its own gives (the shortcut of a residual block). */
 #include "config.h"
 
@@ -150,10 +150,12 @@ static ct_status try_norms(fuser *f)
 
 ct_status ct_pass_fuse(ct_graph *g, int *removed) { return fuse(g, try_norms, removed); }
 
+/* Windows of n that a batch norm can take in: 2x2, or 3x3 that overlap, 2 apart. */
 static bool halves(const ct_node *n)
 {
     const ct_pool_attrs *a = &n->attrs.pool;
-    return n->op == CT_OP_MAXPOOL2D && a->ker_h == 2 && a->ker_w == 2 && a->stride_h == 2 && a->stride_w == 2 && a->pad_h == 0 && a->pad_w == 0;
+    if (n->op != CT_OP_MAXPOOL2D || a->ker_h != a->ker_w || a->stride_h != 2 || a->stride_w != 2 || a->pad_h != a->pad_w) return false;
+    return (a->ker_h == 2 && a->pad_h == 0) || (a->ker_h == 3 && a->pad_h == 1);
 }
 
 /* Tries the pooling at node i, which the new node takes the place of, so that what is read in between stays in order. */
@@ -171,7 +173,7 @@ static ct_status fuse_pool(fuser *f, size_t i)
     ct_node fused = *pool;
     fused.op = CT_OP_BATCHNORM_POOL;
     fused.attrs = (ct_attrs){ .norm = { .eps = norm->attrs.norm.eps, .momentum = norm->attrs.norm.momentum,
-                                        .update_stats = norm->attrs.norm.update_stats } };
+                                        .update_stats = norm->attrs.norm.update_stats, .overlap = pool->attrs.pool.ker_h == 3 } };
     fused.nin = 5;
     for (int k = 0; k < 5; k++) fused.in[k] = norm->in[k];
     fused.nout = 4;

@@ -13,7 +13,7 @@
 /* The input of n that a second gradient is; -1: it takes none. */
 static int second_input(const ct_node *n)
 {
-    return n->op == CT_OP_BATCHNORM_BWD ? 8 : n->op == CT_OP_BATCHNORM_SUM_BWD ? 10 : -1;
+    return n->op == CT_OP_BATCHNORM_BWD ? 8 : n->op == CT_OP_BATCHNORM_SUM_BWD ? 10 : n->op == CT_OP_BATCHNORM_POOL_BWD ? 6 : -1;
 }
 
 /* The addition whose sum only node n reads, as the gradient that comes into a batch norm; NULL: there is none. */
@@ -57,7 +57,7 @@ static void join(ct_graph *g, ct_node *n, const ct_node *sum, const int *uses)
 {
     const int second = second_input(n);
     const int last = sparse(g, sum->in[0], uses) ? 0 : 1;
-    ct_node *shortcut = sparse(g, sum->in[last], uses);
+    ct_node *shortcut = n->op == CT_OP_BATCHNORM_POOL_BWD ? NULL : sparse(g, sum->in[last], uses);
     for (int k = n->nin; k < second; k++) n->in[k] = CT_NOVAL;
     n->nin = second + 1;
     n->in[0] = sum->in[1 - last];

@@ -41,7 +41,8 @@ typedef struct ct_program_spec {
                         not in a group */
     bool skip_still; /* gradients that are zero whatever the data are, are not computed (ct_pass_still) */
     bool fuse_more; /* batch norms take in the max-pooling behind them or the norm of their summand (ct_pass_fuse_more),
-                       their gradients the sum before them (ct_pass_join): pays on a device with memory of its own; not with `inspect` */
+                       their gradients the sum before them (ct_pass_join): pays on a device with memory of its own; not
+                       with `inspect` */
     bool norms_kept; /* batch norms are not applied again in the backward pass, which would move more bytes and hold
                         fewer: ct_spec_settle() decides */
     bool inspect; /* golden files: what batch norms give, the terms of the loss and what these are made of stay in

@@ -58,6 +58,9 @@ namespace metric {
 namespace norm_pool {
 #include "backends/cuda/norm_pool.cu"
 }
+namespace norm_overlap {
+#include "backends/cuda/norm_overlap.cu"
+}
 namespace norm_sum {
 #include "backends/cuda/norm_sum.cu"
 }

@@ -151,12 +151,15 @@ START_TEST(test_fuse_declines)
 }
 END_TEST
 
-/* Batch norm with ReLU and 2x2 max-pooling become one, unless somebody else has an interest in what lies between, or windows are others. */
+/* Batch norm with ReLU and a max-pooling that halves become one, unless somebody else has an interest in what lies between, or windows are others. */
 START_TEST(test_fuse_pool)
 {
-    for (int reason = 0; reason < 6; reason++) {
+    for (int reason = -1; reason < 7; reason++) { /* -1 and 0: none, with windows of 3x3 and 2x2 */
+        const bool fits = reason <= 0;
         ct_attrs norm = { .norm = { .eps = 1e-5, .momentum = 0.1, .act = CT_NORM_RELU, .update_stats = 1 } };
         ct_attrs window = { .pool = { .ker_h = 2, .ker_w = 2, .stride_h = 2, .stride_w = reason == 1 ? 1 : 2 } };
+        if (reason == -1) window.pool = (ct_pool_attrs){ .ker_h = 3, .ker_w = 3, .stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1 };
+        if (reason == 6) window.pool.ker_h = window.pool.ker_w = 3; /* no padding */
         ct_graph *g;
         ct_val in[6], outs[4], y[2], other;
         int removed = -1;
@@ -178,14 +181,15 @@ START_TEST(test_fuse_pool)
         }
         MUST(ct_pass_fuse_more(g, &removed));
         graph_check_valid(g);
-        ck_assert_int_eq(removed, reason == 0);
+        ck_assert_int_eq(removed, fits);
         const ct_node *n = graph_find_node(g, "norm");
-        ck_assert_int_eq(n->op, reason == 0 ? CT_OP_BATCHNORM_POOL : CT_OP_BATCHNORM);
-        if (reason == 0) {
+        ck_assert_int_eq(n->op, fits ? CT_OP_BATCHNORM_POOL : CT_OP_BATCHNORM);
+        if (fits) {
             ck_assert_int_eq(n->out[0], y[0]);
             ck_assert_int_eq(n->out[1], outs[1]);
             ck_assert_int_eq(n->out[3], y[1]);
             ck_assert_int_eq(n->attrs.norm.update_stats, 1);
+            ck_assert_int_eq(n->attrs.norm.overlap, reason == -1);
         }
         ct_graph_free(g);
     }
@@ -253,7 +257,7 @@ START_TEST(test_join_sparse)
         ck_assert_int_eq(dy2->dim[2], s ? (dy->dim[2] + s - 1) / s : dy->dim[2]);
     }
     ck_assert(step[2] == 1 && step[3] == 1);
-    ck_assert_int_eq(step[0] + 2, sums);
+    ck_assert_int_eq(step[0] + 2 + 1, sums); /* one in front of the pooling, which takes no fewer pixels */
     ct_graph_free(t.g);
 }
 END_TEST

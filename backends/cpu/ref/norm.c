@@ -7,7 +7,7 @@
  *   dbeta = sum e; dgamma = sum e*xhat; dx = gamma*invstd*(e - dbeta/M - xhat*dgamma/M); dadd = e.
  * batchnorm_bwd adds dy2 to dy, where it is given, before all else; with dy2_step s, to pixels (si,sj) alone. batchnorm_sum is
  * max(0, z + z2) of two norms, and its backward that of each of them. batchnorm_pool is batchnorm with relu, of which the first greatest of each
- * window of 2x2 pixels is kept; its backward takes for e of a pixel dy of its window where the index says that it was kept, else 0.
+ * window of 2x2 pixels (or, with overlap, 3x3) is kept; its backward takes for e of a pixel the sum of dy of its windows whose index says that it was kept.
  * And l2_normalize over the rows' columns: r = max(||x||, 1e-12), y = x/r, dx = (dy - y*(y.dy))/r, or dy/r where ||x|| < r. */
 #include "config.h"
 
@@ -182,10 +182,11 @@ static ct_status forward_sum(ct_device *dev, ct_stream *stream, const ct_call *c
     return CT_OK;
 }
 
-/* Cell k of 0..3 of window (p,q) of sample n: its row in x [N,H,W,C]. */
-static int64_t cell_row(const int64_t *xd, int64_t n, int64_t p, int64_t q, int k)
+/* Cell k of window (p,q) of sample n: its row in x [N,H,W,C]; -1: it is padding. */
+static int64_t cell_row(const int64_t *xd, bool overlap, int64_t n, int64_t p, int64_t q, int k)
 {
-    return (n * xd[1] + 2 * p + k / 2) * xd[2] + 2 * q + k % 2;
+    const int64_t i = overlap ? 2 * p - 1 + k / 3 : 2 * p + k / 2, j = overlap ? 2 * q - 1 + k % 3 : 2 * q + k % 2;
+    return i < 0 || j < 0 || i >= xd[1] || j >= xd[2] ? -1 : (n * xd[1] + i) * xd[2] + j;
 }
 
 static ct_status forward_pool(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
@@ -196,26 +197,32 @@ static ct_status forward_pool(ct_device *dev, ct_stream *stream, const ct_call *
     double *mean = scratch, *invstd = mean + cols, *row = invstd + cols, *gamma = row + cols, *beta = gamma + cols,
            *best = beta + cols;
     uint8_t *index = call->out[3].data;
+    const bool overlap = call->attrs.norm.overlap != 0;
+    const int cells = overlap ? 9 : 4;
     statistics(call, mean, invstd, row);
     ct_ref_load(&call->in[1], 0, cols, gamma);
     ct_ref_load(&call->in[2], 0, cols, beta);
     for (int64_t w = 0; w < yd[0] * yd[1] * yd[2]; w++) {
         const int64_t n = w / (yd[1] * yd[2]), p = w / yd[2] % yd[1], q = w % yd[2];
-        for (int k = 0; k < 4; k++) {
-            ct_ref_load(&call->in[0], cell_row(xd, n, p, q, k) * cols, cols, row);
+        bool any = false;
+        for (int k = 0; k < cells; k++) {
+            const int64_t from = cell_row(xd, overlap, n, p, q, k);
+            if (from < 0) continue;
+            ct_ref_load(&call->in[0], from * cols, cols, row);
             for (int64_t c = 0; c < cols; c++)
                 row[c] = activated(CT_NORM_RELU, gamma[c] * ((row[c] - mean[c]) * invstd[c]) + beta[c]);
             ct_ref_store(&call->out[0], w * cols, cols, row); /* compared is what is left when they are stored */
             ct_ref_load(&call->out[0], w * cols, cols, row);
             for (int64_t c = 0; c < cols; c++) {
-                if (k > 0 && !(row[c] > best[c]) && !(isnan(row[c]) && !isnan(best[c]))) continue;
+                if (any && !(row[c] > best[c]) && !(isnan(row[c]) && !isnan(best[c]))) continue;
                 best[c] = row[c];
                 index[w * cols + c] = (uint8_t)k;
             }
+            any = true;
         }
         ct_ref_store(&call->out[0], w * cols, cols, best);
         for (int64_t c = 0; c < cols; c++)
-            if (!(best[c] > 0)) index[w * cols + c] = 4;
+            if (!(best[c] > 0)) index[w * cols + c] = (uint8_t)cells;
     }
     return CT_OK;
 }
@@ -258,17 +265,25 @@ static void gate(const ct_call *call, const channels *k, int64_t m, const double
     }
 }
 
-/* e of row m of batchnorm_pool_bwd: that of its window, where it was the one that is kept. */
-static void unpool(const ct_call *call, int64_t m, double *e)
+/* e of row m of batchnorm_pool_bwd: the sum over the windows that kept it, those below and to the right first, as maxpool2d_bwd has
+ * it; other is room for two rows. */
+static void unpool(const ct_call *call, int64_t m, double *e, double *other)
 {
     const int64_t *xd = call->in[1].desc.dim, *yd = call->in[0].desc.dim, cols = xd[3];
-    const int64_t n = m / (xd[1] * xd[2]), i = m / xd[2] % xd[1], j = m % xd[2], p = i / 2, q = j / 2;
-    const int64_t w = (n * yd[1] + p) * yd[2] + q;
-    const bool inside = p < yd[1] && q < yd[2];
+    const int64_t n = m / (xd[1] * xd[2]), i = m / xd[2] % xd[1], j = m % xd[2], more = call->attrs.norm.overlap;
+    const bool second = call->nin > 6 && ct_present(&call->in[6]);
     const uint8_t *index = call->in[5].data;
-    if (inside) ct_ref_load(&call->in[0], w * cols, cols, e);
-    for (int64_t c = 0; c < cols; c++)
-        if (!inside || index[w * cols + c] != i % 2 * 2 + j % 2) e[c] = 0;
+    double *dy = other, *dy2 = other + cols;
+    for (int64_t c = 0; c < cols; c++) e[c] = dy2[c] = 0;
+    for (int64_t p = (i + more) / 2; p >= i / 2; p--)
+        for (int64_t q = (j + more) / 2; q >= j / 2; q--) {
+            const int64_t w = (n * yd[1] + p) * yd[2] + q, r = i - 2 * p + more, s = j - 2 * q + more;
+            if (p >= yd[1] || q >= yd[2]) continue;
+            ct_ref_load(&call->in[0], w * cols, cols, dy);
+            if (second) ct_ref_load(&call->in[6], w * cols, cols, dy2);
+            for (int64_t c = 0; c < cols; c++)
+                if (index[w * cols + c] == r * (2 + more) + s) e[c] += dy[c] + dy2[c];
+        }
 }
 
 /* The row of dy2 that is added to row m of dy; -1: none. */
@@ -282,12 +297,12 @@ static int64_t second_row(const ct_call *call, int64_t m)
     return (n * call->in[8].desc.dim[1] + i / step) * call->in[8].desc.dim[2] + j / step;
 }
 
-/* e of row m; x is that row of x, other room for one. */
+/* e of row m; x is that row of x, other room for two. */
 static void load_e(const ct_call *call, const channels *k, int64_t m, const double *x, double *e, double *other)
 {
     const int64_t cols = ct_ref_cols(&call->in[1]);
     if (call->op == CT_OP_BATCHNORM_POOL_BWD) {
-        unpool(call, m, e);
+        unpool(call, m, e, other);
         return;
     }
     ct_ref_load(&call->in[0], m * cols, cols, e);

@@ -17,6 +17,9 @@ static const ct_attr_field bwd_fields[] = { CT_FIELD_INT(norm, act), CT_FIELD_IN
 static const ct_attr_field sum_bwd_fields[] = { CT_FIELD_INT(norm, dy2_step), CT_FIELD_END };
 static const ct_attr_field relu_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_REAL(norm, momentum),
                                              CT_FIELD_INT(norm, update_stats), CT_FIELD_END };
+static const ct_attr_field pool_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_REAL(norm, momentum),
+                                             CT_FIELD_INT(norm, update_stats), CT_FIELD_INT(norm, overlap), CT_FIELD_END };
+static const ct_attr_field pool_bwd_fields[] = { CT_FIELD_INT(norm, overlap), CT_FIELD_END };
 static const ct_attr_field no_fields[] = { CT_FIELD_END };
 
 /* Where y is positive, a bit an element: [...,bytes of C bits]. */
@@ -170,13 +173,14 @@ static ct_status sum_bwd_shape(ct_call *c)
     return CT_OK;
 }
 
-/* Windows of 2x2 pixels, 2 apart: y of an x [N,H,W,C]. */
+/* y of an x [N,H,W,C]: windows of 2x2 pixels, 2 apart; or of 3x3 with a pixel of padding around x. */
 static ct_status pooled(const ct_call *c, int x, ct_desc *y)
 {
     CT_TRY(ct_rule_ndim(c, x, "x", 4));
+    CT_TRY(ct_rule_int(c, "overlap", c->attrs.norm.overlap, 0, 1));
     *y = c->in[x].desc;
-    y->dim[1] /= 2;
-    y->dim[2] /= 2;
+    y->dim[1] = (y->dim[1] + c->attrs.norm.overlap) / 2;
+    y->dim[2] = (y->dim[2] + c->attrs.norm.overlap) / 2;
     return y->dim[1] > 0 && y->dim[2] > 0 ? CT_OK : ct_rule_fail(c, "x has no window of 2x2 pixels");
 }
 
@@ -210,6 +214,7 @@ static ct_status pool_bwd_shape(ct_call *c)
     for (int i = 2; i < 5; i++) CT_TRY(ct_rule_vector(c, i, names[i], stat.dtype, stat.dim[0]));
     CT_TRY(ct_rule_dtype(c, 5, "index", CT_U8));
     CT_TRY(ct_rule_same_shape(c, 5, "index", 0, "dy"));
+    if (ct_present(&c->in[6])) CT_TRY(ct_rule_same(c, 6, "dy2", 0, "dy"));
     ct_rule_out(c, 0, *x);
     ct_rule_out(c, 1, stat);
     ct_rule_out(c, 2, stat);
@@ -282,8 +287,8 @@ static ct_status pool_grad(const ct_grad_ctx *g)
     if (g->dout[0] == CT_NOVAL || (!g->need[0] && !g->need[1] && !g->need[2])) return CT_OK;
     const ct_val in[6] = { g->dout[0], g->in[0], g->in[1], g->out[1], g->out[2], g->out[3] };
     ct_val out[3] = { CT_NOVAL, CT_NOVAL, CT_NOVAL };
-    const ct_attrs none = { .norm = { .act = CT_NORM_LINEAR } };
-    CT_TRY(g->emit(g->self, CT_OP_BATCHNORM_POOL_BWD, &none, 6, in, 3, 7, out));
+    const ct_attrs a = { .norm = { .overlap = g->attrs->norm.overlap } };
+    CT_TRY(g->emit(g->self, CT_OP_BATCHNORM_POOL_BWD, &a, 6, in, 3, 7, out));
     for (int i = 0; i < 3; i++)
         if (g->need[i]) g->din[i] = out[i];
     return CT_OK;
@@ -321,8 +326,11 @@ static double bwd_flops(const ct_call *c)
 static double sum_flops(const ct_call *c) { return 14.0 * (double)ct_desc_numel(&c->in[0].desc); }
 static double sum_bwd_flops(const ct_call *c) { return 20.0 * (double)ct_desc_numel(&c->in[0].desc); }
 
-/* As with a ReLU, and a comparison. */
-static double pool_flops(const ct_call *c) { return 8.0 * (double)ct_desc_numel(&c->in[0].desc); }
+/* As with a ReLU, and a comparison with each pixel of a window. */
+static double pool_flops(const ct_call *c)
+{
+    return (c->attrs.norm.overlap ? 9.25 : 8.0) * (double)ct_desc_numel(&c->in[0].desc);
+}
 static double pool_bwd_flops(const ct_call *c) { return 11.0 * (double)ct_desc_numel(&c->in[1].desc); }
 static int64_t pool_bwd_reduction(const ct_call *c) { return ct_rows(&c->in[1].desc); }
 
@@ -372,6 +380,12 @@ static double sum_bwd_typical(int output, double n, const double rms[CT_MAX_IN])
     return bwd_typical(output % 3, n, of);
 }
 
+/* Index of a window: one of its pixels, or none. */
+static ct_domain kept_places(const ct_call *c)
+{
+    return (ct_domain){ .kind = CT_DOM_BELOW, .hi = c->attrs.norm.overlap ? 10 : 5 };
+}
+
 static const ct_domain far_from_0 = CT_RANGE(30, 32); /* a one-pass variance would cancel */
 
 const ct_op_rules ct_norm_rules[] = {
@@ -403,14 +417,14 @@ const ct_op_rules ct_norm_rules[] = {
                   CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY } },
     { .op = CT_OP_BATCHNORM_POOL, .mutates = 1u << 3 | 1u << 4, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_FLOW,
-      .fields = relu_fields, .shape = pool_shape, .grad = pool_grad, .flops = pool_flops, .reduction = rows_reduction,
+      .fields = pool_fields, .shape = pool_shape, .grad = pool_grad, .flops = pool_flops, .reduction = rows_reduction,
       .roundings = 4, .typical = bn_typical, .keeps = keeps_stats, .kink = always_relu,
       .domain = { CT_IS(COMPARED), CT_RANGE(0.5, 1.5), CT_ANY, CT_ANY, CT_RANGE(0.1, 2) } },
     { .op = CT_OP_BATCHNORM_POOL_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_FLOW,
-      .fields = no_fields, .shape = pool_bwd_shape, .flops = pool_bwd_flops, .reduction = pool_bwd_reduction,
+      .fields = pool_bwd_fields, .shape = pool_bwd_shape, .flops = pool_bwd_flops, .reduction = pool_bwd_reduction,
       .roundings = 4, .typical = bwd_typical,
-      .domain = { CT_ANY, CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), { .kind = CT_DOM_BELOW, .hi = 5 } } },
+      .domain = { CT_ANY, CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), CT_BY_CALL(kept_places), CT_ANY } },
     { .op = CT_OP_L2_NORMALIZE, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW,
       .fields = no_fields, .shape = l2_shape, .grad = l2_grad, .flops = l2_flops, .reduction = last_reduction,
       .roundings = 4, .domain = { CT_ANY } },
