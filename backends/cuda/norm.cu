@@ -88,12 +88,12 @@ static void launch_apply(ct_stream *s, const ct_call *c, const float *mean, cons
 static ct_accept batchnorm_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return ct_norm_accept(c, ct_norm_part_bytes(ct_cuda_rows(&c->in[0].desc), &c->in[0].desc));
+    return ct_norm_accept(c, ct_norm_part_bytes(ct_cuda_rows(&c->in[0].desc), &c->in[0].desc, 2));
 }
 
 template <typename T, int V> static void forward(ct_stream *s, const ct_call *c, void *scratch)
 {
-    const statistics to = launch_statistics<T, V>(s, c, scratch);
+    const statistics to = launch_statistics<T, V>(s, c->in, &c->out[1], &c->attrs.norm, scratch);
     if (c->nout < 4 || !ct_present(&c->out[3])) launch_apply<T, V, false, false>(s, c, to.mean, to.invstd);
     else if (ct_cuda_cols(&c->in[0].desc) % 8 == 0) launch_apply<T, 8, false, true>(s, c, to.mean, to.invstd);
     else launch_ragged<T>(s, c, to.mean, to.invstd);
@@ -132,9 +132,10 @@ static ct_status batchnorm_infer_run(ct_device *dev, ct_stream *s, const ct_call
 
 /* ---- backward ---- */
 
-/* What a backward pass reads. dy2, which may be NULL, is added to dy. mask NULL without a ReLU; beta and add, which may be NULL, are SiLU's. */
+/* What a backward pass reads. mask NULL without a ReLU; beta and add, which may be NULL, are SiLU's. */
 template <typename T> struct back {
-    const T *dy, *dy2, *x, *add;
+    const T *dy, *x, *add;
+    second_gradient<T> dy2;
     const uint8_t *mask;
     const float *gamma, *beta, *mean, *invstd;
     ct_sheet sheet;
@@ -151,7 +152,7 @@ template <typename T, int V, bool SILU> __device__ static inline back_row<T, V> 
     const int64_t at = m * b.sheet.columns + c0;
     back_row<T, V> row = {};
     row.dy = ct_fetch<T, V>(b.dy + at);
-    if (b.dy2) row.dy2 = ct_fetch<T, V>(b.dy2 + at);
+    row.dy2 = fetch_second<T, V>(b.dy2, m, b.sheet.columns, c0);
     row.x = ct_fetch<T, V>(b.x + at);
     if (SILU && b.add) row.add = ct_fetch<T, V>(b.add + at);
     if (!SILU && b.mask) row.bits = ct_mask_from(b.mask + m * ct_mask_bytes(b.sheet.columns), c0);
@@ -175,7 +176,7 @@ __device__ static inline void gated(const back<T> &b, const back_row<T, V> &row,
 {
 #pragma unroll
     for (int k = 0; k < V; k++) {
-        g[k] = ct_get(row.dy.e[k]) + (b.dy2 ? ct_get(row.dy2.e[k]) : 0);
+        g[k] = ct_get(row.dy.e[k]) + ct_get(row.dy2.e[k]);
         if (SILU) {
             const float a = b.add ? ct_get(row.add.e[k]) : 0;
             g[k] *= ct_silu_slope(normalised(ct_get(row.x.e[k]), n.gamma[k], n.beta[k], n.mean[k], n.scale[k], a, CT_NORM_LINEAR));
@@ -244,9 +245,9 @@ __global__ void __launch_bounds__(CT_THREADS, 2) backward_apply(back<T> b, const
 template <typename T, int V, bool SILU> static void backward(ct_stream *s, const ct_call *c, void *scratch)
 {
     const back<T> b = { (const T *)c->in[0].data,
-                        ct_cuda_has(c, 8) ? (const T *)c->in[8].data : (const T *)NULL,
                         (const T *)c->in[1].data,
                         ct_cuda_has(c, 7) ? (const T *)c->in[7].data : (const T *)NULL,
+                        second_of<T>(c, 8),
                         ct_cuda_has(c, 5) ? (const uint8_t *)c->in[5].data : (const uint8_t *)NULL,
                         (const float *)c->in[2].data,
                         ct_cuda_has(c, 6) ? (const float *)c->in[6].data : (const float *)NULL,
@@ -272,7 +273,7 @@ template <typename T, int V> static void backward_act(ct_stream *s, const ct_cal
 static ct_accept batchnorm_bwd_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return ct_norm_accept(c, ct_norm_part_bytes(ct_cuda_rows(&c->in[0].desc), &c->in[0].desc));
+    return ct_norm_accept_back(c, 2);
 }
 
 static ct_status batchnorm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)

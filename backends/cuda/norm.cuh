@@ -1,4 +1,4 @@
-/* What batch norm and its union with max-pooling share (norm.cu, norm_pool.cu): the statistics of a batch, and the formula that applies
+/* What batch norm and its unions with max-pooling and with a second norm share (norm.cu, norm_pool.cu, norm_sum.cu): the statistics of a batch, and the formula that applies
  * them. Statistics, gamma and beta are f32 whatever x is stored in. */
 #ifndef CT_CUDA_NORM_CUH
 #define CT_CUDA_NORM_CUH
@@ -84,26 +84,69 @@ static inline ct_accept ct_norm_accept(const ct_call *c, size_t scratch)
     return ct_cuda_type(c->in[0].desc.dtype) ? ct_accept_yes(scratch) : ct_accept_no(CT_CUDA_NO_TYPE);
 }
 
-/* Scratch for two sums per part and channel over so many rows of the channels of x. */
-static inline size_t ct_norm_part_bytes(int64_t rows, const ct_desc *x)
+/* Scratch for so many sums per part and channel over `rows` rows of the channels of x. */
+static inline size_t ct_norm_part_bytes(int64_t rows, const ct_desc *x, int sums)
 {
     const int64_t columns = ct_cuda_cols(x);
     const int v = x->dtype == CT_F32 ? ct_column_vector<float>(columns) : ct_column_vector<ct_b16>(columns);
-    return ct_sheet_bytes(ct_sheet_of(rows, columns, v), v, 2);
+    return ct_sheet_bytes(ct_sheet_of(rows, columns, v), v, sums);
 }
 
-/* Statistics of in[0] into out[1] and out[2], and the running ones in in[3] and in[4] moved if they are to be. */
-template <typename T, int V> static statistics launch_statistics(ct_stream *s, const ct_call *c, void *scratch)
+/* Of a norm's inputs (x, gamma, beta, run_mean, run_var) the statistics into out[0] and out[1], and the running ones moved if they are to be. */
+template <typename T, int V>
+static statistics launch_statistics(ct_stream *s, const ct_tensor in[5], const ct_tensor out[2], const ct_norm_attrs *a, void *scratch)
 {
-    const ct_sheet sheet = ct_norm_sheet(&c->in[0].desc, V);
-    const ct_norm_attrs *a = &c->attrs.norm;
-    float *run_mean = (float *)c->in[3].data, *run_var = (float *)c->in[4].data;
-    const statistics to = { (float *)c->out[1].data, (float *)c->out[2].data, a->update_stats ? run_mean : (float *)NULL, run_var, a->eps,
-                            a->momentum };
+    const ct_sheet sheet = ct_norm_sheet(&in[0].desc, V);
+    float *run_mean = (float *)in[3].data, *run_var = (float *)in[4].data;
+    const statistics to = { (float *)out[0].data, (float *)out[1].data, a->update_stats ? run_mean : (float *)NULL, run_var, a->eps, a->momentum };
     auto sums = &forward_sums<T, V>;
-    CT_LAUNCH(sums, CT_GRID2(ct_sheet_groups(sheet, V), ct_sheet_parts(sheet, V)), CT_THREADS, s, (const T *)c->in[0].data, sheet,
+    CT_LAUNCH(sums, CT_GRID2(ct_sheet_groups(sheet, V), ct_sheet_parts(sheet, V)), CT_THREADS, s, (const T *)in[0].data, sheet,
               ct_sheet_gather(s, sheet, V, 2, scratch), to);
     return to;
+}
+
+/* ---- backward ---- */
+
+/* What is added to dy: NULL, as many pixels as dy has, or of them those in rows and columns 0, step, 2 step, ... */
+template <typename T> struct second_gradient {
+    const T *data;
+    int step, h, w, p, q; /* step 0: all pixels; else of h x w there are p x q */
+};
+
+template <typename T> static second_gradient<T> second_of(const ct_call *c, int i)
+{
+    second_gradient<T> d = {};
+    if (!ct_cuda_has(c, i)) return d;
+    d.data = (const T *)c->in[i].data;
+    if (c->attrs.norm.dy2_step <= 1) return d;
+    d.step = (int)c->attrs.norm.dy2_step;
+    d.h = (int)c->in[0].desc.dim[1];
+    d.w = (int)c->in[0].desc.dim[2];
+    d.p = (int)c->in[i].desc.dim[1];
+    d.q = (int)c->in[i].desc.dim[2];
+    return d;
+}
+
+/* V columns of what is added to row m; zeros where nothing is. */
+template <typename T, int V>
+__device__ static inline ct_pack<T, V> fetch_second(const second_gradient<T> &d, int64_t m, int columns, int c0)
+{
+    ct_pack<T, V> none = {};
+    if (!d.data) return none;
+    if (d.step) {
+        const int row = (int)m / d.w, j = (int)m % d.w, i = row % d.h;
+        if (i % d.step || j % d.step) return none;
+        m = ((int64_t)(row / d.h) * d.p + i / d.step) * d.q + j / d.step;
+    }
+    return ct_fetch<T, V>(d.data + m * columns + c0);
+}
+
+/* Of a gradient with so many sums for each channel. */
+static inline ct_accept ct_norm_accept_back(const ct_call *c, int sums)
+{
+    const int64_t rows = ct_cuda_rows(&c->in[0].desc);
+    if (c->attrs.norm.dy2_step > 1 && rows > INT_MAX) return ct_accept_no("cuda: more pixels than 32-bit indices reach");
+    return ct_norm_accept(c, ct_norm_part_bytes(rows, &c->in[0].desc, sums));
 }
 
 #endif

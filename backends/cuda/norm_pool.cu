@@ -68,7 +68,7 @@ __global__ void pool_apply(const T *x, const float *gamma, const float *beta, co
 /* ---- backward ---- */
 
 template <typename T> struct pool_back {
-    const T *dy, *x;
+    const T *dy, *dy2, *x; /* dy2 NULL: dy alone */
     const uint8_t *index;
     const float *gamma, *mean, *invstd;
     window_grid grid; /* of the windows that a kernel goes through */
@@ -77,7 +77,7 @@ template <typename T> struct pool_back {
 };
 
 template <typename T, int V> struct pool_back_row {
-    ct_pack<T, V> x[4], dy;
+    ct_pack<T, V> x[4], dy, dy2;
     ct_pack<uint8_t, V> which;
     bool there; /* a window of dy: others hang over the edge and have no gradient */
     window_place at;
@@ -97,14 +97,15 @@ template <typename T, int V, bool ALL> __device__ static inline pool_back_row<T,
     int64_t from = m;
     if (ALL) from = ((int64_t)((int)m / b.grid.q / b.grid.p) * b.p + row.at.i / 2) * b.q + row.at.j / 2;
     row.dy = ct_fetch<T, V>(b.dy + from * b.sheet.columns + c0);
+    if (b.dy2) row.dy2 = ct_fetch<T, V>(b.dy2 + from * b.sheet.columns + c0);
     row.which = ct_fetch<uint8_t, V>(b.index + from * b.sheet.columns + c0);
     return row;
 }
 
-/* dy where the window kept its pixel k, else 0. */
+/* dy + dy2 where the window kept its pixel k, else 0. */
 template <typename T, int V> __device__ static inline float kept(const pool_back_row<T, V> &row, int k, int e)
 {
-    return row.there && row.which.e[e] == k ? ct_get(row.dy.e[e]) : 0;
+    return row.there && row.which.e[e] == k ? ct_get(row.dy.e[e]) + ct_get(row.dy2.e[e]) : 0;
 }
 
 template <typename T, int V> __global__ void pool_backward_sums(pool_back<T> b, ct_gather gather, float *dgamma, float *dbeta)
@@ -138,7 +139,7 @@ template <typename T, int V> __global__ void pool_backward_sums(pool_back<T> b, 
 }
 
 template <typename T, int V>
-__global__ void pool_backward_apply(pool_back<T> b, const float *dgamma, const float *dbeta, T *dx, float inv_rows)
+__global__ void __launch_bounds__(CT_THREADS, 2) pool_backward_apply(pool_back<T> b, const float *dgamma, const float *dbeta, T *dx, float inv_rows)
 {
     const int c0 = ct_sheet_column<V>(b.sheet);
     if (c0 >= b.sheet.columns) return;
@@ -172,13 +173,14 @@ __global__ void pool_backward_apply(pool_back<T> b, const float *dgamma, const f
 
 static ct_accept accept_pool(const ct_call *c, const ct_desc *x, int64_t rows)
 {
+    if (c->attrs.norm.overlap) return ct_accept_no("cuda: windows that overlap have kernels of their own");
     if (ct_cuda_rows(x) > INT_MAX / 2) return ct_accept_no("cuda: more pixels than 32-bit indices reach");
-    return ct_norm_accept(c, ct_norm_part_bytes(rows, x));
+    return ct_norm_accept(c, ct_norm_part_bytes(rows, x, 2));
 }
 
 template <typename T, int V> static void pool_forward(ct_stream *s, const ct_call *c, void *scratch)
 {
-    const statistics to = launch_statistics<T, V>(s, c, scratch);
+    const statistics to = launch_statistics<T, V>(s, c->in, &c->out[1], &c->attrs.norm, scratch);
     const ct_sheet sheet = ct_norm_sheet(&c->out[0].desc, V);
     auto k = &pool_apply<T, V>;
     CT_LAUNCH(k, CT_GRID2(ct_sheet_groups(sheet, V), ct_sheet_parts(sheet, V)), CT_THREADS, s, (const T *)c->in[0].data,
@@ -204,9 +206,16 @@ static ct_status batchnorm_pool_run(ct_device *dev, ct_stream *s, const ct_call 
 template <typename T, int V> static void pool_backward(ct_stream *s, const ct_call *c, void *scratch)
 {
     const ct_desc *dy = &c->in[0].desc, *x = &c->in[1].desc;
-    pool_back<T> b = { (const T *)c->in[0].data,     (const T *)c->in[1].data,     (const uint8_t *)c->in[5].data,
-                       (const float *)c->in[2].data, (const float *)c->in[3].data, (const float *)c->in[4].data,
-                       grid_of(x, false),            (int)dy->dim[1],              (int)dy->dim[2],
+    pool_back<T> b = { (const T *)c->in[0].data,
+                       ct_cuda_has(c, 6) ? (const T *)c->in[6].data : (const T *)NULL,
+                       (const T *)c->in[1].data,
+                       (const uint8_t *)c->in[5].data,
+                       (const float *)c->in[2].data,
+                       (const float *)c->in[3].data,
+                       (const float *)c->in[4].data,
+                       grid_of(x, false),
+                       (int)dy->dim[1],
+                       (int)dy->dim[2],
                        ct_norm_sheet(dy, V) };
     float *dgamma = (float *)c->out[1].data, *dbeta = (float *)c->out[2].data;
     auto sums = &pool_backward_sums<T, V>;

@@ -130,9 +130,10 @@ void ct_graph_call(const ct_graph *g, size_t node, ct_call *out);
 /* Merges batchnorm [+ add] + relu or silu, and batchnorm + add; returns the number of nodes removed in *removed (may be NULL). */
 ct_status ct_pass_fuse(ct_graph *g, int *removed);
 
-/* Merges batchnorm with relu and the 2x2 max-pooling that alone reads what it gives: batchnorm_pool, which stores neither the values in between
- * nor, backward, their gradient. Behind ct_pass_fuse; *removed as there. */
-ct_status ct_pass_fuse_pool(ct_graph *g, int *removed);
+/* Merges batchnorm with relu and the 2x2 max-pooling, or 3x3 with a stride of 2, that alone reads what it gives: batchnorm_pool; and batchnorm with relu and the batchnorm
+ * that gives its summand: batchnorm_sum. Neither stores the values in between nor, backward, their gradient. Behind ct_pass_fuse; *removed
+ * as there. */
+ct_status ct_pass_fuse_more(ct_graph *g, int *removed);
 
 /* Precision: activations and matrix work in `compute` (CT_BF16, CT_F16; CT_F32 and CT_F64 do nothing); inserts casts by
  * ct_op_rules.precision. Forward graphs only. */
@@ -171,8 +172,8 @@ ct_status ct_pass_reapply(ct_graph *g, int *added);
  * are, but for weight decay; *found (may be NULL) gets their number. Right behind autodiff. */
 ct_status ct_pass_still(ct_graph *g, int *found);
 
-/* Sums of two gradients that only the gradient of a batch norm reads become two inputs of that: the sum is not stored. Behind autodiff; *found
- * (may be NULL) gets their number. */
+/* Sums of two gradients that only the gradient of a batch norm reads become two inputs of that: the sum is not stored, and of what the gradient of
+ * a 1x1 convolution with a stride gives only the pixels that are not zero are. Behind autodiff; *found (may be NULL) gets the number of sums. */
 ct_status ct_pass_join(ct_graph *g, int *found);
 
 /* Casts of parameters to `half`, and of their gradients back, become one call each run of them that lie side by side, by way of arenas PARAM16

@@ -1,6 +1,7 @@
 /* batchnorm -> relu, and batchnorm -> add -> relu, become one batchnorm with act=relu, and the same with silu; then batchnorm -> add, where
  * no activation has taken it, one with a summand: one pass over memory instead of three, and the values in between are never stored.
- * For devices that ask for it, batchnorm with relu and a 2x2 max-pooling become one, too. */
+ * For devices that ask for it, batchnorm with relu and a max-pooling that halves become one, too, and batchnorm with relu and a summand that a batchnorm
+ * of its own gives (the shortcut of a residual block). */
 #include "config.h"
 
 #include "base/alloc.h"
@@ -149,10 +150,12 @@ static ct_status try_norms(fuser *f)
 
 ct_status ct_pass_fuse(ct_graph *g, int *removed) { return fuse(g, try_norms, removed); }
 
+/* Windows of n that a batch norm can take in: 2x2, or 3x3 that overlap, 2 apart. */
 static bool halves(const ct_node *n)
 {
     const ct_pool_attrs *a = &n->attrs.pool;
-    return n->op == CT_OP_MAXPOOL2D && a->ker_h == 2 && a->ker_w == 2 && a->stride_h == 2 && a->stride_w == 2 && a->pad_h == 0 && a->pad_w == 0;
+    if (n->op != CT_OP_MAXPOOL2D || a->ker_h != a->ker_w || a->stride_h != 2 || a->stride_w != 2 || a->pad_h != a->pad_w) return false;
+    return (a->ker_h == 2 && a->pad_h == 0) || (a->ker_h == 3 && a->pad_h == 1);
 }
 
 /* Tries the pooling at node i, which the new node takes the place of, so that what is read in between stays in order. */
@@ -170,7 +173,7 @@ static ct_status fuse_pool(fuser *f, size_t i)
     ct_node fused = *pool;
     fused.op = CT_OP_BATCHNORM_POOL;
     fused.attrs = (ct_attrs){ .norm = { .eps = norm->attrs.norm.eps, .momentum = norm->attrs.norm.momentum,
-                                        .update_stats = norm->attrs.norm.update_stats } };
+                                        .update_stats = norm->attrs.norm.update_stats, .overlap = pool->attrs.pool.ker_h == 3 } };
     fused.nin = 5;
     for (int k = 0; k < 5; k++) fused.in[k] = norm->in[k];
     fused.nout = 4;
@@ -186,11 +189,39 @@ static ct_status fuse_pool(fuser *f, size_t i)
     return CT_OK;
 }
 
-static ct_status try_pools(fuser *f)
+/* Tries the norm at node i, whose summand may be what another norm gives: they become one, which stands here. */
+static ct_status fuse_summand(fuser *f, size_t i)
 {
-    for (size_t i = 0; i < f->g->nnodes; i++)
-        if (halves(&f->g->nodes[i])) CT_TRY(fuse_pool(f, i));
+    ct_graph *g = f->g;
+    ct_node *norm = &g->nodes[i];
+    if (norm->attrs.norm.act != CT_NORM_RELU || norm->nin < 6 || norm->in[5] == CT_NOVAL || norm->nout < 4) return CT_OK;
+    ct_node *other = plain_norm(f, norm->in[5], i);
+    if (!other || other->op != CT_OP_BATCHNORM) return CT_OK;
+    const ct_norm_attrs *a = &norm->attrs.norm, *b = &other->attrs.norm;
+    if (a->eps != b->eps || a->momentum != b->momentum || a->update_stats != b->update_stats) return CT_OK;
+    for (int k = 1; k < 3; k++)
+        if (norm->out[k] == CT_NOVAL || other->out[k] == CT_NOVAL) return CT_OK;
+    norm->op = CT_OP_BATCHNORM_SUM;
+    norm->attrs = (ct_attrs){ .norm = { .eps = a->eps, .momentum = a->momentum, .update_stats = a->update_stats } };
+    norm->nin = 10;
+    for (int k = 0; k < 5; k++) norm->in[5 + k] = other->in[k];
+    norm->nout = 6;
+    for (int k = 1; k < 3; k++) {
+        norm->out[3 + k] = other->out[k];
+        g->values[other->out[k]].producer = (int)i;
+        other->out[k] = CT_NOVAL;
+    }
+    f->drop[other - g->nodes] = true;
     return CT_OK;
 }
 
-ct_status ct_pass_fuse_pool(ct_graph *g, int *removed) { return fuse(g, try_pools, removed); }
+static ct_status try_more(fuser *f)
+{
+    for (size_t i = 0; i < f->g->nnodes; i++)
+        if (halves(&f->g->nodes[i])) CT_TRY(fuse_pool(f, i));
+    for (size_t i = 0; i < f->g->nnodes; i++)
+        if (f->g->nodes[i].op == CT_OP_BATCHNORM && !f->drop[i]) CT_TRY(fuse_summand(f, i));
+    return CT_OK;
+}
+
+ct_status ct_pass_fuse_more(ct_graph *g, int *removed) { return fuse(g, try_more, removed); }

@@ -142,6 +142,12 @@ static bool given_up(const recompute *r, ct_val v)
     return !r->stays[root] && segment_of(r, (size_t)r->g->values[root].producer) < r->ncuts;
 }
 
+/* Whether n writes running statistics alone, which its attributes can forbid. */
+static bool moves_statistics(const ct_node *n)
+{
+    return n->op == CT_OP_BATCHNORM || n->op == CT_OP_BATCHNORM_POOL || n->op == CT_OP_BATCHNORM_SUM;
+}
+
 /* Marks what backward nodes need again, where it must be ready, and the forward nodes that give it. */
 static ct_status find_clones(recompute *r)
 {
@@ -160,7 +166,7 @@ static ct_status find_clones(recompute *r)
         const ct_node *n = &g->nodes[i];
         for (int k = 0; k < n->nout; k++) r->clone[i] = r->clone[i] || (n->out[k] != CT_NOVAL && r->needed[n->out[k]]);
         if (!r->clone[i]) continue;
-        if (ct_node_mutates(n) && n->op != CT_OP_BATCHNORM && n->op != CT_OP_BATCHNORM_POOL)
+        if (ct_node_mutates(n) && !moves_statistics(n))
             return ct_fail(CT_EINTERNAL, "recompute: node '%s' writes its inputs and cannot run twice", n->name);
         for (int k = 0; k < n->nin; k++)
             if (given_up(r, n->in[k])) r->needed[n->in[k]] = true;
@@ -178,7 +184,7 @@ static ct_status add_clones(recompute *r, const ct_node *forward, int s, int *co
         ct_attrs attrs = n->attrs;
         ct_val in[CT_MAX_IN], out[CT_MAX_OUT];
         unsigned mask = 0;
-        if (n->op == CT_OP_BATCHNORM || n->op == CT_OP_BATCHNORM_POOL) attrs.norm.update_stats = 0;
+        if (moves_statistics(n)) attrs.norm.update_stats = 0;
         for (int k = 0; k < n->nin; k++)
             in[k] = n->in[k] != CT_NOVAL && r->again[n->in[k]] != CT_NOVAL ? r->again[n->in[k]] : n->in[k];
         for (int k = 0; k < n->nout; k++)

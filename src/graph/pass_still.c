@@ -22,9 +22,10 @@ static bool sums_norm(const ct_graph *g, ct_val d, const int *uses, const ct_nod
     const ct_val v = *cast ? (*cast)->in[0] : d;
     *sum = giver(g, v, CT_OP_BIAS_GRAD);
     if (!*sum || (*cast && uses[v] != 1)) return false;
-    const ct_node *norm = giver(g, (*sum)->in[0], CT_OP_BATCHNORM_BWD);
-    if (!norm) norm = giver(g, (*sum)->in[0], CT_OP_BATCHNORM_POOL_BWD);
-    return norm && norm->out[0] == (*sum)->in[0];
+    const ct_val dx = (*sum)->in[0];
+    const ct_node *norm = giver(g, dx, CT_OP_BATCHNORM_BWD), *two = giver(g, dx, CT_OP_BATCHNORM_SUM_BWD);
+    if (!norm) norm = two ? two : giver(g, dx, CT_OP_BATCHNORM_POOL_BWD);
+    return norm && (norm->out[0] == dx || (two && two->out[3] == dx));
 }
 
 ct_status ct_pass_still(ct_graph *g, int *found)

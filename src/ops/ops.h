@@ -18,7 +18,7 @@ typedef enum ct_op {
 } ct_op;
 
 #define CT_MAX_IN 16
-#define CT_MAX_OUT 4
+#define CT_MAX_OUT 6
 
 /* ---- attributes: plain structs of int64_t, double and arrays of them only, one per family or operator; unused fields
  * are 0 ---- */
@@ -37,6 +37,8 @@ typedef struct ct_norm_attrs {
     int64_t act;          /* ct_norm_act: what is applied to the normalised value [+ add] */
     int64_t update_stats; /* 0: running statistics are left alone (recomputed forward) */
     int64_t has_add;      /* bwd: give dadd */
+    int64_t dy2_step;     /* bwd: above 1, dy2 is of the pixels in rows and columns 0, dy2_step, ... alone, and zero elsewhere */
+    int64_t overlap;      /* pool: windows of 3x3 pixels, 2 apart with 1 of padding, instead of 2x2 */
     int64_t given_invstd; /* infer: run_mean and run_var are mean and invstd of `batchnorm`, whose y this repeats */
 } ct_norm_attrs;
 

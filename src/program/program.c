@@ -247,7 +247,7 @@ static ct_status build_forward(const ct_program_spec *s, ct_program *p)
         if (st != CT_OK) return ct_fail_context(st, "train.freeze");
     }
     CT_TRY(ct_pass_fuse(g, NULL));
-    if (s->fuse_more && !s->inspect) CT_TRY(ct_pass_fuse_pool(g, NULL));
+    if (s->fuse_more && !s->inspect) CT_TRY(ct_pass_fuse_more(g, NULL));
     CT_TRY(ct_pass_cast(g, s->compute));
     return ct_pass_pad(g, s->channel_multiple);
 }

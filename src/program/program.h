@@ -40,8 +40,9 @@ typedef struct ct_program_spec {
     bool flat_casts; /* 16-bit types: parameters and gradients are cast by few calls over flat arenas (ct_pass_flat);
                         not in a group */
     bool skip_still; /* gradients that are zero whatever the data are, are not computed (ct_pass_still) */
-    bool fuse_more; /* batch norms take in the max-pooling behind them (ct_pass_fuse_pool), their gradients the sum
-                       before them (ct_pass_join): pays on a device with memory of its own; not with `inspect` */
+    bool fuse_more; /* batch norms take in the max-pooling behind them or the norm of their summand (ct_pass_fuse_more),
+                       their gradients the sum before them (ct_pass_join): pays on a device with memory of its own; not
+                       with `inspect` */
     bool norms_kept; /* batch norms are not applied again in the backward pass, which would move more bytes and hold
                         fewer: ct_spec_settle() decides */
     bool inspect; /* golden files: what batch norms give, the terms of the loss and what these are made of stay in

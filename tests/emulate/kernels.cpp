@@ -11,6 +11,7 @@
 #include "ops/math/fuse_math.h"
 #include "ops/math/image_math.h"
 #include "ops/math/lstm_math.h"
+#include "ops/math/mask_math.h"
 #include "ops/math/optim_math.h"
 #include "ops/math/points_math.h"
 #include "ops/math/schedule_math.h"
@@ -59,6 +60,12 @@ namespace metric {
 }
 namespace norm_pool {
 #include "backends/cuda/norm_pool.cu"
+}
+namespace norm_overlap {
+#include "backends/cuda/norm_overlap.cu"
+}
+namespace norm_sum {
+#include "backends/cuda/norm_sum.cu"
 }
 namespace norm {
 #include "backends/cuda/norm.cu"

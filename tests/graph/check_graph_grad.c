@@ -116,6 +116,27 @@ START_TEST(test_more_agrees)
 }
 END_TEST
 
+/* A whole ResNet of few channels: shortcuts' norms, and gradients of pixels that strides step over. */
+START_TEST(test_more_shrinks)
+{
+    uint64_t seed = (uint64_t)_i;
+    graph_step plain, more, again;
+    test_net net;
+    test_net_shrinking(&net, CT_F64);
+    graph_step_run(&net, GRAPH_SHARED | GRAPH_FUSED, seed, &plain);
+    test_net_shrinking(&net, CT_F64);
+    graph_step_run(&net, GRAPH_SHARED | GRAPH_FUSED | GRAPH_MORE, seed, &more);
+    ck_assert_int_eq(more.recomputed, 4 + 4); /* norms of three shortcuts, and the pooling; sums behind all but the last block */
+    graph_steps_equal(&plain, &more, "more fused", seed);
+    test_net_shrinking(&net, CT_F64);
+    graph_step_run(&net, GRAPH_SHARED | GRAPH_FUSED | GRAPH_MORE | GRAPH_RECOMPUTED, seed, &again);
+    graph_steps_equal(&plain, &again, "more fused and recomputed", seed);
+    graph_step_free(&plain);
+    graph_step_free(&more);
+    graph_step_free(&again);
+}
+END_TEST
+
 /* A deep network needs much less memory with recomputation, for the same bits. */
 START_TEST(test_recompute_deep)
 {
@@ -196,6 +217,7 @@ int main(void)
     tcase_add_loop_test(t, test_variants_agree, 0, 40);
     tcase_add_loop_test(t, test_fused_agrees, 0, 20);
     tcase_add_loop_test(t, test_more_agrees, 0, 20);
+    tcase_add_loop_test(t, test_more_shrinks, 0, 4);
     tcase_add_test(t, test_recompute_deep);
     tcase_add_test(t, test_cast_runs);
     suite_add_tcase(s, t);

@@ -151,12 +151,15 @@ START_TEST(test_fuse_declines)
 }
 END_TEST
 
-/* Batch norm with ReLU and 2x2 max-pooling become one, unless somebody else has an interest in what lies between, or windows are others. */
+/* Batch norm with ReLU and a max-pooling that halves become one, unless somebody else has an interest in what lies between, or windows are others. */
 START_TEST(test_fuse_pool)
 {
-    for (int reason = 0; reason < 6; reason++) {
+    for (int reason = -1; reason < 7; reason++) { /* -1 and 0: none, with windows of 3x3 and 2x2 */
+        const bool fits = reason <= 0;
         ct_attrs norm = { .norm = { .eps = 1e-5, .momentum = 0.1, .act = CT_NORM_RELU, .update_stats = 1 } };
         ct_attrs window = { .pool = { .ker_h = 2, .ker_w = 2, .stride_h = 2, .stride_w = reason == 1 ? 1 : 2 } };
+        if (reason == -1) window.pool = (ct_pool_attrs){ .ker_h = 3, .ker_w = 3, .stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1 };
+        if (reason == 6) window.pool.ker_h = window.pool.ker_w = 3; /* no padding */
         ct_graph *g;
         ct_val in[6], outs[4], y[2], other;
         int removed = -1;
@@ -176,19 +179,86 @@ START_TEST(test_fuse_pool)
             MUST(ct_graph_node(g, CT_OP_GLOBAL_AVGPOOL, NULL, "other", 1, outs, 1, 1, &other));
             ct_graph_keep(g, other);
         }
-        MUST(ct_pass_fuse_pool(g, &removed));
+        MUST(ct_pass_fuse_more(g, &removed));
         graph_check_valid(g);
-        ck_assert_int_eq(removed, reason == 0);
+        ck_assert_int_eq(removed, fits);
         const ct_node *n = graph_find_node(g, "norm");
-        ck_assert_int_eq(n->op, reason == 0 ? CT_OP_BATCHNORM_POOL : CT_OP_BATCHNORM);
-        if (reason == 0) {
+        ck_assert_int_eq(n->op, fits ? CT_OP_BATCHNORM_POOL : CT_OP_BATCHNORM);
+        if (fits) {
             ck_assert_int_eq(n->out[0], y[0]);
             ck_assert_int_eq(n->out[1], outs[1]);
             ck_assert_int_eq(n->out[3], y[1]);
             ck_assert_int_eq(n->attrs.norm.update_stats, 1);
+            ck_assert_int_eq(n->attrs.norm.overlap, reason == -1);
         }
         ct_graph_free(g);
     }
+}
+END_TEST
+
+/* A norm with ReLU and the norm that gives its summand become one, unless somebody else has an interest in what that gives, or they are unlike. */
+START_TEST(test_fuse_summand)
+{
+    for (int reason = 0; reason < 6; reason++) {
+        ct_graph *g;
+        ct_val in[2][6], outs[2][4], other;
+        int removed = -1;
+        MUST(ct_graph_create(&g));
+        for (int k = 0; k < 2; k++) {
+            ct_attrs norm = { .norm = { .eps = 1e-5, .momentum = k == 0 && reason == 1 ? 0.2 : 0.1, .update_stats = 1 } };
+            static const char *const names[2][5] = { { "x2", "gamma2", "beta2", "mean2", "var2" }, { "x", "gamma", "beta", "mean", "var" } };
+            MUST(ct_graph_input(g, names[k][0], ct_desc2(CT_F32, 4, 3), &in[k][0]));
+            for (int i = 1; i < 5; i++) MUST(ct_graph_buffer(g, names[k][i], ct_desc1(CT_F32, 3), zero, &in[k][i]));
+            in[k][5] = outs[0][0];
+            if (k == 1) norm.norm.act = reason == 2 ? CT_NORM_SILU : CT_NORM_RELU;
+            MUST(ct_graph_node(g, CT_OP_BATCHNORM, &norm, k == 0 ? "shortcut" : "norm", k == 0 ? 5 : 6, in[k], k == 1 && reason != 2 ? 4 : 3,
+                               k == 1 && reason != 2 ? 15 : 7, outs[k]));
+        }
+        ct_graph_keep(g, outs[1][0]);
+        if (reason == 3) ct_graph_keep(g, outs[0][0]);
+        if (reason == 4) ct_graph_keep(g, outs[0][1]);
+        if (reason == 5) {
+            MUST(ct_graph_node(g, CT_OP_ADD, NULL, "other", 2, (ct_val[]){ outs[0][0], outs[1][0] }, 1, 1, &other));
+            ct_graph_keep(g, other);
+        }
+        MUST(ct_pass_fuse_more(g, &removed));
+        graph_check_valid(g);
+        ck_assert_msg(removed == (reason == 0), "reason %d: %d removed", reason, removed);
+        const ct_node *n = graph_find_node(g, "norm");
+        ck_assert_int_eq(n->op, reason == 0 ? CT_OP_BATCHNORM_SUM : CT_OP_BATCHNORM);
+        for (int k = 0; k < 10 && reason == 0; k++) ck_assert_int_eq(n->in[k], in[k < 5][k % 5]);
+        if (reason == 0) ck_assert(n->out[3] == outs[1][3] && n->out[4] == outs[0][1] && n->out[5] == outs[0][2]);
+        ct_graph_free(g);
+    }
+}
+END_TEST
+
+/* A second gradient that comes through a 1x1 convolution with a stride has no zeros in between. */
+START_TEST(test_join_sparse)
+{
+    test_net t;
+    int sums = 0;
+    test_net_shrinking(&t, CT_F32);
+    MUST(ct_pass_fuse(t.g, NULL));
+    MUST(ct_pass_fuse_more(t.g, NULL));
+    test_net_backward(&t);
+    MUST(ct_pass_join(t.g, &sums));
+    graph_check_valid(t.g);
+    int step[4] = { 0 };
+    for (size_t i = 0; i < t.g->nnodes; i++) {
+        const ct_node *n = &t.g->nodes[i];
+        const bool two = n->op == CT_OP_BATCHNORM_SUM_BWD;
+        if ((!two && n->op != CT_OP_BATCHNORM_BWD) || n->nin < (two ? 11 : 9)) continue;
+        const ct_desc *dy = ct_graph_desc(t.g, n->in[0]), *dy2 = ct_graph_desc(t.g, n->in[two ? 10 : 8]);
+        const int64_t s = n->attrs.norm.dy2_step;
+        ck_assert(s >= 0 && s < 4);
+        step[s]++;
+        ck_assert_int_eq(dy2->dim[1], s ? (dy->dim[1] + s - 1) / s : dy->dim[1]);
+        ck_assert_int_eq(dy2->dim[2], s ? (dy->dim[2] + s - 1) / s : dy->dim[2]);
+    }
+    ck_assert(step[2] == 1 && step[3] == 1);
+    ck_assert_int_eq(step[0] + 2 + 1, sums); /* one in front of the pooling, which takes no fewer pixels */
+    ct_graph_free(t.g);
 }
 END_TEST
 
@@ -632,6 +702,8 @@ int main(void)
     tcase_add_test(t, test_fuse_sums);
     tcase_add_test(t, test_fuse_declines);
     tcase_add_test(t, test_fuse_pool);
+    tcase_add_test(t, test_fuse_summand);
+    tcase_add_test(t, test_join_sparse);
     tcase_add_test(t, test_fuse_keeps_order);
     tcase_add_test(t, test_cast);
     tcase_add_test(t, test_cast_alike);

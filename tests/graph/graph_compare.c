@@ -80,7 +80,7 @@ void graph_step_run(const test_net *built, unsigned variant, uint64_t seed, grap
     memset(out, 0, sizeof *out);
     int pools = 0, sums = 0;
     if (variant & GRAPH_FUSED) MUST(ct_pass_fuse(net.g, NULL));
-    if (variant & GRAPH_MORE) MUST(ct_pass_fuse_pool(net.g, &pools));
+    if (variant & GRAPH_MORE) MUST(ct_pass_fuse_more(net.g, &pools));
     test_net_backward(&net);
     if (variant & GRAPH_MORE) MUST(ct_pass_join(net.g, &sums));
     out->recomputed = pools + sums;

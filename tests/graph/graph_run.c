@@ -399,6 +399,34 @@ void test_net_deep(test_net *t, ct_dtype dtype, int blocks, int64_t batch, int64
     add_head(&n, t, x, false, false, 1);
 }
 
+/* conv, norm, relu, conv, norm + shortcut, relu; stride 0: x itself is the shortcut. */
+static ct_val new_block(net *n, ct_val x, int64_t channels, int64_t stride)
+{
+    ct_val y = new_act(n, new_norm(n, new_conv(n, x, channels, 1, 1, 1, false)), CT_ACT_RELU);
+    y = new_norm(n, new_conv(n, y, channels, 3, stride ? stride : 1, 1, false));
+    if (stride) x = new_norm(n, new_conv(n, x, channels, 1, stride, 1, false));
+    return new_act(n, new_pair(n, CT_OP_ADD, y, x), CT_ACT_RELU);
+}
+
+void test_net_shrinking(test_net *t, ct_dtype dtype)
+{
+    net n = { .dtype = dtype, .shared_w = CT_NOVAL };
+    *t = (test_net){ .classes = 4 };
+    MUST(ct_graph_create(&t->g));
+    n.g = t->g;
+    MUST(ct_graph_input(t->g, "x", ct_desc4(dtype, 3, 25, 33, 3), &t->x));
+    ct_val x = new_act(&n, new_norm(&n, new_conv(&n, t->x, 6, 3, 2, 1, false)), CT_ACT_RELU);
+    n.serial++;
+    ct_attrs pool = { .pool = { .ker_h = 3, .ker_w = 3, .stride_h = 2, .stride_w = 2, .pad_h = 1, .pad_w = 1 } };
+    x = new_node(&n, CT_OP_MAXPOOL2D, &pool, 1, &x, 2);
+    static const int64_t strides[] = { 1, 0, 2, 3 };
+    for (size_t i = 0; i < sizeof strides / sizeof strides[0]; i++) {
+        x = new_block(&n, x, i < 2 ? 6 : 10, strides[i]);
+        MUST(ct_graph_mark_checkpoint(t->g, x));
+    }
+    add_head(&n, t, x, true, false, 1);
+}
+
 void test_net_small(test_net *t, ct_val *w)
 {
     ct_val v, in[5], outs[3];

@@ -68,6 +68,10 @@ void test_net_random(test_net *t, uint64_t seed, ct_dtype dtype, int layers);
  * each. */
 void test_net_deep(test_net *t, ct_dtype dtype, int blocks, int64_t batch, int64_t size, int64_t channels);
 
+/* What ResNets have: a 3x3 pooling behind the first norm, and residual blocks whose shortcut is a 1x1 convolution with a norm of its own, with
+ * strides 1, 2 and 3, one of them behind a block without such a shortcut. 7 by 9 pixels. */
+void test_net_shrinking(test_net *t, ct_dtype dtype);
+
 /* f32: x [2,4,4,3] -> conv -> bn -> relu -> conv_again (the same filter *w) -> pool -> fc -> loss; the loss is kept. */
 void test_net_small(test_net *t, ct_val *w);
 

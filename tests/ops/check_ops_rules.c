@@ -42,8 +42,18 @@ static const char *const known[] = {
     "batchnorm_bwd{act=2 has_add=1}(bf16[6,4], bf16[6,4], f32[4], f32[4], f32[4], -, f32[4], bf16[6,4])"
     " -> (bf16[6,4], f32[4], f32[4], bf16[6,4])",
     "batchnorm_bwd{act=1}(bf16[6,4], bf16[6,4], f32[4], f32[4], f32[4], u8[6,1], -, -, bf16[6,4]) -> (bf16[6,4], f32[4], f32[4])",
+    "batchnorm_bwd{act=1 dy2_step=2}(bf16[2,3,4,4], bf16[2,3,4,4], f32[4], f32[4], f32[4], u8[2,3,4,1], -, -, bf16[2,2,2,4])"
+    " -> (bf16[2,3,4,4], f32[4], f32[4])",
+    "batchnorm_sum{eps=1e-05 momentum=0.1 update_stats=1}(bf16[6,9], f32[9], f32[9], f32[9], f32[9], "
+    "bf16[6,9], f32[9], f32[9], f32[9], f32[9]) -> (bf16[6,9], f32[9], f32[9], u8[6,2], f32[9], f32[9])",
+    "batchnorm_sum_bwd(bf16[6,9], bf16[6,9], f32[9], f32[9], f32[9], u8[6,2], bf16[6,9], f32[9], f32[9], f32[9], bf16[6,9]) -> "
+    "(bf16[6,9], f32[9], f32[9], bf16[6,9], f32[9], f32[9])",
     "batchnorm_pool{eps=1e-05 momentum=0.1 update_stats=1}(f16[2,5,6,3], f32[3], f32[3], f32[3], f32[3]) -> "
     "(f16[2,2,3,3], f32[3], f32[3], u8[2,2,3,3])",
+    "batchnorm_pool{eps=1e-05 momentum=0.1 update_stats=1 overlap=1}(f16[2,5,6,3], f32[3], f32[3], f32[3], f32[3]) -> "
+    "(f16[2,3,3,3], f32[3], f32[3], u8[2,3,3,3])",
+    "batchnorm_pool_bwd{overlap=1}(f16[2,3,3,3], f16[2,5,6,3], f32[3], f32[3], f32[3], u8[2,3,3,3], f16[2,3,3,3]) -> "
+    "(f16[2,5,6,3], f32[3], f32[3])",
     "batchnorm_pool_bwd(f16[2,2,3,3], f16[2,5,6,3], f32[3], f32[3], f32[3], u8[2,2,3,3]) -> (f16[2,5,6,3], f32[3], f32[3])",
     "l2_normalize(bf16[2,3,4,2]) -> (bf16[2,3,4,2])",
     "l2_normalize_bwd(f64[2,3,4,2], f64[2,3,4,2]) -> (f64[2,3,4,2])",
@@ -434,7 +444,14 @@ static const struct { const char *call, *message; } refused[] = {
     { "batchnorm_bwd{act=1}(f32[6,9], f32[6,9], f32[9], f32[9], f32[9], u8[6,1])", "mask is u8[6,1], but must be u8[6,2]" },
     { "batchnorm{act=1}(f32[2,4], f32[4], f32[4], f32[4], f32[4]) -> (f32[2,4], f32[4], f32[4])", "act=1 gives 4 outputs" },
     { "batchnorm_bwd(f32[6,4], f32[6,4], f32[4], f32[4], f32[4], -, -, -, f32[5,4])", "dy2 is f32[5,4] and dy is f32[6,4]" },
+    { "batchnorm_bwd{dy2_step=2}(f32[6,4], f32[6,4], f32[4], f32[4], f32[4])", "dy2_step=2 goes with dy2" },
+    { "batchnorm_bwd{dy2_step=2}(f32[1,5,4,2], f32[1,5,4,2], f32[2], f32[2], f32[2], -, -, -, f32[1,2,2,2])",
+      "dy2 is f32[1,2,2,2], but must be f32[1,3,2,2]" },
+    { "batchnorm_sum(f32[6,4], f32[4], f32[4], f32[4], f32[4], f32[6,5], f32[4], f32[4], f32[4], f32[4])", "x2 is f32[6,5] and x is f32[6,4]" },
+    { "batchnorm_sum(f32[6,4], f32[4], f32[4], f32[4], f32[4], f32[6,4], f32[4], f32[5], f32[4], f32[4])", "beta2 is f32[5], but must be f32[4]" },
+    { "batchnorm_sum_bwd(f32[6,9], f32[6,9], f32[9], f32[9], f32[9], u8[6,1], f32[6,9], f32[9], f32[9], f32[9])", "mask is u8[6,1], but must be u8[6,2]" },
     { "batchnorm_pool(f32[2,1,6,3], f32[3], f32[3], f32[3], f32[3])", "x has no window of 2x2 pixels" },
+    { "batchnorm_pool_bwd{overlap=1}(f32[2,3,3,3], f32[2,5,6,3], f32[3], f32[3], f32[3], u8[2,3,3,3], f32[2,3,3,4])", "dy2 is f32[2,3,3,4]" },
     { "batchnorm_pool_bwd(f32[2,3,3,3], f32[2,5,6,3], f32[3], f32[3], f32[3], u8[2,3,3,3])", "dy is f32[2,3,3,3], but must be f32[2,2,3,3]" },
     { "batchnorm_bwd{has_add=1}(f32[6,4], f32[6,4], f32[4], f32[4], f32[4]) -> (f32[6,4], f32[4], f32[4])",
       "has_add=1 gives 4 outputs" },

@@ -5,8 +5,9 @@
  *   run_mean = (1-momentum)*run_mean + momentum*mean; run_var alike with the unbiased var*M/(M-1)
  * Backward, with e = dy, or with relu dy where mask is set, else 0, with silu dy times its slope at z; xhat = (x-mean)*invstd:
  *   dbeta = sum e; dgamma = sum e*xhat; dx = gamma*invstd*(e - dbeta/M - xhat*dgamma/M); dadd = e.
- * batchnorm_bwd adds dy2 to dy, where it is given, before all else. batchnorm_pool is batchnorm with relu, of which the first greatest of each
- * window of 2x2 pixels is kept; its backward takes for e of a pixel dy of its window where the index says that it was kept, else 0.
+ * batchnorm_bwd adds dy2 to dy, where it is given, before all else; with dy2_step s, to pixels (si,sj) alone. batchnorm_sum is
+ * max(0, z + z2) of two norms, and its backward that of each of them. batchnorm_pool is batchnorm with relu, of which the first greatest of each
+ * window of 2x2 pixels (or, with overlap, 3x3) is kept; its backward takes for e of a pixel the sum of dy of its windows whose index says that it was kept.
  * And l2_normalize over the rows' columns: r = max(||x||, 1e-12), y = x/r, dx = (dy - y*(y.dy))/r, or dy/r where ||x|| < r. */
 #include "config.h"
 
@@ -17,13 +18,15 @@
 #include "ops/math/mask_math.h"
 
 /* Rows of C doubles that each operator needs. */
-enum { FORWARD_ROWS = 6, INFER_ROWS = 6, BACKWARD_ROWS = 10, L2_ROWS = 2 };
+enum { FORWARD_ROWS = 6, INFER_ROWS = 6, SUM_ROWS = 10, BACKWARD_ROWS = 10, L2_ROWS = 2 };
 
 /* All but the mask must be floating. */
 static ct_accept accept_rows(const ct_call *call, int64_t rows)
 {
     ct_call rest = *call;
     if (call->op == CT_OP_BATCHNORM) rest.out[3].desc = ct_absent_desc();
+    if (call->op == CT_OP_BATCHNORM_SUM) rest.out[3].desc = ct_absent_desc();
+    if (call->op == CT_OP_BATCHNORM_SUM_BWD) rest.in[5].desc = ct_absent_desc();
     if (call->op == CT_OP_BATCHNORM_POOL) rest.out[3].desc = ct_absent_desc();
     if (call->op == CT_OP_BATCHNORM_BWD || call->op == CT_OP_BATCHNORM_POOL_BWD) rest.in[5].desc = ct_absent_desc();
     const char *reason = ct_ref_all_float(&rest);
@@ -133,10 +136,57 @@ static ct_status forward(ct_device *dev, ct_stream *stream, const ct_call *call,
     return CT_OK;
 }
 
-/* Cell k of 0..3 of window (p,q) of sample n: its row in x [N,H,W,C]. */
-static int64_t cell_row(const int64_t *xd, int64_t n, int64_t p, int64_t q, int k)
+/* The second norm of batchnorm_sum as a call of its own. */
+static ct_call second_norm(const ct_call *call)
 {
-    return (n * xd[1] + 2 * p + k / 2) * xd[2] + 2 * q + k % 2;
+    ct_call c = *call;
+    for (int i = 0; i < 5; i++) c.in[i] = call->in[5 + i];
+    c.out[1] = call->out[4];
+    c.out[2] = call->out[5];
+    return c;
+}
+
+static ct_accept accept_sum(const ct_device *dev, const ct_call *call)
+{
+    (void)dev;
+    if (ct_ref_rows(&call->in[0]) < 2) return ct_accept_no("one value per channel has no variance");
+    return accept_rows(call, SUM_ROWS);
+}
+
+static ct_status forward_sum(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    const int64_t rows = ct_ref_rows(&call->in[0]), cols = ct_ref_cols(&call->in[0]);
+    const ct_call half[2] = { *call, second_norm(call) };
+    double *y = scratch, *row = y + cols, *of = row + cols; /* of each norm: mean, invstd, gamma, beta */
+    uint8_t *mask = call->out[3].data;
+    for (int k = 0; k < 2; k++) {
+        double *n = of + 4 * k * cols;
+        statistics(&half[k], n, n + cols, row);
+        ct_ref_load(&half[k].in[1], 0, cols, n + 2 * cols);
+        ct_ref_load(&half[k].in[2], 0, cols, n + 3 * cols);
+    }
+    for (int64_t m = 0; m < rows; m++) {
+        for (int64_t c = 0; c < cols; c++) y[c] = 0;
+        for (int k = 0; k < 2; k++) {
+            const double *mean = of + 4 * k * cols, *invstd = mean + cols, *gamma = invstd + cols, *beta = gamma + cols;
+            ct_ref_load(&half[k].in[0], m * cols, cols, row);
+            for (int64_t c = 0; c < cols; c++) y[c] += gamma[c] * ((row[c] - mean[c]) * invstd[c]) + beta[c];
+        }
+        for (int64_t c = 0; c < cols; c++) y[c] = activated(CT_NORM_RELU, y[c]);
+        ct_ref_store(&call->out[0], m * cols, cols, y);
+        ct_ref_load(&call->out[0], m * cols, cols, y); /* what is left of them when they are stored */
+        for (int64_t c = 0; c < cols; c++) ct_mask_put(mask + m * ct_mask_bytes(cols), c, y[c] > 0);
+    }
+    return CT_OK;
+}
+
+/* Cell k of window (p,q) of sample n: its row in x [N,H,W,C]; -1: it is padding. */
+static int64_t cell_row(const int64_t *xd, bool overlap, int64_t n, int64_t p, int64_t q, int k)
+{
+    const int64_t i = overlap ? 2 * p - 1 + k / 3 : 2 * p + k / 2, j = overlap ? 2 * q - 1 + k % 3 : 2 * q + k % 2;
+    return i < 0 || j < 0 || i >= xd[1] || j >= xd[2] ? -1 : (n * xd[1] + i) * xd[2] + j;
 }
 
 static ct_status forward_pool(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
@@ -147,26 +197,32 @@ static ct_status forward_pool(ct_device *dev, ct_stream *stream, const ct_call *
     double *mean = scratch, *invstd = mean + cols, *row = invstd + cols, *gamma = row + cols, *beta = gamma + cols,
            *best = beta + cols;
     uint8_t *index = call->out[3].data;
+    const bool overlap = call->attrs.norm.overlap != 0;
+    const int cells = overlap ? 9 : 4;
     statistics(call, mean, invstd, row);
     ct_ref_load(&call->in[1], 0, cols, gamma);
     ct_ref_load(&call->in[2], 0, cols, beta);
     for (int64_t w = 0; w < yd[0] * yd[1] * yd[2]; w++) {
         const int64_t n = w / (yd[1] * yd[2]), p = w / yd[2] % yd[1], q = w % yd[2];
-        for (int k = 0; k < 4; k++) {
-            ct_ref_load(&call->in[0], cell_row(xd, n, p, q, k) * cols, cols, row);
+        bool any = false;
+        for (int k = 0; k < cells; k++) {
+            const int64_t from = cell_row(xd, overlap, n, p, q, k);
+            if (from < 0) continue;
+            ct_ref_load(&call->in[0], from * cols, cols, row);
             for (int64_t c = 0; c < cols; c++)
                 row[c] = activated(CT_NORM_RELU, gamma[c] * ((row[c] - mean[c]) * invstd[c]) + beta[c]);
             ct_ref_store(&call->out[0], w * cols, cols, row); /* compared is what is left when they are stored */
             ct_ref_load(&call->out[0], w * cols, cols, row);
             for (int64_t c = 0; c < cols; c++) {
-                if (k > 0 && !(row[c] > best[c]) && !(isnan(row[c]) && !isnan(best[c]))) continue;
+                if (any && !(row[c] > best[c]) && !(isnan(row[c]) && !isnan(best[c]))) continue;
                 best[c] = row[c];
                 index[w * cols + c] = (uint8_t)k;
             }
+            any = true;
         }
         ct_ref_store(&call->out[0], w * cols, cols, best);
         for (int64_t c = 0; c < cols; c++)
-            if (!(best[c] > 0)) index[w * cols + c] = 4;
+            if (!(best[c] > 0)) index[w * cols + c] = (uint8_t)cells;
     }
     return CT_OK;
 }
@@ -209,30 +265,50 @@ static void gate(const ct_call *call, const channels *k, int64_t m, const double
     }
 }
 
-/* e of row m of batchnorm_pool_bwd: that of its window, where it was the one that is kept. */
-static void unpool(const ct_call *call, int64_t m, double *e)
+/* e of row m of batchnorm_pool_bwd: the sum over the windows that kept it, those below and to the right first, as maxpool2d_bwd has
+ * it; other is room for two rows. */
+static void unpool(const ct_call *call, int64_t m, double *e, double *other)
 {
     const int64_t *xd = call->in[1].desc.dim, *yd = call->in[0].desc.dim, cols = xd[3];
-    const int64_t n = m / (xd[1] * xd[2]), i = m / xd[2] % xd[1], j = m % xd[2], p = i / 2, q = j / 2;
-    const int64_t w = (n * yd[1] + p) * yd[2] + q;
-    const bool inside = p < yd[1] && q < yd[2];
+    const int64_t n = m / (xd[1] * xd[2]), i = m / xd[2] % xd[1], j = m % xd[2], more = call->attrs.norm.overlap;
+    const bool second = call->nin > 6 && ct_present(&call->in[6]);
     const uint8_t *index = call->in[5].data;
-    if (inside) ct_ref_load(&call->in[0], w * cols, cols, e);
-    for (int64_t c = 0; c < cols; c++)
-        if (!inside || index[w * cols + c] != i % 2 * 2 + j % 2) e[c] = 0;
+    double *dy = other, *dy2 = other + cols;
+    for (int64_t c = 0; c < cols; c++) e[c] = dy2[c] = 0;
+    for (int64_t p = (i + more) / 2; p >= i / 2; p--)
+        for (int64_t q = (j + more) / 2; q >= j / 2; q--) {
+            const int64_t w = (n * yd[1] + p) * yd[2] + q, r = i - 2 * p + more, s = j - 2 * q + more;
+            if (p >= yd[1] || q >= yd[2]) continue;
+            ct_ref_load(&call->in[0], w * cols, cols, dy);
+            if (second) ct_ref_load(&call->in[6], w * cols, cols, dy2);
+            for (int64_t c = 0; c < cols; c++)
+                if (index[w * cols + c] == r * (2 + more) + s) e[c] += dy[c] + dy2[c];
+        }
 }
 
-/* e of row m; x is that row of x, other room for one. */
+/* The row of dy2 that is added to row m of dy; -1: none. */
+static int64_t second_row(const ct_call *call, int64_t m)
+{
+    const int64_t step = call->attrs.norm.dy2_step, *d = call->in[0].desc.dim;
+    if (call->nin <= 8 || !ct_present(&call->in[8])) return -1;
+    if (step <= 1) return m;
+    const int64_t n = m / (d[1] * d[2]), i = m / d[2] % d[1], j = m % d[2];
+    if (i % step != 0 || j % step != 0) return -1;
+    return (n * call->in[8].desc.dim[1] + i / step) * call->in[8].desc.dim[2] + j / step;
+}
+
+/* e of row m; x is that row of x, other room for two. */
 static void load_e(const ct_call *call, const channels *k, int64_t m, const double *x, double *e, double *other)
 {
     const int64_t cols = ct_ref_cols(&call->in[1]);
     if (call->op == CT_OP_BATCHNORM_POOL_BWD) {
-        unpool(call, m, e);
+        unpool(call, m, e, other);
         return;
     }
     ct_ref_load(&call->in[0], m * cols, cols, e);
-    if (call->nin > 8 && ct_present(&call->in[8])) {
-        ct_ref_load(&call->in[8], m * cols, cols, other);
+    const int64_t second = second_row(call, m);
+    if (second >= 0) {
+        ct_ref_load(&call->in[8], second * cols, cols, other);
         for (int64_t c = 0; c < cols; c++) e[c] += other[c];
     }
     gate(call, k, m, x, e, other);
@@ -279,6 +355,24 @@ static ct_status backward(ct_device *dev, ct_stream *stream, const ct_call *call
     return CT_OK;
 }
 
+/* The gradient of each norm is that of a batchnorm with a ReLU, from the same dy and mask. */
+static ct_status backward_sum(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    for (int k = 0; k < 2; k++) {
+        ct_call half = { .op = CT_OP_BATCHNORM_BWD, .attrs = call->attrs, .nin = 9, .nout = 3 };
+        half.attrs.norm.act = CT_NORM_RELU;
+        for (int i = 0; i < 9; i++) half.in[i].desc = ct_absent_desc();
+        half.in[0] = call->in[0];
+        half.in[1] = call->in[k == 0 ? 1 : 6];
+        for (int i = 0; i < 3; i++) half.in[2 + i] = call->in[(k == 0 ? 2 : 7) + i]; /* gamma, mean, invstd */
+        half.in[5] = call->in[5];
+        if (call->nin > 10) half.in[8] = call->in[10];
+        for (int i = 0; i < 3; i++) half.out[i] = call->out[3 * k + i];
+        CT_TRY(backward(dev, stream, &half, scratch));
+    }
+    return CT_OK;
+}
+
 static ct_accept accept_l2(const ct_device *dev, const ct_call *call)
 {
     (void)dev;
@@ -321,6 +415,8 @@ static const ct_impl impls[] = {
     { CT_OP_BATCHNORM, "ref", CT_REF_FLAGS, accept_forward, forward },
     { CT_OP_BATCHNORM_INFER, "ref", CT_REF_FLAGS, accept_infer, infer },
     { CT_OP_BATCHNORM_BWD, "ref", CT_REF_FLAGS, accept_backward, backward },
+    { CT_OP_BATCHNORM_SUM, "ref", CT_REF_FLAGS, accept_sum, forward_sum },
+    { CT_OP_BATCHNORM_SUM_BWD, "ref", CT_REF_FLAGS, accept_backward, backward_sum },
     { CT_OP_BATCHNORM_POOL, "ref", CT_REF_FLAGS, accept_forward, forward_pool },
     { CT_OP_BATCHNORM_POOL_BWD, "ref", CT_REF_FLAGS, accept_backward, backward },
     { CT_OP_L2_NORMALIZE, "ref", CT_REF_FLAGS, accept_l2, l2_normalize },

@@ -161,6 +161,29 @@ static int64_t dgrad_reduction(const ct_call *c)
 
 static int64_t wgrad_reduction(const ct_call *c) { return ct_rows(&c->in[1].desc); }
 
+/* Pixels of a side of x that one tap reads, of so many: with a stride it steps over the others. */
+static double side_read(int64_t taps, int64_t outputs, int64_t pixels)
+{
+    return taps == 1 && outputs < pixels ? (double)outputs / (double)pixels : 1;
+}
+
+/* Share of x, which is input 0, that is read for dy [N,P,Q,K]. */
+static double read_of(const ct_call *c, int64_t ker_h, int64_t ker_w, const ct_desc *dy)
+{
+    const ct_desc *x = &c->in[0].desc;
+    return side_read(ker_h, dy->dim[1], x->dim[1]) * side_read(ker_w, dy->dim[2], x->dim[2]);
+}
+
+static double conv_read(const ct_call *c, int i)
+{
+    return i == 0 ? read_of(c, c->in[1].desc.dim[1], c->in[1].desc.dim[2], &c->out[0].desc) : 1;
+}
+
+static double wgrad_read(const ct_call *c, int i)
+{
+    return i == 0 ? read_of(c, c->attrs.conv.ker_h, c->attrs.conv.ker_w, &c->in[1].desc) : 1;
+}
+
 /* Factor on the tolerance for what is not exact: Winograd convolution. A y of F(m x m, 3 x 3) is a sum over positions
  * of terms whose typical size, by the squares of the entries of A, G and B (kern_wino.h), is 8.2 times that of the
  * direct sum for m = 4 and 1.7 times for m = 2, in sums that are a ninth as long: 8.2/3 times the error of sums. The
@@ -171,7 +194,7 @@ static int64_t wgrad_reduction(const ct_call *c) { return ct_rows(&c->in[1].desc
 const ct_op_rules ct_conv_rules[] = {
     { .op = CT_OP_CONV2D, .flags = CT_OPF_HEAVY | CT_OPF_EXACT_INTS, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_COMPUTE, .fields = conv_fields,
-      .shape = conv_shape, .grad = conv_grad, .flops = conv_flops, .reduction = conv_reduction,
+      .shape = conv_shape, .grad = conv_grad, .flops = conv_flops, .reduction = conv_reduction, .read = conv_read,
       .roundings = 1, .inexact = WINOGRAD, .typical = ct_typical_products, .domain = { CT_ANY, CT_ANY, CT_ANY } },
     { .op = CT_OP_CONV2D_DGRAD, .flags = CT_OPF_NO_GRAD | CT_OPF_HEAVY | CT_OPF_EXACT_INTS, .inplace_out = -1,
       .inplace_in = -1,
@@ -181,7 +204,7 @@ const ct_op_rules ct_conv_rules[] = {
     { .op = CT_OP_CONV2D_WGRAD, .flags = CT_OPF_NO_GRAD | CT_OPF_HEAVY | CT_OPF_EXACT_INTS, .inplace_out = -1,
       .inplace_in = -1,
       .precision = CT_PREC_COMPUTE,
-      .fields = wgrad_fields, .shape = wgrad_shape, .flops = wgrad_flops, .reduction = wgrad_reduction,
+      .fields = wgrad_fields, .shape = wgrad_shape, .flops = wgrad_flops, .reduction = wgrad_reduction, .read = wgrad_read,
       .roundings = 1, .inexact = WINOGRAD, .typical = ct_typical_products, .domain = { CT_ANY, CT_ANY } },
     { .shape = NULL },
 };

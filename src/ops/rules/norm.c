@@ -12,9 +12,14 @@ static const ct_attr_field bn_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_RE
                                            CT_FIELD_INT(norm, act), CT_FIELD_INT(norm, update_stats), CT_FIELD_END };
 static const ct_attr_field infer_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_INT(norm, act),
                                               CT_FIELD_INT(norm, given_invstd), CT_FIELD_END };
-static const ct_attr_field bwd_fields[] = { CT_FIELD_INT(norm, act), CT_FIELD_INT(norm, has_add), CT_FIELD_END };
-static const ct_attr_field pool_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_REAL(norm, momentum),
+static const ct_attr_field bwd_fields[] = { CT_FIELD_INT(norm, act), CT_FIELD_INT(norm, has_add),
+                                            CT_FIELD_INT(norm, dy2_step), CT_FIELD_END };
+static const ct_attr_field sum_bwd_fields[] = { CT_FIELD_INT(norm, dy2_step), CT_FIELD_END };
+static const ct_attr_field relu_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_REAL(norm, momentum),
                                              CT_FIELD_INT(norm, update_stats), CT_FIELD_END };
+static const ct_attr_field pool_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_REAL(norm, momentum),
+                                             CT_FIELD_INT(norm, update_stats), CT_FIELD_INT(norm, overlap), CT_FIELD_END };
+static const ct_attr_field pool_bwd_fields[] = { CT_FIELD_INT(norm, overlap), CT_FIELD_END };
 static const ct_attr_field no_fields[] = { CT_FIELD_END };
 
 /* Where y is positive, a bit an element: [...,bytes of C bits]. */
@@ -67,6 +72,32 @@ static ct_status infer_shape(ct_call *c)
     return CT_OK;
 }
 
+/* Input i, dy2: like dy, or of every pixel that lies in a row and a column that are multiples of dy2_step. */
+static ct_status check_second(const ct_call *c, int i)
+{
+    const int64_t step = c->attrs.norm.dy2_step;
+    char got[CT_DESC_STR], want[CT_DESC_STR];
+    CT_TRY(ct_rule_int(c, "dy2_step", step, 0, CT_RULE_MAX_EXTENT));
+    if (step > 1 && !ct_present(&c->in[i])) return ct_rule_fail(c, "dy2_step=%lld goes with dy2, which is not given", (long long)step);
+    if (!ct_present(&c->in[i])) return CT_OK;
+    if (step <= 1) return ct_rule_same(c, i, "dy2", 0, "dy");
+    CT_TRY(ct_rule_ndim(c, 0, "dy", 4));
+    ct_desc d = c->in[0].desc;
+    d.dim[1] = (d.dim[1] + step - 1) / step;
+    d.dim[2] = (d.dim[2] + step - 1) / step;
+    if (ct_desc_equal(&c->in[i].desc, &d)) return CT_OK;
+    return ct_rule_fail(c, "dy2 is %s, but must be %s", ct_desc_str(&c->in[i].desc, got), ct_desc_str(&d, want));
+}
+
+/* Of a ReLU the mask, input 5. */
+static ct_status check_mask(const ct_call *c)
+{
+    char got[CT_DESC_STR], want[CT_DESC_STR];
+    const ct_desc mask = mask_of(&c->in[0].desc);
+    if (ct_desc_equal(&c->in[5].desc, &mask)) return CT_OK;
+    return ct_rule_fail(c, "mask is %s, but must be %s", ct_desc_str(&c->in[5].desc, got), ct_desc_str(&mask, want));
+}
+
 /* What the gradient of the activation needs beside dy and x: of a ReLU its mask, of SiLU what it was applied to, which
  * is computed again. */
 static ct_status check_activation(const ct_call *c)
@@ -77,13 +108,8 @@ static ct_status check_activation(const ct_call *c)
     CT_TRY(ct_rule_int(c, "has_add", a->has_add, 0, 1));
     if (ct_present(&c->in[5]) != (a->act == CT_NORM_RELU))
         return ct_rule_fail(c, "mask must be given if and only if act=1 (relu)");
-    if (a->act == CT_NORM_RELU) {
-        char got[CT_DESC_STR], want[CT_DESC_STR];
-        const ct_desc mask = mask_of(dy);
-        if (!ct_desc_equal(&c->in[5].desc, &mask))
-            return ct_rule_fail(c, "mask is %s, but must be %s", ct_desc_str(&c->in[5].desc, got), ct_desc_str(&mask, want));
-    }
-    if (ct_present(&c->in[8])) CT_TRY(ct_rule_same(c, 8, "dy2", 0, "dy"));
+    if (a->act == CT_NORM_RELU) CT_TRY(check_mask(c));
+    CT_TRY(check_second(c, 8));
     if (ct_present(&c->in[6]) != (a->act == CT_NORM_SILU))
         return ct_rule_fail(c, "beta must be given if and only if act=2 (silu)");
     if (ct_present(&c->in[7]) && a->act != CT_NORM_SILU) return ct_rule_fail(c, "add is read with act=2 (silu) alone");
@@ -113,13 +139,48 @@ static ct_status bwd_shape(ct_call *c)
     return CT_OK;
 }
 
-/* Windows of 2x2 pixels, 2 apart: y of an x [N,H,W,C]. */
+/* Both halves of a sum have the same shapes and attributes: those of the second behind those of the first. */
+static ct_status sum_shape(ct_call *c)
+{
+    static const char *const names[] = { "x2", "gamma2", "beta2", "run_mean2", "run_var2" };
+    const ct_desc *x = &c->in[0].desc;
+    ct_call first = *c;
+    first.in[5].desc = ct_absent_desc();
+    first.attrs.norm.act = CT_NORM_RELU;
+    CT_TRY(bn_shape(&first));
+    CT_TRY(ct_rule_same(c, 5, names[0], 0, "x"));
+    for (int i = 1; i < 5; i++) CT_TRY(ct_rule_vector(c, 5 + i, names[i], ct_accum_dtype(x->dtype), ct_last_dim(x)));
+    for (int i = 0; i < 4; i++) ct_rule_out(c, i, first.out[i].desc);
+    ct_rule_out(c, 4, first.out[1].desc);
+    ct_rule_out(c, 5, first.out[2].desc);
+    return CT_OK;
+}
+
+static ct_status sum_bwd_shape(ct_call *c)
+{
+    static const char *const names[] = { "x", "gamma", "mean", "invstd", "mask", "x2", "gamma2", "mean2", "invstd2" };
+    const ct_desc *dy = &c->in[0].desc;
+    CT_TRY(ct_rule_ndim_least(c, 0, "dy", 2));
+    CT_TRY(ct_rule_float(c, 0, "dy"));
+    const ct_desc stat = ct_desc1(ct_accum_dtype(dy->dtype), ct_last_dim(dy));
+    for (int i = 1; i < 10; i++) {
+        if (i == 5) CT_TRY(check_mask(c));
+        else if (i == 1 || i == 6) CT_TRY(ct_rule_same(c, i, names[i - 1], 0, "dy"));
+        else CT_TRY(ct_rule_vector(c, i, names[i - 1], stat.dtype, stat.dim[0]));
+    }
+    CT_TRY(check_second(c, 10));
+    for (int i = 0; i < 6; i++) ct_rule_out(c, i, i % 3 == 0 ? *dy : stat);
+    return CT_OK;
+}
+
+/* y of an x [N,H,W,C]: windows of 2x2 pixels, 2 apart; or of 3x3 with a pixel of padding around x. */
 static ct_status pooled(const ct_call *c, int x, ct_desc *y)
 {
     CT_TRY(ct_rule_ndim(c, x, "x", 4));
+    CT_TRY(ct_rule_int(c, "overlap", c->attrs.norm.overlap, 0, 1));
     *y = c->in[x].desc;
-    y->dim[1] /= 2;
-    y->dim[2] /= 2;
+    y->dim[1] = (y->dim[1] + c->attrs.norm.overlap) / 2;
+    y->dim[2] = (y->dim[2] + c->attrs.norm.overlap) / 2;
     return y->dim[1] > 0 && y->dim[2] > 0 ? CT_OK : ct_rule_fail(c, "x has no window of 2x2 pixels");
 }
 
@@ -153,6 +214,7 @@ static ct_status pool_bwd_shape(ct_call *c)
     for (int i = 2; i < 5; i++) CT_TRY(ct_rule_vector(c, i, names[i], stat.dtype, stat.dim[0]));
     CT_TRY(ct_rule_dtype(c, 5, "index", CT_U8));
     CT_TRY(ct_rule_same_shape(c, 5, "index", 0, "dy"));
+    if (ct_present(&c->in[6])) CT_TRY(ct_rule_same(c, 6, "dy2", 0, "dy"));
     ct_rule_out(c, 0, *x);
     ct_rule_out(c, 1, stat);
     ct_rule_out(c, 2, stat);
@@ -201,6 +263,23 @@ static ct_status bn_grad(const ct_grad_ctx *g)
     return CT_OK;
 }
 
+static ct_status sum_grad(const ct_grad_ctx *g)
+{
+    bool wanted = false;
+    for (int i = 1; i < 6; i++)
+        if (i != 3 && g->dout[i] != CT_NOVAL)
+            return ct_fail(CT_EUNSUPPORTED, "batchnorm_sum: gradients through a batch's mean or invstd are not defined here");
+    for (int i = 0; i < 10; i++) wanted = wanted || (i % 5 < 3 && g->need[i]);
+    if (g->dout[0] == CT_NOVAL || !wanted) return CT_OK;
+    const ct_val in[10] = { g->dout[0], g->in[0], g->in[1], g->out[1], g->out[2], g->out[3], g->in[5], g->in[6], g->out[4], g->out[5] };
+    ct_val out[6] = { CT_NOVAL, CT_NOVAL, CT_NOVAL, CT_NOVAL, CT_NOVAL, CT_NOVAL };
+    const ct_attrs none = { .norm = { .act = CT_NORM_LINEAR } };
+    CT_TRY(g->emit(g->self, CT_OP_BATCHNORM_SUM_BWD, &none, 10, in, 6, 63, out));
+    for (int i = 0; i < 6; i++)
+        if (g->need[i / 3 * 5 + i % 3]) g->din[i / 3 * 5 + i % 3] = out[i];
+    return CT_OK;
+}
+
 static ct_status pool_grad(const ct_grad_ctx *g)
 {
     if (g->dout[1] != CT_NOVAL || g->dout[2] != CT_NOVAL)
@@ -208,8 +287,8 @@ static ct_status pool_grad(const ct_grad_ctx *g)
     if (g->dout[0] == CT_NOVAL || (!g->need[0] && !g->need[1] && !g->need[2])) return CT_OK;
     const ct_val in[6] = { g->dout[0], g->in[0], g->in[1], g->out[1], g->out[2], g->out[3] };
     ct_val out[3] = { CT_NOVAL, CT_NOVAL, CT_NOVAL };
-    const ct_attrs none = { .norm = { .act = CT_NORM_LINEAR } };
-    CT_TRY(g->emit(g->self, CT_OP_BATCHNORM_POOL_BWD, &none, 6, in, 3, 7, out));
+    const ct_attrs a = { .norm = { .overlap = g->attrs->norm.overlap } };
+    CT_TRY(g->emit(g->self, CT_OP_BATCHNORM_POOL_BWD, &a, 6, in, 3, 7, out));
     for (int i = 0; i < 3; i++)
         if (g->need[i]) g->din[i] = out[i];
     return CT_OK;
@@ -243,8 +322,15 @@ static double bwd_flops(const ct_call *c)
     return (act == CT_NORM_SILU ? 16.0 : act == CT_NORM_RELU ? 11.0 : 10.0) * (double)ct_desc_numel(&c->in[0].desc);
 }
 
-/* As with a ReLU, and a comparison. */
-static double pool_flops(const ct_call *c) { return 8.0 * (double)ct_desc_numel(&c->in[0].desc); }
+/* Two of them, the addition and the ReLU; of the gradient all but dbeta twice. */
+static double sum_flops(const ct_call *c) { return 14.0 * (double)ct_desc_numel(&c->in[0].desc); }
+static double sum_bwd_flops(const ct_call *c) { return 20.0 * (double)ct_desc_numel(&c->in[0].desc); }
+
+/* As with a ReLU, and a comparison with each pixel of a window. */
+static double pool_flops(const ct_call *c)
+{
+    return (c->attrs.norm.overlap ? 9.25 : 8.0) * (double)ct_desc_numel(&c->in[0].desc);
+}
 static double pool_bwd_flops(const ct_call *c) { return 11.0 * (double)ct_desc_numel(&c->in[1].desc); }
 static int64_t pool_bwd_reduction(const ct_call *c) { return ct_rows(&c->in[1].desc); }
 
@@ -281,6 +367,25 @@ static double bwd_typical(int output, double n, const double rms[CT_MAX_IN])
     return output == 1 ? sqrt(n) * rms[0] * (1 + rms[1]) : output == 2 ? ct_typical_sum(output, n, rms) : 0;
 }
 
+/* As those of a norm alone: what belongs to the second lies 5 inputs and 3 outputs further. */
+static double sum_typical(int output, double n, const double rms[CT_MAX_IN])
+{
+    const bool second = output == 4 || output == -9;
+    const double of[CT_MAX_IN] = { rms[second ? 5 : 0] };
+    return bn_typical(second ? 1 : output, n, of);
+}
+static double sum_bwd_typical(int output, double n, const double rms[CT_MAX_IN])
+{
+    const double of[CT_MAX_IN] = { rms[0], rms[output < 3 ? 1 : 6] };
+    return bwd_typical(output % 3, n, of);
+}
+
+/* Index of a window: one of its pixels, or none. */
+static ct_domain kept_places(const ct_call *c)
+{
+    return (ct_domain){ .kind = CT_DOM_BELOW, .hi = c->attrs.norm.overlap ? 10 : 5 };
+}
+
 static const ct_domain far_from_0 = CT_RANGE(30, 32); /* a one-pass variance would cancel */
 
 const ct_op_rules ct_norm_rules[] = {
@@ -298,6 +403,18 @@ const ct_op_rules ct_norm_rules[] = {
       .fields = bwd_fields, .shape = bwd_shape, .flops = bwd_flops, .reduction = rows_reduction,
       .roundings = 4, .typical = bwd_typical,
       .domain = { CT_ANY, CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), CT_IS(BITS), CT_ANY, CT_ANY, CT_ANY } },
+    { .op = CT_OP_BATCHNORM_SUM, .mutates = 1u << 3 | 1u << 4 | 1u << 8 | 1u << 9, .inplace_out = -1, .inplace_in = -1,
+      .precision = CT_PREC_FLOW,
+      .fields = relu_fields, .shape = sum_shape, .grad = sum_grad, .flops = sum_flops, .reduction = rows_reduction,
+      .roundings = 4, .typical = sum_typical, .keeps = keeps_stats, .kink = always_relu, .mask_out = 3,
+      .domain = { CT_ANY_OR(far_from_0), CT_RANGE(0.5, 1.5), CT_ANY, CT_ANY, CT_RANGE(0.1, 2),
+                  CT_ANY_OR(far_from_0), CT_RANGE(0.5, 1.5), CT_ANY, CT_ANY, CT_RANGE(0.1, 2) } },
+    { .op = CT_OP_BATCHNORM_SUM_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1,
+      .precision = CT_PREC_FLOW,
+      .fields = sum_bwd_fields, .shape = sum_bwd_shape, .flops = sum_bwd_flops, .reduction = rows_reduction,
+      .roundings = 4, .typical = sum_bwd_typical,
+      .domain = { CT_ANY, CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), CT_IS(BITS),
+                  CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY } },
     { .op = CT_OP_BATCHNORM_POOL, .mutates = 1u << 3 | 1u << 4, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_FLOW,
       .fields = pool_fields, .shape = pool_shape, .grad = pool_grad, .flops = pool_flops, .reduction = rows_reduction,
@@ -305,9 +422,9 @@ const ct_op_rules ct_norm_rules[] = {
       .domain = { CT_IS(COMPARED), CT_RANGE(0.5, 1.5), CT_ANY, CT_ANY, CT_RANGE(0.1, 2) } },
     { .op = CT_OP_BATCHNORM_POOL_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_FLOW,
-      .fields = no_fields, .shape = pool_bwd_shape, .flops = pool_bwd_flops, .reduction = pool_bwd_reduction,
+      .fields = pool_bwd_fields, .shape = pool_bwd_shape, .flops = pool_bwd_flops, .reduction = pool_bwd_reduction,
       .roundings = 4, .typical = bwd_typical,
-      .domain = { CT_ANY, CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), { .kind = CT_DOM_BELOW, .hi = 5 } } },
+      .domain = { CT_ANY, CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), CT_BY_CALL(kept_places), CT_ANY } },
     { .op = CT_OP_L2_NORMALIZE, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW,
       .fields = no_fields, .shape = l2_shape, .grad = l2_grad, .flops = l2_flops, .reduction = last_reduction,
       .roundings = 4, .domain = { CT_ANY } },
