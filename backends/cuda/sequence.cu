@@ -109,7 +109,14 @@ template <typename T> __global__ void lstm_step(layer<T> l, int64_t s)
     }
     sums[sample][gate][column % UNITS] = sum;
     __syncthreads();
-    if (gate != 0 || !mine) return;
+    if (gate != 0 || n >= l.n || u >= l.h) return;
+    if (t < 0) { /* behind the sample's end, where both directions have nothing */
+        const int64_t at = s * l.n + n;
+        for (int i = 0; i < 4; i++) ct_put(d.gates + at * 4 * l.h + i * l.h + u, 0);
+        d.cell[at * l.h + u] = 0;
+        ct_put(l.y + at * l.width + d.first + u, 0);
+        return;
+    }
     int j = column % UNITS;
     ct_lstm_gates_f32 a = { sums[sample][0][j], sums[sample][1][j], sums[sample][2][j], sums[sample][3][j] };
     float c, h, c_prev = before >= 0 ? d.cell[(before * l.n + n) * l.h + u] : 0;
@@ -150,7 +157,11 @@ template <typename T> __global__ void lstm_step_bwd(layer<T> l, int64_t s)
     }
     if (n >= l.n || u >= l.h) return;
     int64_t t = time_of(l, dir, n, s), before = time_of(l, dir, n, s - 1), next = time_of(l, dir, n, s + 1);
-    if (t < 0) return;
+    if (t < 0) { /* behind the sample's end */
+        T *none = d.dxg + (s * l.n + n) * rows + u;
+        for (int i = 0; i < 4; i++) ct_put(none + i * l.h, 0);
+        return;
+    }
     const T *g = d.saved + (t * l.n + n) * rows + u;
     ct_lstm_gates_f32 a = { ct_get(g[0]), ct_get(g[l.h]), ct_get(g[2 * l.h]), ct_get(g[3 * l.h]) };
     float dc = next >= 0 ? d.dc[n * l.h + u] : 0, c_prev = before >= 0 ? d.cell[(before * l.n + n) * l.h + u] : 0;
@@ -229,11 +240,6 @@ static ct_status lstm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *
     (void)dev;
     const ct_desc *cell = &c->out[2].desc;
     int64_t directions = cell->dim[0];
-    size_t element = c->in[0].desc.dtype == CT_F32 ? 4 : 2;
-    /* Steps behind a sample's end. */
-    CT_CUDA_TRY(cudaMemsetAsync(c->out[0].data, 0, (size_t)ct_cuda_numel(&c->out[0].desc) * element, s->s));
-    CT_CUDA_TRY(cudaMemsetAsync(c->out[1].data, 0, (size_t)ct_cuda_numel(&c->out[1].desc) * element, s->s));
-    CT_CUDA_TRY(cudaMemsetAsync(c->out[2].data, 0, (size_t)ct_cuda_numel(cell) * sizeof(float), s->s));
     CT_BY_TYPE(c->in[0].desc.dtype, {
         layer<T> l = layer_of<T>(cell, c);
         l.y = (T *)c->out[0].data;
@@ -269,8 +275,6 @@ static ct_status lstm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, vo
     const ct_desc *cell = &c->in[3].desc;
     int64_t directions = cell->dim[0];
     size_t element = c->in[0].desc.dtype == CT_F32 ? 4 : 2;
-    for (int64_t d = 0; d < directions; d++)
-        CT_CUDA_TRY(cudaMemsetAsync(c->out[2 * d].data, 0, (size_t)ct_cuda_numel(&c->out[2 * d].desc) * element, s->s));
     CT_BY_TYPE(c->in[0].desc.dtype, {
         layer<T> l = layer_of<T>(cell, c);
         l.dy = (const T *)c->in[0].data;
