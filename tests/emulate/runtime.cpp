@@ -265,7 +265,7 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int)
     const int capability = getenv("EMULATE_CAPABILITY") ? atoi(getenv("EMULATE_CAPABILITY")) : 90; /* of an older card */
     p->major = capability / 10;
     p->minor = capability % 10;
-    p->multiProcessorCount = 2;
+    p->multiProcessorCount = getenv("EMULATE_SMS") ? atoi(getenv("EMULATE_SMS")) : 2; /* of a larger card */
     return cudaSuccess;
 }
 cudaError_t cudaDeviceGetPCIBusId(char *bus, int size, int) { return snprintf(bus, (size_t)size, "0000:00:00.0"), cudaSuccess; }

@@ -88,6 +88,24 @@ expect 0 tiny falling $small --backend cuda
 same weights_hash cuda falling
 unset EMULATE_FALLING
 
+# --- nor does the size of the card change one: grids and the parts of sums are functions of shapes ---
+EMULATE_SMS=132
+export EMULATE_SMS
+expect 0 "$captrain" doctor
+prints '132 multiprocessors'
+# shellcheck disable=SC2086
+expect 0 tiny large $small --backend cuda
+same weights_hash cuda large
+for sms in 132 7; do
+    EMULATE_SMS=$sms
+    # shellcheck disable=SC2086
+    expect 0 tiny "crnn-$sms" $short --backend cuda --set train.precision=bf16 --set model.name=crnn --set data.height=32 --set train.batch_size=4 --set train.deterministic=true
+done
+same weights_hash crnn-132 crnn-7
+unset EMULATE_SMS
+checks=$((checks + 1))
+! grep -n 'sms\b\|multiProcessorCount' "$CT_SRCDIR"/backends/cuda/*.cu "$CT_SRCDIR"/backends/cuda/*.cuh || fail "a kernel looks at the number of multiprocessors"
+
 # --- what a step of textcnn asks of the card: 154 calls once, in bf16 (a whole one has as many as this small one) ---
 EMULATE_SHOW=1
 export EMULATE_SHOW
