@@ -81,6 +81,6 @@ prints '^sanitizer  *FAIL .*racecheck of --impl cuda.kernel --op batchnorm: exit
 # shellcheck disable=SC2013
 for op in $(sed -n "s/^shared='\(.*\)'/\1/p" "$CT_SRCDIR/tests/gpu/run"); do
     checks=$((checks + 1))
-    grep -q "(CT_OP_$(echo "$op" | tr '[:lower:]' '[:upper:]')," "$CT_SRCDIR/backends/cuda/backend.c" || fail "no kernel of ours for $op"
+    grep -q "{ CT_OP_$(echo "$op" | tr '[:lower:]' '[:upper:]'), \"cuda.kernel\"," "$CT_SRCDIR"/backends/cuda/*.cu || fail "no kernel of ours for $op"
 done
 finish
