@@ -199,7 +199,7 @@ END_TEST
 /* A norm with ReLU and the norm that gives its summand become one, unless somebody else has an interest in what that gives, or they are unlike. */
 START_TEST(test_fuse_summand)
 {
-    for (int reason = 0; reason < 6; reason++) {
+    for (int reason = 0; reason < 7; reason++) {
         ct_graph *g;
         ct_val in[2][6], outs[2][4], other;
         int removed = -1;
@@ -209,6 +209,7 @@ START_TEST(test_fuse_summand)
             static const char *const names[2][5] = { { "x2", "gamma2", "beta2", "mean2", "var2" }, { "x", "gamma", "beta", "mean", "var" } };
             MUST(ct_graph_input(g, names[k][0], ct_desc2(CT_F32, 4, 3), &in[k][0]));
             for (int i = 1; i < 5; i++) MUST(ct_graph_buffer(g, names[k][i], ct_desc1(CT_F32, 3), zero, &in[k][i]));
+            if (reason == 6 && k == 1) in[1][3] = in[0][3]; /* one running mean for both */
             in[k][5] = outs[0][0];
             if (k == 1) norm.norm.act = reason == 2 ? CT_NORM_SILU : CT_NORM_RELU;
             MUST(ct_graph_node(g, CT_OP_BATCHNORM, &norm, k == 0 ? "shortcut" : "norm", k == 0 ? 5 : 6, in[k], k == 1 && reason != 2 ? 4 : 3,
