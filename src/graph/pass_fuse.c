@@ -197,6 +197,8 @@ static ct_status fuse_summand(fuser *f, size_t i)
     if (norm->attrs.norm.act != CT_NORM_RELU || norm->nin < 6 || norm->in[5] == CT_NOVAL || norm->nout < 4) return CT_OK;
     ct_node *other = plain_norm(f, norm->in[5], i);
     if (!other || other->op != CT_OP_BATCHNORM) return CT_OK;
+    for (int k = 3; k < 5; k++) /* a norm that is used twice moves the same statistics twice, one behind the other */
+        if (g->values[norm->in[k]].root == g->values[other->in[k]].root) return CT_OK;
     const ct_norm_attrs *a = &norm->attrs.norm, *b = &other->attrs.norm;
     if (a->eps != b->eps || a->momentum != b->momentum || a->update_stats != b->update_stats) return CT_OK;
     for (int k = 1; k < 3; k++)

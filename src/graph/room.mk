@@ -5,7 +5,7 @@ libcaptrain_la_SOURCES += \
 	src/graph/pass_reapply.c src/graph/pass_recompute.c src/graph/pass_still.c \
 	src/graph/layout.c src/graph/memplan.c src/graph/graph_print.c
 
-check_PROGRAMS += tests/graph/check_graph tests/graph/check_graph_grad tests/graph/check_memplan tests/graph/check_passes
+check_PROGRAMS += tests/graph/check_graph tests/graph/check_graph_grad tests/graph/check_memplan tests/graph/check_passes tests/graph/check_fuse
 tests_graph_check_graph_SOURCES = tests/graph/check_graph.c tests/graph/graph_run.c tests/graph/graph_run.h
 tests_graph_check_graph_LDADD = $(CT_TEST_LIBS)
 tests_graph_check_graph_grad_SOURCES = tests/graph/check_graph_grad.c tests/graph/graph_compare.c tests/graph/graph_compare.h \
@@ -15,3 +15,5 @@ tests_graph_check_memplan_SOURCES = tests/graph/check_memplan.c tests/graph/grap
 tests_graph_check_memplan_LDADD = $(CT_TEST_LIBS)
 tests_graph_check_passes_SOURCES = tests/graph/check_passes.c tests/graph/graph_run.c tests/graph/graph_run.h
 tests_graph_check_passes_LDADD = $(CT_TEST_LIBS)
+tests_graph_check_fuse_SOURCES = tests/graph/check_fuse.c tests/graph/graph_run.c tests/graph/graph_run.h
+tests_graph_check_fuse_LDADD = $(CT_TEST_LIBS)
