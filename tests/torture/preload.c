@@ -2,10 +2,11 @@
  * counts from main() on. What it does stands in the environment:
  *
  *   TORTURE_KIND   alloc, write, fsync, rename, open: which calls are counted; any: all but alloc
- *   TORTURE_AT     n:17 (the 17th), s:0123456789abcdef (the first with this call stack); without it calls are only
- * counted   TORTURE_HOW    fail (default), stay (this one and all later ones fail), kill (SIGKILL instead of the call)
- *   TORTURE_LOG    file for lines "stack N HASH" (the first call with each call stack), "fired N" and, at the end,
- * "total N"   TORTURE_SHADOW folder that holds what a power cut would leave: see shadow() below
+ *   TORTURE_AT     n:17 (the 17th), s:0123456789abcdef (the first with this call stack), s:0123456789abcdef:90 (of those
+ *                  from the 90th call on, which saves looking at the stacks before); without it calls are only counted
+ *   TORTURE_HOW    fail (default), stay (this one and all later ones fail), kill (SIGKILL instead of the call)
+ *   TORTURE_LOG    file for lines "stack N HASH" (the first call with each call stack), "fired N" and, at the end, "total N"
+ *   TORTURE_SHADOW folder that holds what a power cut would leave: see shadow() below
  *   TORTURE_PLANT  nosync: fsync does nothing and says that it did; nodirs: the same, of folders only */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -29,7 +30,7 @@
 enum kind { ALLOC = 1, WRITE = 2, FSYNC = 4, RENAME = 8, OPEN = 16 };
 
 static int kinds, stays, kills, armed, nosync, nodirs, log_fd = -1;
-static long at_n;
+static long at_n, from_n;
 static uint64_t at_stack;
 static const char *shadow_dir;
 static atomic_long seen;
@@ -140,7 +141,7 @@ static int turn(enum kind k)
         if (is_new(h)) say("stack %ld %016llx\n", n, (unsigned long long)h);
     } else if (atomic_load(&fired)) {
         now = stays;
-    } else if (at_n ? n == at_n : stack_hash() == at_stack) {
+    } else if (at_n ? n == at_n : n >= from_n && stack_hash() == at_stack) {
         now = !atomic_exchange(&fired, 1);
         if (now) say("fired %ld\n", n);
         if (now && kills) kill(getpid(), SIGKILL);
@@ -386,7 +387,11 @@ static void read_environment(void)
     for (size_t i = 0; kind && i < sizeof names / sizeof *names; i++)
         if (strcmp(kind, names[i].name) == 0) kinds = names[i].kind;
     if (at && strncmp(at, "n:", 2) == 0) at_n = strtol(at + 2, NULL, 10);
-    if (at && strncmp(at, "s:", 2) == 0) at_stack = strtoull(at + 2, NULL, 16);
+    if (at && strncmp(at, "s:", 2) == 0) {
+        char *end;
+        at_stack = strtoull(at + 2, &end, 16);
+        if (*end == ':') from_n = strtol(end + 1, NULL, 10);
+    }
     stays = how && strcmp(how, "stay") == 0;
     kills = how && strcmp(how, "kill") == 0;
     nosync = plant && strcmp(plant, "nosync") == 0;
