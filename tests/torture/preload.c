@@ -39,16 +39,21 @@ static _Thread_local int inside;
 
 /* ---- the real functions ---- */
 
-static char early[1 << 16]; /* what dlsym() itself allocates */
-static size_t early_used;
+/* What is allocated before main(), and by dlsym(): libraries that are being loaded, a sanitizer's for one, cannot always
+ * be asked for their malloc() yet. It is never given back. */
+static char early[1 << 24] __attribute__((aligned(64)));
+static atomic_size_t early_used;
+static int begun; /* main() is about to be called */
 
-static void *early_alloc(size_t n)
+static void *early_alloc(size_t n, size_t align)
 {
-    n = (n + 15) & ~(size_t)15;
-    if (early_used + n > sizeof early) abort();
-    early_used += n;
-    return early + early_used - n;
+    const size_t need = ((n + 15) & ~(size_t)15) + (align > 16 ? align : 0), at = atomic_fetch_add(&early_used, need);
+    if (need > sizeof early || at > sizeof early - need) abort();
+    const uintptr_t p = (uintptr_t)early + at;
+    return early + at + (align > 16 ? (align - p % align) % align : 0);
 }
+
+static int is_too_early(void) { return !begun || inside == 2; }
 
 static int is_early(const void *p) { return (const char *)p >= early && (const char *)p < early + sizeof early; }
 
@@ -218,7 +223,7 @@ static void shadow(int fd)
 
 void *malloc(size_t n)
 {
-    if (inside == 2) return early_alloc(n);
+    if (is_too_early()) return early_alloc(n, 16);
     REAL(void *, malloc, (size_t))
     if (turn(ALLOC)) return errno = ENOMEM, (void *)NULL;
     return real_malloc(n);
@@ -226,7 +231,7 @@ void *malloc(size_t n)
 
 void *calloc(size_t count, size_t size)
 {
-    if (inside == 2) return early_alloc(count * size); /* zeros, as static memory is */
+    if (is_too_early()) return early_alloc(count * size, 16); /* zeros, as static memory is */
     REAL(void *, calloc, (size_t, size_t))
     if (turn(ALLOC)) return errno = ENOMEM, (void *)NULL;
     return real_calloc(count, size);
@@ -234,18 +239,20 @@ void *calloc(size_t count, size_t size)
 
 void *realloc(void *p, size_t n)
 {
-    REAL(void *, realloc, (void *, size_t))
-    if (is_early(p)) {
+    if (is_early(p) || (!p && is_too_early())) {
+        const size_t left = p ? (size_t)(early + sizeof early - (char *)p) : 0;
         void *q = malloc(n);
-        if (q) memcpy(q, p, n < (size_t)(early + sizeof early - (char *)p) ? n : (size_t)(early + sizeof early - (char *)p));
+        if (q && p) memcpy(q, p, n < left ? n : left);
         return q;
     }
+    REAL(void *, realloc, (void *, size_t))
     if (turn(ALLOC)) return errno = ENOMEM, (void *)NULL;
     return real_realloc(p, n);
 }
 
 int posix_memalign(void **p, size_t align, size_t n)
 {
+    if (is_too_early()) return *p = early_alloc(n, align), 0;
     REAL(int, posix_memalign, (void **, size_t, size_t))
     if (turn(ALLOC)) return ENOMEM;
     return real_posix_memalign(p, align, n);
@@ -422,5 +429,6 @@ int __libc_start_main(int (*m)(int, char **, char **), int argc, char **argv, vo
     REAL(int, __libc_start_main,
          (int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void), void *))
     their_main = m;
+    begun = 1;
     return real___libc_start_main(our_main, argc, argv, init, fini, ld_fini, stack_end);
 }
