@@ -185,4 +185,18 @@ sed 's/"style": *"[^"]*"/"style": "\\u001b[2J"/' "$json" >"$work/json" && mv "$w
 expect 0 "$captrain" eval "$work/slider-run" "$work/sliders"
 prints 'x1b.2J'
 quiet_terminal "$work/out"
+# labels of slider pictures that are there by name but are no file
+for what in link pipe folder device; do
+    rm -rf "$json"
+    case $what in
+    link) ln -s nowhere "$json" ;;
+    pipe) mkfifo "$json" ;;
+    folder) mkdir "$json" ;;
+    device) ln -s /dev/zero "$json" ;;
+    esac
+    expect 1 timeout -k 1 20 "$captrain" train "$work/slider.yaml" --out "$work/odd-run" --set "data.train=$work/sliders"
+    says 'labels/all_labels.json'
+    expect 1 timeout -k 1 20 "$captrain" check "$work/sliders"
+    says 'labels/all_labels.json'
+done
 finish
