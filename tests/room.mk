@@ -25,7 +25,7 @@ dist_check_SCRIPTS += tests/sh/hardening.sh
 
 # What looks for faults on its own: failing system calls, power cuts, hostile files, hours of use.
 EXTRA_DIST += tests/torture/run tests/torture/preload.c tests/torture/planted.c tests/crash/run tests/crash/cut.c
-EXTRA_DIST += tests/fuzz/soak tests/fuzz/spare.list tests/fuzz/dict tests/fuzz/corpus/cli tests/fuzz/corpus/folder tests/fuzz/corpus/journal \
+EXTRA_DIST += tests/fuzz/coverage tests/fuzz/soak tests/fuzz/spare.list tests/fuzz/dict tests/fuzz/corpus/cli tests/fuzz/corpus/folder tests/fuzz/corpus/journal \
 	tests/fuzz/corpus/map tests/fuzz/corpus/slider
 if CT_FUZZERS
 noinst_PROGRAMS += tests/fuzz/fuzz_checkpoint tests/fuzz/fuzz_cli tests/fuzz/fuzz_folder tests/fuzz/fuzz_golden tests/fuzz/fuzz_journal \

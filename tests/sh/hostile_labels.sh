@@ -165,6 +165,12 @@ cp "$one" "$work/$(printf 'a\033[2J\nb.png')"
 expect 0 "$captrain" predict "$work/run1" "$work/$(printf 'a\033[2J\nb.png')"
 prints 'a.x1b.2J.nb.png'
 quiet_terminal "$work/out"
+# and so are names that a shell has put where they are too many
+expect 2 "$captrain" check "$work/good" "$(printf 'a\033[2J.png')"
+says 'one word too many: .a.x1b.2J.png'
+quiet_terminal "$work/err"
+expect 2 "$captrain" "$(printf '\033[2J')"
+quiet_terminal "$work/err"
 # eval lists what was read wrong: the name of a file, and a word of a slider label
 folder wrong
 for f in "$work"/wrong/*.png; do mv "$f" "$(printf '%s_\033[2J.png' "${f%.png}")"; done
