@@ -403,7 +403,7 @@ ct_status ct_run_plan(const ct_plan_opts *given, FILE *to)
     CT_GOTO(st, make_spec(&p));
     CT_GOTO(st, make_plans(&p));
     p.memory = opts->memory > 0 ? opts->memory : (int64_t)p.info.memory_total;
-    CT_GOTO(st, ct_memory_largest(&p.spec, p.backend, &p.device, p.memory, 0, &p.fits));
+    CT_GOTO(st, ct_memory_largest(&p.spec, p.backend, &p.device, CT_MAX_BATCH, p.memory, 0, &p.fits));
     st = opts->json ? print_json(&p, to) : print_text(&p, to);
 fail:
     free_planned(&p);

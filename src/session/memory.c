@@ -37,17 +37,18 @@ static ct_status first_guess(const ct_program_spec *spec, const ct_backend *b, c
 }
 
 ct_status ct_memory_largest(const ct_program_spec *spec, const ct_backend *b, const ct_device_opts *opts,
-                            int64_t memory, double slack, int64_t *fits)
+                            int64_t most, int64_t memory, double slack, int64_t *fits)
 {
-    int64_t low = 0, high = CT_MAX_BATCH + 1, next, peak;
+    int64_t low = 0, high = most + 1, next, peak;
     CT_TRY(first_guess(spec, b, opts, memory, &next));
-    /* The peak grows with the batch: close in around the guess, in growing strides, then halve. */
+    if (next > most) next = most;
+    /* By and large the peak grows with the batch: close in around the guess, in growing strides, then halve. */
     for (int64_t reach = 1 + next / 256;
          high - low > 1 && (double)(high - low) > slack * (double)low + (low ? 0 : 1);) {
         CT_TRY(peak_at(spec, next, b, opts, &peak));
         if (peak <= memory) low = next;
         else high = next;
-        if (low > 0 && high == CT_MAX_BATCH + 1) next = low + reach;
+        if (low > 0 && high == most + 1) next = low + reach;
         else if (low == 0) next = high - reach;
         else next = low + (high - low) / 2;
         if (next <= low || next >= high) next = low + (high - low) / 2;
@@ -59,15 +60,15 @@ ct_status ct_memory_largest(const ct_program_spec *spec, const ct_backend *b, co
 
 /* ---- taking memory ---- */
 
-/* ": at most 120 fits (train.batch_size; auto takes that)" */
+/* "; train.batch_size 128 is too much, 120 fits" */
 static void advise_batch(const ct_arenas *s, const ct_program_spec *spec, const char *key, int64_t memory, char *buf,
                          size_t size)
 {
     int64_t fits;
     buf[0] = '\0';
-    if (!spec || ct_memory_largest(spec, s->backend, &s->opts, memory, 0.02, &fits) != CT_OK) return;
+    if (!spec || ct_memory_largest(spec, s->backend, &s->opts, spec->batch - 1, memory, 0.02, &fits) != CT_OK) return;
     if (fits == 0) snprintf(buf, size, "; not even a batch of one fits");
-    else if (fits < spec->batch)
+    else
         snprintf(buf, size, "; %s %" PRId64 " is too much, %" PRId64 " fits", key, spec->batch, fits);
 }
 
@@ -129,7 +130,8 @@ ct_status ct_memory_auto_batch(const ct_program_spec *spec, const ct_backend *b,
     if (info.memory_free == 0)
         return ct_fail(CT_EUNSUPPORTED, "%s: backend %s does not know how much memory is free", what, b->name);
     ct_text_bytes((int64_t)info.memory_free, a, sizeof a);
-    CT_TRY(ct_memory_largest(spec, b, opts, (int64_t)(CT_MEMORY_SHARE * (double)info.memory_free), 0.02, &fits));
+    CT_TRY(ct_memory_largest(spec, b, opts, CT_MAX_BATCH, (int64_t)(CT_MEMORY_SHARE * (double)info.memory_free), 0.02,
+                             &fits));
     if (fits == 0)
         return ct_fail(CT_ENOMEM, "%s: not even a batch of one fits the %s that %s has free", what, a, info.name);
     const int64_t round = fits >= 8 ? fits / 8 * 8 : fits;

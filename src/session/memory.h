@@ -5,10 +5,11 @@
 #include "config/config.h"
 #include "program/program.h"
 
-/* Largest micro-batch, 1..CT_MAX_BATCH, whose step fits into `memory` bytes; 0 if not even one sample's does. `slack`
- * 0: exactly; else at most that share of it smaller, which takes fewer plans. */
+/* Largest micro-batch, 1..most, whose step fits into `memory` bytes; 0 if not even one sample's does. `slack`
+ * 0: exactly; else at most that share of it smaller, which takes fewer plans. Where a larger batch
+ * takes less, since calls divide it among threads in other parts, it is one that fits, and the next larger does not. */
 ct_status ct_memory_largest(const ct_program_spec *spec, const ct_backend *b, const ct_device_opts *opts,
-                            int64_t memory, double slack, int64_t *fits);
+                            int64_t most, int64_t memory, double slack, int64_t *fits);
 
 /* Gives a planned store, whose plans are all made, its memory (ct_arenas_commit). CT_ENOMEM if the plans need more than
  * the device has free, or if it turns out not to be there: the message has both numbers, who holds the memory if the

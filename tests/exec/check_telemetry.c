@@ -319,9 +319,11 @@ static ct_program_spec small_model(int64_t batch)
     return s;
 }
 
+static int threads = 2; /* what calls take beside their tensors hangs on their number */
+
 static int64_t peak_of(int64_t batch, const ct_backend *b)
 {
-    const ct_device_opts opts = { 0 };
+    const ct_device_opts opts = { .threads = threads };
     int64_t peak;
     ct_program_spec s = small_model(batch);
     ok(ct_spec_peak(&s, b, &opts, &peak, NULL));
@@ -330,17 +332,17 @@ static int64_t peak_of(int64_t batch, const ct_backend *b)
 
 START_TEST(largest_batch)
 {
-    const ct_device_opts opts = { 0 };
+    const ct_device_opts opts = { .threads = threads };
     ct_backend b = narrow(0);
     ct_program_spec s = small_model(7); /* its own batch does not count */
     static const int64_t batches[] = { 1, 2, 13, 100, 999 };
     for (size_t i = 0; i < sizeof batches / sizeof *batches; i++) {
         int64_t peak = peak_of(batches[i], &b), fits;
-        ok(ct_memory_largest(&s, &b, &opts, peak, 0, &fits));
+        ok(ct_memory_largest(&s, &b, &opts, CT_MAX_BATCH, peak, 0, &fits));
         ck_assert_int_eq(fits, batches[i]);
-        ok(ct_memory_largest(&s, &b, &opts, peak - 1, 0, &fits));
+        ok(ct_memory_largest(&s, &b, &opts, CT_MAX_BATCH, peak - 1, 0, &fits));
         ck_assert_int_eq(fits, batches[i] - 1);
-        ok(ct_memory_largest(&s, &b, &opts, peak, 0.02, &fits));
+        ok(ct_memory_largest(&s, &b, &opts, CT_MAX_BATCH, peak, 0.02, &fits));
         ck_assert_int_le(fits, batches[i]);
         ck_assert_int_ge(fits, (int64_t)(0.97 * (double)batches[i]));
     }
@@ -351,7 +353,7 @@ END_TEST
 /* A store for the model with its plan; what ct_memory_take() says. */
 static ct_status take(const ct_backend *b, int64_t batch, const char *key)
 {
-    const ct_device_opts opts = { 0 };
+    const ct_device_opts opts = { .threads = threads };
     ct_program_spec s = small_model(batch);
     const ct_arenas_needs needs = ct_program_needs(&s, true);
     ct_program p;
@@ -381,8 +383,10 @@ static ct_status take(const ct_backend *b, int64_t batch, const char *key)
     return st == CT_OK ? CT_OK : ct_fail(st, "%s", message);
 }
 
+/* With some numbers of threads a larger batch takes less than 64. */
 START_TEST(too_little_memory)
 {
+    threads = 1 + _i;
     ct_backend b = narrow(0);
     const uint64_t need = (uint64_t)peak_of(64, &b);
     ok(take(&b, 64, "train.batch_size")); /* 0: the backend does not know */
@@ -566,7 +570,7 @@ int main(void)
     tcase_add_test(t, gauge_counts_energy);
     tcase_add_test(t, gauge_integrates_power);
     tcase_add_test(t, largest_batch);
-    tcase_add_test(t, too_little_memory);
+    tcase_add_loop_test(t, too_little_memory, 0, 6);
     tcase_add_test(t, memory_gone_in_between);
     tcase_add_test(t, auto_in_a_configuration);
     tcase_add_test(t, auto_takes_what_fits);
