@@ -17,6 +17,8 @@ AS_IF([test "x$enable_fuzzers" = xyes],
 AS_IF([test "x$ct_list" != x],
   [SANITIZE_CFLAGS="-fsanitize=$ct_list -fno-omit-frame-pointer"
   AS_CASE([$ct_list], [*undefined*], [SANITIZE_CFLAGS="$SANITIZE_CFLAGS -fno-sanitize-recover=undefined"])
+  # clang's: numbers that wrap or change their value when they are stored
+  AS_CASE([$ct_list], [*integer*], [SANITIZE_CFLAGS="$SANITIZE_CFLAGS -fno-sanitize-recover=integer"])
   AC_MSG_CHECKING([whether $CC builds with $SANITIZE_CFLAGS])
   ct_saved_CFLAGS=$CFLAGS
   CFLAGS="$CFLAGS $SANITIZE_CFLAGS"

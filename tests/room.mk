@@ -25,24 +25,35 @@ dist_check_SCRIPTS += tests/sh/hardening.sh
 
 # What looks for faults on its own: failing system calls, power cuts, hostile files, hours of use.
 EXTRA_DIST += tests/torture/run tests/torture/preload.c tests/torture/planted.c tests/crash/run tests/crash/cut.c
-EXTRA_DIST += tests/fuzz/soak tests/fuzz/dict tests/fuzz/corpus/cli tests/fuzz/corpus/journal
+EXTRA_DIST += tests/fuzz/coverage tests/fuzz/soak tests/fuzz/spare.list tests/fuzz/dict tests/fuzz/corpus/choices tests/fuzz/corpus/cli \
+	tests/fuzz/corpus/folder tests/fuzz/corpus/journal \
+	tests/fuzz/corpus/map tests/fuzz/corpus/slider
 if CT_FUZZERS
-noinst_PROGRAMS += tests/fuzz/fuzz_checkpoint tests/fuzz/fuzz_cli tests/fuzz/fuzz_golden tests/fuzz/fuzz_journal tests/fuzz/fuzz_model \
-	tests/fuzz/fuzz_pack tests/fuzz/fuzz_planted
+noinst_PROGRAMS += tests/fuzz/fuzz_checkpoint tests/fuzz/fuzz_choices tests/fuzz/fuzz_cli tests/fuzz/fuzz_folder tests/fuzz/fuzz_golden tests/fuzz/fuzz_journal \
+	tests/fuzz/fuzz_map tests/fuzz/fuzz_model tests/fuzz/fuzz_pack tests/fuzz/fuzz_planted tests/fuzz/fuzz_slider
 endif
 FUZZ_UTIL = tests/fuzz/fuzz_util.c tests/fuzz/fuzz_util.h
 tests_fuzz_fuzz_checkpoint_SOURCES = tests/fuzz/fuzz_checkpoint.c $(FUZZ_UTIL)
 tests_fuzz_fuzz_checkpoint_LDADD = $(CT_FUZZ_LIBS)
 tests_fuzz_fuzz_checkpoint_LDFLAGS = $(CT_FUZZER)
+tests_fuzz_fuzz_choices_SOURCES = tests/fuzz/fuzz_choices.c tests/fuzz/fuzz_util.h
+tests_fuzz_fuzz_choices_LDADD = $(CT_FUZZ_LIBS)
+tests_fuzz_fuzz_choices_LDFLAGS = $(CT_FUZZER)
 tests_fuzz_fuzz_cli_SOURCES = tests/fuzz/fuzz_cli.c tests/fuzz/fuzz_util.h
 tests_fuzz_fuzz_cli_LDADD = libcaptrain_cli.la $(CT_FUZZ_LIBS)
 tests_fuzz_fuzz_cli_LDFLAGS = $(CT_FUZZER)
+tests_fuzz_fuzz_folder_SOURCES = tests/fuzz/fuzz_folder.c tests/fuzz/fuzz_util.h
+tests_fuzz_fuzz_folder_LDADD = $(CT_FUZZ_LIBS)
+tests_fuzz_fuzz_folder_LDFLAGS = $(CT_FUZZER)
 tests_fuzz_fuzz_golden_SOURCES = tests/fuzz/fuzz_golden.c $(FUZZ_UTIL)
 tests_fuzz_fuzz_golden_LDADD = $(CT_FUZZ_LIBS)
 tests_fuzz_fuzz_golden_LDFLAGS = $(CT_FUZZER)
 tests_fuzz_fuzz_journal_SOURCES = tests/fuzz/fuzz_journal.c tests/fuzz/fuzz_util.h
 tests_fuzz_fuzz_journal_LDADD = $(CT_FUZZ_LIBS)
 tests_fuzz_fuzz_journal_LDFLAGS = $(CT_FUZZER)
+tests_fuzz_fuzz_map_SOURCES = tests/fuzz/fuzz_map.c $(FUZZ_UTIL)
+tests_fuzz_fuzz_map_LDADD = $(CT_FUZZ_LIBS)
+tests_fuzz_fuzz_map_LDFLAGS = $(CT_FUZZER)
 tests_fuzz_fuzz_model_SOURCES = tests/fuzz/fuzz_model.c $(FUZZ_UTIL)
 tests_fuzz_fuzz_model_LDADD = $(CT_FUZZ_LIBS)
 tests_fuzz_fuzz_model_LDFLAGS = $(CT_FUZZER)
@@ -52,6 +63,9 @@ tests_fuzz_fuzz_pack_LDFLAGS = $(CT_FUZZER)
 tests_fuzz_fuzz_planted_SOURCES = tests/fuzz/fuzz_planted.c tests/fuzz/fuzz_util.h
 tests_fuzz_fuzz_planted_LDADD = $(CT_FUZZ_LIBS)
 tests_fuzz_fuzz_planted_LDFLAGS = $(CT_FUZZER)
+tests_fuzz_fuzz_slider_SOURCES = tests/fuzz/fuzz_slider.c tests/fuzz/fuzz_util.h
+tests_fuzz_fuzz_slider_LDADD = $(CT_FUZZ_LIBS)
+tests_fuzz_fuzz_slider_LDFLAGS = $(CT_FUZZER)
 
 noinst_PROGRAMS += tests/soak/soak
 tests_soak_soak_SOURCES = tests/soak/soak.c

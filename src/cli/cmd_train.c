@@ -26,6 +26,14 @@ static const cli_option options[] = {
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
 };
 
+/* A path may hold the name that a configuration gives the run. */
+static void print_path(const char *before, const char *path, const char *behind)
+{
+    fputs(before, stdout);
+    ct_text_put(stdout, path, false);
+    fputs(behind, stdout);
+}
+
 /* "validation: loss 0.0123, strings right 98.20 %, ..." */
 static void print_metrics(const ct_train_result *r)
 {
@@ -66,7 +74,10 @@ static int run(const cli_args *a)
                ct_text_visible(r.example_label[i], label, sizeof label),
                ct_text_visible(r.example_predicted[i], predicted, sizeof predicted));
     }
-    printf("model:  %s\nreport: %s\nuse it: %s predict %s IMAGE...\n", r.model, r.report, a->program, r.out);
+    print_path("model:  ", r.model, "\n");
+    print_path("report: ", r.report, "\n");
+    printf("use it: %s predict", a->program);
+    print_path(" ", r.out, " IMAGE...\n");
     return 0;
 }
 

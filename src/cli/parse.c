@@ -5,12 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "cli/cli.h"
 
+/* Words of a command line may be names of files that a shell has put there. */
 static int usage(const char *fmt, const char *a, const char *b)
 {
+    char first[512], second[512];
     fputs("captrain: ", stderr);
-    fprintf(stderr, fmt, a, b);
+    fprintf(stderr, fmt, ct_text_visible(a, first, sizeof first), ct_text_visible(b, second, sizeof second));
     fputs("\n", stderr);
     return 2;
 }
@@ -97,7 +100,8 @@ static const char *find_verb(int argc, char **argv, const cli_command *const *co
 
 static int bad_value(const cli_option *o, const char *value)
 {
-    fprintf(stderr, "captrain: %s: '%s' is not ", o->name, value);
+    char shown[512];
+    fprintf(stderr, "captrain: %s: '%s' is not ", o->name, ct_text_visible(value, shown, sizeof shown));
     switch (o->type) {
     case CLI_INT: case CLI_THREADS:
         fprintf(stderr, "a whole number from %lld to %lld", (long long)o->min, (long long)o->max);
@@ -128,8 +132,9 @@ static int unknown_option(const char *w, size_t len, const cli_command *cmd)
     if (len >= sizeof name) return usage("unknown option '%s'; see captrain %s --help", w, cmd->name);
     memcpy(name, w, len);
     name[len] = 0;
+    char shown[4 * sizeof name];
     const char *like = cli_like_option(name, cmd), *key = ct_config_key_like(name + strspn(name, "-"));
-    fprintf(stderr, "captrain: unknown option '%s'", name);
+    fprintf(stderr, "captrain: unknown option '%s'", ct_text_visible(name, shown, sizeof shown));
     if (key && cli_find_option(cmd->options, "--set", 5))
         fprintf(stderr, "; %s is a configuration key: --set %s=...; see captrain %s --help\n", key, key, cmd->name);
     else if (like)
@@ -227,7 +232,9 @@ int cli_parse(int argc, char **argv, const cli_command *const *commands, cli_arg
         return 2;
     }
     if (*cmd && (*cmd)->pos_max >= 0 && a->npos > (*cmd)->pos_max) {
-        fprintf(stderr, "captrain %s: one word too many: '%s'\n", (*cmd)->name, a->pos[(*cmd)->pos_max]);
+        char word[512];
+        fprintf(stderr, "captrain %s: one word too many: '%s'\n", (*cmd)->name,
+                ct_text_visible(a->pos[(*cmd)->pos_max], word, sizeof word));
         return 2;
     }
     return 0;

@@ -49,7 +49,7 @@ ct_status ct_config_new(ct_config **out)
     CT_TRY(new_empty(&cfg));
     for (size_t i = 0; p.fatal == CT_OK && (row = ct_config_row_at(i)); i++) {
         if (row->cls != CT_CLASS_KEY) continue;
-        ct_config_read_pair(cfg, row->name, row->def, "default", 0, &p);
+        ct_config_read_row(cfg, row, row->name, row->def, "default", 0, &p);
         ct_free(cfg->info->origin[i]);
         cfg->info->origin[i] = NULL;
     }

@@ -95,6 +95,9 @@ void ct_config_read_text(ct_config *cfg, const char *text, size_t size, const ch
 /* One key, e.g. of --set: `where` is what messages start with. */
 void ct_config_read_pair(ct_config *cfg, const char *key, const char *value, const char *where, int layer,
                          ct_problems *p);
+/* The same with the row that the key has. */
+void ct_config_read_row(ct_config *cfg, const ct_config_row *row, const char *key, const char *value, const char *where,
+                        int layer, ct_problems *p);
 
 /* ---- check.c, check_text.c, check_slider.c ---- */
 

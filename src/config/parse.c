@@ -363,19 +363,10 @@ static ct_status split_list(const char *s, ct_value *v)
     return CT_OK;
 }
 
-void ct_config_read_pair(ct_config *cfg, const char *key, const char *value, const char *where, int layer,
-                         ct_problems *p)
+void ct_config_read_row(ct_config *cfg, const ct_config_row *row, const char *key, const char *value, const char *where,
+                        int layer, ct_problems *p)
 {
-    const ct_config_row *row = ct_config_find_row(key);
     ct_value v = { 0 };
-    if (!row) {
-        unknown_key(key, where, p);
-        return;
-    }
-    if (row->cls == CT_CLASS_NOTED) {
-        note_key(cfg, where, key, row, p);
-        return;
-    }
     bool list = row->type == CT_KEY_INT_LIST || row->type == CT_KEY_FLOAT_LIST || row->type == CT_KEY_STR_LIST;
     if (list || (row->type == CT_KEY_COLOR && strchr(value, ','))) {
         if (split_list(value, &v) != CT_OK) p->fatal = CT_ENOMEM;
@@ -384,4 +375,13 @@ void ct_config_read_pair(ct_config *cfg, const char *key, const char *value, con
     }
     if (p->fatal == CT_OK) store(cfg, row, key, &v, where, NULL, layer, p);
     ct_value_clear(&v);
+}
+
+void ct_config_read_pair(ct_config *cfg, const char *key, const char *value, const char *where, int layer,
+                         ct_problems *p)
+{
+    const ct_config_row *row = ct_config_find_row(key);
+    if (!row) unknown_key(key, where, p);
+    else if (row->cls == CT_CLASS_NOTED) note_key(cfg, where, key, row, p);
+    else ct_config_read_row(cfg, row, key, value, where, layer, p);
 }

@@ -43,7 +43,7 @@ tests_config_check_config_table_LDADD = $(CT_TEST_LIBS)
 EXTRA_DIST += tests/fuzz/corpus/config
 if CT_FUZZERS
 noinst_PROGRAMS += tests/fuzz/fuzz_config
-tests_fuzz_fuzz_config_SOURCES = tests/fuzz/fuzz_config.c
+tests_fuzz_fuzz_config_SOURCES = tests/fuzz/fuzz_config.c tests/fuzz/fuzz_util.h
 tests_fuzz_fuzz_config_LDADD = $(CT_FUZZ_LIBS)
 tests_fuzz_fuzz_config_LDFLAGS = $(CT_FUZZER)
 endif

@@ -352,7 +352,8 @@ const ct_config_row *ct_config_row_at(size_t i)
 
 size_t ct_config_row_index(const ct_config_row *row)
 {
-    size_t i = 0;
-    while (ct_config_row_at(i) != row) i++;
-    return i;
+    size_t before = 0, t = 0;
+    for (; t + 1 < sizeof table / sizeof table[0]; before += table[t++]->n)
+        if ((uintptr_t)row - (uintptr_t)table[t]->row < table[t]->n * sizeof *row) break;
+    return before + (size_t)(row - table[t]->row);
 }

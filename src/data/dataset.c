@@ -9,6 +9,7 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "data/build.h"
 #include "data/dataset_internal.h"
 #include "image/image_internal.h"
@@ -141,7 +142,9 @@ static ct_status judge(ct_dataset *ds, int64_t all)
             put(list, sizeof list, "\n  ...");
             break;
         }
-        put(list, sizeof list, "\n  %.150s: %.220s", ds->bad[i].name, ds->bad[i].reason);
+        char name[151], reason[221]; /* a line each: a name must not be able to add one of its own */
+        put(list, sizeof list, "\n  %s: %s", ct_text_visible(ds->bad[i].name, name, sizeof name),
+            ct_text_visible(ds->bad[i].reason, reason, sizeof reason));
     }
     if (ds->n_bad > CT_BAD_SHOWN) put(list, sizeof list, "\n  and %zu more", ds->n_bad - CT_BAD_SHOWN);
     if ((int64_t)ds->n_bad > ds->spec.max_bad) {

@@ -14,7 +14,6 @@
 #include "data/scan.h"
 #include "image/image.h"
 
-enum { MAX_LABEL_FILE = 256 << 20 }; /* bytes */
 
 char *ct_reason_dup(const char *name)
 {
@@ -244,7 +243,7 @@ static ct_status from_table(ct_scan *s, const listing *l, char kind, const readi
     ct_label_table t = { 0 };
     look header_look = { s->dir, CT_OK };
 
-    CT_GOTO(st, ct_file_read_plain(s->label_file, MAX_LABEL_FILE, &data, &size));
+    CT_GOTO(st, ct_file_read_plain(s->label_file, CT_SCAN_LABEL_BYTES, &data, &size));
     CT_GOTO(st, ct_label_table_parse((char *)data, size, kind, s->label_file, dir_has_file, &header_look, &t));
     CT_GOTO(st, header_look.st);
     for (size_t i = 0; i < t.n; i++) {
@@ -308,9 +307,7 @@ static ct_status from_names(ct_scan *s, const listing *l, const reading *how)
     return CT_OK;
 }
 
-/* Is there a label file of this name? One that cannot be read as a file must not be passed over: labels would come from
- * the names of the pictures. */
-static ct_status label_file_there(const char *dir, const char *name, bool *there)
+ct_status ct_scan_label_file(const char *dir, const char *name, bool *there)
 {
     struct stat info;
     ct_status st = CT_OK;
@@ -333,7 +330,7 @@ static ct_status find_label_file(ct_scan *s, char *kind)
     *kind = 0;
     for (int i = 0; i < 3; i++) {
         bool there;
-        CT_TRY(label_file_there(s->root, label_files[i].name, &there));
+        CT_TRY(ct_scan_label_file(s->root, label_files[i].name, &there));
         if (!there) continue;
         if (s->label_file) {
             return ct_fail(CT_EFORMAT, "%s: there is %s, too; only one label file may be there", s->label_file,

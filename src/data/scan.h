@@ -31,6 +31,11 @@ struct ct_scan {
  * there is no label file, the label is in the name. CT_EDATA with a message: the sample is bad. */
 typedef ct_status ct_scan_label(const void *user, const char *name, const char *text, char **out);
 
+enum { CT_SCAN_LABEL_BYTES = 256 << 20 }; /* of a file of labels, at most */
+/* Is there a file of labels of this name? One that is there but cannot be read as a file must not be passed over, or
+ * labels would come from the names of the pictures: CT_EIO. CT_ENOMEM. */
+ct_status ct_scan_label_file(const char *dir, const char *name, bool *there);
+
 /* Samples with labels from their names or from a label file: see data/dataset.h. Errors: CT_EIO (folder or label
  * file), CT_EDATA (no sample at all), CT_EFORMAT (label file), CT_ENOMEM. */
 ct_status ct_scan_folder(const char *path, ct_scan_label *label, const void *user, ct_scan *out);

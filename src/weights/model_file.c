@@ -64,6 +64,19 @@ ct_status ct_model_path(const char *given, char **out)
     return ct_fail(CT_EIO, "%s: is a folder, and holds no checkpoints/best.safetensors of a run", given);
 }
 
+/* What a file says twice must be the same. Files of 0.1 do not say the task. */
+static ct_status check_words(const ct_model_file *m, const char *path, const char *weights)
+{
+    const char *task = ct_safetensors_meta(m->st, "task");
+    if (strcmp(weights, "ema") != 0 && strcmp(weights, "model") != 0)
+        return ct_fail(CT_EFORMAT, "%s: its metadata has weights '%.40s', which is neither 'model' nor 'ema'", path,
+                       weights);
+    if (task && strcmp(task, m->task->name) != 0)
+        return ct_fail(CT_EFORMAT, "%s: its metadata has task '%.40s', its configuration is of task '%s'", path, task,
+                       m->task->name);
+    return CT_OK;
+}
+
 ct_status ct_model_file_open(const char *path, ct_model_file *m)
 {
     ct_status st;
@@ -83,6 +96,7 @@ ct_status ct_model_file_open(const char *path, ct_model_file *m)
         goto fail;
     }
     if (!(m->task = ct_task_of(m->cfg->model.name))) CT_GOTO(st, ct_fail_context(CT_EFORMAT, "%s", path));
+    CT_GOTO(st, check_words(m, path, weights));
     CT_GOTO(st, ct_facts_get(m->st, path, m->task, &m->facts));
     m->prefix = strcmp(weights, "ema") == 0 ? "ema." : "model.";
     return CT_OK;

@@ -480,6 +480,7 @@ START_TEST(every_row)
         }
     }
     ck_assert_ptr_null(ct_config_row_at(ct_config_row_count()));
+    for (size_t i = 0; (r = ct_config_row_at(i)); i++) ck_assert_uint_eq(ct_config_row_index(r), i);
     ck_assert_ptr_null(ct_config_find_row("nothing"));
     ck_assert_ptr_null(ct_config_value(d, "nothing"));
     ck_assert_ptr_null(ct_config_value(d, "train.amp"));

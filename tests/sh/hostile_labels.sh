@@ -157,8 +157,52 @@ expect 1 "$captrain" check "$work/evil"
 prints 'x1b]0;owned.x07'
 quiet_terminal "$work/out"
 quiet_terminal "$work/err"
+folder line
+cp "$one" "$work/line/$(printf '01\ncaptrain: all is well_1.png')"
+expect 1 train "$work/line"
+says '01.ncaptrain: all is well_1.png: the label has the control character U+000A'
 cp "$one" "$work/$(printf 'a\033[2J\nb.png')"
 expect 0 "$captrain" predict "$work/run1" "$work/$(printf 'a\033[2J\nb.png')"
 prints 'a.x1b.2J.nb.png'
 quiet_terminal "$work/out"
+# and so are names that a shell has put where they are too many
+expect 2 "$captrain" check "$work/good" "$(printf 'a\033[2J.png')"
+says 'one word too many: .a.x1b.2J.png'
+quiet_terminal "$work/err"
+expect 2 "$captrain" "$(printf '\033[2J')"
+quiet_terminal "$work/err"
+# eval lists what was read wrong: the name of a file, and a word of a slider label
+folder wrong
+for f in "$work"/wrong/*.png; do mv "$f" "$(printf '%s_\033[2J.png' "${f%.png}")"; done
+expect 0 "$captrain" eval "$work/run1" "$work/wrong"
+prints 'wrong (the first'
+prints '_.x1b.2J.png'
+quiet_terminal "$work/out"
+cat >"$work/slider.yaml" <<'YAML'
+name: slider
+model: {name: slider-small, width: 0.25}
+data: {width: 96, height: 64, val_fraction: 0.25}
+train: {batch_size: 4, steps: 1, workers: 1}
+YAML
+expect 0 "$captrain" gen slider --out "$work/sliders" --count 8 --seed 3
+expect 0 "$captrain" train "$work/slider.yaml" --out "$work/slider-run" --set "data.train=$work/sliders" --quiet
+json=$work/sliders/labels/all_labels.json
+sed 's/"style": *"[^"]*"/"style": "\\u001b[2J"/' "$json" >"$work/json" && mv "$work/json" "$json"
+expect 0 "$captrain" eval "$work/slider-run" "$work/sliders"
+prints 'x1b.2J'
+quiet_terminal "$work/out"
+# labels of slider pictures that are there by name but are no file
+for what in link pipe folder device; do
+    rm -rf "$json"
+    case $what in
+    link) ln -s nowhere "$json" ;;
+    pipe) mkfifo "$json" ;;
+    folder) mkdir "$json" ;;
+    device) ln -s /dev/zero "$json" ;;
+    esac
+    expect 1 timeout -k 1 20 "$captrain" train "$work/slider.yaml" --out "$work/odd-run" --set "data.train=$work/sliders"
+    says 'labels/all_labels.json'
+    expect 1 timeout -k 1 20 "$captrain" check "$work/sliders"
+    says 'labels/all_labels.json'
+done
 finish

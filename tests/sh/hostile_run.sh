@@ -55,7 +55,9 @@ n = struct.unpack('<Q', raw[:8])[0]
 head = json.loads(raw[8:8 + n])
 data = raw[8 + n:]
 head['__metadata__'] = {k: v for k, v in head['__metadata__'].items() if not k.startswith('xxh3')}
-for name in sys.argv[3:]:
+for word in [w[5:] for w in sys.argv[3:] if w.startswith('meta:')]:
+    head['__metadata__'][word.split('=')[0]] = word.split('=')[1]
+for name in [w for w in sys.argv[3:] if not w.startswith('meta:')]:
     begin, end = head[name]['data_offsets']
     data[begin:begin + 4] = struct.pack('<f', float('nan'))
 text = json.dumps(head).encode()
@@ -77,5 +79,15 @@ PY
     says 'not a finite number'
     expect 1 tiny begun --init "$work/nan.safetensors"
     says 'not a finite number'
+
+    # --- metadata that contradict the file ---
+    # contradicts WORD TEXT: the metadata WORD
+    contradicts() {
+        python3 "$work/spoil.py" "$work/whole/checkpoints/best.safetensors" "$work/other.safetensors" "meta:$1" >/dev/null
+        expect 1 "$captrain" predict "$work/other.safetensors" "$one"
+        says "$2"
+    }
+    contradicts weights=both "other.safetensors: its metadata has weights 'both'"
+    contradicts task=slider "other.safetensors: its metadata has task 'slider', its configuration is of task 'text'"
 fi
 finish

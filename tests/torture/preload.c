@@ -2,10 +2,11 @@
  * counts from main() on. What it does stands in the environment:
  *
  *   TORTURE_KIND   alloc, write, fsync, rename, open: which calls are counted; any: all but alloc
- *   TORTURE_AT     n:17 (the 17th), s:0123456789abcdef (the first with this call stack); without it calls are only
- * counted   TORTURE_HOW    fail (default), stay (this one and all later ones fail), kill (SIGKILL instead of the call)
- *   TORTURE_LOG    file for lines "stack N HASH" (the first call with each call stack), "fired N" and, at the end,
- * "total N"   TORTURE_SHADOW folder that holds what a power cut would leave: see shadow() below
+ *   TORTURE_AT     n:17 (the 17th), s:0123456789abcdef (the first with this call stack), s:0123456789abcdef:90 (of those
+ *                  from the 90th call on, which saves looking at the stacks before); without it calls are only counted
+ *   TORTURE_HOW    fail (default), stay (this one and all later ones fail), kill (SIGKILL instead of the call)
+ *   TORTURE_LOG    file for lines "stack N HASH" (the first call with each call stack), "fired N" and, at the end, "total N"
+ *   TORTURE_SHADOW folder that holds what a power cut would leave: see shadow() below
  *   TORTURE_PLANT  nosync: fsync does nothing and says that it did; nodirs: the same, of folders only */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -29,7 +30,7 @@
 enum kind { ALLOC = 1, WRITE = 2, FSYNC = 4, RENAME = 8, OPEN = 16 };
 
 static int kinds, stays, kills, armed, nosync, nodirs, log_fd = -1;
-static long at_n;
+static long at_n, from_n;
 static uint64_t at_stack;
 static const char *shadow_dir;
 static atomic_long seen;
@@ -38,16 +39,21 @@ static _Thread_local int inside;
 
 /* ---- the real functions ---- */
 
-static char early[1 << 16]; /* what dlsym() itself allocates */
-static size_t early_used;
+/* What is allocated before main(), and by dlsym(): libraries that are being loaded, a sanitizer's for one, cannot always
+ * be asked for their malloc() yet. It is never given back. */
+static char early[1 << 24] __attribute__((aligned(64)));
+static atomic_size_t early_used;
+static int begun; /* main() is about to be called */
 
-static void *early_alloc(size_t n)
+static void *early_alloc(size_t n, size_t align)
 {
-    n = (n + 15) & ~(size_t)15;
-    if (early_used + n > sizeof early) abort();
-    early_used += n;
-    return early + early_used - n;
+    const size_t need = ((n + 15) & ~(size_t)15) + (align > 16 ? align : 0), at = atomic_fetch_add(&early_used, need);
+    if (need > sizeof early || at > sizeof early - need) abort();
+    const uintptr_t p = (uintptr_t)early + at;
+    return early + at + (align > 16 ? (align - p % align) % align : 0);
 }
+
+static int is_too_early(void) { return !begun || inside == 2; }
 
 static int is_early(const void *p) { return (const char *)p >= early && (const char *)p < early + sizeof early; }
 
@@ -140,7 +146,7 @@ static int turn(enum kind k)
         if (is_new(h)) say("stack %ld %016llx\n", n, (unsigned long long)h);
     } else if (atomic_load(&fired)) {
         now = stays;
-    } else if (at_n ? n == at_n : stack_hash() == at_stack) {
+    } else if (at_n ? n == at_n : n >= from_n && stack_hash() == at_stack) {
         now = !atomic_exchange(&fired, 1);
         if (now) say("fired %ld\n", n);
         if (now && kills) kill(getpid(), SIGKILL);
@@ -217,7 +223,7 @@ static void shadow(int fd)
 
 void *malloc(size_t n)
 {
-    if (inside == 2) return early_alloc(n);
+    if (is_too_early()) return early_alloc(n, 16);
     REAL(void *, malloc, (size_t))
     if (turn(ALLOC)) return errno = ENOMEM, (void *)NULL;
     return real_malloc(n);
@@ -225,7 +231,7 @@ void *malloc(size_t n)
 
 void *calloc(size_t count, size_t size)
 {
-    if (inside == 2) return early_alloc(count * size); /* zeros, as static memory is */
+    if (is_too_early()) return early_alloc(count * size, 16); /* zeros, as static memory is */
     REAL(void *, calloc, (size_t, size_t))
     if (turn(ALLOC)) return errno = ENOMEM, (void *)NULL;
     return real_calloc(count, size);
@@ -233,18 +239,20 @@ void *calloc(size_t count, size_t size)
 
 void *realloc(void *p, size_t n)
 {
-    REAL(void *, realloc, (void *, size_t))
-    if (is_early(p)) {
+    if (is_early(p) || (!p && is_too_early())) {
+        const size_t left = p ? (size_t)(early + sizeof early - (char *)p) : 0;
         void *q = malloc(n);
-        if (q) memcpy(q, p, n < (size_t)(early + sizeof early - (char *)p) ? n : (size_t)(early + sizeof early - (char *)p));
+        if (q && p) memcpy(q, p, n < left ? n : left);
         return q;
     }
+    REAL(void *, realloc, (void *, size_t))
     if (turn(ALLOC)) return errno = ENOMEM, (void *)NULL;
     return real_realloc(p, n);
 }
 
 int posix_memalign(void **p, size_t align, size_t n)
 {
+    if (is_too_early()) return *p = early_alloc(n, align), 0;
     REAL(int, posix_memalign, (void **, size_t, size_t))
     if (turn(ALLOC)) return ENOMEM;
     return real_posix_memalign(p, align, n);
@@ -386,7 +394,11 @@ static void read_environment(void)
     for (size_t i = 0; kind && i < sizeof names / sizeof *names; i++)
         if (strcmp(kind, names[i].name) == 0) kinds = names[i].kind;
     if (at && strncmp(at, "n:", 2) == 0) at_n = strtol(at + 2, NULL, 10);
-    if (at && strncmp(at, "s:", 2) == 0) at_stack = strtoull(at + 2, NULL, 16);
+    if (at && strncmp(at, "s:", 2) == 0) {
+        char *end;
+        at_stack = strtoull(at + 2, &end, 16);
+        if (*end == ':') from_n = strtol(end + 1, NULL, 10);
+    }
     stays = how && strcmp(how, "stay") == 0;
     kills = how && strcmp(how, "kill") == 0;
     nosync = plant && strcmp(plant, "nosync") == 0;
@@ -417,5 +429,6 @@ int __libc_start_main(int (*m)(int, char **, char **), int argc, char **argv, vo
     REAL(int, __libc_start_main,
          (int (*)(int, char **, char **), int, char **, void (*)(void), void (*)(void), void (*)(void), void *))
     their_main = m;
+    begun = 1;
     return real___libc_start_main(our_main, argc, argv, init, fini, ld_fini, stack_end);
 }

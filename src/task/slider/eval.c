@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "task/slider/findings.h"
 
 #define SHOWN_WORST 10
@@ -157,10 +158,12 @@ static ct_status print_parts(const ct_slider_findings *t, const char *title, siz
     if (!p) return CT_ENOMEM;
     const ct_status st = sort_out(t, offset, p, &n);
     if (st == CT_OK && n > 0) fprintf(to, "%s:\n", title);
-    for (int k = 0; k < n && st == CT_OK; k++)
-        fprintf(to, "  %-20s %6.0f  %7.3f px  within 2 px %6.2f %%  within 5 px %6.2f %%\n", p[k].word, p[k].n,
-                p[k].sums[CT_SLIDER_SUM_ERROR] / p[k].n, 100 * p[k].sums[CT_SLIDER_SUM_2] / p[k].n,
-                100 * p[k].sums[CT_SLIDER_SUM_5] / p[k].n);
+    for (int k = 0; k < n && st == CT_OK; k++) {
+        char word[4 * CT_SLIDER_WORD];
+        fprintf(to, "  %-20s %6.0f  %7.3f px  within 2 px %6.2f %%  within 5 px %6.2f %%\n",
+                ct_text_visible(p[k].word, word, sizeof word), p[k].n, p[k].sums[CT_SLIDER_SUM_ERROR] / p[k].n,
+                100 * p[k].sums[CT_SLIDER_SUM_2] / p[k].n, 100 * p[k].sums[CT_SLIDER_SUM_5] / p[k].n);
+    }
     ct_free(p);
     return st;
 }
@@ -186,7 +189,9 @@ static ct_status print_worst(const ct_slider_findings *t, FILE *to)
     qsort(r, (size_t)v->n, sizeof *r, by_error);
     for (int64_t k = 0; k < v->n && k < SHOWN_WORST && r[k].error > 2; k++) {
         if (k == 0) fprintf(to, "worst (%d at most):\n", SHOWN_WORST);
-        fprintf(to, "  %s  %.2f px off\n", ct_dataset_name(v->data, ct_view_sample(v, r[k].i)), r[k].error);
+        fputs("  ", to);
+        ct_text_put(to, ct_dataset_name(v->data, ct_view_sample(v, r[k].i)), false);
+        fprintf(to, "  %.2f px off\n", r[k].error);
     }
     ct_free(r);
     return CT_OK;

@@ -11,7 +11,6 @@
 #include "data/scan.h"
 #include "task/slider/slider.h"
 
-#define MAX_JSON ((size_t)1 << 30) /* bytes */
 static const char form[] = "Pic0001_Bgx200Bgy80_Sdx40Sdy80_0a1b2c3d.png";
 
 /* ---- the folders ---- */
@@ -69,11 +68,11 @@ static ct_status find_json(const char *path, char **out)
     const size_t n = strlen(path), below = strlen("captchas");
     const bool pictures = n >= below && strcmp(path + n - below, "captchas") == 0;
     for (size_t k = 0; k < (pictures ? 3 : 2); k++) {
-        if (!(*out = ct_path_join(path, place[k]))) return CT_ENOMEM;
-        if (ct_path_exists(*out)) return CT_OK;
-        ct_free(*out);
+        bool there;
+        *out = NULL;
+        CT_TRY(ct_scan_label_file(path, place[k], &there));
+        if (there) return (*out = ct_path_join(path, place[k])) ? CT_OK : CT_ENOMEM;
     }
-    *out = NULL;
     return CT_OK;
 }
 
@@ -132,7 +131,7 @@ static bool name_of(const json_t *entry, char name[256])
 static ct_status open_book(const char *path, book *b)
 {
     *b = (book){ 0 };
-    CT_TRY(ct_json_read(path, MAX_JSON, &b->root));
+    CT_TRY(ct_json_read(path, CT_SCAN_LABEL_BYTES, &b->root));
     if (!json_is_array(b->root)) return ct_fail(CT_EFORMAT, "%s: is not a list of entries, one for each picture", path);
     b->count = json_array_size(b->root);
     b->n = ct_calloc(b->count + 1, sizeof *b->n, "labels");

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "task/slider/slider.h"
 
 #define ENOUGH 20       /* samples of a background, or of a set, that can show a grid */
@@ -118,6 +119,12 @@ static ct_status look(const slider_survey *v, view *w)
 
 /* ---- telling ---- */
 
+static void print_sample(const seen *s, const char *const mark[2], FILE *to)
+{
+    fputs(mark[s->set], to);
+    ct_text_put(to, s->name, false);
+}
+
 static void print_shared(const slider_survey *v, const view *w, const char *const mark[2], FILE *to)
 {
     int64_t shown = 0;
@@ -126,7 +133,11 @@ static void print_shared(const slider_survey *v, const view *w, const char *cons
     for (size_t i = 0, k; i < v->n && shown < SHOWN; i = k) {
         for (k = i + 1; k < v->n && w->s[k]->pic == w->s[i]->pic; k++) { }
         if (w->s[i]->pic < 0 || w->s[i]->set == w->s[k - 1]->set) continue;
-        fprintf(to, "  %s%s %s%s\n", mark[w->s[i]->set], w->s[i]->name, mark[w->s[k - 1]->set], w->s[k - 1]->name);
+        fputs("  ", to);
+        print_sample(w->s[i], mark, to);
+        fputc(' ', to);
+        print_sample(w->s[k - 1], mark, to);
+        fputc('\n', to);
         shown++;
     }
 }
@@ -143,10 +154,11 @@ static void print(const ct_survey *s, ct_survey_part part, const char *const mar
         fputc('\n', to);
         if (v->turned > 0 && v->widest_angle < 0.05)
             fprintf(to, "angles of less than 0.05 degrees: are they radians?\n");
-        if (w.grid)
-            fprintf(to, "places on a grid: %" PRId64 " samples such as %s%s have %" PRId64
-                    " places; a model learns these instead of looking\n", w.grid_samples, mark[w.grid->set],
-                    w.grid->name, w.grid_places);
+        if (w.grid) {
+            fprintf(to, "places on a grid: %" PRId64 " samples such as ", w.grid_samples);
+            print_sample(w.grid, mark, to);
+            fprintf(to, " have %" PRId64 " places; a model learns these instead of looking\n", w.grid_places);
+        }
         print_shared(v, &w, mark, to);
     }
     ct_free(w.s);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/text.h"
 #include "task/text/findings.h"
 
 #define SHOWN_CONFUSIONS 10
@@ -103,8 +104,10 @@ static ct_status print_wrong(const ct_text_findings *t, FILE *to)
         if (!got) return CT_ENOMEM;
         if (shown++ == 0) fprintf(to, "wrong (the first %d):\n", SHOWN_WRONG);
         const int64_t s = ct_view_sample(v, i);
-        fprintf(to, "  %s  %s read as %s (%.1f %%)\n", ct_dataset_name(v->data, s), ct_dataset_label_text(v->data, s),
-                got, 100 * ct_found_confidence(t, i));
+        fputs("  ", to);
+        ct_text_put(to, ct_dataset_name(v->data, s), false);
+        fprintf(to, "  %s read as %s (%.1f %%)\n", ct_dataset_label_text(v->data, s), got,
+                100 * ct_found_confidence(t, i));
         ct_free(got);
     }
     return CT_OK;
