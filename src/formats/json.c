@@ -4,7 +4,6 @@
 
 #include <math.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -102,7 +101,9 @@ json_t *ct_json_any(const char *text)
  * was read of it is thrown away. */
 
 static char reserve[1 << 18];
-static atomic_size_t reserve_used;
+static pthread_mutex_t reserve_lock = PTHREAD_MUTEX_INITIALIZER;
+static size_t reserve_used; /* bytes handed out since it was last whole */
+static int64_t reserve_live; /* blocks of it that are in use: with the last one given back it is whole again */
 static _Thread_local bool reading, starved;
 
 static void *take(size_t n)
@@ -111,13 +112,25 @@ static void *take(size_t n)
     if (p || !reading) return p;
     starved = true;
     n = (n + 15) / 16 * 16;
-    const size_t at = atomic_fetch_add(&reserve_used, n);
-    return at + n <= sizeof reserve ? reserve + at : NULL;
+    pthread_mutex_lock(&reserve_lock);
+    if (n <= sizeof reserve - reserve_used) {
+        p = reserve + reserve_used;
+        reserve_used += n;
+        reserve_live++;
+    }
+    pthread_mutex_unlock(&reserve_lock);
+    return p;
 }
 
 static void give(void *p)
 {
-    if ((char *)p < reserve || (char *)p >= reserve + sizeof reserve) ct_free(p);
+    if ((char *)p < reserve || (char *)p >= reserve + sizeof reserve) {
+        ct_free(p);
+        return;
+    }
+    pthread_mutex_lock(&reserve_lock);
+    if (--reserve_live == 0) reserve_used = 0;
+    pthread_mutex_unlock(&reserve_lock);
 }
 
 static pthread_once_t reserve_once = PTHREAD_ONCE_INIT;

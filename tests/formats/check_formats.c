@@ -443,6 +443,30 @@ START_TEST(tfevents_memory)
 }
 END_TEST
 
+/* Memory that ends while JSON is read, at every place of it, an escape among them (see json.c), and more often than
+ * what is set aside for jansson to come to its end in would last if it were not given back. */
+START_TEST(json_memory)
+{
+    int failed = 0;
+    for (int i = 0; i < 30000; i++) {
+        char text[160];
+        const int n = snprintf(text, sizeof text, "{\"a\": [\"%.*s\\n two\", {\"b\": 1}], \"c\": \"\\\"quoted\\\"\"}",
+                               i / 20 % 36, "one that is so long that blocks grow");
+        json_t *v = NULL;
+        ct_alloc_fail_after(i % 20);
+        const ct_status st = ct_json_load(text, (size_t)n, 0, &(json_error_t){ 0 }, &v);
+        ct_alloc_fail_after(-1);
+        if (st == CT_OK) json_decref(v);
+        else ck_assert_int_eq(st, CT_ENOMEM);
+        failed += st != CT_OK;
+    }
+    ck_assert_int_gt(failed, 10000);
+    json_t *v;
+    ck_assert_int_eq(ct_json_load("{}", 2, 0, &(json_error_t){ 0 }, &v), CT_OK);
+    json_decref(v);
+}
+END_TEST
+
 /* ---- SVG ---- */
 
 static char *svg(const ct_svg_plot *p, ct_status want)
@@ -639,6 +663,7 @@ int main(void)
     tcase_add_test(t, crc32c);
     tcase_add_test(t, tfevents);
     tcase_add_test(t, tfevents_memory);
+    tcase_add_test(t, json_memory);
     tcase_add_test(t, svg_plots);
     tcase_add_test(t, svg_ticks);
     tcase_add_test(t, svg_escape);
