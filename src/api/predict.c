@@ -146,7 +146,7 @@ static ct_status read_chunk(reader *rd, const char *const *path, size_t n)
     ct_labels *none;
     ct_status st;
     double sums[CT_METRIC_COUNT];
-    CT_TRY(ct_labels_none(&none));
+    CT_TRY(ct_labels_none(NULL, &none));
     CT_TRY(ct_dataset_open_files(&rd->spec, none, path, (int64_t)n, rd->workers, &ds));
     const ct_view view = { ds, NULL, ct_dataset_size(ds) };
     const ct_place place = ct_session_place(s, file->cfg, file->facts);

@@ -369,7 +369,7 @@ static ct_status print_json(const planned *p, FILE *to)
     CT_GOTO(st, set_int(o, "largest_batch", p->fits));
     CT_GOTO(st, set_int(o, "largest_batch_memory", p->memory));
     CT_GOTO(st, ct_json_set(o, "lr", ct_json_number(s->schedule.base_lr)));
-    if (ct_model_elastic(&s->model)) CT_GOTO(st, set_int(o, "time_steps", ct_model_steps(&s->model, s->model.width)));
+    if (ct_model_elastic(&s->model)) CT_GOTO(st, set_int(o, "time_steps", ct_model_steps(&s->model, ct_model_length(&s->model))));
     if (p->widths > 0) CT_GOTO(st, set_int(o, "widths", p->widths));
     if (p->samples >= 0) {
         CT_GOTO(st, set_int(o, "samples", p->samples));

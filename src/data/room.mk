@@ -2,6 +2,7 @@
 libcaptrain_la_SOURCES += \
 	src/data/build.c \
 	src/data/build.h \
+	src/data/clip.c \
 	src/data/dataset.c \
 	src/data/dataset.h \
 	src/data/dataset_access.c \
