@@ -3,6 +3,7 @@ libcaptrain_la_SOURCES += \
 	src/data/build.c \
 	src/data/build.h \
 	src/data/clip.c \
+	src/data/clips.c \
 	src/data/dataset.c \
 	src/data/dataset.h \
 	src/data/dataset_access.c \
@@ -20,6 +21,10 @@ libcaptrain_la_SOURCES += \
 	src/data/picture.c \
 	src/data/samples.c \
 	src/data/scan.c \
+	src/data/schedule.c \
+	src/data/schedule.h \
+	src/data/tempo.c \
+	src/data/tempo.h \
 	src/data/scan.h \
 	src/data/workers.c \
 	src/data/workers.h
