@@ -110,7 +110,7 @@ static slot *prepare(ct_loader *l, int64_t t)
                            .data = l->spec.data,
                            .index = s->index,
                            .lengths = s->lengths,
-                           .windows = (const float *)s->windows };
+                           .windows = l->tempo.clip ? NULL : (const float *)s->windows };
     for (int k = 0; k < l->fields; k++) s->batch.field[k] = s->field[k];
     s->ready = false;
     return s;

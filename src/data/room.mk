@@ -29,8 +29,10 @@ libcaptrain_la_SOURCES += \
 	src/data/workers.c \
 	src/data/workers.h
 
-check_PROGRAMS += tests/data/check_data tests/data/check_data_fields tests/data/check_data_label \
+check_PROGRAMS += tests/data/check_clips tests/data/check_data tests/data/check_data_fields tests/data/check_data_label \
 	tests/data/check_data_report tests/data/check_data_width tests/data/check_loader
+tests_data_check_clips_SOURCES = tests/data/check_clips.c tests/data/data_util.c tests/data/data_util.h
+tests_data_check_clips_LDADD = $(CT_TEST_LIBS)
 tests_data_check_data_SOURCES = tests/data/check_data.c tests/task/text/text_util.h tests/task/text/text_folder.h tests/data/data_util.c tests/data/data_util.h
 tests_data_check_data_LDADD = $(CT_TEST_LIBS)
 tests_data_check_data_fields_SOURCES = tests/data/check_data_fields.c tests/data/tiny_labels.h tests/data/data_util.c tests/data/data_util.h

@@ -15,7 +15,6 @@
 
 enum { N = 53, H = 3, W = 5, L = 3 };
 
-/* A generator without pictures' cost: pixels and label are functions of the index. */
 static int64_t count_of(const ct_loader_spec *s)
 {
     int64_t n;
@@ -23,6 +22,7 @@ static int64_t count_of(const ct_loader_spec *s)
     return n;
 }
 
+/* A generator without pictures' cost: pixels and label are functions of the index. */
 static ct_status render(void *state, int64_t i, ct_image *out, char **label)
 {
     (void)state;
