@@ -267,6 +267,7 @@ ct_status ct_run_predict(const ct_predict_opts *given, FILE *to)
 {
     ct_predict_opts own;
     CT_TRY(ct_sized_take(&own, sizeof own, given, "ct_predict_opts"));
-    if (!own.model || own.nfiles == 0) return ct_fail(CT_EINVAL, "predict: needs a model file and at least one picture");
+    if (!own.model || own.nfiles == 0)
+        return ct_fail(CT_EINVAL, "predict: needs a model file and at least one picture");
     return predict(&own, to);
 }

@@ -374,9 +374,10 @@ static ct_status print_json(const planned *p, FILE *to)
     CT_GOTO(st, set_int(o, "largest_batch", p->fits));
     CT_GOTO(st, set_int(o, "largest_batch_memory", p->memory));
     CT_GOTO(st, ct_json_set(o, "lr", ct_json_number(s->schedule.base_lr)));
-    if (ct_model_elastic(&s->model)) CT_GOTO(st, set_int(o, "time_steps", ct_model_steps(&s->model, ct_model_length(&s->model))));
+    const ct_model_spec *m = &s->model;
+    if (ct_model_elastic(m)) CT_GOTO(st, set_int(o, "time_steps", ct_model_steps(m, ct_model_length(m))));
     if (p->widths > 0) CT_GOTO(st, set_int(o, "widths", p->widths));
-    if (ct_model_clip(&s->model)) CT_GOTO(st, set_int(o, "frames", s->model.frames));
+    if (ct_model_clip(m)) CT_GOTO(st, set_int(o, "frames", m->frames));
     if (p->samples >= 0) {
         CT_GOTO(st, set_int(o, "samples", p->samples));
         CT_GOTO(st, set_int(o, "steps", s->schedule.total_steps));

@@ -173,7 +173,8 @@ static ct_status one_step(profile *p, bool apart, stages *t)
     int64_t group = 1;
     for (int64_t k = 0; k < group; k++) CT_TRY(micro_step(p, k, &group, apart, t));
     if (p->from_model || r->accumulate == 1) return CT_OK;
-    ct_unit *u = ct_session_find(&r->session, CT_PROGRAM_UPDATE, r->batch, ct_session_length(&r->session), r->accumulate, false);
+    ct_session *s = &r->session;
+    ct_unit *u = ct_session_find(s, CT_PROGRAM_UPDATE, r->batch, ct_session_length(s), r->accumulate, false);
     return u ? timed_start(p, u, apart, t) : ct_fail(CT_EINTERNAL, "no update program");
 }
 

@@ -21,8 +21,13 @@ void ct_fit_of(const ct_dataset_spec *spec, int w, int h, ct_fit *out);
  * padding: im->w is then the width of its bucket. *width (may be NULL): its true width. CT_EDATA names both sizes. */
 ct_status ct_fit_image(const ct_dataset_spec *spec, const char *name, ct_image *im, int *width);
 
-/* The pixels of `n` files. name[i]: relative to dir. spec->height and width may be 0 unless the rule is fit_height or
- * letterbox: they are set from the first file that decodes. Files that cannot be used become bad items. *cached: they
+/* A picture from the bytes of a file, brought to the geometry of spec; *width (may be NULL): its true width. */
+ct_status ct_build_decode(const ct_dataset_spec *spec, const char *name, const uint8_t *data, size_t size,
+                          ct_image *out, int *width);
+
+/* The pixels of `n` files, or these themselves, by spec->keep, which becomes what was chosen. name[i]: relative to dir.
+ * spec->height and width may be 0 unless the rule is fit_height or letterbox: they are set from the first file that
+ * decodes. Files that cannot be used become bad items. *cached: they
  * came from the cache. key: 32 digits. */
 ct_status ct_build_files(ct_dataset_spec *spec, const char *dir, const char *const *name, int64_t n, int workers,
                          ct_pack *out, char key[33], bool *cached);

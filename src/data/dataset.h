@@ -59,6 +59,14 @@ typedef enum ct_size_rule {
     CT_SIZE_LETTERBOX  /* into height x width, keeping the aspect ratio; padded all round */
 } ct_size_rule;
 
+/* What a pack holds of pictures that are files. */
+typedef enum ct_keep {
+    CT_KEEP_PIXELS, /* decoded once */
+    CT_KEEP_FILES,  /* as they are: smaller, and decoded anew whenever a batch has them */
+    CT_KEEP_AUTO    /* pixels up to CT_KEEP_PIXELS_UP_TO bytes */
+} ct_keep;
+#define CT_KEEP_PIXELS_UP_TO (INT64_C(8) << 30)
+
 typedef struct ct_dataset_spec {
     const char *path;           /* folder; unused for a generator */
     int height, width;          /* pixels; both 0: the size of the first decodable sample */
@@ -71,10 +79,11 @@ typedef struct ct_dataset_spec {
     int max_frames;             /* clips: a longer one gives so many of its frames, evenly spaced; 0: all */
     int64_t max_bad;            /* bad samples that are tolerated */
     bool cache;                 /* false: keep the pixels in memory, write nothing */
+    ct_keep keep;               /* what is packed */
 } ct_dataset_spec;
 
 /* Gray, white background, size of the first sample, no bad sample tolerated, cache on; width_step 32, min_width 1,
- * min_side 1, all frames. */
+ * min_side 1, all frames, pixels are kept. */
 void ct_dataset_spec_init(ct_dataset_spec *spec);
 
 /* What a generator of clips has beside ct_source: clip `index` is a pure function of index. */
@@ -122,10 +131,10 @@ ct_status ct_dataset_open_stream(const ct_dataset_spec *spec, const ct_source *s
 const ct_source *ct_dataset_stream(const ct_dataset *ds);           /* NULL: not a stream */
 /* Pictures of a stream begin here: behind every one of a set of fixed size. */
 #define CT_STREAM_FIRST (INT64_C(1) << 40)
-/* The pictures path[0..n), or clips, which are folders of frames, n at least 1, which need not lie in one folder: for `labels` that find something to say
- * about an empty text, such as ct_labels_none(). Good samples and bad ones both keep the order of the list and are
- * called by their paths. However many are bad, none of them makes the open fail, spec->max_bad does not count; with
- * no good one the set is empty, and has one empty bucket. */
+/* The pictures path[0..n), or clips, which are folders of frames; n at least 1. They need not lie in one folder: for
+ * `labels` that find something to say about an empty text, such as ct_labels_none(). Good samples and bad ones both
+ * keep the order of the list and are called by their paths. However many are bad, none of them makes the open fail,
+ * spec->max_bad does not count; with no good one the set is empty, and has one empty bucket. */
 ct_status ct_dataset_open_files(const ct_dataset_spec *spec, ct_labels *labels, const char *const *path, int64_t n,
                                 int workers, ct_dataset **out);
 void ct_dataset_close(ct_dataset *ds);                              /* NULL is fine */
@@ -134,14 +143,23 @@ void ct_dataset_close(ct_dataset *ds);                              /* NULL is f
  * is known. It need not exist. CT_ENOMEM. */
 ct_status ct_dataset_cache_dir(char **dir);
 
+/* As it was opened, what it found out filled in; path is not valid any more. */
+const ct_dataset_spec *ct_dataset_spec_of(const ct_dataset *ds);
+
 /* Everything below is read-only and may be called from any thread. Samples i = 0..size-1 are the good ones,
  * in order. */
 int64_t ct_dataset_size(const ct_dataset *ds);
 int ct_dataset_height(const ct_dataset *ds);
 int ct_dataset_width(const ct_dataset *ds);                         /* of the widest bucket, pixels */
 int ct_dataset_channels(const ct_dataset *ds);
-const uint8_t *ct_dataset_pixels(const ct_dataset *ds, int64_t i);  /* [H,W,C], W: the width of its bucket; samples of
-                                                                       a bucket lie one after another ... */
+bool ct_dataset_packs_files(const ct_dataset *ds); /* pixels are decoded when they are asked for: ct_dataset_read() */
+/* The pixels of a sample, or of frame 0.. of a clip, to `to` [H,W,C], W: the width of its bucket. CT_EDATA, CT_EFORMAT,
+ * CT_ENOMEM where they are decoded. */
+ct_status ct_dataset_read(const ct_dataset *ds, int64_t i, int frame, uint8_t *to);
+/* 32 hex digits over what a sample has packed: pixels or files. */
+void ct_dataset_digest(const ct_dataset *ds, int64_t i, char out[33]);
+/* The same in memory; NULL where files are packed. */
+const uint8_t *ct_dataset_pixels(const ct_dataset *ds, int64_t i);  /* samples of a bucket lie one after another ... */
 bool ct_dataset_contiguous(const ct_dataset *ds);                   /* ... as one [n,H,W,C] block, if this is true */
 const char *ct_dataset_name(const ct_dataset *ds, int64_t i);       /* relative path, or "synth:text/17" */
 const char *ct_dataset_label_text(const ct_dataset *ds, int64_t i); /* label as text, UTF-8; "" in streams */

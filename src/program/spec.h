@@ -3,7 +3,7 @@
 #define CT_PROGRAM_SPEC_H
 
 #include "config/config.h"
-#include "data/loader.h"
+#include "loader/loader.h"
 #include "program/program.h"
 #include "task/datasets.h"
 

@@ -72,7 +72,8 @@ static ct_status run_step(ct_run *r)
     }
     if (r->accumulate > 1) {
         ct_unit *u =
-            ct_session_find(&r->session, CT_PROGRAM_UPDATE, r->batch, ct_session_length(&r->session), r->accumulate, false);
+            ct_session_find(&r->session, CT_PROGRAM_UPDATE, r->batch, ct_session_length(&r->session), r->accumulate,
+                            false);
         if (!u) return ct_fail(CT_EINTERNAL, "no update program");
         CT_TRY(ct_session_run(&r->session, u));
     }

@@ -182,7 +182,8 @@ static ct_status add_training(ct_run *r)
         if (r->batches >= k) CT_GOTO(st, add_group(r, &shape[i], k));
         if (tail) CT_GOTO(st, add_group(r, &shape[i], tail));
     }
-    st = k > 1 ? ct_session_add(&r->session, CT_PROGRAM_UPDATE, r->batch, ct_session_length(&r->session), k, false) : CT_OK;
+    const int64_t length = ct_session_length(&r->session);
+    st = k > 1 ? ct_session_add(&r->session, CT_PROGRAM_UPDATE, r->batch, length, k, false) : CT_OK;
 fail:
     ct_free(shape);
     return st;
@@ -296,7 +297,8 @@ ct_status ct_run_build(ct_run *r)
     list_terms(r);
     if (r->data.val.data) CT_TRY(ct_session_add_eval(s, &r->data.val, r->batch, r->eval_ema));
     if (r->data.test.data) CT_TRY(ct_session_add_eval(s, &r->data.test, r->batch, r->eval_ema));
-    if (!r->data.val.data && !r->data.test.data) CT_TRY(ct_session_add(s, CT_PROGRAM_EVAL, 1, ct_session_length(s), 1, false));
+    if (!r->data.val.data && !r->data.test.data)
+        CT_TRY(ct_session_add(s, CT_PROGRAM_EVAL, 1, ct_session_length(s), 1, false));
     CT_TRY(choose_fastest(r));
     CT_TRY(ct_session_ready(s));
     r->peak_bytes = ct_session_peak(s);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "data/loader.h"
+#include "loader/loader.h"
 
 /* A pass that looks at what programs give: memory for one batch, grown to the largest. */
 typedef struct look {

@@ -9,7 +9,7 @@
 #define CT_SESSION_SESSION_H
 
 #include "config/config.h"
-#include "data/loader.h"
+#include "loader/loader.h"
 #include "exec/comm.h"
 #include "exec/exec.h"
 #include "program/program.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "data/loader.h"
+#include "loader/loader.h"
 #include "tests/data/data_util.h"
 #include "tests/task/text/synth/synth_util.h"
 #include "tests/task/text/text_util.h"

@@ -8,7 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/philox.h"
-#include "data/loader.h"
+#include "loader/loader.h"
 #include "data/workers.h"
 #include "tests/ct_check.h"
 #include "tests/data/tiny_labels.h"

@@ -1,7 +1,7 @@
 /* Order, batches and shapes of an epoch. */
 #include "config.h"
 
-#include "data/schedule.h"
+#include "loader/schedule.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -35,7 +35,8 @@ static int step_of(const ct_loader_spec *s, const ct_clip_rule *clip)
 int ct_loader_kind(const ct_loader_spec *s, int64_t sample)
 {
     const ct_clip_rule *clip = ct_dataset_clip(s->data);
-    return clip ? (ct_dataset_frames(s->data, sample) - 1) / step_of(s, clip) : ct_dataset_sample_bucket(s->data, sample);
+    if (!clip) return ct_dataset_sample_bucket(s->data, sample);
+    return (ct_dataset_frames(s->data, sample) - 1) / step_of(s, clip);
 }
 
 static int kinds_of(const ct_loader_spec *s)

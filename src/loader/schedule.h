@@ -5,8 +5,8 @@
 #ifndef CT_DATA_SCHEDULE_H
 #define CT_DATA_SCHEDULE_H
 
-#include "data/loader.h"
-#include "data/tempo.h"
+#include "loader/loader.h"
+#include "loader/tempo.h"
 
 /* How many samples of an epoch each kind has, and how many batches that makes. */
 typedef struct ct_tally {
@@ -32,7 +32,8 @@ int64_t ct_loader_batches_of(const ct_loader_spec *s, int64_t samples);  /* of o
 
 ct_status ct_tally_make(const ct_loader_spec *s, ct_tally *t);
 void ct_tally_free(ct_tally *t);
-ct_status ct_schedule_make(int64_t n, const ct_tally *t, ct_schedule *plan); /* what is made is to be freed on failure */
+/* What is made is to be freed, on failure too. */
+ct_status ct_schedule_make(int64_t n, const ct_tally *t, ct_schedule *plan);
 void ct_schedule_free(ct_schedule *plan);
 /* Fills plan for `epoch`: batches take their places when the walk completes them, short ones behind its end. */
 void ct_schedule_epoch(const ct_loader_spec *s, int64_t n, const ct_tally *t, int64_t epoch, ct_schedule *plan);

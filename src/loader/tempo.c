@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "data/tempo.h"
+#include "loader/tempo.h"
 
 #include <stdlib.h>
 

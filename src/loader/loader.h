@@ -8,7 +8,7 @@
  *
  * Clips. Batches hold clips of like length: of one number of frames as multiples of frames_step. Every clip of a batch
  * gets as many pictures as the longest has by the clip rule (base/clip.h), rounded up so that few numbers occur; with
- * tempo, clips of an epoch are longer or shorter (data/tempo.h), but which are a batch does not depend on that, nor
+ * tempo, clips of an epoch are longer or shorter (loader/tempo.h), but which are a batch does not depend on that, nor
  * does the number of batches.
  *
  * A position (epoch, batch) is all the state there is: opening at any position continues exactly there. Nothing depends
@@ -76,8 +76,8 @@ typedef struct ct_loader ct_loader;
  * index outside the data set, more than 2^31-1 samples. CT_ENOMEM. */
 ct_status ct_loader_open(const ct_loader_spec *spec, ct_loader **out);
 /* The next batch, in order; *batch is NULL after the last. It stays valid until the next call or close. Fails for
- * streams (ct_dataset_open_stream()) only, whose pictures are drawn by the workers: then the same batch fails again.
- * */
+ * streams (ct_dataset_open_stream()) and packed files only, whose pictures the workers draw or decode: then the same
+ * batch fails again. */
 ct_status ct_loader_next(ct_loader *l, const ct_batch **batch);
 /* Stops the workers, whatever they are doing, and frees everything; NULL is fine. */
 void ct_loader_close(ct_loader *l);

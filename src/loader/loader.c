@@ -10,9 +10,8 @@
 #include "base/log.h"
 #include "base/philox.h"
 #include "data/build.h"
-#include "data/dataset_internal.h"
-#include "data/schedule.h"
-#include "data/tempo.h"
+#include "loader/schedule.h"
+#include "loader/tempo.h"
 #include "data/workers.h"
 
 /* Batches are numbered by tickets 0, 1, 2 ... from the start position on. Ticket t lives in slot t % depth. A worker
@@ -29,7 +28,7 @@ typedef struct slot {
     int32_t *lengths;   /* [N] */
     float (*windows)[4]; /* [N], NULL for clips */
     int32_t *pick;      /* clips: [F] frames of the one that is being filled in */
-    ct_status st;       /* streams: drawing the batch failed, with this message (owned, may be NULL) */
+    ct_status st;       /* drawing or decoding the batch failed, with this message (owned, may be NULL) */
     char *message;
 } slot;
 
@@ -129,7 +128,7 @@ static ct_status draw(const ct_loader *l, slot *s, int i, size_t bytes, void **p
     if (!*pen) CT_TRY(src->open(src->user, pen));
     CT_TRY(src->render(*pen, picture, &im, &label));
     const int w = im.w, h = im.h;
-    ct_status st = ct_fit_image(&ds->spec, src->name, &im, NULL);
+    ct_status st = ct_fit_image(ct_dataset_spec_of(ds), src->name, &im, NULL);
     if (st == CT_OK && (im.h != ct_dataset_height(ds) || im.w != s->batch.width || im.c != ct_dataset_channels(ds)))
         st = ct_fail(CT_EINTERNAL, "%s: picture %" PRId64 " has %dx%dx%d pixels", src->name, picture, im.w, im.h, im.c);
     else if (st == CT_OK) memcpy(s->px + (size_t)i * bytes, im.px, bytes);
@@ -137,28 +136,23 @@ static ct_status draw(const ct_loader *l, slot *s, int i, size_t bytes, void **p
     for (int k = 0; k < l->fields; k++) row[k] = s->field[k] + (size_t)i * l->field_bytes[k];
     ct_label_in in = { .name = ct_dataset_name(ds, s->id[i]), .text = label, .width = s->batch.width,
                        .height = ct_dataset_height(ds), .from_width = w, .from_height = h };
-    ct_fit_of(&ds->spec, w, h, &in.fit);
+    ct_fit_of(ct_dataset_spec_of(ds), w, h, &in.fit);
     memcpy(s->windows[i], in.fit.window, sizeof in.fit.window);
     if (st == CT_OK) st = labels->ops->encode(labels, &in, row);
     ct_free(label);
     return st;
 }
 
-/* Fills a batch of a stream; a failure is kept for the consumer. */
-static void fill_drawn(const ct_loader *l, slot *s, size_t bytes, void **pen)
+static ct_status fill_drawn(const ct_loader *l, slot *s, size_t bytes, void **pen)
 {
-    s->st = CT_OK;
-    for (int i = 0; i < s->batch.n && s->st == CT_OK; i++) {
-        s->st = draw(l, s, i, bytes, pen);
+    for (int i = 0; i < s->batch.n; i++) {
+        CT_TRY(draw(l, s, i, bytes, pen));
         s->index[3 * i] = i;
         s->index[3 * i + 1] = (int32_t)s->id[i];
         s->index[3 * i + 2] = (int32_t)s->batch.epoch;
         s->lengths[i] = s->batch.width;
     }
-    if (s->st != CT_OK) {
-        ct_free(s->message);
-        s->message = ct_strdup(ct_error_message(), "message");
-    }
+    return CT_OK;
 }
 
 static void fill_fields(const ct_loader *l, slot *s, int i)
@@ -168,50 +162,46 @@ static void fill_fields(const ct_loader *l, slot *s, int i)
                l->field_bytes[k]);
 }
 
-/* Fills a batch of clips. A frame that is shown more than once, as those at the ends are, is one row of px. */
-static void fill_clips(const ct_loader *l, slot *s, size_t bytes)
+/* Clip i of a batch; *rows: of px that are taken. A frame that is shown more than once, as those at the ends are, is
+ * one row. */
+static ct_status fill_clip(const ct_loader *l, slot *s, int i, size_t bytes, int32_t *rows)
 {
     const ct_dataset *ds = l->spec.data;
     const ct_batch *b = &s->batch;
-    const ct_clip_rule *clip = l->tempo.clip;
-    int32_t rows = 0;
-    for (int i = 0; i < b->n; i++) {
-        const int64_t id = s->id[i];
-        const int own = frames_of(l, b->epoch, id, s->pick);
-        int64_t shown = -1; /* frame that the last row is */
-        fill_fields(l, s, i);
-        s->lengths[i] = (int32_t)ct_clip_padded(clip, own);
-        for (int p = 0; p < b->frames; p++) {
-            const int64_t frame = s->pick[ct_clip_frame(clip, own, p)];
-            int32_t *row = s->index + 3 * ((int64_t)i * b->frames + p);
-            if (frame != shown)
-                memcpy(s->px + (size_t)rows++ * bytes, ct_dataset_frame_pixels(ds, id, (int)frame), bytes);
-            shown = frame;
-            row[0] = rows - 1;
-            row[1] = (int32_t)id;
-            row[2] = (int32_t)b->epoch;
-        }
+    const int64_t id = s->id[i];
+    const int own = frames_of(l, b->epoch, id, s->pick);
+    int64_t shown = -1; /* frame that the last row is */
+    fill_fields(l, s, i);
+    s->lengths[i] = (int32_t)ct_clip_padded(l->tempo.clip, own);
+    for (int p = 0; p < b->frames; p++) {
+        const int64_t frame = s->pick[ct_clip_frame(l->tempo.clip, own, p)];
+        int32_t *row = s->index + 3 * ((int64_t)i * b->frames + p);
+        if (frame != shown) CT_TRY(ct_dataset_read(ds, id, (int)frame, s->px + (size_t)(*rows)++ * bytes));
+        shown = frame;
+        row[0] = *rows - 1;
+        row[1] = (int32_t)id;
+        row[2] = (int32_t)b->epoch;
     }
+    return CT_OK;
+}
+
+static ct_status fill_clips(const ct_loader *l, slot *s, size_t bytes)
+{
+    const ct_batch *b = &s->batch;
+    int32_t rows = 0;
+    for (int i = 0; i < b->n; i++) CT_TRY(fill_clip(l, s, i, bytes, &rows));
     /* other rows may be from a longer batch, and name pictures that a program of this length has no room for */
     const size_t filled = (size_t)b->n * (size_t)b->frames, all = (size_t)l->spec.batch * (size_t)b->frames;
     memset(s->index + 3 * filled, 0, 3 * (all - filled) * sizeof *s->index);
+    return CT_OK;
 }
 
-static void fill(const ct_loader *l, slot *s, void **pen)
+static ct_status fill_pictures(const ct_loader *l, slot *s, size_t bytes)
 {
     const ct_dataset *ds = l->spec.data;
-    const size_t bytes = (size_t)ct_dataset_height(ds) * (size_t)s->batch.width * (size_t)ct_dataset_channels(ds);
-    if (ct_dataset_stream(ds)) {
-        fill_drawn(l, s, bytes, pen);
-        return;
-    }
-    if (l->tempo.clip) {
-        fill_clips(l, s, bytes);
-        return;
-    }
     for (int i = 0; i < s->batch.n; i++) {
         int64_t id = s->id[i];
-        if (s->px) memcpy(s->px + (size_t)i * bytes, ct_dataset_pixels(ds, id), bytes);
+        if (s->px) CT_TRY(ct_dataset_read(ds, id, 0, s->px + (size_t)i * bytes));
         fill_fields(l, s, i);
         s->index[3 * i] = s->px ? i : (int32_t)ct_dataset_sample_row(ds, id);
         s->index[3 * i + 1] = (int32_t)id;
@@ -221,6 +211,20 @@ static void fill(const ct_loader *l, slot *s, void **pen)
         ct_dataset_fit(ds, id, &fit);
         memcpy(s->windows[i], fit.window, sizeof fit.window);
     }
+    return CT_OK;
+}
+
+/* Fills a batch; a failure is kept for the consumer. */
+static void fill(const ct_loader *l, slot *s, void **pen)
+{
+    const ct_dataset *ds = l->spec.data;
+    const size_t bytes = (size_t)ct_dataset_height(ds) * (size_t)s->batch.width * (size_t)ct_dataset_channels(ds);
+    s->st = ct_dataset_stream(ds) ? fill_drawn(l, s, bytes, pen)
+            : l->tempo.clip       ? fill_clips(l, s, bytes)
+                                  : fill_pictures(l, s, bytes);
+    if (s->st == CT_OK) return;
+    ct_free(s->message);
+    s->message = ct_strdup(ct_error_message(), "message");
 }
 
 static void *worker_main(void *arg)
@@ -254,7 +258,8 @@ static ct_status check_set(const ct_loader_spec *s)
     if (s->batch < 1) return ct_fail(CT_EINVAL, "the batch size is %d", s->batch);
     if (s->resident && ct_dataset_stream(s->data))
         return ct_fail(CT_EINVAL, "the pictures of a stream cannot be resident");
-    if (s->resident && ct_dataset_clip(s->data)) return ct_fail(CT_EINVAL, "clips cannot be resident");
+    if (s->resident && (ct_dataset_clip(s->data) || ct_dataset_packs_files(s->data)))
+        return ct_fail(CT_EINVAL, "clips, and pictures that are packed as files, cannot be resident");
     if (s->frames_step < 0 || !(s->tempo >= 0 && s->tempo <= 0.5))
         return ct_fail(CT_EINVAL, "loader: clips in steps of %d frames, tempo %g", s->frames_step, s->tempo);
     if (n < 1) return ct_fail(CT_EINVAL, "the data set is empty");
