@@ -386,7 +386,7 @@ static ct_status widen(const ct_golden *g, ct_golden *out)
     const ct_model_spec *m = &g->spec.model;
     *out = *g;
     out->spec.model.dtype = out->spec.compute = CT_F64;
-    out->x = widened(g->x, g->spec.batch * m->height * m->width * m->channels);
+    out->x = widened(g->x, g->spec.batch * m->frames * m->height * m->width * m->channels);
     bool fine = out->x != NULL;
     for (int k = 0; k < g->batch.fields; k++) {
         if (g->batch.field[k].dtype != CT_F32) continue;
