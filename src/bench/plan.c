@@ -132,6 +132,8 @@ static ct_status make_spec(planned *p)
     if (o->model) {
         if (o->nsets) return ct_fail(CT_ECONFIG, "plan: --set changes a configuration; with --model there is none");
         CT_TRY(ct_spec_from_model(o->model, o->batch, o->precision, &p->spec));
+        CT_TRY(ct_spec_sizes(&p->spec, &o->sizes));
+        if (o->recompute) p->spec.recompute = 0;
         CT_TRY(ct_backend_choose(backend, &p->backend, p->why, sizeof p->why));
         CT_TRY(ct_spec_device(&p->spec, p->backend, &p->device));
         ct_spec_pixels(&p->spec, p->backend);

@@ -184,6 +184,7 @@ void ct_config_finish(ct_config *cfg, ct_problems *p)
     if (!ct_config_origin(cfg, "early_stopping.enabled") && ct_config_origin(cfg, "early_stopping.patience"))
         cfg->early_stopping.enabled = true;
     ct_config_check_slider(cfg, p); /* what follows from a model comes first */
+    ct_config_check_gloss(cfg, p);
     check_data(cfg, p);
     ct_config_check_text(cfg, p); /* the checks of other tasks: a line each */
     check_training(cfg, p);
@@ -193,5 +194,6 @@ void ct_config_finish(ct_config *cfg, ct_problems *p)
     }
     note_unused(cfg, defaults, p);
     ct_config_note_slider(cfg, defaults, p, unused);
+    ct_config_note_gloss(cfg, defaults, p, unused);
     ct_config_free(defaults);
 }

@@ -36,7 +36,7 @@ typedef enum ct_cfg_cache {
 typedef enum ct_cfg_resident { CT_CFG_RESIDENT_AUTO, CT_CFG_RESIDENT_TRUE, CT_CFG_RESIDENT_FALSE } ct_cfg_resident;
 typedef enum ct_cfg_loss {
     CT_CFG_LOSS_AUTO, CT_CFG_LOSS_SOFTMAX, CT_CFG_LOSS_SOFT_MARGIN, CT_CFG_LOSS_CTC, CT_CFG_LOSS_SLIDER_EARLY,
-    CT_CFG_LOSS_SLIDER_LATE, CT_CFG_LOSS_BASIC
+    CT_CFG_LOSS_SLIDER_LATE, CT_CFG_LOSS_BASIC, CT_CFG_LOSS_TFNET
 } ct_cfg_loss;
 typedef enum ct_cfg_optimizer { CT_CFG_OPT_ADAMW, CT_CFG_OPT_ADAM, CT_CFG_OPT_SGD } ct_cfg_optimizer;
 typedef enum ct_cfg_schedule {
@@ -146,6 +146,9 @@ typedef struct ct_cfg_weights { /* -1 = as loss.name says */
 typedef struct ct_cfg_loss_keys {
     ct_cfg_loss name;
     double label_smoothing;    /* in [0,1) */
+    ct_float_list ctc_weights; /* five; these and what follows: models of sign language */
+    double kd_weight, kd_temperature;
+    bool kd_mask, kd_detach;
     ct_cfg_focal focal;        /* these and what follows: slider models */
     ct_cfg_offset offset;
     ct_cfg_hard_negative hard_negative;

@@ -124,9 +124,5 @@ static const ct_config_row rows[] = {
     NOTED("training.max_rowsize", mindspore),
     NOTED("training.enable_data_sink", mindspore),
     NOTED("gpu_optimization.*", mindspore),
-    NOTED("loss.ctc_blank_id", not_text),
-    NOTED("loss.ctc_reduction", not_text),
-    NOTED("loss.kd_temperature", not_text),
-    NOTED("loss.kd_weight", not_text),
 };
 const ct_key_table ct_keys_foreign = CT_KEY_TABLE(rows);

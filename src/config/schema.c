@@ -14,11 +14,12 @@ static const ct_config_row model[] = {
     { CHOICE(model.name, "textcnn",
              "textcnn textcnn-small=textcnn_small crnn crnn-stacked=crnn_stacked crnn-small=crnn_small "
              "resnet18 resnet34 resnet50 "
-             "slider=Lite-HRNet-18+LiteFPN slider-small=slider_small hrnet-w32=hrnet_w32 hrnet-w48=hrnet_w48"),
+             "slider=Lite-HRNet-18+LiteFPN slider-small=slider_small hrnet-w32=hrnet_w32 hrnet-w48=hrnet_w48 "
+             "tfnet=TFNet tfnet-small=tfnet_small"),
       .aliases = "Params.moduleChoice", .unit = "", .reader = "models",
       .doc = "Which model is built. textcnn and textcnn-small read texts of one length, crnn, crnn-stacked and "
              "crnn-small texts of any; slider, slider-small, hrnet-w32 and hrnet-w48 find the gap and the piece of a "
-             "slider puzzle." },
+             "slider puzzle; tfnet and tfnet-small read clips of sign language." },
     { FLOAT(model.width, "1", 0, 16), ABOVE, .unit = "factor", .reader = "models",
       .doc = "Multiplies the channel count of every layer; counts are rounded to multiples of 8, at least 8." },
     { INT(model.hidden, "0", 0, 65536), .aliases = "model.hidden_size Params.hiddenSize", .unit = "units",
@@ -120,12 +121,11 @@ static const ct_config_row augment[] = {
 
 static const ct_config_row loss[] = {
     { ENUM(loss.name, "auto",
-           "auto softmax=cross_entropy soft_margin=multilabel_soft_margin ctc slider_early slider_late basic"),
+           "auto softmax=cross_entropy soft_margin=multilabel_soft_margin ctc slider_early slider_late basic tfnet"),
       .unit = "", .reader = "models",
       .doc = "softmax: cross-entropy per position. soft_margin: one sigmoid per class. ctc: of crnn models and of no "
-             "others. slider_late, slider_early, basic (heatmaps and offsets alone): of slider models. auto: "
-             "ctc, slider_late, "
-             "else softmax." },
+             "others. slider_late, slider_early, basic (heatmaps and offsets alone): of slider models. tfnet: of "
+             "models of sign language. auto: ctc, slider_late, tfnet, else softmax." },
     { FLOAT(loss.label_smoothing, "0", 0, 1), BELOW, .unit = "share", .reader = "models",
       .doc = "Share of the target spread evenly over all classes (softmax only)." },
 };
@@ -322,6 +322,7 @@ static const ct_key_table *const table[] = {
     PART(augment),
     PART(loss),
     &ct_keys_slider_loss,
+    &ct_keys_gloss_loss,
     PART(optimizer),
     PART(schedule),
     PART(train),

@@ -311,6 +311,20 @@ ct_status ct_spec_from_model(const char *model, int64_t batch, const char *preci
     return CT_OK;
 }
 
+ct_status ct_spec_sizes(ct_program_spec *spec, const ct_model_sizes *sizes)
+{
+    const ct_model_info *m = ct_model_find(spec->model.name);
+    if (!m) return CT_ECONFIG;
+    if (sizes->hidden > 0 && m->hidden == 0) return ct_fail(CT_ECONFIG, "model %s: has no hidden layer", m->name);
+    if (sizes->classes > 0 && m->classes == 1) return ct_fail(CT_ECONFIG, "model %s: has no classes", m->name);
+    if (sizes->height > 0) spec->model.height = sizes->height;
+    if (sizes->width > 0) spec->model.width = sizes->width;
+    if (sizes->frames > 0) spec->model.frames = sizes->frames;
+    if (sizes->classes > 0) spec->model.classes = sizes->classes;
+    if (sizes->hidden > 0) spec->model.hidden = sizes->hidden;
+    return ct_model_resolve(&spec->model);
+}
+
 void ct_spec_pixels(ct_program_spec *spec, const ct_backend *backend)
 {
     if (!backend->capture_begin || spec->model.dtype != CT_F32) return;

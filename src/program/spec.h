@@ -41,6 +41,9 @@ ct_status ct_spec_from_model(const char *model, int64_t batch, const char *preci
  * input. */
 void ct_spec_pixels(ct_program_spec *spec, const ct_backend *backend);
 
+/* Other sizes of such a model than its default. CT_ECONFIG for what it does not have. */
+ct_status ct_spec_sizes(ct_program_spec *spec, const ct_model_sizes *sizes);
+
 /* Another loss of such a model, by a name of its task (ct_task.usual); NULL: it stays. CT_ECONFIG. */
 ct_status ct_spec_loss(ct_program_spec *spec, const char *loss);
 

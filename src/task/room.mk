@@ -3,6 +3,7 @@ libcaptrain_la_SOURCES += \
 	src/task/common.c \
 	src/task/datasets.c \
 	src/task/datasets.h \
+	src/task/golden_labels.c \
 	src/task/options.c \
 	src/task/parts.c \
 	src/task/parts.h \

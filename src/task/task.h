@@ -131,6 +131,18 @@ typedef struct ct_golden_batch {
     int32_t *steps;                      /* [n] valid time steps, ct_free(); NULL for models without */
 } ct_golden_batch;
 
+/* golden_labels.c: for the tasks whose models have time steps (CT_HEAD_CTC). */
+
+/* Field "target" of b, its first, i32 of so many elements; NULL without memory. */
+int32_t *ct_golden_target(ct_golden_batch *b, int64_t elems);
+/* input.target [N,L] of classes 1.. with input.target_lens [N] -> field "target" of classes from 0 on, -1 behind a
+ * shorter label, and L as the model's positions; input.out_lens [N] -> time steps; the file's tensor `output` [T,N,C]
+ * says how many classes the model has. CT_EFORMAT naming path and tensor. */
+ct_status ct_golden_sequences(const char *path, const ct_safetensors *st, const char *output, ct_model_spec *model,
+                              ct_golden_batch *b);
+/* In place: x [...,C] less log(sum of exp(x)) over its row of classes. */
+void ct_golden_log_softmax(const ct_desc *d, void *x);
+
 /* ---- the table ---- */
 
 /* Rows that differ between two models in what a head's numbers mean: for --init. */
