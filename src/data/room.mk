@@ -20,6 +20,8 @@ libcaptrain_la_SOURCES += \
 	src/data/samples.c \
 	src/data/scan.c \
 	src/data/scan.h \
+	src/data/table.c \
+	src/data/table.h \
 	src/data/workers.c \
 	src/data/workers.h
 
