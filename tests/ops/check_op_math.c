@@ -572,6 +572,84 @@ START_TEST(test_image_draw_keys)
 }
 END_TEST
 
+/* What is drawn for a sample is part of what a run can be repeated from. */
+START_TEST(test_image_draws_stay)
+{
+    ct_image_attrs a = plain(60, 160);
+    a.augment = 1, a.seed = 11, a.prob = 1, a.shift_x = 4, a.shift_y = 2, a.brightness = 0.5, a.contrast = 0.25, a.noise = 1;
+    const ct_image_draw d = ct_image_draw_sample(&a, 60, 160, 3, 7);
+    ck_assert(d.shift_x == -0x1.d40a4p+1 && d.shift_y == -0x1.53bfap-1 && d.brightness == -0x1.1f32cp-6);
+    ck_assert(d.contrast == 0x1.befd0bp-1 && d.noise == 0x1.083e98p-2 && d.ratio_x == 1 && d.ratio_y == 1);
+    ck_assert(d.left == 0 && d.top == 0 && !d.mirrored);
+    a.crop_h = 30, a.crop_w = 80, a.flip = 1; /* drawn beside them */
+    const ct_image_draw e = ct_image_draw_sample(&a, 60, 160, 3, 7);
+    ck_assert(e.shift_x == d.shift_x && e.shift_y == d.shift_y && e.brightness == d.brightness);
+    ck_assert(e.contrast == d.contrast && e.noise == d.noise && e.ratio_x == 0.5 && e.ratio_y == 0.5 && e.mirrored);
+}
+END_TEST
+
+/* A crop lies anywhere in the source, both ends included, as likely here as there, and mirrors are as many as was
+ * asked, independent of it; whatever prob says. Without augmentation it is the middle, rounded to the left and up. */
+START_TEST(test_image_view)
+{
+    enum { N = 8000, DOWN = 4, ACROSS = 9 };
+    ct_image_attrs a = plain(13, 10);
+    int down[DOWN + 1] = { 0 }, across[ACROSS + 1] = { 0 }, mirrored = 0, low = 0, first = 0;
+    a.crop_h = 13, a.crop_w = 10;
+    ct_image_draw d = ct_image_draw_sample(&a, 13 + DOWN, 10 + ACROSS, 3, 4);
+    ck_assert(d.top == 2 && d.left == 4 && !d.mirrored && d.ratio_x == 1 && d.ratio_y == 1);
+    a.augment = 1, a.prob = 0, a.shift_x = 3, a.flip = 0.3, a.seed = 2;
+    for (int i = 0; i < N; i++) {
+        d = ct_image_draw_sample(&a, 13 + DOWN, 10 + ACROSS, i, 1);
+        ck_assert(!d.augmented && d.top >= 0 && d.top <= DOWN && d.left >= 0 && d.left <= ACROSS);
+        ck_assert(d.top == floor(d.top) && d.left == floor(d.left));
+        down[(int)d.top]++;
+        across[(int)d.left]++;
+        mirrored += d.mirrored;
+        low += d.mirrored && d.left < 5;
+        first += d.top < 1 && d.left < 5;
+    }
+    /* Standard deviations: sqrt(N p (1-p)). */
+    for (int i = 0; i <= DOWN; i++) ck_assert_int_lt(abs(down[i] - N / 5), 5 * 36);
+    for (int i = 0; i <= ACROSS; i++) ck_assert_int_lt(abs(across[i] - N / 10), 5 * 27);
+    ck_assert_int_lt(abs(mirrored - 3 * N / 10), 5 * 41);
+    ck_assert_int_lt(abs(low - 15 * N / 100), 5 * 32);
+    ck_assert_int_lt(abs(first - N / 10), 5 * 27);
+    int again = 0;
+    for (int i = 0; i < 1000; i++) { /* another epoch, another place */
+        const ct_image_draw e = ct_image_draw_sample(&a, 13 + DOWN, 10 + ACROSS, i, 2);
+        d = ct_image_draw_sample(&a, 13 + DOWN, 10 + ACROSS, i, 1);
+        again += d.top == e.top && d.left == e.left;
+    }
+    ck_assert_int_lt(again, 20 + 5 * 5);
+}
+END_TEST
+
+/* With a crop, what an augmentation moves in is the source's own as far as there is any; a mirror turns the picture before
+ * it is moved, and a point goes where its pixel does. */
+START_TEST(test_image_crop_and_mirror)
+{
+    const uint8_t src[8] = { 10, 20, 30, 40, 50, 60, 70, 80 };
+    ct_image_attrs a = plain(1, 4);
+    a.fill = 1, a.crop_h = 1, a.crop_w = 4;
+    ct_image_draw d = ct_image_draw_sample(&a, 1, 8, 0, 0);
+    for (int j = 0; j < 4; j++) ck_assert(sample(&a, &d, src, 1, 8, 0, j) == 30 + 10 * j);
+    d.mirrored = true;
+    for (int j = 0; j < 4; j++) ck_assert(sample(&a, &d, src, 1, 8, 0, j) == 60 - 10 * j);
+    d.augmented = true;
+    d.shift_x = 1; /* 60 50 40 30 moves right, and 70 comes in */
+    for (int j = 0; j < 4; j++) ck_assert(sample(&a, &d, src, 1, 8, 0, j) == 70 - 10 * j);
+    d.shift_x = 4; /* 70, 80 and then nothing */
+    ck_assert(sample(&a, &d, src, 1, 8, 0, 0) == 255 && sample(&a, &d, src, 1, 8, 0, 1) == 255);
+    ck_assert(sample(&a, &d, src, 1, 8, 0, 2) == 80 && sample(&a, &d, src, 1, 8, 0, 3) == 70);
+    double x, y;
+    ct_image_move(&d, 6.5, 0.5, &x, &y); /* the middle of 70 */
+    ck_assert(x == 3.5 && y == 0.5);
+    const double window[4] = { 7, 0, 8, 1 }; /* pixels of the source: that of 80 */
+    for (int j = 0; j < 4; j++) ck_assert_int_eq(ct_image_inside(&d, window, 1, 8, 0, j), j == 2);
+}
+END_TEST
+
 START_TEST(test_image_noise_is_normal)
 {
     ct_image_attrs a = plain(10, 10);
@@ -645,6 +723,9 @@ int main(void)
     tcase_add_test(t, test_image_rotation);
     tcase_add_test(t, test_image_draws);
     tcase_add_test(t, test_image_draw_keys);
+    tcase_add_test(t, test_image_draws_stay);
+    tcase_add_test(t, test_image_view);
+    tcase_add_test(t, test_image_crop_and_mirror);
     tcase_add_test(t, test_image_noise_is_normal);
     tcase_add_test(t, test_image_values);
     suite_add_tcase(s, t);
