@@ -197,8 +197,8 @@ static ct_fuse fuse_of(ct_cfg_fuse f)
 static ct_status check_picture_keys(const ct_config *cfg, const ct_task *task, const ct_model_spec *m)
 {
     if (cfg->data.crop > 0 && ct_model_elastic(m))
-        return ct_fail(CT_ECONFIG, "data.crop: model.name: %s reads images of any width; crops are for models whose input "
-                       "has a fixed size", m->name);
+        return ct_fail(CT_ECONFIG, "data.crop: model.name: %s reads images of any width; crops are for models of a "
+                       "fixed size", m->name);
     if (cfg->augment.flip > 0 && task->one_way)
         return ct_fail(CT_ECONFIG, "augment.flip: model.name: %s is of the task %s, and %s", m->name, task->name,
                        task->one_way);
