@@ -1,6 +1,7 @@
 /* preprocess: one sample an item. A sample that is neither resized nor augmented goes through a table of 256 values;
- * where it is cropped or mirrored, its bytes are laid out so in scratch first. The others are sampled into an f64 plane in scratch, blurred there along rows and then columns (the kernel is a
- * product), and finished. With a window, padding and mask are laid over that. */
+ * where it is cropped or mirrored, its bytes are laid out so in scratch first. The others are sampled into an f64 plane
+ * in scratch, blurred there along rows and then columns (the kernel is a product), and finished. With a window, padding
+ * and mask are laid over that. */
 #include "config.h"
 
 #include "backends/cpu/cpu.h"

@@ -312,14 +312,52 @@ fail:
 typedef struct source_job {
     ct_dataset_spec *spec;
     const ct_source *src;
+    int64_t *first; /* [n + 1] first item of each clip, and how many there are; NULL: pictures */
     void **state; /* [workers], made by the worker that needs it first */
     intake in;
 } source_job;
 
+int ct_source_frames(const ct_dataset_spec *spec, const ct_source *src, int64_t i)
+{
+    const int all = src->clip ? src->clip->frames(src->user, src->first + i) : 1;
+    return spec->max_frames > 0 && spec->max_frames < all ? spec->max_frames : all;
+}
+
+static ct_status number_frames(source_job *j, int64_t *items)
+{
+    const int64_t n = j->src->n;
+    *items = n;
+    if (!j->src->clip) return CT_OK;
+    if (!(j->first = ct_calloc((size_t)n + 1, sizeof *j->first, "drawn clips"))) return CT_ENOMEM;
+    for (int64_t i = 0; i < n; i++) j->first[i + 1] = j->first[i] + ct_source_frames(j->spec, j->src, i);
+    *items = j->first[n];
+    return CT_OK;
+}
+
+/* The clip that item i belongs to. */
+static int64_t clip_of(const source_job *j, int64_t i)
+{
+    int64_t low = 0, high = j->src->n; /* first[low] <= i < first[high] */
+    while (high - low > 1) {
+        const int64_t mid = low + (high - low) / 2;
+        if (j->first[mid] <= i) low = mid;
+        else high = mid;
+    }
+    return low;
+}
+
+/* Item i: a picture with its label, or a frame, the first of a clip with the label. */
 static ct_status render(const source_job *j, int worker, int64_t i, ct_image *im, char **label)
 {
-    if (!j->state[worker]) CT_TRY(j->src->open(j->src->user, &j->state[worker]));
-    return j->src->render(j->state[worker], j->src->first + i, im, label);
+    const ct_source *src = j->src;
+    if (!j->state[worker]) CT_TRY(src->open(src->user, &j->state[worker]));
+    if (!src->clip) return src->render(j->state[worker], src->first + i, im, label);
+    const int64_t c = clip_of(j, i), index = src->first + c, k = i - j->first[c];
+    const int all = src->clip->frames(src->user, index), most = (int)(j->first[c + 1] - j->first[c]);
+    if (k > 0) *label = ct_strdup("", "label");
+    else CT_TRY(src->clip->label(src->user, index, label));
+    if (!*label) return CT_ENOMEM;
+    return src->clip->frame(j->state[worker], index, (int)ct_clip_thin(all, most, k), im);
 }
 
 static ct_status source_item(void *user, int worker, int64_t i)
@@ -332,7 +370,8 @@ static ct_status source_item(void *user, int worker, int64_t i)
     if (st == CT_OK) st = ct_fit_image(j->spec, "picture", &im, &width);
     if (st == CT_OK) intake_good(&j->in, i, &im, width, w, h);
     ct_image_free(&im);
-    return st == CT_OK ? st : ct_fail_context(st, "%s/%" PRId64, j->src->name, j->src->first + i);
+    return st == CT_OK ? st
+                       : ct_fail_context(st, "%s/%" PRId64, j->src->name, j->src->first + (j->first ? clip_of(j, i) : i));
 }
 
 ct_status ct_build_source(ct_dataset_spec *spec, const ct_source *src, int workers, ct_pack *out, char key[33],
@@ -341,12 +380,14 @@ ct_status ct_build_source(ct_dataset_spec *spec, const ct_source *src, int worke
     ct_status st = CT_OK;
     char *path = NULL, text[512], rules[128];
     source_job j = { .spec = spec, .src = src };
+    int64_t items = 0;
 
     *out = (ct_pack){ 0 };
     *cached = false;
     if (workers < 1) workers = 1;
     j.state = ct_calloc((size_t)workers, sizeof *j.state, "generator states");
     if (!j.state) return CT_ENOMEM;
+    CT_GOTO(st, number_frames(&j, &items));
     if (spec->height == 0) {
         ct_image im = { 0 };
         char *label = NULL;
@@ -359,12 +400,13 @@ ct_status ct_build_source(ct_dataset_spec *spec, const ct_source *src, int worke
     rules_text(spec, rules);
     int len = snprintf(text, sizeof text, "%s source %s %" PRId64 "+%" PRId64 " %s", DECODER_VERSION, src->key,
                        src->first, src->n, rules);
+    if (src->clip) len += snprintf(text + len, sizeof text - (size_t)len, " frames %d", spec->max_frames);
     ct_hash_hex(text, (size_t)len, key);
     if (spec->cache && src->key[0]) CT_GOTO(st, cache_path(key, &path));
-    CT_GOTO(st, cache_look(path, key, src->n, spec, out, cached));
+    CT_GOTO(st, cache_look(path, key, items, spec, out, cached));
     if (!*cached) {
-        CT_GOTO(st, intake_open(spec, src->n, out, &j.in));
-        CT_GOTO(st, ct_parallel_for(src->n, workers, source_item, &j));
+        CT_GOTO(st, intake_open(spec, items, out, &j.in));
+        CT_GOTO(st, ct_parallel_for(items, workers, source_item, &j));
         CT_GOTO(st, intake_finish(&j.in));
         CT_GOTO(st, cache_keep(path, key, src->name, out));
     }
@@ -374,6 +416,7 @@ fail:
         if (j.state[i]) src->close(j.state[i]);
     }
     ct_free(j.state);
+    ct_free(j.first);
     ct_free(path);
     if (st != CT_OK) ct_pack_free(out);
     return st;

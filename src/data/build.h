@@ -26,7 +26,9 @@ ct_status ct_fit_image(const ct_dataset_spec *spec, const char *name, ct_image *
  * came from the cache. key: 32 digits. */
 ct_status ct_build_files(ct_dataset_spec *spec, const char *dir, const char *const *name, int64_t n, int workers,
                          ct_pack *out, char key[33], bool *cached);
-/* The pixels and labels of a generator. A failing sample is an error. */
+/* Frames that clip i of a generator, 0.., gives a set; 1 where it draws pictures. */
+int ct_source_frames(const ct_dataset_spec *spec, const ct_source *src, int64_t i);
+/* The pixels and labels of a generator, those of a clip at its first frame. A failing sample is an error. */
 ct_status ct_build_source(ct_dataset_spec *spec, const ct_source *src, int workers, ct_pack *out, char key[33],
                           bool *cached);
 

@@ -10,13 +10,13 @@
 #include "data/build.h"
 #include "data/dataset_internal.h"
 
-const ct_source *ct_dataset_stream(const ct_dataset *ds) { return ds->stream.render ? &ds->stream : NULL; }
+const ct_source *ct_dataset_stream(const ct_dataset *ds) { return ds->stream.open ? &ds->stream : NULL; }
 
 int64_t ct_dataset_size(const ct_dataset *ds) { return ds->n; }
 int ct_dataset_height(const ct_dataset *ds) { return ds->spec.height; }
 int ct_dataset_width(const ct_dataset *ds) { return ds->bucket_width[ds->n_buckets - 1]; }
 int ct_dataset_channels(const ct_dataset *ds) { return ds->spec.channels; }
-bool ct_dataset_contiguous(const ct_dataset *ds) { return ds->n == ds->pack.n; }
+bool ct_dataset_contiguous(const ct_dataset *ds) { return !ds->frames && ds->n == ds->pack.n; }
 const char *ct_dataset_name(const ct_dataset *ds, int64_t i) { return ds->name[i]; }
 const char *ct_dataset_root(const ct_dataset *ds) { return ds->root; }
 const char *ct_dataset_key(const ct_dataset *ds) { return ds->key; }
@@ -26,6 +26,13 @@ int64_t ct_dataset_bad_count(const ct_dataset *ds) { return (int64_t)ds->n_bad; 
 const uint8_t *ct_dataset_pixels(const ct_dataset *ds, int64_t i)
 {
     return ds->pack.px ? ds->pack.px + ds->pack.at[ds->row[i]] : NULL; /* a stream has none */
+}
+const ct_clip_rule *ct_dataset_clip(const ct_dataset *ds) { return ds->frames ? &ds->labels->clip : NULL; }
+int ct_dataset_frames(const ct_dataset *ds, int64_t i) { return ds->frames ? ds->frames[i] : 1; }
+int ct_dataset_least_frames(const ct_dataset *ds, int64_t i) { return ds->least ? ds->least[i] : 1; }
+const uint8_t *ct_dataset_frame_pixels(const ct_dataset *ds, int64_t i, int frame)
+{
+    return ds->pack.px + ds->pack.at[ds->row[i] + frame];
 }
 int ct_dataset_buckets(const ct_dataset *ds) { return ds->n_buckets; }
 int ct_dataset_bucket_width(const ct_dataset *ds, int b) { return ds->bucket_width[b]; }

@@ -2,6 +2,8 @@
 libcaptrain_la_SOURCES += \
 	src/data/build.c \
 	src/data/build.h \
+	src/data/clip.c \
+	src/data/clips.c \
 	src/data/dataset.c \
 	src/data/dataset.h \
 	src/data/dataset_access.c \
@@ -19,12 +21,18 @@ libcaptrain_la_SOURCES += \
 	src/data/picture.c \
 	src/data/samples.c \
 	src/data/scan.c \
+	src/data/schedule.c \
+	src/data/schedule.h \
+	src/data/tempo.c \
+	src/data/tempo.h \
 	src/data/scan.h \
 	src/data/workers.c \
 	src/data/workers.h
 
-check_PROGRAMS += tests/data/check_data tests/data/check_data_fields tests/data/check_data_label \
+check_PROGRAMS += tests/data/check_clips tests/data/check_data tests/data/check_data_fields tests/data/check_data_label \
 	tests/data/check_data_report tests/data/check_data_width tests/data/check_loader
+tests_data_check_clips_SOURCES = tests/data/check_clips.c tests/data/data_util.c tests/data/data_util.h
+tests_data_check_clips_LDADD = $(CT_TEST_LIBS)
 tests_data_check_data_SOURCES = tests/data/check_data.c tests/task/text/text_util.h tests/task/text/text_folder.h tests/data/data_util.c tests/data/data_util.h
 tests_data_check_data_LDADD = $(CT_TEST_LIBS)
 tests_data_check_data_fields_SOURCES = tests/data/check_data_fields.c tests/data/tiny_labels.h tests/data/data_util.c tests/data/data_util.h

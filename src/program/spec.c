@@ -196,7 +196,8 @@ static ct_fuse fuse_of(ct_cfg_fuse f)
 /* Keys of what happens to pictures that the model or its task cannot have. */
 static ct_status check_picture_keys(const ct_config *cfg, const ct_task *task, const ct_model_spec *m)
 {
-    if (cfg->data.crop > 0 && ct_model_elastic(m))
+    const bool any_width = ct_model_elastic(m) && !ct_model_clip(m); /* clips of any length have pictures of one size */
+    if (cfg->data.crop > 0 && any_width)
         return ct_fail(CT_ECONFIG, "data.crop: model.name: %s reads images of any width; crops are for models of a "
                        "fixed size", m->name);
     if (cfg->augment.flip > 0 && task->one_way)
@@ -205,7 +206,7 @@ static ct_status check_picture_keys(const ct_config *cfg, const ct_task *task, c
     return CT_OK;
 }
 
-ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int src_h, int src_w,
+ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int src_h, int src_w, int64_t frames,
                               int64_t steps_per_epoch, ct_program_spec *out)
 {
     ct_program_spec s;
@@ -228,7 +229,7 @@ ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int s
                                .dtype = CT_F32,
                                .seed = (uint64_t)cfg->train.seed };
     CT_TRY(check_picture_keys(cfg, task, &s.model));
-    if (ct_model_elastic(&s.model)) s.model.width = src_w;
+    if (ct_model_elastic(&s.model)) ct_model_set_length(&s.model, ct_model_clip(&s.model) ? frames : src_w);
     s.goal.task = task;
     CT_TRY(task->specify(cfg, facts, &s.model, &s.goal));
     s.batch = batch_of(cfg);
@@ -278,8 +279,15 @@ ct_status ct_spec_epoch_of(const ct_config *cfg, const ct_view *train, int64_t *
 {
     ct_loader_spec l;
     ct_spec_loader(cfg, train, &l);
-    *batches = ct_loader_count(&l);
+    CT_TRY(ct_loader_count(&l, batches));
     return steps_of_epoch(cfg, train->n, *batches, steps);
+}
+
+int64_t ct_spec_longest(const ct_config *cfg, const ct_view *train)
+{
+    ct_loader_spec l;
+    ct_spec_loader(cfg, train, &l);
+    return ct_loader_longest(&l);
 }
 
 void ct_spec_loader(const ct_config *cfg, const ct_view *train, ct_loader_spec *out)
