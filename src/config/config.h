@@ -98,6 +98,7 @@ typedef struct ct_cfg_data {
     char *label_separator;     /* "" = the whole stem is the label */
     ct_cfg_label_side label_side;
     int64_t height, width;     /* pixels */
+    int64_t crop;              /* pixels: side of the square of each image that the model sees; 0 = all of it */
     int64_t channels;          /* 1 (gray) or 3 (RGB) */
     ct_cfg_size_rule size_rule;
     int64_t width_step;        /* fit_height: widths of the buckets, pixels */
@@ -110,7 +111,7 @@ typedef struct ct_cfg_data {
     ct_cfg_synth synth;
 } ct_cfg_data;
 
-typedef struct ct_cfg_augment { /* every number is a half range drawn uniformly; 0 = off */
+typedef struct ct_cfg_augment { /* every number but two is a half range drawn uniformly; 0 = off */
     double probability;        /* share of the training samples that are augmented */
     double shift;              /* pixels, both directions */
     double scale;              /* factor in [1 - scale, 1 + scale] */
@@ -120,6 +121,7 @@ typedef struct ct_cfg_augment { /* every number is a half range drawn uniformly;
     double blur;               /* largest standard deviation of a Gaussian blur, pixels */
     double brightness;         /* added, in units of the pixel range [0,1] */
     double contrast;           /* factor in [1 - contrast, 1 + contrast] about the mean */
+    double flip;               /* chance of being mirrored left for right, whatever probability says */
 } ct_cfg_augment;
 
 typedef struct ct_cfg_focal { double alpha, beta, pos_threshold, eps; } ct_cfg_focal;

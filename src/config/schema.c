@@ -49,9 +49,14 @@ static const ct_config_row sources[] = {
 
 static const ct_config_row pixels[] = {
     { INT(data.height, "60", 8, 4096), .unit = "pixels", .reader = "data, models",
-      .doc = "Height of the images the model sees. Slider models have their own unless it is given." },
+      .doc = "Height of the images the model sees (with data.crop: a part of). Slider models have their own unless "
+             "it is given." },
     { INT(data.width, "160", 8, 4096), .unit = "pixels", .reader = "data, models",
-      .doc = "Width of the images the model sees. Slider models have their own unless it is given." },
+      .doc = "Width of the images the model sees (with data.crop: a part of). Slider models have their own unless "
+             "it is given." },
+    { INT(data.crop, "0", 0, 4096), .unit = "pixels", .reader = "plan, models",
+      .doc = "Side of the square cut out of images of data.height x data.width, all that the model sees: drawn while "
+             "training, else the middle; 0: the whole image." },
     { INT(data.channels, "1", 1, 3), .unit = "", .reader = "data, models",
       .doc = "1: gray (0.299 R + 0.587 G + 0.114 B), 3: RGB. Slider models: RGB unless it is given." },
     { ENUM(data.size_rule, "resize", "resize refuse fit_height letterbox"), .unit = "", .reader = "data",
@@ -100,7 +105,7 @@ static const ct_config_row fresh[] = {
 
 static const ct_config_row augment[] = {
     { FLOAT(augment.probability, "1", 0, 1), .unit = "share", .reader = "plan",
-      .doc = "Share of the training images that are augmented at all." },
+      .doc = "Share of the training images that are augmented at all; augment.flip and data.crop do not ask it." },
     { FLOAT(augment.shift, "0", 0, 256), .unit = "pixels", .reader = "plan",
       .doc = "Moves the image by up to this much to every side." },
     { FLOAT(augment.scale, "0", 0, 1), BELOW, .unit = "factor", .reader = "plan",
@@ -117,6 +122,9 @@ static const ct_config_row augment[] = {
       .doc = "Adds up to this, either way." },
     { FLOAT(augment.contrast, "0", 0, 1), .unit = "factor", .reader = "plan",
       .doc = "Multiplies the distance from the mean by a factor in [1 - contrast, 1 + contrast]." },
+    { FLOAT(augment.flip, "0", 0, 1), .unit = "share", .reader = "plan",
+      .doc = "Share of the training images that are mirrored, left for right. Not for text and slider models, whose "
+             "images mean something else then." },
 };
 
 static const ct_config_row loss[] = {

@@ -22,8 +22,8 @@
  * factor tan(a); operators take degrees), data.mean and data.std (one number stands for all channels), the luminance of
  * data.background as fill of pixels from outside, model defaults. CT_ECONFIG, naming the key: more than 8
  * schedule.milestones, a schedule.t_mult that is not a whole number, model.hidden or model.dropout for a model without,
- * what the task refuses (ct_task.specify), a model that cannot be built at data.height x data.width. Strings of *out
- * point into cfg. */
+ * data.crop for a model without a fixed input size, what the task refuses (ct_task.specify, ct_task.one_way), a model
+ * that cannot be built at data.height x data.width, or at data.crop squared. Strings of *out point into cfg. */
 ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int src_h, int src_w, int64_t frames,
                               int64_t steps_per_epoch, ct_program_spec *out);
 

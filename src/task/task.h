@@ -166,6 +166,8 @@ struct ct_task {
     int metrics, counts, generators, options;
     const char *const *in_facts; /* configuration keys whose effect is part of the facts: a resume compares facts
                                     instead; NULL behind the last. NULL: none */
+    const char *one_way; /* why a mirrored picture would have another label, as half a sentence: "mirrored characters
+                            are other characters"; augment.flip is refused with it. NULL: mirrored is fine */
     const char *select; /* key of the metric that chooses the best weights unless eval.select_by says another */
 
     /* -- data; nothing here knows a device -- */
