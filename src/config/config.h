@@ -86,12 +86,17 @@ typedef struct ct_cfg_synth {  /* used by data.train, data.val, data.test = "syn
     ct_str_list confusions;    /* kinds of slider pictures, each as often as it stands here; n 0: the usual shares */
     char *backgrounds;         /* folder; "" = they are drawn */
     int64_t width, height;     /* pixels of slider pictures; 0 = by lot */
+    int64_t words, signers, glosses_min, glosses_max; /* gestures */
     bool fresh;                /* training images are new in every epoch, drawn when they are needed */
 } ct_cfg_synth;
 
 typedef struct ct_cfg_data {
     char *train, *val, *test;  /* folder, or "synth:text"; "" = none */
     double val_fraction;       /* share of data.train held out when data.val is "" */
+    char *train_labels, *val_labels, *test_labels; /* label files of clips; "" = found by the folders' names */
+    char *vocab;               /* "all", "train" or a file of words */
+    int64_t max_frames;        /* of a clip; 0 = all */
+    int64_t frames_step;       /* frames: lengths of batches of clips are multiples of it */
     char *charset;             /* UTF-8, the classes in order; "" = from the labels */
     int64_t length;            /* characters per label, CTC: at most; 0 = from the labels */
     ct_cfg_letter_case letter_case;
@@ -121,6 +126,7 @@ typedef struct ct_cfg_augment { /* every number but two is a half range drawn un
     double blur;               /* largest standard deviation of a Gaussian blur, pixels */
     double brightness;         /* added, in units of the pixel range [0,1] */
     double contrast;           /* factor in [1 - contrast, 1 + contrast] about the mean */
+    double tempo;              /* clips are longer or shorter by up to this share */
     double flip;               /* chance of being mirrored left for right, whatever probability says */
 } ct_cfg_augment;
 

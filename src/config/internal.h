@@ -58,6 +58,7 @@ struct ct_config_info {
     int64_t input_channels; /* of model.input_channels, likewise */
     double sched_warmup; /* of sched.warmup_epochs, likewise */
     int64_t ctc_blank;   /* of loss.ctc_blank_id: 0 */
+    int64_t crop_size;   /* of dataset.crop_size, valid if its origin is set */
     int ctc_reduction;   /* of loss.ctc_reduction: 0, the mean */
     char **note;
     size_t notes, note_cap;
@@ -115,6 +116,8 @@ typedef void ct_config_teller(ct_config *cfg, const ct_config *defaults, ct_prob
                               const char *why);
 /* Its part about the task of sign language. */
 void ct_config_check_gloss(ct_config *cfg, ct_problems *p);
+/* A string of the configuration becomes another one. */
+void ct_config_replace(char **field, const char *value, ct_problems *p);
 /* Tells of keys that only that task reads where another's model is trained. */
 void ct_config_note_slider(ct_config *cfg, const ct_config *defaults, ct_problems *p, ct_config_teller *tell);
 void ct_config_note_gloss(ct_config *cfg, const ct_config *defaults, ct_problems *p, ct_config_teller *tell);

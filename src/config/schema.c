@@ -34,10 +34,10 @@ static const ct_config_row model[] = {
 };
 
 static const ct_config_row sources[] = {
-    { PATH(data.train, "synth:text"), .values = "synth:text synth:slider",
+    { PATH(data.train, "synth:text"), .values = "synth:text synth:slider synth:gestures",
       .aliases = "data.processed_dir dataset.train_data_path Path.trainDataPath", .unit = "", .reader = "data",
-      .doc = "Folder with the training images, or synth:text or synth:slider for the built-in generators. Slider "
-             "models: synth:slider unless it is given." },
+      .doc = "Folder with the training images, or synth:text, synth:slider or synth:gestures for the built-in "
+             "generators. Slider models: synth:slider, models of sign language: synth:gestures unless it is given." },
     { PATH(data.val, ""), .aliases = "dataset.valid_data_path Path.validDataPath", .unit = "", .reader = "data",
       .doc = "Folder with the validation images; empty: data.val_fraction of data.train is held out." },
     { PATH(data.test, ""), .aliases = "dataset.test_data_path Path.testDataPath", .unit = "", .reader = "data",
@@ -320,14 +320,17 @@ static const ct_key_table *const table[] = {
     &ct_keys_text_model,
     PART(sources),
     &ct_keys_text_labels,
+    &ct_keys_gloss_labels,
     PART(pixels),
     &ct_keys_text_style,
     PART(generated),
     &ct_keys_text_length,
     &ct_keys_slider_generated,
+    &ct_keys_gloss_generated,
     PART(fresh),
     &ct_keys_slider_geometry,
     PART(augment),
+    &ct_keys_gloss_tempo,
     PART(loss),
     &ct_keys_slider_loss,
     &ct_keys_gloss_loss,

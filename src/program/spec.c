@@ -299,6 +299,8 @@ void ct_spec_loader(const ct_config *cfg, const ct_view *train, ct_loader_spec *
     out->batch = (int)batch_of(cfg);
     out->shuffle = true;
     out->drop_last = cfg->train.last_batch == CT_CFG_LAST_DROP;
+    out->frames_step = (int)cfg->data.frames_step;
+    out->tempo = cfg->augment.tempo;
     out->seed = (uint64_t)cfg->train.seed;
     out->workers = (int)cfg->train.workers;
     out->epochs = -1;

@@ -33,6 +33,7 @@ void ct_datasets_spec(const ct_config *cfg, const ct_task *task, const char *pat
     out->width_step = (int)cfg->data.width_step;
     out->min_width = cfg->data.min_width > 0 ? (int)cfg->data.min_width : 1;
     memcpy(out->background, cfg->data.background, sizeof out->background);
+    out->max_frames = (int)cfg->data.max_frames;
     out->max_bad = cfg->data.max_bad;
     out->cache = cfg->data.cache != CT_CFG_CACHE_FALSE;
     out->keep = cfg->data.cache == CT_CFG_CACHE_FILES  ? CT_KEEP_FILES

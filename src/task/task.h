@@ -198,6 +198,8 @@ struct ct_task {
     /* And back: get returns a value or NULL. CT_EFORMAT naming `path` and the key. */
     ct_status (*read)(const char *path, const char *(*get)(const void *user, const char *key), const void *user,
                       ct_facts **out);
+    /* Further files of a run's folder `dir`, written before its first step. CT_EIO. NULL: none. */
+    ct_status (*files)(const ct_place *p, const char *dir);
     /* For --init: may the weights of `old` start a model of `now`? CT_ECONFIG naming `path` if their heads are of
      * different kinds. NULL: always. */
     ct_status (*related)(const char *path, const ct_place *now, const ct_place *old);

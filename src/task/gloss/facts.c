@@ -90,27 +90,41 @@ static ct_status choose(const ct_config *cfg, chosen *c)
     return labels_of(cfg, cfg->data.test, &c->more[1]);
 }
 
-ct_status ct_gloss_labels(const ct_config *cfg, const ct_facts *facts, ct_labels **out)
+static ct_status open_reader(const ct_config *cfg, const ct_facts *facts, const chosen *c, bool drawn, ct_labels **out)
 {
     const ct_model_spec model = { .name = cfg->model.name };
     const struct ct_gloss_facts *f = ct_gloss_facts(facts);
     const ct_clip_rule *clip = ct_model_clip(&model);
-    chosen c = { 0 };
-    ct_status st;
-    *out = NULL;
     if (!clip) return ct_fail(CT_EINTERNAL, "model %s has no clips", model.name);
-    if (!f) CT_GOTO(st, choose(cfg, &c));
     const ct_gloss_rules rules = { .clip = *clip,
                                    .cfg = cfg,
-                                   .vocabulary = f ? &f->vocabulary : c.file.word ? &c.file : NULL,
-                                   .label_file = labels_of,
-                                   .more = { c.more[0], c.more[1] },
+                                   .vocabulary = f ? &f->vocabulary : c->file.word ? &c->file : NULL,
+                                   .label_file = drawn ? NULL : labels_of,
+                                   .more = { c->more[0], c->more[1] },
                                    .columns = f ? f->columns : 0,
                                    .steps = steps,
                                    .user = &model,
                                    .user_bytes = sizeof model };
-    st = ct_gloss_reader(&rules, out);
-fail:
+    return ct_gloss_reader(&rules, out);
+}
+
+ct_status ct_gloss_labels(const ct_config *cfg, const ct_facts *facts, ct_labels **out)
+{
+    chosen c = { .more = { NULL } };
+    *out = NULL;
+    ct_status st = facts ? CT_OK : choose(cfg, &c);
+    if (st == CT_OK) st = open_reader(cfg, facts, &c, false, out);
+    chosen_free(&c);
+    return st;
+}
+
+/* All words of the lexicon are known, whether they occur or not. */
+ct_status ct_gloss_drawn_labels(const ct_config *cfg, const ct_facts *facts, ct_labels **out)
+{
+    chosen c = { .more = { NULL } };
+    *out = NULL;
+    ct_status st = facts ? CT_OK : ct_gloss_drawn_words(cfg, &c.file);
+    if (st == CT_OK) st = open_reader(cfg, facts, &c, true, out);
     chosen_free(&c);
     return st;
 }
@@ -130,6 +144,10 @@ ct_status ct_gloss_foresee(const ct_config *cfg, bool must, ct_facts **out)
 {
     ct_vocabulary v;
     *out = NULL;
+    if (strcmp(cfg->data.train, ct_gloss_generator.name) == 0) {
+        CT_TRY(ct_gloss_drawn_words(cfg, &v));
+        return facts_of(&v, (int)cfg->data.synth.glosses_max, out);
+    }
     if (names_file(cfg->data.vocab)) {
         const ct_status st = ct_vocabulary_read(cfg->data.vocab, &v);
         return st == CT_OK ? facts_of(&v, USUAL_COLUMNS, out) : ct_fail_context(st, "data.vocab");

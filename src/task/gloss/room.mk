@@ -1,8 +1,20 @@
 # The task of continuous sign language: clips of a signer, read as rows of glosses.
 libcaptrain_la_SOURCES += \
+	src/task/gloss/cleanup.c \
+	src/task/gloss/cleanup.h \
+	src/task/gloss/facts.c \
+	src/task/gloss/folder.c \
+	src/task/gloss/generator.c \
 	src/task/gloss/gloss.c \
 	src/task/gloss/gloss.h \
 	src/task/gloss/goal.c \
 	src/task/gloss/golden.c \
 	src/task/gloss/program.c \
+	src/task/gloss/reader.c \
+	src/task/gloss/reader.h \
+	src/task/gloss/remap.c \
+	src/task/gloss/rows.c \
+	src/task/gloss/rows.h \
+	src/task/gloss/survey.c \
+	src/task/gloss/vocabulary.c \
 	src/task/gloss/vocabulary.h
