@@ -1,0 +1,13 @@
+# The generator of clips of gestures: frames as pure functions of a seed, the number of a clip and that of a frame.
+libcaptrain_la_SOURCES += \
+	src/task/gloss/synth/body.c \
+	src/task/gloss/synth/cast.c \
+	src/task/gloss/synth/film.c \
+	src/task/gloss/synth/ground.c \
+	src/task/gloss/synth/hand.c \
+	src/task/gloss/synth/internal.h \
+	src/task/gloss/synth/lexicon.c \
+	src/task/gloss/synth/pose.c \
+	src/task/gloss/synth/script.c \
+	src/task/gloss/synth/synth.c \
+	src/task/gloss/synth/synth.h
