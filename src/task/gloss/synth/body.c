@@ -53,7 +53,8 @@ static joints find_joints(const ct_signer *s, const ct_look *k, const ct_hand ha
 {
     joints j;
     const float u = k->unit, t = (float)frame;
-    const float sway = 0.035f * u * sinf(k->sway[0] * t + k->sway[1]), nod = 0.03f * u * sinf(k->sway[2] * t + k->sway[3]);
+    const float sway = 0.035f * u * sinf(k->sway[0] * t + k->sway[1]);
+    const float nod = 0.03f * u * sinf(k->sway[2] * t + k->sway[3]);
     j.neck = (ct_spot){ k->x + sway, k->y };
     j.head = (ct_spot){ j.neck.x + nod, k->y - (s->neck + s->head_h) * u + 0.5f * nod };
     for (int i = 0; i < 2; i++) {
@@ -67,11 +68,12 @@ static joints find_joints(const ct_signer *s, const ct_look *k, const ct_hand ha
 static void draw_trunk(ct_film *f, const ct_signer *s, const ct_look *k, const joints *j)
 {
     const float u = k->unit, x = j->neck.x, y = j->neck.y;
+    const float waist = (s->trunk - 0.2f) * u, breast = waist + 0.04f * u;
     const ct_bone trunk[] = {
         { x, y + 0.1f * u, x - 0.72f * u, y + 0.26f * u, 0.2f * u, 0.24f * u, 0 },
         { x, y + 0.1f * u, x + 0.72f * u, y + 0.26f * u, 0.2f * u, 0.24f * u, 0 },
-        { x - 0.2f * u, y + 0.75f * u, x - 0.2f * u, y + 4 * u, (s->trunk + 0.04f) * u - 0.2f * u, s->trunk * u - 0.2f * u, 0 },
-        { x + 0.2f * u, y + 0.75f * u, x + 0.2f * u, y + 4 * u, (s->trunk + 0.04f) * u - 0.2f * u, s->trunk * u - 0.2f * u, 0 },
+        { x - 0.2f * u, y + 0.75f * u, x - 0.2f * u, y + 4 * u, breast, waist, 0 },
+        { x + 0.2f * u, y + 0.75f * u, x + 0.2f * u, y + 4 * u, breast, waist, 0 },
         { x - 0.4f * u, y + 0.5f * u, x + 0.4f * u, y + 0.5f * u, 0.4f * u, 0.4f * u, 0 },
     };
     const ct_bone neck = { x, y - (s->neck + 0.2f) * u, x, y + 0.02f * u, 0.2f * u, 0.22f * u, 0 };
@@ -102,8 +104,9 @@ static void draw_hair_behind(ct_film *f, const ct_signer *s, const ct_look *k, c
 static void draw_head(ct_film *f, const ct_signer *s, const ct_look *k, const joints *j, int frame)
 {
     const float u = k->unit, x = j->head.x, y = j->head.y, w = s->head_w * u, h = s->head_h * u;
-    ct_ink skin = ink_of(s->skin, 0.97f, 0.5f, 0.4f), hair = ink_of(s->hair_rgb, 1, 0.6f, 0.3f);
-    ct_ink dark = ink_of(s->skin, 0.25f, 0, 0), lips = ink_of(s->skin, 0.62f, 0, 0), nose = ink_of(s->skin, 0.82f, 0, 0);
+    ct_ink skin = ink_of(s->skin, 0.93f, 0.5f, 0.4f), hair = ink_of(s->hair_rgb, 1, 0.6f, 0.3f);
+    ct_ink dark = ink_of(s->skin, 0.25f, 0, 0), lips = ink_of(s->skin, 0.62f, 0, 0);
+    ct_ink nose = ink_of(s->skin, 0.82f, 0, 0);
     skin.round = 0.15f;
     skin.depth = 0.3f * w;
     for (int i = 0; i < 2; i++)
@@ -132,7 +135,8 @@ static void draw_arm(ct_film *f, const ct_signer *s, const ct_look *k, const joi
     const float u = k->unit * s->limb;
     const ct_spot e = j->elbow[i], w = j->wrist[i];
     const ct_spot cuff = { e.x + s->sleeve * (w.x - e.x), e.y + s->sleeve * (w.y - e.y) };
-    ct_ink cloth = ink_of(k->cloth, 1.04f, 0.5f, fmaxf(0.5f, 0.04f * k->unit)), skin = ink_of(s->skin, 0.97f, 0.35f, 0.6f);
+    ct_ink cloth = ink_of(k->cloth, 1.04f, 0.5f, fmaxf(0.5f, 0.04f * k->unit));
+    ct_ink skin = ink_of(s->skin, 0.97f, 0.35f, 0.6f);
     cloth.round = skin.round = 0.2f;
     cloth.depth = skin.depth = 0.14f * u;
     const float at_cuff = ct_mix(0.165f, 0.125f, s->sleeve) * u;

@@ -7,7 +7,7 @@
 #include "task/gloss/synth/internal.h"
 
 static const float skins[][3] = { { 244, 208, 182 }, { 230, 184, 150 }, { 205, 150, 114 }, { 166, 112, 80 },
-                                  { 122, 80, 58 } };
+                                  { 134, 90, 65 } };
 enum { SKINS = sizeof skins / sizeof *skins };
 static const float cloths[][3] = { { 34, 40, 66 },   { 40, 42, 46 },   { 226, 228, 226 }, { 112, 118, 126 },
                                    { 40, 104, 72 },  { 26, 112, 124 }, { 116, 26, 46 },   { 88, 60, 132 },
@@ -16,7 +16,7 @@ enum { CLOTHS = sizeof cloths / sizeof *cloths };
 static const float hairs[][3] = { { 24, 20, 20 }, { 52, 34, 24 }, { 96, 64, 38 }, { 170, 132, 78 }, { 150, 150, 150 },
                                   { 120, 52, 28 } };
 enum { HAIRS = sizeof hairs / sizeof *hairs };
-#define LEAST_CONTRAST 95.0f /* levels between skin and clothes: hands are seen before the trunk */
+#define LEAST_CONTRAST 122.0f /* levels between skin and clothes: hands are seen before the trunk */
 
 float ct_colour_distance(const float a[3], const float b[3])
 {
@@ -66,16 +66,16 @@ void ct_signers_make(uint64_t seed, int n, ct_signer *out)
         ct_rng r;
         ct_gesture_lot(&r, seed, CT_LOT_SIGNER, (uint64_t)i);
         memset(s, 0, sizeof *s);
-        s->unit = ct_within(&r, 0.160, 0.178);
+        s->unit = ct_within(&r, 0.160, 0.174);
         s->x = 0.5f + ct_within(&r, -0.012, 0.012);
-        s->y = 0.475f + ct_within(&r, -0.012, 0.02);
+        s->y = 0.483f + ct_within(&r, -0.01, 0.018);
         s->head_w = ct_within(&r, 0.37, 0.44);
         s->head_h = ct_within(&r, 0.52, 0.6);
         s->neck = ct_within(&r, 0.16, 0.26);
         s->trunk = ct_within(&r, 0.62, 0.8);
         s->arm = ct_within(&r, 1.25, 1.4);
         s->limb = ct_within(&r, 0.85, 1.12);
-        s->hand = ct_within(&r, 0.96, 1.06);
+        s->hand = ct_within(&r, 1.03, 1.12);
         skin_at(((float)order[i] + ct_within(&r, 0.1, 0.9)) / (float)n, s->skin);
         s->tempo = ct_within(&r, 0.92, 1.1);
         s->amplitude = ct_within(&r, 0.92, 1.1);
@@ -101,7 +101,7 @@ void ct_look_make(uint64_t seed, int64_t index, const ct_signer *s, int size, ct
     out->unit = side * s->unit * ct_within(&r, 0.96, 1.03);
     out->x = side * (s->x + ct_within(&r, -0.02, 0.02));
     out->y = side * (s->y + ct_within(&r, -0.015, 0.015));
-    const float exposure = ct_within(&r, 0.84, 1.08), warm = ct_within(&r, -0.07, 0.07);
+    const float exposure = ct_within(&r, 0.88, 1.08), warm = ct_within(&r, -0.07, 0.07);
     out->gain[0] = exposure * (1 + warm);
     out->gain[1] = exposure * (1 + ct_within(&r, -0.02, 0.02));
     out->gain[2] = exposure * (1 - warm);

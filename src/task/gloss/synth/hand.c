@@ -46,7 +46,7 @@ static int finger(const frame_of *f, const ct_fingers *g, int k, ct_bone *out)
     return 2;
 }
 
-void ct_hand_draw(ct_film *f, const ct_hand *h, const ct_signer *s, const ct_look *k, int out)
+void ct_hand_bones(const ct_hand *h, const ct_signer *s, const ct_look *k, int out, ct_bone b[CT_HAND_BONES])
 {
     const ct_spot wrist = ct_hand_wrist(h, s, k, out);
     const float a = h->angle * CT_PI_F / 180, scale = s->hand * k->unit, o = (float)out;
@@ -54,17 +54,23 @@ void ct_hand_draw(ct_film *f, const ct_hand *h, const ct_signer *s, const ct_loo
     const float thumb = -o * h->side;
     const frame_of at = { .x = wrist.x, .y = wrist.y, .vx = o * sinf(a) * scale, .vy = -cosf(a) * scale,
                           .ux = thumb * cosf(a) * scale, .uy = thumb * o * sinf(a) * scale, .scale = scale };
-    ct_bone b[3 + 2 * CT_FINGERS];
     int n = 0;
     b[n++] = bone(&at, -0.05f, 0.1f, -0.1f, 0.42f, 0.12f, 0.125f, 0);
     b[n++] = bone(&at, 0.05f, 0.1f, 0.1f, 0.42f, 0.12f, 0.125f, 0);
     b[n++] = bone(&at, 0, 0.06f, 0, 0.4f, 0.13f, 0.14f, 0);
     for (int i = 1; i < CT_FINGERS; i++) n += finger(&at, &h->fingers, i, b + n);
-    n += finger(&at, &h->fingers, 0, b + n);
-    ct_ink ink = { .rim = fmaxf(0.62f, 0.055f * k->unit), .round = 0.12f, .depth = 0.1f * scale, .crease = 0.3f };
+    finger(&at, &h->fingers, 0, b + n);
+}
+
+void ct_hand_draw(ct_film *f, const ct_hand *h, const ct_signer *s, const ct_look *k, int out)
+{
+    ct_bone b[CT_HAND_BONES];
+    ct_hand_bones(h, s, k, out, b);
+    ct_ink ink = { .rim = fmaxf(0.66f, 0.055f * k->unit), .round = 0.12f, .depth = 0.1f * s->hand * k->unit,
+                   .crease = 0.3f };
     for (int c = 0; c < 3; c++) {
-        ink.rgb[c] = fminf(s->skin[c] * 1.06f, 252);
+        ink.rgb[c] = fminf(s->skin[c] * 1.08f, 252);
         ink.rim_rgb[c] = s->skin[c] * 0.3f;
     }
-    ct_film_bones(f, b, n, &ink);
+    ct_film_bones(f, b, CT_HAND_BONES, &ink);
 }

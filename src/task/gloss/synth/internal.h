@@ -1,5 +1,5 @@
 /* Between the files of the generator of gestures. From low to high: lexicon.c (what glosses are), cast.c (signers, and
- * how a clip looks), script.c (what is signed when), pose.c (where the hands are), film.c (shapes on pixels), hand.c,
+ * how a clip looks), pose.c (where the hands are), script.c (what is signed when), film.c (shapes on pixels), hand.c,
  * body.c and ground.c (what is drawn), synth.c, write.c. All are functions of what they are given.
  *
  * Lengths of bodies are in units of half a signer's breadth of shoulders. Places of hands are (out, down) of the middle
@@ -107,8 +107,8 @@ typedef struct ct_script {
     struct ct_turn { float dx, dy, amplitude; } turn[CT_GESTURE_LENGTH]; /* by gloss */
     int rise, fall; /* frame where the hands leave rest, and where they are back */
 } ct_script;
-void ct_script_make(const ct_gloss *lexicon, int glosses, const ct_gesture_params *p, uint64_t seed, int64_t index,
-                    int signer, const ct_signer *s, ct_script *out);
+void ct_script_make(const ct_gloss *lexicon, const ct_gesture_params *p, uint64_t seed, int64_t index, int signer,
+                    const ct_signer *s, ct_script *out);
 
 /* ---- poses ---- */
 
@@ -128,6 +128,8 @@ typedef struct ct_hand {
 const ct_fingers *ct_shape_fingers(enum ct_shape s);
 /* hand[0] is the right one, hand[1] the left one. */
 void ct_pose_at(const ct_gloss *lexicon, const ct_script *s, int frame, ct_hand hand[2]);
+/* How far a hand has to go from the end of a to the beginning of b at most, NULL: rest. Units. */
+float ct_pose_way(const ct_gloss *a, const ct_gloss *b);
 /* Where a path is at phase 0..1: (out, down) in amplitudes, and the turn of the hand in degrees. */
 void ct_path_at(enum ct_path path, float phase, float *out, float *down, float *turn);
 
@@ -163,13 +165,14 @@ void ct_film_develop(ct_film *f, const ct_look *k, uint64_t seed, int64_t index,
 
 /* A background for this signer into three planes [size,size]. */
 void ct_wall_draw(ct_film *f, uint64_t seed, int64_t index, const ct_signer *s, const ct_look *k);
-/* A hand with its wrist at the end of a forearm. at: the hand's middle in pixels; out: +1 where `out` is to the right. */
+/* A hand. out: +1 where its `out` is to the right in the picture, else -1. Pixels. */
 typedef struct ct_spot { float x, y; } ct_spot;
+ct_spot ct_hand_middle(const ct_hand *h, const ct_look *k, int out);
 ct_spot ct_hand_wrist(const ct_hand *h, const ct_signer *s, const ct_look *k, int out);
+enum { CT_HAND_BONES = 3 + 2 * CT_FINGERS };
+void ct_hand_bones(const ct_hand *h, const ct_signer *s, const ct_look *k, int out, ct_bone b[CT_HAND_BONES]);
 void ct_hand_draw(ct_film *f, const ct_hand *h, const ct_signer *s, const ct_look *k, int out);
 /* The signer of a frame. */
 void ct_body_draw(ct_film *f, const ct_signer *s, const ct_look *k, const ct_hand hand[2], int frame);
-/* The middle of a hand, pixels. */
-ct_spot ct_hand_middle(const ct_hand *h, const ct_look *k, int out);
 
 #endif

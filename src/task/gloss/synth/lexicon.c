@@ -7,13 +7,14 @@
 
 static const char *const path_name[CT_PATHS] = { "LIFT", "DROP", "PUSH", "PULL", "ROLL", "REEL",
                                                  "ARCH", "DIP",  "ZIG",  "TAP",  "SHAKE", "WAVE" };
-static const char *const place_name[CT_PLACES] = { "BROW", "CHIN", "CHEST", "BELLY", "SHOULDER", "SIDE", "HIGH", "LOW" };
+static const char *const place_name[CT_PLACES] = { "BROW",     "CHIN", "CHEST", "BELLY",
+                                                   "SHOULDER", "SIDE", "HIGH",  "LOW" };
 static const char *const shape_name[CT_SHAPES] = { "FIST", "FLAT", "POINT", "VEE", "SPREAD", "HOOK", "HORN" };
 static const char *const hands_name[] = { "", "-BOTH", "-TWIN" };
 
-/* Glosses come in fives: two paths that are each other's reverse or mirror image and a third one, all three of one form;
- * then two others. */
-enum { BLOCK = 5 };
+/* Glosses come in fives: two paths that are each other's reverse or mirror image and a third one, all three of one
+ * form; then two others. */
+enum { BLOCK = 5, TRIES = 20 };
 static const enum ct_path twins[][2] = { { CT_PATH_LIFT, CT_PATH_DROP }, { CT_PATH_ROLL, CT_PATH_REEL },
                                          { CT_PATH_PUSH, CT_PATH_PULL }, { CT_PATH_ARCH, CT_PATH_DIP } };
 enum { TWINS = sizeof twins / sizeof *twins };
@@ -25,10 +26,13 @@ bool ct_gloss_only_path(const ct_gloss *a, const ct_gloss *b)
     return a->path != b->path && a->place == b->place && a->shape == b->shape && a->hands == b->hands;
 }
 
-/* Both have two fingers up. */
+/* Shapes of a kind are few pixels apart: two fingers up; a fist, with a finger or without. */
 static bool alike(enum ct_shape a, enum ct_shape b)
 {
-    return a == b || (a == CT_SHAPE_VEE && b == CT_SHAPE_HORN) || (a == CT_SHAPE_HORN && b == CT_SHAPE_VEE);
+    static const int kind[CT_SHAPES] = { [CT_SHAPE_FIST] = 0, [CT_SHAPE_POINT] = 0, [CT_SHAPE_VEE] = 1,
+                                         [CT_SHAPE_HORN] = 1, [CT_SHAPE_FLAT] = 2, [CT_SHAPE_SPREAD] = 3,
+                                         [CT_SHAPE_HOOK] = 4 };
+    return kind[a] == kind[b];
 }
 
 /* Whether both hands move in parallel or mirrored is no difference by itself: paths up and down look the same. */
@@ -62,14 +66,16 @@ static enum ct_hands hands_by_lot(ct_rng *r)
     return v < 6 ? CT_HANDS_ONE : v < 8 ? CT_HANDS_BOTH : CT_HANDS_TWIN;
 }
 
-/* Block b from list[n] on. The constants let places and shapes take turns, so that small lexicons have all of them. */
+/* Block b from list[n] on. The constants let places and shapes take turns, so that small lexicons have all of them; where
+ * a form has been had, the next shape is tried. */
 static void make_block(ct_rng *r, ct_gloss *list, int n, int b)
 {
     ct_gloss g;
     bool ok;
+    int tries = 0;
     do {
         const enum ct_place place = (enum ct_place)((uint32_t)(3 * b + 5 + b / 8) % CT_PLACES);
-        const enum ct_shape shape = (enum ct_shape)((uint32_t)(2 * b + 4 + (int)ct_rng_below(r, 2)) % CT_SHAPES);
+        const enum ct_shape shape = (enum ct_shape)((uint32_t)(4 * b + 2 + tries++ / TRIES) % CT_SHAPES);
         const enum ct_hands hands = hands_by_lot(r);
         const enum ct_path path[3] = { twins[b % TWINS][0], twins[b % TWINS][1], third[ct_rng_below(r, THIRDS)] };
         ok = true;
@@ -80,7 +86,8 @@ static void make_block(ct_rng *r, ct_gloss *list, int n, int b)
     } while (!ok);
     for (int k = 3; k < BLOCK; k++) {
         do {
-            g = (ct_gloss){ .path = (enum ct_path)ct_rng_below(r, CT_PATHS), .place = (enum ct_place)ct_rng_below(r, CT_PLACES),
+            g = (ct_gloss){ .path = (enum ct_path)ct_rng_below(r, CT_PATHS),
+                            .place = (enum ct_place)ct_rng_below(r, CT_PLACES),
                             .shape = (enum ct_shape)ct_rng_below(r, CT_SHAPES), .hands = hands_by_lot(r) };
         } while (!fits(list, n + k, &g));
         list[n + k] = g;

@@ -6,20 +6,20 @@
 
 #include "task/gloss/synth/internal.h"
 
-#define AMPLITUDE 0.52f /* of a path to each side, units */
+#define AMPLITUDE 0.58f /* of a path to each side, units */
 
 /* Of a hand at a place: one hand, the distance outwards of each of two, height, direction, side seen. */
 static const struct spot { float one, two, down, angle, side; } spots[CT_PLACES] = {
     [CT_PLACE_BROW] = { 0.42f, 0.62f, -1.22f, -12, 1 },
     [CT_PLACE_CHIN] = { 0.1f, 0.55f, -0.42f, -25, 1 },
-    [CT_PLACE_CHEST] = { 0.1f, 0.55f, 0.55f, -60, -1 },
-    [CT_PLACE_BELLY] = { 0.1f, 0.55f, 1.42f, -80, -1 },
+    [CT_PLACE_CHEST] = { 0.1f, 0.55f, 0.47f, -60, -1 },
+    [CT_PLACE_BELLY] = { 0.1f, 0.55f, 1.32f, -80, -1 },
     [CT_PLACE_SHOULDER] = { -0.85f, 0.85f, 0.12f, -50, -1 },
-    [CT_PLACE_SIDE] = { 1.5f, 1.5f, 0.2f, 12, 1 },
+    [CT_PLACE_SIDE] = { 1.47f, 1.47f, 0.2f, 12, 1 },
     [CT_PLACE_HIGH] = { 1.3f, 1.3f, -1.05f, 5, 1 },
-    [CT_PLACE_LOW] = { 1.45f, 1.45f, 1.3f, 55, 1 },
+    [CT_PLACE_LOW] = { 1.36f, 1.36f, 1.3f, 38, 1 },
 };
-static const struct spot rest = { 0.5f, 0.5f, 2.0f, -146, -1 };
+static const struct spot rest = { 0.6f, 0.6f, 2.1f, -150, -1 };
 
 /* Thumb, index, middle, ring and little finger. */
 static const ct_fingers shapes[CT_SHAPES + 1] = {
@@ -85,7 +85,7 @@ void ct_path_at(enum ct_path path, float p, float *out, float *down, float *turn
         *down = 1.15f * away;
         break;
     }
-    case CT_PATH_SHAKE: *out = 0.75f * sinf(4 * CT_PI_F * p); break;
+    case CT_PATH_SHAKE: *out = 0.85f * sinf(4 * CT_PI_F * p); break;
     case CT_PATH_WAVE: { /* about a point below the hand */
         *turn = 40 * sinf(4 * CT_PI_F * p);
         break;
@@ -139,6 +139,18 @@ static ct_hand between(const ct_hand *a, const ct_hand *b, float t, float sag)
         h.fingers.bend[k] = ct_mix(a->fingers.bend[k], b->fingers.bend[k], e);
     }
     return h;
+}
+
+float ct_pose_way(const ct_gloss *a, const ct_gloss *b)
+{
+    static const struct ct_turn usual = { 0, 0, 1 };
+    float most = 0;
+    for (int left = 0; left < 2; left++) {
+        const ct_hand idle = at_spot(&rest, rest.one, CT_SHAPE_LOOSE);
+        const ct_hand from = a ? in_gloss(a, &usual, 1, left) : idle, to = b ? in_gloss(b, &usual, 0, left) : idle;
+        most = fmaxf(most, hypotf(from.out - to.out, from.down - to.down));
+    }
+    return most;
 }
 
 /* One hand. Phases of frames lie in the middle of their shares: a gloss of n frames has (i + 0.5) / n. */

@@ -10,4 +10,9 @@ libcaptrain_la_SOURCES += \
 	src/task/gloss/synth/pose.c \
 	src/task/gloss/synth/script.c \
 	src/task/gloss/synth/synth.c \
-	src/task/gloss/synth/synth.h
+	src/task/gloss/synth/synth.h \
+	src/task/gloss/synth/write.c
+
+check_PROGRAMS += tests/task/gloss/synth/check_gestures
+tests_task_gloss_synth_check_gestures_SOURCES = tests/task/gloss/synth/check_gestures.c tests/data/data_util.c tests/data/data_util.h
+tests_task_gloss_synth_check_gestures_LDADD = $(CT_TEST_LIBS)

@@ -22,15 +22,16 @@ static int frames_of(double usual, double tempo, int least, int most)
     return n < least ? least : n > most ? most : n;
 }
 
-/* Frames between two glosses. Returning to the beginning of the same one takes longest: it must be seen. */
-static int transition(ct_rng *r, bool same, double tempo)
+/* Frames between two glosses, or one and rest (NULL): the farther, the more. Returning to the beginning of the same one
+ * takes longest: it must be seen. */
+static int transition(ct_rng *r, const ct_gloss *a, const ct_gloss *b, double tempo)
 {
-    const double usual = ct_rng_uniform(r, 1.8, 4.2);
-    return frames_of(same ? MOST_TRANSITION : usual, same ? 1 : tempo, LEAST_TRANSITION, MOST_TRANSITION);
+    const double usual = ct_rng_uniform(r, 1.3, 2.3) + 0.8 * (double)ct_pose_way(a, b);
+    return frames_of(usual, tempo, a == b ? MOST_TRANSITION : LEAST_TRANSITION, MOST_TRANSITION);
 }
 
-void ct_script_make(const ct_gloss *lexicon, int glosses, const ct_gesture_params *p, uint64_t seed, int64_t index,
-                    int signer, const ct_signer *s, ct_script *out)
+void ct_script_make(const ct_gloss *lexicon, const ct_gesture_params *p, uint64_t seed, int64_t index, int signer,
+                    const ct_signer *s, ct_script *out)
 {
     ct_rng r;
     double lo, hi;
@@ -43,18 +44,19 @@ void ct_script_make(const ct_gloss *lexicon, int glosses, const ct_gesture_param
     plan->glosses = p->least + (int)ct_rng_below(&r, (uint32_t)(p->most - p->least + 1));
     int at = (int)ct_rng_below(&r, 3);
     out->rise = at;
-    at += frames_of(ct_rng_uniform(&r, 2.6, 4.4), tempo, LEAST_TRANSITION, MOST_TRANSITION);
+    const ct_gloss *before = NULL;
     for (int k = 0; k < plan->glosses; k++) {
-        const int g = plan->gloss[k] = (int)ct_rng_below(&r, (uint32_t)glosses);
-        if (k > 0) at += transition(&r, g == plan->gloss[k - 1], tempo);
-        usual_frames(lexicon[g].path, &lo, &hi);
+        const ct_gloss *g = &lexicon[plan->gloss[k] = (int)ct_rng_below(&r, (uint32_t)p->glosses)];
+        at += transition(&r, before, g, tempo);
+        usual_frames(g->path, &lo, &hi);
         plan->first[k] = at;
         at += frames_of(ct_rng_uniform(&r, lo, hi), tempo, LEAST_GLOSS, MOST_GLOSS);
         plan->last[k] = at - 1;
-        out->turn[k] = (struct ct_turn){ ct_within(&r, -0.08, 0.08), ct_within(&r, -0.08, 0.08),
+        out->turn[k] = (struct ct_turn){ ct_within(&r, -0.07, 0.07), ct_within(&r, -0.07, 0.07),
                                          amplitude * ct_within(&r, 0.93, 1.07) };
+        before = g;
     }
-    at += frames_of(ct_rng_uniform(&r, 2.6, 4.4), tempo, LEAST_TRANSITION, MOST_TRANSITION);
+    at += transition(&r, before, NULL, tempo);
     out->fall = at;
     plan->frames = at + 1 + (int)ct_rng_below(&r, 2);
 }

@@ -51,7 +51,8 @@ ct_status ct_gesture_params_check(const ct_gesture_params *p)
     CT_TRY(in_range("length", "glosses of a clip", p->least, 1, CT_GESTURE_LENGTH));
     CT_TRY(in_range("length", "glosses of a clip", p->most, 1, CT_GESTURE_LENGTH));
     if (p->least > p->most)
-        return ct_fail(CT_ECONFIG, "gestures: --length: at least %d and at most %d glosses of a clip", p->least, p->most);
+        return ct_fail(CT_ECONFIG, "gestures: --length: at least %d and at most %d glosses of a clip", p->least,
+                       p->most);
     return in_range("size", "pixels to each side of a frame", p->size, LEAST_SIZE, MOST_SIZE);
 }
 
@@ -68,8 +69,8 @@ ct_status ct_gesture_gen_open(const ct_gesture_params *p, uint64_t seed, ct_gest
     g->seed = seed;
     ct_lexicon_make(g->lexicon, p->glosses);
     ct_signers_make(seed, p->signers, g->signer);
-    const int n = snprintf(text, sizeof text, "%s %" PRIu64 " %d glosses %d signers %d-%d %d px", GENERATOR_VERSION, seed,
-                           p->glosses, p->signers, p->least, p->most, p->size);
+    const int n = snprintf(text, sizeof text, "%s %" PRIu64 " %d glosses %d signers %d-%d %d px", GENERATOR_VERSION,
+                           seed, p->glosses, p->signers, p->least, p->most, p->size);
     ct_hash_hex(text, (size_t)n, g->key);
     *out = g;
     return CT_OK;
@@ -100,7 +101,7 @@ static ct_status make_script(const ct_gesture_gen *g, int64_t index, ct_gesture_
     if (index < 0 || index >= INT64_C(1) << 52)
         return ct_fail(CT_EINVAL, "generator of gestures: there is no clip %" PRId64, index);
     const int signer = ct_cast_signer(g->seed, index, cast, g->p.signers);
-    ct_script_make(g->lexicon, g->p.glosses, &g->p, g->seed, index, signer, &g->signer[signer], out);
+    ct_script_make(g->lexicon, &g->p, g->seed, index, signer, &g->signer[signer], out);
     return CT_OK;
 }
 

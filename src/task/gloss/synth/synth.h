@@ -1,18 +1,19 @@
-/* Generator of sign language clips. Clip (seed, index) is a pure function of the parameters, seed and index, each of its
- * frames of these and its number: no state, any number of threads, any order. Nothing lies on a grid: places, sizes and
- * colours are drawn from continuous ranges.
+/* Generator of sign language clips. Clip (seed, index) is a pure function of the parameters, seed and index, and each
+ * of its frames of these and its number: no state, any number of threads, any order. Nothing lies on a grid: places, sizes
+ * and colours are drawn from continuous ranges.
  *
  * Gestures. A clip shows a signer from the hips up who signs a sentence of a few glosses before a background: hands at
- * rest, the glosses with short transitions between them, hands at rest again. A gloss is a path of the hands (LIFT, ROLL,
- * TAP, ...) at a place (CHIN, BELLY, SIDE, ...) with a hand shape (FIST, VEE, SPREAD, ...), with one hand, both mirrored
- * or both in parallel; its name says all four: "LIFT-CHIN-FIST", "PUSH-BELLY-FLAT-TWIN". The lexicon does not depend on
- * the seed, and a small one is the beginning of a larger one, so that a gloss is the same in all sets. Of every five
- * glosses three differ in their paths alone, two of these are each other's reverse or mirror image: stills cannot tell
- * them apart. Sentences are uniform over the lexicon; the same gloss may follow itself, the hands return in between.
+ * rest, the glosses with short transitions between them, hands at rest again. A gloss is a path of the hands (LIFT,
+ * ROLL, TAP, ...) at a place (CHIN, BELLY, SIDE, ...) with a hand shape (FIST, VEE, SPREAD, ...), with one hand, both
+ * mirrored or both in parallel; its name says all four: "LIFT-CHIN-FIST", "PUSH-BELLY-FLAT-TWIN". The lexicon does not
+ * depend on the seed, and a small one is the beginning of a larger one, so that a gloss is the same in all sets. Of
+ * every five glosses three differ in their paths alone, and two of these three are each other's reverse or mirror
+ * image: what tells them apart is movement. Sentences are uniform over the lexicon; the same gloss may follow itself, then the
+ * hands return to its beginning in between.
  *
- * A signer (there are a few, by seed) has proportions, skin, hair, clothes, a place in the picture, a tempo and a size of
- * movements; all sign with the right hand, which is left in the picture. By clip vary tempo, light, colour temperature,
- * background, sharpness and noise; by gloss its length, place and amplitude, each a little.
+ * A signer (there are a few, by seed) has proportions, skin, hair, clothes, a place in the picture, a tempo and a size
+ * of movements; all sign with the right hand, which is left in the picture. By clip vary tempo, light, colour
+ * temperature, background, sharpness and noise; by gloss its length, place and amplitude, each a little.
  *
  * Lengths: a gloss takes 6 to 13 frames, mostly 7 to 11, a transition 2 to 4, so that 2 to 5 glosses are some 24 to 70
  * frames. */
@@ -52,7 +53,7 @@ typedef enum ct_gesture_cast {
 typedef struct ct_gesture_gen ct_gesture_gen;
 ct_status ct_gesture_gen_open(const ct_gesture_params *p, uint64_t seed, ct_gesture_gen **out);
 void ct_gesture_gen_close(ct_gesture_gen *g);            /* NULL is fine */
-/* 32 hex digits over parameters, seed and version: all that frames depend on but index, cast and number of the frame. */
+/* 32 hex digits over parameters, seed and version: all that frames depend on but clip, cast and number of the frame. */
 const char *ct_gesture_gen_key(const ct_gesture_gen *g);
 /* The name of gloss i: upper-case ASCII letters and '-', unique; NULL outside 0..glosses-1. */
 const char *ct_gesture_gen_gloss(const ct_gesture_gen *g, int i);
@@ -74,8 +75,8 @@ ct_status ct_gesture_gen_plan(const ct_gesture_gen *g, int64_t index, ct_gesture
 typedef struct ct_gesture_pen ct_gesture_pen;
 ct_status ct_gesture_pen_open(const ct_gesture_gen *g, ct_gesture_pen **out);
 void ct_gesture_pen_close(ct_gesture_pen *pen);          /* NULL is fine */
-/* Draws frame `frame` of clip `index` into a new picture [size,size,3] (ct_image_free), empty on failure. CT_EINVAL for a
- * clip or frame that does not exist, CT_ENOMEM. */
+/* Draws frame `frame` of clip `index` into a new picture [size,size,3] (ct_image_free), empty on failure. CT_EINVAL for
+ * a clip or frame that does not exist, CT_ENOMEM. */
 ct_status ct_gesture_pen_frame(ct_gesture_pen *pen, int64_t index, ct_gesture_cast cast, int frame, ct_image *out);
 
 /* ---- as files ---- */
