@@ -7,7 +7,7 @@
 #include "task/gloss/synth/internal.h"
 
 static const float skins[][3] = { { 244, 208, 182 }, { 230, 184, 150 }, { 205, 150, 114 }, { 166, 112, 80 },
-                                  { 134, 90, 65 } };
+                                  { 142, 96, 70 } };
 enum { SKINS = sizeof skins / sizeof *skins };
 static const float cloths[][3] = { { 34, 40, 66 },   { 40, 42, 46 },   { 226, 228, 226 }, { 112, 118, 126 },
                                    { 40, 104, 72 },  { 26, 112, 124 }, { 116, 26, 46 },   { 88, 60, 132 },

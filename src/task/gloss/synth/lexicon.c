@@ -66,8 +66,8 @@ static enum ct_hands hands_by_lot(ct_rng *r)
     return v < 6 ? CT_HANDS_ONE : v < 8 ? CT_HANDS_BOTH : CT_HANDS_TWIN;
 }
 
-/* Block b from list[n] on. The constants let places and shapes take turns, so that small lexicons have all of them; where
- * a form has been had, the next shape is tried. */
+/* Block b from list[n] on. The constants let places and shapes take turns, so that small lexicons have all of them;
+ * where a form has been had, the next shape is tried. */
 static void make_block(ct_rng *r, ct_gloss *list, int n, int b)
 {
     ct_gloss g;

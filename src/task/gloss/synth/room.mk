@@ -13,6 +13,10 @@ libcaptrain_la_SOURCES += \
 	src/task/gloss/synth/synth.h \
 	src/task/gloss/synth/write.c
 
-check_PROGRAMS += tests/task/gloss/synth/check_gestures
-tests_task_gloss_synth_check_gestures_SOURCES = tests/task/gloss/synth/check_gestures.c tests/data/data_util.c tests/data/data_util.h
+check_PROGRAMS += tests/task/gloss/synth/check_gestures tests/task/gloss/synth/check_gesture_pictures
+tests_task_gloss_synth_check_gestures_SOURCES = tests/task/gloss/synth/check_gestures.c \
+	tests/task/gloss/synth/gesture_util.h tests/data/data_util.c tests/data/data_util.h
 tests_task_gloss_synth_check_gestures_LDADD = $(CT_TEST_LIBS)
+tests_task_gloss_synth_check_gesture_pictures_SOURCES = tests/task/gloss/synth/check_gesture_pictures.c \
+	tests/task/gloss/synth/gesture_util.h
+tests_task_gloss_synth_check_gesture_pictures_LDADD = $(CT_TEST_LIBS)

@@ -1,6 +1,6 @@
 /* Generator of sign language clips. Clip (seed, index) is a pure function of the parameters, seed and index, and each
- * of its frames of these and its number: no state, any number of threads, any order. Nothing lies on a grid: places, sizes
- * and colours are drawn from continuous ranges.
+ * of its frames of these and its number: no state, any number of threads, any order. Nothing lies on a grid: places,
+ * sizes and colours are drawn from continuous ranges.
  *
  * Gestures. A clip shows a signer from the hips up who signs a sentence of a few glosses before a background: hands at
  * rest, the glosses with short transitions between them, hands at rest again. A gloss is a path of the hands (LIFT,
@@ -8,8 +8,8 @@
  * mirrored or both in parallel; its name says all four: "LIFT-CHIN-FIST", "PUSH-BELLY-FLAT-TWIN". The lexicon does not
  * depend on the seed, and a small one is the beginning of a larger one, so that a gloss is the same in all sets. Of
  * every five glosses three differ in their paths alone, and two of these three are each other's reverse or mirror
- * image: what tells them apart is movement. Sentences are uniform over the lexicon; the same gloss may follow itself, then the
- * hands return to its beginning in between.
+ * image: what tells them apart is movement. Sentences are uniform over the lexicon; the same gloss may follow itself,
+ * then the hands return to its beginning in between.
  *
  * A signer (there are a few, by seed) has proportions, skin, hair, clothes, a place in the picture, a tempo and a size
  * of movements; all sign with the right hand, which is left in the picture. By clip vary tempo, light, colour

@@ -232,7 +232,8 @@ ct_status ct_gesture_write(const ct_gesture_params *p, uint64_t seed, const char
     ct_gesture_gen *g;
     *stats = (ct_gesture_written){ 0 };
     if (count < PARTS || count > MOST_CLIPS)
-        return ct_fail(CT_EINVAL, "gestures: %" PRId64 " clips; there can be %d (train, dev and test) to %d", count, PARTS, MOST_CLIPS);
+        return ct_fail(CT_EINVAL, "gestures: %" PRId64 " clips; there can be %d (train, dev and test) to %d", count,
+                       PARTS, MOST_CLIPS);
     if (threads < 1) threads = 1;
     CT_TRY(ct_gesture_gen_open(p, seed, &g));
     write_job j = { .g = g, .dir = dir, .force = force };

@@ -1,50 +1,15 @@
-/* The generator of gestures: that clips are functions of seed and index, what plans promise, that glosses can be told
- * apart and hands be seen, and what is written as files. */
+/* The generator of gestures: that clips are functions of seed and index, what lexicon and plans promise, and what is
+ * written as files. */
 #include "config.h"
 
 #include <dirent.h>
 #include <math.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
 #include "data/workers.h"
-#include "task/gloss/synth/internal.h"
-#include "tests/ct_check.h"
 #include "tests/data/data_util.h"
-
-#define ck_ok(call) ck_assert_msg((call) == CT_OK, "%s", ct_error_message())
-#define ck_message(text) \
-    ck_assert_msg(strstr(ct_error_message(), (text)) != NULL, "no \"%s\" in: %s", (text), ct_error_message())
-
-static const int outside[2] = { -1, 1 };
-
-static ct_gesture_params params(int size)
-{
-    ct_gesture_params p;
-    ct_gesture_params_init(&p);
-    p.size = size;
-    return p;
-}
-
-static ct_gesture_gen *open_gen(const ct_gesture_params *p, uint64_t seed)
-{
-    ct_gesture_gen *g;
-    ck_ok(ct_gesture_gen_open(p, seed, &g));
-    return g;
-}
-
-static ct_image frame_alone(const ct_gesture_gen *g, int64_t index, ct_gesture_cast cast, int frame)
-{
-    ct_gesture_pen *pen;
-    ct_image im;
-    ck_ok(ct_gesture_pen_open(g, &pen));
-    ck_ok(ct_gesture_pen_frame(pen, index, cast, frame, &im));
-    ct_gesture_pen_close(pen);
-    return im;
-}
-
-static size_t bytes_of(const ct_image *im) { return (size_t)im->w * (size_t)im->h * (size_t)im->c; }
+#include "tests/task/gloss/synth/gesture_util.h"
 
 /* ---- a function of seed and index ---- */
 
@@ -59,7 +24,8 @@ static ct_status draw_item(void *user, int worker, int64_t i)
     ct_image im;
     const int64_t k = i * m->step % (CLIPS * FRAMES);
     if (!m->pen[worker]) CT_TRY(ct_gesture_pen_open(m->g, &m->pen[worker]));
-    CT_TRY(ct_gesture_pen_frame(m->pen[worker], k / FRAMES, k % 2 ? CT_GESTURE_ALL : CT_GESTURE_SEEN, (int)(k % FRAMES), &im));
+    const ct_gesture_cast cast = k % 2 ? CT_GESTURE_ALL : CT_GESTURE_SEEN;
+    CT_TRY(ct_gesture_pen_frame(m->pen[worker], k / FRAMES, cast, (int)(k % FRAMES), &im));
     ct_hash_hex(im.px, bytes_of(&im), m->hash[k]);
     ct_image_free(&im);
     return CT_OK;
@@ -83,7 +49,8 @@ START_TEST(any_order)
     for (int k = 0; k < CLIPS * FRAMES; k++) {
         ck_assert_msg(strcmp(a->hash[k], b->hash[k]) == 0, "frame %d depends on the order", k);
         ck_assert_msg(strcmp(a->hash[k], c->hash[k]) != 0, "frame %d is the same with another seed", k);
-        for (int l = 0; l < k; l++) ck_assert_msg(strcmp(a->hash[k], a->hash[l]) != 0, "frames %d and %d are the same", l, k);
+        for (int l = 0; l < k; l++)
+            ck_assert_msg(strcmp(a->hash[k], a->hash[l]) != 0, "frames %d and %d are the same", l, k);
     }
     free(a);
     free(b);
@@ -119,11 +86,10 @@ END_TEST
 START_TEST(ranges)
 {
     static const struct { size_t at; int v; const char *option; } bad[] = {
-        { offsetof(ct_gesture_params, glosses), 1, "--glosses" },  { offsetof(ct_gesture_params, glosses), 201, "--glosses" },
-        { offsetof(ct_gesture_params, signers), 0, "--signers" },  { offsetof(ct_gesture_params, signers), 27, "--signers" },
-        { offsetof(ct_gesture_params, least), 0, "--length" },     { offsetof(ct_gesture_params, most), 13, "--length" },
-        { offsetof(ct_gesture_params, least), 6, "--length" },     { offsetof(ct_gesture_params, size), 31, "--size" },
-        { offsetof(ct_gesture_params, size), 513, "--size" } };
+#define AT(member) offsetof(ct_gesture_params, member)
+        { AT(glosses), 1, "--glosses" }, { AT(glosses), 201, "--glosses" }, { AT(signers), 0, "--signers" },
+        { AT(signers), 27, "--signers" }, { AT(least), 0, "--length" }, { AT(most), 13, "--length" },
+        { AT(least), 6, "--length" }, { AT(size), 31, "--size" }, { AT(size), 513, "--size" } };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         ct_gesture_params p = params(96);
         ct_gesture_gen *g;
@@ -203,7 +169,7 @@ START_TEST(all_glosses)
     }
     /* Models know glosses by these names: they are what they were. */
     ct_hash_hex(names, strlen(names), hash);
-    ck_assert_str_eq(hash, "LEXICON_HASH");
+    ck_assert_str_eq(hash, "001fae563d6b26095e0c697a35bc2f03");
     const ct_gesture_params p = params(96);
     ct_gesture_gen *g = open_gen(&p, 1), *h = open_gen(&p, 2);
     ck_assert_int_eq(ct_gesture_gen_glosses(g), 40);
@@ -305,7 +271,8 @@ START_TEST(plans)
         ck_assert(a.frames - before - 1 >= 3 && a.frames - before - 1 <= 6);
     }
     for (int n = 2; n <= 5; n++) ck_assert_msg(abs(length[n] - PLANS / 4) < 150, "%d clips of %d", length[n], n);
-    for (int k = 0; k < 40; k++) ck_assert_msg(abs(seen[k] - total / 40) < 100, "gloss %d: %d of %d", k, seen[k], total);
+    for (int k = 0; k < 40; k++)
+        ck_assert_msg(abs(seen[k] - total / 40) < 100, "gloss %d: %d of %d", k, seen[k], total);
     ck_assert_msg(repeats > 150, "%d glosses follow themselves", repeats); /* one of 40 of 10,000 */
     ck_assert_msg(frames / PLANS > 35 && frames / PLANS < 60, "%f frames a clip", frames / PLANS);
     ct_gesture_gen_close(g);
@@ -336,259 +303,6 @@ START_TEST(signers)
             ck_assert_msg(fabs(seen[1][s] - 0.6 * usual) < 5 * sqrt(0.6 * usual), "signer %d: %d", s, seen[1][s]);
         }
     }
-    ct_gesture_gen_close(g);
-}
-END_TEST
-
-/* ---- poses ---- */
-
-/* What frames are drawn from, as the pen has it. */
-typedef struct clip { ct_gloss lexicon[CT_GESTURE_GLOSSES]; ct_signer signer[CT_GESTURE_SIGNERS]; ct_script s; ct_look k; } clip;
-
-static void make_clip(const ct_gesture_params *p, uint64_t seed, int64_t index, clip *c)
-{
-    const int signer = (int)(index % p->signers);
-    ct_script_make(c->lexicon, p, seed, index, signer, &c->signer[signer], &c->s);
-    ct_look_make(seed, index, &c->signer[signer], p->size, &c->k);
-}
-
-/* Hands with all their fingers stay within the picture, move, and nowhere jump. */
-START_TEST(hands_inside)
-{
-    ct_gesture_params p = params(_i ? 64 : 96);
-    p.glosses = CT_GESTURE_GLOSSES;
-    p.signers = 26;
-    static clip c;
-    ct_lexicon_make(c.lexicon, p.glosses);
-    float least = 1e6f;
-    for (uint64_t seed = 1; seed <= 10; seed++) {
-        ct_signers_make(seed, p.signers, c.signer);
-        for (int64_t i = 0; i < 300; i++) {
-            ct_hand hand[2], before[2] = { 0 };
-            make_clip(&p, seed, i, &c);
-            const ct_signer *s = &c.signer[c.s.plan.signer];
-            for (int f = 0; f < c.s.plan.frames; f++) {
-                ct_pose_at(c.lexicon, &c.s, f, hand);
-                for (int h = 0; h < 2; h++) {
-                    ct_bone b[CT_HAND_BONES];
-                    ct_hand_bones(&hand[h], s, &c.k, outside[h], b);
-                    for (int k = 0; k < CT_HAND_BONES; k++) {
-                        const float x[2] = { b[k].ax, b[k].bx }, y[2] = { b[k].ay, b[k].by };
-                        for (int e = 0; e < 2; e++) {
-                            const float r = e ? b[k].rb : b[k].ra, w = (float)p.size;
-                            least = fminf(least, fminf(fminf(x[e] - r, w - x[e] - r), fminf(y[e] - r, w - y[e] - r)));
-                        }
-                    }
-                    ck_assert_msg(least >= 0, "seed %d, clip %d, frame %d: a hand leaves the picture by %f", (int)seed,
-                                  (int)i, f, (double)-least);
-                    const float step = hypotf(hand[h].out - before[h].out, hand[h].down - before[h].down);
-                    ck_assert_msg(f == 0 || step < 1.75f, "seed %d, clip %d, frame %d: a jump of %f", (int)seed, (int)i, f,
-                                  (double)step);
-                    before[h] = hand[h];
-                }
-            }
-        }
-    }
-}
-END_TEST
-
-/* The right hand moves in every frame of a gloss; where a gloss follows itself, it sinks and comes back. */
-START_TEST(hands_move)
-{
-    const ct_gesture_params p = params(96);
-    static clip c;
-    int repeats = 0;
-    ct_lexicon_make(c.lexicon, p.glosses);
-    ct_signers_make(9, p.signers, c.signer);
-    for (int64_t i = 0; i < 2000; i++) {
-        ct_hand a[2], b[2], m[2], n[2];
-        make_clip(&p, 9, i, &c);
-        const ct_gesture_plan *q = &c.s.plan;
-        for (int k = 0; k < q->glosses; k++) {
-            float way = 0;
-            for (int f = q->first[k]; f < q->last[k]; f++) {
-                ct_pose_at(c.lexicon, &c.s, f, a);
-                ct_pose_at(c.lexicon, &c.s, f + 1, b);
-                way += hypotf(b[0].out - a[0].out, b[0].down - a[0].down) + fabsf(b[0].angle - a[0].angle) / 60;
-            }
-            ck_assert_msg(way > 0.6f, "%s moves by %f", c.lexicon[q->gloss[k]].name, (double)way);
-            if (k == 0 || q->gloss[k] != q->gloss[k - 1]) continue;
-            repeats++;
-            ct_pose_at(c.lexicon, &c.s, q->last[k - 1], a);
-            ct_pose_at(c.lexicon, &c.s, q->first[k], b);
-            ct_pose_at(c.lexicon, &c.s, q->last[k - 1] + 2, m); /* these two lie evenly about the middle */
-            ct_pose_at(c.lexicon, &c.s, q->last[k - 1] + 3, n);
-            ck_assert(0.5f * (m[0].down + n[0].down) > 0.3f + 0.5f * (a[0].down + b[0].down));
-        }
-    }
-    ck_assert_int_gt(repeats, 50);
-}
-END_TEST
-
-/* ---- pictures ---- */
-
-/* Nine frames of a gloss before a plain wall, moved by (dx, dy) units, without noise: [9,3,size,size]. */
-enum { PHASES = 9 };
-static float *drawn_gloss(const ct_gloss *lexicon, int gloss, const ct_signer *s, int size, const struct ct_turn *turn)
-{
-    ct_script script = { .plan = { .glosses = 1, .gloss = { gloss }, .first = { 2 }, .last = { 1 + PHASES },
-                                   .frames = 4 + PHASES }, .turn = { *turn }, .fall = 3 + PHASES };
-    const size_t n = (size_t)size * (size_t)size;
-    float *out = malloc(PHASES * 3 * n * sizeof *out);
-    ct_look k;
-    ct_film film;
-    ct_hand hand[2];
-    ct_look_make(1, 0, s, size, &k);
-    ck_ok(ct_film_open(size, &film));
-    for (int f = 0; f < PHASES; f++) {
-        for (int c = 0; c < 3; c++)
-            for (size_t i = 0; i < n; i++) film.ch[c][i] = 150;
-        ct_pose_at(lexicon, &script, 2 + f, hand);
-        ct_body_draw(&film, s, &k, hand, f);
-        for (size_t c = 0; c < 3; c++) memcpy(out + ((size_t)f * 3 + c) * n, film.ch[c], n * sizeof *out);
-    }
-    ct_film_close(&film);
-    return out;
-}
-
-static double distance(const float *a, const float *b, size_t n)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; i++) sum += fabsf(a[i] - b[i]);
-    return sum / (double)n;
-}
-
-/* In 64x64 pixels no gloss, wherever its jitter takes it, looks like another: on each of the two that are most alike at
- * least so many pixels of each frame differ by 100 levels. */
-START_TEST(told_apart)
-{
-    enum { N = 40, SIZE = 64, ASIDE = 9 };
-    const size_t n = (size_t)PHASES * 3 * SIZE * SIZE;
-    static ct_gloss lexicon[N];
-    static ct_signer signer[8];
-    float *drawn[N];
-    ct_lexicon_make(lexicon, N);
-    ct_signers_make(21, 8, signer);
-    const struct ct_turn usual = { 0, 0, 1 };
-    for (int i = 0; i < N; i++) drawn[i] = drawn_gloss(lexicon, i, &signer[_i], SIZE, &usual);
-    for (int i = 0; i < N; i++)
-        for (int t = 0; t < ASIDE; t++) {
-            const struct ct_turn other = { 0.14f * (float)(t / 3 - 1), 0.14f * (float)(t % 3 - 1), 1 };
-            float *aside = drawn_gloss(lexicon, i, &signer[_i], SIZE, &other);
-            for (int k = 0; k < i; k++) {
-                const double pixels = distance(drawn[k], aside, n) * SIZE * SIZE / 100;
-                ck_assert_msg(pixels > 15, "%s looks like %s: %f", lexicon[i].name, lexicon[k].name, pixels);
-            }
-            free(aside);
-        }
-    for (int i = 0; i < N; i++) free(drawn[i]);
-}
-END_TEST
-
-/* Hands are seen before the trunk, the face and the wall, whoever signs: they change the picture. */
-START_TEST(hands_seen)
-{
-    enum { SIZE = 64, SIGNERS = 26 };
-    static const struct { const char *what; float out, down, angle; double least; } over[] = {
-        { "trunk", 0.1f, 0.9f, -30, 40 }, { "face", 0.05f, -0.6f, 0, 9 }, { "wall", 1.5f, 0, 0, 35 } };
-    const size_t n = SIZE * SIZE;
-    static ct_signer signer[SIGNERS];
-    for (uint64_t seed = 1; seed <= 20; seed++) {
-        ct_signers_make(seed, SIGNERS, signer);
-        for (int i = 0; i < SIGNERS; i++) {
-            const ct_hand rest = { .out = 0.6f, .down = 2.1f, .angle = -150, .side = -1,
-                                   .fingers = *ct_shape_fingers(CT_SHAPE_LOOSE) };
-            const ct_hand both[2] = { rest, rest };
-            ct_look k;
-            ct_film film, with;
-            ck_ok(ct_film_open(SIZE, &film));
-            ck_ok(ct_film_open(SIZE, &with));
-            ct_look_make(seed, i, &signer[i], SIZE, &k);
-            ct_wall_draw(&film, seed, i, &signer[i], &k);
-            ct_body_draw(&film, &signer[i], &k, both, 0);
-            for (int o = 0; o < 3; o++) {
-                const ct_hand h = { .out = over[o].out, .down = over[o].down, .angle = over[o].angle, .side = 1,
-                                    .fingers = *ct_shape_fingers(CT_SHAPE_SPREAD) };
-                double sum = 0;
-                int changed = 0;
-                for (int c = 0; c < 3; c++) memcpy(with.ch[c], film.ch[c], n * sizeof *with.ch[c]);
-                ct_hand_draw(&with, &h, &signer[i], &k, -1);
-                for (size_t q = 0; q < n; q++) {
-                    const float a[3] = { film.ch[0][q], film.ch[1][q], film.ch[2][q] };
-                    const float b[3] = { with.ch[0][q], with.ch[1][q], with.ch[2][q] };
-                    if (memcmp(a, b, sizeof a) == 0) continue;
-                    sum += ct_colour_distance(a, b);
-                    changed++;
-                }
-                ck_assert_msg(changed > 60, "%d pixels of a hand", changed);
-                ck_assert_msg(sum / changed > over[o].least, "seed %d, signer %d before the %s: %f levels", (int)seed, i,
-                              over[o].what, sum / changed);
-            }
-            ct_film_close(&film);
-            ct_film_close(&with);
-        }
-    }
-}
-END_TEST
-
-static double spread(const ct_image *im)
-{
-    double sum = 0, squares = 0;
-    const double n = (double)bytes_of(im);
-    for (size_t i = 0; i < bytes_of(im); i++) {
-        sum += im->px[i];
-        squares += (double)im->px[i] * im->px[i];
-    }
-    return sqrt(squares / n - sum / n * (sum / n));
-}
-
-/* Frames show something, and from one to the next little changes, but something does. */
-START_TEST(frames)
-{
-    const ct_gesture_params p = params(96);
-    ct_gesture_gen *g = open_gen(&p, 13);
-    ct_gesture_pen *pen;
-    ck_ok(ct_gesture_pen_open(g, &pen));
-    for (int64_t i = 0; i < 12; i++) {
-        ct_gesture_plan plan;
-        ct_image a = { 0 }, b;
-        ck_ok(ct_gesture_gen_plan(g, i, CT_GESTURE_ALL, &plan));
-        for (int f = 0; f < plan.frames; f++, a = b) {
-            ck_ok(ct_gesture_pen_frame(pen, i, CT_GESTURE_ALL, f, &b));
-            ck_assert(b.w == 96 && b.h == 96 && b.c == 3);
-            ck_assert_msg(spread(&b) > 18, "clip %d, frame %d: %f", (int)i, f, spread(&b));
-            double sum = 0;
-            for (size_t k = 0; a.px && k < bytes_of(&b); k++) sum += abs(a.px[k] - b.px[k]);
-            sum /= (double)bytes_of(&b);
-            ck_assert_msg(f == 0 || (sum > 0.3 && sum < 14), "clip %d, frame %d: %f levels", (int)i, f, sum);
-            ct_image_free(&a);
-        }
-        ct_image_free(&a);
-    }
-    ct_gesture_pen_close(pen);
-    ct_gesture_gen_close(g);
-}
-END_TEST
-
-/* Who signs, light and wall are those of the clip: of two frames of a clip the upper edge is nearly the same, of two
- * clips it is not. */
-START_TEST(clips_differ)
-{
-    const ct_gesture_params p = params(64);
-    ct_gesture_gen *g = open_gen(&p, 17);
-    double within = 0, between = 0;
-    for (int64_t i = 0; i < 20; i++) {
-        ct_image a = frame_alone(g, i, CT_GESTURE_SEEN, 0), b = frame_alone(g, i, CT_GESTURE_SEEN, 3);
-        ct_image c = frame_alone(g, i + 1, CT_GESTURE_SEEN, 0);
-        for (int k = 0; k < 3 * 64 * 4; k++) {
-            within += abs(a.px[k] - b.px[k]);
-            between += abs(a.px[k] - c.px[k]);
-        }
-        ct_image_free(&a);
-        ct_image_free(&b);
-        ct_image_free(&c);
-    }
-    ck_assert_msg(between > 5 * within, "%f levels within, %f between clips", within, between);
     ct_gesture_gen_close(g);
 }
 END_TEST
@@ -657,7 +371,8 @@ static int check_part(const char *dir, const char *part, int number, const ct_ge
         ck_assert_str_eq(column[0], want);
         ck_assert(column[1][0] == 'A' + plan.signer && column[1][1] == '\0');
         const size_t words = strlen(column[2]);
-        ck_assert(words > 10 && column[2][words - 1] == '.' && strspn(column[2], "abcdefghijklmnopqrstuvwxyz ;.") == words);
+        ck_assert(words > 10 && column[2][words - 1] == '.');
+        ck_assert(strspn(column[2], "abcdefghijklmnopqrstuvwxyz ;.") == words);
         int k = 0;
         for (char *token; (token = strsep(&column[3], "/")); k++)
             ck_assert_str_eq(token, ct_gesture_gen_gloss(g, plan.gloss[k]));
@@ -748,7 +463,7 @@ END_TEST
 int main(void)
 {
     Suite *s = suite_create("gestures");
-    TCase *t = tcase_create("clips");
+    TCase *t = tcase_create("gestures");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, any_order);
     tcase_add_test(t, keys);
@@ -759,12 +474,6 @@ int main(void)
     tcase_add_test(t, paths);
     tcase_add_test(t, plans);
     tcase_add_loop_test(t, signers, 0, 4);
-    tcase_add_loop_test(t, hands_inside, 0, 2);
-    tcase_add_test(t, hands_move);
-    tcase_add_loop_test(t, told_apart, 0, 8);
-    tcase_add_test(t, hands_seen);
-    tcase_add_test(t, frames);
-    tcase_add_test(t, clips_differ);
     tcase_add_test(t, files);
     tcase_add_test(t, forced);
     suite_add_tcase(s, t);
