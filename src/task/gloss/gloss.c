@@ -3,90 +3,46 @@
 
 #include "task/gloss/gloss.h"
 
-/* ---- belongs to others: replaced as a whole when labels, vocabulary and scoring come in ---- */
+static const char *const in_facts[] = { "data.vocab", NULL };
 
-static ct_status none(const char *what) { return ct_fail(CT_EINTERNAL, "task gloss: no %s", what); }
-
-const struct ct_gloss_facts *ct_gloss_facts(const ct_facts *facts) { return (const struct ct_gloss_facts *)facts; }
-
-int ct_gloss_columns(const ct_dataset *ds)
-{
-    (void)ds;
-    return 0;
-}
-
-static ct_status labels(const ct_config *cfg, const ct_facts *facts, ct_labels **out)
-{
-    (void)cfg, (void)facts;
-    *out = NULL;
-    return none("labels");
-}
-
-static ct_status learn(const ct_config *cfg, const ct_dataset *train, ct_facts **out)
-{
-    (void)cfg, (void)train;
-    *out = NULL;
-    return none("vocabulary");
-}
-
-static void forget(ct_facts *facts) { (void)facts; }
-
-static bool same(const ct_facts *now, const ct_facts *then, char *why, size_t size)
-{
-    (void)why, (void)size;
-    return now == then;
-}
-
-static ct_status put_facts(const ct_place *p, ct_status (*put)(void *user, const char *key, const char *value),
-                           void *user)
-{
-    (void)p, (void)put, (void)user;
-    return none("model files");
-}
-
-static ct_status get_facts(const char *path, const char *(*get)(const void *user, const char *key), const void *user,
-                           ct_facts **out)
-{
-    (void)path, (void)get, (void)user;
-    *out = NULL;
-    return none("model files");
-}
-
-static ct_status given(ct_config *cfg, const ct_option *option, size_t options, ct_facts **out)
-{
-    (void)cfg, (void)option, (void)options;
-    *out = NULL;
-    return none("vocabulary");
-}
-
-static ct_status look(const ct_place *p, const ct_view *v, bool labelled, const ct_option *option, size_t options,
-                      ct_findings **out)
-{
-    (void)p, (void)v, (void)labelled, (void)option, (void)options;
-    *out = NULL;
-    return none("scoring");
-}
-
-static const ct_metric_row metrics[] = {
-    { .key = "word_accuracy", .label = "words right", .curve = "words", .unit = "%" },
+static const ct_task_option options[] = {
+    { "eval predict", "beam_width", "--beam-width", "N",
+      "sign language: sentences that are followed at a time; default 1, the best word of every time step" },
+    { "import-torch", "vocab", "--vocab", "FILE", "sign language: the words, vocabulary.json or a word in each line" },
+    { "gen", "glosses", "--glosses", "N", "gestures: words there are; default 40" },
+    { "gen", "signers", "--signers", "N", "gestures: signers, of whom the last is in the test only; default 8" },
+    { "gen", "length", "--length", "N|LO-HI", "gestures: glosses of a clip; default 2-5" },
+    { "gen", "size", "--size", "PX", "gestures: height and width, pixels; default 96" },
 };
-
-/* ---- the table ---- */
 
 const ct_task ct_task_gloss = {
     .name = "gloss",
     .doc = "reads continuous sign language as glosses",
-    .metric = metrics,
-    .metrics = 0,
-    .select = "loss",
+    .metric = ct_gloss_metrics,
+    .metrics = CT_GLOSS_METRICS,
+    .count = ct_gloss_counted,
+    .counts = 1,
+    .in_facts = in_facts,
+    .select = "wer",
+    .generator = &ct_gloss_generator,
+    .generators = 1,
+    .option = options,
+    .options = sizeof options / sizeof *options,
     /* data */
-    .labels = labels,
-    .learn = learn,
-    .forget = forget,
-    .same = same,
+    .labels = ct_gloss_labels,
+    .claims = ct_gloss_claims,
+    .learn = ct_gloss_learn,
+    .foresee = ct_gloss_foresee,
+    .agree = ct_gloss_agree,
+    .forget = ct_gloss_forget,
+    .same = ct_gloss_same,
     /* files */
-    .write = put_facts,
-    .read = get_facts,
+    .write = ct_gloss_write,
+    .read = ct_gloss_read,
+    .files = ct_gloss_files,
+    .rows = ct_gloss_rows,
+    .old_row = ct_gloss_old_row,
+    .remapped = ct_gloss_remapped,
     /* programs */
     .specify = ct_gloss_specify,
     .usual = ct_gloss_usual,
@@ -99,7 +55,20 @@ const ct_task ct_task_gloss = {
     .golden = ct_gloss_golden,
     .golden_score = ct_gloss_golden_score,
     /* scoring */
-    .look = look,
+    .look = ct_gloss_look,
+    .collect = ct_gloss_collect,
+    .settle = ct_gloss_settle,
+    .drop = ct_gloss_drop,
+    .right = ct_gloss_right,
+    .eval_json = ct_gloss_eval_json,
+    .eval_text = ct_gloss_eval_text,
+    .predict_json = ct_gloss_predict_json,
+    .predict_text = ct_gloss_predict_text,
+    .result = ct_gloss_result,
+    .example = ct_gloss_example,
+    .headline = ct_gloss_headline,
+    .report = ct_gloss_report,
     /* verbs */
-    .given = given,
+    .generate = ct_gloss_generate,
+    .given = ct_gloss_given,
 };
