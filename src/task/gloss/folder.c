@@ -157,7 +157,7 @@ static char *text_of(const ct_gloss_row *r)
     return *r->signer ? ct_asprintf("%s (%s)", r->words, r->signer) : ct_strdup(r->words, "label");
 }
 
-static ct_status add_row(const ct_gloss_rows *rows, const ct_gloss_row *r, const folders *f, ct_scan *out)
+static ct_status add_row(const ct_gloss_list *rows, const ct_gloss_row *r, const folders *f, ct_scan *out)
 {
     ct_sample *s = &out->s[out->n++];
     *s = (ct_sample){ .line = r->line };
@@ -183,7 +183,7 @@ static int by_sample(const void *a, const void *b)
 }
 
 /* Folders that no row names; samples [0,listed) are those of rows, by name. */
-static ct_status add_unlisted(const ct_gloss_rows *rows, const folders *f, ct_scan *out)
+static ct_status add_unlisted(const ct_gloss_list *rows, const folders *f, ct_scan *out)
 {
     const size_t listed = out->n;
     for (size_t i = 0; i < f->n; i++) {
@@ -199,7 +199,7 @@ static ct_status add_unlisted(const ct_gloss_rows *rows, const folders *f, ct_sc
     return CT_OK;
 }
 
-static ct_status scan_rows(const ct_gloss_rows *rows, ct_scan *out)
+static ct_status scan_rows(const ct_gloss_list *rows, ct_scan *out)
 {
     folders f = { 0 };
     ct_status st;
@@ -217,7 +217,7 @@ fail:
 
 ct_status ct_gloss_scan(const char *folder, const char *labels, ct_scan *out)
 {
-    ct_gloss_rows rows;
+    ct_gloss_list rows;
     *out = (ct_scan){ 0 };
     if (!ct_path_is_dir(folder)) return ct_fail(CT_EIO, "%s: is no folder", folder);
     CT_TRY(ct_gloss_rows_read(labels, &rows));
@@ -234,7 +234,7 @@ ct_status ct_gloss_scan(const char *folder, const char *labels, ct_scan *out)
 ct_status ct_gloss_claims(const char *path, bool *yes)
 {
     char *labels, *tried;
-    ct_gloss_rows rows;
+    ct_gloss_list rows;
     *yes = false;
     CT_TRY(ct_gloss_find_labels(path, &labels, &tried));
     ct_free(tried);

@@ -106,7 +106,7 @@ static ct_status add_word(void *user, const char *word, size_t bytes)
 
 static ct_status add_file(const char *path, word_list *w)
 {
-    ct_gloss_rows rows;
+    ct_gloss_list rows;
     CT_TRY(ct_gloss_rows_read(path, &rows));
     ct_status st = CT_OK;
     for (int64_t i = 0; i < rows.n && st == CT_OK; i++)

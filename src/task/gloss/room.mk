@@ -2,17 +2,22 @@
 libcaptrain_la_SOURCES += \
 	src/task/gloss/cleanup.c \
 	src/task/gloss/cleanup.h \
+	src/task/gloss/eval.c \
 	src/task/gloss/facts.c \
+	src/task/gloss/findings.c \
+	src/task/gloss/findings.h \
 	src/task/gloss/folder.c \
 	src/task/gloss/generator.c \
 	src/task/gloss/gloss.c \
 	src/task/gloss/gloss.h \
 	src/task/gloss/goal.c \
 	src/task/gloss/golden.c \
+	src/task/gloss/metrics.c \
 	src/task/gloss/program.c \
 	src/task/gloss/reader.c \
 	src/task/gloss/reader.h \
 	src/task/gloss/remap.c \
+	src/task/gloss/report.c \
 	src/task/gloss/rows.c \
 	src/task/gloss/rows.h \
 	src/task/gloss/survey.c \

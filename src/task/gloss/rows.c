@@ -19,7 +19,7 @@ enum { GLOSS_BYTES = 1000 };
 
 static const char header[] = "Number,Translator,Chinese Sentences,Gloss,Note";
 
-void ct_gloss_rows_free(ct_gloss_rows *r)
+void ct_gloss_rows_free(ct_gloss_list *r)
 {
     if (!r) return;
     for (int64_t i = 0; i < r->n; i++) {
@@ -31,7 +31,7 @@ void ct_gloss_rows_free(ct_gloss_rows *r)
     }
     ct_free(r->row);
     ct_free(r->path);
-    *r = (ct_gloss_rows){ 0 };
+    *r = (ct_gloss_list){ 0 };
 }
 
 ct_status ct_gloss_each(const char *words, ct_gloss_see *see, void *user)
@@ -131,7 +131,7 @@ static ct_status judge(const ct_gloss_row *r, const char *glosses, char **why)
 }
 
 static ct_status add_row(const ct_table *t, int64_t line, char *const *field, int n, const columns *c, size_t *cap,
-                         ct_gloss_rows *out)
+                         ct_gloss_list *out)
 {
     const char *id = value(field, n, c->id), *words = value(field, n, c->words);
     if (!*id) return ct_fail(CT_EFORMAT, "%s:%" PRId64 ": a row without a number", t->path, line);
@@ -157,7 +157,7 @@ static int by_id(const void *a, const void *b)
     return c ? c : (*x)->line < (*y)->line ? -1 : (*x)->line > (*y)->line;
 }
 
-static ct_status check_ids(const ct_gloss_rows *r)
+static ct_status check_ids(const ct_gloss_list *r)
 {
     ct_status st = CT_OK;
     const ct_gloss_row **sorted = ct_calloc(r->n > 0 ? (size_t)r->n : 1, sizeof *sorted, "label file");
@@ -172,7 +172,7 @@ static ct_status check_ids(const ct_gloss_rows *r)
     return st;
 }
 
-static ct_status parse(char *text, size_t size, const char *path, ct_gloss_rows *out)
+static ct_status parse(char *text, size_t size, const char *path, ct_gloss_list *out)
 {
     ct_table t;
     columns c = { 0 };
@@ -195,20 +195,20 @@ static ct_status parse(char *text, size_t size, const char *path, ct_gloss_rows 
     return check_ids(out);
 }
 
-ct_status ct_gloss_rows_parse(char *text, size_t size, const char *path, ct_gloss_rows *out)
+ct_status ct_gloss_rows_parse(char *text, size_t size, const char *path, ct_gloss_list *out)
 {
-    *out = (ct_gloss_rows){ .path = ct_strdup(path, "label file") };
+    *out = (ct_gloss_list){ .path = ct_strdup(path, "label file") };
     if (!out->path) return CT_ENOMEM;
     const ct_status st = parse(text, size, path, out);
     if (st != CT_OK) ct_gloss_rows_free(out);
     return st;
 }
 
-ct_status ct_gloss_rows_read(const char *path, ct_gloss_rows *out)
+ct_status ct_gloss_rows_read(const char *path, ct_gloss_list *out)
 {
     uint8_t *data;
     size_t size;
-    *out = (ct_gloss_rows){ 0 };
+    *out = (ct_gloss_list){ 0 };
     CT_TRY(ct_file_read_plain(path, CT_SCAN_LABEL_BYTES, &data, &size));
     const ct_status st = ct_gloss_rows_parse((char *)data, size, path, out);
     ct_free(data);

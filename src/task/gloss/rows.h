@@ -16,19 +16,19 @@ typedef struct ct_gloss_row {
     int64_t line;
 } ct_gloss_row;
 
-typedef struct ct_gloss_rows {
+typedef struct ct_gloss_list {
     char *path;
     ct_gloss_row *row; /* [n] as in the file */
     int64_t n;
-} ct_gloss_rows;
+} ct_gloss_list;
 
 /* CT_EIO (the file), CT_EFORMAT naming path and line (no such header, quotes, an id twice, no id), CT_ENOMEM. Rows whose
  * glosses are empty after cleaning are bad. */
-ct_status ct_gloss_rows_read(const char *path, ct_gloss_rows *out);
-void ct_gloss_rows_free(ct_gloss_rows *r); /* empties; NULL is fine */
+ct_status ct_gloss_rows_read(const char *path, ct_gloss_list *out);
+void ct_gloss_rows_free(ct_gloss_list *r); /* empties; NULL is fine */
 
 /* The same of a text [size], which is changed in place and must have a NUL behind it. */
-ct_status ct_gloss_rows_parse(char *text, size_t size, const char *path, ct_gloss_rows *out);
+ct_status ct_gloss_rows_parse(char *text, size_t size, const char *path, ct_gloss_list *out);
 
 /* Calls see() for each word of a row of words. */
 typedef ct_status ct_gloss_see(void *user, const char *word, size_t bytes);

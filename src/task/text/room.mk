@@ -1,10 +1,6 @@
 # The text task: pictures of text. Everything that knows a charset lives here.
 libcaptrain_la_SOURCES += \
-	src/task/text/beam.c \
-	src/task/text/beam.h \
 	src/task/text/charset.c \
-	src/task/text/edit.c \
-	src/task/text/edit.h \
 	src/task/text/eval.c \
 	src/task/text/findings.c \
 	src/task/text/findings.h \

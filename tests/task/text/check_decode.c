@@ -9,8 +9,8 @@
 
 #include "base/alloc.h"
 #include "base/philox.h"
-#include "task/text/beam.h"
-#include "task/text/edit.h"
+#include "task/beam.h"
+#include "task/edit.h"
 #include "tests/ct_check.h"
 
 #define ok(expr) ck_assert_msg((expr) == CT_OK, "%s", ct_error_message())

@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "task/text/beam.h"
+#include "task/beam.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,15 +1,16 @@
-/* Edit distance of two texts (Levenshtein, "Binary codes capable of correcting deletions, insertions and reversals",
- * 1966), with an alignment. A text is a row of character ids; it ends in front of its first negative one. */
-#ifndef CT_TASK_TEXT_EDIT_H
-#define CT_TASK_TEXT_EDIT_H
+/* Edit distance of two sequences (Levenshtein, "Binary codes capable of correcting deletions, insertions and reversals",
+ * 1966), with an alignment. A sequence is a row of ids, of characters or words; it ends in front of its first negative
+ * one. */
+#ifndef CT_TASK_EDIT_H
+#define CT_TASK_EDIT_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
 
-/* A column of an alignment: a character of the label and one of the prediction. Equal: no edit. -1 on one side: the
- * character on the other was deleted (label) or inserted (prediction). */
+/* A column of an alignment: an id of the label and one of the prediction. Equal: no edit. -1 on one side: the id on the
+ * other was deleted (label) or inserted (prediction). */
 typedef struct ct_edit_pair {
     int32_t label, pred;
 } ct_edit_pair;
@@ -25,7 +26,7 @@ typedef struct ct_edit {
 
 void ct_edit_free(ct_edit *e); /* empties; NULL is fine */
 
-/* Characters of a row of `columns`. */
+/* Ids of a row of `columns`. */
 int64_t ct_edit_length(const int32_t *text, int64_t columns);
 
 /* Aligns a prediction of np characters with a label of nl: e->pair[e->pairs] from left to right, with as few edits as

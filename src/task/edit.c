@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "task/text/edit.h"
+#include "task/edit.h"
 
 #include <string.h>
 
