@@ -154,6 +154,7 @@ typedef struct ct_check_opts {
     int threads;
     bool json;
     const char *backend;         /* with config: over train.backend */
+    const char *labels;          /* label file of a folder of clips; NULL: found by its name */
 } ct_check_opts;
 /* Decodes everything and reports on files, labels, duplicates and sizes. CT_EDATA if a training with `config` would fail. */
 ct_status ct_run_check(const ct_check_opts *opts, FILE *to);

@@ -44,6 +44,13 @@ static ct_status try_training(const ct_config *cfg, ct_check_report *r)
     return CT_OK;
 }
 
+/* --labels: of what is looked at. */
+static ct_status name_labels(const ct_check_opts *o, ct_config *cfg)
+{
+    CT_TRY(ct_config_set(cfg, "data.train", o->data, "check"));
+    return ct_config_set(cfg, "data.train_labels", o->labels, "--labels");
+}
+
 /* Without a configuration labels are read as the built-in one says. */
 static ct_status judge(const ct_check_opts *o, ct_config *cfg, int workers, ct_check_report *r)
 {
@@ -54,7 +61,13 @@ static ct_status judge(const ct_check_opts *o, ct_config *cfg, int workers, ct_c
     if (!cfg) CT_TRY(ct_task_claiming(o->data, NULL, &task));
     if (!cfg) CT_TRY(ct_config_defaults(&usual));
     if (!task) task = ct_task_of(cfg ? cfg->model.name : usual->model.name);
-    ct_status st = task ? task->labels(cfg ? cfg : usual, NULL, &labels) : CT_ECONFIG;
+    ct_status st = task ? CT_OK : CT_ECONFIG;
+    if (st == CT_OK && o->labels) st = name_labels(o, cfg ? cfg : usual);
+    if (st == CT_OK) st = task->labels(cfg ? cfg : usual, NULL, &labels);
+    if (st == CT_OK && o->labels && labels->clip.multiple == 0) {
+        st = ct_fail(CT_ECONFIG, "check: --labels names the labels of clips, and %s models read pictures", task->name);
+        ct_labels_close(labels);
+    }
     if (cfg && st == CT_OK) {
         ct_datasets_spec(cfg, task, o->data, &spec.data);
         if (*cfg->data.val && strncmp(cfg->data.val, "synth:", 6) != 0) spec.val_path = cfg->data.val;

@@ -23,7 +23,7 @@ typedef struct cli_args {
     const char **sets; size_t nsets;     /* --set, in order */
     cli_list maps;
     ct_option *option; size_t noptions;  /* what tasks decide, in order */
-    const char *out, *init, *config, *model, *precision, *golden, *ctc, *map_file, *layout;
+    const char *out, *init, *config, *model, *precision, *golden, *ctc, *map_file, *layout, *labels;
     const char *op, *impl, *call, *tune, *device, *interval, *loss;
     bool resume, json, force, recompute, ops, calls, exact, inexact, deterministic, full, no_graph;
     int64_t batch, steps, warmup, count, memory; /* 0: not given */

@@ -92,7 +92,9 @@ static ct_status choose(const ct_config *cfg, chosen *c)
 
 static ct_status open_reader(const ct_config *cfg, const ct_facts *facts, const chosen *c, bool drawn, ct_labels **out)
 {
-    const ct_model_spec model = { .name = cfg->model.name };
+    /* captrain check may ask without a model: all of the task have one rule */
+    const ct_model_info *info = ct_model_find(cfg->model.name);
+    const ct_model_spec model = { .name = info && info->clip.multiple > 0 ? info->name : "tfnet" };
     const struct ct_gloss_facts *f = ct_gloss_facts(facts);
     const ct_clip_rule *clip = ct_model_clip(&model);
     if (!clip) return ct_fail(CT_EINTERNAL, "model %s has no clips", model.name);

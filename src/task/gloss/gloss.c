@@ -6,8 +6,8 @@
 static const char *const in_facts[] = { "data.vocab", NULL };
 
 static const ct_task_option options[] = {
-    { "eval predict", "decoder", "--decoder", "NAME", "greedy or beam; default greedy" },
-    { "eval predict", "beam_width", "--beam-width", "N", "rows of glosses that --decoder beam follows at a time; default 10" },
+    { "eval predict", "decoder", "--decoder", "NAME", "greedy or, for models with CTC, beam; default greedy" },
+    { "eval predict", "beam_width", "--beam-width", "N", "texts that --decoder beam follows at a time; default 10" },
     { "import-torch", "vocab", "--vocab", "FILE", "sign language: the words, vocabulary.json or a word in each line" },
     { "gen", "glosses", "--glosses", "N", "gestures: words there are; default 40" },
     { "gen", "signers", "--signers", "N", "gestures: signers, of whom the last is in the test only; default 8" },
