@@ -44,6 +44,15 @@ static ct_status try_training(const ct_config *cfg, ct_check_report *r)
     return CT_OK;
 }
 
+/* The task whose samples are clips, which alone have label files that must be named. */
+static const ct_task *task_of_clips(void)
+{
+    const ct_model_info *m;
+    for (size_t i = 0; (m = ct_model_at(i)); i++)
+        if (m->clip.multiple > 0) return ct_task_find(m->task);
+    return NULL;
+}
+
 /* --labels: of what is looked at. */
 static ct_status name_labels(const ct_check_opts *o, ct_config *cfg)
 {
@@ -60,6 +69,7 @@ static ct_status judge(const ct_check_opts *o, ct_config *cfg, int workers, ct_c
     const ct_task *task = NULL;
     if (!cfg) CT_TRY(ct_task_claiming(o->data, NULL, &task));
     if (!cfg) CT_TRY(ct_config_defaults(&usual));
+    if (!task && !cfg && o->labels) task = task_of_clips();
     if (!task) task = ct_task_of(cfg ? cfg->model.name : usual->model.name);
     ct_status st = task ? CT_OK : CT_ECONFIG;
     if (st == CT_OK && o->labels) st = name_labels(o, cfg ? cfg : usual);
@@ -75,8 +85,8 @@ static ct_status judge(const ct_check_opts *o, ct_config *cfg, int workers, ct_c
         ct_dataset_spec_init(&spec.data);
         spec.data.path = o->data;
     }
-    ct_config_free(usual);
     if (st == CT_OK) st = ct_check_run(&spec, labels, r);
+    ct_config_free(usual); /* readers may look at it while they read */
     return st == CT_OK && cfg && r->ok ? try_training(cfg, r) : st;
 }
 

@@ -5,36 +5,60 @@
 #include <stdbool.h>
 #include <string.h>
 
-static bool digit(char c) { return c >= '0' && c <= '9'; }
 static bool blank(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 
-static const struct { const char *open, *close; } pair[] = { { "(", ")" }, { "[", "]" }, { "{", "}" },
-                                                            { "\xef\xbc\x88", "\xef\xbc\x89" } }; /* （） */
+static const char *const opening[] = { "(", "[", "{", "\xef\xbc\x88" }; /* the last of full width: （） */
+static const char *const closing[] = { ")", "]", "}", "\xef\xbc\x89" };
 
-/* Where the bracketed text that begins at s ends, past its closing bracket; s: none begins here, or it is not closed. */
-static const char *past_brackets(const char *s, const char *end)
+/* Bytes of the bracket that s begins with; 0: none. */
+static size_t bracket(const char *const kind[4], const char *s, const char *end)
 {
-    for (size_t k = 0; k < sizeof pair / sizeof pair[0]; k++) {
-        const size_t n = strlen(pair[k].open);
-        if ((size_t)(end - s) < n || memcmp(s, pair[k].open, n) != 0) continue;
-        for (const char *t = s + n; (size_t)(end - t) >= n; t++)
-            if (memcmp(t, pair[k].close, n) == 0) return t + n;
+    for (int k = 0; k < 4; k++) {
+        const size_t n = strlen(kind[k]);
+        if ((size_t)(end - s) >= n && memcmp(s, kind[k], n) == 0) return n;
     }
-    return s;
+    return 0;
 }
 
 static size_t drop_brackets(const char *gloss, size_t bytes, char *out)
 {
     size_t n = 0;
+    bool inside = false;
     for (const char *s = gloss, *end = gloss + bytes; s < end;) {
-        const char *past = past_brackets(s, end);
-        if (past > s) s = past;
-        else out[n++] = *s++;
+        const size_t open = bracket(opening, s, end), close = inside ? bracket(closing, s, end) : 0;
+        inside = (inside || open > 0) && close == 0;
+        if (!inside && close == 0) out[n++] = *s;
+        s += open > 0 ? open : close > 0 ? close : 1;
     }
     return n;
 }
 
-/* `n` bytes of text become those of `by` in place of the first. */
+/* The digit that the n bytes at s begin with, of full width (U+FF10 to U+FF19), too; -1: none. *used: its bytes. */
+static int digit(const char *s, size_t n, size_t *used)
+{
+    const unsigned char *u = (const unsigned char *)s;
+    *used = 1;
+    if (n > 0 && s[0] >= '0' && s[0] <= '9') return s[0] - '0';
+    *used = 3;
+    return n >= 3 && u[0] == 0xef && u[1] == 0xbc && u[2] >= 0x90 && u[2] <= 0x99 ? u[2] - 0x90 : -1;
+}
+
+/* A number becomes ASCII without zeros in front. */
+static size_t number(char *out, size_t n)
+{
+    char ascii[1024];
+    size_t k = 0, used, zeros = 0;
+    for (size_t at = 0; at < n; at += used) {
+        const int d = digit(out + at, n - at, &used);
+        if (d < 0 || k == sizeof ascii) return n;
+        ascii[k++] = (char)('0' + d);
+    }
+    while (zeros + 1 < k && ascii[zeros] == '0') zeros++;
+    memcpy(out, ascii + zeros, k - zeros);
+    return k - zeros;
+}
+
+/* The first byte becomes the bytes of `by`. */
 static size_t replace_first(char *out, size_t n, const char *by)
 {
     const size_t k = strlen(by);
@@ -52,15 +76,23 @@ static size_t trim(char *out, size_t n)
     return n - first;
 }
 
+/* Without the variant's number at its end. */
+static size_t drop_variant(const char *out, size_t n)
+{
+    size_t used;
+    if (digit(out, n, &used) >= 0) return n;
+    if (n > 1 && digit(out + n - 1, 1, &used) >= 0) return n - 1;
+    if (n > 3 && digit(out + n - 3, 3, &used) >= 0) return n - 3;
+    return n;
+}
+
 size_t ct_gloss_clean(const char *gloss, size_t bytes, char *out)
 {
-    size_t n = trim(out, drop_brackets(gloss, bytes, out)), zeros = 0;
-    if (n > 1 && !digit(out[0]) && digit(out[n - 1])) n--;
+    size_t n = trim(out, drop_brackets(gloss, bytes, out));
+    n = drop_variant(out, n);
     if (n > 0 && out[0] == ',') n = replace_first(out, n, "\xef\xbc\x8c");
     else if (n > 0 && out[0] == '?') n = replace_first(out, n, "\xef\xbc\x9f");
-    while (zeros + 1 < n && out[zeros] == '0' && digit(out[zeros + 1])) zeros++;
-    memmove(out, out + zeros, n - zeros);
-    n -= zeros;
+    n = number(out, n);
     out[n] = '\0';
     return n;
 }
