@@ -28,7 +28,8 @@ static ct_status try_training(const ct_config *cfg, ct_check_report *r)
         int64_t batches, steps;
         st = ct_spec_epoch_of(cfg, &d.train, &batches, &steps);
         if (st == CT_OK)
-            st = ct_spec_from_config(cfg, d.facts, ct_dataset_height(t), ct_dataset_width(t), steps, &spec);
+            st = ct_spec_from_config(cfg, d.facts, ct_dataset_height(t), ct_dataset_width(t),
+                                     ct_spec_longest(cfg, &d.train), steps, &spec);
         if (st == CT_OK) st = ct_backend_choose(cfg->train.backend, &backend, why, sizeof why);
         /* duplicates across two folders stand in the report already */
         if (st == CT_OK && d.val.data == d.train.data) st = ct_datasets_shared(&d.train, &d.val, &shared);

@@ -2,6 +2,7 @@
 libcaptrain_la_SOURCES += \
 	src/base/alloc.c src/base/alloc.h \
 	src/base/alphabet.c src/base/alphabet.h \
+	src/base/clip.h \
 	src/base/crash.c src/base/crash.h \
 	src/base/dtype.c src/base/dtype.h \
 	src/base/env.c src/base/env.h \

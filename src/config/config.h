@@ -30,6 +30,9 @@ typedef enum ct_cfg_label_side { CT_CFG_SIDE_BEFORE, CT_CFG_SIDE_AFTER } ct_cfg_
 typedef enum ct_cfg_size_rule {
     CT_CFG_SIZE_RESIZE, CT_CFG_SIZE_REFUSE, CT_CFG_SIZE_FIT_HEIGHT, CT_CFG_SIZE_LETTERBOX
 } ct_cfg_size_rule;
+typedef enum ct_cfg_cache {
+    CT_CFG_CACHE_AUTO, CT_CFG_CACHE_PIXELS, CT_CFG_CACHE_FILES, CT_CFG_CACHE_FALSE
+} ct_cfg_cache;
 typedef enum ct_cfg_resident { CT_CFG_RESIDENT_AUTO, CT_CFG_RESIDENT_TRUE, CT_CFG_RESIDENT_FALSE } ct_cfg_resident;
 typedef enum ct_cfg_loss {
     CT_CFG_LOSS_AUTO, CT_CFG_LOSS_SOFTMAX, CT_CFG_LOSS_SOFT_MARGIN, CT_CFG_LOSS_CTC, CT_CFG_LOSS_SLIDER_EARLY,
@@ -101,7 +104,7 @@ typedef struct ct_cfg_data {
     int64_t min_width;         /* fit_height: pixels; 0 = what the model needs */
     uint8_t background[3];     /* RGB 0..255 put behind transparent pixels */
     int64_t max_bad;           /* unusable samples tolerated (they are listed) */
-    bool cache;                /* keep the decoded images in the cache directory */
+    ct_cfg_cache cache;        /* what is kept in the cache directory */
     ct_cfg_resident resident;  /* training images stay in the device's memory */
     ct_float_list mean, std;   /* of pixels scaled to [0,1]: x = (px/255 - mean) / std; n is 1 or channels */
     ct_cfg_synth synth;

@@ -69,8 +69,10 @@ static const ct_config_row pixels[] = {
     { INT(data.max_bad, "0", 0, 1e9), .unit = "samples", .reader = "data",
       .doc = "Unusable samples (unreadable image, label outside the charset, ...) that are tolerated; they are "
              "always listed." },
-    { BOOL(data.cache, "true"), .unit = "", .reader = "data",
-      .doc = "Keep decoded images in the cache directory (CAPTRAIN_CACHE_DIR) for the next run." },
+    { ENUM(data.cache, "auto", "auto=true=yes=on pixels files false=no=off"), .unit = "", .reader = "data",
+      .doc = "What is kept in the cache directory (CAPTRAIN_CACHE_DIR) for the next run: decoded images (pixels), the "
+             "files as they are in one (files: smaller, decoded by train.workers whenever a batch has them), nothing "
+             "(false: pixels in memory); auto: pixels up to 8 GB, else files." },
     { ENUM(data.resident, "auto", "auto true=yes=on false=no=off"), .unit = "", .reader = "trainer",
       .doc = "Upload the decoded training images to the device once; batches then send their numbers only. auto: where "
              "the device has its own memory and they fit beside the training. Same weights either way." },

@@ -43,11 +43,14 @@ static void none_close(ct_labels *l)
     ct_free(l);
 }
 
-ct_status ct_labels_none(ct_labels **out)
+ct_status ct_labels_none(const ct_clip_rule *clip, ct_labels **out)
 {
     static const ct_labels_ops ops = { .scan = none_scan, .learn = none_learn, .encode = none_encode,
                                        .blank = none_blank, .close = none_close };
     ct_labels *l = ct_calloc(1, sizeof *l, "label reader");
-    if ((*out = l)) l->ops = &ops;
-    return l ? CT_OK : CT_ENOMEM;
+    *out = l;
+    if (!l) return CT_ENOMEM;
+    l->ops = &ops;
+    if (clip) l->clip = *clip;
+    return CT_OK;
 }

@@ -1,9 +1,9 @@
 /* What a data set leaves to a task: where samples are found, what their labels say, and which tensors they become.
  *
- * A data set knows pictures, names and, for each sample, its label as a line of text, as the source has it: a word, a
- * list of glosses, an entry of a JSON file. A label reader makes fields of that text: small tensors of one shape for
- * all samples of a set. A task has a reader of its own as a struct that begins with ct_labels; a data set owns the
- * one it was opened with.
+ * A data set knows pictures, names and, for each sample, its label as a line of text, as the source has it: a word,
+ * several words, an entry of a JSON file. A label reader makes fields of that text: small tensors of one shape for all
+ * samples of a set. A task has a reader of its own as a struct that begins with ct_labels; a data set owns the one it
+ * was opened with.
  *
  * Order of calls: scan (folders only), learn once with all labels of readable samples, encode for each, shape for
  * those that stay. A task may change the shapes of a reader's fields later and have the set laid out anew:
@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "base/clip.h"
 #include "base/dtype.h"
 #include "base/status.h"
 #include "formats/json.h"
@@ -57,6 +58,7 @@ typedef struct ct_fit {
 typedef struct ct_label_in {
     const char *name;  /* of the sample, for messages */
     const char *text;  /* its label */
+    int frames;        /* own pictures of a clip, no copies; 1 where samples are pictures, 0: not known */
     int width, height; /* pixels in the set, without the padding of a bucket; 0: not known */
     int from_width, from_height; /* pixels before the picture was brought to that size: what a label that names places
                                     was written for; 0: not known */
@@ -117,6 +119,9 @@ typedef struct ct_labels_ops {
     /* Samples with the same number stay on one side of a split into training and validation, such as pictures of one
      * background. -1: this one is alone. NULL: every one is. */
     int64_t (*group)(const ct_labels *l, const char *name, const char *text);
+    /* Clips: with how many frames of its own a sample can at least be trained; one that is shortened keeps as many.
+     * NULL: 1. */
+    int (*least)(const ct_labels *l, const char *text);
     /* What kind of fault encode() found in a sample: a word of `faults`. NULL: always "label". */
     const char *(*fault)(const ct_labels *l, const ct_label_in *in);
     const ct_label_fault *faults; /* those kinds, a NULL word behind the last; may be NULL */
@@ -130,13 +135,14 @@ typedef struct ct_labels_ops {
 
 struct ct_labels {
     const ct_labels_ops *ops;
+    ct_clip_rule clip; /* how a clip becomes pictures; zeroed: samples are single pictures */
     int fields;
     ct_field field[CT_MAX_FIELDS];
 };
 
-/* A reader without labels: every picture of a folder is a sample with an empty label and no fields (predict).
- * CT_ENOMEM. */
-ct_status ct_labels_none(ct_labels **out);
+/* A reader without labels: every picture of a folder, or clip, is a sample with an empty label and no fields (predict).
+ * clip NULL: pictures. CT_ENOMEM. */
+ct_status ct_labels_none(const ct_clip_rule *clip, ct_labels **out);
 void ct_labels_close(ct_labels *l); /* NULL is fine */
 
 #endif

@@ -30,6 +30,8 @@ void ct_scan_free(ct_scan *s)
         ct_free(s->s[i].name);
         ct_free(s->s[i].text);
         ct_free(s->s[i].bad);
+        for (int64_t k = 0; k < s->s[i].frames; k++) ct_free(s->s[i].frame[k]);
+        ct_free(s->s[i].frame);
     }
     ct_free(s->s);
     ct_free(s->root);

@@ -15,6 +15,9 @@ typedef struct ct_sample {
     char *bad;    /* NULL, or why the sample cannot be used */
     int64_t line; /* in the label file; 0: not from there */
     bool file;    /* there is a regular file of this name */
+    char **frame; /* [frames] clips: files of its pictures, relative to ct_scan.dir, first to last; owned. NULL: the
+                     sample is the picture `name` */
+    int64_t frames;
 } ct_sample;
 
 struct ct_scan {
@@ -50,6 +53,11 @@ void ct_scan_free(ct_scan *s); /* empties; NULL is fine */
 /* Paths of the pictures that lie in a folder, by the bytes of their names; labels do not matter, sub-folders are not
  * entered. Each is the caller's, and so is the list (ct_free). Errors: CT_EIO, CT_EDATA (no picture), CT_ENOMEM. */
 ct_status ct_scan_pictures(const char *path, char ***paths, size_t *n);
+
+/* Pictures of the clip in folder `path`, in their order: *frame [*n] names within it (ct_free, and each). Names that
+ * are numbers (00001.jpg) stand by these and must have no gap; others by their bytes. CT_EDATA naming what is wrong: no
+ * picture (a video instead is told how to become pictures), a gap; CT_EIO, CT_ENOMEM. */
+ct_status ct_scan_frames(const char *path, char ***frame, int64_t *n);
 
 /* One line of a label file. Strings point into the text given to ct_label_table_parse(). */
 typedef struct ct_label_row {

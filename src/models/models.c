@@ -71,6 +71,7 @@ ct_status ct_model_resolve(ct_model_spec *spec)
     if (!m) return CT_ECONFIG;
     if (spec->height <= 0) spec->height = m->height;
     if (spec->width <= 0) spec->width = m->width;
+    if (spec->frames <= 0) spec->frames = m->frames > 0 ? m->frames : 1;
     if (spec->channels <= 0) spec->channels = m->channels;
     if (spec->positions <= 0) spec->positions = m->positions;
     if (spec->classes <= 0) spec->classes = m->classes;
@@ -88,8 +89,15 @@ ct_status ct_model_resolve(ct_model_spec *spec)
     CT_TRY(in_range(spec, "number of classes", spec->classes, 1 << 24));
     if (m->head == CT_HEAD_CTC && spec->classes < 2)
         return ct_fail(CT_ECONFIG, "model %s: a blank and at least one character are 2 classes (got %" PRId64 ")", spec->name, spec->classes);
-    if (m->steps && m->steps(spec, spec->width) < 1)
-        return ct_fail(CT_ECONFIG, "model %s: an image of %" PRId64 " pixels is too narrow for one time step", spec->name, spec->width);
+    if (m->clip.multiple == 0 && spec->frames != 1)
+        return ct_fail(CT_ECONFIG, "model %s: looks at one picture, not at clips of %" PRId64, spec->name, spec->frames);
+    CT_TRY(in_range(spec, "number of frames", spec->frames, 65536));
+    if (m->steps && m->steps(spec, ct_model_length(spec)) < 1)
+        return m->clip.multiple > 0
+                   ? ct_fail(CT_ECONFIG, "model %s: a clip of %" PRId64 " pictures, copies at its ends included, is too "
+                             "short for one time step", spec->name, spec->frames)
+                   : ct_fail(CT_ECONFIG, "model %s: an image of %" PRId64 " pixels is too narrow for one time step",
+                             spec->name, spec->width);
     if (!(spec->width_mult <= 64))
         return ct_fail(CT_ECONFIG, "model %s: width multiplier %g is above 64", spec->name, spec->width_mult);
     if (!(spec->dropout < 1))
@@ -123,10 +131,23 @@ bool ct_model_elastic(const ct_model_spec *spec)
     return m && m->steps;
 }
 
-int64_t ct_model_steps(const ct_model_spec *spec, int64_t width)
+const ct_clip_rule *ct_model_clip(const ct_model_spec *spec)
 {
     const ct_model_info *m = row_of(spec->name);
-    return m && m->steps ? m->steps(spec, width) : 0;
+    return m && m->clip.multiple > 0 ? &m->clip : NULL;
+}
+
+int64_t ct_model_length(const ct_model_spec *spec) { return ct_model_clip(spec) ? spec->frames : spec->width; }
+
+void ct_model_set_length(ct_model_spec *spec, int64_t length)
+{
+    *(ct_model_clip(spec) ? &spec->frames : &spec->width) = length;
+}
+
+int64_t ct_model_steps(const ct_model_spec *spec, int64_t length)
+{
+    const ct_model_info *m = row_of(spec->name);
+    return m && m->steps ? m->steps(spec, length) : 0;
 }
 
 int ct_model_outputs(const ct_model_spec *spec)

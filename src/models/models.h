@@ -3,6 +3,7 @@
 #ifndef CT_MODELS_MODELS_H
 #define CT_MODELS_MODELS_H
 
+#include "base/clip.h"
 #include "graph/graph.h"
 
 /* How a model's scores become text. */
@@ -23,6 +24,7 @@ const char *ct_fuse_name(ct_fuse f); /* "weighted", "add", "attention"; "" for C
 typedef struct ct_model_spec {
     const char *name;      /* of a row of ct_model_at() */
     int64_t height, width; /* input, pixels; a CTC model takes any width */
+    int64_t frames;        /* pictures of a sample; a model of clips takes any number, copies at both ends included; 1 for all others */
     int64_t channels;      /* input; counts the mask of models that have one (ct_model_info.mask) */
     int64_t positions;     /* characters per label; 1 for plain classifiers; CTC: the most characters a label may have */
     int64_t classes;       /* per position or time step; CTC: the blank and one for each character */
@@ -43,6 +45,8 @@ typedef struct ct_model_info {
     const char *task;                   /* the task it serves: "text" */
     const char *output[CT_MODEL_OUTPUTS]; /* names of what build() gives, NULL behind the last: "logits" */
     int64_t height, width, channels, positions, classes, hidden; /* defaults */
+    int64_t frames;                     /* default; 0: a sample is one picture */
+    ct_clip_rule clip;                  /* how a clip becomes pictures; zeroed: a sample is one picture */
     double dropout;
     ct_head head;
     bool mask;                          /* the last input channel is 1 in the picture, 0 in the padding */
@@ -53,8 +57,9 @@ typedef struct ct_model_info {
     const char *trunk, *others;
     const char *stem;                   /* parameter that such files may have without the mask's channel; NULL: none */
     ct_status (*build)(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val out[]);
-    /* CTC: time steps T that an image `width` pixels wide gives. Non-decreasing in width; < 1: too narrow. NULL otherwise. */
-    int64_t (*steps)(const ct_model_spec *spec, int64_t width);
+    /* Time steps T that an image so many pixels wide gives, or a clip of so many pictures. Non-decreasing; < 1: too short. NULL: the model
+     * has none. */
+    int64_t (*steps)(const ct_model_spec *spec, int64_t length);
 } ct_model_info;
 
 /* Row i of all models, NULL behind the last. */
@@ -64,14 +69,20 @@ const ct_model_info *ct_model_find(const char *name);        /* NULL if unknown;
 ct_status ct_model_resolve(ct_model_spec *spec);
 /* CT_HEAD_POSITIONS for an unknown name. */
 ct_head ct_model_head(const ct_model_spec *spec);
-/* Does the model take images of any width? It has time steps then, and a program for each width. */
+/* Does the model take samples of any length: images of any width, or clips of any number of pictures? It has time steps then, and a
+ * program for each length. */
 bool ct_model_elastic(const ct_model_spec *spec);
-/* Time steps of an image `width` pixels wide: see ct_model_info.steps. 0 for models without time steps. */
-int64_t ct_model_steps(const ct_model_spec *spec, int64_t width);
+/* How clips become pictures; NULL: samples are single pictures (or the name is unknown). */
+const ct_clip_rule *ct_model_clip(const ct_model_spec *spec);
+/* What the lengths of an elastic model are: spec->frames of a model of clips, spec->width of others. */
+int64_t ct_model_length(const ct_model_spec *spec);
+void ct_model_set_length(ct_model_spec *spec, int64_t length);
+/* Time steps of a sample of so many pixels of width or pictures: see ct_model_info.steps. 0 for models without time steps. */
+int64_t ct_model_steps(const ct_model_spec *spec, int64_t length);
 /* Number of outputs a model gives; 0 for an unknown name. */
 int ct_model_outputs(const ct_model_spec *spec);
-/* Adds the model to g: x [N,H,W,C] -> out[0..ct_model_outputs()), for text models logits [N, positions*classes], or [T,N,classes] (before
- * log_softmax) with T = ct_model_steps(W). len i32 [N]: valid time steps of each sample, 1 <= len <= T, for CTC models; CT_NOVAL: all T, and
+/* Adds the model to g: x [N,H,W,C], of clips [N*frames,H,W,C] with the pictures of a clip in a row -> out[0..ct_model_outputs()), for text models logits [N, positions*classes], or [T,N,classes] (before
+ * log_softmax) with T = ct_model_steps(length). len i32 [N]: valid time steps of each sample, 1 <= len <= T, for CTC models; CT_NOVAL: all T, and
  * for the others. Marks checkpoints between blocks. */
 ct_status ct_model_build(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val out[]);
 /* Tests: a row beside the table, which must stay valid. CT_EINVAL where the name is taken. */

@@ -135,26 +135,27 @@ static ct_status add_input(ct_program *p, const char *name, ct_port_role role, c
 }
 
 /* Pixels and their preprocessing, or ready input: *x is [N,H,W,C] of the model's type afterwards, until passes change
- * it. */
+ * it; of clips [N*frames,H,W,C]. */
 static ct_status build_input(const ct_program_spec *s, bool training, ct_program *p, ct_moves *moves, ct_val *x)
 {
     const ct_model_spec *m = &s->model;
+    const int64_t pictures = s->batch * m->frames;
     ct_graph *g = p->graph;
     *moves = (ct_moves){ .index = CT_NOVAL, .src_h = s->src_h, .src_w = s->src_w };
     if (s->src_h <= 0)
-        return add_input(p, "x", CT_PORT_READY, ct_desc4(m->dtype, s->batch, m->height, m->width, m->channels), x);
+        return add_input(p, "x", CT_PORT_READY, ct_desc4(m->dtype, pictures, m->height, m->width, m->channels), x);
     const bool resident = training && s->resident > 0;
-    const ct_desc pixels = ct_desc4(CT_U8, resident ? s->resident : s->batch, s->src_h, s->src_w, pixel_channels(m));
+    const ct_desc pixels = ct_desc4(CT_U8, resident ? s->resident : pictures, s->src_h, s->src_w, pixel_channels(m));
     ct_val src, window = CT_NOVAL;
     CT_TRY(resident ? ct_graph_resident(g, "src", pixels, &src) : add_input(p, "src", CT_PORT_PIXELS, pixels, &src));
-    CT_TRY(add_input(p, "index", CT_PORT_INDEX, ct_desc2(CT_I32, s->batch, 3), &moves->index));
+    CT_TRY(add_input(p, "index", CT_PORT_INDEX, ct_desc2(CT_I32, pictures, 3), &moves->index));
     moves->attrs = (ct_attrs){ .image = s->image };
     moves->attrs.image.out_h = m->height;
     moves->attrs.image.out_w = m->width;
     moves->attrs.image.dtype = m->dtype;
     if (!training) moves->attrs.image.augment = 0;
     if (has_mask(m))
-        CT_TRY(add_input(p, "window", CT_PORT_WINDOW, ct_desc2(CT_F32, s->batch, 4), &window));
+        CT_TRY(add_input(p, "window", CT_PORT_WINDOW, ct_desc2(CT_F32, pictures, 4), &window));
     ct_val in[3] = { src, moves->index, window };
     return ct_graph_node(g, CT_OP_PREPROCESS, &moves->attrs, "x", has_mask(m) ? 3 : 2, in, 1, 1, x);
 }

@@ -19,11 +19,12 @@ static void fill_images(const ct_program_spec *spec, const ct_desc *d, ct_rng *r
 /* Every picture fills its place: of sample number i, in the first epoch. */
 static void fill_source(const ct_program_spec *spec, ct_port_role role, const ct_desc *d, ct_rng *rng, void *host)
 {
-    const int64_t n = ct_desc_numel(d);
+    const int64_t n = ct_desc_numel(d), frames = spec->model.frames > 1 ? spec->model.frames : 1;
     for (int64_t i = 0; i < n; i++) {
         const int64_t column = i % d->dim[d->ndim - 1];
         if (role == CT_PORT_PIXELS) ((uint8_t *)host)[i] = (uint8_t)ct_rng_below(rng, 256);
-        else if (role == CT_PORT_INDEX) ((int32_t *)host)[i] = column < 2 ? (int32_t)(i / 3) : 0;
+        else if (role == CT_PORT_INDEX)
+            ((int32_t *)host)[i] = (int32_t)(column == 0 ? i / 3 : column == 1 ? i / 3 / frames : 0);
         else ((float *)host)[i] = column == 2 ? (float)spec->src_w : column == 3 ? (float)spec->src_h : 0;
     }
 }
@@ -39,7 +40,7 @@ static ct_status fill(const ct_program_spec *spec, const ct_port *port, const ct
     case CT_PORT_FIELD: return spec->goal.task->random(&place, port->name, d, rng, host);
     case CT_PORT_STEPS:
         for (int64_t i = 0; i < d->dim[0]; i++)
-            ((int32_t *)host)[i] = (int32_t)ct_model_steps(&spec->model, spec->model.width);
+            ((int32_t *)host)[i] = (int32_t)ct_model_steps(&spec->model, ct_model_length(&spec->model));
         return CT_OK;
     default: return ct_fail(CT_EINVAL, "random input: there is none for '%s'", port->name);
     }

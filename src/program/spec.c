@@ -187,7 +187,7 @@ static ct_fuse fuse_of(ct_cfg_fuse f)
     return CT_FUSE_MODEL;
 }
 
-ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int src_h, int src_w,
+ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int src_h, int src_w, int64_t frames,
                               int64_t steps_per_epoch, ct_program_spec *out)
 {
     ct_program_spec s;
@@ -208,7 +208,7 @@ ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int s
                                .fuse = fuse_of(cfg->model.fuse),
                                .dtype = CT_F32,
                                .seed = (uint64_t)cfg->train.seed };
-    if (ct_model_elastic(&s.model)) s.model.width = src_w;
+    if (ct_model_elastic(&s.model)) ct_model_set_length(&s.model, ct_model_clip(&s.model) ? frames : src_w);
     s.goal.task = task;
     CT_TRY(task->specify(cfg, facts, &s.model, &s.goal));
     s.batch = batch_of(cfg);
@@ -258,8 +258,15 @@ ct_status ct_spec_epoch_of(const ct_config *cfg, const ct_view *train, int64_t *
 {
     ct_loader_spec l;
     ct_spec_loader(cfg, train, &l);
-    *batches = ct_loader_count(&l);
+    CT_TRY(ct_loader_count(&l, batches));
     return steps_of_epoch(cfg, train->n, *batches, steps);
+}
+
+int64_t ct_spec_longest(const ct_config *cfg, const ct_view *train)
+{
+    ct_loader_spec l;
+    ct_spec_loader(cfg, train, &l);
+    return ct_loader_longest(&l);
 }
 
 void ct_spec_loader(const ct_config *cfg, const ct_view *train, ct_loader_spec *out)

@@ -33,14 +33,14 @@ static ct_status run_batch(ct_run *r, const ct_batch *b, int64_t in_group, int64
     ct_program_kind kind = r->accumulate == 1 ? CT_PROGRAM_STEP
                            : in_group == 0    ? CT_PROGRAM_MICRO_FIRST
                                               : CT_PROGRAM_MICRO_NEXT;
-    ct_unit *u = ct_session_find(s, kind, b->n, b->width, group, false);
+    ct_unit *u = ct_session_find(s, kind, b->n, b->length, group, false);
     if (!u)
         return ct_fail(CT_EINTERNAL,
-                       "no training program for micro-step %" PRId64 " of %" PRId64 " with %d samples %d pixels wide",
-                       in_group, group, b->n, b->width);
+                       "no training program for micro-step %" PRId64 " of %" PRId64 " with %d samples of length %d",
+                       in_group, group, b->n, b->length);
     CT_TRY(ct_session_upload(s, u, b));
     CT_TRY(ct_session_run(s, u));
-    for (int i = 0; i < b->n; i++) r->ids[r->nids++] = b->index[3 * i + 1];
+    for (int i = 0; i < b->n; i++) r->ids[r->nids++] = (int32_t)b->sample[i];
     return CT_OK;
 }
 
@@ -72,7 +72,8 @@ static ct_status run_step(ct_run *r)
     }
     if (r->accumulate > 1) {
         ct_unit *u =
-            ct_session_find(&r->session, CT_PROGRAM_UPDATE, r->batch, r->session.spec.src_w, r->accumulate, false);
+            ct_session_find(&r->session, CT_PROGRAM_UPDATE, r->batch, ct_session_length(&r->session), r->accumulate,
+                            false);
         if (!u) return ct_fail(CT_EINTERNAL, "no update program");
         CT_TRY(ct_session_run(&r->session, u));
     }

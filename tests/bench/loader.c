@@ -21,7 +21,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "data/loader.h"
+#include "loader/loader.h"
 #include "tests/data/data_util.h"
 
 typedef struct file {
@@ -192,7 +192,7 @@ static ct_status open_set(const char *dir, ct_dataset **ds, double *seconds)
     spec.path = dir;
     double start = cpu_now();
     ct_labels *labels;
-    CT_TRY(ct_labels_none(&labels));
+    CT_TRY(ct_labels_none(NULL, &labels));
     ct_status st = ct_dataset_open(&spec, labels, 1, ds);
     *seconds = cpu_now() - start;
     return st;

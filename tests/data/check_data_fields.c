@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "data/loader.h"
+#include "loader/loader.h"
 #include "tests/ct_check.h"
 #include "tests/data/data_util.h"
 #include "tests/data/tiny_labels.h"
@@ -102,7 +102,7 @@ START_TEST(unlabelled)
     ct_util_picture(dir, "same.png", 20, 10, 1);
     ct_util_picture(dir, "_.png", 20, 10, 2); /* a label it would be wrong to look for */
     ct_util_text(dir, "labels.txt", "nonsense\n");
-    ck_assert_int_eq(ct_labels_none(&l), CT_OK);
+    ck_assert_int_eq(ct_labels_none(NULL, &l), CT_OK);
     ct_dataset_spec s = spec_of(10, 20);
     ck_assert_msg(ct_dataset_open(&s, l, 2, &ds) == CT_OK, "%s", ct_error_message());
     ck_assert_int_eq(ct_dataset_size(ds), 2);
@@ -133,7 +133,7 @@ START_TEST(files)
     for (int i = 0; i < 6; i++) path[i] = strdup(ct_util_path(dir, names[i]));
     ct_dataset_spec s = spec_of(10, 200);
     s.size_rule = CT_SIZE_FIT_HEIGHT;
-    ck_assert_int_eq(ct_labels_none(&l), CT_OK);
+    ck_assert_int_eq(ct_labels_none(NULL, &l), CT_OK);
     ct_status st = ct_dataset_open_files(&s, l, (const char *const *)path, 6, 3, &ds);
     ck_assert_msg(st == CT_OK, "%s", ct_error_message());
     ck_assert(ct_dataset_size(ds) == 4 && ct_dataset_bad_count(ds) == 2 && ct_dataset_buckets(ds) == 2);
@@ -148,12 +148,12 @@ START_TEST(files)
     ck_assert_str_eq(ct_dataset_bad(ds, 1).name, path[3]);
     ct_dataset_close(ds);
 
-    ck_assert_int_eq(ct_labels_none(&l), CT_OK); /* not one can be read */
+    ck_assert_int_eq(ct_labels_none(NULL, &l), CT_OK); /* not one can be read */
     ck_assert_int_eq(ct_dataset_open_files(&s, l, (const char *const *)path + 1, 1, 1, &ds), CT_OK);
     ck_assert(ct_dataset_size(ds) == 0 && ct_dataset_bad_count(ds) == 1);
     ck_assert(ct_dataset_buckets(ds) == 1 && ct_dataset_bucket_count(ds, 0) == 0 && ct_dataset_width(ds) == 200);
     ct_dataset_close(ds);
-    ck_assert_int_eq(ct_labels_none(&l), CT_OK);
+    ck_assert_int_eq(ct_labels_none(NULL, &l), CT_OK);
     ck_assert_int_eq(ct_dataset_open_files(&s, l, NULL, 0, 1, &ds), CT_EINVAL);
     for (int i = 0; i < 6; i++) free(path[i]);
 }

@@ -12,7 +12,7 @@
 static ct_status specify(const ct_config *cfg, ct_program_spec *s)
 {
     ct_facts *facts = text_facts(4, 36);
-    ct_status st = ct_spec_from_config(cfg, facts, 60, 160, 100, s);
+    ct_status st = ct_spec_from_config(cfg, facts, 60, 160, 0, 100, s);
     ct_task_text.forget(facts);
     return st;
 }
@@ -199,7 +199,7 @@ START_TEST(too_small)
     ok(spec_of("data: {height: 8}\nmodel: {name: textcnn-small}\n", &cfg, &s));
     cfg->data.height = 4;
     says(specify(cfg, &s), CT_ECONFIG, "the image is too small");
-    says(ct_spec_from_config(cfg, NULL, 0, 160, 100, &s), CT_EINVAL, "specification of 0x160 pixels");
+    says(ct_spec_from_config(cfg, NULL, 0, 160, 0, 100, &s), CT_EINVAL, "specification of 0x160 pixels");
     /* keys that would do nothing */
     ct_config *useless;
     says(spec_of("model: {classes: 35}\n", &useless, &s), CT_ECONFIG, "model.classes: is 35, but the charset has 36");

@@ -156,7 +156,7 @@ char *ct_text_outputs(const ct_place *p, char *buf, size_t size)
     const ct_model_spec *m = p->model;
     if (reads_texts(m))
         snprintf(buf, size, "%" PRId64 " time steps of %" PRId64 " classes, labels of at most %" PRId64 " characters",
-                 ct_model_steps(m, m->width), m->classes, m->positions);
+                 ct_model_steps(m, ct_model_length(m)), m->classes, m->positions);
     else snprintf(buf, size, "%" PRId64 " x %" PRId64 " classes", m->positions, m->classes);
     return buf;
 }

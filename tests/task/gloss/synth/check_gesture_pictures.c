@@ -105,6 +105,40 @@ START_TEST(hands_move)
 }
 END_TEST
 
+/* Of one-handed glosses the left hand rests; else it is the right one's mirror image, or moves along with it. */
+START_TEST(left_hands)
+{
+    ct_gesture_params p = params(96);
+    static clip c;
+    int seen[3] = { 0 };
+    p.glosses = CT_GESTURE_GLOSSES;
+    ct_lexicon_make(c.lexicon, p.glosses);
+    ct_signers_make(9, p.signers, c.signer);
+    for (int64_t i = 0; i < 500; i++) {
+        ct_hand rest[2], from[2], to[2];
+        make_clip(&p, 9, i, &c);
+        const ct_gesture_plan *q = &c.s.plan;
+        ct_pose_at(c.lexicon, &c.s, q->frames - 1, rest);
+        for (int k = 0; k < q->glosses; k++) {
+            const enum ct_hands hands = c.lexicon[q->gloss[k]].hands;
+            ct_pose_at(c.lexicon, &c.s, q->first[k], from);
+            ct_pose_at(c.lexicon, &c.s, (q->first[k] + q->last[k]) / 2, to);
+            const float out[2] = { to[0].out - from[0].out, to[1].out - from[1].out };
+            const float down[2] = { to[0].down - from[0].down, to[1].down - from[1].down };
+            seen[hands]++;
+            if (hands == CT_HANDS_ONE) {
+                ck_assert(memcmp(&from[1], &rest[1], sizeof *rest) == 0 && memcmp(&to[1], &rest[1], sizeof *rest) == 0);
+                continue;
+            }
+            ck_assert(fabsf(down[0] - down[1]) < 1e-5f);
+            ck_assert(fabsf(out[0] - (hands == CT_HANDS_TWIN ? -out[1] : out[1])) < 1e-5f);
+            ck_assert(memcmp(&from[0].fingers, &from[1].fingers, sizeof from[0].fingers) == 0);
+        }
+    }
+    ck_assert(seen[0] > 500 && seen[1] > 100 && seen[2] > 100);
+}
+END_TEST
+
 /* ---- pictures ---- */
 
 /* Nine frames of a gloss before a plain wall, moved by (dx, dy) units, without noise: [9,3,size,size]. */
@@ -286,6 +320,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, hands_inside, 0, 2);
     tcase_add_test(t, hands_move);
+    tcase_add_test(t, left_hands);
     tcase_add_loop_test(t, told_apart, 0, 8);
     tcase_add_test(t, hands_seen);
     tcase_add_test(t, frames);
