@@ -250,8 +250,8 @@ START_TEST(hands_seen)
                                     .fingers = *ct_shape_fingers(CT_SHAPE_SPREAD) };
                 const double levels = change(&film, &with, &h, &signer[i], &k, false);
                 const double palm = change(&film, &with, &h, &signer[i], &k, true);
-                ck_assert_msg(palm > over[o].palm, "seed %d, signer %d before the %s: %f levels of the palm", (int)seed, i,
-                              over[o].what, palm);
+                ck_assert_msg(palm > over[o].palm, "seed %d, signer %d before the %s: %f levels of the palm",
+                              (int)seed, i, over[o].what, palm);
                 ck_assert_msg(levels > over[o].least, "seed %d, signer %d before the %s: %f levels", (int)seed, i,
                               over[o].what, levels);
             }
