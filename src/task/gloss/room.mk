@@ -23,3 +23,7 @@ libcaptrain_la_SOURCES += \
 	src/task/gloss/survey.c \
 	src/task/gloss/vocabulary.c \
 	src/task/gloss/vocabulary.h
+
+check_PROGRAMS += tests/task/gloss/check_gloss_labels
+tests_task_gloss_check_gloss_labels_SOURCES = tests/task/gloss/check_gloss_labels.c tests/data/data_util.c tests/data/data_util.h
+tests_task_gloss_check_gloss_labels_LDADD = $(CT_TEST_LIBS)

@@ -105,20 +105,20 @@ START_TEST(confusions)
     set_scene(&s, "textcnn", 2, 1);
     ct_text_findings *t = look(&s);
     ck_assert(!t->sequence && t->columns == 2 && t->errors);
-    ck_assert_int_eq(ct_confusions_most(\&t->edits, 3, \&c), 0);
+    ck_assert_int_eq(ct_confusions_most(&t->edits, 3, &c), 0);
     ct_confusions_sort(&t->edits);
-    ck_assert_int_eq(ct_confusions_most(\&t->edits, 3, \&c), 0);
+    ck_assert_int_eq(ct_confusions_most(&t->edits, 3, &c), 0);
     note(t, 0, 1, 3);
     note(t, 1, 0, 7);
     note(t, 2, 3, 5);
     note(t, 3, 2, 9);
     note(t, 0, 1, 2);
     ct_confusions_sort(&t->edits);
-    ck_assert_int_eq(ct_confusions_most(\&t->edits, 3, \&c), 3);
+    ck_assert_int_eq(ct_confusions_most(&t->edits, 3, &c), 3);
     ck_assert(c[0].label == 3 && c[0].pred == 2 && c[0].n == 9);
     ck_assert(c[1].label == 1 && c[1].pred == 0 && c[1].n == 7);
     ck_assert(c[2].label == 0 && c[2].pred == 1 && c[2].n == 5); /* of equals the first */
-    ck_assert_int_eq(ct_confusions_most(\&t->edits, 4, \&c), 4);
+    ck_assert_int_eq(ct_confusions_most(&t->edits, 4, &c), 4);
     ck_assert(c[3].label == 2 && c[3].pred == 3 && c[3].n == 5);
     ck_assert(t->edits.substitutions == 26 && t->edits.insertions == 0 && t->edits.deletions == 0);
     t->conf[0] = 0.5f;
@@ -143,7 +143,7 @@ START_TEST(sequences)
     note(t, 1, -1, 4);
     note(t, 1, 0, 2);
     ct_confusions_sort(&t->edits);
-    ck_assert_int_eq(ct_confusions_most(\&t->edits, 4, \&c), 3);
+    ck_assert_int_eq(ct_confusions_most(&t->edits, 4, &c), 3);
     ck_assert(c[0].label == 1 && c[0].pred == -1 && c[0].n == 4 && c[1].label == -1 && c[1].pred == 2 && c[1].n == 3);
     ck_assert(c[2].label == 1 && c[2].pred == 0 && c[2].n == 2);
     ck_assert(t->edits.substitutions == 2 && t->edits.insertions == 3 && t->edits.deletions == 4);

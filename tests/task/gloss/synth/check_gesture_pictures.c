@@ -105,6 +105,45 @@ START_TEST(hands_move)
 }
 END_TEST
 
+/* Of one-handed glosses the left hand rests; else it is the right one's mirror image, or moves along with it. */
+START_TEST(left_hands)
+{
+    ct_gesture_params p = params(96);
+    static clip c;
+    int seen[3] = { 0 };
+    p.glosses = CT_GESTURE_GLOSSES;
+    ct_lexicon_make(c.lexicon, p.glosses);
+    ct_signers_make(9, p.signers, c.signer);
+    for (int64_t i = 0; i < 500; i++) {
+        ct_hand rest[2], from[2], to[2];
+        make_clip(&p, 9, i, &c);
+        const ct_gesture_plan *q = &c.s.plan;
+        ct_pose_at(c.lexicon, &c.s, q->frames - 1, rest);
+        for (int k = 0; k < q->glosses; k++) {
+            const enum ct_hands hands = c.lexicon[q->gloss[k]].hands;
+            ct_pose_at(c.lexicon, &c.s, q->first[k], from);
+            ct_pose_at(c.lexicon, &c.s, (q->first[k] + q->last[k]) / 2, to);
+            const float out[2] = { to[0].out - from[0].out, to[1].out - from[1].out };
+            const float down[2] = { to[0].down - from[0].down, to[1].down - from[1].down };
+            seen[hands]++;
+            if (hands == CT_HANDS_ONE) {
+                ck_assert(memcmp(&from[1], &rest[1], sizeof *rest) == 0 && memcmp(&to[1], &rest[1], sizeof *rest) == 0);
+                continue;
+            }
+            ck_assert(memcmp(&from[0].fingers, &from[1].fingers, sizeof from[0].fingers) == 0);
+            if (hands == CT_HANDS_TWIN && c.lexicon[q->gloss[k]].path == CT_PATH_WAVE) { /* both turn one way */
+                const float turn[2] = { to[0].angle - from[0].angle, to[1].angle - from[1].angle };
+                ck_assert(fabsf(turn[0] + turn[1]) < 1e-3f && fabsf(turn[0]) > 5);
+                continue;
+            }
+            ck_assert(fabsf(down[0] - down[1]) < 1e-5f);
+            ck_assert(fabsf(out[0] - (hands == CT_HANDS_TWIN ? -out[1] : out[1])) < 1e-5f);
+        }
+    }
+    ck_assert(seen[0] > 500 && seen[1] > 100 && seen[2] > 100);
+}
+END_TEST
+
 /* ---- pictures ---- */
 
 /* Nine frames of a gloss before a plain wall, moved by (dx, dy) units, without noise: [9,3,size,size]. */
@@ -165,9 +204,11 @@ START_TEST(told_apart)
 }
 END_TEST
 
-/* What a hand laid over a picture changes, levels of the pixels that it covers. */
-static double change(const ct_film *film, ct_film *with, const ct_hand *h, const ct_signer *s, const ct_look *k)
+/* What a hand laid over a picture changes, levels of the pixels that it covers: of all, or of its palm. */
+static double change(const ct_film *film, ct_film *with, const ct_hand *h, const ct_signer *s, const ct_look *k,
+                     bool palm)
 {
+    const ct_spot m = ct_hand_middle(h, k, outside[0]);
     const size_t n = (size_t)film->size * (size_t)film->size;
     double sum = 0;
     int changed = 0;
@@ -176,11 +217,12 @@ static double change(const ct_film *film, ct_film *with, const ct_hand *h, const
     for (size_t q = 0; q < n; q++) {
         const float a[3] = { film->ch[0][q], film->ch[1][q], film->ch[2][q] };
         const float b[3] = { with->ch[0][q], with->ch[1][q], with->ch[2][q] };
-        if (memcmp(a, b, sizeof a) == 0) continue;
+        const float x = (float)(q % (size_t)film->size) + 0.5f - m.x, y = (float)(q / (size_t)film->size) + 0.5f - m.y;
+        if (memcmp(a, b, sizeof a) == 0 || (palm && hypotf(x, y) > 1.5f)) continue;
         sum += (double)ct_colour_distance(a, b);
         changed++;
     }
-    ck_assert_msg(changed > 60, "%d pixels of a hand", changed);
+    ck_assert_msg(changed > (palm ? 3 : 60), "%d pixels of a hand", changed);
     return sum / changed;
 }
 
@@ -188,8 +230,8 @@ static double change(const ct_film *film, ct_film *with, const ct_hand *h, const
 START_TEST(hands_seen)
 {
     enum { SIZE = 64 };
-    static const struct { const char *what; float out, down, angle; double least; } over[] = {
-        { "trunk", 0.1f, 0.9f, -30, 40 }, { "face", 0.05f, -0.6f, 0, 9 }, { "wall", 1.5f, 0, 0, 35 } };
+    static const struct { const char *what; float out, down, angle; double least, palm; } over[] = {
+        { "trunk", 0.1f, 0.9f, -30, 50, 100 }, { "face", 0.05f, -0.6f, 0, 25, 0 }, { "wall", 1.5f, 0, 0, 42, 58 } };
     const ct_hand rest = { .out = 0.6f, .down = 2.1f, .angle = -150, .side = -1,
                            .fingers = *ct_shape_fingers(CT_SHAPE_LOOSE) }, both[2] = { rest, rest };
     static ct_signer signer[CT_GESTURE_SIGNERS];
@@ -206,7 +248,10 @@ START_TEST(hands_seen)
             for (int o = 0; o < 3; o++) {
                 const ct_hand h = { .out = over[o].out, .down = over[o].down, .angle = over[o].angle, .side = 1,
                                     .fingers = *ct_shape_fingers(CT_SHAPE_SPREAD) };
-                const double levels = change(&film, &with, &h, &signer[i], &k);
+                const double levels = change(&film, &with, &h, &signer[i], &k, false);
+                const double palm = change(&film, &with, &h, &signer[i], &k, true);
+                ck_assert_msg(palm > over[o].palm, "seed %d, signer %d before the %s: %f levels of the palm",
+                              (int)seed, i, over[o].what, palm);
                 ck_assert_msg(levels > over[o].least, "seed %d, signer %d before the %s: %f levels", (int)seed, i,
                               over[o].what, levels);
             }
@@ -286,6 +331,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, hands_inside, 0, 2);
     tcase_add_test(t, hands_move);
+    tcase_add_test(t, left_hands);
     tcase_add_loop_test(t, told_apart, 0, 8);
     tcase_add_test(t, hands_seen);
     tcase_add_test(t, frames);
