@@ -65,6 +65,7 @@ static ct_status score(scoring *k)
     const int64_t usual = ct_model_clip(&s->spec.model) ? CLIPS : PICTURES;
     const int64_t batch = o->batch > 0 ? o->batch : usual;
     CT_TRY(ct_options_check(file->task, "eval", o->option, o->noptions));
+    if (file->task->scored) CT_TRY(file->task->scored(file->cfg, o->data, o->option, o->noptions));
     CT_TRY(ct_datasets_open_scored(file->cfg, file->task, file->facts, o->data, &k->ds));
     const ct_view view = { k->ds, NULL, ct_dataset_size(k->ds) };
     CT_TRY(ct_session_add_eval(s, &view, batch, false));
