@@ -26,6 +26,8 @@ libcaptrain_la_SOURCES += \
 	src/task/gloss/vocabulary.c \
 	src/task/gloss/vocabulary.h
 
+dist_examples_DATA += examples/ce-csl.yaml examples/gestures.yaml
+
 check_PROGRAMS += tests/task/gloss/check_gloss_labels tests/task/gloss/check_gloss_scores
 tests_task_gloss_check_gloss_scores_SOURCES = tests/task/gloss/check_gloss_scores.c
 tests_task_gloss_check_gloss_scores_LDADD = $(CT_TEST_LIBS)
