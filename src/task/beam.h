@@ -23,8 +23,8 @@ typedef struct ct_beam ct_beam;
 ct_status ct_beam_new(int width, int64_t classes, ct_beam **out);
 void ct_beam_free(ct_beam *b); /* NULL is fine */
 
-/* The most probable sequence found. logp: log-probabilities of type `type`; that of class c at step t is element first +
- * t*stride + c; class 0 is the blank, class k+1 stands for id k. text [steps] and conf [steps] receive *n ids and for
+/* The most probable sequence found. logp: log-probabilities of type `type`; that of class c at step t is element first
+ * + t*stride + c; class 0 is the blank, class k+1 stands for id k. text [steps] and conf [steps] receive *n ids and for
  * each the greatest probability it has within its run of time steps on the best path that spells them; *log_prob (may
  * be NULL) the logarithm of the sequence's probability, over the paths that were followed. A NaN counts as probability
  * 0. CT_ENOMEM. */

@@ -176,7 +176,8 @@ static ct_status check_counts(const ct_gloss_counts *c, const double *sums)
     const int64_t ok = (int64_t)sums[CT_GLOSS_WORDS_OK], edits = (int64_t)sums[CT_GLOSS_EDITS];
     if (sentences == c->sentences && words == c->words && ok == c->words_ok && edits == c->edits) return CT_OK;
     return ct_fail(CT_EINTERNAL, "the device counts %" PRId64 " edits in %" PRId64 " glosses (%" PRId64 " right) and %"
-                   PRId64 " right sentences, the predictions hold %" PRId64 " in %" PRId64 " (%" PRId64 ") and %" PRId64,
+                   PRId64 " right sentences, the predictions hold %" PRId64 " in %" PRId64 " (%" PRId64 ") and %"
+                   PRId64,
                    edits, words, ok, sentences, c->edits, c->words, c->words_ok, c->sentences);
 }
 
