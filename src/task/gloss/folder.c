@@ -36,25 +36,44 @@ static char *named(const char *folder)
     return path;
 }
 
+/* Where the label file of a folder may be: beside it; as CE-CSL is laid out, video/train and train.csv or
+ * label/train.csv; as PHOENIX-2014 is. Owned strings, NULL without memory. */
+enum { PLACES = 5 };
+static void list_places(const char *folder, char *place[PLACES])
+{
+    const char *slash = strrchr(folder, '/'), *name = slash ? slash + 1 : folder;
+    place[0] = ct_asprintf("%s.csv", folder);
+    place[1] = ct_asprintf("%s.corpus.csv", folder);
+    place[2] = ct_asprintf("%s/../../%s.csv", folder, name);
+    place[3] = ct_asprintf("%s/../../label/%s.csv", folder, name);
+    place[4] = ct_asprintf("%s/../../../annotations/manual/%s.corpus.csv", folder, name);
+}
+
 ct_status ct_gloss_find_labels(const char *given, char **out, char **tried)
 {
-    char *folder = named(given);
+    char *place[PLACES], *folder = named(given);
+    ct_status st = CT_OK;
     *out = *tried = NULL;
     if (!folder) return CT_ENOMEM;
-    const char *slash = strrchr(folder, '/');
-    char *place[3] = { ct_asprintf("%s.csv", folder), ct_asprintf("%s.corpus.csv", folder),
-                       ct_asprintf("%s/../../../annotations/manual/%s.corpus.csv", folder, slash ? slash + 1 : folder) };
-    ct_status st = CT_OK;
-    ct_free(folder);
-    for (int k = 0; k < 3; k++) {
+    list_places(folder, place);
+    for (int k = 0; k < PLACES; k++) {
+        bool yes = false;
         if (!place[k]) CT_GOTO(st, CT_ENOMEM);
         if (*out || !ct_path_exists(place[k])) continue;
+        /* away from the folder there may be tables of anything */
+        if (k > 1) CT_GOTO(st, ct_gloss_rows_known(place[k], &yes));
+        if (k > 1 && !yes) continue;
         *out = place[k];
         place[k] = NULL;
     }
-    if (!*out && !(*tried = ct_asprintf("%s, %s, %s", place[0], place[1], place[2]))) st = CT_ENOMEM;
+    if (!*out && !(*tried = ct_asprintf("%s, %s, %s, %s, %s", place[0], place[1], place[2], place[3], place[4])))
+        st = CT_ENOMEM;
 fail:
-    for (int k = 0; k < 3; k++) ct_free(place[k]);
+    ct_free(folder);
+    for (int k = 0; k < PLACES; k++) ct_free(place[k]);
+    if (st == CT_OK) return CT_OK;
+    ct_free(*out);
+    *out = NULL;
     return st;
 }
 
