@@ -1,6 +1,6 @@
 /* Edit distance of two sequences (Levenshtein, "Binary codes capable of correcting deletions, insertions and
- * reversals", 1966), with an alignment. A sequence is a row of ids, of characters or words; it ends in front of its first negative
- * one. */
+ * reversals", 1966), with an alignment. A sequence is a row of ids, of characters or words; it ends in front of its
+ * first negative one. */
 #ifndef CT_TASK_EDIT_H
 #define CT_TASK_EDIT_H
 
