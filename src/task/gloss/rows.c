@@ -190,13 +190,14 @@ static ct_status check_ids(const ct_gloss_list *r)
     return st;
 }
 
-/* The first line says what separates. */
+/* The first line that is not blank says what separates. */
 static ct_status open_table(char *text, size_t size, const char *path, ct_table *t)
 {
     CT_TRY(ct_table_open(text, size, path, t));
-    const size_t line = strcspn(t->at, "\n");
-    t->quotes = !memchr(t->at, '|', line);
-    t->sep = !t->quotes ? '|' : memchr(t->at, ',', line) ? ',' : memchr(t->at, '\t', line) ? '\t' : ';';
+    const char *first = t->at + strspn(t->at, " \t\r\n");
+    const size_t line = strcspn(first, "\n");
+    t->quotes = !memchr(first, '|', line);
+    t->sep = !t->quotes ? '|' : memchr(first, ',', line) ? ',' : memchr(first, '\t', line) ? '\t' : ';';
     return CT_OK;
 }
 

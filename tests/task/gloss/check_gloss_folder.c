@@ -119,7 +119,7 @@ START_TEST(faults)
         { "b", 5, "its signer 'S/T' has a slash or a bracket" },
         { "c", 6, "its glosses are not plain text: U+0007" },
         { "d", 7, "its signer is not UTF-8" },
-        { "e", 8, "no gloss is left of ''" },
+        { "e", 8, "no gloss is left of '  '" },
     };
     char *dir = ct_util_tempdir();
     ct_scan s;
@@ -182,8 +182,6 @@ START_TEST(many)
     ct_vocabulary_free(&v);
     free((void *)word);
     ct_gloss_rows_free(&r);
-    at -= 1 + strlen("t-000000,A,x,w0/w0,");
-    at += sprintf(text + (at - text), "\nt-000000,A,x,go,\n");
     free(text);
 }
 END_TEST
