@@ -105,6 +105,10 @@ $ captrain eval --help
 |   --beam-width N
 |       texts that --decoder beam follows at a time; default 10
 |
+| Options of the task gloss:
+|   --labels FILE
+|       sign language: label file of the clips; default FOLDER.csv beside FOLDER, or FOLDER.corpus.csv
+|
 | Options of every verb:
 |   --backend NAME
 |       backend to compute on: auto, cpu, cuda; a backend that cannot run is an error, never a
