@@ -138,12 +138,17 @@ static ct_status judge_signer(const char *signer, char **why)
 }
 
 /* *why: why a row cannot be used; NULL: it can. */
-static ct_status judge(const ct_gloss_row *r, const char *glosses, char **why)
+static ct_status judge(const ct_gloss_row *r, const char *glosses, const columns *c, char **why)
 {
     char shown[96];
     CT_TRY(judge_text("glosses are", r->words, why));
     if (!*why) CT_TRY(judge_signer(r->signer, why));
-    if (*why || *r->words) return CT_OK;
+    if (*why) return CT_OK;
+    if (strchr(glosses, '/') && !strchr(c->separators, '/')) {
+        *why = ct_asprintf("a gloss of '%s' has a slash", ct_text_visible(glosses, shown, sizeof shown));
+        return *why ? CT_OK : CT_ENOMEM;
+    }
+    if (*r->words) return CT_OK;
     *why = ct_asprintf("no gloss is left of '%s' after cleaning", ct_text_visible(glosses, shown, sizeof shown));
     return *why ? CT_OK : CT_ENOMEM;
 }
@@ -165,7 +170,7 @@ static ct_status add_row(const ct_table *t, int64_t line, char *const *field, in
     char where[512];
     snprintf(where, sizeof where, "%.400s:%" PRId64, t->path, line);
     CT_TRY(clean_all(where, words, c->separators, c->clean, &r->words));
-    return judge(r, words, &r->bad);
+    return judge(r, words, c, &r->bad);
 }
 
 static int by_id(const void *a, const void *b)

@@ -120,10 +120,11 @@ START_TEST(faults)
         { "c", 6, "its glosses are not plain text: U+0007" },
         { "d", 7, "its signer is not UTF-8" },
         { "e", 8, "no gloss is left of '  '" },
+        { "f", 10, "a gloss of 'ICH / DU' has a slash" },
     };
     char *dir = ct_util_tempdir();
     ct_scan s;
-    for (const char *name = "abcde"; *name; name++) {
+    for (const char *name = "abcdef"; *name; name++) {
         const char folder[] = { 's', '/', *name, '\0' };
         clip(dir, folder, 2);
     }
@@ -138,7 +139,8 @@ START_TEST(faults)
                                "c||S|E\aR\n"
                                "d||\xff|ER\n"
                                "e||S|  \n"
-                               "film2||S|ER\n");
+                               "film2||S|ER\n"
+                               "f||S|ICH / DU\n");
     ck_assert_int_eq(ct_gloss_scan(ct_util_path(dir, "s"), ct_util_path(dir, "s.csv"), &s), CT_OK);
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
         const char *name = strcmp(row[i].name, "S/film2") == 0 ? "film2" : row[i].name;
