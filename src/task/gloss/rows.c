@@ -94,7 +94,7 @@ static ct_status read_header(const ct_table *t, char *const *field, int n, colum
                     .words = find(field, n, "Gloss"), .separators = "/", .clean = true };
     if (c->id >= 0 && c->words >= 0) return CT_OK;
     *c = (columns){ .id = find(field, n, "id"), .folder = find(field, n, "folder"), .signer = find(field, n, "signer"),
-                    .words = find(field, n, "annotation"), .separators = " \t", .clean = false };
+                    .words = find(field, n, "annotation"), .separators = " \t/", .clean = false };
     if (c->id >= 0 && c->words >= 0) return CT_OK;
     return ct_fail(CT_EFORMAT, "%s:1: the first line must name the columns: %s, or id|folder|signer|annotation",
                    t->path, header);
@@ -138,17 +138,12 @@ static ct_status judge_signer(const char *signer, char **why)
 }
 
 /* *why: why a row cannot be used; NULL: it can. */
-static ct_status judge(const ct_gloss_row *r, const char *glosses, const columns *c, char **why)
+static ct_status judge(const ct_gloss_row *r, const char *glosses, char **why)
 {
     char shown[96];
     CT_TRY(judge_text("glosses are", r->words, why));
     if (!*why) CT_TRY(judge_signer(r->signer, why));
-    if (*why) return CT_OK;
-    if (strchr(glosses, '/') && !strchr(c->separators, '/')) {
-        *why = ct_asprintf("a gloss of '%s' has a slash", ct_text_visible(glosses, shown, sizeof shown));
-        return *why ? CT_OK : CT_ENOMEM;
-    }
-    if (*r->words) return CT_OK;
+    if (*why || *r->words) return CT_OK;
     *why = ct_asprintf("no gloss is left of '%s' after cleaning", ct_text_visible(glosses, shown, sizeof shown));
     return *why ? CT_OK : CT_ENOMEM;
 }
@@ -170,7 +165,7 @@ static ct_status add_row(const ct_table *t, int64_t line, char *const *field, in
     char where[512];
     snprintf(where, sizeof where, "%.400s:%" PRId64, t->path, line);
     CT_TRY(clean_all(where, words, c->separators, c->clean, &r->words));
-    return judge(r, words, c, &r->bad);
+    return judge(r, words, &r->bad);
 }
 
 static int by_id(const void *a, const void *b)

@@ -120,7 +120,7 @@ START_TEST(faults)
         { "c", 6, "its glosses are not plain text: U+0007" },
         { "d", 7, "its signer is not UTF-8" },
         { "e", 8, "no gloss is left of '  '" },
-        { "f", 10, "a gloss of 'ICH / DU' has a slash" },
+        { "f", 10, NULL },
     };
     char *dir = ct_util_tempdir();
     ct_scan s;
