@@ -35,17 +35,35 @@ static char *named(const char *folder)
     return dots && realpath(folder, full) ? ct_strdup(full, "folder") : ct_strndup(folder, n, "folder");
 }
 
+/* The folder so many levels above, 2 or 3, by its name, for the folder may be a link; by "..", where the name has no such
+ * parts. ct_free(). */
+static char *above(const char *folder, int levels)
+{
+    size_t n = strlen(folder);
+    for (int k = 0; k < levels; k++) {
+        size_t at = n;
+        while (at > 0 && folder[at - 1] != '/') at--;
+        const bool dots = n - at <= 2 && strspn(folder + at, ".") >= n - at;
+        if (at < 2 || dots) return ct_asprintf("%s/%s", folder, levels == 2 ? "../.." : "../../..");
+        for (n = at; n > 1 && folder[n - 1] == '/';) n--;
+    }
+    return ct_strndup(folder, n, "folder");
+}
+
 /* Where the label file of a folder may be: beside it; as CE-CSL is laid out, video/train and train.csv or
  * label/train.csv; as PHOENIX-2014 is. Owned strings, NULL without memory. */
 enum { PLACES = 5 };
 static void list_places(const char *folder, char *place[PLACES])
 {
     const char *slash = strrchr(folder, '/'), *name = slash ? slash + 1 : folder;
+    char *two = above(folder, 2), *three = above(folder, 3);
     place[0] = ct_asprintf("%s.csv", folder);
     place[1] = ct_asprintf("%s.corpus.csv", folder);
-    place[2] = ct_asprintf("%s/../../%s.csv", folder, name);
-    place[3] = ct_asprintf("%s/../../label/%s.csv", folder, name);
-    place[4] = ct_asprintf("%s/../../../annotations/manual/%s.corpus.csv", folder, name);
+    place[2] = two ? ct_asprintf("%s/%s.csv", two, name) : NULL;
+    place[3] = two ? ct_asprintf("%s/label/%s.csv", two, name) : NULL;
+    place[4] = three ? ct_asprintf("%s/annotations/manual/%s.corpus.csv", three, name) : NULL;
+    ct_free(two);
+    ct_free(three);
 }
 
 ct_status ct_gloss_find_labels(const char *given, char **out, char **tried)

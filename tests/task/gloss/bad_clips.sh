@@ -57,7 +57,7 @@ spoil empty
 refused 1 empty 'empty/train.csv:1: the first line must name the columns'
 spoil none
 rm none/train.csv
-refused 1 none 'there is no label file for its clips (looked for none/train.csv, none/train.corpus.csv, none/train/../../train.csv'
+refused 1 none 'there is no label file for its clips (looked for none/train.csv, none/train.corpus.csv, none/train/../../train.csv, '
 
 # --- rows and folders ---
 spoil rows

@@ -91,11 +91,25 @@ START_TEST(places)
         ct_free(found);
         ct_free(tried);
     }
+    clip(dir, "far", 0); /* a link is beside what it is called by */
+    clip(dir, "h/video", 0);
+    ck_assert_int_eq(symlink("../../far", ct_util_path(dir, "h/video/train")), 0);
+    ct_util_text(dir, "h/train.csv", HEAD);
+    ck_assert_int_eq(ct_gloss_find_labels(ct_util_path(dir, "h/video/train"), &found, &tried), CT_OK);
+    ck_assert(found && strstr(found, "/h/train.csv"));
+    ct_free(found);
     char *old = getcwd(NULL, 0);
     ck_assert_int_eq(chdir(ct_util_path(dir, "a/train")), 0);
     ck_assert_int_eq(ct_gloss_find_labels("./", &found, &tried), CT_OK);
     ck_assert(found && strstr(found, "/a/train.csv"));
     ct_free(found);
+    ck_assert_int_eq(chdir(ct_util_path(dir, "c")), 0); /* few parts, and parts that are no names */
+    static const char *const told[] = { "video/train", "video/../video/train", "video//train/", "./video/train" };
+    for (size_t i = 0; i < sizeof told / sizeof told[0]; i++) {
+        ck_assert_int_eq(ct_gloss_find_labels(told[i], &found, &tried), CT_OK);
+        ck_assert_msg(found && ct_path_is_file(found), "%s", told[i]);
+        ct_free(found);
+    }
     ck_assert_int_eq(chdir(old), 0);
     free(old);
     ct_util_remove(dir);
@@ -226,6 +240,96 @@ START_TEST(memory)
 }
 END_TEST
 
+/* The same of readers, vocabularies and what a model file holds of them. */
+static int64_t quarter(const void *user, int64_t pictures)
+{
+    (void)user;
+    return pictures / 4;
+}
+
+static ct_status use_reader(const char *path)
+{
+    static const char *const text[] = { "b/a (X)", "c/c (Y)" };
+    const ct_gloss_rules rules = { .clip = { 6, 12, 4 }, .steps = quarter, .user = "", .more = { (char *)path } };
+    const ct_label_in in = { .name = "clip", .text = text[0], .frames = 40, .width = 4, .height = 4 };
+    ct_labels *l;
+    ct_survey *s = NULL;
+    json_t *o = NULL;
+    CT_TRY(ct_gloss_reader(&rules, &l));
+    ct_status st;
+    CT_GOTO(st, l->ops->learn(l, text, 2));
+    ck_assert_int_eq(ct_gloss_reader_vocabulary(l)->n, 5);
+    CT_GOTO(st, ct_gloss_survey(l, &s));
+    CT_GOTO(st, s->ops->add(s, 0, &in, NULL));
+    if (!(o = json_object())) CT_GOTO(st, CT_ENOMEM);
+    CT_GOTO(st, s->ops->json(s, CT_SURVEY_LABELS, o));
+    CT_GOTO(st, s->ops->json(s, CT_SURVEY_FIT, o));
+fail:
+    json_decref(o);
+    if (s) s->ops->close(s);
+    ct_labels_close(l);
+    return st;
+}
+
+static const char *get(const void *user, const char *key) { return strcmp(key, "columns") == 0 ? "4" : user; }
+
+static ct_status use_words(const char *path)
+{
+    ct_vocabulary v = { 0 }, w = { 0 };
+    ct_facts *facts = NULL;
+    ct_status st;
+    CT_GOTO(st, ct_vocabulary_read(path, &v));
+    CT_GOTO(st, ct_vocabulary_write(&v, path));
+    CT_GOTO(st, ct_vocabulary_copy(&v, &w));
+    CT_GOTO(st, ct_gloss_read("m", get, "[\"a\",\"b\"]", &facts));
+fail:
+    ct_gloss_forget(facts);
+    ct_vocabulary_free(&v);
+    ct_vocabulary_free(&w);
+    return st;
+}
+
+START_TEST(memory_of_words)
+{
+    char *dir = ct_util_tempdir();
+    ct_util_text(dir, "more.csv", HEAD "t-1,A,x,e/d,\n");
+    ct_util_text(dir, "words.txt", "a\nb\n");
+    char *more = ct_strdup(ct_util_path(dir, "more.csv"), "path"), *words = ct_strdup(ct_util_path(dir, "words.txt"), "path");
+    for (int k = 0; k < 2; k++) {
+        ct_status st = CT_ENOMEM;
+        for (long n = 0; st != CT_OK; n++) {
+            ct_alloc_fail_after(n);
+            st = k ? use_words(words) : use_reader(more);
+            ct_alloc_fail_after(-1);
+            ck_assert_msg(st == CT_OK || st == CT_ENOMEM, "allocation %ld: %s", n, ct_error_message());
+        }
+    }
+    ct_free(more);
+    ct_free(words);
+    ct_util_remove(dir);
+}
+END_TEST
+
+/* A number of columns that is none. */
+static const char *get_bad(const void *user, const char *key) { return strcmp(key, "columns") == 0 ? user : "[\"a\"]"; }
+
+START_TEST(model_files)
+{
+    static const char *const bad[] = { "", "0", "4x", "-1", "257", "99999999999999999999" };
+    ct_facts *facts;
+    for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
+        ck_assert_msg(ct_gloss_read("m", get_bad, bad[i], &facts) == CT_EFORMAT, "'%s'", bad[i]);
+        ck_assert_ptr_null(facts);
+    }
+    static const char *const lists[] = { "[]", "{}", "[\"b\",\"a\"]", "[\"a\",\"a\"]", "[\"a/b\"]", "[\"\"]", "[1]", "[\"a\"" };
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
+        ck_assert_msg(ct_gloss_read("m", get, lists[i], &facts) == CT_EFORMAT, "'%s'", lists[i]);
+    ck_assert_int_eq(ct_gloss_read("m", get, "[\"a\",\"b\"]", &facts), CT_OK);
+    ck_assert(ct_gloss_facts(facts)->vocabulary.n == 2 && ct_gloss_facts(facts)->columns == 4);
+    ct_gloss_forget(facts);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("gloss folders");
@@ -237,6 +341,8 @@ int main(void)
     tcase_add_test(t, cleanup);
     tcase_add_test(t, many);
     tcase_add_test(t, memory);
+    tcase_add_test(t, memory_of_words);
+    tcase_add_test(t, model_files);
     suite_add_tcase(s, t);
     return ct_check_main(s);
 }
