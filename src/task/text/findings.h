@@ -2,8 +2,8 @@
 #ifndef CT_TASK_TEXT_FINDINGS_H
 #define CT_TASK_TEXT_FINDINGS_H
 
-#include "task/text/beam.h"
-#include "task/text/edit.h"
+#include "task/beam.h"
+#include "task/edit.h"
 #include "task/text/text.h"
 
 /* A character of a label that was read as another. -1: nothing, a character that was not read (pred) or that is not

@@ -1,10 +1,6 @@
 # The text task: pictures of text. Everything that knows a charset lives here.
 libcaptrain_la_SOURCES += \
-	src/task/text/beam.c \
-	src/task/text/beam.h \
 	src/task/text/charset.c \
-	src/task/text/edit.c \
-	src/task/text/edit.h \
 	src/task/text/eval.c \
 	src/task/text/findings.c \
 	src/task/text/findings.h \
@@ -23,10 +19,8 @@ libcaptrain_la_SOURCES += \
 	src/task/text/text.c \
 	src/task/text/text.h
 
-check_PROGRAMS += tests/task/text/check_decode tests/task/text/check_text_data tests/task/text/check_text_drawn \
+check_PROGRAMS += tests/task/text/check_text_data tests/task/text/check_text_drawn \
 	tests/task/text/check_text_findings tests/task/text/check_text_label tests/task/text/check_text_task
-tests_task_text_check_decode_SOURCES = tests/task/text/check_decode.c
-tests_task_text_check_decode_LDADD = $(CT_TEST_LIBS)
 tests_task_text_check_text_data_SOURCES = tests/task/text/check_text_data.c tests/task/text/text_util.h tests/task/text/text_folder.h tests/data/data_util.c \
 	tests/data/data_util.h
 tests_task_text_check_text_data_LDADD = $(CT_TEST_LIBS)

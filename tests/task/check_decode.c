@@ -1,4 +1,4 @@
-/* Edit distance against plain recursion, alignments, prefix beam search against the sum over all paths and against a
+/* Rows of symbols: edit distance against plain recursion, alignments, prefix beam search against the sum over all paths and against a
  * search that looks at everything. */
 #include "config.h"
 
@@ -9,8 +9,8 @@
 
 #include "base/alloc.h"
 #include "base/philox.h"
-#include "task/text/beam.h"
-#include "task/text/edit.h"
+#include "task/beam.h"
+#include "task/edit.h"
 #include "tests/ct_check.h"
 
 #define ok(expr) ck_assert_msg((expr) == CT_OK, "%s", ct_error_message())
