@@ -1,5 +1,5 @@
-/* Rows of symbols: edit distance against plain recursion, alignments, prefix beam search against the sum over all paths and against a
- * search that looks at everything. */
+/* Rows of symbols: edit distance against plain recursion, alignments, prefix beam search against the sum over all paths
+ * and against a search that looks at everything. */
 #include "config.h"
 
 #include <check.h>
