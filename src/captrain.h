@@ -154,6 +154,7 @@ typedef struct ct_check_opts {
     int threads;
     bool json;
     const char *backend;         /* with config: over train.backend */
+    const char *labels;          /* label file of a folder of clips; NULL: found by its name */
 } ct_check_opts;
 /* Decodes everything and reports on files, labels, duplicates and sizes. CT_EDATA if a training with `config` would fail. */
 ct_status ct_run_check(const ct_check_opts *opts, FILE *to);
@@ -184,6 +185,14 @@ typedef struct ct_export_opts {
 /* Writes the weights of a model for other programs. */
 ct_status ct_run_export(const ct_export_opts *opts);
 
+/* Sizes of a model of the catalogue; 0: its default. */
+typedef struct ct_model_sizes {
+    int64_t height, width;       /* pixels */
+    int64_t frames;              /* pictures of a clip, copies at both ends included; models of clips alone */
+    int64_t classes;             /* the blank of CTC included */
+    int64_t hidden;              /* as model.hidden */
+} ct_model_sizes;
+
 /* ---- plan ---- */
 typedef struct ct_plan_opts {
     size_t size;                 /* sizeof(ct_plan_opts) */
@@ -195,6 +204,8 @@ typedef struct ct_plan_opts {
     const char *precision;       /* with model; NULL: fp32 */
     int64_t memory;              /* bytes for which the largest micro-batch is reported; 0: the device's */
     bool json;
+    ct_model_sizes sizes;              /* with model */
+    bool recompute;              /* with model: activations are recomputed block by block instead of kept */
 } ct_plan_opts;
 /* Prints every operator with shapes, FLOPs, bytes and chosen implementation, and what the arenas take. Touches no tensor. */
 ct_status ct_run_plan(const ct_plan_opts *opts, FILE *to);
@@ -217,6 +228,7 @@ typedef struct ct_bench_opts {
     const char *tune;            /* file that ct_run_tune wrote; NULL: none */
     bool no_graph;               /* operators are queued one by one in every step, where the backend could replay a recorded one */
     const char *loss;            /* of the model's; NULL: its usual one */
+    ct_model_sizes sizes;
 } ct_bench_opts;
 /* Times whole training steps on resident data, or single operator calls. */
 ct_status ct_run_bench(const ct_bench_opts *opts, FILE *to);

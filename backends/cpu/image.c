@@ -1,6 +1,7 @@
 /* preprocess: one sample an item. A sample that is neither resized nor augmented goes through a table of 256 values;
- * the others are sampled into an f64 plane in scratch, blurred there along rows and then columns (the kernel is a
- * product), and finished. With a window, padding and mask are laid over that. */
+ * where it is cropped or mirrored, its bytes are laid out so in scratch first. The others are sampled into an f64 plane
+ * in scratch, blurred there along rows and then columns (the kernel is a product), and finished. With a window, padding
+ * and mask are laid over that. */
 #include "config.h"
 
 #include "backends/cpu/cpu.h"
@@ -15,7 +16,8 @@ typedef struct image {
     const ct_call *call;
     int64_t hs, ws, channels, elements; /* elements of one output image, without channels of padding */
     int64_t stored;                     /* channels of an output pixel */
-    bool plain;                         /* output size = source size */
+    bool plain;                         /* output size = size of the crop, or of the source without one */
+    bool laid;                          /* plain samples may have their bytes laid out first */
     float table[3][256]; /* result of each byte in channels 0, 1, and 2 and beyond, when plain and not augmented */
     char *threads;
     size_t per_thread;
@@ -23,13 +25,32 @@ typedef struct image {
 
 #define LINE 1024 /* elements converted at a time */
 
+/* What a thread has of the scratch. */
+typedef struct desk {
+    uint8_t *bytes;        /* [elements], if g->laid */
+    double *plane, *other; /* [elements], if a sample may have to be sampled */
+} desk;
+
+static desk desk_at(const image *g, ct_carve *t)
+{
+    desk k = { NULL, NULL, NULL };
+    if (g->laid) k.bytes = ct_carve_take(t, (size_t)g->elements);
+    if (g->plain && !g->call->attrs.image.augment) return k;
+    k.plane = ct_carve_take(t, (size_t)g->elements * sizeof(double));
+    k.other = ct_carve_take(t, (size_t)g->elements * sizeof(double));
+    return k;
+}
+
+static desk desk_of(const image *g, int thread)
+{
+    ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
+    return desk_at(g, &t);
+}
+
 static size_t lay_out(image *g, int threads, void *base)
 {
     ct_carve t = { NULL, 0 };
-    if (!g->plain || g->call->attrs.image.augment) {
-        ct_carve_take(&t, (size_t)g->elements * sizeof(double));
-        ct_carve_take(&t, (size_t)g->elements * sizeof(double));
-    }
+    (void)desk_at(g, &t);
     g->per_thread = t.used;
     g->threads = base;
     return g->per_thread * (size_t)threads;
@@ -45,7 +66,8 @@ static image make(const ct_device *dev, const ct_call *c)
     const ct_image_attrs *a = &c->attrs.image;
     g.elements = a->out_h * a->out_w * g.channels;
     g.stored = c->out[0].desc.dim[3];
-    g.plain = a->out_h == g.hs && a->out_w == g.ws;
+    g.plain = a->out_h == ct_image_extent(a->crop_h, g.hs) && a->out_w == ct_image_extent(a->crop_w, g.ws);
+    g.laid = g.plain && (a->crop_h > 0 || (a->augment && a->flip > 0));
     return g;
 }
 
@@ -107,6 +129,21 @@ static void blur(const ct_image_draw *d, const double *in, double *out, int64_t 
             }
 }
 
+/* The bytes [H,W,C] that a plain sample of draw d consists of: those of the source, or laid out in `to`. */
+static const uint8_t *lay_bytes(const image *g, const uint8_t *src, const ct_image_draw *d, uint8_t *to)
+{
+    const int64_t h = g->call->attrs.image.out_h, w = g->call->attrs.image.out_w;
+    const size_t pixel = (size_t)g->channels, row = pixel * (size_t)w;
+    if (h == g->hs && w == g->ws && !d->mirrored) return src;
+    const uint8_t *from = src + ((int64_t)d->top * g->ws + (int64_t)d->left) * g->channels;
+    for (int64_t i = 0; i < h; i++, from += g->ws * g->channels, to += row) {
+        if (!d->mirrored) memcpy(to, from, row);
+        for (int64_t j = 0; d->mirrored && j < w; j++)
+            for (size_t ch = 0; ch < pixel; ch++) to[pixel * (size_t)j + ch] = from[pixel * (size_t)(w - 1 - j) + ch];
+    }
+    return to - row * (size_t)h;
+}
+
 /* The values of `src` as they are, through the table. */
 static void copy_values(const image *g, int64_t item, const uint8_t *src)
 {
@@ -129,12 +166,14 @@ static bool in_place(const image *g, const ct_image_draw *d)
     return g->plain && d->shift_x == 0 && d->shift_y == 0 && d->ixx == 1 && d->ixy == 0 && d->iyx == 0 && d->iyy == 1;
 }
 
-/* v [H,W,C]: the values of `src` where draw d takes them from, in 0..255. */
-static void fetch_values(const image *g, const uint8_t *src, const ct_image_draw *d, double *v)
+/* own->plane [H,W,C]: the values of `src` where draw d takes them from, in 0..255. */
+static void fetch_values(const image *g, const uint8_t *src, const ct_image_draw *d, const desk *own)
 {
     const ct_image_attrs *a = &g->call->attrs.image;
+    double *v = own->plane;
     if (in_place(g, d)) {
-        for (int64_t i = 0; i < g->elements; i++) v[i] = src[i];
+        const uint8_t *bytes = lay_bytes(g, src, d, own->bytes);
+        for (int64_t i = 0; i < g->elements; i++) v[i] = bytes[i];
         return;
     }
     for (int64_t i = 0; i < a->out_h; i++)
@@ -151,10 +190,9 @@ static void sample_values(const image *g, int64_t item, const uint8_t *src, cons
     const ct_image_attrs *a = &g->call->attrs.image;
     const ct_image_draw d = *draw;
     float line[LINE];
-    ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
-    double *plane = ct_carve_take(&t, (size_t)g->elements * sizeof(double)),
-           *other = ct_carve_take(&t, (size_t)g->elements * sizeof(double));
-    fetch_values(g, src, &d, plane);
+    const desk own = desk_of(g, thread);
+    double *plane = own.plane, *other = own.other;
+    fetch_values(g, src, &d, &own);
     if (d.radius > 0) {
         blur(&d, plane, other, a->out_h, a->out_w, g->channels);
         blur(&d, other, plane, 1, a->out_h, a->out_w * g->channels);
@@ -205,7 +243,7 @@ static void sample_item(void *arg, int64_t item, int thread)
     const uint8_t *src = (const uint8_t *)g->call->in[0].data + index[0] * g->hs * g->ws * g->channels;
     const ct_image_draw d = ct_image_draw_sample(&g->call->attrs.image, g->hs, g->ws, index[1], index[2]);
     if (g->plain && !d.augmented)
-        copy_values(g, item, src);
+        copy_values(g, item, lay_bytes(g, src, &d, desk_of(g, thread).bytes));
     else
         sample_values(g, item, src, &d, thread);
     if (ct_present(&g->call->in[2])) lay_window(g, item, &d);

@@ -1,4 +1,4 @@
-/* preprocess: src u8 [M,Hs,Ws,C], index i32 [N,3], window? [N,4] -> x [N,H,W,C or more]: gather, resize, augment, normalise, mask, cast and
+/* preprocess: src u8 [M,Hs,Ws,C], index i32 [N,3], window? [N,4] -> x [N,H,W,C or more]: gather, crop, mirror, resize, augment, normalise, mask, cast and
  * pad channels in one pass. ops/math/image_math.h says what each of these is. What is drawn for a sample, where a pixel lies in the source and
  * whether it is picture are computed in f64 as there: rounded to f32, a place in a large picture would be off by more than the result may be,
  * and the mask would be another. Everything behind that is f32: weights, values, blur, colours and the normal numbers, which are made of the
@@ -30,11 +30,12 @@ __global__ void draw_samples(const int32_t *index, int64_t samples, ct_image_att
         const ct_image_draw d = ct_image_draw_sample(&a, hs, ws, index[3 * n + 1], index[3 * n + 2]);
         const double x = 0.5 - d.cx - d.shift_x, y = 0.5 - d.cy - d.shift_y; /* of pixel (0,0), from the centre that it is turned about */
         view *s = views + n;
+        const double u = d.augmented ? d.cx + d.ixx * x + d.ixy * y : 0.5, across = d.mirrored ? -d.ratio_x : d.ratio_x;
         s->draw = d;
-        s->u0 = (d.augmented ? d.cx + d.ixx * x + d.ixy * y : 0.5) * d.ratio_x - 0.5;
-        s->v0 = (d.augmented ? d.cy + d.iyx * x + d.iyy * y : 0.5) * d.ratio_y - 0.5;
-        s->ui = d.ixy * d.ratio_x;
-        s->uj = d.ixx * d.ratio_x;
+        s->u0 = (d.mirrored ? 2 * d.cx - u : u) * d.ratio_x + (d.left - 0.5);
+        s->v0 = (d.augmented ? d.cy + d.iyx * x + d.iyy * y : 0.5) * d.ratio_y + (d.top - 0.5);
+        s->ui = d.ixy * across;
+        s->uj = d.ixx * across;
         s->vi = d.iyy * d.ratio_y;
         s->vj = d.iyx * d.ratio_y;
         for (int i = 0; i <= CT_BLUR_MAX_RADIUS; i++) s->tap[i] = (float)d.tap[i];

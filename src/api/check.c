@@ -28,7 +28,8 @@ static ct_status try_training(const ct_config *cfg, ct_check_report *r)
         int64_t batches, steps;
         st = ct_spec_epoch_of(cfg, &d.train, &batches, &steps);
         if (st == CT_OK)
-            st = ct_spec_from_config(cfg, d.facts, ct_dataset_height(t), ct_dataset_width(t), steps, &spec);
+            st = ct_spec_from_config(cfg, d.facts, ct_dataset_height(t), ct_dataset_width(t),
+                                     ct_spec_longest(cfg, &d.train), steps, &spec);
         if (st == CT_OK) st = ct_backend_choose(cfg->train.backend, &backend, why, sizeof why);
         /* duplicates across two folders stand in the report already */
         if (st == CT_OK && d.val.data == d.train.data) st = ct_datasets_shared(&d.train, &d.val, &shared);
@@ -43,6 +44,22 @@ static ct_status try_training(const ct_config *cfg, ct_check_report *r)
     return CT_OK;
 }
 
+/* The task whose samples are clips, which alone have label files that must be named. */
+static const ct_task *task_of_clips(void)
+{
+    const ct_model_info *m;
+    for (size_t i = 0; (m = ct_model_at(i)); i++)
+        if (m->clip.multiple > 0) return ct_task_find(m->task);
+    return NULL;
+}
+
+/* --labels: of what is looked at. */
+static ct_status name_labels(const ct_check_opts *o, ct_config *cfg)
+{
+    CT_TRY(ct_config_set(cfg, "data.train", o->data, "check"));
+    return ct_config_set(cfg, "data.train_labels", o->labels, "--labels");
+}
+
 /* Without a configuration labels are read as the built-in one says. */
 static ct_status judge(const ct_check_opts *o, ct_config *cfg, int workers, ct_check_report *r)
 {
@@ -52,8 +69,15 @@ static ct_status judge(const ct_check_opts *o, ct_config *cfg, int workers, ct_c
     const ct_task *task = NULL;
     if (!cfg) CT_TRY(ct_task_claiming(o->data, NULL, &task));
     if (!cfg) CT_TRY(ct_config_defaults(&usual));
+    if (!task && !cfg && o->labels) task = task_of_clips();
     if (!task) task = ct_task_of(cfg ? cfg->model.name : usual->model.name);
-    ct_status st = task ? task->labels(cfg ? cfg : usual, NULL, &labels) : CT_ECONFIG;
+    ct_status st = task ? CT_OK : CT_ECONFIG;
+    if (st == CT_OK && o->labels) st = name_labels(o, cfg ? cfg : usual);
+    if (st == CT_OK) st = task->labels(cfg ? cfg : usual, NULL, &labels);
+    if (st == CT_OK && o->labels && labels->clip.multiple == 0) {
+        st = ct_fail(CT_ECONFIG, "check: --labels names the labels of clips, and %s models read pictures", task->name);
+        ct_labels_close(labels);
+    }
     if (cfg && st == CT_OK) {
         ct_datasets_spec(cfg, task, o->data, &spec.data);
         if (*cfg->data.val && strncmp(cfg->data.val, "synth:", 6) != 0) spec.val_path = cfg->data.val;
@@ -61,8 +85,8 @@ static ct_status judge(const ct_check_opts *o, ct_config *cfg, int workers, ct_c
         ct_dataset_spec_init(&spec.data);
         spec.data.path = o->data;
     }
-    ct_config_free(usual);
     if (st == CT_OK) st = ct_check_run(&spec, labels, r);
+    ct_config_free(usual); /* readers may look at it while they read */
     return st == CT_OK && cfg && r->ok ? try_training(cfg, r) : st;
 }
 

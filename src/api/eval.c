@@ -13,6 +13,8 @@
 #include "task/track.h"
 #include "weights/use.h"
 
+enum { PICTURES = 64, CLIPS = 2 }; /* of a batch, where nothing is said */
+
 typedef struct scoring {
     const ct_eval_opts *o;
     ct_model_use use;
@@ -58,9 +60,10 @@ static ct_status score(scoring *k)
 {
     const ct_eval_opts *o = k->o;
     ct_session *s = &k->use.session;
-    const int64_t batch = o->batch > 0 ? o->batch : 64;
     CT_TRY(ct_model_use_begin(&k->use, o->model, &o->common));
     const ct_model_file *file = &k->use.file;
+    const int64_t usual = ct_model_clip(&s->spec.model) ? CLIPS : PICTURES;
+    const int64_t batch = o->batch > 0 ? o->batch : usual;
     CT_TRY(ct_options_check(file->task, "eval", o->option, o->noptions));
     CT_TRY(ct_datasets_open_scored(file->cfg, file->task, file->facts, o->data, &k->ds));
     const ct_view view = { k->ds, NULL, ct_dataset_size(k->ds) };

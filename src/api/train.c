@@ -24,6 +24,12 @@ static ct_status write_config(const ct_run *r)
     return st;
 }
 
+static ct_status write_task_files(const ct_run *r)
+{
+    const ct_place place = ct_session_place(&r->session, r->cfg, r->data.facts);
+    return r->data.task->files ? r->data.task->files(&place, r->out) : CT_OK;
+}
+
 static ct_status write_choices(const ct_run *r)
 {
     if (!r->choices) return CT_OK;
@@ -89,6 +95,7 @@ static ct_status train(ct_run *r, const ct_train_opts *o, ct_train_result *res)
     else if (o->init) ct_info("--init %s is not used: the run goes on from its own weights", o->init);
     CT_TRY(write_config(r));
     CT_TRY(write_choices(r));
+    CT_TRY(write_task_files(r));
     CT_TRY(ct_receipt_write(r));
     CT_TRY(ct_mkdir_p(r->checkpoints));
     CT_TRY(open_journal(r, resumed));

@@ -26,4 +26,13 @@ static inline int64_t ct_clip_frame(const ct_clip_rule *r, int64_t frames, int64
     return i < 0 ? 0 : i < frames ? i : frames - 1;
 }
 
+/* Of a clip of `all` frames `most` are taken, evenly spaced, the first and the last among them: which is number k of
+ * these, 0 <= k < most. most >= all: every one. */
+static inline int64_t ct_clip_thin(int64_t all, int64_t most, int64_t k)
+{
+    if (most >= all) return k;
+    if (most == 1) return all / 2;
+    return (2 * k * (all - 1) + most - 1) / (2 * (most - 1));
+}
+
 #endif

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -151,6 +152,40 @@ ct_status ct_mmap_open(const char *path, ct_mmap *m)
     }
     close(fd);
     return st;
+}
+
+/* A new file in `dir` that nobody else can open; -1 with a message. */
+static int open_nameless(const char *dir)
+{
+    char *path = ct_asprintf("%s/scratch.XXXXXX", dir);
+    if (!path) return -1;
+    const int fd = mkstemp(path);
+    if (fd < 0) fail_errno(dir, "cannot make a file");
+    else {
+        fcntl(fd, F_SETFD, FD_CLOEXEC);
+        unlink(path);
+    }
+    ct_free(path);
+    return fd;
+}
+
+ct_status ct_mmap_scratch(const char *dir, size_t bytes, ct_mmap *m, uint8_t **data)
+{
+    m->data = *data = NULL;
+    m->size = 0;
+    CT_TRY(ct_mkdir_p(dir));
+    const int fd = open_nameless(dir);
+    if (fd < 0) return CT_EIO;
+    /* all of it now: writing to a hole of a full disk would end the process */
+    const int full = bytes > (size_t)INT64_MAX ? EFBIG : posix_fallocate(fd, 0, (off_t)bytes);
+    void *p = full ? MAP_FAILED : mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (full) errno = full;
+    const ct_status st = p == MAP_FAILED ? fail_errno(dir, "no room for data") : CT_OK;
+    close(fd);
+    if (st != CT_OK) return st;
+    m->data = *data = p;
+    m->size = bytes;
+    return CT_OK;
 }
 
 void ct_mmap_close(ct_mmap *m)

@@ -25,6 +25,9 @@ ct_status ct_file_aside(const char *path, char **to);
 typedef struct ct_mmap { const uint8_t *data; size_t size; } ct_mmap;
 ct_status ct_mmap_open(const char *path, ct_mmap *m);
 void ct_mmap_close(ct_mmap *m);
+/* So many bytes in a file without a name in folder `dir`, which is made if need be: what is written there (*data) need
+ * not stay in memory. CT_EIO where the folder or the disk has no room. */
+ct_status ct_mmap_scratch(const char *dir, size_t bytes, ct_mmap *m, uint8_t **data);
 
 /* Atomic replacement: writes go to PATH.tmp.<pid>; commit does fflush, fsync, rename over PATH, fsync of the directory.
  * Any failure removes the temporary file and leaves an old PATH untouched. */

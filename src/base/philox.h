@@ -44,7 +44,8 @@ enum ct_rng_stream {
     CT_RNG_DROPOUT,      /* dropout: (seed, stream, step, operator id, element) */
     CT_RNG_SYNTH,        /* generators: (seed, stream, sample index) */
     CT_RNG_SPLIT,        /* train/validation split */
-    CT_RNG_TEST          /* harness */
+    CT_RNG_TEST,         /* harness */
+    CT_RNG_TEMPO         /* frames of clips: (seed, stream, epoch, sample index) */
 };
 
 /* Sequential generator over one counter range; for host code that wants a stream of draws. */

@@ -205,6 +205,7 @@ static ct_status bench_steps(bench *b, FILE *to)
 {
     const ct_bench_opts *opts = b->opts;
     CT_TRY(ct_spec_from_model(opts->model, opts->batch < 0 ? 1 : opts->batch, opts->precision, &b->spec));
+    CT_TRY(ct_spec_sizes(&b->spec, &opts->sizes));
     CT_TRY(ct_spec_loss(&b->spec, opts->loss));
     CT_TRY(ct_spec_device(&b->spec, b->backend, &b->device));
     ct_spec_pixels(&b->spec, b->backend);

@@ -33,6 +33,7 @@ static ct_status add_model(calls_bench *b, const char *model, int64_t batch, ct_
     ct_program p;
     ct_layout layout;
     CT_TRY(ct_spec_from_model(model, batch, b->opts->precision, &spec));
+    CT_TRY(ct_spec_sizes(&spec, &b->opts->sizes));
     CT_TRY(ct_spec_loss(&spec, b->opts->loss));
     ct_spec_pixels(&spec, b->backend);
     ct_spec_fit_device(&spec, b->backend, b->device_opts);

@@ -30,6 +30,7 @@ typedef struct planned {
     int64_t samples; /* training images; -1 where they were not looked at */
     int64_t steps;   /* optimizer steps per epoch; 1 where samples is -1 */
     int width;       /* of the widest source images, pixels */
+    int64_t frames;  /* pictures of the longest clip; 0: not known, or samples are pictures */
     int widths;      /* how many different ones there are; 0 where they were not looked at */
     ct_layout layout;
     ct_program step, update, eval;
@@ -69,6 +70,7 @@ static ct_status look_at_data(planned *p)
     p->samples = d.train.n;
     p->width = ct_dataset_width(d.train.data);
     p->widths = ct_dataset_buckets(d.train.data);
+    p->frames = ct_spec_longest(p->cfg, &d.train);
     p->images = ct_resident_facts_of(d.train.data, p->cfg->data.resident);
     ct_status st = ct_spec_epoch_of(p->cfg, &d.train, &batches, &p->steps);
     p->facts = d.facts; /* ours now */
@@ -89,7 +91,10 @@ static ct_status find_facts(planned *p)
     p->facts = NULL;
     p->width = (int)cfg->data.width;
     p->steps = 1;
-    if (cfg->data.size_rule == CT_CFG_SIZE_FIT_HEIGHT && *cfg->data.train) return look_at_data(p);
+    const ct_model_info *m = ct_model_find(cfg->model.name);
+    if (!m) return CT_ECONFIG;
+    const bool lengths = cfg->data.size_rule == CT_CFG_SIZE_FIT_HEIGHT || m->clip.multiple > 0;
+    if (lengths && *cfg->data.train) return look_at_data(p);
     ct_status st = task->foresee ? task->foresee(cfg, !*cfg->data.train, &p->facts) : CT_OK;
     if (st != CT_OK) return ct_fail_context(st, "plan");
     if (task->foresee && !p->facts && *cfg->data.train) return look_at_data(p);
@@ -113,7 +118,7 @@ static ct_status settle_batch(planned *p)
                                .exact = cfg->train.exact,
                                .deterministic = cfg->train.deterministic };
     CT_TRY(ct_backend_choose(backend ? backend : cfg->train.backend, &p->backend, NULL, 0));
-    CT_TRY(ct_memory_auto(p->cfg, p->facts, (int)cfg->data.height, p->width, p->backend, &d,
+    CT_TRY(ct_memory_auto(p->cfg, p->facts, (int)cfg->data.height, p->width, p->frames, p->backend, &d,
                           p->samples >= 0 ? p->samples : CT_MAX_BATCH));
     return find_facts(p); /* it counted the steps of another batch */
 }
@@ -127,6 +132,8 @@ static ct_status make_spec(planned *p)
     if (o->model) {
         if (o->nsets) return ct_fail(CT_ECONFIG, "plan: --set changes a configuration; with --model there is none");
         CT_TRY(ct_spec_from_model(o->model, o->batch, o->precision, &p->spec));
+        CT_TRY(ct_spec_sizes(&p->spec, &o->sizes));
+        if (o->recompute) p->spec.recompute = 0;
         CT_TRY(ct_backend_choose(backend, &p->backend, p->why, sizeof p->why));
         CT_TRY(ct_spec_device(&p->spec, p->backend, &p->device));
         ct_spec_pixels(&p->spec, p->backend);
@@ -146,7 +153,7 @@ static ct_status make_spec(planned *p)
     if (!(p->task = ct_task_of(cfg->model.name))) return CT_ECONFIG;
     CT_TRY(find_facts(p));
     if (cfg->train.batch_size == 0) CT_TRY(settle_batch(p));
-    CT_TRY(ct_spec_from_config(cfg, p->facts, (int)cfg->data.height, p->width, p->steps, &p->spec));
+    CT_TRY(ct_spec_from_config(cfg, p->facts, (int)cfg->data.height, p->width, p->frames, p->steps, &p->spec));
     if (!backend) backend = cfg->train.backend;
     if (!p->device.threads) p->device.threads = (int)cfg->train.threads;
     p->device.deterministic = cfg->train.deterministic;
@@ -369,8 +376,10 @@ static ct_status print_json(const planned *p, FILE *to)
     CT_GOTO(st, set_int(o, "largest_batch", p->fits));
     CT_GOTO(st, set_int(o, "largest_batch_memory", p->memory));
     CT_GOTO(st, ct_json_set(o, "lr", ct_json_number(s->schedule.base_lr)));
-    if (ct_model_elastic(&s->model)) CT_GOTO(st, set_int(o, "time_steps", ct_model_steps(&s->model, ct_model_length(&s->model))));
+    const ct_model_spec *m = &s->model;
+    if (ct_model_elastic(m)) CT_GOTO(st, set_int(o, "time_steps", ct_model_steps(m, ct_model_length(m))));
     if (p->widths > 0) CT_GOTO(st, set_int(o, "widths", p->widths));
+    if (ct_model_clip(m)) CT_GOTO(st, set_int(o, "frames", m->frames));
     if (p->samples >= 0) {
         CT_GOTO(st, set_int(o, "samples", p->samples));
         CT_GOTO(st, set_int(o, "steps", s->schedule.total_steps));

@@ -156,8 +156,8 @@ static ct_status micro_step(profile *p, int64_t k, int64_t *group, bool apart, s
         const ct_program_kind kind = r->accumulate == 1 ? CT_PROGRAM_STEP
                                      : k == 0           ? CT_PROGRAM_MICRO_FIRST
                                                         : CT_PROGRAM_MICRO_NEXT;
-        u = ct_session_find(&r->session, kind, b->n, b->width, *group, false);
-        if (!u) return ct_fail(CT_EINTERNAL, "no program for a batch of %d samples %d pixels wide", b->n, b->width);
+        u = ct_session_find(&r->session, kind, b->n, b->length, *group, false);
+        if (!u) return ct_fail(CT_EINTERNAL, "no program for a batch of %d samples of length %d", b->n, b->length);
     }
     const double t1 = ct_now();
     CT_TRY(u ? ct_session_upload(&r->session, u, b) : send_model(p));
@@ -173,7 +173,8 @@ static ct_status one_step(profile *p, bool apart, stages *t)
     int64_t group = 1;
     for (int64_t k = 0; k < group; k++) CT_TRY(micro_step(p, k, &group, apart, t));
     if (p->from_model || r->accumulate == 1) return CT_OK;
-    ct_unit *u = ct_session_find(&r->session, CT_PROGRAM_UPDATE, r->batch, r->session.spec.src_w, r->accumulate, false);
+    ct_session *s = &r->session;
+    ct_unit *u = ct_session_find(s, CT_PROGRAM_UPDATE, r->batch, ct_session_length(s), r->accumulate, false);
     return u ? timed_start(p, u, apart, t) : ct_fail(CT_EINTERNAL, "no update program");
 }
 

@@ -28,6 +28,7 @@ typedef struct check_job {
     probe *probe[2];  /* [scan.n] */
     int sets;         /* 1 or 2 */
     int set;          /* the one being decoded */
+    bool clips;       /* samples are clips */
 } check_job;
 
 void ct_check_free(ct_check_report *r)
@@ -59,23 +60,26 @@ void ct_check_free(ct_check_report *r)
 
 /* ---- decoding ---- */
 
-static ct_status probe_item(void *user, int worker, int64_t i)
+/* Picture dir/name. CT_EIO and CT_EFORMAT are for p->reason; a later one of several must have the size of the first, and
+ * the digest is of all so far. */
+static ct_status probe_picture(const check_job *j, const char *dir, const char *name, bool first, probe *p)
 {
-    check_job *j = user;
-    const ct_scan *scan = &j->scan[j->set];
     const ct_dataset_spec *s = &j->spec->data;
-    probe *p = &j->probe[j->set][i];
     ct_image_opts opts = { .channels = 3 };
     ct_image im;
-    (void)worker;
+    char both[66];
     memcpy(opts.background, s->background, sizeof opts.background);
-
-    if (!scan->s[i].file) return CT_OK; /* the scan said why */
-    char *path = ct_path_join(scan->dir, scan->s[i].name);
+    char *path = ct_path_join(dir, name);
     if (!path) return CT_ENOMEM;
     ct_status st = ct_image_read_file(path, &opts, &im);
     if (st == CT_OK) {
-        ct_hash_hex(im.px, (size_t)im.w * (size_t)im.h * 3, p->hash);
+        memcpy(both, p->hash, 33);
+        ct_hash_hex(im.px, (size_t)im.w * (size_t)im.h * 3, both + 33);
+        if (first) memcpy(p->hash, both + 33, 33);
+        else ct_hash_hex(both, sizeof both, p->hash);
+        if (!first && (im.w != p->w || im.h != p->h))
+            p->reason = ct_asprintf("frame %s has %dx%d pixels, the first one has %dx%d", name, im.w, im.h, p->w, p->h);
+        if (!first && (im.w != p->w || im.h != p->h) && !p->reason) st = CT_ENOMEM;
         p->w = im.w;
         p->h = im.h;
         ct_image_free(&im);
@@ -85,6 +89,22 @@ static ct_status probe_item(void *user, int worker, int64_t i)
     }
     ct_free(path);
     return st;
+}
+
+static ct_status probe_item(void *user, int worker, int64_t i)
+{
+    check_job *j = user;
+    const ct_scan *scan = &j->scan[j->set];
+    const ct_sample *x = &scan->s[i];
+    probe *p = &j->probe[j->set][i];
+    (void)worker;
+    if (!x->file) return CT_OK; /* the scan said why */
+    if (j->clips && !x->frame) return CT_OK;
+    if (!x->frame) return probe_picture(j, scan->dir, x->name, true, p);
+    for (int64_t k = 0; k < x->frames && !p->reason; k++)
+        CT_TRY(probe_picture(j, scan->dir, x->frame[k], k == 0, p));
+    if (p->reason) p->w = p->h = 0;
+    return CT_OK;
 }
 
 /* ---- issues ---- */
@@ -209,9 +229,10 @@ static ct_status scratch_make(const ct_labels *l, scratch *s)
 static ct_label_in label_of(const check_job *j, const ct_sample *x, const probe *p, int w, int h)
 {
     ct_dataset_spec s = j->spec->data;
-    ct_label_in in = { .name = x->name, .text = x->text, .width = p->w, .height = p->h, .from_width = p->w,
-                       .from_height = p->h };
+    ct_label_in in = { .name = x->name, .text = x->text, .frames = x->frame ? (int)x->frames : 1, .width = p->w,
+                       .height = p->h, .from_width = p->w, .from_height = p->h };
     ct_fit_of(&s, 0, 0, &in.fit);
+    if (x->frame && s.max_frames > 0 && s.max_frames < in.frames) in.frames = s.max_frames;
     if (!j->spec->with_config) return in;
     s.width = w;
     s.height = in.height = h;
@@ -494,7 +515,8 @@ ct_status ct_check_run(const ct_check_spec *spec, ct_labels *labels, ct_check_re
 {
     ct_status st = CT_OK;
     size_t cap = 0;
-    check_job j = { .spec = spec, .sets = spec->val_path && spec->val_path[0] ? 2 : 1 };
+    check_job j = { .spec = spec, .sets = spec->val_path && spec->val_path[0] ? 2 : 1,
+                    .clips = labels->clip.multiple > 0 };
 
     *out = (ct_check_report){ .labels = labels };
     CT_GOTO(st, list_kinds(out));

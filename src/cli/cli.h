@@ -23,10 +23,11 @@ typedef struct cli_args {
     const char **sets; size_t nsets;     /* --set, in order */
     cli_list maps;
     ct_option *option; size_t noptions;  /* what tasks decide, in order */
-    const char *out, *init, *config, *model, *precision, *golden, *ctc, *map_file, *layout;
+    const char *out, *init, *config, *model, *precision, *golden, *ctc, *map_file, *layout, *labels;
     const char *op, *impl, *call, *tune, *device, *interval, *loss;
     bool resume, json, force, recompute, ops, calls, exact, inexact, deterministic, full, no_graph;
     int64_t batch, steps, warmup, count, memory; /* 0: not given */
+    ct_model_sizes sizes; /* likewise */
     int64_t seed;                        /* -1: not given */
 } cli_args;
 
@@ -49,6 +50,17 @@ typedef struct cli_option {
     int64_t min, max;
     const char *doc;
 } cli_option;
+
+/* Rows of a table of options for the sizes of a model; `when` stands in front of what they are. */
+#define CLI_SIZES_OPTIONS(when) \
+    { "--height", "H", CLI_INT, offsetof(cli_args, sizes.height), 1, 65536, \
+      when "pixels of the model's pictures; default the model's, here and below" }, \
+    { "--width", "W", CLI_INT, offsetof(cli_args, sizes.width), 1, 65536, when "pixels" }, \
+    { "--frames", "F", CLI_INT, offsetof(cli_args, sizes.frames), 1, 65536, \
+      when "pictures of a clip, for models of clips" }, \
+    { "--vocab", "N", CLI_INT, offsetof(cli_args, sizes.classes), 1, 1 << 24, \
+      when "classes, the blank of CTC included" }, \
+    { "--hidden", "N", CLI_INT, offsetof(cli_args, sizes.hidden), 1, 65536, when "as model.hidden" }
 
 typedef struct cli_command {
     const char *name;

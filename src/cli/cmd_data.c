@@ -43,6 +43,7 @@ static const cli_option check_options[] = {
     { "--config", "CONFIG", CLI_STRING, OFF(config), 0, 0,
       "judge the data as a training with this configuration would" },
     { "--set", "KEY=VALUE", CLI_SET, 0, 0, 0, "set a configuration key" },
+    { "--labels", "FILE", CLI_STRING, OFF(labels), 0, 0, "label file of DATA, if that is a folder of clips" },
     { "--json", NULL, CLI_FLAG, OFF(json), 0, 0, "print one JSON object" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
 };
@@ -56,7 +57,8 @@ static int run_check(const cli_args *a)
                         .nsets = a->nsets,
                         .threads = a->common.threads,
                         .json = a->json,
-                        .backend = a->common.backend };
+                        .backend = a->common.backend,
+                        .labels = a->labels };
     return cli_finish(ct_run_check(&o, stdout));
 }
 

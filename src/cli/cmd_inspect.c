@@ -10,6 +10,9 @@ static const cli_option plan_options[] = {
     { "--batch", "N", CLI_INT, OFF(batch), 1, 1 << 24, "with --model: samples per step; default 64" },
     { "--precision", "P", CLI_STRING, OFF(precision), 0, 0,
       "with --model: fp32, tf32, bf16, fp16 or f64; default fp32" },
+    CLI_SIZES_OPTIONS("with --model: "),
+    { "--recompute", NULL, CLI_FLAG, OFF(recompute), 0, 0,
+      "with --model: recompute activations block by block instead of keeping them" },
     { "--memory", "SIZE", CLI_BYTES, OFF(memory), 0, 0,
       "memory for which the largest micro-batch is reported; default: the device's" },
     { "--set", "KEY=VALUE", CLI_SET, 0, 0, 0, "set a configuration key" },
@@ -29,6 +32,12 @@ static int run_plan(const cli_args *a)
               stderr);
         return 2;
     }
+    if (!a->model && (a->recompute || a->sizes.height || a->sizes.width || a->sizes.frames || a->sizes.classes ||
+                      a->sizes.hidden)) {
+        fputs("captrain plan: --recompute and a model's sizes belong to --model; a configuration has keys for them\n",
+              stderr);
+        return 2;
+    }
     ct_plan_opts o = { .size = sizeof o,
                        .common = a->common,
                        .config = a->npos ? a->pos[0] : NULL,
@@ -38,7 +47,9 @@ static int run_plan(const cli_args *a)
                        .batch = a->batch,
                        .precision = a->precision,
                        .memory = a->memory,
-                       .json = a->json };
+                       .json = a->json,
+                       .sizes = a->sizes,
+                       .recompute = a->recompute };
     return cli_finish(ct_run_plan(&o, stdout));
 }
 

@@ -12,7 +12,8 @@ static const cli_option bench_options[] = {
     { "--warmup", "K", CLI_INT, OFF(warmup), 1, 1000000, "steps before; default 3" },
     { "--precision", "P", CLI_STRING, OFF(precision), 0, 0, "fp32, tf32, bf16, fp16 or f64; default fp32" },
     { "--loss", "NAME", CLI_STRING, OFF(loss), 0, 0,
-      "a loss of the model: softmax, soft_margin, ctc, basic, early or late; default the usual" },
+      "a loss of the model: softmax, soft_margin, ctc, basic, early, late or tfnet; default the usual" },
+    CLI_SIZES_OPTIONS(""),
     { "--recompute", NULL, CLI_FLAG, OFF(recompute), 0, 0,
       "recompute activations block by block instead of keeping them" },
     { "--ops", NULL, CLI_FLAG, OFF(ops), 0, 0,
@@ -59,6 +60,7 @@ static int run_bench(const cli_args *a)
                         .tune = a->tune,
                         .no_graph = a->no_graph,
                         .loss = a->loss,
+                        .sizes = a->sizes,
                         .json = a->json };
     return cli_finish(ct_run_bench(&o, stdout));
 }

@@ -72,10 +72,28 @@ static bool has_cosine(const ct_cfg_schedule_keys *s)
            s->name == CT_CFG_SCHED_WARM_RESTARTS;
 }
 
+/* What is cut out of an image lies within it, and images all have one size and nothing but picture in them. */
+static void check_crop(const ct_config *cfg, ct_problems *p)
+{
+    const ct_cfg_data *d = &cfg->data;
+    const bool low = d->height < d->width;
+    if (d->crop == 0) return;
+    if (d->crop > d->height || d->crop > d->width)
+        ct_problem(p, ct_config_place(cfg, "data.crop", low ? "data.height" : "data.width"),
+                   "data.crop is %lld but %s is %lld", (long long)d->crop, low ? "data.height" : "data.width",
+                   (long long)(low ? d->height : d->width));
+    if (d->size_rule == CT_CFG_SIZE_FIT_HEIGHT || d->size_rule == CT_CFG_SIZE_LETTERBOX)
+        ct_problem(p, ct_config_place(cfg, "data.crop", "data.size_rule"),
+                   "data.crop: data.size_rule: %s pads images, and part of one may be nothing but padding; resize or "
+                   "refuse",
+                   d->size_rule == CT_CFG_SIZE_LETTERBOX ? "letterbox" : "fit_height");
+}
+
 static void check_data(const ct_config *cfg, ct_problems *p)
 {
     const ct_cfg_data *d = &cfg->data;
 
+    check_crop(cfg, p);
     check_source(cfg, p, "data.train", d->train);
     check_source(cfg, p, "data.val", d->val);
     check_source(cfg, p, "data.test", d->test);
@@ -184,6 +202,7 @@ void ct_config_finish(ct_config *cfg, ct_problems *p)
     if (!ct_config_origin(cfg, "early_stopping.enabled") && ct_config_origin(cfg, "early_stopping.patience"))
         cfg->early_stopping.enabled = true;
     ct_config_check_slider(cfg, p); /* what follows from a model comes first */
+    ct_config_check_gloss(cfg, p);
     check_data(cfg, p);
     ct_config_check_text(cfg, p); /* the checks of other tasks: a line each */
     check_training(cfg, p);
@@ -193,5 +212,6 @@ void ct_config_finish(ct_config *cfg, ct_problems *p)
     }
     note_unused(cfg, defaults, p);
     ct_config_note_slider(cfg, defaults, p, unused);
+    ct_config_note_gloss(cfg, defaults, p, unused);
     ct_config_free(defaults);
 }

@@ -19,7 +19,7 @@ static void note(ct_config *cfg, ct_problems *p, const char *key, const char *wh
     if (ct_config_add_note(cfg, "%s: %s", ct_config_place(cfg, key, NULL), what) != CT_OK) p->fatal = CT_ENOMEM;
 }
 
-static void replace(char **field, const char *value, ct_problems *p)
+void ct_config_replace(char **field, const char *value, ct_problems *p)
 {
     char *v = ct_strdup(value, "configuration");
     if (!v) {
@@ -139,7 +139,7 @@ void ct_config_check_slider(ct_config *cfg, ct_problems *p)
         derive_channels(cfg, p, false);
         return;
     }
-    if (!given(cfg, "data.train")) replace(&cfg->data.train, "synth:slider", p);
+    if (!given(cfg, "data.train")) ct_config_replace(&cfg->data.train, "synth:slider", p);
     derive_pixels(cfg, p, models[k].width, models[k].height);
     derive_schedule(cfg, p);
     derive_loss(cfg, p);

@@ -81,6 +81,9 @@ ct_status ct_config_clone(const ct_config *cfg, ct_config **out)
     c->info->amp = cfg->info->amp;
     c->info->input_channels = cfg->info->input_channels;
     c->info->sched_warmup = cfg->info->sched_warmup;
+    c->info->ctc_blank = cfg->info->ctc_blank;
+    c->info->crop_size = cfg->info->crop_size;
+    c->info->ctc_reduction = cfg->info->ctc_reduction;
     for (size_t i = 0; i < cfg->info->read_notes; i++) CT_GOTO(st, ct_config_add_note(c, "%s", cfg->info->note[i]));
     c->info->read_notes = c->info->notes;
     *out = c;

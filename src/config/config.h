@@ -30,10 +30,13 @@ typedef enum ct_cfg_label_side { CT_CFG_SIDE_BEFORE, CT_CFG_SIDE_AFTER } ct_cfg_
 typedef enum ct_cfg_size_rule {
     CT_CFG_SIZE_RESIZE, CT_CFG_SIZE_REFUSE, CT_CFG_SIZE_FIT_HEIGHT, CT_CFG_SIZE_LETTERBOX
 } ct_cfg_size_rule;
+typedef enum ct_cfg_cache {
+    CT_CFG_CACHE_AUTO, CT_CFG_CACHE_PIXELS, CT_CFG_CACHE_FILES, CT_CFG_CACHE_FALSE
+} ct_cfg_cache;
 typedef enum ct_cfg_resident { CT_CFG_RESIDENT_AUTO, CT_CFG_RESIDENT_TRUE, CT_CFG_RESIDENT_FALSE } ct_cfg_resident;
 typedef enum ct_cfg_loss {
     CT_CFG_LOSS_AUTO, CT_CFG_LOSS_SOFTMAX, CT_CFG_LOSS_SOFT_MARGIN, CT_CFG_LOSS_CTC, CT_CFG_LOSS_SLIDER_EARLY,
-    CT_CFG_LOSS_SLIDER_LATE, CT_CFG_LOSS_BASIC
+    CT_CFG_LOSS_SLIDER_LATE, CT_CFG_LOSS_BASIC, CT_CFG_LOSS_TFNET
 } ct_cfg_loss;
 typedef enum ct_cfg_optimizer { CT_CFG_OPT_ADAMW, CT_CFG_OPT_ADAM, CT_CFG_OPT_SGD } ct_cfg_optimizer;
 typedef enum ct_cfg_schedule {
@@ -83,31 +86,37 @@ typedef struct ct_cfg_synth {  /* used by data.train, data.val, data.test = "syn
     ct_str_list confusions;    /* kinds of slider pictures, each as often as it stands here; n 0: the usual shares */
     char *backgrounds;         /* folder; "" = they are drawn */
     int64_t width, height;     /* pixels of slider pictures; 0 = by lot */
+    int64_t words, signers, glosses_min, glosses_max; /* gestures */
     bool fresh;                /* training images are new in every epoch, drawn when they are needed */
 } ct_cfg_synth;
 
 typedef struct ct_cfg_data {
     char *train, *val, *test;  /* folder, or "synth:text"; "" = none */
     double val_fraction;       /* share of data.train held out when data.val is "" */
+    char *train_labels, *val_labels, *test_labels; /* label files of clips; "" = found by the folders' names */
+    char *vocab;               /* "all", "train" or a file of words */
+    int64_t max_frames;        /* of a clip; 0 = all */
+    int64_t frames_step;       /* frames: lengths of batches of clips are multiples of it */
     char *charset;             /* UTF-8, the classes in order; "" = from the labels */
     int64_t length;            /* characters per label, CTC: at most; 0 = from the labels */
     ct_cfg_letter_case letter_case;
     char *label_separator;     /* "" = the whole stem is the label */
     ct_cfg_label_side label_side;
     int64_t height, width;     /* pixels */
+    int64_t crop;              /* pixels: side of the square of each image that the model sees; 0 = all of it */
     int64_t channels;          /* 1 (gray) or 3 (RGB) */
     ct_cfg_size_rule size_rule;
     int64_t width_step;        /* fit_height: widths of the buckets, pixels */
     int64_t min_width;         /* fit_height: pixels; 0 = what the model needs */
     uint8_t background[3];     /* RGB 0..255 put behind transparent pixels */
     int64_t max_bad;           /* unusable samples tolerated (they are listed) */
-    bool cache;                /* keep the decoded images in the cache directory */
+    ct_cfg_cache cache;        /* what is kept in the cache directory */
     ct_cfg_resident resident;  /* training images stay in the device's memory */
     ct_float_list mean, std;   /* of pixels scaled to [0,1]: x = (px/255 - mean) / std; n is 1 or channels */
     ct_cfg_synth synth;
 } ct_cfg_data;
 
-typedef struct ct_cfg_augment { /* every number is a half range drawn uniformly; 0 = off */
+typedef struct ct_cfg_augment { /* every number but two is a half range drawn uniformly; 0 = off */
     double probability;        /* share of the training samples that are augmented */
     double shift;              /* pixels, both directions */
     double scale;              /* factor in [1 - scale, 1 + scale] */
@@ -117,6 +126,8 @@ typedef struct ct_cfg_augment { /* every number is a half range drawn uniformly;
     double blur;               /* largest standard deviation of a Gaussian blur, pixels */
     double brightness;         /* added, in units of the pixel range [0,1] */
     double contrast;           /* factor in [1 - contrast, 1 + contrast] about the mean */
+    double tempo;              /* clips are longer or shorter by up to this share */
+    double flip;               /* chance of being mirrored left for right, whatever probability says */
 } ct_cfg_augment;
 
 typedef struct ct_cfg_focal { double alpha, beta, pos_threshold, eps; } ct_cfg_focal;
@@ -143,6 +154,9 @@ typedef struct ct_cfg_weights { /* -1 = as loss.name says */
 typedef struct ct_cfg_loss_keys {
     ct_cfg_loss name;
     double label_smoothing;    /* in [0,1) */
+    ct_float_list ctc_weights; /* five; these and what follows: models of sign language */
+    double kd_weight, kd_temperature;
+    bool kd_mask, kd_detach;
     ct_cfg_focal focal;        /* these and what follows: slider models */
     ct_cfg_offset offset;
     ct_cfg_hard_negative hard_negative;

@@ -57,6 +57,9 @@ struct ct_config_info {
     int amp;           /* value of train.amp, valid if its origin is set */
     int64_t input_channels; /* of model.input_channels, likewise */
     double sched_warmup; /* of sched.warmup_epochs, likewise */
+    int64_t ctc_blank;   /* of loss.ctc_blank_id: 0 */
+    int64_t crop_size;   /* of dataset.crop_size, valid if its origin is set */
+    int ctc_reduction;   /* of loss.ctc_reduction: 0, the mean */
     char **note;
     size_t notes, note_cap;
     size_t read_notes; /* of these, made while reading; the others are ct_config_finish's */
@@ -99,7 +102,7 @@ void ct_config_read_pair(ct_config *cfg, const char *key, const char *value, con
 void ct_config_read_row(ct_config *cfg, const ct_config_row *row, const char *key, const char *value, const char *where,
                         int layer, ct_problems *p);
 
-/* ---- check.c, check_text.c, check_slider.c ---- */
+/* ---- check.c, check_text.c, check_slider.c, check_gloss.c ---- */
 
 /* Derives what follows from other keys and checks combinations. May be called again. */
 void ct_config_finish(ct_config *cfg, ct_problems *p);
@@ -111,8 +114,13 @@ void ct_config_check_slider(ct_config *cfg, ct_problems *p);
 /* Notes a key that was changed from its default but has no effect in this combination. */
 typedef void ct_config_teller(ct_config *cfg, const ct_config *defaults, ct_problems *p, const char *key,
                               const char *why);
+/* Its part about the task of sign language. */
+void ct_config_check_gloss(ct_config *cfg, ct_problems *p);
+/* A string of the configuration becomes another one. */
+void ct_config_replace(char **field, const char *value, ct_problems *p);
 /* Tells of keys that only that task reads where another's model is trained. */
 void ct_config_note_slider(ct_config *cfg, const ct_config *defaults, ct_problems *p, ct_config_teller *tell);
+void ct_config_note_gloss(ct_config *cfg, const ct_config *defaults, ct_problems *p, ct_config_teller *tell);
 bool ct_config_generated(const ct_config *cfg); /* data.train is a generator */
 
 /* ---- config.c ---- */

@@ -36,6 +36,8 @@ extern const ct_key_table ct_keys_text_model, ct_keys_text_labels, ct_keys_text_
 /* keys_slider.c: what only models that find sliders know. */
 extern const ct_key_table ct_keys_slider_geometry, ct_keys_slider_generated, ct_keys_slider_loss, ct_keys_slider_shown,
     ct_keys_slider_foreign;
+/* keys_gloss.c: what only models that read sign language know. */
+extern const ct_key_table ct_keys_gloss_labels, ct_keys_gloss_generated, ct_keys_gloss_tempo, ct_keys_gloss_loss;
 /* keys_foreign.c: what other programs know. */
 extern const ct_key_table ct_keys_foreign;
 

@@ -14,7 +14,6 @@ static const char tf32_key[] = "TF32 is chosen by train.precision: tf32";
 static const char run_dir[] = "everything a run writes is in its run directory (--out)";
 static const char one_label[] =
     "labels come from file names, or from labels.txt, labels.csv or labels.tsv beside the images";
-static const char not_text[] = "belongs to another kind of model than captrain trains";
 static const char always_timed[] = "time, speed and ETA are always shown and logged";
 static const char measured[] =
     "metrics.jsonl and the TensorBoard files hold the measurements; profiling is `captrain profile`";
@@ -100,17 +99,9 @@ static const ct_config_row rows[] = {
     NOTED("paths.*", run_dir),
     NOTED("dataset.name", "the data set is the folder data.train"),
     NOTED("Params.dataSetName", "the data set is the folder data.train"),
-    NOTED("dataset.train_label_path", one_label),
-    NOTED("dataset.valid_label_path", one_label),
-    NOTED("dataset.test_label_path", one_label),
-    NOTED("Path.trainLabelPath", one_label),
-    NOTED("Path.validLabelPath", one_label),
-    NOTED("Path.testLabelPath", one_label),
     NOTED("Path.bestModuleSavePath", run_dir),
     NOTED("Path.currentModuleSavePath", run_dir),
     NOTED("Params.device", "the backend is chosen by train.backend or --backend"),
-    NOTED("dataset.crop_size", "images are resized; set data.width and data.height"),
-    NOTED("dataset.max_frames", not_text),
     NOTED("dataset.batch_size", "preprocessing is not batched; training takes train.batch_size"),
     NOTED("dataset.num_workers", "decoding takes train.workers threads"),
     NOTED("dataset.chunk_size", threads_share),
@@ -124,9 +115,5 @@ static const ct_config_row rows[] = {
     NOTED("training.max_rowsize", mindspore),
     NOTED("training.enable_data_sink", mindspore),
     NOTED("gpu_optimization.*", mindspore),
-    NOTED("loss.ctc_blank_id", not_text),
-    NOTED("loss.ctc_reduction", not_text),
-    NOTED("loss.kd_temperature", not_text),
-    NOTED("loss.kd_weight", not_text),
 };
 const ct_key_table ct_keys_foreign = CT_KEY_TABLE(rows);

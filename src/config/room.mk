@@ -1,6 +1,7 @@
 # The configuration: the table of keys, reading, checking, writing. The built-in one is examples/quickstart.yaml as a C string.
 libcaptrain_la_SOURCES += \
 	src/config/check.c \
+	src/config/check_gloss.c \
 	src/config/check_slider.c \
 	src/config/check_text.c \
 	src/config/config.c src/config/config.h src/config/internal.h \
@@ -9,6 +10,7 @@ libcaptrain_la_SOURCES += \
 	src/config/field.c \
 	src/config/keys.h \
 	src/config/keys_foreign.c \
+	src/config/keys_gloss.c \
 	src/config/keys_slider.c \
 	src/config/keys_text.c \
 	src/config/load.c \

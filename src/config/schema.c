@@ -14,11 +14,12 @@ static const ct_config_row model[] = {
     { CHOICE(model.name, "textcnn",
              "textcnn textcnn-small=textcnn_small crnn crnn-stacked=crnn_stacked crnn-small=crnn_small "
              "resnet18 resnet34 resnet50 "
-             "slider=Lite-HRNet-18+LiteFPN slider-small=slider_small hrnet-w32=hrnet_w32 hrnet-w48=hrnet_w48"),
+             "slider=Lite-HRNet-18+LiteFPN slider-small=slider_small hrnet-w32=hrnet_w32 hrnet-w48=hrnet_w48 "
+             "tfnet=TFNet tfnet-small=tfnet_small"),
       .aliases = "Params.moduleChoice", .unit = "", .reader = "models",
       .doc = "Which model is built. textcnn and textcnn-small read texts of one length, crnn, crnn-stacked and "
              "crnn-small texts of any; slider, slider-small, hrnet-w32 and hrnet-w48 find the gap and the piece of a "
-             "slider puzzle." },
+             "slider puzzle; tfnet and tfnet-small read clips of sign language." },
     { FLOAT(model.width, "1", 0, 16), ABOVE, .unit = "factor", .reader = "models",
       .doc = "Multiplies the channel count of every layer; counts are rounded to multiples of 8, at least 8." },
     { INT(model.hidden, "0", 0, 65536), .aliases = "model.hidden_size Params.hiddenSize", .unit = "units",
@@ -33,10 +34,10 @@ static const ct_config_row model[] = {
 };
 
 static const ct_config_row sources[] = {
-    { PATH(data.train, "synth:text"), .values = "synth:text synth:slider",
+    { PATH(data.train, "synth:text"), .values = "synth:text synth:slider synth:gestures",
       .aliases = "data.processed_dir dataset.train_data_path Path.trainDataPath", .unit = "", .reader = "data",
-      .doc = "Folder with the training images, or synth:text or synth:slider for the built-in generators. Slider "
-             "models: synth:slider unless it is given." },
+      .doc = "Folder with the training images, or synth:text, synth:slider or synth:gestures for the built-in "
+             "generators. Slider models: synth:slider, models of sign language: synth:gestures unless it is given." },
     { PATH(data.val, ""), .aliases = "dataset.valid_data_path Path.validDataPath", .unit = "", .reader = "data",
       .doc = "Folder with the validation images; empty: data.val_fraction of data.train is held out." },
     { PATH(data.test, ""), .aliases = "dataset.test_data_path Path.testDataPath", .unit = "", .reader = "data",
@@ -48,9 +49,14 @@ static const ct_config_row sources[] = {
 
 static const ct_config_row pixels[] = {
     { INT(data.height, "60", 8, 4096), .unit = "pixels", .reader = "data, models",
-      .doc = "Height of the images the model sees. Slider models have their own unless it is given." },
+      .doc = "Height of the images the model sees (with data.crop: a part of). Slider models have their own unless "
+             "it is given." },
     { INT(data.width, "160", 8, 4096), .unit = "pixels", .reader = "data, models",
-      .doc = "Width of the images the model sees. Slider models have their own unless it is given." },
+      .doc = "Width of the images the model sees (with data.crop: a part of). Slider models have their own unless "
+             "it is given." },
+    { INT(data.crop, "0", 0, 4096), .unit = "pixels", .reader = "plan, models",
+      .doc = "Side of the square cut out of images of data.height x data.width, all that the model sees: drawn while "
+             "training, else the middle; 0: the whole image." },
     { INT(data.channels, "1", 1, 3), .unit = "", .reader = "data, models",
       .doc = "1: gray (0.299 R + 0.587 G + 0.114 B), 3: RGB. Slider models: RGB unless it is given." },
     { ENUM(data.size_rule, "resize", "resize refuse fit_height letterbox"), .unit = "", .reader = "data",
@@ -69,8 +75,10 @@ static const ct_config_row pixels[] = {
     { INT(data.max_bad, "0", 0, 1e9), .unit = "samples", .reader = "data",
       .doc = "Unusable samples (unreadable image, label outside the charset, ...) that are tolerated; they are "
              "always listed." },
-    { BOOL(data.cache, "true"), .unit = "", .reader = "data",
-      .doc = "Keep decoded images in the cache directory (CAPTRAIN_CACHE_DIR) for the next run." },
+    { ENUM(data.cache, "auto", "auto=true=yes=on pixels files false=no=off"), .unit = "", .reader = "data",
+      .doc = "What is kept in the cache directory (CAPTRAIN_CACHE_DIR) for the next run: decoded images (pixels), the "
+             "files as they are in one (files: smaller, decoded by train.workers whenever a batch has them), nothing "
+             "(false: pixels in memory); auto: pixels up to 8 GB, else files." },
     { ENUM(data.resident, "auto", "auto true=yes=on false=no=off"), .unit = "", .reader = "trainer",
       .doc = "Upload the decoded training images to the device once; batches then send their numbers only. auto: where "
              "the device has its own memory and they fit beside the training. Same weights either way." },
@@ -97,7 +105,7 @@ static const ct_config_row fresh[] = {
 
 static const ct_config_row augment[] = {
     { FLOAT(augment.probability, "1", 0, 1), .unit = "share", .reader = "plan",
-      .doc = "Share of the training images that are augmented at all." },
+      .doc = "Share of the training images that are augmented at all; augment.flip and data.crop do not ask it." },
     { FLOAT(augment.shift, "0", 0, 256), .unit = "pixels", .reader = "plan",
       .doc = "Moves the image by up to this much to every side." },
     { FLOAT(augment.scale, "0", 0, 1), BELOW, .unit = "factor", .reader = "plan",
@@ -114,16 +122,18 @@ static const ct_config_row augment[] = {
       .doc = "Adds up to this, either way." },
     { FLOAT(augment.contrast, "0", 0, 1), .unit = "factor", .reader = "plan",
       .doc = "Multiplies the distance from the mean by a factor in [1 - contrast, 1 + contrast]." },
+    { FLOAT(augment.flip, "0", 0, 1), .unit = "share", .reader = "plan",
+      .doc = "Share of the training images that are mirrored, left for right. Not for text and slider models, whose "
+             "images mean something else then." },
 };
 
 static const ct_config_row loss[] = {
     { ENUM(loss.name, "auto",
-           "auto softmax=cross_entropy soft_margin=multilabel_soft_margin ctc slider_early slider_late basic"),
+           "auto softmax=cross_entropy soft_margin=multilabel_soft_margin ctc slider_early slider_late basic tfnet"),
       .unit = "", .reader = "models",
       .doc = "softmax: cross-entropy per position. soft_margin: one sigmoid per class. ctc: of crnn models and of no "
-             "others. slider_late, slider_early, basic (heatmaps and offsets alone): of slider models. auto: "
-             "ctc, slider_late, "
-             "else softmax." },
+             "others. slider_late, slider_early, basic (heatmaps and offsets alone): of slider models. tfnet: of "
+             "models of sign language. auto: ctc, slider_late, tfnet, else softmax." },
     { FLOAT(loss.label_smoothing, "0", 0, 1), BELOW, .unit = "share", .reader = "models",
       .doc = "Share of the target spread evenly over all classes (softmax only)." },
 };
@@ -310,16 +320,20 @@ static const ct_key_table *const table[] = {
     &ct_keys_text_model,
     PART(sources),
     &ct_keys_text_labels,
+    &ct_keys_gloss_labels,
     PART(pixels),
     &ct_keys_text_style,
     PART(generated),
     &ct_keys_text_length,
     &ct_keys_slider_generated,
+    &ct_keys_gloss_generated,
     PART(fresh),
     &ct_keys_slider_geometry,
     PART(augment),
+    &ct_keys_gloss_tempo,
     PART(loss),
     &ct_keys_slider_loss,
+    &ct_keys_gloss_loss,
     PART(optimizer),
     PART(schedule),
     PART(train),

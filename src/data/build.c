@@ -20,14 +20,15 @@
 typedef struct intake {
     ct_pack *pack;
     ct_image *waiting; /* [n], NULL with one bucket */
+    const char *scratch; /* folder for what is too large for memory; NULL: none */
 } intake;
 
-static ct_status intake_open(const ct_dataset_spec *s, int64_t n, ct_pack *pack, intake *in)
+static ct_status intake_open(const ct_dataset_spec *s, int64_t n, const char *scratch, ct_pack *pack, intake *in)
 {
     ct_pack_shape shape = ct_fit_shape(s);
-    *in = (intake){ .pack = pack };
+    *in = (intake){ .pack = pack, .scratch = scratch };
     CT_TRY(ct_pack_make(n, &shape, pack));
-    if (shape.step == 0) return ct_pack_add_pixels(pack);
+    if (shape.step == 0) return ct_pack_add_pixels(pack, scratch);
     in->waiting = ct_calloc((size_t)n, sizeof *in->waiting, "pictures");
     return in->waiting ? CT_OK : CT_ENOMEM;
 }
@@ -39,7 +40,7 @@ static void intake_good(intake *in, int64_t i, ct_image *im, int width, int w, i
     in->pack->from[i][0] = w;
     in->pack->from[i][1] = h;
     if (in->waiting) in->waiting[i] = *im;
-    else memcpy(in->pack->own_px + in->pack->at[i], im->px, ct_pack_bytes(in->pack, i));
+    else if (!in->pack->size) memcpy(in->pack->own_px + in->pack->at[i], im->px, ct_pack_bytes(in->pack, i));
     if (in->waiting) *im = (ct_image){ 0 };
     ct_image_free(im);
 }
@@ -48,7 +49,7 @@ static void intake_good(intake *in, int64_t i, ct_image *im, int width, int w, i
 static ct_status intake_bad(intake *in, int64_t i, const char *name)
 {
     ct_pack *p = in->pack;
-    if (in->waiting) p->width[i] = 0;
+    if (in->waiting || p->size) p->width[i] = 0;
     else memset(p->own_px + p->at[i], 0, ct_pack_bytes(p, i));
     p->own_state[i] = CT_PACK_BAD;
     p->own_text[i] = ct_reason_dup(name);
@@ -59,7 +60,7 @@ static ct_status intake_bad(intake *in, int64_t i, const char *name)
 static ct_status intake_finish(intake *in)
 {
     if (!in->waiting) return CT_OK;
-    CT_TRY(ct_pack_add_pixels(in->pack));
+    CT_TRY(ct_pack_add_pixels(in->pack, in->scratch));
     for (int64_t i = 0; i < in->pack->n; i++) {
         ct_image *im = &in->waiting[i];
         if (im->px) memcpy(in->pack->own_px + in->pack->at[i], im->px, ct_pack_bytes(in->pack, i));
@@ -82,15 +83,13 @@ ct_status ct_dataset_cache_dir(char **dir)
     return ct_cache_dir("data", dir);
 }
 
-/* The path for `key`; *path NULL if no folder is known. */
-static ct_status cache_path(const char *key, char **path)
+/* The path for `key`, and its folder; both NULL if none is known. */
+static ct_status cache_path(const char *key, bool files, char **path, char **dir)
 {
-    char *dir;
     *path = NULL;
-    CT_TRY(ct_dataset_cache_dir(&dir));
-    if (!dir) return CT_OK;
-    *path = ct_asprintf("%s/%s.ctpack", dir, key);
-    ct_free(dir);
+    CT_TRY(ct_dataset_cache_dir(dir));
+    if (!*dir) return CT_OK;
+    *path = ct_asprintf("%s/%s%s.ctpack", *dir, key, files ? ".files" : "");
     return *path ? CT_OK : CT_ENOMEM;
 }
 
@@ -178,19 +177,34 @@ static ct_status hash_item(void *user, int worker, int64_t i)
     return CT_OK;
 }
 
+static ct_status decode(const ct_dataset_spec *s, const char *name, const uint8_t *data, size_t size, ct_image *im,
+                        int *width, int from[2])
+{
+    ct_image_opts opts = { .channels = s->channels };
+    memcpy(opts.background, s->background, sizeof opts.background);
+    CT_TRY(ct_image_read_mem(data, size, name, &opts, im));
+    from[0] = im->w;
+    from[1] = im->h;
+    const ct_status st = ct_fit_image(s, name, im, width);
+    if (st != CT_OK) ct_image_free(im);
+    return st;
+}
+
+ct_status ct_build_decode(const ct_dataset_spec *spec, const char *name, const uint8_t *data, size_t size,
+                          ct_image *out, int *width)
+{
+    int from[2];
+    return decode(spec, name, data, size, out, width, from);
+}
+
 static ct_status decode_into(file_job *j, int64_t i, const uint8_t *data, size_t size)
 {
-    const ct_dataset_spec *s = j->spec;
-    ct_image_opts opts = { .channels = s->channels };
     ct_image im;
-    int width;
-    memcpy(opts.background, s->background, sizeof opts.background);
-    CT_TRY(ct_image_read_mem(data, size, j->name[i], &opts, &im));
-    const int w = im.w, h = im.h;
-    ct_status st = ct_fit_image(s, j->name[i], &im, &width);
-    if (st == CT_OK) intake_good(&j->in, i, &im, width, w, h);
-    else ct_image_free(&im);
-    return st;
+    int width, from[2];
+    CT_TRY(decode(j->spec, j->name[i], data, size, &im, &width, from));
+    if (j->in.pack->size) memcpy(j->in.pack->own_px + j->in.pack->at[i], data, size);
+    intake_good(&j->in, i, &im, width, from[0], from[1]);
+    return CT_OK;
 }
 
 static ct_status decode_item(void *user, int worker, int64_t i)
@@ -237,6 +251,23 @@ static ct_status first_size(const file_job *j, int64_t n)
     return CT_OK;
 }
 
+/* Pixels, unless they would be very many. */
+static void choose_keep(ct_dataset_spec *s, int64_t n)
+{
+    const int64_t each = (int64_t)s->height * s->width * s->channels;
+    if (s->keep == CT_KEEP_AUTO) s->keep = each > CT_KEEP_PIXELS_UP_TO / n ? CT_KEEP_FILES : CT_KEEP_PIXELS;
+}
+
+/* Room for the files, whose sizes are known. */
+static ct_status open_files(file_job *j, int64_t n, const char *scratch, ct_pack *pack)
+{
+    ct_pack_shape shape = ct_fit_shape(j->spec);
+    j->in = (intake){ .pack = pack };
+    CT_TRY(ct_pack_make(n, &shape, pack));
+    for (int64_t i = 0; i < n; i++) pack->size[i] = (int64_t)j->size[i];
+    return ct_pack_add_pixels(pack, scratch);
+}
+
 /* What the pixels of a set depend on besides its pictures: part of the cache key. */
 static void rules_text(const ct_dataset_spec *s, char buf[128])
 {
@@ -272,7 +303,7 @@ ct_status ct_build_files(ct_dataset_spec *spec, const char *dir, const char *con
                          ct_pack *out, char key[33], bool *cached)
 {
     ct_status st = CT_OK;
-    char *path = NULL;
+    char *path = NULL, *folder = NULL;
     double start = ct_now();
     file_job j = { .spec = spec, .dir = dir, .name = name };
 
@@ -285,13 +316,15 @@ ct_status ct_build_files(ct_dataset_spec *spec, const char *dir, const char *con
         goto fail;
     }
     if (spec->height == 0) CT_GOTO(st, first_size(&j, n));
+    choose_keep(spec, n);
     CT_GOTO(st, ct_parallel_for(n, workers, hash_item, &j));
     CT_GOTO(st, files_key(&j, n, key));
     double hashed = ct_now();
-    if (spec->cache) CT_GOTO(st, cache_path(key, &path));
+    if (spec->cache) CT_GOTO(st, cache_path(key, spec->keep == CT_KEEP_FILES, &path, &folder));
     CT_GOTO(st, cache_look(path, key, n, spec, out, cached));
     if (!*cached) {
-        CT_GOTO(st, intake_open(spec, n, out, &j.in));
+        CT_GOTO(st, spec->keep == CT_KEEP_FILES ? open_files(&j, n, folder, out)
+                                                : intake_open(spec, n, folder, out, &j.in));
         CT_GOTO(st, ct_parallel_for(n, workers, decode_item, &j));
         CT_GOTO(st, intake_finish(&j.in));
         CT_GOTO(st, cache_keep(path, key, dir, out));
@@ -303,6 +336,7 @@ fail:
     ct_free(j.hash);
     ct_free(j.size);
     ct_free(path);
+    ct_free(folder);
     if (st != CT_OK) ct_pack_free(out);
     return st;
 }
@@ -312,14 +346,52 @@ fail:
 typedef struct source_job {
     ct_dataset_spec *spec;
     const ct_source *src;
+    int64_t *first; /* [n + 1] first item of each clip, and how many there are; NULL: pictures */
     void **state; /* [workers], made by the worker that needs it first */
     intake in;
 } source_job;
 
+int ct_source_frames(const ct_dataset_spec *spec, const ct_source *src, int64_t i)
+{
+    const int all = src->clip ? src->clip->frames(src->user, src->first + i) : 1;
+    return spec->max_frames > 0 && spec->max_frames < all ? spec->max_frames : all;
+}
+
+static ct_status number_frames(source_job *j, int64_t *items)
+{
+    const int64_t n = j->src->n;
+    *items = n;
+    if (!j->src->clip) return CT_OK;
+    if (!(j->first = ct_calloc((size_t)n + 1, sizeof *j->first, "drawn clips"))) return CT_ENOMEM;
+    for (int64_t i = 0; i < n; i++) j->first[i + 1] = j->first[i] + ct_source_frames(j->spec, j->src, i);
+    *items = j->first[n];
+    return CT_OK;
+}
+
+/* The clip that item i belongs to. */
+static int64_t clip_of(const source_job *j, int64_t i)
+{
+    int64_t low = 0, high = j->src->n; /* first[low] <= i < first[high] */
+    while (high - low > 1) {
+        const int64_t mid = low + (high - low) / 2;
+        if (j->first[mid] <= i) low = mid;
+        else high = mid;
+    }
+    return low;
+}
+
+/* Item i: a picture with its label, or a frame, the first of a clip with the label. */
 static ct_status render(const source_job *j, int worker, int64_t i, ct_image *im, char **label)
 {
-    if (!j->state[worker]) CT_TRY(j->src->open(j->src->user, &j->state[worker]));
-    return j->src->render(j->state[worker], j->src->first + i, im, label);
+    const ct_source *src = j->src;
+    if (!j->state[worker]) CT_TRY(src->open(src->user, &j->state[worker]));
+    if (!src->clip) return src->render(j->state[worker], src->first + i, im, label);
+    const int64_t c = clip_of(j, i), index = src->first + c, k = i - j->first[c];
+    const int all = src->clip->frames(src->user, index), most = (int)(j->first[c + 1] - j->first[c]);
+    if (k > 0) *label = ct_strdup("", "label");
+    else CT_TRY(src->clip->label(src->user, index, label));
+    if (!*label) return CT_ENOMEM;
+    return src->clip->frame(j->state[worker], index, (int)ct_clip_thin(all, most, k), im);
 }
 
 static ct_status source_item(void *user, int worker, int64_t i)
@@ -332,21 +404,25 @@ static ct_status source_item(void *user, int worker, int64_t i)
     if (st == CT_OK) st = ct_fit_image(j->spec, "picture", &im, &width);
     if (st == CT_OK) intake_good(&j->in, i, &im, width, w, h);
     ct_image_free(&im);
-    return st == CT_OK ? st : ct_fail_context(st, "%s/%" PRId64, j->src->name, j->src->first + i);
+    const int64_t sample = j->first ? clip_of(j, i) : i;
+    return st == CT_OK ? st : ct_fail_context(st, "%s/%" PRId64, j->src->name, j->src->first + sample);
 }
 
 ct_status ct_build_source(ct_dataset_spec *spec, const ct_source *src, int workers, ct_pack *out, char key[33],
                           bool *cached)
 {
     ct_status st = CT_OK;
-    char *path = NULL, text[512], rules[128];
+    char *path = NULL, *folder = NULL, text[512], rules[128];
     source_job j = { .spec = spec, .src = src };
+    int64_t items = 0;
 
     *out = (ct_pack){ 0 };
     *cached = false;
+    spec->keep = CT_KEEP_PIXELS; /* there are no files */
     if (workers < 1) workers = 1;
     j.state = ct_calloc((size_t)workers, sizeof *j.state, "generator states");
     if (!j.state) return CT_ENOMEM;
+    CT_GOTO(st, number_frames(&j, &items));
     if (spec->height == 0) {
         ct_image im = { 0 };
         char *label = NULL;
@@ -359,12 +435,13 @@ ct_status ct_build_source(ct_dataset_spec *spec, const ct_source *src, int worke
     rules_text(spec, rules);
     int len = snprintf(text, sizeof text, "%s source %s %" PRId64 "+%" PRId64 " %s", DECODER_VERSION, src->key,
                        src->first, src->n, rules);
+    if (src->clip) len += snprintf(text + len, sizeof text - (size_t)len, " frames %d", spec->max_frames);
     ct_hash_hex(text, (size_t)len, key);
-    if (spec->cache && src->key[0]) CT_GOTO(st, cache_path(key, &path));
-    CT_GOTO(st, cache_look(path, key, src->n, spec, out, cached));
+    if (spec->cache && src->key[0]) CT_GOTO(st, cache_path(key, false, &path, &folder));
+    CT_GOTO(st, cache_look(path, key, items, spec, out, cached));
     if (!*cached) {
-        CT_GOTO(st, intake_open(spec, src->n, out, &j.in));
-        CT_GOTO(st, ct_parallel_for(src->n, workers, source_item, &j));
+        CT_GOTO(st, intake_open(spec, items, folder, out, &j.in));
+        CT_GOTO(st, ct_parallel_for(items, workers, source_item, &j));
         CT_GOTO(st, intake_finish(&j.in));
         CT_GOTO(st, cache_keep(path, key, src->name, out));
     }
@@ -374,7 +451,9 @@ fail:
         if (j.state[i]) src->close(j.state[i]);
     }
     ct_free(j.state);
+    ct_free(j.first);
     ct_free(path);
+    ct_free(folder);
     if (st != CT_OK) ct_pack_free(out);
     return st;
 }

@@ -49,8 +49,8 @@ static bool is_video(const char *path)
 static ct_status refuse_video(const char *path)
 {
     const int n = (int)(strrchr(path, '.') - path);
-    return ct_fail(CT_EDATA, "%s: is a video; clips are folders of pictures, which `ffmpeg -i %s -vf scale=256:256 -q:v 2 "
-                   "%.*s/%%05d.jpg` makes of it", path, path, n, path);
+    return ct_fail(CT_EDATA, "%s: is a video; clips are folders of pictures, which `mkdir %.*s; ffmpeg -i %s -vf "
+                   "scale=256:256 -q:v 2 %.*s/%%05d.jpg` makes of it", path, n, path, path, n, path);
 }
 
 /* Numbers go up by one. */

@@ -35,6 +35,8 @@ void ct_dataset_close(ct_dataset *ds)
     ct_free(ds->name);
     ct_free(ds->text);
     ct_free(ds->row);
+    ct_free(ds->frames);
+    ct_free(ds->least);
     ct_fields_free(ds);
     ct_free(ds->bucket_width);
     ct_free(ds->bucket_count);
@@ -53,14 +55,6 @@ static int by_bad_name(const void *a, const void *b)
     const bad_entry *x = a, *y = b;
     int c = strcmp(x->name, y->name);
     return c ? c : strcmp(x->reason, y->reason);
-}
-
-static ct_status room_for(ct_dataset *ds, int64_t n)
-{
-    ds->name = ct_calloc((size_t)n, sizeof *ds->name, "sample names");
-    ds->text = ct_calloc((size_t)n, sizeof *ds->text, "labels");
-    ds->row = ct_calloc((size_t)n, sizeof *ds->row, "sample rows");
-    return ds->name && ds->text && ds->row ? CT_OK : CT_ENOMEM;
 }
 
 /* ---- buckets ---- */
@@ -182,10 +176,21 @@ static ct_status check_spec(const ct_dataset_spec *s)
     return CT_OK;
 }
 
+static bool is_clips(const ct_dataset *ds) { return ds->labels->clip.multiple > 0; }
+
+/* Pictures of a clip have one size, whatever they were. */
+static ct_status check_clips(const ct_dataset_spec *s)
+{
+    if (s->size_rule == CT_SIZE_FIT_HEIGHT || s->size_rule == CT_SIZE_LETTERBOX)
+        return ct_fail(CT_ECONFIG, "data.size_rule: pictures of clips are resized or refused");
+    return s->max_frames >= 0 ? CT_OK : ct_fail(CT_EINVAL, "data: max_frames must not be negative");
+}
+
 /* A set that owns the reader, also when this fails. */
 static ct_status start(const ct_dataset_spec *spec, const char *root, ct_labels *labels, ct_dataset **out)
 {
     ct_status st = check_spec(spec);
+    if (st == CT_OK && labels->clip.multiple > 0) st = check_clips(spec);
     ct_dataset *ds = st == CT_OK ? ct_calloc(1, sizeof *ds, "data set") : NULL;
     *out = NULL;
     if (!ds) {
@@ -208,14 +213,14 @@ static ct_status start(const ct_dataset_spec *spec, const char *root, ct_labels 
 /* Good items of the pack become samples; item k is sample candidate cand[k] of the scan. */
 static ct_status take_files(ct_dataset *ds, ct_scan *scan, const size_t *cand, int64_t n)
 {
-    CT_TRY(room_for(ds, n > 0 ? n : 1));
+    CT_TRY(ct_dataset_room(ds, n));
     for (int64_t k = 0; k < n; k++) {
         ct_sample *x = &scan->s[cand[k]];
         if (ds->pack.state[k] == CT_PACK_BAD) {
             CT_TRY(ct_dataset_add_bad(ds, x->name, ds->pack.text[k]));
             continue;
         }
-        ct_dataset_keep(ds, x->name, x->text, k);
+        ct_dataset_keep(ds, x->name, x->text, k, 1);
         x->name = x->text = NULL;
     }
     return CT_OK;
@@ -265,7 +270,7 @@ ct_status ct_dataset_open(const ct_dataset_spec *spec, ct_labels *labels, int wo
         ct_info("%s: %" PRId64 " files that are no pictures and %" PRId64 " sub-folders are left alone", scan.dir,
                 scan.ignored, scan.folders);
     }
-    CT_GOTO(st, build_scanned(ds, &scan, workers));
+    CT_GOTO(st, is_clips(ds) ? ct_clips_scanned(ds, &scan, workers) : build_scanned(ds, &scan, workers));
     CT_GOTO(st, ct_fields_read(ds));
     CT_GOTO(st, judge(ds, (int64_t)scan.n));
     CT_GOTO(st, find_buckets(ds));
@@ -277,6 +282,26 @@ fail:
     return st;
 }
 
+/* The pictures path[0..n). */
+static ct_status build_pictures(ct_dataset *ds, const char *const *path, int64_t n, int workers)
+{
+    CT_TRY(ct_build_files(&ds->spec, "", path, n, workers, &ds->pack, ds->key, &ds->cached));
+    CT_TRY(ct_dataset_room(ds, n));
+    for (int64_t i = 0; i < n; i++) {
+        if (ds->pack.state[i] == CT_PACK_BAD) {
+            CT_TRY(ct_dataset_add_bad(ds, path[i], ds->pack.text[i]));
+            continue;
+        }
+        char *name = ct_strdup(path[i], "sample name"), *text = name ? ct_strdup("", "label") : NULL;
+        if (!text) {
+            ct_free(name);
+            return CT_ENOMEM;
+        }
+        ct_dataset_keep(ds, name, text, i, 1);
+    }
+    return CT_OK;
+}
+
 ct_status ct_dataset_open_files(const ct_dataset_spec *spec, ct_labels *labels, const char *const *path, int64_t n,
                                 int workers, ct_dataset **out)
 {
@@ -285,20 +310,7 @@ ct_status ct_dataset_open_files(const ct_dataset_spec *spec, ct_labels *labels, 
     *out = NULL;
     CT_TRY(start(spec, "", labels, &ds));
     if (n < 1) CT_GOTO(st, ct_fail(CT_EINVAL, "no pictures are asked for"));
-    CT_GOTO(st, ct_build_files(&ds->spec, "", path, n, workers, &ds->pack, ds->key, &ds->cached));
-    CT_GOTO(st, room_for(ds, n));
-    for (int64_t i = 0; i < n; i++) {
-        if (ds->pack.state[i] == CT_PACK_BAD) {
-            CT_GOTO(st, ct_dataset_add_bad(ds, path[i], ds->pack.text[i]));
-            continue;
-        }
-        char *name = ct_strdup(path[i], "sample name"), *text = name ? ct_strdup("", "label") : NULL;
-        if (!text) {
-            ct_free(name);
-            CT_GOTO(st, CT_ENOMEM);
-        }
-        ct_dataset_keep(ds, name, text, i);
-    }
+    CT_GOTO(st, is_clips(ds) ? ct_clips_files(ds, path, n, workers) : build_pictures(ds, path, n, workers));
     CT_GOTO(st, ct_fields_read(ds));
     CT_GOTO(st, find_buckets(ds));
     *out = ds;
@@ -310,8 +322,11 @@ fail:
 
 /* ---- generators ---- */
 
-static ct_status check_source(const ct_source *src)
+static ct_status check_source(const ct_dataset *ds, const ct_source *src)
 {
+    if ((src->clip != NULL) != is_clips(ds))
+        return ct_fail(CT_EINVAL, "%s: draws %s, the reader of its labels is for %s", src->name,
+                       src->clip ? "clips" : "pictures", src->clip ? "pictures" : "clips");
     if (src->n < 1 || src->first < 0) return ct_fail(CT_EDATA, "%s: no samples are asked for", src->name);
     return CT_OK;
 }
@@ -319,7 +334,7 @@ static ct_status check_source(const ct_source *src)
 /* Names and texts of what was packed. */
 static ct_status take_drawn(ct_dataset *ds, const ct_source *src)
 {
-    CT_TRY(room_for(ds, src->n));
+    CT_TRY(ct_dataset_room(ds, src->n));
     for (int64_t i = 0; i < src->n; i++) {
         char *name = ct_asprintf("%s/%" PRId64, src->name, src->first + i), *text = NULL;
         if (name) text = ct_strdup(ds->pack.text[i], "label");
@@ -327,7 +342,7 @@ static ct_status take_drawn(ct_dataset *ds, const ct_source *src)
             ct_free(name);
             return CT_ENOMEM;
         }
-        ct_dataset_keep(ds, name, text, i);
+        ct_dataset_keep(ds, name, text, i, 1);
     }
     return CT_OK;
 }
@@ -338,9 +353,9 @@ ct_status ct_dataset_open_source(const ct_dataset_spec *spec, const ct_source *s
     ct_dataset *ds = NULL;
     *out = NULL;
     ct_status st = start(spec, src->name, labels, &ds);
-    if (st == CT_OK) st = check_source(src);
+    if (st == CT_OK) st = check_source(ds, src);
     if (st == CT_OK) st = ct_build_source(&ds->spec, src, workers, &ds->pack, ds->key, &ds->cached);
-    if (st == CT_OK) st = take_drawn(ds, src);
+    if (st == CT_OK) st = src->clip ? ct_clips_drawn(ds, src) : take_drawn(ds, src);
     if (src->release) src->release(src->user);
     if (st != CT_OK) goto fail;
     CT_GOTO(st, ct_fields_read(ds));
@@ -358,7 +373,8 @@ fail:
 static ct_status check_stream(const ct_dataset *ds, const ct_source *src)
 {
     const ct_labels_ops *ops = ds->labels->ops;
-    CT_TRY(check_source(src));
+    CT_TRY(check_source(ds, src));
+    if (is_clips(ds)) return ct_fail(CT_ECONFIG, "data.synth.fresh: clips are drawn once, not anew in every epoch");
     if (ds->spec.width < 1 || ds->spec.height < 1) return ct_fail(CT_EINVAL, "%s: a stream needs a size", src->name);
     return ops->vouch ? ops->vouch(ds->labels, src->name, ds->spec.width) : CT_OK;
 }
@@ -366,14 +382,14 @@ static ct_status check_stream(const ct_dataset *ds, const ct_source *src)
 /* Names and empty texts. */
 static ct_status name_stream(ct_dataset *ds, const ct_source *src)
 {
-    CT_TRY(room_for(ds, src->n));
+    CT_TRY(ct_dataset_room(ds, src->n));
     for (int64_t i = 0; i < src->n; i++) {
         char *name = ct_asprintf("%s/new/%" PRId64, src->name, i), *text = name ? ct_strdup("", "label") : NULL;
         if (!text) {
             ct_free(name);
             return CT_ENOMEM;
         }
-        ct_dataset_keep(ds, name, text, i);
+        ct_dataset_keep(ds, name, text, i, 1);
     }
     return CT_OK;
 }

@@ -11,6 +11,9 @@
  * larger half lies right and below): what was at (x, y) is at (s x + left, s y + top). ct_dataset_fit() says so of any
  * sample.
  *
+ * Clips. Samples of some label readers are clips, rows of pictures of one size (resized as said above, fit_height and
+ * letterbox apart): see ct_dataset_frames().
+ *
  * Folder. A label reader may have rules of its own; ct_scan_folder() knows two forms:
  *   DIR/ABCD_1.png ...                 label in the name, where the label reader finds it
  *   DIR/labels.{txt,csv,tsv} [+ images/]   lines `name<sep>label`; names are relative to DIR/images if that folder
@@ -42,6 +45,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/clip.h"
 #include "base/status.h"
 #include "data/labels.h"
 #include "image/image.h"
@@ -55,6 +59,14 @@ typedef enum ct_size_rule {
     CT_SIZE_LETTERBOX  /* into height x width, keeping the aspect ratio; padded all round */
 } ct_size_rule;
 
+/* What a pack holds of pictures that are files. */
+typedef enum ct_keep {
+    CT_KEEP_PIXELS, /* decoded once */
+    CT_KEEP_FILES,  /* as they are: smaller, and decoded anew whenever a batch has them */
+    CT_KEEP_AUTO    /* pixels up to CT_KEEP_PIXELS_UP_TO bytes */
+} ct_keep;
+#define CT_KEEP_PIXELS_UP_TO (INT64_C(8) << 30)
+
 typedef struct ct_dataset_spec {
     const char *path;           /* folder; unused for a generator */
     int height, width;          /* pixels; both 0: the size of the first decodable sample */
@@ -64,13 +76,22 @@ typedef struct ct_dataset_spec {
     int min_width;              /* fit_height: least true width, pixels */
     int min_side;               /* letterbox: least side, pixels, of the resized picture; less makes the sample bad */
     uint8_t background[3];      /* RGB under transparent pixels and of the padding */
+    int max_frames;             /* clips: a longer one gives so many of its frames, evenly spaced; 0: all */
     int64_t max_bad;            /* bad samples that are tolerated */
     bool cache;                 /* false: keep the pixels in memory, write nothing */
+    ct_keep keep;               /* what is packed */
 } ct_dataset_spec;
 
 /* Gray, white background, size of the first sample, no bad sample tolerated, cache on; width_step 32, min_width 1,
- * min_side 1. */
+ * min_side 1, all frames, pixels are kept. */
 void ct_dataset_spec_init(ct_dataset_spec *spec);
+
+/* What a generator of clips has beside ct_source: clip `index` is a pure function of index. */
+typedef struct ct_clip_source {
+    int (*frames)(const void *user, int64_t index); /* how many, at least 1 */
+    ct_status (*label)(const void *user, int64_t index, char **label); /* an own string (ct_free()) */
+    ct_status (*frame)(void *state, int64_t index, int frame, ct_image *out);
+} ct_clip_source;
 
 /* A generator: picture `index` is a pure function of index. Sample i of the data set is picture first + i, so that sets
  * of one generator need not overlap. One `state` per worker thread. */
@@ -81,8 +102,9 @@ typedef struct ct_source {
     int width, height;  /* of every picture it draws, pixels; 0: they differ, or labels do not need it */
     const void *user;
     ct_status (*open)(const void *user, void **state);
-    /* *label: an own string (ct_free()) */
+    /* *label: an own string (ct_free()). NULL: `clip` draws. */
     ct_status (*render)(void *state, int64_t index, ct_image *out, char **label);
+    const ct_clip_source *clip; /* samples are clips; NULL: pictures */
     void (*close)(void *state);  /* NULL is fine */
     void (*release)(const void *user); /* NULL: user is the caller's; else the set owns it, also when the open fails */
 } ct_source;
@@ -109,10 +131,10 @@ ct_status ct_dataset_open_stream(const ct_dataset_spec *spec, const ct_source *s
 const ct_source *ct_dataset_stream(const ct_dataset *ds);           /* NULL: not a stream */
 /* Pictures of a stream begin here: behind every one of a set of fixed size. */
 #define CT_STREAM_FIRST (INT64_C(1) << 40)
-/* The pictures path[0..n), n at least 1, which need not lie in one folder: for `labels` that find something to say
- * about an empty text, such as ct_labels_none(). Good samples and bad ones both keep the order of the list and are
- * called by their paths. However many are bad, none of them makes the open fail, spec->max_bad does not count; with
- * no good one the set is empty, and has one empty bucket. */
+/* The pictures path[0..n), or clips, which are folders of frames; n at least 1. They need not lie in one folder: for
+ * `labels` that find something to say about an empty text, such as ct_labels_none(). Good samples and bad ones both
+ * keep the order of the list and are called by their paths. However many are bad, none of them makes the open fail,
+ * spec->max_bad does not count; with no good one the set is empty, and has one empty bucket. */
 ct_status ct_dataset_open_files(const ct_dataset_spec *spec, ct_labels *labels, const char *const *path, int64_t n,
                                 int workers, ct_dataset **out);
 void ct_dataset_close(ct_dataset *ds);                              /* NULL is fine */
@@ -121,14 +143,23 @@ void ct_dataset_close(ct_dataset *ds);                              /* NULL is f
  * is known. It need not exist. CT_ENOMEM. */
 ct_status ct_dataset_cache_dir(char **dir);
 
+/* As it was opened, what it found out filled in; path is not valid any more. */
+const ct_dataset_spec *ct_dataset_spec_of(const ct_dataset *ds);
+
 /* Everything below is read-only and may be called from any thread. Samples i = 0..size-1 are the good ones,
  * in order. */
 int64_t ct_dataset_size(const ct_dataset *ds);
 int ct_dataset_height(const ct_dataset *ds);
 int ct_dataset_width(const ct_dataset *ds);                         /* of the widest bucket, pixels */
 int ct_dataset_channels(const ct_dataset *ds);
-const uint8_t *ct_dataset_pixels(const ct_dataset *ds, int64_t i);  /* [H,W,C], W: the width of its bucket; samples of
-                                                                       a bucket lie one after another ... */
+bool ct_dataset_packs_files(const ct_dataset *ds); /* pixels are decoded when they are asked for: ct_dataset_read() */
+/* The pixels of a sample, or of frame 0.. of a clip, to `to` [H,W,C], W: the width of its bucket. CT_EDATA, CT_EFORMAT,
+ * CT_ENOMEM where they are decoded. */
+ct_status ct_dataset_read(const ct_dataset *ds, int64_t i, int frame, uint8_t *to);
+/* 32 hex digits over what a sample has packed: pixels or files. */
+void ct_dataset_digest(const ct_dataset *ds, int64_t i, char out[33]);
+/* The same in memory; NULL where files are packed. */
+const uint8_t *ct_dataset_pixels(const ct_dataset *ds, int64_t i);  /* samples of a bucket lie one after another ... */
 bool ct_dataset_contiguous(const ct_dataset *ds);                   /* ... as one [n,H,W,C] block, if this is true */
 const char *ct_dataset_name(const ct_dataset *ds, int64_t i);       /* relative path, or "synth:text/17" */
 const char *ct_dataset_label_text(const ct_dataset *ds, int64_t i); /* label as text, UTF-8; "" in streams */
@@ -153,6 +184,13 @@ void ct_dataset_fit(const ct_dataset *ds, int64_t i, ct_fit *out);
 void ct_dataset_source_size(const ct_dataset *ds, int64_t i, int *w, int *h);
 /* Sample i as a picture of its true width, without the padding of its bucket: ct_image_free(). Not for streams. */
 ct_status ct_dataset_picture(const ct_dataset *ds, int64_t i, ct_image *out);
+
+/* Clips: a sample is a row of frames, which lie one after another; all have one size. */
+const ct_clip_rule *ct_dataset_clip(const ct_dataset *ds);          /* NULL: samples are pictures */
+int ct_dataset_frames(const ct_dataset *ds, int64_t i);             /* own ones, without copies; 1 of a picture */
+const uint8_t *ct_dataset_frame_pixels(const ct_dataset *ds, int64_t i, int frame); /* [H,W,C] */
+ct_status ct_dataset_frame(const ct_dataset *ds, int64_t i, int frame, ct_image *out); /* ct_image_free() */
+int ct_dataset_least_frames(const ct_dataset *ds, int64_t i);       /* so many a shortened clip keeps at least */
 
 /* Fields k = 0.. of a sample, in the order of the reader. */
 const ct_field *ct_dataset_fields(const ct_dataset *ds, int *n);    /* [*n] */

@@ -4,19 +4,23 @@
 #include <inttypes.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "base/philox.h"
 #include "data/build.h"
 #include "data/dataset_internal.h"
 
-const ct_source *ct_dataset_stream(const ct_dataset *ds) { return ds->stream.render ? &ds->stream : NULL; }
+const ct_source *ct_dataset_stream(const ct_dataset *ds) { return ds->stream.open ? &ds->stream : NULL; }
 
+const ct_dataset_spec *ct_dataset_spec_of(const ct_dataset *ds) { return &ds->spec; }
 int64_t ct_dataset_size(const ct_dataset *ds) { return ds->n; }
 int ct_dataset_height(const ct_dataset *ds) { return ds->spec.height; }
 int ct_dataset_width(const ct_dataset *ds) { return ds->bucket_width[ds->n_buckets - 1]; }
 int ct_dataset_channels(const ct_dataset *ds) { return ds->spec.channels; }
-bool ct_dataset_contiguous(const ct_dataset *ds) { return ds->n == ds->pack.n; }
+bool ct_dataset_packs_files(const ct_dataset *ds) { return ds->pack.size != NULL; }
+bool ct_dataset_contiguous(const ct_dataset *ds) { return !ds->frames && !ds->pack.size && ds->n == ds->pack.n; }
 const char *ct_dataset_name(const ct_dataset *ds, int64_t i) { return ds->name[i]; }
 const char *ct_dataset_root(const ct_dataset *ds) { return ds->root; }
 const char *ct_dataset_key(const ct_dataset *ds) { return ds->key; }
@@ -25,8 +29,40 @@ int64_t ct_dataset_bad_count(const ct_dataset *ds) { return (int64_t)ds->n_bad; 
 
 const uint8_t *ct_dataset_pixels(const ct_dataset *ds, int64_t i)
 {
-    return ds->pack.px ? ds->pack.px + ds->pack.at[ds->row[i]] : NULL; /* a stream has none */
+    return ct_dataset_frame_pixels(ds, i, 0);
 }
+const ct_clip_rule *ct_dataset_clip(const ct_dataset *ds) { return ds->frames ? &ds->labels->clip : NULL; }
+int ct_dataset_frames(const ct_dataset *ds, int64_t i) { return ds->frames ? ds->frames[i] : 1; }
+int ct_dataset_least_frames(const ct_dataset *ds, int64_t i) { return ds->least ? ds->least[i] : 1; }
+const uint8_t *ct_dataset_frame_pixels(const ct_dataset *ds, int64_t i, int frame)
+{
+    return ds->pack.px && !ds->pack.size ? ds->pack.px + ds->pack.at[ds->row[i] + frame] : NULL; /* a stream has none */
+}
+
+ct_status ct_dataset_read(const ct_dataset *ds, int64_t i, int frame, uint8_t *to)
+{
+    const ct_pack *p = &ds->pack;
+    const int64_t row = ds->row[i] + frame;
+    ct_image im;
+    if (!p->size) {
+        memcpy(to, p->px + p->at[row], ct_pack_bytes(p, row));
+        return CT_OK;
+    }
+    CT_TRY(ct_build_decode(&ds->spec, ds->name[i], p->px + p->at[row], (size_t)p->size[row], &im, NULL));
+    memcpy(to, im.px, (size_t)im.w * (size_t)im.h * (size_t)im.c);
+    ct_image_free(&im);
+    return CT_OK;
+}
+
+void ct_dataset_digest(const ct_dataset *ds, int64_t i, char out[33])
+{
+    const ct_pack *p = &ds->pack;
+    const int64_t row = ds->row[i];
+    size_t bytes = 0;
+    for (int k = 0; k < ct_dataset_frames(ds, i); k++) bytes += ct_pack_bytes(p, row + k);
+    ct_hash_hex(p->px + p->at[row], bytes, out);
+}
+
 int ct_dataset_buckets(const ct_dataset *ds) { return ds->n_buckets; }
 int ct_dataset_bucket_width(const ct_dataset *ds, int b) { return ds->bucket_width[b]; }
 int64_t ct_dataset_bucket_count(const ct_dataset *ds, int b) { return ds->bucket_count[b]; }

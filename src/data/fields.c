@@ -51,8 +51,8 @@ static void row_of(const field_rows *r, int64_t k, void *row[CT_MAX_FIELDS])
 static ct_status encode(const ct_dataset *ds, const field_rows *r, int64_t i, int64_t k)
 {
     const int64_t at = ds->row[i];
-    ct_label_in in = { .name = ds->name[i], .text = ds->text[i], .width = ds->pack.width[at],
-                       .height = ds->spec.height };
+    ct_label_in in = { .name = ds->name[i], .text = ds->text[i], .frames = ct_dataset_frames(ds, i),
+                       .width = ds->pack.width[at], .height = ds->spec.height };
     ct_dataset_source_size(ds, i, &in.from_width, &in.from_height);
     ct_dataset_fit(ds, i, &in.fit);
     void *row[CT_MAX_FIELDS];
@@ -68,9 +68,10 @@ static ct_status encode_all(ct_dataset *ds, int64_t n)
     ds->n = 0; /* samples in front of i that stay; the strings of those behind are reachable through i */
     for (; i < n; i++) {
         char *name = ds->name[i], *text = ds->text[i];
+        const int frames = ct_dataset_frames(ds, i);
         st = encode(ds, &ds->rows, i, ds->n);
         if (st == CT_OK) {
-            ct_dataset_keep(ds, name, text, ds->row[i]);
+            ct_dataset_keep(ds, name, text, ds->row[i], frames);
             continue;
         }
         if (st == CT_EDATA) {

@@ -9,7 +9,8 @@
 ct_pack_shape ct_fit_shape(const ct_dataset_spec *s)
 {
     int step = s->size_rule == CT_SIZE_FIT_HEIGHT ? s->width_step : 0;
-    return (ct_pack_shape){ .h = s->height, .w = s->width, .c = s->channels, .step = step };
+    return (ct_pack_shape){ .h = s->height, .w = s->width, .c = s->channels, .step = step,
+                            .files = s->keep == CT_KEEP_FILES };
 }
 
 int ct_fit_width(const ct_dataset_spec *s, int w, int h)

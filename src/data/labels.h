@@ -1,9 +1,9 @@
 /* What a data set leaves to a task: where samples are found, what their labels say, and which tensors they become.
  *
- * A data set knows pictures, names and, for each sample, its label as a line of text, as the source has it: a word, a
- * list of glosses, an entry of a JSON file. A label reader makes fields of that text: small tensors of one shape for
- * all samples of a set. A task has a reader of its own as a struct that begins with ct_labels; a data set owns the
- * one it was opened with.
+ * A data set knows pictures, names and, for each sample, its label as a line of text, as the source has it: a word,
+ * several words, an entry of a JSON file. A label reader makes fields of that text: small tensors of one shape for all
+ * samples of a set. A task has a reader of its own as a struct that begins with ct_labels; a data set owns the one it
+ * was opened with.
  *
  * Order of calls: scan (folders only), learn once with all labels of readable samples, encode for each, shape for
  * those that stay. A task may change the shapes of a reader's fields later and have the set laid out anew:

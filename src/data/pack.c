@@ -7,15 +7,15 @@
 #include "base/alloc.h"
 #include "data/pack.h"
 
-enum { HEADER_BYTES = 4096, BYTE_ORDER_MARK = 0x01020304, WRITE_CHUNK = 16 << 20 };
+enum { HEADER_BYTES = 4096, BYTE_ORDER_MARK = 0x01020304, WRITE_CHUNK = 16 << 20, SCRATCH_FROM = 256 << 20 };
 
-static const char magic[8] = { 'C', 'T', 'P', 'A', 'C', 'K', '3', '\n' };
+static const char magic[8] = { 'C', 'T', 'P', 'A', 'C', 'K', '4', '\n' };
 
 typedef struct pack_header {
     char magic[8];
     uint32_t order;
     int32_t h, w, c, step;
-    uint32_t zero;
+    uint32_t files;
     int64_t n;
     uint64_t px_bytes, record_bytes;
     char key[40];           /* 32 hex digits, zero padded */
@@ -39,8 +39,9 @@ void ct_pack_free(ct_pack *p)
     ct_free(p->at);
     ct_free(p->width);
     ct_free(p->from);
+    ct_free(p->size);
     ct_free(p->own_state);
-    ct_free(p->own_px);
+    if (!p->map.data) ct_free(p->own_px);
     if (p->text && !p->own_text) ct_free((void *)p->text);
     ct_mmap_close(&p->map);
     *p = (ct_pack){ 0 };
@@ -48,7 +49,22 @@ void ct_pack_free(ct_pack *p)
 
 size_t ct_pack_bytes(const ct_pack *p, int64_t i)
 {
+    if (p->size) return (size_t)p->size[i];
     return (size_t)p->shape.h * (size_t)ct_pack_width(&p->shape, p->width[i]) * (size_t)p->shape.c;
+}
+
+/* Files lie in the order of their numbers. */
+static ct_status lay_out_files(ct_pack *p)
+{
+    size_t at = 0;
+    p->at = ct_malloc((size_t)p->n * sizeof *p->at, "pack layout");
+    if (!p->at) return CT_ENOMEM;
+    for (int64_t i = 0; i < p->n; i++) {
+        p->at[i] = at;
+        at += (size_t)p->size[i];
+    }
+    p->px_bytes = at;
+    return CT_OK;
 }
 
 /* The number of an item's width among the possible ones: 0, step, 2 step ... w. */
@@ -61,6 +77,7 @@ static size_t kind_of(const ct_pack *p, int64_t i)
 /* at and px_bytes from the widths: a counting sort by item width. */
 static ct_status lay_out(ct_pack *p)
 {
+    if (p->size) return lay_out_files(p);
     int step = p->shape.step > 0 ? p->shape.step : p->shape.w;
     size_t kinds = (size_t)(p->shape.w / step) + 2, at = 0;
     size_t *next = ct_calloc(kinds, sizeof *next, "pack layout"); /* bytes of a kind, then where its next item goes */
@@ -95,7 +112,9 @@ ct_status ct_pack_make(int64_t n, const ct_pack_shape *s, ct_pack *out)
     out->own_state = ct_calloc((size_t)n, 1, "packed states");
     out->width = out->own_state ? ct_malloc((size_t)n * sizeof *out->width, "packed widths") : NULL;
     out->from = out->width ? ct_calloc((size_t)n, sizeof *out->from, "packed sizes") : NULL;
-    out->own_text = out->from ? ct_calloc((size_t)n, sizeof *out->own_text, "packed texts") : NULL;
+    if (s->files) out->size = ct_calloc((size_t)n, sizeof *out->size, "packed sizes");
+    out->own_text = out->from && (out->size || !s->files) ? ct_calloc((size_t)n, sizeof *out->own_text, "packed texts")
+                                                          : NULL;
     if (!out->own_text) {
         ct_pack_free(out);
         return CT_ENOMEM;
@@ -106,9 +125,13 @@ ct_status ct_pack_make(int64_t n, const ct_pack_shape *s, ct_pack *out)
     return CT_OK;
 }
 
-ct_status ct_pack_add_pixels(ct_pack *p)
+ct_status ct_pack_add_pixels(ct_pack *p, const char *scratch)
 {
     CT_TRY(lay_out(p));
+    if (scratch && p->px_bytes > SCRATCH_FROM && ct_mmap_scratch(scratch, p->px_bytes, &p->map, &p->own_px) == CT_OK) {
+        p->px = p->own_px;
+        return CT_OK;
+    } /* otherwise in memory, if that has the room */
     p->own_px = ct_aligned_alloc(p->px_bytes > 0 ? p->px_bytes : 1, "packed pixels");
     if (!p->own_px) return CT_ENOMEM;
     p->px = p->own_px;
@@ -120,12 +143,17 @@ static ct_status damaged(const char *path, const char *what)
     return ct_fail(CT_EFORMAT, "%s: damaged cache: %s", path, what);
 }
 
-enum { FIXED = 1 + 3 * sizeof(int32_t) }; /* bytes of a record in front of its string */
+/* Bytes of a record in front of its string. */
+static size_t fixed_bytes(const ct_pack *p) { return 1 + 3 * sizeof(int32_t) + (p->size ? sizeof(int64_t) : 0); }
 
 /* Reads the n records into state, width, from and text. */
 static ct_status read_records(const char *path, const uint8_t *p, size_t size, ct_pack *out)
 {
     const uint8_t *end = p + size;
+    const size_t n = (size_t)out->n;
+    if (out->shape.files && !(out->size = ct_malloc(n * sizeof *out->size, "packed sizes"))) return CT_ENOMEM;
+    const size_t fixed = fixed_bytes(out);
+    size_t room = out->px_bytes; /* what sizes may add up to */
     out->text = ct_malloc((size_t)out->n * sizeof *out->text, "packed texts");
     out->width = out->text ? ct_malloc((size_t)out->n * sizeof *out->width, "packed widths") : NULL;
     out->from = out->width ? ct_malloc((size_t)out->n * sizeof *out->from, "packed sizes") : NULL;
@@ -133,13 +161,19 @@ static ct_status read_records(const char *path, const uint8_t *p, size_t size, c
     if (!out->own_state) return CT_ENOMEM;
     out->state = out->own_state;
     for (int64_t i = 0; i < out->n; i++) {
-        const uint8_t *nul = end - p > FIXED ? memchr(p + FIXED, 0, (size_t)(end - p - FIXED)) : NULL;
+        const size_t left = (size_t)(end - p);
+        const uint8_t *nul = left > fixed ? memchr(p + fixed, 0, left - fixed) : NULL;
         if (!nul || p[0] > CT_PACK_BAD) return damaged(path, "records");
         out->own_state[i] = p[0];
         memcpy(&out->width[i], p + 1, sizeof out->width[i]);
         memcpy(out->from[i], p + 1 + sizeof out->width[i], sizeof out->from[i]);
         if (out->width[i] < (p[0] == CT_PACK_GOOD) || out->width[i] > out->shape.w) return damaged(path, "records");
-        out->text[i] = (const char *)p + FIXED;
+        if (out->size) {
+            memcpy(&out->size[i], p + 1 + 3 * sizeof(int32_t), sizeof out->size[i]);
+            if (out->size[i] < 0 || (uint64_t)out->size[i] > room) return damaged(path, "records");
+            room -= (size_t)out->size[i];
+        }
+        out->text[i] = (const char *)p + fixed;
         p = nul + 1;
     }
     return p == end ? CT_OK : damaged(path, "records");
@@ -168,7 +202,9 @@ ct_status ct_pack_load(const char *path, const char key[33], int64_t n, const ct
     else if (head.order != BYTE_ORDER_MARK) wrong = "other byte order";
     else if (memcmp(hash, head.header_hash, 33) != 0) wrong = "header checksum";
     else if (memcmp(head.key, key, 33) != 0 || head.n != n) wrong = "other data";
-    else if (head.h != s->h || head.w != s->w || head.c != s->c || head.step != s->step) wrong = "other geometry";
+    else if (head.h != s->h || head.w != s->w || head.c != s->c || head.step != s->step ||
+             head.files != (uint32_t)s->files)
+        wrong = "other geometry";
     else if (rest < head.px_bytes || rest - head.px_bytes != head.record_bytes) wrong = "wrong length";
     if (wrong) {
         st = damaged(path, wrong);
@@ -187,6 +223,7 @@ ct_status ct_pack_load(const char *path, const char key[33], int64_t n, const ct
         st = damaged(path, "record checksum");
         goto fail;
     }
+    out->px_bytes = bytes;
     CT_GOTO(st, read_records(path, out->px + bytes, head.record_bytes, out));
     CT_GOTO(st, lay_out(out));
     if (out->px_bytes != bytes) CT_GOTO(st, damaged(path, "widths"));
@@ -200,7 +237,7 @@ static ct_status make_records(const ct_pack *p, char **blob, size_t *size)
 {
     *size = 0;
     for (int64_t i = 0; i < p->n; i++) {
-        *size += FIXED + 1 + (p->text[i] ? strlen(p->text[i]) : 0);
+        *size += fixed_bytes(p) + 1 + (p->text[i] ? strlen(p->text[i]) : 0);
     }
     char *at = *blob = ct_malloc(*size, "cache records");
     if (!at) return CT_ENOMEM;
@@ -212,6 +249,10 @@ static ct_status make_records(const ct_pack *p, char **blob, size_t *size)
         at += sizeof p->width[i];
         memcpy(at, p->from[i], sizeof p->from[i]);
         at += sizeof p->from[i];
+        if (p->size) {
+            memcpy(at, &p->size[i], sizeof p->size[i]);
+            at += sizeof p->size[i];
+        }
         memcpy(at, text, len);
         at += len;
     }
@@ -234,6 +275,7 @@ ct_status ct_pack_store(const char *path, const char key[33], const ct_pack *p)
     head.h.w = p->shape.w;
     head.h.c = p->shape.c;
     head.h.step = p->shape.step;
+    head.h.files = p->shape.files;
     head.h.n = p->n;
     head.h.px_bytes = bytes;
     head.h.record_bytes = blob_size;

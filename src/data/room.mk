@@ -1,8 +1,9 @@
-# Data sets: labels, packed cache, loader, checks of a folder.
+# Data sets: labels, packed cache, checks of a folder.
 libcaptrain_la_SOURCES += \
 	src/data/build.c \
 	src/data/build.h \
 	src/data/clip.c \
+	src/data/clips.c \
 	src/data/dataset.c \
 	src/data/dataset.h \
 	src/data/dataset_access.c \
@@ -12,8 +13,6 @@ libcaptrain_la_SOURCES += \
 	src/data/label_table.c \
 	src/data/labels.c \
 	src/data/labels.h \
-	src/data/loader.c \
-	src/data/loader.h \
 	src/data/other_lists.c \
 	src/data/pack.c \
 	src/data/pack.h \
@@ -21,11 +20,15 @@ libcaptrain_la_SOURCES += \
 	src/data/samples.c \
 	src/data/scan.c \
 	src/data/scan.h \
+	src/data/table.c \
+	src/data/table.h \
 	src/data/workers.c \
 	src/data/workers.h
 
-check_PROGRAMS += tests/data/check_data tests/data/check_data_fields tests/data/check_data_label \
-	tests/data/check_data_report tests/data/check_data_width tests/data/check_loader
+check_PROGRAMS += tests/data/check_clips tests/data/check_data tests/data/check_data_fields tests/data/check_data_label \
+	tests/data/check_data_report tests/data/check_data_width
+tests_data_check_clips_SOURCES = tests/data/check_clips.c tests/data/clip_labels.h tests/data/data_util.c tests/data/data_util.h
+tests_data_check_clips_LDADD = $(CT_TEST_LIBS)
 tests_data_check_data_SOURCES = tests/data/check_data.c tests/task/text/text_util.h tests/task/text/text_folder.h tests/data/data_util.c tests/data/data_util.h
 tests_data_check_data_LDADD = $(CT_TEST_LIBS)
 tests_data_check_data_fields_SOURCES = tests/data/check_data_fields.c tests/data/tiny_labels.h tests/data/data_util.c tests/data/data_util.h
@@ -36,8 +39,6 @@ tests_data_check_data_report_SOURCES = tests/data/check_data_report.c tests/task
 tests_data_check_data_report_LDADD = $(CT_TEST_LIBS)
 tests_data_check_data_width_SOURCES = tests/data/check_data_width.c tests/task/text/text_util.h tests/task/text/text_folder.h tests/data/data_util.c tests/data/data_util.h
 tests_data_check_data_width_LDADD = $(CT_TEST_LIBS)
-tests_data_check_loader_SOURCES = tests/data/check_loader.c tests/data/tiny_labels.h
-tests_data_check_loader_LDADD = $(CT_TEST_LIBS)
 
 dist_check_SCRIPTS += tests/sh/data.sh
 

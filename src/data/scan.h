@@ -54,8 +54,8 @@ void ct_scan_free(ct_scan *s); /* empties; NULL is fine */
  * entered. Each is the caller's, and so is the list (ct_free). Errors: CT_EIO, CT_EDATA (no picture), CT_ENOMEM. */
 ct_status ct_scan_pictures(const char *path, char ***paths, size_t *n);
 
-/* Pictures of the clip in folder `path`, in their order: *frame [*n] names within it (ct_free, and each). Names that are
- * numbers (00001.jpg) stand by these and must have no gap; others by their bytes. CT_EDATA naming what is wrong: no
+/* Pictures of the clip in folder `path`, in their order: *frame [*n] names within it (ct_free, and each). Names that
+ * are numbers (00001.jpg) stand by these and must have no gap; others by their bytes. CT_EDATA naming what is wrong: no
  * picture (a video instead is told how to become pictures), a gap; CT_EIO, CT_ENOMEM. */
 ct_status ct_scan_frames(const char *path, char ***frame, int64_t *n);
 

@@ -35,6 +35,7 @@ typedef enum ct_param_layout {
     CT_PARAM_PLAIN,   /* same order */
     CT_PARAM_FILTER,  /* ours [K,R,S,C], theirs [K,C,R,S] */
     CT_PARAM_FILTER1D,/* ours [K,1,S,C], theirs [K,C,S]: of a one-dimensional convolution */
+    CT_PARAM_TRANSPOSED, /* ours [O,I], theirs [I,O]: of a product that is not torch's Linear */
     CT_PARAM_FLATTEN  /* ours [O, H*W*C], theirs [O, C*H*W]: a Linear behind a flatten; hwc[] */
 } ct_param_layout;
 

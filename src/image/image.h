@@ -1,4 +1,4 @@
-/* Pictures: decoding of PNG and JPEG into 8-bit pixels, gray conversion, resizing, PNG writing.
+/* Pictures: decoding of PNG and JPEG into 8-bit pixels, gray conversion, resizing, PNG and JPEG writing.
  *
  * The rules, stated once (doc/formats repeats them):
  *   - The format is found by the first bytes of the file, never by the name's extension.
@@ -78,5 +78,11 @@ ct_status ct_image_encode_png(const ct_image *im, uint8_t **data, size_t *size);
 /* For files by the thousand: px [h,w,c] with c 1, 3 or 4 (RGBA), written several times as fast into a somewhat larger
  * file. */
 ct_status ct_image_encode_png_fast(const uint8_t *px, int w, int h, int c, uint8_t **data, size_t *size);
+
+/* Baseline JPEG of 8-bit gray or RGB (stored as YCbCr with colours at full resolution), quality 1..100, into memory:
+ * *data (ct_free), *size bytes, a function of pixels and quality. CT_EINVAL, CT_ENOMEM. */
+ct_status ct_image_encode_jpeg(const ct_image *im, int quality, uint8_t **data, size_t *size);
+/* The same written atomically. */
+ct_status ct_image_write_jpeg(const char *path, const ct_image *im, int quality);
 
 #endif

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 #include "image/image_internal.h"
 
 /* A progressive file may name the same pixels in as many scans as it has bytes for; real ones have a dozen. */
@@ -214,5 +215,124 @@ ct_status ct_jpeg_decode(const uint8_t *data, size_t size, const char *name, int
     }
     ct_free(job->row);
     ct_free(job);
+    return st;
+}
+
+/* ---- encoding ---- */
+
+typedef struct jpeg_out {
+    struct jpeg_compress_struct c;
+    struct jpeg_error_mgr err;
+    struct jpeg_destination_mgr to;
+    uint8_t *buf;       /* the file so far, in buf[0..cap) */
+    size_t cap;
+    ct_status st;
+    bool no_memory, recorded;
+    char message[JMSG_LENGTH_MAX];
+    jmp_buf jump;
+} jpeg_out;
+
+enum { FIRST_BYTES = 16384 };
+
+static void on_encode_error(j_common_ptr c)
+{
+    jpeg_out *job = c->client_data;
+    c->err->format_message(c, job->message);
+    job->no_memory = c->err->msg_code == JERR_OUT_OF_MEMORY;
+    longjmp(job->jump, 1);
+}
+
+/* Room for twice as many bytes, of which `used` are written. */
+static void more_room(jpeg_out *job, size_t used)
+{
+    const size_t cap = job->cap ? 2 * job->cap : FIRST_BYTES;
+    uint8_t *p = ct_realloc(job->buf, cap, 1, "JPEG file");
+    if (!p) {
+        job->no_memory = job->recorded = true;
+        longjmp(job->jump, 1);
+    }
+    job->buf = p;
+    job->cap = cap;
+    job->to.next_output_byte = p + used;
+    job->to.free_in_buffer = cap - used;
+}
+
+static void on_start(j_compress_ptr c)
+{
+    more_room(c->client_data, 0);
+}
+
+/* libjpeg calls this when all of the buffer is written, whatever free_in_buffer says. */
+static boolean on_full(j_compress_ptr c)
+{
+    jpeg_out *job = c->client_data;
+    more_room(job, job->cap);
+    return TRUE;
+}
+
+static void on_end(j_compress_ptr c)
+{
+    (void)c;
+}
+
+static void encode_body(jpeg_out *job, const ct_image *im, int quality)
+{
+    j_compress_ptr c = &job->c;
+    jpeg_create_compress(c);
+    c->dest = &job->to;
+    c->image_width = (JDIMENSION)im->w;
+    c->image_height = (JDIMENSION)im->h;
+    c->input_components = im->c;
+    c->in_color_space = im->c == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    jpeg_set_defaults(c);
+    jpeg_set_quality(c, quality, TRUE);
+    c->dct_method = JDCT_ISLOW;
+    for (int k = 0; k < c->num_components; k++) /* colours as sharp as brightness: pictures here are small */
+        c->comp_info[k].h_samp_factor = c->comp_info[k].v_samp_factor = 1;
+    jpeg_start_compress(c, TRUE);
+    while (c->next_scanline < c->image_height) {
+        JSAMPROW row = im->px + (size_t)c->next_scanline * (size_t)im->w * (size_t)im->c;
+        jpeg_write_scanlines(c, &row, 1);
+    }
+    jpeg_finish_compress(c);
+}
+
+ct_status ct_image_encode_jpeg(const ct_image *im, int quality, uint8_t **data, size_t *size)
+{
+    *data = NULL;
+    *size = 0;
+    if (!im->px || (im->c != 1 && im->c != 3)) return ct_fail(CT_EINVAL, "no picture to write as JPEG");
+    if (quality < 1 || quality > 100) return ct_fail(CT_EINVAL, "JPEG encoder: quality %d is not 1 to 100", quality);
+    jpeg_out *job = ct_calloc(1, sizeof *job, "JPEG encoder");
+    if (!job) return CT_ENOMEM;
+    job->c.err = jpeg_std_error(&job->err);
+    job->c.client_data = job;
+    job->err.error_exit = on_encode_error;
+    job->err.output_message = on_output;
+    job->to.init_destination = on_start;
+    job->to.empty_output_buffer = on_full;
+    job->to.term_destination = on_end;
+    if (setjmp(job->jump) == 0) encode_body(job, im, quality);
+    else if (!job->no_memory) job->st = ct_fail(CT_EINTERNAL, "JPEG encoder: %s", job->message);
+    else job->st = job->recorded ? CT_ENOMEM : ct_fail(CT_ENOMEM, "out of memory in the JPEG encoder");
+    const ct_status st = job->st;
+    if (st == CT_OK) {
+        *size = job->cap - job->to.free_in_buffer;
+        *data = job->buf;
+    } else {
+        ct_free(job->buf);
+    }
+    jpeg_destroy_compress(&job->c);
+    ct_free(job);
+    return st;
+}
+
+ct_status ct_image_write_jpeg(const char *path, const ct_image *im, int quality)
+{
+    uint8_t *data;
+    size_t size;
+    CT_TRY(ct_image_encode_jpeg(im, quality, &data, &size));
+    ct_status st = ct_file_write_atomic(path, data, size);
+    ct_free(data);
     return st;
 }

@@ -17,3 +17,7 @@ tests_image_check_data_image_LDADD = $(CT_TEST_LIBS)
 check_PROGRAMS += tests/image/check_image_memory
 tests_image_check_image_memory_SOURCES = tests/image/check_image_memory.c tests/data/data_util.c tests/data/data_util.h
 tests_image_check_image_memory_LDADD = $(CT_TEST_LIBS)
+
+check_PROGRAMS += tests/image/check_jpeg_write
+tests_image_check_jpeg_write_SOURCES = tests/image/check_jpeg_write.c tests/data/data_util.c tests/data/data_util.h
+tests_image_check_jpeg_write_LDADD = $(CT_TEST_LIBS)

@@ -9,12 +9,14 @@
 
 #define NAME_MAX_BYTES 160
 
-int64_t ct_model_channels(const ct_model_spec *spec, int64_t c)
+int64_t ct_model_channels_by(const ct_model_spec *spec, int64_t c, int64_t unit)
 {
     if (spec->width_mult == 1) return c;
-    int64_t n = (int64_t)nearbyint((double)c * spec->width_mult / 8) * 8;
-    return n < 8 ? 8 : n;
+    int64_t n = (int64_t)nearbyint((double)c * spec->width_mult / (double)unit) * unit;
+    return n < unit ? unit : n;
 }
+
+int64_t ct_model_channels(const ct_model_spec *spec, int64_t c) { return ct_model_channels_by(spec, c, 8); }
 
 /* "<layer>.<part>" into buf. */
 static ct_status part_name(char buf[NAME_MAX_BYTES], const char *layer, const char *part)

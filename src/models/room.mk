@@ -12,6 +12,7 @@ libcaptrain_la_SOURCES += \
 	src/models/resnet.c \
 	src/models/slider.c \
 	src/models/textcnn.c \
+	src/models/tfnet.c \
 	src/models/torch_map.c \
 	src/models/torch_map.h \
 	src/models/zoo.h

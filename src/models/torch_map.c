@@ -15,14 +15,18 @@ ct_desc ct_torch_desc(const ct_value *v)
         d.ndim = 3;
         d.dim[1] = v->desc.dim[3];
         d.dim[3] = 0;
+    } else if (v->layout == CT_PARAM_TRANSPOSED && d.ndim == 2) {
+        d.dim[0] = v->desc.dim[1];
+        d.dim[1] = v->desc.dim[0];
     }
     return d;
 }
 
-/* Both layouts that differ are a swap of channels and pixels within each of the outermost rows: theirs
+/* All layouts that differ are a swap of channels and pixels within each of the outermost rows: theirs
  * [rows][channels][pixels], ours [rows][pixels][channels]. False: same order. */
 static bool swapped(const ct_value *v, int64_t *rows, int64_t *channels, int64_t *pixels)
 {
+    *rows = v->desc.dim[0];
     switch (v->layout) {
     case CT_PARAM_FILTER:
     case CT_PARAM_FILTER1D:
@@ -33,9 +37,13 @@ static bool swapped(const ct_value *v, int64_t *rows, int64_t *channels, int64_t
         *channels = v->hwc[2];
         *pixels = v->hwc[0] * v->hwc[1];
         break;
+    case CT_PARAM_TRANSPOSED:
+        *rows = 1;
+        *channels = v->desc.dim[1];
+        *pixels = v->desc.dim[0];
+        break;
     case CT_PARAM_PLAIN: return false;
     }
-    *rows = v->desc.dim[0];
     return true;
 }
 

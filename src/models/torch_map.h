@@ -6,7 +6,7 @@
 #include "graph/graph.h"
 
 /* Shape PyTorch gives to parameter or buffer v (same dtype): [K,C,R,S] for filters [K,R,S,C], [K,C,S] for those of one
- * dimension [K,1,S,C], otherwise the same. */
+ * dimension [K,1,S,C], [I,O] for transposed ones [O,I], otherwise the same. */
 ct_desc ct_torch_desc(const ct_value *v);
 
 /* Copies all elements of v from PyTorch's order to ours, or back. The two arrays must not overlap; both have

@@ -5,9 +5,12 @@
 #include "models/models.h"
 
 /* The last row has no name. */
-extern const ct_model_info ct_models_textcnn[], ct_models_crnn[], ct_models_resnet[], ct_models_slider[], ct_models_hrnet[];
+extern const ct_model_info ct_models_textcnn[], ct_models_crnn[], ct_models_resnet[], ct_models_slider[], ct_models_hrnet[],
+    ct_models_tfnet[];
 
 /* layers.c: c channels at spec->width_mult: max(8, round(c*width_mult/8)*8) with ties to even, c itself at 1. */
 int64_t ct_model_channels(const ct_model_spec *spec, int64_t c);
+/* The same with another unit than 8. */
+int64_t ct_model_channels_by(const ct_model_spec *spec, int64_t c, int64_t unit);
 
 #endif

@@ -148,6 +148,7 @@ typedef struct ct_optim_attrs {
 #define CT_IMAGE_CHANNELS 3 /* at most */
 typedef struct ct_image_attrs {
     int64_t out_h, out_w, dtype;  /* x is [N,out_h,out_w,C]; a size other than the source's is a bilinear resize */
+    int64_t crop_h, crop_w;       /* so many pixels of the source take its place: the middle, with augment any; 0, 0: all */
     int64_t src_h, src_w;         /* move_points: size of the source, pixels (preprocess has the source) */
     int64_t channels;             /* of x, where more than C (with a window C+1): zeros behind those; 0: that many */
     int64_t augment;              /* 0: none of what follows down to `blur` */
@@ -159,6 +160,7 @@ typedef struct ct_image_attrs {
     double brightness, contrast;  /* additive up to +-brightness (of 1), factor in [1-contrast, 1+contrast] */
     double noise;                 /* sigma of Gaussian noise, up to this (of 1) */
     double blur;                  /* sigma of a 3x3 or 5x5 Gaussian, up to this many pixels */
+    double flip;                  /* augment: chance that a sample is mirrored, left for right, whatever prob says */
     double fill;                  /* value of pixels that come from outside, 0..1 */
     int64_t nmean, nstd;          /* numbers given: at least as many as channels; of means none: they are 0 */
     double mean[CT_IMAGE_CHANNELS], std[CT_IMAGE_CHANNELS]; /* per channel: x = (v - mean)/std after /255; std > 0 */

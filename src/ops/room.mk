@@ -16,6 +16,10 @@ check_PROGRAMS += tests/ops/check_op_math
 tests_ops_check_op_math_SOURCES = tests/ops/check_op_math.c
 tests_ops_check_op_math_LDADD = $(CT_TEST_LIBS)
 
+check_PROGRAMS += tests/ops/check_image_math
+tests_ops_check_image_math_SOURCES = tests/ops/check_image_math.c
+tests_ops_check_image_math_LDADD = $(CT_TEST_LIBS)
+
 check_PROGRAMS += tests/ops/check_heatmap
 tests_ops_check_heatmap_SOURCES = tests/ops/check_heatmap.c tests/ops/heatmap_values.h
 tests_ops_check_heatmap_LDADD = $(CT_TEST_LIBS)

@@ -112,8 +112,8 @@ ct_status ct_program_usual_goal(ct_program_spec *spec);
  * offsets it takes, or NULL for the first program of a model, which must be STEP or MICRO_FIRST when the model is
  * trained; *layout receives the layout then. With layout_from, *layout is read: it must be what the first program
  * gave. UPDATE cannot be the first. Programs of other batch sizes are built from a spec that differs in `batch`
- * only, those of other lengths (elastic models) from one that differs in model.width and src_w, or in model.frames. CT_EINVAL: a combination
- * without meaning; CT_ECONFIG: a model that cannot be built at this size. */
+ * only, those of other lengths (elastic models) from one that differs in model.width and src_w, or in model.frames.
+ * CT_EINVAL: a combination without meaning; CT_ECONFIG: a model that cannot be built at this size. */
 ct_status ct_program_build(const ct_program_spec *spec, ct_program_kind kind, const ct_graph *layout_from,
                            ct_layout *layout, ct_program *out);
 void ct_program_free(ct_program *p); /* members; NULL is fine */

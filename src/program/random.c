@@ -23,7 +23,8 @@ static void fill_source(const ct_program_spec *spec, ct_port_role role, const ct
     for (int64_t i = 0; i < n; i++) {
         const int64_t column = i % d->dim[d->ndim - 1];
         if (role == CT_PORT_PIXELS) ((uint8_t *)host)[i] = (uint8_t)ct_rng_below(rng, 256);
-        else if (role == CT_PORT_INDEX) ((int32_t *)host)[i] = (int32_t)(column == 0 ? i / 3 : column == 1 ? i / 3 / frames : 0);
+        else if (role == CT_PORT_INDEX)
+            ((int32_t *)host)[i] = (int32_t)(column == 0 ? i / 3 : column == 1 ? i / 3 / frames : 0);
         else ((float *)host)[i] = column == 2 ? (float)spec->src_w : column == 3 ? (float)spec->src_h : 0;
     }
 }

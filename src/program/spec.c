@@ -127,6 +127,12 @@ static void fill_image(const ct_config *cfg, ct_image_attrs *a)
     a->blur = g->blur;
     a->augment = g->probability > 0 && (g->shift > 0 || g->scale > 0 || g->rotate > 0 || g->shear > 0 ||
                                         g->brightness > 0 || g->contrast > 0 || g->noise > 0 || g->blur > 0);
+    a->crop_h = a->crop_w = cfg->data.crop;
+    a->flip = g->flip;
+    if (!a->augment && (a->crop_h > 0 || a->flip > 0)) {
+        a->augment = 1; /* by lot is where a crop lies, and the mirror; values stay those of the pixels */
+        a->prob = 0;
+    }
     a->fill = (0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2]) / 255;
     a->nmean = a->nstd = CT_IMAGE_CHANNELS;
     for (size_t i = 0; i < CT_IMAGE_CHANNELS; i++) {
@@ -187,10 +193,24 @@ static ct_fuse fuse_of(ct_cfg_fuse f)
     return CT_FUSE_MODEL;
 }
 
-ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int src_h, int src_w,
+/* Keys of what happens to pictures that the model or its task cannot have. */
+static ct_status check_picture_keys(const ct_config *cfg, const ct_task *task, const ct_model_spec *m)
+{
+    const bool any_width = ct_model_elastic(m) && !ct_model_clip(m); /* clips of any length have pictures of one size */
+    if (cfg->data.crop > 0 && any_width)
+        return ct_fail(CT_ECONFIG, "data.crop: model.name: %s reads images of any width; crops are for models of a "
+                       "fixed size", m->name);
+    if (cfg->augment.flip > 0 && task->one_way)
+        return ct_fail(CT_ECONFIG, "augment.flip: model.name: %s is of the task %s, and %s", m->name, task->name,
+                       task->one_way);
+    return CT_OK;
+}
+
+ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int src_h, int src_w, int64_t frames,
                               int64_t steps_per_epoch, ct_program_spec *out)
 {
     ct_program_spec s;
+    const int64_t crop = cfg->data.crop;
     if (steps_per_epoch < 1 || src_h < 1 || src_w < 1)
         return ct_fail(CT_EINVAL, "specification of %dx%d pixels, %" PRId64 " steps per epoch", src_h, src_w,
                        steps_per_epoch);
@@ -199,8 +219,8 @@ ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int s
     CT_TRY(check_model_keys(cfg));
     ct_program_defaults(&s);
     s.model = (ct_model_spec){ .name = cfg->model.name,
-                               .height = cfg->data.height,
-                               .width = cfg->data.width,
+                               .height = crop > 0 ? crop : cfg->data.height,
+                               .width = crop > 0 ? crop : cfg->data.width,
                                .channels = cfg->data.channels + (ct_model_find(cfg->model.name)->mask ? 1 : 0),
                                .width_mult = cfg->model.width,
                                .hidden = cfg->model.hidden,
@@ -208,7 +228,8 @@ ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int s
                                .fuse = fuse_of(cfg->model.fuse),
                                .dtype = CT_F32,
                                .seed = (uint64_t)cfg->train.seed };
-    if (ct_model_elastic(&s.model)) s.model.width = src_w;
+    CT_TRY(check_picture_keys(cfg, task, &s.model));
+    if (ct_model_elastic(&s.model)) ct_model_set_length(&s.model, ct_model_clip(&s.model) ? frames : src_w);
     s.goal.task = task;
     CT_TRY(task->specify(cfg, facts, &s.model, &s.goal));
     s.batch = batch_of(cfg);
@@ -258,8 +279,15 @@ ct_status ct_spec_epoch_of(const ct_config *cfg, const ct_view *train, int64_t *
 {
     ct_loader_spec l;
     ct_spec_loader(cfg, train, &l);
-    *batches = ct_loader_count(&l);
+    CT_TRY(ct_loader_count(&l, batches));
     return steps_of_epoch(cfg, train->n, *batches, steps);
+}
+
+int64_t ct_spec_longest(const ct_config *cfg, const ct_view *train)
+{
+    ct_loader_spec l;
+    ct_spec_loader(cfg, train, &l);
+    return ct_loader_longest(&l);
 }
 
 void ct_spec_loader(const ct_config *cfg, const ct_view *train, ct_loader_spec *out)
@@ -271,6 +299,8 @@ void ct_spec_loader(const ct_config *cfg, const ct_view *train, ct_loader_spec *
     out->batch = (int)batch_of(cfg);
     out->shuffle = true;
     out->drop_last = cfg->train.last_batch == CT_CFG_LAST_DROP;
+    out->frames_step = (int)cfg->data.frames_step;
+    out->tempo = cfg->augment.tempo;
     out->seed = (uint64_t)cfg->train.seed;
     out->workers = (int)cfg->train.workers;
     out->epochs = -1;
@@ -302,6 +332,20 @@ ct_status ct_spec_from_model(const char *model, int64_t batch, const char *preci
     CT_TRY(ct_model_resolve(&s.model));
     *out = s;
     return CT_OK;
+}
+
+ct_status ct_spec_sizes(ct_program_spec *spec, const ct_model_sizes *sizes)
+{
+    const ct_model_info *m = ct_model_find(spec->model.name);
+    if (!m) return CT_ECONFIG;
+    if (sizes->hidden > 0 && m->hidden == 0) return ct_fail(CT_ECONFIG, "model %s: has no hidden layer", m->name);
+    if (sizes->classes > 0 && m->classes == 1) return ct_fail(CT_ECONFIG, "model %s: has no classes", m->name);
+    if (sizes->height > 0) spec->model.height = sizes->height;
+    if (sizes->width > 0) spec->model.width = sizes->width;
+    if (sizes->frames > 0) spec->model.frames = sizes->frames;
+    if (sizes->classes > 0) spec->model.classes = sizes->classes;
+    if (sizes->hidden > 0) spec->model.hidden = sizes->hidden;
+    return ct_model_resolve(&spec->model);
 }
 
 void ct_spec_pixels(ct_program_spec *spec, const ct_backend *backend)

@@ -3,7 +3,7 @@
 #define CT_PROGRAM_SPEC_H
 
 #include "config/config.h"
-#include "data/loader.h"
+#include "loader/loader.h"
 #include "program/program.h"
 #include "task/datasets.h"
 
@@ -13,16 +13,18 @@
 
 /* Fills *out from cfg.
  *   facts               what the data decided (ct_task.learn)
- *   src_h, src_w        size of the source images the loader delivers, pixels (channels: data.channels); elastic
- * models: the widest steps_per_epoch     optimizer steps (not micro-steps) per epoch, >= 1: turns epochs of the
+ *   src_h, src_w        size of the source images the loader delivers, pixels (channels: data.channels); the widest of
+ *                       elastic models
+ *   frames              pictures of the longest clip, copies at its ends included; 0: the model's default
+ *   steps_per_epoch     optimizer steps (not micro-steps) per epoch, >= 1: turns epochs of the
  * schedule into steps What is applied: schedule.lr_rule (lr and min_lr times (batch_size*accumulate/reference_batch)^(1
  * or 1/2)), train.epochs and train.steps (the cosine ends at whichever comes first), train.precision, augment.shear (a
  * factor tan(a); operators take degrees), data.mean and data.std (one number stands for all channels), the luminance of
  * data.background as fill of pixels from outside, model defaults. CT_ECONFIG, naming the key: more than 8
  * schedule.milestones, a schedule.t_mult that is not a whole number, model.hidden or model.dropout for a model without,
- * what the task refuses (ct_task.specify), a model that cannot be built at data.height x data.width. Strings of *out
- * point into cfg. */
-ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int src_h, int src_w,
+ * data.crop for a model without a fixed input size, what the task refuses (ct_task.specify, ct_task.one_way), a model
+ * that cannot be built at data.height x data.width, or at data.crop squared. Strings of *out point into cfg. */
+ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int src_h, int src_w, int64_t frames,
                               int64_t steps_per_epoch, ct_program_spec *out);
 
 /* Micro-batches and optimizer steps of one epoch over n samples, by train.batch_size, train.accumulate and
@@ -39,12 +41,17 @@ ct_status ct_spec_from_model(const char *model, int64_t batch, const char *preci
  * input. */
 void ct_spec_pixels(ct_program_spec *spec, const ct_backend *backend);
 
+/* Other sizes of such a model than its default. CT_ECONFIG for what it does not have. */
+ct_status ct_spec_sizes(ct_program_spec *spec, const ct_model_sizes *sizes);
+
 /* Another loss of such a model, by a name of its task (ct_task.usual); NULL: it stays. CT_ECONFIG. */
 ct_status ct_spec_loss(ct_program_spec *spec, const char *loss);
 
+/* Pictures of the longest clip of training on a view; 0 where samples are pictures. */
+int64_t ct_spec_longest(const ct_config *cfg, const ct_view *train);
 /* The loader of training on a view: batch, order and last batch as cfg says; endless, from the first batch. */
 void ct_spec_loader(const ct_config *cfg, const ct_view *train, ct_loader_spec *out);
-/* ct_spec_epoch() for a view whose images may have several widths: batches hold images of one width. */
+/* ct_spec_epoch() for a view whose samples may have several lengths: batches hold samples of one. */
 ct_status ct_spec_epoch_of(const ct_config *cfg, const ct_view *train, int64_t *batches, int64_t *steps);
 
 /* "fp32", "tf32", "bf16", "fp16", "f64": what spec computes in. */

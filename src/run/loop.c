@@ -33,14 +33,14 @@ static ct_status run_batch(ct_run *r, const ct_batch *b, int64_t in_group, int64
     ct_program_kind kind = r->accumulate == 1 ? CT_PROGRAM_STEP
                            : in_group == 0    ? CT_PROGRAM_MICRO_FIRST
                                               : CT_PROGRAM_MICRO_NEXT;
-    ct_unit *u = ct_session_find(s, kind, b->n, b->width, group, false);
+    ct_unit *u = ct_session_find(s, kind, b->n, b->length, group, false);
     if (!u)
         return ct_fail(CT_EINTERNAL,
-                       "no training program for micro-step %" PRId64 " of %" PRId64 " with %d samples %d pixels wide",
-                       in_group, group, b->n, b->width);
+                       "no training program for micro-step %" PRId64 " of %" PRId64 " with %d samples of length %d",
+                       in_group, group, b->n, b->length);
     CT_TRY(ct_session_upload(s, u, b));
     CT_TRY(ct_session_run(s, u));
-    for (int i = 0; i < b->n; i++) r->ids[r->nids++] = b->index[3 * i + 1];
+    for (int i = 0; i < b->n; i++) r->ids[r->nids++] = (int32_t)b->sample[i];
     return CT_OK;
 }
 
@@ -72,7 +72,8 @@ static ct_status run_step(ct_run *r)
     }
     if (r->accumulate > 1) {
         ct_unit *u =
-            ct_session_find(&r->session, CT_PROGRAM_UPDATE, r->batch, r->session.spec.src_w, r->accumulate, false);
+            ct_session_find(&r->session, CT_PROGRAM_UPDATE, r->batch, ct_session_length(&r->session), r->accumulate,
+                            false);
         if (!u) return ct_fail(CT_EINTERNAL, "no update program");
         CT_TRY(ct_session_run(&r->session, u));
     }
@@ -278,13 +279,32 @@ fail:
     return st;
 }
 
+/* Does a metric of the task need what findings count? */
+static bool needs_findings(const ct_task *t)
+{
+    bool any = false;
+    for (int i = 0; i < t->metrics; i++) any |= t->metric[i].host;
+    return any;
+}
+
+static ct_status score(ct_run *r, double sums[CT_METRIC_COUNT])
+{
+    const ct_task *task = r->data.task;
+    const ct_place place = ct_session_place(&r->session, r->cfg, r->data.facts);
+    ct_findings *f = NULL;
+    if (needs_findings(task)) CT_TRY(task->look(&place, &r->data.val, true, NULL, 0, &f));
+    const ct_status st = ct_evaluate(&r->session, r->eval_ema, &r->data.val, r->batch, (int)r->cfg->train.workers,
+                                     &ct_stop_signal, f, sums);
+    if (f) task->drop(f);
+    return st;
+}
+
 /* Scores the validation set, and tells both judges, as of `epoch` complete epochs. */
 static ct_status validate(ct_run *r, int64_t epoch)
 {
     double sums[CT_METRIC_COUNT], started = ct_now();
     char training[48] = "", brief[160];
-    CT_TRY(ct_evaluate(&r->session, r->eval_ema, &r->data.val, r->batch, (int)r->cfg->train.workers, &ct_stop_signal,
-                       NULL, sums));
+    CT_TRY(score(r, sums));
     const bool best = ct_best_update(&r->p.best, r->select, sums, epoch, r->p.step);
     const ct_cfg_early_stopping *rule = &r->cfg->early_stopping;
     const ct_metric_row *guard;

@@ -95,7 +95,7 @@ static ct_status schedule_kept(const ct_run *r, const ct_config *old, bool *same
     ct_program_spec a;
     const ct_schedule_attrs *x, *y = &r->session.spec.schedule;
     CT_TRY(ct_spec_from_config(old, r->data.facts, (int)r->session.spec.src_h, (int)r->session.spec.src_w,
-                               r->steps_per_epoch, &a));
+                               r->session.spec.model.frames, r->steps_per_epoch, &a));
     x = &a.schedule;
     *same = x->kind == y->kind && (x->kind != CT_SCHED_COSINE || x->total_steps == y->total_steps);
     return CT_OK;

@@ -6,7 +6,7 @@
 
 #include "captrain.h"
 #include "config/config.h"
-#include "data/loader.h"
+#include "loader/loader.h"
 #include "run/bar.h"
 #include "run/gauge.h"
 #include "run/journal.h"

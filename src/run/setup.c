@@ -149,7 +149,7 @@ ct_status ct_run_directory_there(const ct_run *r)
 /* One program of training; a short batch that cannot be built says that it is this batch. */
 static ct_status add_program(ct_run *r, ct_program_kind kind, const ct_batch_shape *b, int64_t group)
 {
-    ct_status st = ct_session_add(&r->session, kind, b->rows, b->width, group, false);
+    ct_status st = ct_session_add(&r->session, kind, b->rows, b->length, group, false);
     if ((st != CT_EINVAL && st != CT_ECONFIG) || b->rows == r->batch) return st;
     return ct_fail_context(CT_ECONFIG, "the last batch of an epoch has %d sample%s (train.last_batch drop "
                            "leaves it out)", b->rows, b->rows == 1 ? "" : "s");
@@ -182,7 +182,8 @@ static ct_status add_training(ct_run *r)
         if (r->batches >= k) CT_GOTO(st, add_group(r, &shape[i], k));
         if (tail) CT_GOTO(st, add_group(r, &shape[i], tail));
     }
-    st = k > 1 ? ct_session_add(&r->session, CT_PROGRAM_UPDATE, r->batch, r->session.spec.src_w, k, false) : CT_OK;
+    const int64_t length = ct_session_length(&r->session);
+    st = k > 1 ? ct_session_add(&r->session, CT_PROGRAM_UPDATE, r->batch, length, k, false) : CT_OK;
 fail:
     ct_free(shape);
     return st;
@@ -240,7 +241,8 @@ static ct_status settle_batch(ct_run *r)
     const ct_device_opts opts = { .threads = (int)cfg->train.threads,
                                   .exact = cfg->train.exact,
                                   .deterministic = cfg->train.deterministic };
-    return ct_memory_auto(r->cfg, r->data.facts, ct_dataset_height(d), ct_dataset_width(d), b, &opts, r->data.train.n);
+    return ct_memory_auto(r->cfg, r->data.facts, ct_dataset_height(d), ct_dataset_width(d),
+                          ct_spec_longest(r->cfg, &r->data.train), b, &opts, r->data.train.n);
 }
 
 /* Whether training images stay on the device. */
@@ -277,7 +279,8 @@ ct_status ct_run_build(ct_run *r)
     CT_TRY(ct_metric_select(cfg, r->data.task, &r->select));
     ct_program_spec spec;
     CT_TRY(ct_spec_from_config(cfg, r->data.facts, ct_dataset_height(r->data.train.data),
-                               ct_dataset_width(r->data.train.data), r->steps_per_epoch, &spec));
+                               ct_dataset_width(r->data.train.data), ct_spec_longest(cfg, &r->data.train),
+                               r->steps_per_epoch, &spec));
     r->has_ema = spec.optim.decay > 0;
     r->eval_ema = r->has_ema && cfg->eval.ema;
     r->fp16 = spec.compute == CT_F16;
@@ -294,7 +297,8 @@ ct_status ct_run_build(ct_run *r)
     list_terms(r);
     if (r->data.val.data) CT_TRY(ct_session_add_eval(s, &r->data.val, r->batch, r->eval_ema));
     if (r->data.test.data) CT_TRY(ct_session_add_eval(s, &r->data.test, r->batch, r->eval_ema));
-    if (!r->data.val.data && !r->data.test.data) CT_TRY(ct_session_add(s, CT_PROGRAM_EVAL, 1, s->spec.src_w, 1, false));
+    if (!r->data.val.data && !r->data.test.data)
+        CT_TRY(ct_session_add(s, CT_PROGRAM_EVAL, 1, ct_session_length(s), 1, false));
     CT_TRY(choose_fastest(r));
     CT_TRY(ct_session_ready(s));
     r->peak_bytes = ct_session_peak(s);

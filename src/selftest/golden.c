@@ -386,7 +386,7 @@ static ct_status widen(const ct_golden *g, ct_golden *out)
     const ct_model_spec *m = &g->spec.model;
     *out = *g;
     out->spec.model.dtype = out->spec.compute = CT_F64;
-    out->x = widened(g->x, g->spec.batch * m->height * m->width * m->channels);
+    out->x = widened(g->x, g->spec.batch * m->frames * m->height * m->width * m->channels);
     bool fine = out->x != NULL;
     for (int k = 0; k < g->batch.fields; k++) {
         if (g->batch.field[k].dtype != CT_F32) continue;
@@ -430,6 +430,27 @@ static ct_status first_step(session *s, const ct_common *common, ct_golden_ties 
     return ct_plan_run_nodes(s->step_plan, forward, s->step.graph->nnodes);
 }
 
+/* Parameters whose gradient is rounding noise go the file's way: AdamW divides that noise by its eps, and no other
+ * arithmetic repeats what comes of it, but the running means behind such a bias and outputs of evaluation show it. To
+ * what the file has under `prefix`, or, if `other` is given, to the middle between both: after the second step. */
+static ct_status lead_noise(session *s, const char *prefix, const char *other)
+{
+    const ct_graph *m = s->step.graph;
+    for (size_t i = 0; i < m->nvalues; i++) {
+        const ct_value *v = &m->values[i];
+        bool found;
+        if (v->arena != CT_ARENA_PARAM || !ct_golden_listed(s->g->zero_grad, v->name)) continue;
+        CT_TRY(ct_golden_read(s->g, prefix, v, s->ours, &found));
+        if (found && other) CT_TRY(ct_golden_read(s->g, other, v, s->theirs, &found));
+        if (!found) continue;
+        for (int64_t k = 0; other && k < ct_desc_numel(&v->desc); k++)
+            ct_store(v->desc.dtype, s->ours, k,
+                     (ct_load(v->desc.dtype, s->ours, k) + ct_load(v->desc.dtype, s->theirs, k)) / 2);
+        CT_TRY(ct_arenas_set(s->store, m, (ct_val)i, CT_ARENA_PARAM, s->ours));
+    }
+    return CT_OK;
+}
+
 /* What follows the first step: comparisons, two more steps, and an evaluation. A tolerance of 0 prints without judging;
  * param1_tol 0 leaves param1 to run_fed(). */
 static ct_status run_steps(session *s, ct_golden_table *t, double loss_tol, double score_tol, double param1_tol,
@@ -444,7 +465,9 @@ static ct_status run_steps(session *s, ct_golden_table *t, double loss_tol, doub
     CT_TRY(compare_counts(s, t, "buffer1."));
     CT_TRY(compare_untouched(s, t));
     if (!has_eval(s)) return CT_OK;
+    CT_TRY(lead_noise(s, "param1.", NULL));
     for (int64_t i = 1; i < 3; i++) {
+        if (i == 2) CT_TRY(lead_noise(s, "param1.", "param3."));
         CT_TRY(upload_batch(s->step_plan, &s->step, s->g));
         CT_TRY(ct_plan_run(s->step_plan));
         CT_TRY(compare_loss(s, t, "losses", i, later_tol));
@@ -452,6 +475,7 @@ static ct_status run_steps(session *s, ct_golden_table *t, double loss_tol, doub
     CT_TRY(compare_weights(s, t, "param3.", CT_ARENA_PARAM, later_tol));
     CT_TRY(compare_weights(s, t, "buffer3.", CT_ARENA_BUFFER, later_tol));
     CT_TRY(compare_counts(s, t, "buffer3."));
+    CT_TRY(lead_noise(s, "param3.", NULL));
     CT_TRY(upload_batch(s->other_plan, &s->other, s->g));
     CT_TRY(ct_plan_run(s->other_plan));
     CT_TRY(compare_scores(s, t, s->other_plan, &s->other, "eval3.", later_tol));

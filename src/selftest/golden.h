@@ -29,7 +29,9 @@
  * time step is no difference. The file's target has classes (0 is the blank, zeros fill up), input.target_lens and
  * input.out_lens the lengths.
  *
- * Not judged either: gradients and updates of the file's zero_grad_params, whose gradient is rounding noise.
+ * Not judged either: gradients and updates of the file's zero_grad_params, whose gradient is rounding noise. After each
+ * step they are set to what the file has (between steps 2 and 3 to the middle of what it has before and after), since
+ * running means and evaluation depend on them.
  * Parameters in no_grad_params must have no gradient here and must not change. num_batches_tracked must have
  * counted the steps. */
 #ifndef CT_SELFTEST_GOLDEN_H

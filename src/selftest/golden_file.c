@@ -118,17 +118,20 @@ static ct_status read_lists(ct_golden *g)
 
 /* ---- inputs ---- */
 
-/* input.x [N,C,H,W] -> [N,H,W,C]. */
+/* input.x [N,C,H,W] -> [N,H,W,C], that of clips [N,F,C,H,W] -> [N*F,H,W,C]. */
 static ct_status read_images(ct_golden *g)
 {
     const ct_st_tensor *t;
     ct_model_spec *m = &g->spec.model;
-    CT_TRY(ct_safetensors_need(g->st, "input.x", 4, &t));
-    for (int k = 0; k < 4; k++)
+    const int clip = ct_model_clip(m) ? 1 : 0;
+    CT_TRY(ct_safetensors_need(g->st, "input.x", 4 + clip, &t));
+    const int64_t *dim = t->desc.dim + clip;
+    for (int k = 0; k < 4 + clip; k++)
         if (t->desc.dim[k] < 1) return ct_fail(CT_EFORMAT, "%s: 'input.x' is empty", g->path);
-    int64_t n = t->desc.dim[0], c = t->desc.dim[1], h = t->desc.dim[2], w = t->desc.dim[3];
+    m->frames = clip ? t->desc.dim[1] : 1;
+    int64_t n = t->desc.dim[0] * m->frames, c = dim[1], h = dim[2], w = dim[3];
     size_t e = ct_dtype_size(m->dtype);
-    g->spec.batch = n;
+    g->spec.batch = t->desc.dim[0];
     m->channels = c;
     m->height = h;
     m->width = w;

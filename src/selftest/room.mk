@@ -28,4 +28,6 @@ EXTRA_DIST += \
 	tests/golden/resnet18-f32.safetensors \
 	tests/golden/textcnn-dropout-f32.safetensors \
 	tests/golden/textcnn-dropout-f64.safetensors \
-	tests/golden/textcnn-f32.safetensors
+	tests/golden/textcnn-f32.safetensors \
+	tests/golden/tfnet-f32.safetensors \
+	tests/golden/tfnet-f64.safetensors

@@ -7,13 +7,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "data/loader.h"
+#include "loader/loader.h"
 
 /* A pass that looks at what programs give: memory for one batch, grown to the largest. */
 typedef struct look {
     ct_findings *f;        /* NULL: only the device's sums count */
-    int64_t *row; /* [samples of the data set] place in the view; NULL: the sample's number. Batches hold images of one
-                     width */
+    int64_t *row; /* [samples of the data set] place in the view; NULL: the sample's number. Batches hold samples of one
+                     length */
     int64_t *place, *sample; /* [largest batch] */
     void *host[CT_PARTS_MAX];
     size_t cap[CT_PARTS_MAX];
@@ -75,7 +75,7 @@ static ct_status show(look *k, ct_session *s, ct_unit *u, const ct_batch *b)
     ct_outcome o = { .n = b->n, .batch = u->batch, .place = k->place, .sample = k->sample,
                      .steps = ct_program_role(&u->prog, CT_PORT_STEPS) == CT_NOVAL ? NULL : s->len };
     for (int64_t i = 0; i < b->n; i++) {
-        const int32_t sample = b->index[3 * i + 1];
+        const int64_t sample = b->sample[i];
         k->sample[i] = sample;
         k->place[i] = k->row ? k->row[sample] : sample;
     }
@@ -87,9 +87,9 @@ static ct_status run_batch(ct_session *s, bool ema, look *k, const ct_batch *b)
 {
     const bool labels = !k->f || k->f->labels;
     ct_unit *u =
-        labels ? ct_session_find(s, CT_PROGRAM_EVAL, b->n, b->width, 1, ema) : ct_session_predictor(s, b->width);
+        labels ? ct_session_find(s, CT_PROGRAM_EVAL, b->n, b->length, 1, ema) : ct_session_predictor(s, b->length);
     if (!u || u->batch < b->n)
-        return ct_fail(CT_EINTERNAL, "no evaluation program for a batch of %d, %d pixels wide", b->n, b->width);
+        return ct_fail(CT_EINTERNAL, "no evaluation program for a batch of %d of length %d", b->n, b->length);
     CT_TRY(ct_session_upload(s, u, b));
     CT_TRY(ct_plan_run(u->plan));
     k->done += b->n;

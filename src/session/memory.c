@@ -141,8 +141,8 @@ ct_status ct_memory_auto_batch(const ct_program_spec *spec, const ct_backend *b,
     return CT_OK;
 }
 
-ct_status ct_memory_auto(ct_config *cfg, const ct_facts *facts, int src_h, int src_w, const ct_backend *b,
-                         const ct_device_opts *opts, int64_t samples)
+ct_status ct_memory_auto(ct_config *cfg, const ct_facts *facts, int src_h, int src_w, int64_t frames,
+                         const ct_backend *b, const ct_device_opts *opts, int64_t samples)
 {
     static const char what[] = "train.batch_size: auto";
     ct_program_spec spec;
@@ -150,7 +150,7 @@ ct_status ct_memory_auto(ct_config *cfg, const ct_facts *facts, int src_h, int s
     int64_t batch;
     char number[24];
     if (cfg->train.batch_size > 0) return CT_OK;
-    CT_TRY(ct_spec_from_config(cfg, facts, src_h, src_w, 1, &spec));
+    CT_TRY(ct_spec_from_config(cfg, facts, src_h, src_w, frames, 1, &spec));
     CT_TRY(ct_spec_device(&spec, b, &o));
     ct_spec_fit_device(&spec, b, &o);
     CT_TRY(ct_memory_auto_batch(&spec, b, &o, samples, what, &batch));

@@ -25,7 +25,7 @@ ct_status ct_memory_auto_batch(const ct_program_spec *spec, const ct_backend *b,
 /* Puts that number in place of train.batch_size: auto, for a training as cfg says on `samples` samples; changes nothing
  * if cfg has a number. The other arguments are those of ct_spec_from_config(). Specifications made of cfg before hold
  * strings that are gone then. */
-ct_status ct_memory_auto(ct_config *cfg, const ct_facts *facts, int src_h, int src_w, const ct_backend *b,
-                         const ct_device_opts *opts, int64_t samples);
+ct_status ct_memory_auto(ct_config *cfg, const ct_facts *facts, int src_h, int src_w, int64_t frames,
+                         const ct_backend *b, const ct_device_opts *opts, int64_t samples);
 
 #endif

@@ -14,6 +14,8 @@ static bool refused(const ct_resident_facts *f, ct_resident *out)
     const size_t size = sizeof out->why;
     if (f->key == CT_CFG_RESIDENT_FALSE) snprintf(out->why, size, "data.resident is false");
     else if (f->drawn) snprintf(out->why, size, "new images are drawn in every epoch");
+    else if (f->clips) snprintf(out->why, size, "samples are clips");
+    else if (f->files) snprintf(out->why, size, "images are packed as files (data.cache)");
     else if (f->buckets > 1) snprintf(out->why, size, "images have %d widths, and a resident set one", f->buckets);
     else if (f->key == CT_CFG_RESIDENT_AUTO && !f->far) snprintf(out->why, size, "the device reads the host's memory");
     else if (f->available == 0 && f->key == CT_CFG_RESIDENT_AUTO)
@@ -58,6 +60,8 @@ ct_resident_facts ct_resident_facts_of(const ct_dataset *data, ct_cfg_resident k
 {
     return (ct_resident_facts){ .key = key,
                                 .drawn = ct_dataset_stream(data) != NULL,
+                                .clips = ct_dataset_clip(data) != NULL,
+                                .files = ct_dataset_packs_files(data),
                                 .buckets = ct_dataset_buckets(data),
                                 .images = ct_dataset_size(data),
                                 .each = (int64_t)ct_dataset_height(data) * ct_dataset_width(data) *
@@ -69,7 +73,7 @@ ct_status ct_resident_decide(ct_resident_facts *f, const ct_program_spec *spec, 
 {
     f->far = backend->host_alloc != NULL;
     const bool possible = f->key == CT_CFG_RESIDENT_TRUE || (f->key == CT_CFG_RESIDENT_AUTO && f->far);
-    if (possible && !f->drawn && f->buckets == 1) {
+    if (possible && !f->drawn && !f->clips && !f->files && f->buckets == 1) {
         CT_TRY(ct_spec_peak(spec, backend, opts, &f->peak, NULL));
         CT_TRY(free_memory(backend, opts, &f->available));
     }

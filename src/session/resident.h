@@ -12,6 +12,8 @@ typedef struct ct_resident_facts {
     ct_cfg_resident key;
     bool far;          /* the device has memory of its own */
     bool drawn;        /* images are drawn anew in every epoch */
+    bool clips;        /* samples are clips */
+    bool files;        /* images are packed as files */
     int buckets;       /* widths of images */
     int64_t images, each; /* how many, and bytes of one */
     int64_t peak;      /* of the programs, bytes */

@@ -26,28 +26,33 @@ ct_status ct_session_begin(ct_session *s, const ct_program_spec *spec, bool trai
     return train ? ct_spec_settle(&s->spec, s->backend, &s->device_opts) : CT_OK;
 }
 
-ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate,
+int64_t ct_session_length(const ct_session *s)
+{
+    return ct_model_clip(&s->spec.model) ? s->spec.model.frames : s->spec.src_w;
+}
+
+ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t length, int64_t accumulate,
                          bool ema)
 {
     for (size_t i = 0; i < s->units; i++) {
         ct_unit *u = &s->unit[i];
         bool micro = kind == CT_PROGRAM_MICRO_FIRST || kind == CT_PROGRAM_MICRO_NEXT;
-        if (u->kind == kind && u->batch == batch && u->width == width && u->ema == ema &&
+        if (u->kind == kind && u->batch == batch && u->length == length && u->ema == ema &&
             (!micro || u->accumulate == accumulate))
             return u;
     }
     return NULL;
 }
 
-ct_unit *ct_session_predictor(ct_session *s, int64_t width)
+ct_unit *ct_session_predictor(ct_session *s, int64_t length)
 {
     for (size_t i = 0; i < s->units; i++)
-        if (s->unit[i].kind == CT_PROGRAM_PREDICT && s->unit[i].width == width) return &s->unit[i];
+        if (s->unit[i].kind == CT_PROGRAM_PREDICT && s->unit[i].length == length) return &s->unit[i];
     return NULL;
 }
 
-/* The specification of a unit: only elastic models have programs of several widths. */
-static ct_program_spec unit_spec(const ct_session *s, int64_t batch, int64_t width, int64_t accumulate)
+/* The specification of a unit: only elastic models have programs of several lengths. */
+static ct_program_spec unit_spec(const ct_session *s, int64_t batch, int64_t length, int64_t accumulate)
 {
     ct_program_spec spec = s->spec;
     spec.batch = batch;
@@ -55,29 +60,28 @@ static ct_program_spec unit_spec(const ct_session *s, int64_t batch, int64_t wid
     spec.members = s->join.size;
     spec.model.rank = s->join.rank;
     if (s->resident) spec.resident = ct_dataset_size(s->resident);
-    if (ct_model_elastic(&spec.model)) {
-        spec.model.width = width;
-        spec.src_w = width;
-    }
+    if (!ct_model_elastic(&spec.model)) return spec;
+    ct_model_set_length(&spec.model, length);
+    if (!ct_model_clip(&spec.model)) spec.src_w = length;
     return spec;
 }
 
-ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate,
+ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t length, int64_t accumulate,
                          bool ema)
 {
-    if (ct_session_find(s, kind, batch, width, accumulate, ema)) return CT_OK;
-    if (!ct_model_elastic(&s->spec.model) && width != s->spec.src_w)
-        return ct_fail(CT_EINTERNAL, "a program for images of width %" PRId64 " of a model for %" PRId64, width,
+    if (ct_session_find(s, kind, batch, length, accumulate, ema)) return CT_OK;
+    if (!ct_model_elastic(&s->spec.model) && length != s->spec.src_w)
+        return ct_fail(CT_EINTERNAL, "a program for images of width %" PRId64 " of a model for %" PRId64, length,
                        s->spec.src_w);
     CT_TRY(ct_grow(&s->unit, s->units, &s->cap_units, sizeof *s->unit, "programs of a session"));
     ct_unit *u = &s->unit[s->units];
     memset(u, 0, sizeof *u);
-    const ct_program_spec spec = unit_spec(s, batch, width, accumulate);
+    const ct_program_spec spec = unit_spec(s, batch, length, accumulate);
     const ct_graph *from = s->units > 0 ? s->unit[0].prog.graph : NULL;
     CT_TRY(ct_program_build(&spec, kind, from, &s->layout, &u->prog));
     u->kind = kind;
     u->batch = batch;
-    u->width = width;
+    u->length = length;
     u->accumulate = accumulate;
     u->ema = ema;
     s->units++;
@@ -96,16 +100,16 @@ ct_status ct_session_add_eval(ct_session *s, const ct_view *view, int64_t batch,
     const ct_task *task = s->spec.goal.task;
     if (task->fit) task->fit(&s->spec.model, view->data);
     for (size_t i = 0; i < n && st == CT_OK; i++)
-        st = ct_session_add(s, CT_PROGRAM_EVAL, shape[i].rows, shape[i].width, 1, ema);
+        st = ct_session_add(s, CT_PROGRAM_EVAL, shape[i].rows, shape[i].length, 1, ema);
     ct_free(shape);
     return st;
 }
 
-static void fill_steps(ct_session *s, const ct_unit *u, const int32_t *widths, int64_t n)
+static void fill_steps(ct_session *s, const ct_unit *u, const int32_t *lengths, int64_t n)
 {
-    const int64_t all = ct_model_steps(&s->spec.model, u->width);
+    const int64_t all = ct_model_steps(&s->spec.model, u->length);
     for (int64_t i = 0; i < u->batch; i++) {
-        int64_t steps = i < n ? ct_model_steps(&s->spec.model, widths[i]) : all;
+        int64_t steps = i < n ? ct_model_steps(&s->spec.model, lengths[i]) : all;
         s->len[i] = (int32_t)(steps < 1 ? 1 : steps > all ? all : steps);
     }
 }
@@ -118,7 +122,7 @@ static ct_status find_source(ct_session *s, const ct_unit *u, const ct_port *por
     case CT_PORT_WINDOW: *host = b->windows; return CT_OK;
     case CT_PORT_INDEX: *host = b->index; return CT_OK;
     case CT_PORT_STEPS:
-        fill_steps(s, u, b->widths, b->n);
+        fill_steps(s, u, b->lengths, b->n);
         *host = s->len;
         return CT_OK;
     case CT_PORT_FIELD: {

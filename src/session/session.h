@@ -3,24 +3,24 @@
  * Order of use: ct_session_begin, ct_session_add for each program, ct_session_ready, then run. All memory is taken in
  * ct_session_ready; nothing is allocated while steps run.
  *
- * Elastic models (ct_model_elastic) take images of any width: their programs differ in batch and width, and all share
- * the arenas. */
+ * Elastic models (ct_model_elastic) take images of any width, or clips of any number of pictures: their programs differ
+ * in batch and in this length, and all share the arenas. */
 #ifndef CT_SESSION_SESSION_H
 #define CT_SESSION_SESSION_H
 
 #include "config/config.h"
-#include "data/loader.h"
+#include "loader/loader.h"
 #include "exec/comm.h"
 #include "exec/exec.h"
 #include "program/program.h"
 #include "session/feed.h"
 #include "task/datasets.h"
 
-/* A program at one batch size and image width, and its plan. */
+/* A program at one batch size and length, and its plan. */
 typedef struct ct_unit {
     ct_program_kind kind;
     int64_t batch;      /* samples */
-    int64_t width;      /* pixels of its source images */
+    int64_t length;     /* of its samples: width of the source images, pixels; of clips pictures */
     int64_t accumulate; /* micro-steps per update its gradient is scaled for */
     bool ema;           /* reads the averaged weights */
     ct_program prog;
@@ -64,11 +64,13 @@ typedef struct ct_session {
  * valid. */
 ct_status ct_session_begin(ct_session *s, const ct_program_spec *spec, bool train, const char *backend,
                            const ct_device_opts *opts, char *why, size_t why_size);
-/* Adds a program for images `width` pixels wide (models of fixed size: spec.src_w) unless it is there. The first one of
- * a training session must be STEP or MICRO_FIRST. */
-ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate,
+/* The length that a program has where nothing else is said: spec.src_w, or of clips spec.model.frames. */
+int64_t ct_session_length(const ct_session *s);
+/* Adds a program for samples of this length (models of fixed size: ct_session_length()) unless it is there. The first
+ * one of a training session must be STEP or MICRO_FIRST. */
+ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t length, int64_t accumulate,
                          bool ema);
-/* What evaluating a view in batches of `batch` needs: for every width a full and a shorter last program. Fields have
+/* What evaluating a view in batches of `batch` needs: for every length a full and a shorter last program. Fields have
  * the shape that the view's data set gives them (ct_task.fit), which must be that of programs added before. */
 ct_status ct_session_add_eval(ct_session *s, const ct_view *view, int64_t batch, bool ema);
 /* Makes the plans, then allocates the arenas. CT_ENOMEM if they need more than the device has free: as ct_memory_take()
@@ -77,11 +79,11 @@ ct_status ct_session_ready(ct_session *s);
 void ct_session_end(ct_session *s); /* empties; NULL and a zeroed session are fine */
 
 /* NULL if it was not added. */
-ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t width, int64_t accumulate,
+ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t length, int64_t accumulate,
                          bool ema);
-/* The unit of kind PREDICT for images `width` pixels wide; NULL. One program serves every number of rows up to its
+/* The unit of kind PREDICT for samples of this length; NULL. One program serves every number of rows up to its
  * batch. */
-ct_unit *ct_session_predictor(ct_session *s, int64_t width);
+ct_unit *ct_session_predictor(ct_session *s, int64_t length);
 
 /* Sends a batch of the loader to a unit of its size (PREDICT: or larger; rows behind the batch's hold anything): pixels
  * unless they are resident, index, the fields the program has, time steps where the model has them. The batch may be

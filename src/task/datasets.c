@@ -33,8 +33,12 @@ void ct_datasets_spec(const ct_config *cfg, const ct_task *task, const char *pat
     out->width_step = (int)cfg->data.width_step;
     out->min_width = cfg->data.min_width > 0 ? (int)cfg->data.min_width : 1;
     memcpy(out->background, cfg->data.background, sizeof out->background);
+    out->max_frames = (int)cfg->data.max_frames;
     out->max_bad = cfg->data.max_bad;
-    out->cache = cfg->data.cache;
+    out->cache = cfg->data.cache != CT_CFG_CACHE_FALSE;
+    out->keep = cfg->data.cache == CT_CFG_CACHE_FILES  ? CT_KEEP_FILES
+                : cfg->data.cache == CT_CFG_CACHE_AUTO ? CT_KEEP_AUTO
+                                                       : CT_KEEP_PIXELS;
     if (task->geometry) task->geometry(cfg, out);
 }
 
@@ -217,7 +221,7 @@ void ct_datasets_close(ct_datasets *d)
 /* ---- pictures and labels of views ---- */
 
 typedef struct picture {
-    char hash[33]; /* of the pixels with their padding */
+    char hash[33]; /* of the pixels with their padding, or of the files */
     int width;     /* true width, pixels */
     int64_t i;
 } picture;
@@ -232,9 +236,7 @@ static int by_pixels(const void *a, const void *b)
 static picture picture_of(const ct_dataset *ds, int64_t i)
 {
     picture p = { .width = ct_dataset_sample_width(ds, i), .i = i };
-    int w = ct_dataset_bucket_width(ds, ct_dataset_sample_bucket(ds, i));
-    ct_hash_hex(ct_dataset_pixels(ds, i),
-                (size_t)ct_dataset_height(ds) * (size_t)w * (size_t)ct_dataset_channels(ds), p.hash);
+    ct_dataset_digest(ds, i, p.hash);
     return p;
 }
 

@@ -38,13 +38,24 @@ ct_status ct_options_check(const ct_task *task, const char *verb, const ct_optio
     return CT_OK;
 }
 
+/* Has a task before number `task` the same option? */
+static bool told(size_t task, const ct_task_option *o)
+{
+    for (size_t k = 0; k < task; k++) {
+        const ct_task *t = ct_task_at(k);
+        for (int j = 0; j < t->options; j++)
+            if (strcmp(t->option[j].name, o->name) == 0 && strcmp(t->option[j].doc, o->doc) == 0) return true;
+    }
+    return false;
+}
+
 bool ct_option_at(const char *verb, size_t i, ct_option_info *out)
 {
     const ct_task *t;
     for (size_t k = 0; (t = ct_task_at(k)); k++)
         for (int j = 0; j < t->options; j++) {
             const ct_task_option *o = &t->option[j];
-            if ((verb && !serves(o, verb)) || i-- > 0) continue;
+            if ((verb && !serves(o, verb)) || told(k, o) || i-- > 0) continue;
             *out = (ct_option_info){ .task = t->name, .name = o->name, .arg = o->arg, .key = o->key, .doc = o->doc };
             return true;
         }

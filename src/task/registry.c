@@ -3,11 +3,12 @@
 
 #include <string.h>
 
+#include "task/gloss/gloss.h"
 #include "task/slider/slider.h"
 #include "task/task.h"
 #include "task/text/text.h"
 
-static const ct_task *const built_in[] = { &ct_task_text, &ct_task_slider };
+static const ct_task *const built_in[] = { &ct_task_text, &ct_task_slider, &ct_task_gloss };
 
 enum { ADDED_MAX = 8 };
 static const ct_task *added[ADDED_MAX];

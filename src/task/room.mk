@@ -3,10 +3,13 @@ libcaptrain_la_SOURCES += \
 	src/task/beam.c \
 	src/task/beam.h \
 	src/task/common.c \
+	src/task/confusions.c \
+	src/task/confusions.h \
 	src/task/datasets.c \
 	src/task/datasets.h \
 	src/task/edit.c \
 	src/task/edit.h \
+	src/task/golden_labels.c \
 	src/task/options.c \
 	src/task/parts.c \
 	src/task/parts.h \

@@ -54,6 +54,7 @@ typedef struct ct_metric_row {
     bool training;          /* its plot shows it for training steps, too */
     bool brief;             /* told in messages of one line */
     bool exact;             /* the same weights give the same number: another one is worth a warning */
+    bool host;              /* findings count it, not the device: passes that score a set collect them */
     /* NAN where nothing was scored. */
     double (*value)(const double sums[CT_METRIC_COUNT]);
 } ct_metric_row;
@@ -131,6 +132,18 @@ typedef struct ct_golden_batch {
     int32_t *steps;                      /* [n] valid time steps, ct_free(); NULL for models without */
 } ct_golden_batch;
 
+/* golden_labels.c: for the tasks whose models have time steps (CT_HEAD_CTC). */
+
+/* Field "target" of b, its first, i32 of so many elements; NULL without memory. */
+int32_t *ct_golden_target(ct_golden_batch *b, int64_t elems);
+/* input.target [N,L] of classes 1.. with input.target_lens [N] -> field "target" of classes from 0 on, -1 behind a
+ * shorter label, and L as the model's positions; input.out_lens [N] -> time steps; the file's tensor `output` [T,N,C]
+ * says how many classes the model has. CT_EFORMAT naming path and tensor. */
+ct_status ct_golden_sequences(const char *path, const ct_safetensors *st, const char *output, ct_model_spec *model,
+                              ct_golden_batch *b);
+/* In place: x [...,C] less log(sum of exp(x)) over its row of classes. */
+void ct_golden_log_softmax(const ct_desc *d, void *x);
+
 /* ---- the table ---- */
 
 /* Rows that differ between two models in what a head's numbers mean: for --init. */
@@ -154,6 +167,8 @@ struct ct_task {
     int metrics, counts, generators, options;
     const char *const *in_facts; /* configuration keys whose effect is part of the facts: a resume compares facts
                                     instead; NULL behind the last. NULL: none */
+    const char *one_way; /* why a mirrored picture would have another label, as half a sentence: "mirrored characters
+                            are other characters"; augment.flip is refused with it. NULL: mirrored is fine */
     const char *select; /* key of the metric that chooses the best weights unless eval.select_by says another */
 
     /* -- data; nothing here knows a device -- */
@@ -184,6 +199,8 @@ struct ct_task {
     /* And back: get returns a value or NULL. CT_EFORMAT naming `path` and the key. */
     ct_status (*read)(const char *path, const char *(*get)(const void *user, const char *key), const void *user,
                       ct_facts **out);
+    /* Further files of a run's folder `dir`, written before its first step. CT_EIO. NULL: none. */
+    ct_status (*files)(const ct_place *p, const char *dir);
     /* For --init: may the weights of `old` start a model of `now`? CT_ECONFIG naming `path` if their heads are of
      * different kinds. NULL: always. */
     ct_status (*related)(const char *path, const ct_place *now, const ct_place *old);

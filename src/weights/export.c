@@ -74,7 +74,7 @@ ct_status ct_run_export(const ct_export_opts *given)
     for (size_t i = 0; i < o->nmaps; i++) CT_GOTO(st, ct_name_map_add(&map, o->maps[i], "--map"));
     if (o->map_file) CT_GOTO(st, ct_name_map_read(&map, o->map_file));
     CT_GOTO(st, ct_model_use_begin(&use, o->model, &cpu));
-    CT_GOTO(st, ct_session_add(&use.session, CT_PROGRAM_PREDICT, 1, use.session.spec.src_w, 1, false));
+    CT_GOTO(st, ct_session_add(&use.session, CT_PROGRAM_PREDICT, 1, ct_session_length(&use.session), 1, false));
     CT_GOTO(st, ct_model_use_ready(&use));
     CT_GOTO(st, write_file(&use, o, torch, &map));
     ct_info("wrote %s: %zu tensors of %s in %s's layout", o->out, use.session.tensors, use.session.spec.model.name,

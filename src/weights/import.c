@@ -73,12 +73,12 @@ static ct_status open_session(import *im)
     const ct_config *cfg = im->cfg;
     char why[256] = "";
     ct_program_spec spec;
-    CT_TRY(ct_spec_from_config(cfg, im->facts, (int)cfg->data.height, (int)cfg->data.width, 1, &spec));
+    CT_TRY(ct_spec_from_config(cfg, im->facts, (int)cfg->data.height, (int)cfg->data.width, 0, 1, &spec));
     spec.accumulate = 1;
     spec.freezes = 0;
     ct_device_opts opts = { .threads = 1 };
     CT_TRY(ct_session_begin(&im->session, &spec, false, "cpu", &opts, why, sizeof why));
-    CT_TRY(ct_session_add(&im->session, CT_PROGRAM_PREDICT, 1, spec.src_w, 1, false));
+    CT_TRY(ct_session_add(&im->session, CT_PROGRAM_PREDICT, 1, ct_session_length(&im->session), 1, false));
     CT_TRY(ct_session_ready(&im->session));
     im->meta.facts = im->facts;
     return CT_OK;

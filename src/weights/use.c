@@ -18,7 +18,7 @@ ct_status ct_model_use_begin(ct_model_use *use, const char *path, const ct_commo
     CT_TRY(ct_model_file_open(use->path, &use->file));
     ct_config *cfg = use->file.cfg;
     if (common->backend) CT_TRY(ct_config_set(cfg, "train.backend", common->backend, "--backend"));
-    CT_TRY(ct_spec_from_config(cfg, use->file.facts, (int)cfg->data.height, (int)cfg->data.width, 1, &spec));
+    CT_TRY(ct_spec_from_config(cfg, use->file.facts, (int)cfg->data.height, (int)cfg->data.width, 0, 1, &spec));
     spec.accumulate = 1;
     const ct_device_opts opts = { .threads = common->threads,
                                   .exact = cfg->train.exact,

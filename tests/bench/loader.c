@@ -21,7 +21,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "data/loader.h"
+#include "loader/loader.h"
 #include "tests/data/data_util.h"
 
 typedef struct file {

@@ -56,13 +56,14 @@ $ captrain help config | grep ' = '
 | data.label_side = before
 | data.height = 60
 | data.width = 160
+| data.crop = 0
 | data.channels = 1
 | data.size_rule = resize
 | data.width_step = 32
 | data.min_width = 0
 | data.background = white
 | data.max_bad = 0
-| data.cache = true
+| data.cache = auto
 | data.resident = auto
 | data.mean = [0]
 | data.std = [1]
@@ -97,6 +98,7 @@ $ captrain help config | grep ' = '
 | augment.blur = 0
 | augment.brightness = 0
 | augment.contrast = 0
+| augment.flip = 0
 | loss.name = auto
 | loss.label_smoothing = 0
 | loss.focal.alpha = 1.5
@@ -200,7 +202,7 @@ $ captrain help man | grep -c 'batch_size'
 $ captrain help man | grep 'CAPTRAIN_\|OPENBLAS\|NO_COLOR'
 | Draws labelled images. KIND text: text CAPTCHAs as PNG files named LABEL_INDEX.png. Fonts are looked for in CAPTRAIN_FONT_PATH and the system's font folders; the styles use DejaVu. A character that a font does not have is an error. `captrain gen text \-\-style list` describes the styles.
 | seed of the test data; default CAPTRAIN_SEED or 1
-| Keep decoded images in the cache directory (CAPTRAIN_CACHE_DIR) for the next run.
+| What is kept in the cache directory (CAPTRAIN_CACHE_DIR) for the next run: decoded images (pixels), the files as they are in one (files: smaller, decoded by train.workers whenever a batch has them), nothing (false: pixels in memory); auto: pixels up to 8 GB, else files.
 | Fonts, one by lot for each character: names looked up in CAPTRAIN_FONT_PATH and the system's font folders, or paths; []: the style's own. Each must have every character.
 | .B CAPTRAIN_VERBOSE
 | .B CAPTRAIN_BACKEND_PATH

@@ -375,6 +375,12 @@ START_TEST(keys_against_each_other)
         "t.yaml:1:8: data.length is 3 but generated labels have up to 5 characters");
     BAD("data: {size_rule: fit_height, width: 100, min_width: 101}\n",
         "t.yaml:1:43: data.min_width is 101 but data.width is 100");
+    BAD("data: {height: 32, width: 40, crop: 33}\n", "t.yaml:1:31: data.crop is 33 but data.height is 32");
+    BAD("data: {height: 64, width: 40, crop: 41}\n", "t.yaml:1:31: data.crop is 41 but data.width is 40");
+    BAD("data: {size_rule: fit_height, crop: 16}\n", "t.yaml:1:31: data.crop: data.size_rule: fit_height pads images, "
+        "and part of one may be nothing but padding; resize or refuse");
+    BAD("data: {crop: 16, size_rule: letterbox}\n", "t.yaml:1:8: data.crop: data.size_rule: letterbox pads images, "
+        "and part of one may be nothing but padding; resize or refuse");
     BAD("data: {label_separator: 0123456789abcdef}\n", "t.yaml:1:8: data.label_separator: longer than 15 bytes");
     BAD("data: {train: 'synth:sliders'}\n",
         "t.yaml:1:8: data.train: no generator 'synth:sliders'; there is synth:text, synth:slider");

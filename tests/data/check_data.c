@@ -244,6 +244,46 @@ START_TEST(open_and_cache)
 }
 END_TEST
 
+/* Files instead of pixels: the same pixels, decoded when they are asked for; a cache of its own. */
+START_TEST(packed_files)
+{
+    for (unsigned i = 0; i < 20; i++) {
+        char name[32];
+        sprintf(name, "%c%c_%02u.png", "ABCDE"[i % 5], "XYZ"[i % 3], i);
+        ct_util_picture(dir, name, i % 4 ? 20 : 30, 10, i);
+    }
+    ct_dataset_spec s = spec_for(dir);
+    s.height = 10;
+    s.width = 20;
+    s.keep = CT_KEEP_FILES;
+    ct_dataset *a = must_open(&s, 4), *b = must_open(&s, 1);
+    s.keep = CT_KEEP_AUTO; /* few: pixels */
+    ct_dataset *c = must_open(&s, 1);
+    ck_assert(!ct_dataset_was_cached(a) && ct_dataset_was_cached(b) && !ct_dataset_was_cached(c));
+    ck_assert(ct_dataset_packs_files(a) && ct_dataset_packs_files(b) && !ct_dataset_packs_files(c));
+    ck_assert_str_eq(ct_dataset_key(a), ct_dataset_key(c));
+    ck_assert(!ct_dataset_contiguous(a) && !ct_dataset_pixels(a, 0));
+    for (int64_t i = 0; i < 20; i++) {
+        uint8_t px[2][200];
+        ct_image im;
+        char digest[2][33];
+        ck_assert_int_eq(ct_dataset_read(a, i, 0, px[0]), CT_OK);
+        ck_assert_int_eq(ct_dataset_read(b, i, 0, px[1]), CT_OK);
+        ck_assert_mem_eq(px[0], ct_dataset_pixels(c, i), 200);
+        ck_assert_mem_eq(px[1], ct_dataset_pixels(c, i), 200);
+        ck_assert_int_eq(ct_dataset_picture(a, i, &im), CT_OK);
+        ck_assert_mem_eq(im.px, ct_dataset_pixels(c, i), 200);
+        ct_image_free(&im);
+        ct_dataset_digest(a, i, digest[0]);
+        ct_dataset_digest(b, i, digest[1]);
+        ck_assert_str_eq(digest[0], digest[1]);
+    }
+    ct_dataset_close(a);
+    ct_dataset_close(b);
+    ct_dataset_close(c);
+}
+END_TEST
+
 /* The one file of the cache; "" if there is none. */
 static const char *cache_file(void)
 {
@@ -530,6 +570,7 @@ int main(void)
     tcase_add_test(t, scan_pictures);
     tcase_add_test(t, no_permission);
     tcase_add_test(t, open_and_cache);
+    tcase_add_test(t, packed_files);
     tcase_add_test(t, cache_damage);
     tcase_add_test(t, cache_not_writable);
     tcase_add_test(t, bad_samples);

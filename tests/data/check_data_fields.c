@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/log.h"
-#include "data/loader.h"
+#include "loader/loader.h"
 #include "tests/ct_check.h"
 #include "tests/data/data_util.h"
 #include "tests/data/tiny_labels.h"

@@ -201,6 +201,24 @@ START_TEST(cache_of_old)
 
     ct_pack_shape shape = ct_fit_shape(&s);
     ct_pack p;
+    const ct_pack_shape files = { .h = 8, .w = 64, .c = 1, .files = true };
+    ck_assert_int_eq(ct_pack_make(6, &files, &p), CT_OK); /* sizes of files that are more than there is */
+    for (int i = 0; i < 6; i++) p.size[i] = 10 * i;
+    ck_assert_int_eq(ct_pack_add_pixels(&p, NULL), CT_OK);
+    ck_assert_uint_eq(p.px_bytes, 150);
+    memset(p.own_px, 9, p.px_bytes);
+    for (int wrong = 0; wrong < 3; wrong++) {
+        ct_pack q;
+        const int64_t was = p.size[3];
+        if (wrong) p.size[3] = wrong == 1 ? 31 : -1;
+        ck_assert_int_eq(ct_pack_store(path, key, &p), CT_OK);
+        p.size[3] = was;
+        ck_assert_int_eq(ct_pack_load(path, key, 6, &files, &q), wrong ? CT_EFORMAT : CT_OK);
+        if (wrong) ck_message("damaged cache: records");
+        else ck_assert(q.size[5] == 50 && q.at[5] == 100);
+        if (!wrong) ct_pack_free(&q);
+    }
+    ct_pack_free(&p);
     for (int kind = 0; kind < 4; kind++) {
         if (kind == 0) {
             FILE *f = fopen(path, "r+b");
@@ -210,7 +228,7 @@ START_TEST(cache_of_old)
         } else {
             ck_assert_int_eq(ct_pack_make(6, &shape, &p), CT_OK);
             for (int i = 0; i < 6; i++) p.width[i] = 16;
-            ck_assert_int_eq(ct_pack_add_pixels(&p), CT_OK);
+            ck_assert_int_eq(ct_pack_add_pixels(&p, NULL), CT_OK);
             memset(p.own_px, 9, p.px_bytes);
             /* other pixels than there are; impossible; not of a good item */
             p.width[3] = kind == 1 ? 17 : kind == 2 ? 65 : 0;

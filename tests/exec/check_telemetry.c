@@ -491,12 +491,12 @@ static int64_t chosen(const ct_backend *b, int64_t samples)
         SMALL "train: {batch_size: auto}\nschedule: {lr_rule: linear, reference_batch: 100}\noptimizer: {lr: 0.1}\n");
     ct_facts *facts = text_facts(2, 4);
     ct_program_spec s;
-    ok(ct_memory_auto(cfg, facts, 16, 40, b, &opts, samples));
+    ok(ct_memory_auto(cfg, facts, 16, 40, 0, b, &opts, samples));
     int64_t batch = cfg->train.batch_size;
-    ok(ct_spec_from_config(cfg, facts, 16, 40, 10, &s));
+    ok(ct_spec_from_config(cfg, facts, 16, 40, 0, 10, &s));
     ck_assert_int_eq(s.batch, batch);
     ck_assert_double_eq_tol(s.schedule.base_lr, 0.001 * (double)batch, 1e-12); /* the learning rate sees it */
-    ok(ct_memory_auto(cfg, facts, 16, 40, b, &opts, 1));                         /* a number stays */
+    ok(ct_memory_auto(cfg, facts, 16, 40, 0, b, &opts, 1));                         /* a number stays */
     ck_assert_int_eq(cfg->train.batch_size, batch);
     ct_task_text.forget(facts);
     ct_config_free(cfg);
@@ -510,14 +510,14 @@ START_TEST(auto_takes_what_fits)
     ct_log_set_level(CT_LOG_WARN);
     ct_config *cfg = parse(SMALL "train: {batch_size: auto}\n");
     ct_facts *facts = text_facts(2, 4);
-    says(ct_memory_auto(cfg, facts, 16, 40, &b, &opts, 1000), CT_EUNSUPPORTED, "does not know how much memory is free");
+    says(ct_memory_auto(cfg, facts, 16, 40, 0, &b, &opts, 1000), CT_EUNSUPPORTED, "does not know how much memory is free");
     free_bytes = 1000;
-    says(ct_memory_auto(cfg, facts, 16, 40, &b, &opts, 1000), CT_ENOMEM,
+    says(ct_memory_auto(cfg, facts, 16, 40, 0, &b, &opts, 1000), CT_ENOMEM,
          "auto: not even a batch of one fits the 1.00 kB that narrow card has free");
     ct_program_spec s;
     int64_t p100, p3;
     ct_config *fixed = parse(SMALL "train: {batch_size: 100}\n");
-    ok(ct_spec_from_config(fixed, facts, 16, 40, 1, &s));
+    ok(ct_spec_from_config(fixed, facts, 16, 40, 0, 1, &s));
     ok(ct_spec_peak(&s, &b, &opts, &p100, NULL));
     s.batch = 3;
     ok(ct_spec_peak(&s, &b, &opts, &p3, NULL));

@@ -45,7 +45,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     must(ct_config_parse(text, strlen(text), "fuzz", NULL, 0, &cfg));
     const ct_task *task = ct_task_of(cfg->model.name);
     must(task->foresee(cfg, true, &facts));
-    must(ct_spec_from_config(cfg, facts, 8, 16, 1, &spec));
+    must(ct_spec_from_config(cfg, facts, 8, 16, 0, 1, &spec));
     must(ct_session_begin(&session, &spec, true, "cpu", &opts, NULL, 0));
     must(ct_session_add(&session, CT_PROGRAM_STEP, 4, 16, 1, false));
     must(ct_session_add(&session, CT_PROGRAM_EVAL, 4, 16, 1, true));

@@ -1,7 +1,8 @@
 /* Places that operators agree upon. move_points goes with preprocess: a bright spot is drawn where a point lies, the
  * picture is augmented, and the spot's centre must be where the point was moved to. So does the mask: a window's
  * corners are moved, and pixels are picture where they lie between them. And maps of cells: a point of a picture of any
- * size is put into the frame of a network, drawn as a target, decoded, and must come back to its place. */
+ * size is put into the frame of a network, drawn as a target, decoded, and must come back to its place. Crops and
+ * mirrors take pixels where the draw says, bit for bit. */
 #include "config.h"
 
 #include <math.h>
@@ -94,6 +95,13 @@ static const struct {
     { "all", { .out_h = HEIGHT, .out_w = WIDTH, .prob = 1, ALL }, 5 },
     { "all, resized", { .out_h = 48, .out_w = 100, .prob = 1, ALL }, 5 },
     { "some", { .out_h = 80, .out_w = 60, .prob = 0.5, ALL }, 5 },
+    { "crop", { .out_h = 56, .out_w = 57, .crop_h = 56, .crop_w = 57 }, 1.5 },
+    { "any crop", { .out_h = 56, .out_w = 57, .crop_h = 56, .crop_w = 57, .augment = 1 }, 8 },
+    { "mirror", { .out_h = HEIGHT, .out_w = WIDTH, .augment = 1, .flip = 0.5 }, 8 },
+    { "any crop, mirrored, resized",
+      { .out_h = 75, .out_w = 50, .crop_h = 56, .crop_w = 57, .augment = 1, .flip = 0.5 }, 5 },
+    { "crop, mirror and all, resized",
+      { .out_h = 70, .out_w = 50, .crop_h = 60, .crop_w = 67, .prob = 0.8, .flip = 0.5, ALL }, 5 },
 };
 
 /* One batch of pictures: the largest distance between a spot and its point, and the largest way a point went beyond the
@@ -194,15 +202,18 @@ END_TEST
 #define FILL 0.75
 #define CLEAR 0.02 /* pixels from the window's edge; what lies nearer may go either way by rounding */
 
-/* How far (x,y) lies within the quadrilateral of the moved corners, clockwise as seen (y grows downwards): the least of
- * the signed distances to its edges, negative outside. */
+/* How far (x,y) lies within the quadrilateral of the moved corners, clockwise as seen (y grows downwards) unless it is
+ * mirrored: the least of the signed distances to its edges, negative outside. */
 static double within(float corner[4][2], double x, double y)
 {
     double least = INFINITY;
+    const double down = (double)(corner[3][1] - corner[0][1]), right = (double)(corner[1][0] - corner[0][0]);
+    const double over = (double)(corner[1][1] - corner[0][1]), back = (double)(corner[3][0] - corner[0][0]);
+    const double turn = right * down > over * back ? 1 : -1;
     for (int k = 0; k < 4; k++) {
         const double ax = (double)corner[k][0], ay = (double)corner[k][1];
         const double ex = (double)corner[(k + 1) % 4][0] - ax, ey = (double)corner[(k + 1) % 4][1] - ay;
-        least = fmin(least, (ex * (y - ay) - ey * (x - ax)) / hypot(ex, ey));
+        least = fmin(least, turn * (ex * (y - ay) - ey * (x - ax)) / hypot(ex, ey));
     }
     return least;
 }
@@ -318,6 +329,150 @@ START_TEST(masked_emulated)
 }
 END_TEST
 
+/* ---- crops and mirrors, bit for bit ---- */
+
+enum { CROP_H = 11, CROP_W = 14, VIEWS = 24 };
+
+typedef struct views {
+    uint8_t src[SAMPLES][HEIGHT * WIDTH * CHANNELS];
+    int32_t index[VIEWS][3];
+    float x[VIEWS * HEIGHT * WIDTH * CHANNELS], want[VIEWS * HEIGHT * WIDTH * CHANNELS];
+} views;
+
+/* Pictures of noise, and an index: rows at random, every sample id twice. */
+static void fill_views(views *v, int64_t seed)
+{
+    ct_rng rng;
+    ct_rng_init(&rng, (uint64_t)seed, CT_RNG_TEST, 81);
+    for (int n = 0; n < SAMPLES; n++)
+        for (int i = 0; i < HEIGHT * WIDTH * CHANNELS; i++) v->src[n][i] = (uint8_t)ct_rng_below(&rng, 256);
+    for (int n = 0; n < VIEWS; n++) {
+        v->index[n][0] = (int32_t)ct_rng_below(&rng, SAMPLES);
+        v->index[n][1] = n % 2 ? v->index[n - 1][1] : (int32_t)ct_rng_below(&rng, 1000000);
+        v->index[n][2] = 5;
+    }
+}
+
+/* x [VIEWS,H,W,CHANNELS] of n pictures [HEIGHT,WIDTH,CHANNELS]. */
+static void preprocess(const ct_backend *b, ct_device *dev, const ct_device_opts *opts, const ct_image_attrs *a, views *v,
+                       float *x)
+{
+    ct_call p = { .op = CT_OP_PREPROCESS, .nin = 2, .nout = 1, .attrs = { .image = *a } };
+    p.attrs.image.nmean = p.attrs.image.nstd = CHANNELS;
+    for (int ch = 0; ch < CHANNELS; ch++) p.attrs.image.mean[ch] = 0.1 * ch, p.attrs.image.std[ch] = 0.2 + 0.1 * ch;
+    p.in[0] = (ct_tensor){ ct_desc4(CT_U8, SAMPLES, HEIGHT, WIDTH, CHANNELS), v->src };
+    p.in[1] = (ct_tensor){ ct_desc2(CT_I32, VIEWS, 3), v->index };
+    ok(ct_call_infer(&p));
+    p.out[0].data = x;
+    run(b, dev, opts, &p);
+}
+
+/* Pixel (i,j) of sample n in x, of pictures h x w. */
+static const float *at(const float *x, int64_t n, int64_t i, int64_t j, int64_t h, int64_t w)
+{
+    return x + ((n * h + i) * w + j) * CHANNELS;
+}
+
+/* A crop of its own size has the very values that the whole picture has there, in the middle or where the draw says,
+ * mirrored or not; rows of one sample id have the same crop and the same mirror. */
+static void crops(const ct_backend *b, bool ref, bool augment)
+{
+    const ct_device_opts opts = { .threads = 2, .reference = ref };
+    const ct_image_attrs all = { .out_h = HEIGHT, .out_w = WIDTH };
+    const ct_image_attrs a = { .out_h = CROP_H, .out_w = CROP_W, .crop_h = CROP_H, .crop_w = CROP_W, .seed = 12,
+                               .augment = augment, .flip = 0.5 };
+    int mirrored = 0, places = 0;
+    ct_device *dev;
+    views *v = ct_malloc(sizeof *v, "pictures");
+    ck_assert_ptr_nonnull(v);
+    ok(b->open(&opts, &dev));
+    fill_views(v, 3);
+    preprocess(b, dev, &opts, &a, v, v->x);
+    preprocess(b, dev, &opts, &all, v, v->want);
+    for (int n = 0; n < VIEWS; n++) {
+        const ct_image_draw d = ct_image_draw_sample(&a, HEIGHT, WIDTH, v->index[n][1], v->index[n][2]);
+        const int64_t top = augment ? (int64_t)d.top : (HEIGHT - CROP_H) / 2;
+        const int64_t left = augment ? (int64_t)d.left : (WIDTH - CROP_W) / 2;
+        ck_assert(augment || !d.mirrored);
+        mirrored += d.mirrored;
+        places += top != (HEIGHT - CROP_H) / 2 || left != (WIDTH - CROP_W) / 2;
+        for (int i = 0; i < CROP_H; i++)
+            for (int j = 0; j < CROP_W; j++)
+                ck_assert_mem_eq(at(v->x, n, i, j, CROP_H, CROP_W),
+                                 at(v->want, n, top + i, left + (d.mirrored ? CROP_W - 1 - j : j), HEIGHT, WIDTH),
+                                 CHANNELS * sizeof(float));
+    }
+    ck_assert_int_eq(mirrored % 2, 0); /* of both rows of an id, or of none */
+    ck_assert(augment ? mirrored > 2 && mirrored < VIEWS - 2 && places > VIEWS / 2 : mirrored == 0 && places == 0);
+    b->close(dev);
+    ct_free(v);
+}
+
+/* Mirrored, resized pictures are mirror pictures of the resized: on the CPU bit for bit, in f32 to rounding. */
+static void mirrors(const ct_backend *b, bool ref, double tolerance)
+{
+    const ct_device_opts opts = { .threads = 2, .reference = ref };
+    static const int64_t sizes[][2] = { { HEIGHT, WIDTH }, { 29, 31 }, { 33, WIDTH } };
+    ct_device *dev;
+    views *v = ct_malloc(sizeof *v, "pictures");
+    ck_assert_ptr_nonnull(v);
+    ok(b->open(&opts, &dev));
+    for (size_t k = 0; k < sizeof sizes / sizeof sizes[0]; k++) {
+        const int64_t h = sizes[k][0], w = sizes[k][1];
+        ct_image_attrs a = { .out_h = h, .out_w = w, .seed = 12, .augment = 1 };
+        fill_views(v, (int64_t)k);
+        preprocess(b, dev, &opts, &a, v, v->want);
+        a.flip = 1;
+        preprocess(b, dev, &opts, &a, v, v->x);
+        for (int64_t e = 0; e < VIEWS * h * w; e++) {
+            const float *got = at(v->x, e / (h * w), e / w % h, e % w, h, w);
+            const float *want = at(v->want, e / (h * w), e / w % h, w - 1 - e % w, h, w);
+            for (int ch = 0; ch < CHANNELS; ch++)
+                ck_assert_double_le(fabs((double)got[ch] - (double)want[ch]), k == 0 ? 0 : tolerance);
+        }
+    }
+    b->close(dev);
+    ct_free(v);
+}
+
+START_TEST(cropped)
+{
+    for (int k = 0; k < 4; k++) crops(&ct_backend_cpu, k & 1, k & 2);
+    for (int ref = 0; ref < 2; ref++) mirrors(&ct_backend_cpu, ref, 0);
+}
+END_TEST
+
+START_TEST(cropped_emulated)
+{
+    for (int augment = 0; augment < 2; augment++) crops(emulator(), false, augment);
+    mirrors(emulator(), false, 1e-5);
+}
+END_TEST
+
+/* Crops that do not lie within the source are refused, and so is a side alone. */
+START_TEST(crop_refused)
+{
+    static const struct { int64_t h, w; double flip; const char *says; } row[] = {
+        { HEIGHT + 1, WIDTH, 0, "crop_h" }, { HEIGHT, WIDTH + 1, 0, "crop_w" }, { 4, 0, 0, "crop_w" },
+        { 0, 4, 0, "crop_h" },              { -1, 4, 0, "crop_h" },             { 4, 4, 1.5, "flip" },
+    };
+    for (size_t k = 0; k < sizeof row / sizeof row[0]; k++) {
+        ct_image_attrs a = { .out_h = 4, .out_w = 4, .nstd = 1, .std = { 1 }, .augment = 1, .flip = row[k].flip,
+                             .crop_h = row[k].h, .crop_w = row[k].w };
+        ct_call p = { .op = CT_OP_PREPROCESS, .nin = 2, .nout = 1, .attrs = { .image = a } };
+        ct_call m = { .op = CT_OP_MOVE_POINTS, .nin = 2, .nout = 1 };
+        m.attrs.image = ct_image_geometry(&a, HEIGHT, WIDTH);
+        p.in[0].desc = ct_desc4(CT_U8, 1, HEIGHT, WIDTH, 1);
+        m.in[0].desc = (ct_desc){ CT_F32, 3, { 1, 1, 2 } };
+        p.in[1].desc = m.in[1].desc = ct_desc2(CT_I32, 1, 3);
+        ck_assert_int_eq(ct_call_infer(&p), CT_EINVAL);
+        ck_assert_msg(strstr(ct_error_message(), row[k].says) != NULL, "%s", ct_error_message());
+        ck_assert_int_eq(ct_call_infer(&m), CT_EINVAL);
+        ck_assert_msg(strstr(ct_error_message(), row[k].says) != NULL, "%s", ct_error_message());
+    }
+}
+END_TEST
+
 /* ---- from a place in a picture to a cell and back ---- */
 
 enum { FRAME_H = 256, FRAME_W = 512, STRIDE = 4, MAP_H = FRAME_H / STRIDE, MAP_W = FRAME_W / STRIDE, PLACES = 6 };
@@ -424,12 +579,15 @@ int main(void)
     tcase_add_loop_test(t, reference, 0, count);
     tcase_add_loop_test(t, tuned, 0, count);
     tcase_add_loop_test(t, masked, 0, count);
+    tcase_add_test(t, cropped);
+    tcase_add_test(t, crop_refused);
     tcase_add_test(t, places);
     if (getenv("CT_SANITIZERS") && *getenv("CT_SANITIZERS")) {
         puts("not emulated: sanitizers do not know the emulator's fibers");
     } else {
         tcase_add_loop_test(t, emulated, 0, count);
         tcase_add_loop_test(t, masked_emulated, 0, count);
+        tcase_add_test(t, cropped_emulated);
         tcase_add_test(t, places_emulated);
     }
     tcase_add_test(t, absent);

@@ -23,14 +23,14 @@ typedef struct built {
     int64_t params, buffers;
 } built;
 
-/* Builds a model for two samples. */
+/* Builds a model for two samples. Of models of clips x has all pictures of both. */
 static ct_status build(ct_model_spec spec, bool training, built *b)
 {
     *b = (built){ .logits = CT_NOVAL };
     ct_status st = ct_model_resolve(&spec);
     if (st != CT_OK) return st;
     ck_assert_int_eq(ct_graph_create(&b->g), CT_OK);
-    ck_assert_int_eq(ct_graph_input(b->g, "x", ct_desc4(spec.dtype, 2, spec.height, spec.width, spec.channels), &b->x),
+    ck_assert_int_eq(ct_graph_input(b->g, "x", ct_desc4(spec.dtype, 2 * spec.frames, spec.height, spec.width, spec.channels), &b->x),
                      CT_OK);
     st = ct_model_build(b->g, &spec, b->x, CT_NOVAL, training, b->out);
     b->logits = b->out[0];
@@ -154,6 +154,73 @@ static const ct_value *weight(const built *b, const char *name)
     return &b->g->values[v];
 }
 
+/* Clips: counts of PyTorch; five scores per time step and sample, of which there are as many as frames, rounded up to
+ * fours, over four. */
+START_TEST(clips)
+{
+    static const struct {
+        const char *name;
+        int64_t frames, height, width, params, buffers;
+    } want[] = {
+        { "tfnet", 13, 224, 224, 73274003, 2 * (17024 / 2 + 4 * 1024) },
+        { "tfnet", 20, 112, 80, 73274003, 2 * (17024 / 2 + 4 * 1024) }, /* no parameter depends on the sizes */
+        { "tfnet-small", 29, 64, 64, 3967367, 2 * (17024 / 8 + 4 * 256) },
+    };
+    for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
+        ct_model_spec spec = { .name = want[i].name, .height = want[i].height, .width = want[i].width };
+        const ct_clip_rule *rule = ct_model_clip(&spec);
+        ck_assert_ptr_nonnull(rule);
+        ct_model_set_length(&spec, ct_clip_padded(rule, want[i].frames));
+        built b = must_build(spec, true);
+        const int64_t steps = (want[i].frames + 3) / 4;
+        ck_assert_int_eq(ct_model_steps(&spec, spec.frames), steps);
+        ck_assert_int_eq(b.params, want[i].params);
+        ck_assert_int_eq(b.buffers, want[i].buffers);
+        ck_assert_int_eq(ct_model_outputs(&spec), 5);
+        for (int k = 0; k < 5; k++) {
+            const ct_desc d = { CT_F32, 3, { steps, 2, ct_model_find(want[i].name)->classes } };
+            ck_assert(ct_desc_equal(ct_graph_desc(b.g, b.out[k]), &d));
+        }
+        ct_graph_free(b.g);
+    }
+    for (int64_t pictures = 1; pictures < 40; pictures++) { /* what torch's layers leave of so many pictures */
+        ct_model_spec spec = { .name = "tfnet-small", .frames = pictures, .height = 16, .width = 16, .hidden = 8 };
+        const int64_t first = pictures >= 5 ? (pictures - 4) / 2 : 0, steps = first >= 5 ? (first - 4) / 2 : 0;
+        built b = { .g = NULL };
+        ck_assert_int_eq(ct_model_steps(&spec, pictures), steps);
+        if (steps < 1) {
+            says(build(spec, true, &b), CT_ECONFIG, "too short for one time step");
+            continue;
+        }
+        b = must_build(spec, true);
+        ck_assert_int_eq(ct_graph_desc(b.g, b.logits)->dim[0], steps);
+        ct_graph_free(b.g);
+    }
+    built b = { .g = NULL };
+    says(build((ct_model_spec){ .name = "tfnet", .hidden = 9, .frames = 20 }, true, &b), CT_ECONFIG, "must be even");
+    ct_graph_free(b.g);
+    says(build((ct_model_spec){ .name = "textcnn", .frames = 20 }, true, &b), CT_ECONFIG, "looks at one picture");
+}
+END_TEST
+
+/* A parameter that torch has as [I,O]. */
+START_TEST(transposed)
+{
+    built b = must_build((ct_model_spec){ .name = "tfnet-small", .classes = 3, .hidden = 4, .frames = 20 }, true);
+    const ct_value *w = weight(&b, "c5.weight");
+    const ct_desc d = ct_torch_desc(w), want = ct_desc2(CT_F32, 4, 3);
+    float theirs[12], ours[12], back[12];
+    ck_assert(w->desc.dim[0] == 3 && w->desc.dim[1] == 4 && ct_desc_equal(&d, &want));
+    for (int i = 0; i < 12; i++) theirs[i] = (float)i;
+    ct_from_torch(w, sizeof(float), theirs, ours);
+    ct_to_torch(w, sizeof(float), ours, back);
+    for (int o = 0; o < 3; o++)
+        for (int i = 0; i < 4; i++) ck_assert(ours[o * 4 + i] == (float)(i * 3 + o));
+    ck_assert_mem_eq(theirs, back, sizeof theirs);
+    ct_graph_free(b.g);
+}
+END_TEST
+
 /* How they start: filters as kaiming_normal(fan_out), whatever the groups, biases at 0; but the heads' last layers
  * nearly flat, and a heatmap at
  * 0.1, or thousands of empty cells would make the first loss. */
@@ -179,6 +246,11 @@ START_TEST(starts)
         { "slider-small", "match.sought.conv.weight", CT_INIT_NORMAL, 2.0 / (64 * 3) },
         { "hrnet-w48", "angle_head.out.weight", CT_INIT_NORMAL, 1e-6 },
         { "hrnet-w48", "stage4.2.branches.3.3.conv2.weight", CT_INIT_NORMAL, 2.0 / (384 * 9) },
+        { "tfnet", "layer3.2.conv1.weight", CT_INIT_NORMAL, 2.0 / (256 * 9) },
+        { "tfnet", "mam1.convs.3.bias", CT_INIT_UNIFORM, 0.072168783648703 }, /* 1/sqrt(3*64) */
+        { "tfnet", "tconv_b.conv2.weight", CT_INIT_UNIFORM, 0.013975424859374 }, /* 1/sqrt(5*1024) */
+        { "tfnet", "lstm_a.weight_ih_l1_reverse", CT_INIT_UNIFORM, 0.044194173824159 }, /* 1/sqrt(512) */
+        { "tfnet", "c3.weight", CT_INIT_UNIFORM, 0.051411786646327 }, /* sqrt 2 * sqrt(6/(1024+3516)) */
     };
     for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
         built b = must_build((ct_model_spec){ .name = want[i].model }, true);
@@ -213,7 +285,9 @@ END_TEST
 /* What can be imported of a network trained for something else is everything but the neck and the heads. */
 START_TEST(trunks)
 {
-    static const char *const behind[] = { "lat", "fuse", "fpn_sm", "heat_gap", "heat_piece", "offset", "angle_head" };
+    static const char *const behind[] = { "lat", "fuse", "fpn_sm", "heat_gap", "heat_piece", "offset", "angle_head",
+                                         "mam0", "mam1", "mam2", "mam3", "tconv_a", "tconv_b", "lstm_a", "lstm_b", "c1",
+                                         "c3", "c5" };
     for (size_t m = 0; ct_model_at(m); m++) {
         const ct_model_info *row = ct_model_at(m);
         if (!row->trunk) continue;
@@ -233,8 +307,9 @@ START_TEST(trunks)
             in += trunk;
             out += head;
         }
-        ck_assert(in > 1000 && out > 40 && row->others);
-        ck_assert_int_eq(weight(&b, row->stem)->desc.dim[3], row->channels);
+        ck_assert(in >= 36 * 5 && out > 40 && row->others);
+        if (row->stem) ck_assert_int_eq(weight(&b, row->stem)->desc.dim[3], row->channels);
+        else ck_assert(!row->mask);
         ct_graph_free(b.g);
     }
 }
@@ -245,19 +320,21 @@ END_TEST
 START_TEST(same_weights)
 {
     const char *const names[] = { "textcnn",  "textcnn-small", "crnn",     "crnn-stacked", "crnn-small", "resnet18",
-                                  "resnet34", "resnet50",      "slider",   "slider-small", "hrnet-w32" };
+                                  "resnet34", "resnet50",      "slider",   "slider-small", "hrnet-w32",
+                                  "tfnet",    "tfnet-small" };
     for (size_t m = 0; m < sizeof names / sizeof names[0]; m++) {
-        const bool crnn = strncmp(names[m], "crnn", 4) == 0, maps = ct_model_find(names[m])->mask;
+        const bool maps = ct_model_find(names[m])->mask, clip = ct_model_find(names[m])->clip.multiple > 0;
+        const bool steps = clip || strncmp(names[m], "crnn", 4) == 0;
         ct_model_spec spec = { .name = names[m],
-                               .height = maps ? 64 : crnn ? 40 : 50,
-                               .width = maps ? 96 : 200,
+                               .height = maps ? 64 : steps ? 40 : 50,
+                               .width = maps ? 96 : clip ? 40 : 200,
                                .channels = maps ? 2 : 1,
                                .positions = 5,
                                .classes = 19,
                                .width_mult = 0.25 };
         built t = must_build(spec, true), e = must_build(spec, false);
         const ct_desc *d = ct_graph_desc(t.g, t.logits);
-        ck_assert_int_eq(d->dim[d->ndim - 1], maps ? 1 : crnn ? 19 : 95);
+        ck_assert_int_eq(d->dim[d->ndim - 1], maps ? 1 : steps ? 19 : 95);
         ck_assert_int_eq(t.params, e.params);
         ck_assert_int_eq(t.buffers, e.buffers);
         for (size_t i = 0; i < t.g->nvalues; i++) {
@@ -371,6 +448,13 @@ START_TEST(torch_names)
         { "slider-small", "fuse.2.fc1.weight", { 8, 1, 1, 64 }, true, CT_PARAM_FILTER },
         { "slider-small", "match.sought.conv.weight", { 64, 3, 1, 64 }, true, CT_PARAM_FILTER },
         { "slider-small", "fine.conv.weight", { 32, 1, 1, 64 }, true, CT_PARAM_FILTER },
+        { "tfnet", "layer4.0.downsample.0.weight", { 512, 1, 1, 256 }, true, CT_PARAM_FILTER },
+        { "tfnet", "mam0.convs.3.weight", { 3, 3, 1, 16 }, true, CT_PARAM_FILTER },
+        { "tfnet", "tconv_a.conv1.weight", { 1024, 1, 5, 512 }, true, CT_PARAM_FILTER1D },
+        { "tfnet", "tconv_b.bn2.running_mean", { 1024 }, false, CT_PARAM_PLAIN },
+        { "tfnet", "lstm_b.weight_hh_l1_reverse", { 2048, 512 }, true, CT_PARAM_PLAIN },
+        { "tfnet", "c1.weight", { 3516, 1024 }, true, CT_PARAM_TRANSPOSED },
+        { "tfnet-small", "mam0.convs.1.weight", { 4, 3, 1, 4 }, true, CT_PARAM_FILTER },
         { "hrnet-w32", "transition1.1.0.0.weight", { 64, 3, 3, 256 }, true, CT_PARAM_FILTER },
         { "hrnet-w32", "stage3.3.fuse_layers.0.2.1.running_mean", { 32 }, false, CT_PARAM_PLAIN },
         { "hrnet-w32", "stage4.2.fuse_layers.3.0.2.0.weight", { 256, 3, 3, 32 }, true, CT_PARAM_FILTER },
@@ -483,7 +567,7 @@ START_TEST(defaults)
         ck_assert_int_ge(ct_model_outputs(&spec), 1);
         ck_assert(ct_model_elastic(&spec) == (m->steps != NULL));
     }
-    ck_assert_uint_eq(n, 12);
+    ck_assert_uint_eq(n, 14);
 }
 END_TEST
 
@@ -546,6 +630,8 @@ static Suite *suite(void)
     tcase_add_test(c, counts);
     tcase_add_test(c, points);
     tcase_add_test(c, starts);
+    tcase_add_test(c, clips);
+    tcase_add_test(c, transposed);
     tcase_add_test(c, small_before_large);
     tcase_add_test(c, trunks);
     tcase_add_test(c, same_weights);

@@ -12,7 +12,7 @@
 static ct_status specify(const ct_config *cfg, ct_program_spec *s)
 {
     ct_facts *facts = text_facts(4, 36);
-    ct_status st = ct_spec_from_config(cfg, facts, 60, 160, 100, s);
+    ct_status st = ct_spec_from_config(cfg, facts, 60, 160, 0, 100, s);
     ct_task_text.forget(facts);
     return st;
 }
@@ -54,6 +54,53 @@ START_TEST(plain_values)
     ct_config_free(cfg);
     ok(spec_of("augment: {probability: 0, shift: 4}\n", &cfg, &s));
     ck_assert_int_eq(s.image.augment, 0);
+    ct_config_free(cfg);
+}
+END_TEST
+
+/* The attributes of the preprocessing in a program of the specification. */
+static ct_image_attrs preprocessing(const ct_program_spec *s, ct_program_kind kind)
+{
+    ct_program p;
+    ct_layout l;
+    ct_image_attrs a = { .augment = -1 };
+    ok(ct_program_build(s, kind, NULL, &l, &p));
+    for (size_t i = 0; i < p.graph->nnodes; i++)
+        if (p.graph->nodes[i].op == CT_OP_PREPROCESS) a = p.graph->nodes[i].attrs.image;
+    ct_program_free(&p);
+    return a;
+}
+
+/* A crop is the size of the model's input; training draws it whatever else is drawn, all others take the middle. */
+START_TEST(crop_and_flip)
+{
+    static const ct_program_kind kinds[] = { CT_PROGRAM_STEP, CT_PROGRAM_EVAL, CT_PROGRAM_PREDICT };
+    ct_config *cfg;
+    ct_program_spec s;
+    ok(spec_of("model: {name: textcnn-small}\ndata: {height: 60, width: 160, crop: 48}\n", &cfg, &s));
+    ck_assert(s.model.height == 48 && s.model.width == 48 && s.src_h == 60 && s.src_w == 160);
+    ck_assert(s.image.augment == 1 && s.image.prob == 0 && s.image.flip == 0);
+    for (int k = 0; k < 3; k++) {
+        const ct_image_attrs a = preprocessing(&s, kinds[k]);
+        ck_assert(a.crop_h == 48 && a.crop_w == 48 && a.out_h == 48 && a.out_w == 48);
+        ck_assert_int_eq(a.augment, kinds[k] == CT_PROGRAM_STEP);
+    }
+    ct_config_free(cfg);
+    ok(spec_of("model: {name: textcnn-small}\ndata: {crop: 60}\naugment: {shift: 2, probability: 0.4}\n", &cfg, &s));
+    ck_assert(s.image.augment == 1 && s.image.prob == 0.4 && s.image.crop_h == 60 && s.image.crop_w == 60);
+    ct_config_free(cfg);
+    ok(spec_of("model: {name: textcnn-small}\naugment: {shift: 2}\n", &cfg, &s));
+    ck_assert(s.image.crop_h == 0 && s.image.crop_w == 0 && s.image.flip == 0 && s.image.prob == 1);
+    ck_assert(s.model.height == 60 && s.model.width == 160);
+    ct_config_free(cfg);
+    says(spec_of("model: {name: crnn-small}\ndata: {crop: 32}\n", &cfg, &s), CT_ECONFIG,
+         "data.crop: model.name: crnn-small reads images of any width");
+    ct_config_free(cfg);
+    says(spec_of("augment: {flip: 0.5}\n", &cfg, &s), CT_ECONFIG,
+         "augment.flip: model.name: textcnn is of the task text, and mirrored characters are other characters");
+    ct_config_free(cfg);
+    says(spec_of("model: {name: slider-small}\naugment: {flip: 0.5}\n", &cfg, &s), CT_ECONFIG,
+         "augment.flip: model.name: slider-small is of the task slider, and the piece of a mirrored puzzle");
     ct_config_free(cfg);
 }
 END_TEST
@@ -199,7 +246,7 @@ START_TEST(too_small)
     ok(spec_of("data: {height: 8}\nmodel: {name: textcnn-small}\n", &cfg, &s));
     cfg->data.height = 4;
     says(specify(cfg, &s), CT_ECONFIG, "the image is too small");
-    says(ct_spec_from_config(cfg, NULL, 0, 160, 100, &s), CT_EINVAL, "specification of 0x160 pixels");
+    says(ct_spec_from_config(cfg, NULL, 0, 160, 0, 100, &s), CT_EINVAL, "specification of 0x160 pixels");
     /* keys that would do nothing */
     ct_config *useless;
     says(spec_of("model: {classes: 35}\n", &useless, &s), CT_ECONFIG, "model.classes: is 35, but the charset has 36");
@@ -285,6 +332,7 @@ TCase *spec_case(void)
     TCase *c = tcase_create("spec");
     tcase_set_timeout(c, 60);
     tcase_add_test(c, plain_values);
+    tcase_add_test(c, crop_and_flip);
     tcase_add_test(c, learning_rate_rules);
     tcase_add_test(c, schedules_in_steps);
     tcase_add_test(c, precisions);

@@ -63,6 +63,8 @@ START_TEST(files_agree)
     agrees("crnn-f32.safetensors");
     agrees("crnn-f64.safetensors");
     agrees("crnn-stacked-f32.safetensors");
+    agrees("tfnet-f32.safetensors");
+    agrees("tfnet-f64.safetensors");
 }
 END_TEST
 
@@ -72,6 +74,7 @@ START_TEST(inexact_files_agree)
     agrees_with("textcnn-f32.safetensors", true);
     agrees_with("resnet18-f32.safetensors", true);
     agrees_with("crnn-f32.safetensors", true);
+    agrees_with("tfnet-f32.safetensors", true);
     char *path = golden_path("crnn-f64.safetensors"), *text;
     ck_assert_int_eq(check_with(path, true, &text), CT_EINVAL);
     ck_assert_msg(strstr(ct_error_message(), "reference"), "%s", ct_error_message());
@@ -158,6 +161,13 @@ START_TEST(changes_are_named)
     fails_naming("crnn-f64.safetensors", "output.logits", 1.0001);
     fails_naming("crnn-f64.safetensors", "grad.rnn2.bias_hh_l0", 1.0001);
     fails_naming("crnn-stacked-f32.safetensors", "grad.rnn.weight_ih_l1", 1.01);
+    fails_naming("tfnet-f32.safetensors", "grad.mam2.convs.1.weight", 1.01);
+    fails_naming("tfnet-f32.safetensors", "grad.tconv_b.conv2.weight", 1.01);
+    fails_naming("tfnet-f32.safetensors", "param1.c1.weight", 1.0001);
+    fails_naming("tfnet-f64.safetensors", "grad.c3.weight", 1.01);
+    fails_naming("tfnet-f64.safetensors", "grad.lstm_b.weight_hh_l1_reverse", 1.0001);
+    fails_naming("tfnet-f64.safetensors", "output.lp2", 1.0001);
+    fails_naming("tfnet-f64.safetensors", "output.lp5", 1.0001);
 }
 END_TEST
 

@@ -62,6 +62,8 @@ static ct_status specify(const ct_config *cfg, const ct_facts *facts, ct_model_s
         return ct_fail(CT_ECONFIG, "data.height, data.width, data.channels: %s reads gray pictures of %d x %d pixels",
                        model->name, TOY_SIZE,
                        TOY_SIZE);
+    if (cfg->data.crop > 0)
+        return ct_fail(CT_ECONFIG, "data.crop: the place that %s tells is one in the whole picture", model->name);
     if (cfg->data.size_rule == CT_CFG_SIZE_FIT_HEIGHT)
         return ct_fail(CT_ECONFIG,
                        "data.size_rule: fit_height gives images of several widths, model.name: %s reads one",

@@ -35,7 +35,7 @@ static void setup(void)
     ct_program_spec spec;
     facts = text_facts(2, 2);
     ok(ct_config_parse(text, strlen(text), "test", NULL, 0, &cfg));
-    ok(ct_spec_from_config(cfg, facts, 16, 24, 1, &spec));
+    ok(ct_spec_from_config(cfg, facts, 16, 24, 0, 1, &spec));
     ct_device_opts opts = { .threads = 1, .deterministic = true };
     ok(ct_session_begin(&s, &spec, true, "cpu", &opts, NULL, 0));
     ok(ct_session_add(&s, CT_PROGRAM_STEP, 4, 24, 1, false));

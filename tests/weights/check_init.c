@@ -69,7 +69,7 @@ static void open_model(model *m, const char *name, const char *charset, int posi
     m->facts = (const ct_facts *)&m->text;
     ok(ct_config_parse(text, strlen(text), "test", NULL, 0, &m->cfg));
     ok(ct_charset_parse(charset, &m->text.charset));
-    ok(ct_spec_from_config(m->cfg, m->facts, (int)m->cfg->data.height, (int)m->cfg->data.width, 1, &spec));
+    ok(ct_spec_from_config(m->cfg, m->facts, (int)m->cfg->data.height, (int)m->cfg->data.width, 0, 1, &spec));
     ct_device_opts opts = { .threads = 1 };
     ok(ct_session_begin(&m->s, &spec, false, "cpu", &opts, NULL, 0));
     ok(ct_session_add(&m->s, CT_PROGRAM_EVAL, 2, m->cfg->data.width, 1, false));

@@ -2,17 +2,22 @@
  * becomes of its value. All in f64, rounded once, to the type of x; backends/cuda/image.cu goes on in f32 from the place of a pixel on.
  *
  * Geometry: pixel (row i, column j) covers the square [j,j+1) x [i,i+1), so its centre is (j+0.5, i+0.5). Output pixels
- * are mapped back: the inverse of the augmentation about the centre of the output image, then the resize
- * u = x*Ws/W, v = y*Hs/H, then bilinear interpolation between the four nearest source centres.
+ * are mapped back: the inverse of the augmentation about the centre of the output image, then the mirror x -> W - x,
+ * then the resize and the crop u = x*Wc/W + left, v = y*Hc/H + top, where the crop is Hc x Wc pixels of the source (all
+ * of it unless crop_h and crop_w say otherwise), then bilinear interpolation between the four nearest source centres.
  *   Not augmented: beyond the outermost centres the edge value goes on (torch interpolate, align_corners=False); with
- *   equal sizes the result is exactly the source's value.
+ *   equal sizes of output and crop the result is exactly the source's value.
  *   Augmented: pixels outside the source have the value `fill`.
+ * A crop is a look at part of the source, not a source of its own: what is beyond its edges but within the source is
+ * picture, for interpolation and for what an augmentation moves in.
  * Order: sample, blur, contrast and brightness, noise, clamp to [0,1], (v-mean)/std of the channel.
  * With a window, (left, top, right, bottom) in pixels of the source: a pixel is picture if its centre comes from inside
  * of it; the others have the value (fill-mean)/std whatever the colours do.
  *
- * Draws: Philox with key `seed` and counter (AUGMENT, epoch, sample id; block). Blocks 0..2 hold the parameters, noise
- * begins at block 2^32. A draw depends on nothing else, so neither workers nor batches change it. */
+ * Draws: Philox with key `seed` and counter (AUGMENT, epoch, sample id; block). Blocks 0..2 hold the parameters, block 3
+ * mirror and crop, noise begins at block 2^32. A draw depends on nothing else, so neither workers nor batches change it,
+ * and rows of one sample id (frames of a clip) have the same in one epoch: crop, mirror, all of the augmentation, and
+ * the noise, too, which lies still over such frames. */
 #ifndef CT_OPS_MATH_IMAGE_MATH_H
 #define CT_OPS_MATH_IMAGE_MATH_H
 
@@ -26,16 +31,18 @@
 
 #define CT_BLUR_MAX_RADIUS 2   /* pixels: 5x5 taps */
 #define CT_BLUR_WIDE_SIGMA 0.6 /* pixels: up to here 3x3 taps, above 5x5 */
+#define CT_VIEW_BLOCK 3        /* words: mirrored?, top, left */
 #define CT_NOISE_FIRST_BLOCK ((uint64_t)1 << 32)
 
 /* What is done to one sample. */
 typedef struct ct_image_draw {
     uint64_t seed, counter; /* Philox key and counter high word of this sample */
-    bool augmented;
+    bool augmented, mirrored;
+    double left, top;          /* of the crop, whole pixels of the source */
     double cx, cy;             /* centre of the output image, pixels */
     double shift_x, shift_y;   /* pixels of the output */
     double ixx, ixy, iyx, iyy; /* inverse of the linear map: (dx,dy) of the output -> of the unaugmented image */
-    double ratio_x, ratio_y;   /* source pixels per output pixel */
+    double ratio_x, ratio_y;   /* source pixels per output pixel: of the crop's size */
     double contrast, brightness, noise; /* factor, addend, sigma; values in [0,1] */
     int radius;                         /* of the blur, pixels; 0 = none */
     double tap[CT_BLUR_MAX_RADIUS + 1]; /* weight at distance 0..radius along one axis; tap[0] + 2*sum(others) = 1 */
@@ -57,6 +64,8 @@ static inline ct_image_attrs ct_image_geometry(const ct_image_attrs *a, int64_t 
     g.out_w = a->out_w;
     g.src_h = hs;
     g.src_w = ws;
+    g.crop_h = a->crop_h;
+    g.crop_w = a->crop_w;
     if (!a->augment) return g;
     g.augment = 1;
     g.seed = a->seed;
@@ -66,6 +75,7 @@ static inline ct_image_attrs ct_image_geometry(const ct_image_attrs *a, int64_t 
     g.scale = a->scale;
     g.rotate = a->rotate;
     g.shear = a->shear;
+    g.flip = a->flip;
     return g;
 }
 
@@ -73,6 +83,30 @@ static inline ct_image_attrs ct_image_geometry(const ct_image_attrs *a, int64_t 
 CT_HD static inline double ct_image_symmetric(uint32_t word, double range)
 {
     return range * (2.0 * (double)ct_u01(word) - 1.0);
+}
+
+/* Size of what takes the source's place along one axis: the crop, or all of the source's n pixels. */
+CT_HD static inline int64_t ct_image_extent(int64_t crop, int64_t n) { return crop > 0 ? crop : n; }
+
+/* One of 0..n-1, each as likely; n < 2^32. */
+CT_HD static inline double ct_image_choose(uint32_t word, int64_t n)
+{
+    return (double)((uint64_t)word * (uint64_t)n >> 32);
+}
+
+/* Where the crop of a source [hs,ws] lies and whether it is mirrored: in the middle as it is, with augment by lot, whatever
+ * attr prob says of the other augmentations. */
+CT_HD static inline void ct_image_draw_view(const ct_image_attrs *a, int64_t hs, int64_t ws, ct_image_draw *d)
+{
+    const int64_t down = hs - ct_image_extent(a->crop_h, hs), across = ws - ct_image_extent(a->crop_w, ws);
+    d->mirrored = false;
+    d->top = (double)(down / 2);
+    d->left = (double)(across / 2);
+    if (!a->augment || !(a->crop_h > 0 || a->flip > 0)) return;
+    const ct_philox b = ct_philox4x32(d->seed, d->counter, CT_VIEW_BLOCK);
+    d->mirrored = (double)ct_u01(b.v[0]) < a->flip;
+    d->top = ct_image_choose(b.v[1], down + 1);
+    d->left = ct_image_choose(b.v[2], across + 1);
 }
 
 /* The draw of one sample for source [hs,ws] and output a->out_h, a->out_w. */
@@ -89,8 +123,9 @@ CT_HD static inline ct_image_draw ct_image_draw_sample(const ct_image_attrs *a, 
     d.shift_x = d.shift_y = 0;
     d.ixx = d.iyy = 1;
     d.ixy = d.iyx = 0;
-    d.ratio_x = (double)ws / (double)a->out_w;
-    d.ratio_y = (double)hs / (double)a->out_h;
+    d.ratio_x = (double)ct_image_extent(a->crop_w, ws) / (double)a->out_w;
+    d.ratio_y = (double)ct_image_extent(a->crop_h, hs) / (double)a->out_h;
+    ct_image_draw_view(a, hs, ws, &d);
     d.contrast = 1;
     d.brightness = d.noise = 0;
     d.radius = 0;
@@ -148,7 +183,7 @@ CT_HD static inline double ct_image_axis(double u, int64_t n, int64_t *i0, int64
     return cover;
 }
 
-/* Place (x,y) in the unaugmented image of the centre of output pixel (row i, column j). */
+/* Place (x,y) in the unaugmented, unmirrored image of the centre of output pixel (row i, column j). */
 CT_HD static inline void ct_image_unmoved(const ct_image_draw *d, int64_t i, int64_t j, double *ux, double *uy)
 {
     double x = (double)j + 0.5, y = (double)i + 0.5;
@@ -157,6 +192,7 @@ CT_HD static inline void ct_image_unmoved(const ct_image_draw *d, int64_t i, int
         x = d->cx + d->ixx * dx + d->ixy * dy;
         y = d->cy + d->iyx * dx + d->iyy * dy;
     }
+    if (d->mirrored) x = 2 * d->cx - x;
     *ux = x;
     *uy = y;
 }
@@ -167,8 +203,8 @@ CT_HD static inline ct_image_point ct_image_locate(const ct_image_draw *d, int64
     double x, y;
     ct_image_point p;
     ct_image_unmoved(d, i, j, &x, &y);
-    double cc = ct_image_axis(x * d->ratio_x, ws, &p.col0, &p.col1, &p.wc);
-    double cr = ct_image_axis(y * d->ratio_y, hs, &p.row0, &p.row1, &p.wr);
+    double cc = ct_image_axis(x * d->ratio_x + d->left, ws, &p.col0, &p.col1, &p.wc);
+    double cr = ct_image_axis(y * d->ratio_y + d->top, hs, &p.row0, &p.row1, &p.wr);
     p.cover = d->augmented ? cc * cr : 1;
     return p;
 }
@@ -180,12 +216,12 @@ CT_HD static inline bool ct_image_inside(const ct_image_draw *d, const double wi
 {
     double x, y;
     ct_image_unmoved(d, i, j, &x, &y);
-    const double u = x * d->ratio_x, v = y * d->ratio_y;
+    const double u = x * d->ratio_x + d->left, v = y * d->ratio_y + d->top;
     return u >= window[0] && u < window[2] && u >= 0 && u < (double)ws && v >= window[1] && v < window[3] && v >= 0 &&
            v < (double)hs;
 }
 
-/* Where point (u,v) of the source lies in the output: the resize, then the augmentation; the inverse of what
+/* Where point (u,v) of the source lies in the output: crop, resize, mirror, then the augmentation; the inverse of what
  * ct_image_locate does to the centre of an output pixel. It may lie outside. A NaN in u or v is one in both: the point
  * is absent. */
 CT_HD static inline void ct_image_move(const ct_image_draw *d, double u, double v, double *x, double *y)
@@ -194,8 +230,9 @@ CT_HD static inline void ct_image_move(const ct_image_draw *d, double u, double 
         *x = *y = NAN;
         return;
     }
-    *x = u / d->ratio_x;
-    *y = v / d->ratio_y;
+    *x = (u - d->left) / d->ratio_x;
+    *y = (v - d->top) / d->ratio_y;
+    if (d->mirrored) *x = 2 * d->cx - *x;
     if (!d->augmented) return;
     const double dx = *x - d->cx, dy = *y - d->cy, det = d->ixx * d->iyy - d->ixy * d->iyx;
     *x = d->cx + d->shift_x + (d->iyy * dx - d->ixy * dy) / det;

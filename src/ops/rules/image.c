@@ -5,10 +5,13 @@
 #include <float.h>
 #include <inttypes.h>
 
+#include "ops/math/image_math.h"
 #include "ops/rules/family.h"
 
 static const ct_attr_field image_fields[] = { CT_FIELD_INT(image, out_h),
                                               CT_FIELD_INT(image, out_w),
+                                              CT_FIELD_INT(image, crop_h),
+                                              CT_FIELD_INT(image, crop_w),
                                               CT_FIELD_INT(image, dtype),
                                               CT_FIELD_INT(image, channels),
                                               CT_FIELD_INT(image, augment),
@@ -23,6 +26,7 @@ static const ct_attr_field image_fields[] = { CT_FIELD_INT(image, out_h),
                                               CT_FIELD_REAL(image, contrast),
                                               CT_FIELD_REAL(image, noise),
                                               CT_FIELD_REAL(image, blur),
+                                              CT_FIELD_REAL(image, flip),
                                               CT_FIELD_REAL(image, fill),
                                               CT_FIELD_REALS(image, mean, nmean),
                                               CT_FIELD_REALS(image, std, nstd),
@@ -32,6 +36,8 @@ static const ct_attr_field points_fields[] = { CT_FIELD_INT(image, out_h),
                                                CT_FIELD_INT(image, out_w),
                                                CT_FIELD_INT(image, src_h),
                                                CT_FIELD_INT(image, src_w),
+                                               CT_FIELD_INT(image, crop_h),
+                                               CT_FIELD_INT(image, crop_w),
                                                CT_FIELD_INT(image, augment),
                                                CT_FIELD_INT(image, seed),
                                                CT_FIELD_REAL(image, prob),
@@ -40,6 +46,7 @@ static const ct_attr_field points_fields[] = { CT_FIELD_INT(image, out_h),
                                                CT_FIELD_REAL(image, scale),
                                                CT_FIELD_REAL(image, rotate),
                                                CT_FIELD_REAL(image, shear),
+                                               CT_FIELD_REAL(image, flip),
                                                CT_FIELD_END };
 
 /* Mean and deviation of the channels there are. */
@@ -59,8 +66,17 @@ static ct_status check_normalisation(const ct_call *c)
     return CT_OK;
 }
 
-/* What decides where a pixel goes: input 1, and the attributes of the geometry. */
-static ct_status check_geometry(const ct_call *c)
+/* A crop has two sides, which lie within a source of hs x ws pixels. */
+static ct_status check_crop(const ct_call *c, int64_t hs, int64_t ws)
+{
+    const ct_image_attrs *a = &c->attrs.image;
+    if (a->crop_h == 0 && a->crop_w == 0) return CT_OK;
+    CT_TRY(ct_rule_int(c, "crop_h", a->crop_h, 1, hs));
+    return ct_rule_int(c, "crop_w", a->crop_w, 1, ws);
+}
+
+/* What decides where a pixel of a source of hs x ws goes: input 1, and the attributes of the geometry. */
+static ct_status check_geometry(const ct_call *c, int64_t hs, int64_t ws)
 {
     const ct_image_attrs *a = &c->attrs.image;
     CT_TRY(ct_rule_ndim(c, 1, "index", 2));
@@ -68,8 +84,10 @@ static ct_status check_geometry(const ct_call *c)
     CT_TRY(ct_rule_dim(c, 1, "index", 1, 3));
     CT_TRY(ct_rule_int(c, "out_h", a->out_h, 1, CT_RULE_MAX_EXTENT));
     CT_TRY(ct_rule_int(c, "out_w", a->out_w, 1, CT_RULE_MAX_EXTENT));
+    CT_TRY(check_crop(c, hs, ws));
     CT_TRY(ct_rule_int(c, "augment", a->augment, 0, 1));
     if (!a->augment) return CT_OK;
+    CT_TRY(ct_rule_real(c, "flip", a->flip, 0, 1));
     CT_TRY(ct_rule_real(c, "prob", a->prob, 0, 1));
     CT_TRY(ct_rule_real(c, "shift_x", a->shift_x, 0, DBL_MAX));
     CT_TRY(ct_rule_real(c, "shift_y", a->shift_y, 0, DBL_MAX));
@@ -100,7 +118,7 @@ static ct_status preprocess_shape(ct_call *c)
     const ct_desc *index = &c->in[1].desc;
     CT_TRY(ct_rule_ndim(c, 0, "src", 4));
     CT_TRY(ct_rule_dtype(c, 0, "src", CT_U8));
-    CT_TRY(check_geometry(c));
+    CT_TRY(check_geometry(c, c->in[0].desc.dim[1], c->in[0].desc.dim[2]));
     CT_TRY(check_window(c));
     CT_TRY(ct_rule_attr_float(c, "dtype", a->dtype, false));
     CT_TRY(check_normalisation(c));
@@ -124,10 +142,10 @@ static ct_status points_shape(ct_call *c)
     CT_TRY(ct_rule_ndim(c, 0, "points", 3));
     CT_TRY(ct_rule_accum(c, 0, "points"));
     CT_TRY(ct_rule_dim(c, 0, "points", 2, 2));
-    CT_TRY(check_geometry(c));
-    CT_TRY(ct_rule_dim(c, 1, "index", 0, points->dim[0]));
     CT_TRY(ct_rule_int(c, "src_h", a->src_h, 1, CT_RULE_MAX_EXTENT));
     CT_TRY(ct_rule_int(c, "src_w", a->src_w, 1, CT_RULE_MAX_EXTENT));
+    CT_TRY(check_geometry(c, a->src_h, a->src_w));
+    CT_TRY(ct_rule_dim(c, 1, "index", 0, points->dim[0]));
     ct_rule_out(c, 0, *points);
     return CT_OK;
 }
@@ -138,14 +156,21 @@ static double points_flops(const ct_call *c)
     return (c->attrs.image.augment ? 6.0 : 1.0) * (double)ct_desc_numel(&c->in[0].desc);
 }
 
+/* Are values made of several pixels of the source? A crop or a mirror alone takes them as they are. */
+static bool resampled(const ct_call *c)
+{
+    const ct_image_attrs *a = &c->attrs.image;
+    const int64_t *src = c->in[0].desc.dim;
+    return a->augment || a->out_h != ct_image_extent(a->crop_h, src[1]) || a->out_w != ct_image_extent(a->crop_w, src[2]);
+}
+
 /* Bilinear sampling takes 4 taps of 2 operations, a blur of 5x5 taps 50, the rest a handful; the mask two products and
  * four comparisons. Channels of padding cost none. */
 static double preprocess_flops(const ct_call *c)
 {
     const ct_image_attrs *a = &c->attrs.image;
     const ct_desc *src = &c->in[0].desc;
-    bool resampled = a->augment || a->out_h != src->dim[1] || a->out_w != src->dim[2];
-    double per = 3 + (resampled ? 8 : 0) + (a->augment && a->blur > 0 ? 50 : 0) + (a->augment ? 6 : 0);
+    double per = 3 + (resampled(c) ? 8 : 0) + (a->augment && a->blur > 0 ? 50 : 0) + (a->augment ? 6 : 0);
     const double mask = ct_present(&c->in[2]) ? 6 : 0;
     return (per * (double)src->dim[3] + mask) * (double)ct_rows(&c->out[0].desc);
 }
@@ -153,9 +178,7 @@ static double preprocess_flops(const ct_call *c)
 static int64_t preprocess_reduction(const ct_call *c)
 {
     const ct_image_attrs *a = &c->attrs.image;
-    const ct_desc *src = &c->in[0].desc;
-    bool resampled = a->augment || a->out_h != src->dim[1] || a->out_w != src->dim[2];
-    return (resampled ? 4 : 1) * (a->augment && a->blur > 0 ? 25 : 1);
+    return (resampled(c) ? 4 : 1) * (a->augment && a->blur > 0 ? 25 : 1);
 }
 
 /* A gather reads the rows that the index names, not the whole data set. */

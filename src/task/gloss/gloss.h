@@ -76,6 +76,17 @@ ct_status ct_gloss_read(const char *path, const char *(*get)(const void *user, c
                         ct_facts **out);
 ct_status ct_gloss_given(ct_config *cfg, const ct_option *option, size_t options, ct_facts **out);
 
+ct_status ct_gloss_files(const ct_place *p, const char *dir);
+/* A reader for what the generator draws. */
+ct_status ct_gloss_drawn_labels(const ct_config *cfg, const ct_facts *facts, ct_labels **out);
+
+/* ---- generator.c: drawn clips as data and as files ---- */
+extern const ct_generator ct_gloss_generator;
+/* The words that it draws by the data.synth.* keys. */
+ct_status ct_gloss_drawn_words(const ct_config *cfg, ct_vocabulary *out);
+ct_status ct_gloss_generate(const ct_option *option, size_t options, const char *dir, int64_t count, uint64_t seed,
+                            int threads, bool force, FILE *to);
+
 /* ---- remap.c: --init keeps what a word means ---- */
 int64_t ct_gloss_rows(const ct_place *p, const char *output);
 int64_t ct_gloss_old_row(const ct_remap *m, int64_t r);

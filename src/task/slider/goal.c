@@ -58,7 +58,8 @@ static ct_status find_loss(const ct_config *cfg, ct_slider_loss *out)
     case CT_CFG_LOSS_BASIC: *out = CT_SLIDER_LOSS_BASIC; return CT_OK;
     case CT_CFG_LOSS_SOFTMAX:
     case CT_CFG_LOSS_SOFT_MARGIN:
-    case CT_CFG_LOSS_CTC: break;
+    case CT_CFG_LOSS_CTC:
+    case CT_CFG_LOSS_TFNET: break;
     }
     return ct_fail(CT_ECONFIG, "loss.name: model.name: %s has slider_early, slider_late or basic", cfg->model.name);
 }

@@ -115,6 +115,7 @@ const ct_task ct_task_slider = {
     .metrics = CT_SLIDER_METRICS,
     .generator = &ct_slider_generator,
     .generators = 1,
+    .one_way = "the piece of a mirrored puzzle moves the other way",
     .select = "hit_le_2px",
     .option = options,
     .options = sizeof options / sizeof *options,

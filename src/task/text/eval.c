@@ -22,15 +22,15 @@ static ct_status put_edits(json_t *out, const ct_text_findings *t)
     char a[32], b[32];
     json_t *list;
     if (t->sequence) {
-        CT_TRY(ct_json_set(out, "substitutions", json_integer(t->substitutions)));
-        CT_TRY(ct_json_set(out, "insertions", json_integer(t->insertions)));
-        CT_TRY(ct_json_set(out, "deletions", json_integer(t->deletions)));
+        CT_TRY(ct_json_set(out, "substitutions", json_integer(t->edits.substitutions)));
+        CT_TRY(ct_json_set(out, "insertions", json_integer(t->edits.insertions)));
+        CT_TRY(ct_json_set(out, "deletions", json_integer(t->edits.deletions)));
     } else {
         CT_TRY(ct_json_set(out, "position_errors", list = json_array()));
         for (int p = 0; p < t->columns; p++) json_array_append_new(list, json_integer(t->errors[p]));
     }
-    ct_confusion c[SHOWN_CONFUSIONS];
-    const int n = ct_found_confusions(t, c, SHOWN_CONFUSIONS);
+    const ct_confusion *c;
+    const int n = ct_confusions_most(&t->edits, SHOWN_CONFUSIONS, &c);
     CT_TRY(ct_json_set(out, "confusions", list = json_array()));
     for (int k = 0; k < n; k++) {
         const char *label = c[k].label < 0 ? "" : ct_confusion_text(cs, c[k].label, a);
@@ -80,14 +80,14 @@ static void print_edits(const ct_text_findings *t, FILE *to)
     char a[32], b[32];
     if (t->sequence) {
         fprintf(to, "edits:  substitutions %" PRId64 "  insertions %" PRId64 "  deletions %" PRId64 "\n",
-                t->substitutions, t->insertions, t->deletions);
+                t->edits.substitutions, t->edits.insertions, t->edits.deletions);
     } else {
         fprintf(to, "errors by position:");
         for (int p = 0; p < t->columns; p++) fprintf(to, "  %d: %" PRId64, p + 1, t->errors[p]);
         fputc('\n', to);
     }
-    ct_confusion c[SHOWN_CONFUSIONS];
-    const int n = ct_found_confusions(t, c, SHOWN_CONFUSIONS);
+    const ct_confusion *c;
+    const int n = ct_confusions_most(&t->edits, SHOWN_CONFUSIONS, &c);
     if (n > 0) fprintf(to, "most frequent confusions (label read as):\n");
     for (int k = 0; k < n; k++)
         fprintf(to, "  %s -> %s  %" PRId64 "\n", ct_confusion_text(cs, c[k].label, a),

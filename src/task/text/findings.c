@@ -87,7 +87,7 @@ void ct_text_drop(ct_findings *f)
     ct_free(t->pred);
     ct_free(t->conf);
     ct_free(t->errors);
-    ct_free(t->confusion);
+    ct_confusions_free(&t->edits);
     ct_free(t);
 }
 
@@ -118,16 +118,6 @@ static void keep_text(ct_text_findings *t, int64_t i, const int32_t *text, int64
         t->pred[i * t->columns + c] = c < n ? text[c] : -1;
         t->conf[i * t->columns + c] = c < n ? conf[c] : 0;
     }
-}
-
-/* Notes the edits of the alignment just made. */
-static ct_status note_edits(ct_text_findings *t)
-{
-    for (int64_t p = 0; p < t->edit.pairs; p++) {
-        const ct_edit_pair *pair = &t->edit.pair[p];
-        if (pair->label != pair->pred) CT_TRY(ct_found_note(t, pair->label, pair->pred));
-    }
-    return CT_OK;
 }
 
 /* Row i of a model with time steps. */
@@ -161,7 +151,7 @@ static ct_status collect_text(ct_text_findings *t, const ct_outcome *o, int64_t 
     keep_text(t, o->place[i], text, n, conf);
     if (!t->base.labels) return CT_OK;
     count(&t->decoder, chars, t->edit.distance);
-    return note_edits(t);
+    return ct_confusions_align(&t->edits, &t->edit);
 }
 
 /* Row i of a model with fixed positions. */
@@ -182,7 +172,7 @@ static ct_status collect_positions(ct_text_findings *t, const ct_outcome *o, int
         if (!label || read == label[c]) continue;
         wrong++;
         t->errors[c]++;
-        CT_TRY(ct_found_note(t, label[c], read));
+        CT_TRY(ct_confusions_note(&t->edits, label[c], read));
     }
     if (label) count(&t->device, t->columns, wrong);
     t->decoder = t->device;
@@ -222,7 +212,7 @@ ct_status ct_text_settle(ct_findings *f, double sums[CT_METRIC_COUNT])
     ct_text_findings *t = (ct_text_findings *)f;
     if (!sums) return CT_OK;
     CT_TRY(check_counts(t, sums));
-    ct_found_sort(t);
+    ct_confusions_sort(&t->edits);
     sums[CT_TEXT_STRINGS] = (double)t->decoder.strings;
     sums[CT_TEXT_CHARS_OK] = (double)t->decoder.chars_ok;
     sums[CT_TEXT_EDITS] = (double)t->decoder.edits;
@@ -230,52 +220,6 @@ ct_status ct_text_settle(ct_findings *f, double sums[CT_METRIC_COUNT])
 }
 
 /* ---- edits ---- */
-
-ct_status ct_found_note(ct_text_findings *t, int label, int pred)
-{
-    int64_t *kind = label < 0 ? &t->insertions : pred < 0 ? &t->deletions : &t->substitutions;
-    CT_TRY(ct_grow(&t->confusion, t->nconfusion, &t->cap_confusion, sizeof *t->confusion, "confusions"));
-    t->confusion[t->nconfusion++] = (ct_confusion){ label, pred, 1 };
-    ++*kind;
-    return CT_OK;
-}
-
-static int by_characters(const void *pa, const void *pb)
-{
-    const ct_confusion *a = pa, *b = pb;
-    if (a->label != b->label) return a->label < b->label ? -1 : 1;
-    return a->pred < b->pred ? -1 : a->pred > b->pred;
-}
-
-static int by_count(const void *pa, const void *pb)
-{
-    const ct_confusion *a = pa, *b = pb;
-    if (a->n != b->n) return a->n > b->n ? -1 : 1;
-    return by_characters(pa, pb);
-}
-
-void ct_found_sort(ct_text_findings *t)
-{
-    size_t kept = 0;
-    if (t->nconfusion == 0) return;
-    qsort(t->confusion, t->nconfusion, sizeof *t->confusion, by_characters);
-    for (size_t i = 1; i < t->nconfusion; i++) {
-        if (by_characters(&t->confusion[i], &t->confusion[kept]) == 0) t->confusion[kept].n += t->confusion[i].n;
-        else t->confusion[++kept] = t->confusion[i];
-    }
-    t->nconfusion = kept + 1;
-    qsort(t->confusion, t->nconfusion, sizeof *t->confusion, by_count);
-}
-
-int ct_found_confusions(const ct_text_findings *t, ct_confusion *out, int max)
-{
-    int n = 0;
-    while (n < max && (size_t)n < t->nconfusion) {
-        out[n] = t->confusion[n];
-        n++;
-    }
-    return n;
-}
 
 char *ct_confusion_text(const ct_charset *cs, int ch, char buf[32])
 {

@@ -3,15 +3,9 @@
 #define CT_TASK_TEXT_FINDINGS_H
 
 #include "task/beam.h"
+#include "task/confusions.h"
 #include "task/edit.h"
 #include "task/text/text.h"
-
-/* A character of a label that was read as another. -1: nothing, a character that was not read (pred) or that is not
- * there (label). */
-typedef struct ct_confusion {
-    int label, pred;
-    int64_t n;
-} ct_confusion;
 
 /* What is counted on the host, to compare with the device or, with beam search, instead of it. */
 typedef struct ct_text_counts {
@@ -29,9 +23,7 @@ typedef struct ct_text_findings {
     int32_t *pred;   /* [n,columns] characters, in the order of the view; -1 behind a shorter text */
     float *conf;     /* [n,columns] probability of each character; 0 behind the text */
     int64_t *errors; /* [columns] wrong characters per position; NULL for sequences */
-    int64_t substitutions, insertions, deletions;
-    ct_confusion *confusion; /* edits that occurred, by falling count, then label, then prediction */
-    size_t nconfusion, cap_confusion;
+    ct_confusions edits; /* of characters, once they have been settled in order */
     ct_text_counts device, decoder; /* as the device decodes (greedy), and as the decoder of these findings does */
     /* of the pass */
     ct_beam *search; /* NULL: greedy */
@@ -59,11 +51,6 @@ double ct_found_confidence(const ct_text_findings *t, int64_t i);
 /* Prediction i as text: ct_free(), NULL without memory. */
 char *ct_found_text(const ct_text_findings *t, int64_t i);
 
-/* Notes one edit (label != pred); settling puts them in order. */
-ct_status ct_found_note(ct_text_findings *t, int label, int pred);
-void ct_found_sort(ct_text_findings *t);
-/* The most frequent confusions, at most max; returns how many. */
-int ct_found_confusions(const ct_text_findings *t, ct_confusion *out, int max);
 /* "e", or "(nothing)" for -1. Returns buf. */
 char *ct_confusion_text(const ct_charset *cs, int ch, char buf[32]);
 

@@ -2,8 +2,6 @@
 #include "config.h"
 
 #include <inttypes.h>
-#include <math.h>
-#include <string.h>
 
 #include "base/alloc.h"
 #include "task/text/text.h"
@@ -16,18 +14,6 @@ typedef struct source {
     ct_golden_batch *b;
     int32_t *target; /* b's */
 } source;
-
-/* The field, of so many elements; NULL without memory. */
-static int32_t *add_target(ct_golden_batch *b, size_t elems)
-{
-    int32_t *target = ct_calloc(elems, sizeof *target, "golden targets");
-    b->field[0].name = "target";
-    b->field[0].host = target;
-    b->field[0].dtype = CT_I32;
-    b->field[0].elems = (int64_t)elems;
-    b->fields = 1;
-    return target;
-}
 
 /* One-hot rows [N, P*K] of the multi-label loss -> class numbers [N,P]: P ones a sample, one in each of P slices. */
 static ct_status read_one_hot(source *g, const ct_st_tensor *t)
@@ -44,7 +30,7 @@ static ct_status read_one_hot(source *g, const ct_st_tensor *t)
         goto fail;
     }
     int64_t classes = width / positions;
-    g->target = add_target(g->b, ((size_t)(n * positions)));
+    g->target = ct_golden_target(g->b, n * positions);
     column = ct_calloc((size_t)(n * positions), sizeof *column, "golden targets");
     if (!g->target || !column) {
         st = CT_ENOMEM;
@@ -75,59 +61,13 @@ fail:
     return st;
 }
 
-/* Tensor `name` I32 [N], every element within lo..hi, into *out (ct_free). */
-static ct_status read_lengths(const source *g, const char *name, int64_t lo, int64_t hi, int32_t **out)
-{
-    const ct_st_tensor *t;
-    CT_TRY(ct_safetensors_need(g->st, name, 1, &t));
-    if (t->desc.dim[0] != g->b->n || t->desc.dtype != CT_I32)
-        return ct_fail(CT_EFORMAT, "%s: '%s' must be I32 [batch]", g->path, name);
-    if (!(*out = ct_calloc((size_t)g->b->n, sizeof **out, "golden lengths"))) return CT_ENOMEM;
-    ct_st_read(t, CT_I32, *out);
-    for (int64_t i = 0; i < g->b->n; i++)
-        if ((*out)[i] < lo || (*out)[i] > hi)
-            return ct_fail(CT_EFORMAT, "%s: '%s' of sample %" PRId64 " is %d, not within %" PRId64 "..%" PRId64,
-                           g->path, name, i, (int)(*out)[i], lo, hi);
-    return CT_OK;
-}
-
-/* input.target [N,L] of classes 1.. and input.target_lens -> characters; input.out_lens. */
-static ct_status read_texts(source *g)
-{
-    const ct_st_tensor *t, *logits;
-    int32_t *chars = NULL;
-    ct_status st;
-    CT_TRY(ct_safetensors_need(g->st, "input.target", 2, &t));
-    CT_TRY(ct_safetensors_need(g->st, "output.logits", 3, &logits));
-    const int64_t n = g->b->n, columns = t->desc.dim[1], classes = logits->desc.dim[2];
-    if (t->desc.dim[0] != n || t->desc.dtype != CT_I32 || columns < 1)
-        return ct_fail(CT_EFORMAT, "%s: input.target must be I32 [batch, characters]", g->path);
-    CT_GOTO(st, read_lengths(g, "input.out_lens", 1, logits->desc.dim[0], &g->b->steps));
-    CT_GOTO(st, read_lengths(g, "input.target_lens", 0, columns, &chars));
-    g->target = add_target(g->b, ((size_t)(n * columns)));
-    if (!g->target) CT_GOTO(st, CT_ENOMEM);
-    ct_st_read(t, CT_I32, g->target);
-    for (int64_t i = 0; i < n * columns; i++) {
-        bool behind = i % columns >= chars[i / columns];
-        if (!behind && (g->target[i] < 1 || g->target[i] >= classes)) {
-            st = ct_fail(CT_EFORMAT, "%s: input.target of sample %" PRId64 " has class %d of %" PRId64, g->path,
-                         i / columns, (int)g->target[i], classes);
-            goto fail;
-        }
-        g->target[i] = behind ? -1 : g->target[i] - 1;
-    }
-    g->model->positions = columns;
-    g->model->classes = classes;
-    g->goal->loss = CT_TEXT_CTC;
-fail:
-    ct_free(chars);
-    return st;
-}
-
 static ct_status read_targets(source *g)
 {
     const ct_st_tensor *t, *logits;
-    if (ct_model_head(g->model) == CT_HEAD_CTC) return read_texts(g);
+    if (ct_model_head(g->model) == CT_HEAD_CTC) {
+        g->goal->loss = CT_TEXT_CTC;
+        return ct_golden_sequences(g->path, g->st, "output.logits", g->model, g->b);
+    }
     CT_TRY(ct_safetensors_need(g->st, "input.target", -1, &t));
     CT_TRY(ct_safetensors_need(g->st, "output.logits", 2, &logits));
     if (t->desc.ndim < 1 || t->desc.dim[0] != g->b->n)
@@ -138,7 +78,7 @@ static ct_status read_targets(source *g)
     g->model->positions = 1;
     g->model->classes = logits->desc.dim[1];
     g->goal->loss = CT_TEXT_SOFTMAX;
-    g->target = add_target(g->b, ((size_t)g->b->n));
+    g->target = ct_golden_target(g->b, g->b->n);
     if (!g->target) return CT_ENOMEM;
     ct_st_read(t, CT_I32, g->target);
     for (int64_t i = 0; i < g->b->n; i++)
@@ -157,17 +97,9 @@ ct_status ct_text_golden(const char *path, const ct_safetensors *st, ct_model_sp
 }
 
 /* Our programs give log-probabilities, the file what stands before a log_softmax: a constant added to all classes of a
- * time step is no difference. In place: x - log(sum of exp(x)) over each row of classes. */
-void ct_text_golden_score(const ct_goal *goal, const char *name, const ct_desc *d, void *x)
+ * time step is no difference. */
+void ct_text_golden_score(const ct_goal *goal, const char *name, const ct_desc *d, void *theirs)
 {
-    const int64_t n = ct_desc_numel(d), classes = d->dim[d->ndim - 1];
     (void)name; /* there is one */
-    if (goal->loss != CT_TEXT_CTC) return;
-    for (int64_t first = 0; first < n; first += classes) {
-        double most = ct_load(d->dtype, x, first), sum = 0;
-        for (int64_t c = 1; c < classes; c++) most = fmax(most, ct_load(d->dtype, x, first + c));
-        for (int64_t c = 0; c < classes; c++) sum += exp(ct_load(d->dtype, x, first + c) - most);
-        for (int64_t c = 0; c < classes; c++)
-            ct_store(d->dtype, x, first + c, ct_load(d->dtype, x, first + c) - most - log(sum));
-    }
+    if (goal->loss == CT_TEXT_CTC) ct_golden_log_softmax(d, theirs);
 }

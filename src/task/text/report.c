@@ -30,9 +30,9 @@ static void edits(FILE *f, const ct_text_findings *d)
     const struct {
         const char *name;
         int64_t n;
-    } kind[] = { { "substitutions", d->substitutions },
-                 { "insertions", d->insertions },
-                 { "deletions", d->deletions } };
+    } kind[] = { { "substitutions", d->edits.substitutions },
+                 { "insertions", d->edits.insertions },
+                 { "deletions", d->edits.deletions } };
     int64_t most = 0;
     for (int k = 0; k < 3; k++)
         if (kind[k].n > most) most = kind[k].n;
@@ -48,8 +48,8 @@ static void confusions(FILE *f, const ct_text_findings *d)
 {
     const ct_charset *cs = &d->facts->charset;
     char text[32];
-    ct_confusion c[CONFUSIONS];
-    int n = ct_found_confusions(d, c, CONFUSIONS);
+    const ct_confusion *c;
+    const int n = ct_confusions_most(&d->edits, CONFUSIONS, &c);
     fputs("<div><h3>Most frequent confusions (label read as)</h3>", f);
     if (n == 0) fputs("<p class=\"none\">None.</p>", f);
     fputs("<table>", f);

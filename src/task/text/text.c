@@ -232,6 +232,7 @@ const ct_task ct_task_text = {
     .count = ct_text_counted,
     .counts = 1,
     .in_facts = in_facts,
+    .one_way = "mirrored characters are other characters",
     .select = "string_accuracy",
     .generator = &ct_text_generator,
     .generators = 1,

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "data/loader.h"
+#include "loader/loader.h"
 #include "tests/data/data_util.h"
 #include "tests/task/text/synth/synth_util.h"
 #include "tests/task/text/text_util.h"
@@ -107,7 +107,7 @@ static void walk(const ct_dataset *ds, const ct_text_params *p, int workers, int
             ck_assert_mem_eq(im.px, b->px + (size_t)i * STREAM_PX, STREAM_PX);
             ct_charset_decode(ct_text_charset(ds), (const int32_t *)b->field[0] + 3 * i, 3, got, sizeof got);
             ck_assert_str_eq(got, label);
-            ck_assert_int_eq(b->widths[i], 32);
+            ck_assert_int_eq(b->lengths[i], 32);
             if (seen) strcat(strcat(seen, label), " ");
             ct_image_free(&im);
         }

@@ -95,32 +95,32 @@ static ct_text_findings *look(scene *s)
 
 static void note(ct_text_findings *t, int label, int pred, int times)
 {
-    while (times-- > 0) ok(ct_found_note(t, label, pred));
+    while (times-- > 0) ok(ct_confusions_note(&t->edits, label, pred));
 }
 
 START_TEST(confusions)
 {
     scene s;
-    ct_confusion c[4];
+    const ct_confusion *c;
     set_scene(&s, "textcnn", 2, 1);
     ct_text_findings *t = look(&s);
     ck_assert(!t->sequence && t->columns == 2 && t->errors);
-    ck_assert_int_eq(ct_found_confusions(t, c, 3), 0);
-    ct_found_sort(t);
-    ck_assert_int_eq(ct_found_confusions(t, c, 3), 0);
+    ck_assert_int_eq(ct_confusions_most(&t->edits, 3, &c), 0);
+    ct_confusions_sort(&t->edits);
+    ck_assert_int_eq(ct_confusions_most(&t->edits, 3, &c), 0);
     note(t, 0, 1, 3);
     note(t, 1, 0, 7);
     note(t, 2, 3, 5);
     note(t, 3, 2, 9);
     note(t, 0, 1, 2);
-    ct_found_sort(t);
-    ck_assert_int_eq(ct_found_confusions(t, c, 3), 3);
+    ct_confusions_sort(&t->edits);
+    ck_assert_int_eq(ct_confusions_most(&t->edits, 3, &c), 3);
     ck_assert(c[0].label == 3 && c[0].pred == 2 && c[0].n == 9);
     ck_assert(c[1].label == 1 && c[1].pred == 0 && c[1].n == 7);
     ck_assert(c[2].label == 0 && c[2].pred == 1 && c[2].n == 5); /* of equals the first */
-    ck_assert_int_eq(ct_found_confusions(t, c, 4), 4);
+    ck_assert_int_eq(ct_confusions_most(&t->edits, 4, &c), 4);
     ck_assert(c[3].label == 2 && c[3].pred == 3 && c[3].n == 5);
-    ck_assert(t->substitutions == 26 && t->insertions == 0 && t->deletions == 0);
+    ck_assert(t->edits.substitutions == 26 && t->edits.insertions == 0 && t->edits.deletions == 0);
     t->conf[0] = 0.5f;
     t->conf[1] = 0.25f;
     ck_assert(ct_found_confidence(t, 0) == 0.125);
@@ -133,7 +133,7 @@ END_TEST
 START_TEST(sequences)
 {
     scene s;
-    ct_confusion c[4];
+    const ct_confusion *c;
     char text[32];
     set_scene(&s, "crnn", 3, 2);
     for (s.model.width = 1; ct_model_steps(&s.model, s.model.width) < 5;) s.model.width++;
@@ -142,11 +142,11 @@ START_TEST(sequences)
     note(t, -1, 2, 3);
     note(t, 1, -1, 4);
     note(t, 1, 0, 2);
-    ct_found_sort(t);
-    ck_assert_int_eq(ct_found_confusions(t, c, 4), 3);
+    ct_confusions_sort(&t->edits);
+    ck_assert_int_eq(ct_confusions_most(&t->edits, 4, &c), 3);
     ck_assert(c[0].label == 1 && c[0].pred == -1 && c[0].n == 4 && c[1].label == -1 && c[1].pred == 2 && c[1].n == 3);
     ck_assert(c[2].label == 1 && c[2].pred == 0 && c[2].n == 2);
-    ck_assert(t->substitutions == 2 && t->insertions == 3 && t->deletions == 4);
+    ck_assert(t->edits.substitutions == 2 && t->edits.insertions == 3 && t->edits.deletions == 4);
     static const int32_t pred[10] = { 2, 0, 1, -1, -1, -1, -1, -1, -1, -1 };
     memcpy(t->pred, pred, sizeof pred);
     for (int k = 0; k < 3; k++) t->conf[k] = 0.5f;

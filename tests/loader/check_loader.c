@@ -8,12 +8,19 @@
 
 #include "base/alloc.h"
 #include "base/philox.h"
-#include "data/loader.h"
+#include "loader/loader.h"
 #include "data/workers.h"
 #include "tests/ct_check.h"
 #include "tests/data/tiny_labels.h"
 
 enum { N = 53, H = 3, W = 5, L = 3 };
+
+static int64_t count_of(const ct_loader_spec *s)
+{
+    int64_t n;
+    ck_assert_int_eq(ct_loader_count(s, &n), CT_OK);
+    return n;
+}
 
 /* A generator without pictures' cost: pixels and label are functions of the index. */
 static ct_status render(void *state, int64_t i, ct_image *out, char **label)
@@ -334,7 +341,7 @@ static void check_wide_batch(const ct_loader_spec *s, const ct_batch *x, const i
         ck_assert_int_eq(x->index[3 * i + 1], id[i]);
         ck_assert_int_eq(x->index[3 * i + 2], x->epoch);
         ck_assert_int_eq(x->width, ct_dataset_bucket_width(s->data, b));
-        ck_assert_int_eq(x->widths[i], w);
+        ck_assert_int_eq(x->lengths[i], w);
         ck_assert(w <= x->width && w > x->width - STEP && (x->width % STEP == 0 || x->width == WIDEST));
         const size_t bytes = (size_t)HEIGHT * (size_t)x->width;
         const uint8_t *want = ct_dataset_pixels(s->data, id[i]);
@@ -353,7 +360,7 @@ static void run_wide(const ct_loader_spec *s)
     ct_loader *l;
     const ct_batch *x;
     int64_t made = -1, per = expected_batches(s, 0, id, first);
-    ck_assert_int_eq(ct_loader_count(s), per);
+    ck_assert_int_eq(count_of(s), per);
     if (per == 0) {
         ck_assert_int_eq(ct_loader_open(s, &l), CT_EINVAL);
         return;
@@ -390,7 +397,7 @@ START_TEST(bucket_order)
             s.n = held.n;
         }
         run_wide(&s);
-        int64_t per = ct_loader_count(&s);
+        int64_t per = count_of(&s);
         if (per > 0) { /* resumed somewhere */
             s.start_epoch = q.v[2] % 3;
             s.start_batch = q.v[3] % (uint64_t)(per + 1);
@@ -416,20 +423,20 @@ START_TEST(bucket_shapes)
             int seen[MOST] = { 0 };
             bool met[64] = { false };
             int64_t samples = 0;
-            if (ct_loader_count(&s) == 0) {
+            if (count_of(&s) == 0) {
                 ck_assert_int_eq(ct_loader_shapes(&s, &shape, &n), CT_EINVAL);
                 continue;
             }
             ck_assert_int_eq(ct_loader_shapes(&s, &shape, &n), CT_OK);
             for (size_t i = 1; i < n; i++) {
-                ck_assert(shape[i].width > shape[i - 1].width ||
-                          (shape[i].width == shape[i - 1].width && shape[i].rows < shape[i - 1].rows));
+                ck_assert(shape[i].length > shape[i - 1].length ||
+                          (shape[i].length == shape[i - 1].length && shape[i].rows < shape[i - 1].rows));
             }
             ct_loader *l;
             const ct_batch *x;
             ck_assert_int_eq(ct_loader_open(&s, &l), CT_OK);
             while (ct_loader_next(l, &x) == CT_OK && x) {
-                for (last = 0; last < n && (shape[last].width != x->width || shape[last].rows != x->n); last++) { }
+                for (last = 0; last < n && (shape[last].length != x->width || shape[last].rows != x->n); last++) { }
                 ck_assert_msg(last < n, "%d rows of %d pixels were not announced", x->n, x->width);
                 met[last] = true;
                 for (int i = 0; i < x->n; i++) ck_assert_int_eq(seen[x->index[3 * i + 1]]++, 0);

@@ -6,6 +6,11 @@
  * is simply the samples b*batch .. of the order. An epoch has the sum over the buckets of ceil(n/batch) batches, or
  * floor(n/batch) when short ones are dropped: always the same number.
  *
+ * Clips. Batches hold clips of like length: of one number of frames as multiples of frames_step. Every clip of a batch
+ * gets as many pictures as the longest has by the clip rule (base/clip.h), rounded up so that few numbers occur; with
+ * tempo, clips of an epoch are longer or shorter (loader/tempo.h), but which are a batch does not depend on that, nor
+ * does the number of batches.
+ *
  * A position (epoch, batch) is all the state there is: opening at any position continues exactly there. Nothing depends
  * on the number of workers. Augmentation is done by the PREPROCESS operator from (epoch,
  * sample id), which each row carries. */
@@ -28,6 +33,8 @@ typedef struct ct_loader_spec {
     bool resident;           /* true: no pixels are copied (px NULL); index column 0 is ct_dataset_sample_row(): the
                                 row in the bucket's block, with one bucket the sample number */
     uint64_t seed;
+    int frames_step;         /* clips: see above; 0: no clip gets more pictures than it has by itself */
+    double tempo;            /* clips: 0 to 0.5; 0: every frame once */
     int workers;             /* 0: batches are made in the caller's thread */
     int depth;               /* batches in the ring; 0: workers + 2 */
     int64_t epochs;          /* epochs 0..epochs-1 are delivered; < 0: endless */
@@ -42,17 +49,21 @@ typedef struct ct_batch {
     bool last;               /* the last batch of its epoch */
     int n;                   /* rows, <= spec.batch */
     int width;               /* W of all rows: they are of one bucket, pixels */
-    const uint8_t *px;       /* [n,H,W,C] */
+    int frames;              /* pictures of each clip; 1 where samples are pictures */
+    int length;              /* what programs of elastic models differ in: width, or frames of clips */
+    const uint8_t *px;       /* [n*frames,H,W,C]; of clips those that index names */
+    const int64_t *sample;   /* [n] numbers in the data set */
     const ct_dataset *data;  /* whose fields these are */
     const void *field[CT_MAX_FIELDS]; /* [n,dim..] each, in the order of the set's fields */
-    const int32_t *index; /* [n,3] (row in px, sample id, epoch); the other rows of the memory, up to spec.batch, name a
-                             picture, too */
-    const int32_t *widths;   /* [n] true widths, pixels */
+    const int32_t *index; /* [n*frames,3] (row in px, sample id, epoch), the pictures of a clip in a row; the other rows
+                             of the memory, up to spec.batch*frames, name a picture, too */
+    const int32_t *lengths;  /* [n] true ones: widths without padding, pixels; of clips the pictures they have by
+                                themselves */
     const float *windows;    /* [n,4] left, top, right, bottom of the pictures in px, pixels: the rest is padding; 0 in
-                                rows that no batch has filled */
+                                rows that no batch has filled; NULL for clips */
 } ct_batch;
 
-typedef struct ct_batch_shape { int width, rows; } ct_batch_shape;
+typedef struct ct_batch_shape { int length, rows; } ct_batch_shape; /* as in ct_batch; samples */
 
 typedef struct ct_loader_stats {
     int64_t batches, samples; /* delivered */
@@ -65,8 +76,8 @@ typedef struct ct_loader ct_loader;
  * index outside the data set, more than 2^31-1 samples. CT_ENOMEM. */
 ct_status ct_loader_open(const ct_loader_spec *spec, ct_loader **out);
 /* The next batch, in order; *batch is NULL after the last. It stays valid until the next call or close. Fails for
- * streams (ct_dataset_open_stream()) only, whose pictures are drawn by the workers: then the same batch fails again.
- * */
+ * streams (ct_dataset_open_stream()) and packed files only, whose pictures the workers draw or decode: then the same
+ * batch fails again. */
 ct_status ct_loader_next(ct_loader *l, const ct_batch **batch);
 /* Stops the workers, whatever they are doing, and frees everything; NULL is fine. */
 void ct_loader_close(ct_loader *l);
@@ -74,12 +85,15 @@ void ct_loader_close(ct_loader *l);
 int64_t ct_loader_batches(const ct_loader *l);              /* batches per epoch */
 ct_loader_stats ct_loader_get_stats(const ct_loader *l);    /* to be called by the consumer */
 
-/* The same without a loader; only data, index, n, batch and drop_last of spec are looked at. 0: none, which
- * ct_loader_open() refuses. */
-int64_t ct_loader_count(const ct_loader_spec *spec);
-/* The different shapes that the batches of an epoch have: *out [*n] (ct_free), widths ascending, of one width the full
- * batch first. Looks at the same fields, fails in the same cases. */
+/* The same without a loader; only data, index, n, batch, drop_last and frames_step of spec are looked at. 0: none,
+ * which ct_loader_open() refuses. CT_ENOMEM. */
+ct_status ct_loader_count(const ct_loader_spec *spec, int64_t *batches);
+/* The different shapes that the batches of an epoch have, with tempo those they may have: *out [*n] (ct_free), lengths
+ * ascending, of one length the full batch first. Looks at frames_step and tempo, too; fails in the same cases. */
 ct_status ct_loader_shapes(const ct_loader_spec *spec, ct_batch_shape **out, size_t *n);
+
+/* Pictures of the longest clip that a batch may hold; 0 where samples are pictures. Looks at the same fields. */
+int64_t ct_loader_longest(const ct_loader_spec *spec);
 
 /* The sample order of one epoch, as the loader walks it: n numbers into out. */
 void ct_loader_order(const ct_loader_spec *spec, int64_t n, int64_t epoch, int64_t *out);

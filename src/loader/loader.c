@@ -2,6 +2,7 @@
 
 #include <inttypes.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -9,8 +10,8 @@
 #include "base/log.h"
 #include "base/philox.h"
 #include "data/build.h"
-#include "data/dataset_internal.h"
-#include "data/loader.h"
+#include "loader/schedule.h"
+#include "loader/tempo.h"
 #include "data/workers.h"
 
 /* Batches are numbered by tickets 0, 1, 2 ... from the start position on. Ticket t lives in slot t % depth. A worker
@@ -23,39 +24,24 @@ typedef struct slot {
     int64_t *id;        /* [N] sample numbers */
     uint8_t *px;        /* [N,H,W,C], W: the widest; NULL when resident */
     uint8_t *field[CT_MAX_FIELDS]; /* [N,dim..] each */
-    int32_t *index;     /* [N,3] */
-    int32_t *widths;    /* [N] */
-    float (*windows)[4]; /* [N] */
-    ct_status st;       /* streams: drawing the batch failed, with this message (owned, may be NULL) */
+    int32_t *index;     /* [N*F,3], F: the most pictures of a clip */
+    int32_t *lengths;   /* [N] */
+    float (*windows)[4]; /* [N], NULL for clips */
+    int32_t *pick;      /* clips: [F] frames of the one that is being filled in */
+    ct_status st;       /* drawing or decoding the batch failed, with this message (owned, may be NULL) */
     char *message;
 } slot;
-
-/* How many samples of an epoch each bucket has, and how many batches that makes. */
-typedef struct tally {
-    int buckets;
-    int64_t *count;     /* [buckets] samples */
-    int64_t *first;     /* [buckets] sum of the batches of the buckets in front */
-    int64_t batches;
-} tally;
-
-/* The batches of one epoch. With one bucket all but order stays NULL. */
-typedef struct schedule {
-    int64_t epoch;
-    int64_t *order;     /* [n] sample numbers, batch after batch */
-    int64_t *walk;      /* [n] the permutation they come from */
-    int64_t *start;     /* [batches + 1] where each batch begins in order */
-    int64_t *place;     /* [batches of all buckets] position in the epoch of batch j of bucket b, at first[b] + j */
-    int64_t *seen;      /* [buckets] */
-} schedule;
 
 struct ct_loader {
     ct_loader_spec spec;
     int64_t n;              /* samples of an epoch */
-    tally tally;
+    ct_tally tally;
     int64_t per_epoch;      /* batches of an epoch */
     int64_t first;          /* position of ticket 0: epoch * per_epoch + batch */
     int64_t total;          /* tickets */
-    size_t px_bytes;        /* of one sample of the widest bucket */
+    size_t px_bytes;        /* of one sample of the widest bucket, or of the longest clip */
+    int64_t most;           /* pictures of the longest clip, 1 where samples are pictures */
+    ct_tempo tempo;         /* clips */
     int depth;
     int fields;             /* of the set */
     size_t field_bytes[CT_MAX_FIELDS]; /* of one sample */
@@ -65,7 +51,7 @@ struct ct_loader {
     bool stop;
     int64_t next;           /* next ticket to be taken */
     int64_t released;       /* tickets whose slot may be used again */
-    schedule plan;
+    ct_schedule plan;
 
     slot *slots;            /* [depth] */
     void *pen;              /* streams without workers: the caller's drawing state */
@@ -76,136 +62,54 @@ struct ct_loader {
     ct_loader_stats stats;  /* consumer only */
 };
 
-void ct_loader_order(const ct_loader_spec *spec, int64_t n, int64_t epoch, int64_t *out)
-{
-    if (spec->shuffle) {
-        ct_rng_permutation(spec->seed, CT_RNG_SHUFFLE, (uint64_t)epoch, n, out);
-    } else {
-        for (int64_t i = 0; i < n; i++) out[i] = i;
-    }
-    if (spec->index) {
-        for (int64_t i = 0; i < n; i++) out[i] = spec->index[out[i]];
-    }
-}
-
-/* ---- batches of an epoch ---- */
-
-static int64_t batches_of(const ct_loader_spec *s, int64_t n)
-{
-    return s->drop_last ? n / s->batch : n / s->batch + (n % s->batch != 0);
-}
-
-static int64_t samples_of(const ct_loader_spec *s)
-{
-    return s->index ? s->n : ct_dataset_size(s->data);
-}
-
-static void tally_free(tally *t)
-{
-    ct_free(t->count);
-    ct_free(t->first);
-    *t = (tally){ 0 };
-}
-
-static ct_status tally_make(const ct_loader_spec *s, tally *t)
-{
-    *t = (tally){ .buckets = ct_dataset_buckets(s->data) };
-    t->count = ct_calloc((size_t)t->buckets, sizeof *t->count, "loader buckets");
-    t->first = ct_calloc((size_t)t->buckets, sizeof *t->first, "loader buckets");
-    if (!t->count || !t->first) {
-        tally_free(t);
-        return CT_ENOMEM;
-    }
-    int64_t n = samples_of(s);
-    for (int64_t i = 0; i < n; i++) t->count[ct_dataset_sample_bucket(s->data, s->index ? s->index[i] : i)]++;
-    for (int b = 0; b < t->buckets; b++) {
-        t->first[b] = t->batches;
-        t->batches += batches_of(s, t->count[b]);
-    }
-    return CT_OK;
-}
-
-/* Fills plan for `epoch`: batches take their places when the walk completes them, short ones behind its end. */
-static void schedule_epoch(const ct_loader_spec *s, int64_t n, const tally *t, int64_t epoch, schedule *plan)
-{
-    plan->epoch = epoch;
-    ct_loader_order(s, n, epoch, t->buckets > 1 ? plan->walk : plan->order);
-    if (t->buckets == 1) return;
-
-    int64_t next = 0, at = 0;
-    memset(plan->seen, 0, (size_t)t->buckets * sizeof *plan->seen);
-    for (int64_t i = 0; i < n; i++) {
-        int b = ct_dataset_sample_bucket(s->data, plan->walk[i]);
-        if (++plan->seen[b] % s->batch != 0) continue;
-        plan->start[next] = at;
-        at += s->batch;
-        plan->place[t->first[b] + plan->seen[b] / s->batch - 1] = next++;
-    }
-    for (int b = 0; b < t->buckets && !s->drop_last; b++) {
-        int64_t rest = t->count[b] % s->batch;
-        if (rest == 0) continue;
-        plan->start[next] = at;
-        at += rest;
-        plan->place[t->first[b] + t->count[b] / s->batch] = next++;
-    }
-    plan->start[next] = at;
-
-    memset(plan->seen, 0, (size_t)t->buckets * sizeof *plan->seen);
-    for (int64_t i = 0; i < n; i++) {
-        int b = ct_dataset_sample_bucket(s->data, plan->walk[i]);
-        int64_t k = plan->seen[b]++, j = k / s->batch;
-        if (j >= batches_of(s, t->count[b])) continue; /* of a short batch that is dropped */
-        plan->order[plan->start[plan->place[t->first[b] + j]] + k % s->batch] = plan->walk[i];
-    }
-}
-
-static ct_status schedule_make(int64_t n, const tally *t, schedule *plan)
-{
-    *plan = (schedule){ .epoch = -1 };
-    plan->order = ct_malloc((size_t)n * sizeof *plan->order, "sample order");
-    if (!plan->order) return CT_ENOMEM;
-    if (t->buckets == 1) return CT_OK;
-    plan->walk = ct_malloc((size_t)n * sizeof *plan->walk, "sample order");
-    plan->start = ct_malloc((size_t)(t->batches + 1) * sizeof *plan->start, "sample order");
-    plan->place = ct_malloc((size_t)t->batches * sizeof *plan->place, "sample order");
-    plan->seen = ct_malloc((size_t)t->buckets * sizeof *plan->seen, "sample order");
-    return plan->walk && plan->start && plan->place && plan->seen ? CT_OK : CT_ENOMEM;
-}
-
-static void schedule_free(schedule *plan)
-{
-    ct_free(plan->order);
-    ct_free(plan->walk);
-    ct_free(plan->start);
-    ct_free(plan->place);
-    ct_free(plan->seen);
-}
-
 /* ---- making a batch ---- */
+
+/* Frames that sample i gives in an epoch. */
+static int frames_of(const ct_loader *l, int64_t epoch, int64_t i, int32_t *pick)
+{
+    const ct_dataset *ds = l->spec.data;
+    return ct_tempo_draw(&l->tempo, epoch, i, ct_dataset_frames(ds, i), ct_dataset_least_frames(ds, i), pick);
+}
+
+/* Pictures that each clip of a slot gets. */
+static int pictures_of(const ct_loader *l, const slot *s, int64_t epoch, int n)
+{
+    int64_t most = 0;
+    for (int i = 0; i < n; i++) {
+        const int64_t own = ct_clip_padded(l->tempo.clip, frames_of(l, epoch, s->id[i], NULL));
+        if (own > most) most = own;
+    }
+    return (int)ct_loader_pictures(&l->spec, most);
+}
 
 /* Position and sample numbers of ticket t into its slot; lock held (or no workers). */
 static slot *prepare(ct_loader *l, int64_t t)
 {
     slot *s = &l->slots[t % l->depth];
     int64_t pos = l->first + t, epoch = pos / l->per_epoch, batch = pos % l->per_epoch;
-    if (l->plan.epoch != epoch) schedule_epoch(&l->spec, l->n, &l->tally, epoch, &l->plan);
+    if (l->plan.epoch != epoch) ct_schedule_epoch(&l->spec, l->n, &l->tally, epoch, &l->plan);
     int64_t from = batch * l->spec.batch, to = from + l->spec.batch < l->n ? from + l->spec.batch : l->n;
     if (l->plan.start) {
         from = l->plan.start[batch];
         to = l->plan.start[batch + 1];
     }
     memcpy(s->id, l->plan.order + from, (size_t)(to - from) * sizeof *s->id);
-    int bucket = ct_dataset_sample_bucket(l->spec.data, s->id[0]);
+    const int n = (int)(to - from), bucket = ct_dataset_sample_bucket(l->spec.data, s->id[0]);
+    const int width = ct_dataset_bucket_width(l->spec.data, bucket);
+    const int frames = l->tempo.clip ? pictures_of(l, s, epoch, n) : 1;
     s->batch = (ct_batch){ .epoch = epoch,
                            .batch = batch,
                            .last = batch == l->per_epoch - 1,
-                           .n = (int)(to - from),
-                           .width = ct_dataset_bucket_width(l->spec.data, bucket),
+                           .n = n,
+                           .width = width,
+                           .frames = frames,
+                           .length = l->tempo.clip ? frames : width,
                            .px = s->px,
+                           .sample = s->id,
                            .data = l->spec.data,
                            .index = s->index,
-                           .widths = s->widths,
-                           .windows = (const float *)s->windows };
+                           .lengths = s->lengths,
+                           .windows = l->tempo.clip ? NULL : (const float *)s->windows };
     for (int k = 0; k < l->fields; k++) s->batch.field[k] = s->field[k];
     s->ready = false;
     return s;
@@ -224,7 +128,7 @@ static ct_status draw(const ct_loader *l, slot *s, int i, size_t bytes, void **p
     if (!*pen) CT_TRY(src->open(src->user, pen));
     CT_TRY(src->render(*pen, picture, &im, &label));
     const int w = im.w, h = im.h;
-    ct_status st = ct_fit_image(&ds->spec, src->name, &im, NULL);
+    ct_status st = ct_fit_image(ct_dataset_spec_of(ds), src->name, &im, NULL);
     if (st == CT_OK && (im.h != ct_dataset_height(ds) || im.w != s->batch.width || im.c != ct_dataset_channels(ds)))
         st = ct_fail(CT_EINTERNAL, "%s: picture %" PRId64 " has %dx%dx%d pixels", src->name, picture, im.w, im.h, im.c);
     else if (st == CT_OK) memcpy(s->px + (size_t)i * bytes, im.px, bytes);
@@ -232,51 +136,95 @@ static ct_status draw(const ct_loader *l, slot *s, int i, size_t bytes, void **p
     for (int k = 0; k < l->fields; k++) row[k] = s->field[k] + (size_t)i * l->field_bytes[k];
     ct_label_in in = { .name = ct_dataset_name(ds, s->id[i]), .text = label, .width = s->batch.width,
                        .height = ct_dataset_height(ds), .from_width = w, .from_height = h };
-    ct_fit_of(&ds->spec, w, h, &in.fit);
+    ct_fit_of(ct_dataset_spec_of(ds), w, h, &in.fit);
     memcpy(s->windows[i], in.fit.window, sizeof in.fit.window);
     if (st == CT_OK) st = labels->ops->encode(labels, &in, row);
     ct_free(label);
     return st;
 }
 
-/* Fills a batch of a stream; a failure is kept for the consumer. */
-static void fill_drawn(const ct_loader *l, slot *s, size_t bytes, void **pen)
+static ct_status fill_drawn(const ct_loader *l, slot *s, size_t bytes, void **pen)
 {
-    s->st = CT_OK;
-    for (int i = 0; i < s->batch.n && s->st == CT_OK; i++) {
-        s->st = draw(l, s, i, bytes, pen);
+    for (int i = 0; i < s->batch.n; i++) {
+        CT_TRY(draw(l, s, i, bytes, pen));
         s->index[3 * i] = i;
         s->index[3 * i + 1] = (int32_t)s->id[i];
         s->index[3 * i + 2] = (int32_t)s->batch.epoch;
-        s->widths[i] = s->batch.width;
+        s->lengths[i] = s->batch.width;
     }
-    if (s->st != CT_OK) {
-        ct_free(s->message);
-        s->message = ct_strdup(ct_error_message(), "message");
-    }
+    return CT_OK;
 }
 
-static void fill(const ct_loader *l, slot *s, void **pen)
+static void fill_fields(const ct_loader *l, slot *s, int i)
+{
+    for (int k = 0; k < l->fields; k++)
+        memcpy(s->field[k] + (size_t)i * l->field_bytes[k], ct_dataset_field(l->spec.data, k, s->id[i]),
+               l->field_bytes[k]);
+}
+
+/* Clip i of a batch; *rows: of px that are taken. A frame that is shown more than once, as those at the ends are, is
+ * one row. */
+static ct_status fill_clip(const ct_loader *l, slot *s, int i, size_t bytes, int32_t *rows)
 {
     const ct_dataset *ds = l->spec.data;
-    const size_t bytes = (size_t)ct_dataset_height(ds) * (size_t)s->batch.width * (size_t)ct_dataset_channels(ds);
-    if (ct_dataset_stream(ds)) {
-        fill_drawn(l, s, bytes, pen);
-        return;
+    const ct_batch *b = &s->batch;
+    const int64_t id = s->id[i];
+    const int own = frames_of(l, b->epoch, id, s->pick);
+    int64_t shown = -1; /* frame that the last row is */
+    fill_fields(l, s, i);
+    s->lengths[i] = (int32_t)ct_clip_padded(l->tempo.clip, own);
+    for (int p = 0; p < b->frames; p++) {
+        const int64_t frame = s->pick[ct_clip_frame(l->tempo.clip, own, p)];
+        int32_t *row = s->index + 3 * ((int64_t)i * b->frames + p);
+        if (frame != shown) CT_TRY(ct_dataset_read(ds, id, (int)frame, s->px + (size_t)(*rows)++ * bytes));
+        shown = frame;
+        row[0] = *rows - 1;
+        row[1] = (int32_t)id;
+        row[2] = (int32_t)b->epoch;
     }
+    return CT_OK;
+}
+
+static ct_status fill_clips(const ct_loader *l, slot *s, size_t bytes)
+{
+    const ct_batch *b = &s->batch;
+    int32_t rows = 0;
+    for (int i = 0; i < b->n; i++) CT_TRY(fill_clip(l, s, i, bytes, &rows));
+    /* other rows may be from a longer batch, and name pictures that a program of this length has no room for */
+    const size_t filled = (size_t)b->n * (size_t)b->frames, all = (size_t)l->spec.batch * (size_t)b->frames;
+    memset(s->index + 3 * filled, 0, 3 * (all - filled) * sizeof *s->index);
+    return CT_OK;
+}
+
+static ct_status fill_pictures(const ct_loader *l, slot *s, size_t bytes)
+{
+    const ct_dataset *ds = l->spec.data;
     for (int i = 0; i < s->batch.n; i++) {
         int64_t id = s->id[i];
-        if (s->px) memcpy(s->px + (size_t)i * bytes, ct_dataset_pixels(ds, id), bytes);
-        for (int k = 0; k < l->fields; k++)
-            memcpy(s->field[k] + (size_t)i * l->field_bytes[k], ct_dataset_field(ds, k, id), l->field_bytes[k]);
+        if (s->px) CT_TRY(ct_dataset_read(ds, id, 0, s->px + (size_t)i * bytes));
+        fill_fields(l, s, i);
         s->index[3 * i] = s->px ? i : (int32_t)ct_dataset_sample_row(ds, id);
         s->index[3 * i + 1] = (int32_t)id;
         s->index[3 * i + 2] = (int32_t)s->batch.epoch;
-        s->widths[i] = ct_dataset_sample_width(ds, id);
+        s->lengths[i] = ct_dataset_sample_width(ds, id);
         ct_fit fit;
         ct_dataset_fit(ds, id, &fit);
         memcpy(s->windows[i], fit.window, sizeof fit.window);
     }
+    return CT_OK;
+}
+
+/* Fills a batch; a failure is kept for the consumer. */
+static void fill(const ct_loader *l, slot *s, void **pen)
+{
+    const ct_dataset *ds = l->spec.data;
+    const size_t bytes = (size_t)ct_dataset_height(ds) * (size_t)s->batch.width * (size_t)ct_dataset_channels(ds);
+    s->st = ct_dataset_stream(ds) ? fill_drawn(l, s, bytes, pen)
+            : l->tempo.clip       ? fill_clips(l, s, bytes)
+                                  : fill_pictures(l, s, bytes);
+    if (s->st == CT_OK) return;
+    ct_free(s->message);
+    s->message = ct_strdup(ct_error_message(), "message");
 }
 
 static void *worker_main(void *arg)
@@ -306,10 +254,14 @@ static void *worker_main(void *arg)
 /* The set and the batch: what is needed to count batches. */
 static ct_status check_set(const ct_loader_spec *s)
 {
-    int64_t all = ct_dataset_size(s->data), n = samples_of(s);
+    int64_t all = ct_dataset_size(s->data), n = ct_loader_samples(s);
     if (s->batch < 1) return ct_fail(CT_EINVAL, "the batch size is %d", s->batch);
     if (s->resident && ct_dataset_stream(s->data))
         return ct_fail(CT_EINVAL, "the pictures of a stream cannot be resident");
+    if (s->resident && (ct_dataset_clip(s->data) || ct_dataset_packs_files(s->data)))
+        return ct_fail(CT_EINVAL, "clips, and pictures that are packed as files, cannot be resident");
+    if (s->frames_step < 0 || !(s->tempo >= 0 && s->tempo <= 0.5))
+        return ct_fail(CT_EINVAL, "loader: clips in steps of %d frames, tempo %g", s->frames_step, s->tempo);
     if (n < 1) return ct_fail(CT_EINVAL, "the data set is empty");
     if (all > INT32_MAX) return ct_fail(CT_EINVAL, "%" PRId64 " samples; at most 2^31-1 are possible", all);
     for (int64_t i = 0; s->index && i < n; i++) {
@@ -320,12 +272,13 @@ static ct_status check_set(const ct_loader_spec *s)
     return CT_OK;
 }
 
-static ct_status check_batches(const ct_loader_spec *s, const tally *t)
+static ct_status check_batches(const ct_loader_spec *s, const ct_tally *t)
 {
     if (t->batches > 0) return CT_OK;
     return ct_fail(CT_EINVAL,
                    "a batch of %d does not fit %" PRId64 " samples%s, and short batches are dropped: nothing is left",
-                   s->batch, samples_of(s), t->buckets > 1 ? " of one width" : "");
+                   s->batch, ct_loader_samples(s),
+                   t->kinds == 1 ? "" : ct_dataset_clip(s->data) ? " of like length" : " of one width");
 }
 
 static ct_status check_position(const ct_loader_spec *s, int64_t per_epoch)
@@ -341,7 +294,7 @@ static ct_status check_position(const ct_loader_spec *s, int64_t per_epoch)
 
 static ct_status make_slots(ct_loader *l)
 {
-    size_t rows = (size_t)l->spec.batch;
+    const size_t rows = (size_t)l->spec.batch, pictures = rows * (size_t)l->most;
     l->slots = ct_calloc((size_t)l->depth, sizeof *l->slots, "loader ring");
     if (!l->slots) return CT_ENOMEM;
     if (rows > SIZE_MAX / 64 / l->px_bytes) {
@@ -350,13 +303,14 @@ static ct_status make_slots(ct_loader *l)
     for (int i = 0; i < l->depth; i++) {
         slot *s = &l->slots[i];
         s->id = ct_malloc(rows * sizeof *s->id, "loader ring");
-        s->index = ct_aligned_alloc(rows * 3 * sizeof *s->index, "loader ring");
-        s->widths = ct_aligned_alloc(rows * sizeof *s->widths, "loader ring");
+        s->index = ct_aligned_alloc(pictures * 3 * sizeof *s->index, "loader ring");
+        s->lengths = ct_aligned_alloc(rows * sizeof *s->lengths, "loader ring");
         s->windows = ct_aligned_alloc(rows * sizeof *s->windows, "loader ring");
-        if (!s->id || !s->index || !s->widths || !s->windows) return CT_ENOMEM;
+        s->pick = ct_calloc((size_t)l->most, sizeof *s->pick, "loader ring");
+        if (!s->id || !s->index || !s->lengths || !s->windows || !s->pick) return CT_ENOMEM;
         /* A program may have more rows than the last batch of a pass: rows that no batch has filled ask for the first
          * picture. */
-        memset(s->index, 0, rows * 3 * sizeof *s->index);
+        memset(s->index, 0, pictures * 3 * sizeof *s->index);
         memset(s->windows, 0, rows * sizeof *s->windows);
         for (int k = 0; k < l->fields; k++) {
             s->field[k] = ct_aligned_alloc(rows * l->field_bytes[k], "loader ring");
@@ -382,12 +336,13 @@ static void start_threads(ct_loader *l)
 }
 
 /* Bytes of a sample of the widest bucket that occurs. */
-static size_t widest_bytes(const ct_loader_spec *s, const tally *t)
+static size_t widest_bytes(const ct_loader *l)
 {
-    int b = t->buckets - 1;
-    while (b > 0 && t->count[b] == 0) b--;
-    return (size_t)ct_dataset_height(s->data) * (size_t)ct_dataset_bucket_width(s->data, b) *
-           (size_t)ct_dataset_channels(s->data);
+    const ct_dataset *ds = l->spec.data;
+    int b = ct_dataset_buckets(ds) - 1;
+    while (!l->tempo.clip && b > 0 && l->tally.count[b] == 0) b--;
+    return (size_t)ct_dataset_height(ds) * (size_t)ct_dataset_bucket_width(ds, b) * (size_t)ct_dataset_channels(ds) *
+           (size_t)l->most;
 }
 
 ct_status ct_loader_open(const ct_loader_spec *spec, ct_loader **out)
@@ -401,20 +356,22 @@ ct_status ct_loader_open(const ct_loader_spec *spec, ct_loader **out)
     pthread_cond_init(&l->freed, NULL);
     pthread_cond_init(&l->filled, NULL);
     l->spec = *spec;
-    l->n = samples_of(spec);
-    CT_GOTO(st, tally_make(spec, &l->tally));
+    l->n = ct_loader_samples(spec);
+    l->tempo = ct_loader_tempo(spec);
+    l->most = l->tempo.clip ? ct_loader_longest(spec) : 1;
+    CT_GOTO(st, ct_tally_make(spec, &l->tally));
     CT_GOTO(st, check_batches(spec, &l->tally));
     l->per_epoch = l->tally.batches;
     CT_GOTO(st, check_position(spec, l->per_epoch));
     l->first = spec->start_epoch * l->per_epoch + spec->start_batch;
     l->total = spec->epochs < 0 ? INT64_MAX : spec->epochs * l->per_epoch - l->first;
-    l->px_bytes = widest_bytes(spec, &l->tally);
+    l->px_bytes = widest_bytes(l);
     const ct_field *field = ct_dataset_fields(spec->data, &l->fields);
     for (int k = 0; k < l->fields; k++) l->field_bytes[k] = ct_field_bytes(&field[k]);
     /* The consumer holds one slot, so with workers a ring of one would stand still. */
     l->depth = spec->workers == 0 ? 1 : spec->depth == 0 ? spec->workers + 2 : spec->depth < 2 ? 2 : spec->depth;
 
-    CT_GOTO(st, schedule_make(l->n, &l->tally, &l->plan));
+    CT_GOTO(st, ct_schedule_make(l->n, &l->tally, &l->plan));
     l->threads = ct_calloc((size_t)spec->workers + 1, sizeof *l->threads, "loader threads");
     if (!l->threads) {
         st = CT_ENOMEM;
@@ -442,15 +399,16 @@ void ct_loader_close(ct_loader *l)
         ct_free(l->slots[i].px);
         for (int k = 0; k < l->fields; k++) ct_free(l->slots[i].field[k]);
         ct_free(l->slots[i].index);
-        ct_free(l->slots[i].widths);
+        ct_free(l->slots[i].lengths);
         ct_free(l->slots[i].windows);
+        ct_free(l->slots[i].pick);
         ct_free(l->slots[i].message);
     }
     if (l->pen) ct_dataset_stream(l->spec.data)->close(l->pen);
     ct_free(l->slots);
     ct_free(l->threads);
-    schedule_free(&l->plan);
-    tally_free(&l->tally);
+    ct_schedule_free(&l->plan);
+    ct_tally_free(&l->tally);
     pthread_cond_destroy(&l->freed);
     pthread_cond_destroy(&l->filled);
     pthread_mutex_destroy(&l->lock);
@@ -495,40 +453,90 @@ int64_t ct_loader_batches(const ct_loader *l)
     return l->per_epoch;
 }
 
-int64_t ct_loader_count(const ct_loader_spec *spec)
+ct_status ct_loader_count(const ct_loader_spec *spec, int64_t *batches)
 {
-    enum { CHUNK = 256 }; /* buckets at a time: their number has no small bound, and nothing is allocated here */
-    int64_t batches = 0, n = samples_of(spec);
-    int buckets = ct_dataset_buckets(spec->data);
-    if (spec->batch < 1) return 0;
-    for (int b = 0; b < buckets; b += CHUNK) {
-        int64_t count[CHUNK] = { 0 };
-        for (int64_t i = 0; i < n; i++) {
-            int k = ct_dataset_sample_bucket(spec->data, spec->index ? spec->index[i] : i) - b;
-            if (k >= 0 && k < CHUNK) count[k]++;
-        }
-        for (int k = 0; k < CHUNK; k++) batches += batches_of(spec, count[k]);
+    ct_tally t;
+    *batches = 0;
+    if (spec->batch < 1) return CT_OK;
+    CT_TRY(ct_tally_make(spec, &t));
+    *batches = t.batches;
+    ct_tally_free(&t);
+    return CT_OK;
+}
+
+/* A full batch and a short one of `count` samples of one kind and this length; *n counts on. */
+static void add_shapes(const ct_loader_spec *s, int64_t count, int64_t length, ct_batch_shape *out, size_t *n)
+{
+    const int rest = (int)(count % s->batch);
+    if (count >= s->batch) out[(*n)++] = (ct_batch_shape){ (int)length, s->batch };
+    if (rest > 0 && !s->drop_last) out[(*n)++] = (ct_batch_shape){ (int)length, rest };
+}
+
+static int by_length(const void *a, const void *b)
+{
+    const ct_batch_shape *x = a, *y = b;
+    return x->length != y->length ? x->length - y->length : y->rows - x->rows;
+}
+
+static void widths(const ct_loader_spec *s, const ct_tally *t, ct_batch_shape *out, size_t *n)
+{
+    for (int b = 0; b < t->kinds; b++) add_shapes(s, t->count[b], ct_dataset_bucket_width(s->data, b), out, n);
+}
+
+/* Of each kind the numbers of pictures from the shortest that one of its clips may have to the longest: so many shapes
+ * at most. */
+static ct_status clip_lengths(const ct_loader_spec *s, const ct_tally *t, ct_batch_shape **out, size_t *n)
+{
+    ct_status st = CT_OK;
+    size_t cap = 0;
+    int64_t *low = ct_calloc((size_t)t->kinds, sizeof *low, "batch shapes");
+    int64_t *high = ct_calloc((size_t)t->kinds, sizeof *high, "batch shapes");
+    if (!low || !high) CT_GOTO(st, CT_ENOMEM);
+    const int64_t samples = ct_loader_samples(s);
+    for (int64_t i = 0; i < samples; i++) {
+        const int64_t id = s->index ? s->index[i] : i;
+        const int kind = ct_loader_kind(s, id);
+        const int64_t least = ct_loader_least(s, id), most = ct_loader_most(s, id);
+        if (low[kind] == 0 || least < low[kind]) low[kind] = least;
+        if (most > high[kind]) high[kind] = most;
     }
-    return batches;
+    for (int k = 0; k < t->kinds; k++)
+        for (int64_t f = low[k]; t->count[k] > 0 && f <= high[k]; f = ct_loader_pictures(s, f + 1)) {
+            CT_GOTO(st, ct_grow(out, *n + 1, &cap, sizeof **out, "batch shapes"));
+            add_shapes(s, t->count[k], f, *out, n);
+        }
+    size_t kept = 0;
+    qsort(*out, *n, sizeof **out, by_length);
+    for (size_t i = 0; i < *n; i++)
+        if (i == 0 || by_length(&(*out)[i], &(*out)[kept - 1]) != 0) (*out)[kept++] = (*out)[i];
+    *n = kept;
+fail:
+    ct_free(low);
+    ct_free(high);
+    return st;
 }
 
 ct_status ct_loader_shapes(const ct_loader_spec *spec, ct_batch_shape **out, size_t *n)
 {
-    tally t;
+    ct_tally t;
     *out = NULL;
     *n = 0;
     CT_TRY(check_set(spec));
-    CT_TRY(tally_make(spec, &t));
+    CT_TRY(ct_tally_make(spec, &t));
     ct_status st = check_batches(spec, &t);
-    ct_batch_shape *s = st == CT_OK ? ct_calloc(2 * (size_t)t.buckets, sizeof *s, "batch shapes") : NULL;
-    if (st == CT_OK && !s) st = CT_ENOMEM;
-    for (int b = 0; st == CT_OK && b < t.buckets; b++) {
-        int width = ct_dataset_bucket_width(spec->data, b), rest = (int)(t.count[b] % spec->batch);
-        if (t.count[b] >= spec->batch) s[(*n)++] = (ct_batch_shape){ width, spec->batch };
-        if (rest > 0 && !spec->drop_last) s[(*n)++] = (ct_batch_shape){ width, rest };
+    if (st == CT_OK && ct_dataset_clip(spec->data)) {
+        st = clip_lengths(spec, &t, out, n);
+    } else if (st == CT_OK) {
+        *out = ct_calloc(2 * (size_t)t.kinds, sizeof **out, "batch shapes");
+        if (*out) widths(spec, &t, *out, n);
+        else st = CT_ENOMEM;
     }
-    *out = s;
-    tally_free(&t);
+    if (st != CT_OK) {
+        ct_free(*out);
+        *out = NULL;
+        *n = 0;
+    }
+    ct_tally_free(&t);
     return st;
 }
 

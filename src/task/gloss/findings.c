@@ -1,0 +1,292 @@
+/* What a scoring pass collects of glosses: predictions, confidences, edits. */
+#include "config.h"
+
+#include "task/gloss/findings.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+
+/* ---- beginning and end ---- */
+
+/* The best class of each time step (greedy), or prefix beam search. */
+static ct_status find_decoder(const ct_option *option, size_t options, int *beam)
+{
+    const char *name = ct_option_find(option, options, "decoder");
+    const char *number = ct_option_find(option, options, "beam_width");
+    const bool search = name && strcmp(name, "beam") == 0;
+    char *end = NULL;
+    const long width = number ? strtol(number, &end, 10) : CT_BEAM_WIDTH;
+    *beam = 0;
+    if (name && !search && strcmp(name, "greedy") != 0)
+        return ct_fail(CT_ECONFIG, "--decoder: '%s' is neither greedy nor beam", name);
+    if (number && !search) return ct_fail(CT_ECONFIG, "--beam-width belongs to --decoder beam");
+    if (!search) return CT_OK;
+    if ((number && (end == number || *end)) || width < 1 || width > CT_BEAM_WIDTH_MAX)
+        return ct_fail(CT_ECONFIG, "--beam-width: '%s' is not a whole number from 1 to %d", number, CT_BEAM_WIDTH_MAX);
+    *beam = (int)width;
+    return CT_OK;
+}
+
+static ct_status reserve(ct_gloss_findings *t, int64_t classes)
+{
+    const size_t n = t->n > 0 ? (size_t)t->n : 1, cells = n * (size_t)t->columns;
+    t->pred = ct_calloc(cells, sizeof *t->pred, "predictions");
+    t->conf = ct_calloc(cells, sizeof *t->conf, "confidences");
+    t->steps = ct_calloc(n, sizeof *t->steps, "time steps");
+    t->edited = ct_calloc(n, sizeof *t->edited, "edits");
+    if (!t->pred || !t->conf || !t->steps || !t->edited) return CT_ENOMEM;
+    if (t->beam == 0) return CT_OK;
+    t->row = ct_calloc((size_t)t->columns, sizeof *t->row, "glosses");
+    t->row_conf = ct_calloc((size_t)t->columns, sizeof *t->row_conf, "confidences");
+    if (!t->row || !t->row_conf) return CT_ENOMEM;
+    return ct_beam_new(t->beam, classes, &t->search);
+}
+
+/* Time steps of the longest clip of a view, without copies that a batch might add. */
+static int64_t most_steps(const ct_place *p, const ct_view *v)
+{
+    int64_t most = 1;
+    for (int64_t i = 0; v->data && i < v->n; i++) {
+        const int64_t frames = ct_dataset_frames(v->data, ct_view_sample(v, i));
+        const int64_t steps = ct_model_steps(p->model, ct_clip_padded(ct_model_clip(p->model), frames));
+        if (steps > most) most = steps;
+    }
+    return most;
+}
+
+ct_status ct_gloss_look(const ct_place *p, const ct_view *v, bool labels, const ct_option *option, size_t options,
+                        ct_findings **out)
+{
+    ct_gloss_findings *t = ct_calloc(1, sizeof *t, "findings");
+    ct_status st;
+    *out = NULL;
+    if (!t) return CT_ENOMEM;
+    t->base = (ct_findings){ .task = p->goal->task, .view = *v, .labels = labels, .want = { "pred", "conf" } };
+    t->facts = ct_gloss_facts(p->facts);
+    t->n = v->n;
+    t->columns = (int)most_steps(p, v);
+    CT_GOTO(st, find_decoder(option, options, &t->beam));
+    if (t->beam) t->base.want[2] = "lp5";
+    CT_GOTO(st, reserve(t, p->model->classes));
+    *out = &t->base;
+    return CT_OK;
+fail:
+    ct_gloss_drop(&t->base);
+    return st;
+}
+
+void ct_gloss_drop(ct_findings *f)
+{
+    ct_gloss_findings *t = (ct_gloss_findings *)f;
+    if (!t) return;
+    ct_beam_free(t->search);
+    ct_edit_free(&t->edit);
+    ct_confusions_free(&t->edits);
+    ct_free(t->row);
+    ct_free(t->row_conf);
+    ct_free(t->pred);
+    ct_free(t->conf);
+    ct_free(t->steps);
+    ct_free(t->edited);
+    ct_free(t);
+}
+
+/* ---- collecting ---- */
+
+static void count(ct_gloss_counts *c, int64_t words, int64_t edits)
+{
+    c->sentences += edits == 0;
+    c->words += words;
+    c->words_ok += words > edits ? words - edits : 0;
+    c->edits += edits;
+}
+
+static const int32_t *label_of(const ct_gloss_findings *t, int64_t sample, int64_t *n)
+{
+    *n = 0;
+    if (!t->base.labels) return NULL;
+    const int32_t *id = ct_gloss_ids(t->base.view.data, sample);
+    *n = ct_edit_length(id, ct_gloss_columns(t->base.view.data));
+    return id;
+}
+
+/* What the device read of row i, [*n] words. */
+static ct_status device_row(const ct_gloss_findings *t, const ct_outcome *o, int64_t i, const int32_t **row, int64_t *n)
+{
+    const int64_t steps = o->output[0].desc.dim[1];
+    *row = (const int32_t *)o->output[0].host + i * steps;
+    *n = ct_edit_length(*row, steps);
+    if (*n > t->columns)
+        return ct_fail(CT_EINTERNAL, "%" PRId64 " words are predicted, there is room for %d", *n, t->columns);
+    for (int64_t c = 0; c < *n; c++)
+        if ((*row)[c] >= t->facts->vocabulary.n)
+            return ct_fail(CT_EINTERNAL, "predicted word %d of %" PRId64, (int)(*row)[c], t->facts->vocabulary.n);
+    return CT_OK;
+}
+
+static ct_status collect_row(ct_gloss_findings *t, const ct_outcome *o, int64_t i)
+{
+    const int64_t place = o->place[i], steps = o->output[0].desc.dim[1];
+    const int32_t *row;
+    int64_t n, words;
+    float *conf = t->conf + place * t->columns;
+    CT_TRY(device_row(t, o, i, &row, &n));
+    const int32_t *label = label_of(t, o->sample[i], &words);
+    if (t->base.labels) {
+        CT_TRY(ct_edit_align(&t->edit, label, words, row, n));
+        count(&t->device, words, t->edit.distance);
+    }
+    if (t->search) {
+        const ct_desc *scores = &o->output[2].desc;
+        const int64_t classes = scores->dim[2];
+        CT_TRY(ct_beam_decode(t->search, scores->dtype, o->output[2].host, i * classes, o->batch * classes, o->steps[i],
+                              t->row, t->row_conf, &n, NULL));
+        row = t->row;
+        if (t->base.labels) CT_TRY(ct_edit_align(&t->edit, label, words, row, n));
+    }
+    for (int64_t c = 0; c < t->columns; c++) {
+        t->pred[place * t->columns + c] = c < n ? row[c] : -1;
+        conf[c] = c >= n        ? 0
+                  : t->search   ? t->row_conf[c]
+                                : (float)ct_load(o->output[1].desc.dtype, o->output[1].host, i * steps + c);
+    }
+    t->steps[place] = o->steps[i];
+    if (!t->base.labels) return CT_OK;
+    count(&t->decoder, words, t->edit.distance);
+    t->edited[place] = (int32_t)t->edit.distance;
+    t->shares += words > 0 ? (double)t->edit.distance / (double)words : 0;
+    return ct_confusions_align(&t->edits, &t->edit);
+}
+
+ct_status ct_gloss_collect(ct_findings *f, const ct_outcome *o)
+{
+    ct_gloss_findings *t = (ct_gloss_findings *)f;
+    if (!o->steps) return ct_fail(CT_EINTERNAL, "glosses are read without time steps");
+    for (int64_t i = 0; i < o->n; i++) CT_TRY(collect_row(t, o, i));
+    return CT_OK;
+}
+
+/* The device and the host agree. */
+static ct_status check_counts(const ct_gloss_counts *c, const double *sums)
+{
+    const int64_t sentences = (int64_t)sums[CT_GLOSS_SENTENCES], words = (int64_t)sums[CT_GLOSS_WORDS];
+    const int64_t ok = (int64_t)sums[CT_GLOSS_WORDS_OK], edits = (int64_t)sums[CT_GLOSS_EDITS];
+    if (sentences == c->sentences && words == c->words && ok == c->words_ok && edits == c->edits) return CT_OK;
+    return ct_fail(CT_EINTERNAL, "the device counts %" PRId64 " edits in %" PRId64 " glosses (%" PRId64 " right) and %"
+                   PRId64 " right sentences, the predictions hold %" PRId64 " in %" PRId64 " (%" PRId64 ") and %" PRId64,
+                   edits, words, ok, sentences, c->edits, c->words, c->words_ok, c->sentences);
+}
+
+ct_status ct_gloss_settle(ct_findings *f, double sums[CT_METRIC_COUNT])
+{
+    ct_gloss_findings *t = (ct_gloss_findings *)f;
+    if (!sums) return CT_OK;
+    CT_TRY(check_counts(&t->device, sums));
+    ct_confusions_sort(&t->edits);
+    sums[CT_GLOSS_SENTENCES] = (double)t->decoder.sentences;
+    sums[CT_GLOSS_WORDS_OK] = (double)t->decoder.words_ok;
+    sums[CT_GLOSS_EDITS] = (double)t->decoder.edits;
+    sums[CT_GLOSS_SENTENCE_WER] = t->shares;
+    sums[CT_GLOSS_SUBSTITUTIONS] = (double)t->edits.substitutions;
+    sums[CT_GLOSS_DELETIONS] = (double)t->edits.deletions;
+    sums[CT_GLOSS_INSERTIONS] = (double)t->edits.insertions;
+    return CT_OK;
+}
+
+/* ---- asking ---- */
+
+const int32_t *ct_signed_label(const ct_gloss_findings *t, int64_t i, int64_t *n)
+{
+    return label_of(t, ct_view_sample(&t->base.view, i), n);
+}
+
+const int32_t *ct_signed_read(const ct_gloss_findings *t, int64_t i, int64_t *n)
+{
+    const int32_t *row = t->pred + i * t->columns;
+    *n = ct_edit_length(row, t->columns);
+    return row;
+}
+
+double ct_signed_confidence(const ct_gloss_findings *t, int64_t i)
+{
+    int64_t n;
+    ct_signed_read(t, i, &n);
+    double p = n > 0 ? 1 : 0;
+    for (int64_t k = 0; k < n; k++) p *= (double)t->conf[i * t->columns + k];
+    return p;
+}
+
+bool ct_gloss_right(const ct_findings *f, int64_t i) { return ct_gloss_findings_of(f)->edited[i] == 0; }
+
+const char *ct_signed_word(const ct_gloss_findings *t, int word)
+{
+    return word < 0 ? "(nothing)" : t->facts->vocabulary.word[word];
+}
+
+char *ct_signed_text(const ct_gloss_findings *t, const int32_t *word, int64_t n)
+{
+    size_t size = 1, at = 0;
+    for (int64_t k = 0; k < n; k++) size += strlen(ct_signed_word(t, word[k])) + 1;
+    char *text = ct_malloc(size, "glosses");
+    if (!text) return NULL;
+    for (int64_t k = 0; k < n; k++) {
+        const char *w = ct_signed_word(t, word[k]);
+        const size_t bytes = strlen(w);
+        if (k > 0) text[at++] = ' ';
+        memcpy(text + at, w, bytes);
+        at += bytes;
+    }
+    text[at] = '\0';
+    return text;
+}
+
+/* ---- parts ---- */
+
+static int by_part(const void *a, const void *b)
+{
+    const ct_gloss_part *x = a, *y = b;
+    if (x->name) return strcmp(x->name, y->name);
+    return x->length < y->length ? -1 : x->length > y->length;
+}
+
+/* A part for each sample, then one for all that are equal. */
+static ct_status parts_of(const ct_gloss_findings *t, bool signers, ct_gloss_part **out, size_t *n)
+{
+    const ct_view *v = &t->base.view;
+    *n = 0;
+    *out = ct_calloc(t->n > 0 ? (size_t)t->n : 1, sizeof **out, "parts of a score");
+    if (!*out) return CT_ENOMEM;
+    for (int64_t i = 0; i < t->n; i++) {
+        ct_gloss_part *p = &(*out)[i];
+        *p = (ct_gloss_part){ .samples = 1, .edits = t->edited[i] };
+        ct_signed_label(t, i, &p->words);
+        p->length = p->words;
+        if (signers) p->name = ct_gloss_signer(v->data, ct_view_sample(v, i));
+    }
+    qsort(*out, (size_t)t->n, sizeof **out, by_part);
+    for (int64_t i = 0; i < t->n; i++) {
+        const ct_gloss_part *p = &(*out)[i];
+        if (*n == 0 || by_part(&(*out)[*n - 1], p) != 0) {
+            (*out)[(*n)++] = *p;
+            continue;
+        }
+        ct_gloss_part *sum = &(*out)[*n - 1];
+        sum->samples++;
+        sum->words += p->words;
+        sum->edits += p->edits;
+    }
+    return CT_OK;
+}
+
+ct_status ct_gloss_by_signer(const ct_gloss_findings *t, ct_gloss_part **out, size_t *n)
+{
+    return parts_of(t, true, out, n);
+}
+
+ct_status ct_gloss_by_length(const ct_gloss_findings *t, ct_gloss_part **out, size_t *n)
+{
+    return parts_of(t, false, out, n);
+}

@@ -1,0 +1,29 @@
+# The task of continuous sign language: clips of a signer, read as rows of glosses.
+libcaptrain_la_SOURCES += \
+	src/task/gloss/cleanup.c \
+	src/task/gloss/cleanup.h \
+	src/task/gloss/eval.c \
+	src/task/gloss/facts.c \
+	src/task/gloss/findings.c \
+	src/task/gloss/findings.h \
+	src/task/gloss/folder.c \
+	src/task/gloss/generator.c \
+	src/task/gloss/gloss.c \
+	src/task/gloss/gloss.h \
+	src/task/gloss/goal.c \
+	src/task/gloss/golden.c \
+	src/task/gloss/metrics.c \
+	src/task/gloss/program.c \
+	src/task/gloss/reader.c \
+	src/task/gloss/reader.h \
+	src/task/gloss/remap.c \
+	src/task/gloss/report.c \
+	src/task/gloss/rows.c \
+	src/task/gloss/rows.h \
+	src/task/gloss/survey.c \
+	src/task/gloss/vocabulary.c \
+	src/task/gloss/vocabulary.h
+
+check_PROGRAMS += tests/task/gloss/check_gloss_labels
+tests_task_gloss_check_gloss_labels_SOURCES = tests/task/gloss/check_gloss_labels.c tests/data/data_util.c tests/data/data_util.h
+tests_task_gloss_check_gloss_labels_LDADD = $(CT_TEST_LIBS)
