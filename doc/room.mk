@@ -10,7 +10,7 @@ dist_schema_DATA = \
 	doc/json/result.schema.json doc/json/tune.schema.json
 
 recipesdir = $(docdir)/recipes
-dist_recipes_DATA = doc/recipes/finetune.md
+dist_recipes_DATA = doc/recipes/finetune.md doc/recipes/sign-language.md
 dist_examples_DATA += examples/finetune-pretrain.yaml examples/finetune.yaml
 dist_examples_SCRIPTS = examples/finetune.sh
 

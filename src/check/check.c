@@ -60,8 +60,8 @@ void ct_check_free(ct_check_report *r)
 
 /* ---- decoding ---- */
 
-/* Picture dir/name. CT_EIO and CT_EFORMAT are for p->reason; a later one of several must have the size of the first, and
- * the digest is of all so far. */
+/* Picture dir/name. CT_EIO and CT_EFORMAT are for p->reason; a later one of several must have the size of the first,
+ * and the digest is of all so far. */
 static ct_status probe_picture(const check_job *j, const char *dir, const char *name, bool first, probe *p)
 {
     const ct_dataset_spec *s = &j->spec->data;

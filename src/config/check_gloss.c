@@ -34,7 +34,8 @@ void ct_config_note_gloss(ct_config *cfg, const ct_config *defaults, ct_problems
             tell(cfg, defaults, p, keys[k], "only models of sign language read it");
     else if (!(cfg->loss.kd_weight > 0))
         for (size_t k = 0; k < WITHOUT_KD; k++) tell(cfg, defaults, p, keys[k], "loss.kd_weight is 0");
-    for (size_t k = GENERATED; here && !ct_config_generated(cfg) && k < LAST; k++)
+    const bool drawn = strncmp(cfg->data.train, "synth:", 6) == 0;
+    for (size_t k = GENERATED; here && !drawn && k < LAST; k++)
         tell(cfg, defaults, p, keys[k], "nothing is drawn");
 }
 

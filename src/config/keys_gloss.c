@@ -14,8 +14,9 @@ static const ct_config_row labels[] = {
     { STRING(data.test_labels, ""), .aliases = "dataset.test_label_path Path.testLabelPath", .unit = "",
       .reader = "data", .doc = "Sign language: the same for data.test." },
     { STRING(data.vocab, "all"), .unit = "", .reader = "data",
-      .doc = "Sign language: the words a model knows. all: those of the labels of training, validation and test, as the "
-             "reference has it; train: of data.train; else a file: vocabulary.json of a run, or a word in each line." },
+      .doc = "Sign language: the words a model knows. all: those of the labels of training, validation and test, as "
+             "the reference has it; train: of data.train; else a file: vocabulary.json of a run, or a word in each "
+             "line." },
     { INT(data.max_frames, "0", 0, 100000), .aliases = "dataset.max_frames", .unit = "frames", .reader = "data",
       .doc = "Sign language: of a longer clip so many frames are taken, evenly spaced; 0: all." },
     { INT(data.frames_step, "16", 4, 4096), .unit = "frames", .reader = "data",
@@ -48,11 +49,11 @@ const ct_key_table ct_keys_gloss_tempo = CT_KEY_TABLE(tempo);
 
 static const ct_config_row loss[] = {
     { LIST(loss.ctc_weights, CT_KEY_FLOAT_LIST, "[1, 1, 1, 1, 1]", 5, 5, 0, 1000), .unit = "", .reader = "models",
-      .doc = "Sign language: weights of the CTC losses of the five scores: of the first branch's LSTM and convolutions, "
-             "of the second's, and of both LSTMs together, which are those that are read." },
+      .doc = "Sign language: weights of the CTC losses of the five scores: of the first branch's LSTM and "
+             "convolutions, of the second's, and of both LSTMs together, which are those that are read." },
     { FLOAT(loss.kd_weight, "25", 0, 1000), .unit = "", .reader = "models",
-      .doc = "Sign language: weight of the two losses by which the convolutions' scores follow those of the LSTM behind "
-             "them; 0: none." },
+      .doc = "Sign language: weight of the two losses by which the convolutions' scores follow those of the LSTM "
+             "behind them; 0: none." },
     { FLOAT(loss.kd_temperature, "8", 0, 1000), ABOVE, .unit = "", .reader = "models",
       .doc = "Sign language: what scores are divided by before they are compared that way." },
     { BOOL(loss.kd_mask, "false"), .unit = "", .reader = "models",

@@ -18,8 +18,8 @@ static const ct_config_row model[] = {
              "tfnet=TFNet tfnet-small=tfnet_small"),
       .aliases = "Params.moduleChoice", .unit = "", .reader = "models",
       .doc = "Which model is built. textcnn and textcnn-small read texts of one length, crnn, crnn-stacked and "
-             "crnn-small texts of any; slider, slider-small, hrnet-w32 and hrnet-w48 find the gap and the piece of a "
-             "slider puzzle; tfnet and tfnet-small read clips of sign language." },
+             "crnn-small texts of any; slider, slider-small, hrnet-w32 and hrnet-w48 solve slider puzzles; tfnet and "
+             "tfnet-small read sign language." },
     { FLOAT(model.width, "1", 0, 16), ABOVE, .unit = "factor", .reader = "models",
       .doc = "Multiplies the channel count of every layer; counts are rounded to multiples of 8, at least 8." },
     { INT(model.hidden, "0", 0, 65536), .aliases = "model.hidden_size Params.hiddenSize", .unit = "units",

@@ -21,8 +21,8 @@ typedef struct ct_table {
 /* Begins with `text` [size], which is changed in place and must have a NUL behind it; a byte order mark is passed over.
  * Set sep and quotes then. CT_EFORMAT: NUL bytes. */
 ct_status ct_table_open(char *text, size_t size, const char *path, ct_table *out);
-/* The fields of the next record, while at < end. They point into the text. CT_EFORMAT naming path and line: a quote that
- * is not closed, text behind one, too many fields. */
+/* The fields of the next record, while at < end. They point into the text. CT_EFORMAT naming path and line: a quote
+ * that is not closed, text behind one, too many fields. */
 ct_status ct_table_next(ct_table *t, char *field[CT_TABLE_FIELDS], int *n);
 
 #endif

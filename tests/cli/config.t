@@ -54,6 +54,13 @@ $ captrain help config | grep ' = '
 | data.letter_case = keep
 | data.label_separator = _
 | data.label_side = before
+| data.train_labels = ""
+| data.val_labels = ""
+| data.test_labels = ""
+| data.vocab = all
+| data.max_frames = 0
+| data.frames_step = 16
+| dataset.crop_size = 0
 | data.height = 60
 | data.width = 160
 | data.crop = 0
@@ -82,6 +89,10 @@ $ captrain help config | grep ' = '
 | data.synth.backgrounds = ""
 | data.synth.width = 0
 | data.synth.height = 0
+| data.synth.words = 40
+| data.synth.signers = 8
+| data.synth.glosses_min = 2
+| data.synth.glosses_max = 5
 | data.synth.fresh = false
 | letterbox.target_size = []
 | letterbox.fill_value = -1
@@ -99,6 +110,7 @@ $ captrain help config | grep ' = '
 | augment.brightness = 0
 | augment.contrast = 0
 | augment.flip = 0
+| augment.tempo = 0
 | loss.name = auto
 | loss.label_smoothing = 0
 | loss.focal.alpha = 1.5
@@ -125,6 +137,13 @@ $ captrain help config | grep ' = '
 | loss.weights.angle = -1
 | loss.weights.padding_bce = -1
 | loss.weights.y_axis = -1
+| loss.ctc_weights = [1, 1, 1, 1, 1]
+| loss.kd_weight = 25
+| loss.kd_temperature = 8
+| loss.kd_mask = false
+| loss.kd_detach = false
+| loss.ctc_blank_id = 0
+| loss.ctc_reduction = mean
 | optimizer.name = adamw
 | optimizer.lr = 1e-3
 | optimizer.betas = [0.9, 0.999]
@@ -274,7 +293,7 @@ $ captrain train --set model.width=x
 ? 2
 
 $ captrain train --set model.name=textcn
-! captrain: --set model.name=textcn: model.name: must be one of textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18, resnet34, resnet50, slider, slider-small, hrnet-w32, hrnet-w48 (got 'textcn')
+! captrain: --set model.name=textcn: model.name: must be one of textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18, resnet34, resnet50, slider, slider-small, hrnet-w32, hrnet-w48, tfnet, tfnet-small (got 'textcn')
 ? 2
 
 $ captrain train --set train.batch_size=automatic
@@ -286,7 +305,7 @@ $ captrain train --set data.charset=0
 ? 2
 
 $ captrain plan --model nonsense
-! captrain: there is no model 'nonsense'; did you mean 'crnn'? (models: textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18, resnet34, resnet50, slider, slider-small, hrnet-w32, hrnet-w48)
+! captrain: there is no model 'nonsense'; did you mean 'crnn'? (models: textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18, resnet34, resnet50, slider, slider-small, hrnet-w32, hrnet-w48, tfnet, tfnet-small)
 ? 2
 
 # Values that do not go together.

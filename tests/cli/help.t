@@ -208,6 +208,16 @@ $ captrain gen --help
 |   --json
 |       slider: print what was drawn, and how fast, as JSON
 |
+| Options of the task gloss:
+|   --glosses N
+|       gestures: words there are; default 40
+|   --signers N
+|       gestures: signers, of whom the last is in the test only; default 8
+|   --length N|LO-HI
+|       gestures: glosses of a clip; default 2-5
+|   --size PX
+|       gestures: height and width, pixels; default 96
+|
 | Options of every verb:
 |   --backend NAME
 |       backend to compute on: auto, cpu, cuda; a backend that cannot run is an error, never a
@@ -236,6 +246,8 @@ $ captrain check --help
 |       judge the data as a training with this configuration would
 |   --set KEY=VALUE
 |       set a configuration key
+|   --labels FILE
+|       label file of DATA, if that is a folder of clips
 |   --json
 |       print one JSON object
 |
@@ -285,6 +297,10 @@ $ captrain import-torch --help
 |       is class 0); default data.charset
 |   --length N
 |       characters per label; for models of any length, the most; default data.length or the model's
+|
+| Options of the task gloss:
+|   --vocab FILE
+|       sign language: the words, vocabulary.json or a word in each line
 |
 | Options of every verb:
 |   --backend NAME
@@ -350,6 +366,18 @@ $ captrain plan --help
 |       with --model: samples per step; default 64
 |   --precision P
 |       with --model: fp32, tf32, bf16, fp16 or f64; default fp32
+|   --height H
+|       with --model: pixels of the model's pictures; default the model's, here and below
+|   --width W
+|       with --model: pixels
+|   --frames F
+|       with --model: pictures of a clip, for models of clips
+|   --vocab N
+|       with --model: classes, the blank of CTC included
+|   --hidden N
+|       with --model: as model.hidden
+|   --recompute
+|       with --model: recompute activations block by block instead of keeping them
 |   --memory SIZE
 |       memory for which the largest micro-batch is reported; default: the device's
 |   --set KEY=VALUE
@@ -390,7 +418,17 @@ $ captrain bench --help
 |   --precision P
 |       fp32, tf32, bf16, fp16 or f64; default fp32
 |   --loss NAME
-|       a loss of the model: softmax, soft_margin, ctc, basic, early or late; default the usual
+|       a loss of the model: softmax, soft_margin, ctc, basic, early, late or tfnet; default the usual
+|   --height H
+|       pixels of the model's pictures; default the model's, here and below
+|   --width W
+|       pixels
+|   --frames F
+|       pictures of a clip, for models of clips
+|   --vocab N
+|       classes, the blank of CTC included
+|   --hidden N
+|       as model.hidden
 |   --recompute
 |       recompute activations block by block instead of keeping them
 |   --ops

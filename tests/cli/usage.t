@@ -96,7 +96,7 @@ $ captrain --quiet --verbose doctor
 ? 2
 
 $ captrain gen nonsense --out x
-! captrain: gen: unknown kind 'nonsense'; the kinds are: text, slider
+! captrain: gen: unknown kind 'nonsense'; the kinds are: text, slider, gestures
 ? 2
 
 $ captrain gen text

@@ -69,7 +69,7 @@ START_TEST(every_type)
     ck_assert_int_eq(c->data.background[0], 10);
     ck_assert_int_eq(c->data.background[1], 16);
     ck_assert_int_eq(c->data.background[2], 255);
-    ck_assert(!c->data.cache);
+    ck_assert_int_eq(c->data.cache, CT_CFG_CACHE_FALSE);
     ck_assert_uint_eq(c->data.mean.n, 1);
     ck_assert_uint_eq(c->data.std.n, 3);
     ck_assert_double_eq(c->data.std.v[2], 0.3);
@@ -139,7 +139,7 @@ START_TEST(messages)
     BAD("train: {epochs: _1}\n", "t.yaml:1:17: train.epochs: must be an integer (got '_1')");
     BAD("train: {epochs: 1_}\n", "t.yaml:1:17: train.epochs: must be an integer (got '1_')");
     BAD("train: {num_epochs: x}\n", "t.yaml:1:21: train.num_epochs (train.epochs): must be an integer (got 'x')");
-    BAD("data: {cache: 1}\n", "t.yaml:1:15: data.cache: must be true or false (got '1')");
+    BAD("data: {cache: 1}\n", "t.yaml:1:15: data.cache: must be one of auto, pixels, files, false (got '1')");
     BAD("data:\n  background: #ff0000\n",
         "t.yaml:2:3: data.background: has no value; \"#rrggbb\" needs quotes, # starts a comment");
     BAD("data: {background: [0, 0, 256]}\n",
@@ -383,7 +383,7 @@ START_TEST(keys_against_each_other)
         "and part of one may be nothing but padding; resize or refuse");
     BAD("data: {label_separator: 0123456789abcdef}\n", "t.yaml:1:8: data.label_separator: longer than 15 bytes");
     BAD("data: {train: 'synth:sliders'}\n",
-        "t.yaml:1:8: data.train: no generator 'synth:sliders'; there is synth:text, synth:slider");
+        "t.yaml:1:8: data.train: no generator 'synth:sliders'; there is synth:text, synth:slider, synth:gestures");
     BAD("optimizer: {name: sgd, nesterov: true, momentum: 0}\n",
         "t.yaml:1:24: optimizer.nesterov needs optimizer.momentum above 0");
     BAD("loss: {name: soft_margin, label_smoothing: 0.1}\n",

@@ -45,7 +45,7 @@ START_TEST(added_values)
     ct_config_free(c);
     BAD("model.name: yours\n", "t.yaml:1:13: model.name: must be one of textcnn, textcnn-small, crnn, crnn-stacked, "
                                "crnn-small, resnet18, resnet34, resnet50, slider, slider-small, hrnet-w32, hrnet-w48, mine (got 'yours')");
-    BAD("data.val: synth:yours\n", "t.yaml:1:1: data.val: no generator 'synth:yours'; there is synth:text, synth:slider, synth:mine");
+    BAD("data.val: synth:yours\n", "t.yaml:1:1: data.val: no generator 'synth:yours'; there is synth:text, synth:slider, synth:gestures, synth:mine");
     ck_assert(!ct_config_value_name(ct_config_find_row("train.backend"), 3, name, sizeof name));
     ck_assert_int_eq(ct_config_add_value("model.name", "Mine"), CT_EINVAL);
     ck_assert_int_eq(ct_config_add_value("model.name", "textcnn_small"), CT_EINVAL);

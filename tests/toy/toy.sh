@@ -180,7 +180,7 @@ says 'data.width.*dotnet reads gray pictures of 32 x 32 pixels'
 expect 2 train unknown --set model.name=dotnut
 says "model.name: must be one of .*, dotnet (got 'dotnut')"
 expect 2 train nothing --set data.train=synth:dots
-says "no generator 'synth:dots'; there is synth:text, synth:slider, synth:dot"
+says "no generator 'synth:dots'; there is synth:text, synth:slider, synth:gestures, synth:dot"
 
 # shellcheck disable=SC2086
 expect 2 train part $few --set data.crop=24

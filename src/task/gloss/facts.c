@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "task/gloss/gloss.h"
+#include "task/gloss/lexicon.h"
 #include "task/gloss/reader.h"
 
 enum { USUAL_COLUMNS = 32 }; /* where no labels are at hand */
@@ -146,7 +147,7 @@ ct_status ct_gloss_foresee(const ct_config *cfg, bool must, ct_facts **out)
 {
     ct_vocabulary v;
     *out = NULL;
-    if (strcmp(cfg->data.train, ct_gloss_generator.name) == 0) {
+    if (strcmp(cfg->data.train, CT_GLOSS_GENERATOR) == 0) {
         CT_TRY(ct_gloss_drawn_words(cfg, &v));
         return facts_of(&v, (int)cfg->data.synth.glosses_max, out);
     }

@@ -32,7 +32,10 @@ typedef struct ct_gloss_findings {
     float *row_conf;  /* [columns] */
 } ct_gloss_findings;
 
-static inline const ct_gloss_findings *ct_gloss_findings_of(const ct_findings *f) { return (const ct_gloss_findings *)f; }
+static inline const ct_gloss_findings *ct_gloss_findings_of(const ct_findings *f)
+{
+    return (const ct_gloss_findings *)f;
+}
 
 /* The label of sample i of the view: *n words. */
 const int32_t *ct_signed_label(const ct_gloss_findings *t, int64_t i, int64_t *n);

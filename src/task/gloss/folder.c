@@ -28,7 +28,8 @@ ct_status ct_gloss_find_labels(const char *folder, char **out, char **tried)
     int base = n;
     while (base > 0 && folder[base - 1] != '/') base--;
     char *place[3] = { ct_asprintf("%.*s.csv", n, folder), ct_asprintf("%.*s.corpus.csv", n, folder),
-                       ct_asprintf("%.*s/../../../annotations/manual/%.*s.corpus.csv", n, folder, n - base, folder + base) };
+                       ct_asprintf("%.*s/../../../annotations/manual/%.*s.corpus.csv", n, folder, n - base,
+                                   folder + base) };
     ct_status st = CT_OK;
     *out = *tried = NULL;
     for (int k = 0; k < 3; k++) {

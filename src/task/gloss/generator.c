@@ -12,7 +12,7 @@
 #include "base/log.h"
 #include "task/gloss/gloss.h"
 #include "task/gloss/reader.h"
-#include "task/gloss/synth/synth.h"
+#include "task/gloss/lexicon.h"
 
 /* ---- as samples ---- */
 
@@ -29,19 +29,6 @@ typedef struct pen {
 static ct_gesture_cast cast_of(const drawn *d, int64_t index)
 {
     return index >= d->unseen_from ? CT_GESTURE_ALL : CT_GESTURE_SEEN;
-}
-
-static ct_status params_of(const ct_config *cfg, ct_gesture_params *p)
-{
-    const ct_cfg_synth *y = &cfg->data.synth;
-    ct_gesture_params_init(p);
-    p->glosses = (int)y->words;
-    p->signers = (int)y->signers;
-    p->least = (int)y->glosses_min;
-    p->most = (int)y->glosses_max;
-    p->size = (int)(cfg->data.height > cfg->data.width ? cfg->data.height : cfg->data.width);
-    const ct_status st = ct_gesture_params_check(p);
-    return st == CT_OK ? st : ct_fail_context(st, "data.synth.words, .signers, .glosses_min, .glosses_max, data.height");
 }
 
 static ct_status open_pen(const void *user, void **state)
@@ -105,34 +92,12 @@ static ct_status draw_frame(void *state, int64_t index, int frame, ct_image *out
     return ct_gesture_pen_frame(p->pen, index, cast_of(p->d, index), frame, out);
 }
 
-static ct_status words_of(const ct_gesture_gen *g, ct_vocabulary *out)
-{
-    const int n = ct_gesture_gen_glosses(g);
-    const char **word = ct_calloc((size_t)n, sizeof *word, "vocabulary");
-    if (!word) return CT_ENOMEM;
-    for (int i = 0; i < n; i++) word[i] = ct_gesture_gen_gloss(g, i);
-    const ct_status st = ct_vocabulary_of(word, n, out);
-    ct_free(word);
-    return st;
-}
-
-ct_status ct_gloss_drawn_words(const ct_config *cfg, ct_vocabulary *out)
-{
-    ct_gesture_params p;
-    ct_gesture_gen *g;
-    CT_TRY(params_of(cfg, &p));
-    CT_TRY(ct_gesture_gen_open(&p, (uint64_t)cfg->data.synth.seed, &g));
-    const ct_status st = words_of(g, out);
-    ct_gesture_gen_close(g);
-    return st;
-}
-
 static ct_status open_generator(const ct_config *cfg, const ct_facts *facts, ct_source *source, ct_labels **labels)
 {
     static const ct_clip_source clip = { .frames = frames_of, .label = label_of, .frame = draw_frame };
     ct_gesture_params p;
     *labels = NULL;
-    CT_TRY(params_of(cfg, &p));
+    CT_TRY(ct_gloss_drawn_params(cfg, &p));
     CT_TRY(ct_gloss_drawn_labels(cfg, facts, labels));
     drawn *d = ct_calloc(1, sizeof *d, "drawn clips");
     const ct_status st = d ? ct_gesture_gen_open(&p, (uint64_t)cfg->data.synth.seed, &d->gen) : CT_ENOMEM;
@@ -143,7 +108,7 @@ static ct_status open_generator(const ct_config *cfg, const ct_facts *facts, ct_
         return st;
     }
     d->unseen_from = cfg->data.synth.count + cfg->data.synth.val_count;
-    *source = (ct_source){ .name = ct_gloss_generator.name, .width = p.size, .height = p.size, .user = d,
+    *source = (ct_source){ .name = CT_GLOSS_GENERATOR, .width = p.size, .height = p.size, .user = d,
                            .open = open_pen, .clip = &clip, .close = close_pen, .release = release };
     char text[128];
     const int n = snprintf(text, sizeof text, "%s cast %" PRId64, ct_gesture_gen_key(d->gen), d->unseen_from);
@@ -152,7 +117,7 @@ static ct_status open_generator(const ct_config *cfg, const ct_facts *facts, ct_
 }
 
 const ct_generator ct_gloss_generator = {
-    .name = "synth:gestures",
+    .name = CT_GLOSS_GENERATOR,
     .doc = "clips of gestures as data.synth.* describe them",
     .open = open_generator,
 };

@@ -82,8 +82,6 @@ ct_status ct_gloss_drawn_labels(const ct_config *cfg, const ct_facts *facts, ct_
 
 /* ---- generator.c: drawn clips as data and as files ---- */
 extern const ct_generator ct_gloss_generator;
-/* The words that it draws by the data.synth.* keys. */
-ct_status ct_gloss_drawn_words(const ct_config *cfg, ct_vocabulary *out);
 ct_status ct_gloss_generate(const ct_option *option, size_t options, const char *dir, int64_t count, uint64_t seed,
                             int threads, bool force, FILE *to);
 

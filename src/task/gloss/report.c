@@ -63,9 +63,9 @@ static void parts(FILE *f, const char *title, const ct_gloss_part *part, size_t 
         fputs("<tr><th>", f);
         if (!part[k].name) fprintf(f, "%" PRId64 " gloss%s", part[k].length, part[k].length == 1 ? "" : "es");
         else ct_svg_escape(f, *part[k].name ? part[k].name : "not known");
-        fprintf(f, "</th><td style=\"width:40%%\"><div class=\"meter\" style=\"width:%.1f%%\"></div></td><td class=\"n\">"
-                "%.1f %%</td><td class=\"n\">%" PRId64 " clip%s</td></tr>", most > 0 ? 100 * wer / most : 0, 100 * wer,
-                part[k].samples, part[k].samples == 1 ? "" : "s");
+        fprintf(f, "</th><td style=\"width:40%%\"><div class=\"meter\" style=\"width:%.1f%%\"></div></td>"
+                "<td class=\"n\">%.1f %%</td><td class=\"n\">%" PRId64 " clip%s</td></tr>",
+                most > 0 ? 100 * wer / most : 0, 100 * wer, part[k].samples, part[k].samples == 1 ? "" : "s");
     }
     fputs("</table></div>\n", f);
 }
@@ -201,8 +201,8 @@ static ct_status gallery_of(FILE *f, const ct_gloss_findings *t, int64_t most)
 ct_status ct_gloss_report(const ct_findings *findings, const double sums[CT_METRIC_COUNT], int64_t gallery, FILE *f)
 {
     const ct_gloss_findings *t = ct_gloss_findings_of(findings);
-    fprintf(f, "<section><h2>Errors of the best weights</h2><p class=\"none\">%.0f of %.0f sentences of the validation set "
-            "are wrong; %.0f edits in %.0f glosses.", sums[CT_METRIC_SAMPLES] - sums[CT_GLOSS_SENTENCES],
+    fprintf(f, "<section><h2>Errors of the best weights</h2><p class=\"none\">%.0f of %.0f sentences of the validation "
+            "set are wrong; %.0f edits in %.0f glosses.", sums[CT_METRIC_SAMPLES] - sums[CT_GLOSS_SENTENCES],
             sums[CT_METRIC_SAMPLES], sums[CT_GLOSS_EDITS], sums[CT_GLOSS_WORDS]);
     if (sums[CT_GLOSS_INFEASIBLE] > 0)
         fprintf(f, " %.0f labels do not fit into their clips' time steps.", sums[CT_GLOSS_INFEASIBLE]);

@@ -12,6 +12,8 @@ libcaptrain_la_SOURCES += \
 	src/task/gloss/gloss.h \
 	src/task/gloss/goal.c \
 	src/task/gloss/golden.c \
+	src/task/gloss/lexicon.c \
+	src/task/gloss/lexicon.h \
 	src/task/gloss/metrics.c \
 	src/task/gloss/program.c \
 	src/task/gloss/reader.c \
@@ -24,6 +26,10 @@ libcaptrain_la_SOURCES += \
 	src/task/gloss/vocabulary.c \
 	src/task/gloss/vocabulary.h
 
-check_PROGRAMS += tests/task/gloss/check_gloss_labels
+dist_examples_DATA += examples/ce-csl.yaml examples/gestures.yaml
+
+check_PROGRAMS += tests/task/gloss/check_gloss_labels tests/task/gloss/check_gloss_scores
+tests_task_gloss_check_gloss_scores_SOURCES = tests/task/gloss/check_gloss_scores.c
+tests_task_gloss_check_gloss_scores_LDADD = $(CT_TEST_LIBS)
 tests_task_gloss_check_gloss_labels_SOURCES = tests/task/gloss/check_gloss_labels.c tests/data/data_util.c tests/data/data_util.h
 tests_task_gloss_check_gloss_labels_LDADD = $(CT_TEST_LIBS)

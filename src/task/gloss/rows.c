@@ -96,11 +96,14 @@ static ct_status read_header(const ct_table *t, char *const *field, int n, colum
     *c = (columns){ .id = find(field, n, "id"), .folder = find(field, n, "folder"), .signer = find(field, n, "signer"),
                     .words = find(field, n, "annotation"), .separators = " \t", .clean = false };
     if (c->id >= 0 && c->words >= 0) return CT_OK;
-    return ct_fail(CT_EFORMAT, "%s:1: the first line must name the columns: %s, or id|folder|signer|annotation", t->path,
-                   header);
+    return ct_fail(CT_EFORMAT, "%s:1: the first line must name the columns: %s, or id|folder|signer|annotation",
+                   t->path, header);
 }
 
-static const char *value(char *const *field, int n, int column) { return column >= 0 && column < n ? field[column] : ""; }
+static const char *value(char *const *field, int n, int column)
+{
+    return column >= 0 && column < n ? field[column] : "";
+}
 
 /* Folder "a/b/1/" of "a/b/1/" and a pattern "*.png". */
 static char *folder_of(const char *text)

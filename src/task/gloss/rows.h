@@ -22,8 +22,8 @@ typedef struct ct_gloss_list {
     int64_t n;
 } ct_gloss_list;
 
-/* CT_EIO (the file), CT_EFORMAT naming path and line (no such header, quotes, an id twice, no id), CT_ENOMEM. Rows whose
- * glosses are empty after cleaning are bad. */
+/* CT_EIO (the file), CT_EFORMAT naming path and line (no such header, quotes, an id twice, no id), CT_ENOMEM. Rows
+ * whose glosses are empty after cleaning are bad. */
 ct_status ct_gloss_rows_read(const char *path, ct_gloss_list *out);
 void ct_gloss_rows_free(ct_gloss_list *r); /* empties; NULL is fine */
 

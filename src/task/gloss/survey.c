@@ -27,7 +27,8 @@ static ct_status count_words(survey *v, const char *text)
     const ct_vocabulary *words = ct_gloss_reader_vocabulary(v->labels);
     const char *end = text + ct_gloss_words_of(text);
     int64_t n = 0;
-    if (!v->times && !(v->times = ct_calloc((size_t)words->n + 1, sizeof *v->times, "survey of words"))) return CT_ENOMEM;
+    if (!v->times && !(v->times = ct_calloc((size_t)words->n + 1, sizeof *v->times, "survey of words")))
+        return CT_ENOMEM;
     for (const char *s = text; s < end; n++) {
         const char *slash = memchr(s, '/', (size_t)(end - s)), *stop = slash ? slash : end;
         const int64_t k = ct_vocabulary_find_part(words, s, (size_t)(stop - s));
@@ -94,8 +95,8 @@ static void print(const ct_survey *s, ct_survey_part part, const char *const mar
     const survey *v = of(s);
     (void)mark;
     if (part == CT_SURVEY_LABELS) {
-        fprintf(to, "\nglosses: %" PRId64 " in %" PRId64 " clips, %.2f each, at most %" PRId64 "\n", v->glosses, v->clips,
-                share(v->glosses, v->clips), v->most);
+        fprintf(to, "\nglosses: %" PRId64 " in %" PRId64 " clips, %.2f each, at most %" PRId64 "\n", v->glosses,
+                v->clips, share(v->glosses, v->clips), v->most);
         fprintf(to, "vocabulary: %" PRId64 " words, %" PRId64 " of them seen once\nsigners: %" PRId64 "\n",
                 ct_gloss_reader_vocabulary(v->labels)->n, once_of(v), signers_of(v));
     } else if (v->framed > 0) {

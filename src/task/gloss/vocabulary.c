@@ -119,7 +119,8 @@ ct_status ct_vocabulary_from_list(const json_t *list, const char *source, ct_voc
         word[i] = json_string_value(json_array_get(list, i));
         st = check_word(word[i], source, (int64_t)i);
         if (st == CT_OK && i > 0 && strcmp(word[i - 1], word[i]) >= 0)
-            st = ct_fail(CT_EFORMAT, "%s: word '%s' of the vocabulary stands behind '%s'", source, word[i], word[i - 1]);
+            st = ct_fail(CT_EFORMAT, "%s: word '%s' of the vocabulary stands behind '%s'", source, word[i],
+                         word[i - 1]);
     }
     if (st == CT_OK) st = take(word, (int64_t)n, out);
     if (st != CT_OK) ct_vocabulary_free(out);

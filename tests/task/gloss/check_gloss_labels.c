@@ -221,10 +221,10 @@ static int64_t four(const void *user, int64_t pictures)
     return ((pictures - 4) / 2 - 4) / 2;
 }
 
-static ct_status no_file(const ct_config *cfg, const char *folder, char **out)
+static ct_status no_file(const ct_config *cfg, const char *path, char **out)
 {
     (void)cfg;
-    (void)folder;
+    (void)path;
     *out = NULL;
     return CT_OK;
 }
