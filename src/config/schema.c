@@ -76,9 +76,9 @@ static const ct_config_row pixels[] = {
       .doc = "Unusable samples (unreadable image, label outside the charset, ...) that are tolerated; they are "
              "always listed." },
     { ENUM(data.cache, "auto", "auto=true=yes=on pixels files false=no=off"), .unit = "", .reader = "data",
-      .doc = "What is kept in the cache directory (CAPTRAIN_CACHE_DIR) for the next run: decoded images (pixels), the "
-             "files as they are in one (files: smaller, decoded by train.workers whenever a batch has them), nothing "
-             "(false: pixels in memory); auto: pixels up to 8 GB, else files." },
+      .doc = "What is kept in the cache directory (CAPTRAIN_CACHE_DIR): decoded images (pixels), the files as they are "
+             "(files: smaller, decoded again for every batch), nothing (false: pixels in memory); auto: pixels up to "
+             "8 GB, else files." },
     { ENUM(data.resident, "auto", "auto true=yes=on false=no=off"), .unit = "", .reader = "trainer",
       .doc = "Upload the decoded training images to the device once; batches then send their numbers only. auto: where "
              "the device has its own memory and they fit beside the training. Same weights either way." },
@@ -131,9 +131,9 @@ static const ct_config_row loss[] = {
     { ENUM(loss.name, "auto",
            "auto softmax=cross_entropy soft_margin=multilabel_soft_margin ctc slider_early slider_late basic tfnet"),
       .unit = "", .reader = "models",
-      .doc = "softmax: cross-entropy per position. soft_margin: one sigmoid per class. ctc: of crnn models and of no "
-             "others. slider_late, slider_early, basic (heatmaps and offsets alone): of slider models. tfnet: of "
-             "models of sign language. auto: ctc, slider_late, tfnet, else softmax." },
+      .doc = "softmax: cross-entropy per position. soft_margin: one sigmoid per class. ctc: crnn models alone. "
+             "slider_late, slider_early, basic (heatmaps and offsets alone): slider models. tfnet: sign language. auto: "
+             "ctc, slider_late, tfnet, else softmax." },
     { FLOAT(loss.label_smoothing, "0", 0, 1), BELOW, .unit = "share", .reader = "models",
       .doc = "Share of the target spread evenly over all classes (softmax only)." },
 };

@@ -221,7 +221,7 @@ $ captrain help man | grep -c 'batch_size'
 $ captrain help man | grep 'CAPTRAIN_\|OPENBLAS\|NO_COLOR'
 | Draws labelled images. KIND text: text CAPTCHAs as PNG files named LABEL_INDEX.png. Fonts are looked for in CAPTRAIN_FONT_PATH and the system's font folders; the styles use DejaVu. A character that a font does not have is an error. `captrain gen text \-\-style list` describes the styles.
 | seed of the test data; default CAPTRAIN_SEED or 1
-| What is kept in the cache directory (CAPTRAIN_CACHE_DIR) for the next run: decoded images (pixels), the files as they are in one (files: smaller, decoded by train.workers whenever a batch has them), nothing (false: pixels in memory); auto: pixels up to 8 GB, else files.
+| What is kept in the cache directory (CAPTRAIN_CACHE_DIR): decoded images (pixels), the files as they are (files: smaller, decoded again for every batch), nothing (false: pixels in memory); auto: pixels up to 8 GB, else files.
 | Fonts, one by lot for each character: names looked up in CAPTRAIN_FONT_PATH and the system's font folders, or paths; []: the style's own. Each must have every character.
 | .B CAPTRAIN_VERBOSE
 | .B CAPTRAIN_BACKEND_PATH

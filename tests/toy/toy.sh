@@ -48,7 +48,7 @@ expect 0 "$captrain" gen dot --out "$work/dots2" --count 40 --seed 7 --threads 3
 checks=$((checks + 1))
 diff -r "$work/dots" "$work/dots2" || fail "pictures depend on the number of threads"
 expect 2 "$captrain" gen dots --out "$work/no"
-says 'the kinds are: text, slider, dot'
+says 'the kinds are: text, slider, gestures, dot'
 expect 0 "$captrain" check "$work/dots" --config "$dot"
 prints 'samples: 40, usable: 40'
 cp -r "$work/dots" "$work/bad"

@@ -51,7 +51,7 @@ static const char *labels_key(const ct_config *cfg, const char *path)
     return "";
 }
 
-/* The label file of one of the configuration's folders; *out NULL: it has none, or is no folder. */
+/* The label file of one of the configuration's folders; NULL: it has none, or is no folder. */
 static ct_status labels_of(const ct_config *cfg, const char *path, char **out)
 {
     char *tried = NULL;

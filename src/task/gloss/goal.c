@@ -1,4 +1,4 @@
-/* What models of sign language are trained for, from the keys loss.*. */
+/* What models of sign language are trained for, from the keys of its loss. */
 #include "config.h"
 
 #include <inttypes.h>
