@@ -150,8 +150,8 @@ static int64_t text_length(const int32_t *text, int64_t n)
 }
 
 /* Least number of edits that make label b of prediction a (Levenshtein), and how many of them are substitutions: row by
- * row of the table, row[j] being the distance between the characters of a so far and the first j of b. Of equal ways the
- * one that, from the right, prefers a pair to a deletion and a deletion to an insertion. row [2*(nb+1)]. */
+ * row of the table, row[j] being the distance between the characters of a so far and the first j of b. Of equal ways
+ * the one that, from the right, prefers a pair to a deletion and a deletion to an insertion. row [2*(nb+1)]. */
 static int64_t edit_distance(const int32_t *a, int64_t na, const int32_t *b, int64_t nb, int64_t *row,
                              int64_t *substitutions)
 {

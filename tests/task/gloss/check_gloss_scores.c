@@ -266,6 +266,45 @@ static char *page(ct_findings *f, const double *sums, int64_t gallery)
     return text;
 }
 
+/* A view of one clip of the set: the second. */
+START_TEST(one_clip)
+{
+    static const int64_t second = 1;
+    scene s;
+    ct_findings *f;
+    set_scene(&s);
+    s.view = (ct_view){ s.data, &second, 1 };
+    for (int wrong = 0; wrong < 2; wrong++) {
+        ok(ct_gloss_look(&s.place, &s.view, true, NULL, 0, &f));
+        const int64_t place = 0;
+        int32_t pred[STEPS] = { wrong ? 3 : 2, -1, -1, -1, -1, -1, -1, -1, -1, -1 }, steps = 2;
+        float conf[STEPS] = { 1 };
+        const ct_outcome o = { .n = 1, .batch = 1, .place = &place, .sample = &second, .steps = &steps, .outputs = 2,
+                               .output = { { "pred", ct_desc2(CT_I32, 1, STEPS), pred },
+                                           { "conf", ct_desc2(CT_F32, 1, STEPS), conf } } };
+        ok(ct_gloss_collect(f, &o));
+        double sums[CT_METRIC_COUNT];
+        device(sums, (const int[]){ !wrong, 1, !wrong, wrong, 0, 0 }, wrong);
+        sums[CT_METRIC_SAMPLES] = 1;
+        ok(ct_gloss_settle(f, sums));
+        ck_assert(metric("wer", sums) == wrong && metric("wer_sentence", sums) == wrong);
+        char *text = page(f, sums, 9);
+        ck_assert_ptr_nonnull(strstr(text, wrong ? "1 of 1 sentences" : "0 of 1 sentences"));
+        ck_assert_ptr_nonnull(strstr(text, "</th><td"));
+        ck_assert_ptr_nonnull(strstr(text, wrong ? "<td class=\"x\">b</td>" : "None: every validation clip was read."));
+        ck_assert((strstr(text, "test/1") != NULL) == wrong); /* its name, below its frames */
+        free(text);
+        json_t *row = json_object();
+        ok(ct_gloss_predict_json(f, 0, row));
+        ck_assert_int_eq(json_integer_value(json_object_get(row, "frames")), 8);
+        ck_assert_str_eq(json_string_value(json_array_get(json_object_get(row, "glosses"), 0)), wrong ? "c" : "b");
+        json_decref(row);
+        ct_gloss_drop(f);
+    }
+    end_scene(&s);
+}
+END_TEST
+
 START_TEST(told)
 {
     scene s;
@@ -291,6 +330,9 @@ START_TEST(told)
     ck_assert_ptr_null(strstr(text, "<c</td>"));
     ck_assert_ptr_null(strstr(text, "test/0")); /* one clip alone is shown: the worst */
     ck_assert_ptr_nonnull(strstr(text, "data:image/png"));
+    ck_assert_ptr_nonnull(strstr(text, "<td class=\"d\">a</td>")); /* signed, and not read */
+    ck_assert_ptr_nonnull(strstr(text, "<td class=\"i\">c</td>")); /* read, and not signed */
+    ck_assert_ptr_null(strstr(text, "<td class=\"x\">"));
     free(text);
     text = page(f, sums, -1);
     ck_assert_ptr_nonnull(strstr(text, "word errors      50.00 %  (4 edits in 8 glosses); mean over sentences 36.11 %"));
@@ -325,6 +367,7 @@ int main(void)
     tcase_add_test(t, extremes);
     tcase_add_test(t, disagreement);
     tcase_add_test(t, beam);
+    tcase_add_test(t, one_clip);
     tcase_add_test(t, told);
     suite_add_tcase(s, t);
     return ct_check_main(s);
