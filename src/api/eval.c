@@ -18,6 +18,7 @@ enum { PICTURES = 64, CLIPS = 2 }; /* of a batch, where nothing is said */
 typedef struct scoring {
     const ct_eval_opts *o;
     ct_model_use use;
+    ct_config *cfg; /* how the folder is opened */
     ct_dataset *ds;
     ct_findings *findings;
     double sums[CT_METRIC_COUNT];
@@ -65,7 +66,9 @@ static ct_status score(scoring *k)
     const int64_t usual = ct_model_clip(&s->spec.model) ? CLIPS : PICTURES;
     const int64_t batch = o->batch > 0 ? o->batch : usual;
     CT_TRY(ct_options_check(file->task, "eval", o->option, o->noptions));
-    CT_TRY(ct_datasets_open_scored(file->cfg, file->task, file->facts, o->data, &k->ds));
+    CT_TRY(ct_config_clone(file->cfg, &k->cfg)); /* the model's specification points into its own */
+    if (file->task->scored) CT_TRY(file->task->scored(k->cfg, o->data, o->option, o->noptions));
+    CT_TRY(ct_datasets_open_scored(k->cfg, file->task, file->facts, o->data, &k->ds));
     const ct_view view = { k->ds, NULL, ct_dataset_size(k->ds) };
     CT_TRY(ct_session_add_eval(s, &view, batch, false));
     const ct_place place = ct_session_place(s, file->cfg, file->facts);
@@ -91,5 +94,6 @@ fail:
     if (k.findings) k.findings->task->drop(k.findings);
     ct_model_use_end(&k.use);
     ct_dataset_close(k.ds);
+    ct_config_free(k.cfg);
     return st;
 }

@@ -13,7 +13,8 @@
 static void unused(ct_config *cfg, const ct_config *defaults, ct_problems *p, const char *key, const char *why)
 {
     const ct_config_row *row = ct_config_find_row(key);
-    if (!row || !ct_config_origin(cfg, key) ||
+    if (!row || !ct_config_origin(cfg, key)) return;
+    if (row->cls == CT_CLASS_KEY && /* others have no field */
         ct_value_equal_field(row, ct_config_field(cfg, row), ct_config_field(defaults, row)))
         return;
     if (ct_config_add_note(cfg, "%s: %s has no effect: %s", ct_config_place(cfg, key, NULL), key, why) != CT_OK)

@@ -307,6 +307,9 @@ ct_status ct_config_defaults(ct_config **out);
  * again. `origin` names the option in messages. On failure cfg is unchanged. */
 ct_status ct_config_set(ct_config *cfg, const char *key, const char *value, const char *origin);
 
+/* An own copy, e.g. to change where others hold pointers into cfg. CT_ENOMEM. */
+ct_status ct_config_clone(const ct_config *cfg, ct_config **out);
+
 void ct_config_free(ct_config *cfg); /* NULL is fine */
 
 /* Things a person should be told once: keys of other programs that have no meaning here, and keys that have no

@@ -126,7 +126,6 @@ bool ct_config_generated(const ct_config *cfg); /* data.train is a generator */
 /* ---- config.c ---- */
 
 ct_status ct_config_new(ct_config **out); /* all defaults, not finished */
-ct_status ct_config_clone(const ct_config *cfg, ct_config **out);
 
 /* ---- schema.c ---- */
 

@@ -5,15 +5,15 @@
 #include "config/keys.h"
 
 static const ct_config_row labels[] = {
-    { STRING(data.train_labels, ""), .aliases = "dataset.train_label_path Path.trainLabelPath", .unit = "",
+    { PATH(data.train_labels, ""), .aliases = "dataset.train_label_path Path.trainLabelPath", .unit = "",
       .reader = "data",
       .doc = "Sign language: label file of the clips in data.train (csv with Number, Translator and Gloss, or "
              "id|folder|signer|annotation); empty: FOLDER.csv beside FOLDER, or FOLDER.corpus.csv." },
-    { STRING(data.val_labels, ""), .aliases = "dataset.valid_label_path Path.validLabelPath", .unit = "",
+    { PATH(data.val_labels, ""), .aliases = "dataset.valid_label_path Path.validLabelPath", .unit = "",
       .reader = "data", .doc = "Sign language: the same for data.val." },
-    { STRING(data.test_labels, ""), .aliases = "dataset.test_label_path Path.testLabelPath", .unit = "",
+    { PATH(data.test_labels, ""), .aliases = "dataset.test_label_path Path.testLabelPath", .unit = "",
       .reader = "data", .doc = "Sign language: the same for data.test." },
-    { STRING(data.vocab, "all"), .unit = "", .reader = "data",
+    { PATH(data.vocab, "all"), .values = "all train", .unit = "", .reader = "data",
       .doc = "Sign language: the words a model knows. all: those of the labels of training, validation and test, as "
              "the reference has it; train: of data.train; else a file: vocabulary.json of a run, or a word in each "
              "line." },

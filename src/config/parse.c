@@ -240,7 +240,7 @@ static bool read_node(reader *r, const char *key, const char *where, int depth)
     }
     switch (r->event.type) {
     case YAML_MAPPING_START_EVENT:
-        if (row) {
+        if (row && !is_section(key)) { /* some programs have a name or a map there */
             ct_problem(r->p, where, "%s: must be %s (got a map)", shown_key(key, row, shown),
                        ct_key_type_name(row->type));
             return skip_node(r);

@@ -166,7 +166,7 @@ static const ct_config_row schedule[] = {
     { ENUM(schedule.name, "warmup_cosine",
            "constant=none cosine=CosineAnnealingLR warmup_cosine multistep=MultiStepLR "
            "warm_restarts=CosineAnnealingWarmRestarts"),
-      .aliases = "sched.name optimizer.lr_scheduler", .unit = "", .reader = "trainer",
+      .aliases = "sched.name optimizer.lr_scheduler optimizer.lr_scheduler.type", .unit = "", .reader = "trainer",
       .doc = "Learning rate over time. warmup_cosine: rises linearly over warmup_epochs, then half a cosine to "
              "min_lr." },
     { FLOAT(schedule.warmup_epochs, "1", 0, 1e6), .unit = "epochs", .reader = "trainer",
@@ -174,9 +174,10 @@ static const ct_config_row schedule[] = {
     { FLOAT(schedule.min_lr, "0", 0, 100), .aliases = "sched.min_lr sched.cosine_min_lr",
       .unit = "", .reader = "trainer",
       .doc = "Lowest learning rate of the cosine schedules, before lr_rule." },
-    { LIST(schedule.milestones, CT_KEY_INT_LIST, "[]", 0, 8, 1, 1e6), .unit = "epochs", .reader = "trainer",
+    { LIST(schedule.milestones, CT_KEY_INT_LIST, "[]", 0, 8, 1, 1e6), .aliases = "optimizer.lr_scheduler.milestones",
+      .unit = "epochs", .reader = "trainer",
       .doc = "multistep: the learning rate is multiplied by gamma when each of these epochs is complete; up to 8." },
-    { FLOAT(schedule.gamma, "0.1", 0, 1), ABOVE,
+    { FLOAT(schedule.gamma, "0.1", 0, 1), ABOVE, .aliases = "optimizer.lr_scheduler.gamma",
       .unit = "factor", .reader = "trainer", .doc = "Factor of multistep." },
     { FLOAT(schedule.t0, "10", 0, 1e6), ABOVE, .aliases = "sched.t0", .unit = "epochs", .reader = "trainer",
       .doc = "Length of the first cycle of warm_restarts." },

@@ -89,7 +89,7 @@ static size_t drop_variant(const char *out, size_t n)
 size_t ct_gloss_clean(const char *gloss, size_t bytes, char *out)
 {
     size_t n = trim(out, drop_brackets(gloss, bytes, out));
-    n = drop_variant(out, n);
+    n = trim(out, drop_variant(out, n));
     if (n > 0 && out[0] == ',') n = replace_first(out, n, "\xef\xbc\x8c");
     else if (n > 0 && out[0] == '?') n = replace_first(out, n, "\xef\xbc\x9f");
     n = number(out, n);

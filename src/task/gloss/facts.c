@@ -41,13 +41,22 @@ static ct_status facts_of(ct_vocabulary *v, int columns, ct_facts **out)
 
 static int64_t steps(const void *user, int64_t pictures) { return ct_model_steps(user, pictures); }
 
+/* The same but for slashes at their ends? */
+static bool same_path(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b);
+    while (n > 1 && a[n - 1] == '/') n--;
+    while (m > 1 && b[m - 1] == '/') m--;
+    return n == m && memcmp(a, b, n) == 0;
+}
+
 /* The key that names the label file of a folder of the configuration, and its value. */
 static const char *labels_key(const ct_config *cfg, const char *path)
 {
     const ct_cfg_data *d = &cfg->data;
-    if (*d->train_labels && (strcmp(path, d->train) == 0)) return d->train_labels;
-    if (*d->val_labels && strcmp(path, d->val) == 0) return d->val_labels;
-    if (*d->test_labels && strcmp(path, d->test) == 0) return d->test_labels;
+    if (*d->test_labels && same_path(path, d->test)) return d->test_labels; /* what --labels says comes first */
+    if (*d->train_labels && same_path(path, d->train)) return d->train_labels;
+    if (*d->val_labels && same_path(path, d->val)) return d->val_labels;
     return "";
 }
 
@@ -62,6 +71,15 @@ static ct_status labels_of(const ct_config *cfg, const char *path, char **out)
     const ct_status st = ct_gloss_find_labels(path, out, &tried);
     ct_free(tried);
     return st;
+}
+
+/* captrain eval --labels FILE */
+ct_status ct_gloss_scored(ct_config *cfg, const char *path, const ct_option *option, size_t options)
+{
+    const char *file = ct_option_find(option, options, "labels");
+    if (!file) return CT_OK;
+    CT_TRY(ct_config_set(cfg, "data.test", path, "eval"));
+    return ct_config_set(cfg, "data.test_labels", file, "--labels");
 }
 
 /* Where words come from, where there are no facts yet. */
@@ -208,12 +226,13 @@ ct_status ct_gloss_read(const char *path, const char *(*get)(const void *user, c
                         ct_facts **out)
 {
     const char *words = get(user, "vocabulary"), *number = get(user, "columns");
-    const long columns = number ? strtol(number, NULL, 10) : 0;
+    char *end = NULL;
+    const long columns = number ? strtol(number, &end, 10) : 0;
     json_t *list = NULL;
     ct_vocabulary v = { 0 };
     *out = NULL;
     if (!words) return ct_fail(CT_EFORMAT, "%s: no 'vocabulary'", path);
-    if (columns < 1 || columns > CT_GLOSS_MAX)
+    if (columns < 1 || columns > CT_GLOSS_MAX || *end)
         return ct_fail(CT_EFORMAT, "%s: 'columns' is %s, not 1 to %d", path, number ? number : "missing", CT_GLOSS_MAX);
     CT_TRY(ct_json_parse(words, strlen(words), path, &list));
     ct_status st = ct_vocabulary_from_list(list, path, &v);

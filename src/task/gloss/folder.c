@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,25 +23,57 @@ static size_t without_slashes(const char *path)
     return n;
 }
 
-ct_status ct_gloss_find_labels(const char *folder, char **out, char **tried)
+/* A folder's path by its name: "." and the like have none. ct_free(). */
+static char *named(const char *folder)
 {
-    const int n = (int)without_slashes(folder);
-    int base = n;
+    const size_t n = without_slashes(folder);
+    size_t base = n;
     while (base > 0 && folder[base - 1] != '/') base--;
-    char *place[3] = { ct_asprintf("%.*s.csv", n, folder), ct_asprintf("%.*s.corpus.csv", n, folder),
-                       ct_asprintf("%.*s/../../../annotations/manual/%.*s.corpus.csv", n, folder, n - base,
-                                   folder + base) };
+    const bool dots = n > base && n - base <= 2 && strspn(folder + base, ".") >= n - base;
+    char *full = dots ? realpath(folder, NULL) : NULL, *path;
+    path = full ? ct_strdup(full, "folder") : ct_strndup(folder, n, "folder");
+    free(full);
+    return path;
+}
+
+/* Where the label file of a folder may be: beside it; as CE-CSL is laid out, video/train and train.csv or
+ * label/train.csv; as PHOENIX-2014 is. Owned strings, NULL without memory. */
+enum { PLACES = 5 };
+static void list_places(const char *folder, char *place[PLACES])
+{
+    const char *slash = strrchr(folder, '/'), *name = slash ? slash + 1 : folder;
+    place[0] = ct_asprintf("%s.csv", folder);
+    place[1] = ct_asprintf("%s.corpus.csv", folder);
+    place[2] = ct_asprintf("%s/../../%s.csv", folder, name);
+    place[3] = ct_asprintf("%s/../../label/%s.csv", folder, name);
+    place[4] = ct_asprintf("%s/../../../annotations/manual/%s.corpus.csv", folder, name);
+}
+
+ct_status ct_gloss_find_labels(const char *given, char **out, char **tried)
+{
+    char *place[PLACES], *folder = named(given);
     ct_status st = CT_OK;
     *out = *tried = NULL;
-    for (int k = 0; k < 3; k++) {
+    if (!folder) return CT_ENOMEM;
+    list_places(folder, place);
+    for (int k = 0; k < PLACES; k++) {
+        bool yes = false;
         if (!place[k]) CT_GOTO(st, CT_ENOMEM);
         if (*out || !ct_path_exists(place[k])) continue;
+        /* away from the folder there may be tables of anything */
+        if (k > 1) CT_GOTO(st, ct_gloss_rows_known(place[k], &yes));
+        if (k > 1 && !yes) continue;
         *out = place[k];
         place[k] = NULL;
     }
-    if (!*out && !(*tried = ct_asprintf("%s, %s, %s", place[0], place[1], place[2]))) st = CT_ENOMEM;
+    if (!*out && !(*tried = ct_asprintf("%s, %s, %s, %s, %s", place[0], place[1], place[2], place[3], place[4])))
+        st = CT_ENOMEM;
 fail:
-    for (int k = 0; k < 3; k++) ct_free(place[k]);
+    ct_free(folder);
+    for (int k = 0; k < PLACES; k++) ct_free(place[k]);
+    if (st == CT_OK) return CT_OK;
+    ct_free(*out);
+    *out = NULL;
     return st;
 }
 
@@ -65,6 +98,25 @@ static bool has(const folders *f, const char *name)
     return f->n > 0 && bsearch(&name, f->name, f->n, sizeof *f->name, by_name) != NULL;
 }
 
+/* Takes root/below/e into *f if that is a folder. Most are pictures, which the system mostly tells by itself. */
+static ct_status take_folder(const char *root, const char *below, const struct dirent *e, folders *f)
+{
+    if (e->d_name[0] == '.' || e->d_type == DT_REG) return CT_OK;
+    char *name = *below ? ct_path_join(below, e->d_name) : ct_strdup(e->d_name, "folder");
+    char *full = name ? ct_path_join(root, name) : NULL;
+    ct_status st = full ? CT_OK : CT_ENOMEM;
+    if (st == CT_OK && (e->d_type == DT_DIR || ct_path_is_dir(full))) {
+        st = ct_grow(&f->name, f->n, &f->cap, sizeof *f->name, "folders of clips");
+        if (st == CT_OK) {
+            f->name[f->n++] = name;
+            name = NULL;
+        }
+    }
+    ct_free(name);
+    ct_free(full);
+    return st;
+}
+
 /* The sub-folders of root/below into *f, which takes their names relative to root. */
 static ct_status list(const char *root, const char *below, folders *f)
 {
@@ -73,21 +125,12 @@ static ct_status list(const char *root, const char *below, folders *f)
     struct dirent *e;
     if (!dir) return CT_ENOMEM;
     DIR *d = opendir(dir);
-    if (!d) st = ct_fail(CT_EIO, "%s: cannot open the folder", dir);
-    while (st == CT_OK && (e = readdir(d))) {
-        if (e->d_name[0] == '.') continue;
-        char *name = *below ? ct_path_join(below, e->d_name) : ct_strdup(e->d_name, "folder");
-        char *full = name ? ct_path_join(root, name) : NULL;
-        if (!full) st = CT_ENOMEM;
-        if (st == CT_OK && ct_path_is_dir(full)) {
-            st = ct_grow(&f->name, f->n, &f->cap, sizeof *f->name, "folders of clips");
-            if (st == CT_OK) {
-                f->name[f->n++] = name;
-                name = NULL;
-            }
-        }
-        ct_free(name);
-        ct_free(full);
+    if (!d) st = ct_fail(CT_EIO, "%s: cannot open the folder: %s", dir, strerror(errno));
+    while (st == CT_OK) {
+        errno = 0;
+        if ((e = readdir(d))) st = take_folder(root, below, e, f);
+        else if (errno) st = ct_fail(CT_EIO, "%s: cannot read the folder: %s", dir, strerror(errno));
+        if (!e) break;
     }
     if (d) closedir(d);
     ct_free(dir);
@@ -158,6 +201,24 @@ static char *text_of(const ct_gloss_row *r)
     return *r->signer ? ct_asprintf("%s (%s)", r->words, r->signer) : ct_strdup(r->words, "label");
 }
 
+/* A video instead of the folder of a row: *why says how it becomes one; NULL: there is none. */
+static ct_status find_video(const char *dir, const ct_gloss_row *r, char **why)
+{
+    static const char *const suffix[] = { "mp4", "avi", "mov", "mkv" };
+    *why = NULL;
+    for (int k = 0; k < 8 && !*why; k++) {
+        char **frame, *path = k < 4 ? ct_asprintf("%s/%s/%s.%s", dir, r->signer, r->id, suffix[k])
+                                    : ct_asprintf("%s/%s.%s", dir, r->id, suffix[k - 4]);
+        int64_t n;
+        ct_status st = path ? CT_OK : CT_ENOMEM;
+        if (st == CT_OK && ct_path_is_file(path) && (st = ct_scan_frames(path, &frame, &n)) == CT_EDATA)
+            st = (*why = ct_strdup(ct_error_message(), "reason")) ? CT_OK : CT_ENOMEM;
+        ct_free(path);
+        CT_TRY(st);
+    }
+    return CT_OK;
+}
+
 static ct_status add_row(const ct_gloss_list *rows, const ct_gloss_row *r, const folders *f, ct_scan *out)
 {
     ct_sample *s = &out->s[out->n++];
@@ -166,7 +227,9 @@ static ct_status add_row(const ct_gloss_list *rows, const ct_gloss_row *r, const
     s->file = s->name != NULL;
     if (!s->name) {
         if (!(s->name = ct_strdup(r->id, "clip"))) return CT_ENOMEM;
-        s->bad = ct_asprintf("line %" PRId64 " of %s names it, but there is no such folder", r->line, rows->path);
+        CT_TRY(find_video(out->dir, r, &s->bad));
+        if (!s->bad)
+            s->bad = ct_asprintf("line %" PRId64 " of %s names it, but there is no such folder", r->line, rows->path);
         return s->bad ? CT_OK : CT_ENOMEM;
     }
     if (r->bad) {
@@ -180,7 +243,27 @@ static ct_status add_row(const ct_gloss_list *rows, const ct_gloss_row *r, const
 static int by_sample(const void *a, const void *b)
 {
     const ct_sample *x = a, *y = b;
+    const int c = strcmp(x->name, y->name);
+    return c ? c : x->line < y->line ? -1 : x->line > y->line;
+}
+
+static int by_sample_name(const void *a, const void *b)
+{
+    const ct_sample *x = a, *y = b;
     return strcmp(x->name, y->name);
+}
+
+/* Two rows may lead to one folder (PHOENIX names it); the second is bad. Samples are sorted. */
+static ct_status refuse_again(const ct_gloss_list *rows, ct_scan *out)
+{
+    for (size_t i = 1; i < out->n; i++) {
+        ct_sample *s = &out->s[i];
+        if (strcmp(s->name, s[-1].name) != 0) continue;
+        ct_free(s->bad);
+        s->bad = ct_asprintf("line %" PRId64 " of %s names its folder again", s->line, rows->path);
+        if (!s->bad) return CT_ENOMEM;
+    }
+    return CT_OK;
 }
 
 /* Folders that no row names; samples [0,listed) are those of rows, by name. */
@@ -189,7 +272,7 @@ static ct_status add_unlisted(const ct_gloss_list *rows, const folders *f, ct_sc
     const size_t listed = out->n;
     for (size_t i = 0; i < f->n; i++) {
         const ct_sample key = { .name = f->name[i] };
-        if (listed > 0 && bsearch(&key, out->s, listed, sizeof *out->s, by_sample)) continue;
+        if (listed > 0 && bsearch(&key, out->s, listed, sizeof *out->s, by_sample_name)) continue;
         ct_sample *s = &out->s[out->n++];
         *s = (ct_sample){ .file = true };
         s->name = ct_strdup(f->name[i], "clip");
@@ -210,6 +293,7 @@ static ct_status scan_rows(const ct_gloss_list *rows, ct_scan *out)
     if (!out->s) CT_GOTO(st, CT_ENOMEM);
     for (int64_t i = 0; i < rows->n; i++) CT_GOTO(st, add_row(rows, &rows->row[i], &f, out));
     qsort(out->s, out->n, sizeof *out->s, by_sample);
+    CT_GOTO(st, refuse_again(rows, out));
     st = add_unlisted(rows, &f, out);
 fail:
     folders_free(&f);
@@ -231,18 +315,78 @@ ct_status ct_gloss_scan(const char *folder, const char *labels, ct_scan *out)
     return st;
 }
 
-/* A folder beside whose name a label file of clips stands. */
+/* ---- whose folder it is ---- */
+
+enum { LOOKED_AT = 8 }; /* folders of a level, at most, that are looked into */
+
+/* 00001.jpg: a number of at least four digits. */
+static bool is_numbered(const char *name)
+{
+    const size_t digits = strspn(name, "0123456789");
+    return digits >= 4 && name[digits] == '.';
+}
+
+/* Is dir a clip: pictures numbered without a gap? */
+static ct_status is_clip(const char *dir, bool *yes)
+{
+    char **frame;
+    int64_t n;
+    *yes = false;
+    const ct_status st = ct_scan_frames(dir, &frame, &n);
+    if (st != CT_OK) return st == CT_ENOMEM ? st : CT_OK;
+    *yes = n > 1;
+    for (int64_t i = 0; i < n; i++) {
+        *yes = *yes && is_numbered(frame[i]);
+        ct_free(frame[i]);
+    }
+    ct_free(frame);
+    return CT_OK;
+}
+
+/* Are there clips two levels below `root`, one for each signer? Looks into the first few folders. */
+static ct_status has_clips(const char *root, const char *below, int depth, bool *yes)
+{
+    folders inside = { 0 };
+    ct_status st = list(root, below, &inside);
+    if (st == CT_EIO) st = CT_OK;
+    for (size_t i = 0; st == CT_OK && !*yes && i < inside.n && i < LOOKED_AT; i++) {
+        if (depth > 0) {
+            st = has_clips(root, inside.name[i], depth - 1, yes);
+            continue;
+        }
+        char *dir = ct_path_join(root, inside.name[i]);
+        st = dir ? is_clip(dir, yes) : CT_ENOMEM;
+        ct_free(dir);
+    }
+    folders_free(&inside);
+    return st;
+}
+
+/* A folder of pictures with a list of their own may have numbered ones in sub-folders. */
+static ct_status has_list(const char *path, bool *yes)
+{
+    static const char *const name[] = { "labels.txt", "labels.csv", "labels.tsv" };
+    *yes = false;
+    for (int k = 0; k < 3 && !*yes; k++) {
+        char *file = ct_path_join(path, name[k]);
+        if (!file) return CT_ENOMEM;
+        *yes = ct_path_exists(file);
+        ct_free(file);
+    }
+    return CT_OK;
+}
+
+/* A folder beside whose name a label file of clips stands, or numbered pictures in folders of folders. */
 ct_status ct_gloss_claims(const char *path, bool *yes)
 {
     char *labels, *tried;
-    ct_gloss_list rows;
+    bool list = false;
     *yes = false;
+    if (!ct_path_is_dir(path)) return CT_OK;
     CT_TRY(ct_gloss_find_labels(path, &labels, &tried));
     ct_free(tried);
-    if (!labels) return CT_OK;
-    const ct_status st = ct_gloss_rows_read(labels, &rows);
-    *yes = st == CT_OK;
-    if (st == CT_OK) ct_gloss_rows_free(&rows);
+    ct_status st = labels ? ct_gloss_rows_known(labels, yes) : CT_OK;
     ct_free(labels);
-    return st == CT_ENOMEM ? st : CT_OK;
+    if (st == CT_OK && !*yes) st = has_list(path, &list);
+    return st == CT_OK && !*yes && !list ? has_clips(path, "", 1, yes) : st;
 }

@@ -8,6 +8,8 @@ static const char *const in_facts[] = { "data.vocab", NULL };
 static const ct_task_option options[] = {
     { "eval predict", "decoder", "--decoder", "NAME", "greedy or, for models with CTC, beam; default greedy" },
     { "eval predict", "beam_width", "--beam-width", "N", "texts that --decoder beam follows at a time; default 10" },
+    { "eval", "labels", "--labels", "FILE",
+      "sign language: label file of the clips; default FOLDER.csv beside FOLDER, or FOLDER.corpus.csv" },
     { "import-torch", "vocab", "--vocab", "FILE", "sign language: the words, vocabulary.json or a word in each line" },
     { "gen", "glosses", "--glosses", "N", "gestures: words there are; default 40" },
     { "gen", "signers", "--signers", "N", "gestures: signers, of whom the last is in the test only; default 8" },
@@ -31,6 +33,7 @@ const ct_task ct_task_gloss = {
     /* data */
     .labels = ct_gloss_labels,
     .claims = ct_gloss_claims,
+    .scored = ct_gloss_scored,
     .learn = ct_gloss_learn,
     .foresee = ct_gloss_foresee,
     .agree = ct_gloss_agree,

@@ -65,6 +65,7 @@ ct_status ct_gloss_claims(const char *path, bool *yes);
 int ct_gloss_columns(const ct_dataset *ds);                       /* L */
 const int32_t *ct_gloss_ids(const ct_dataset *ds, int64_t i);     /* [L] words, -1 behind a shorter label */
 const char *ct_gloss_signer(const ct_dataset *ds, int64_t i);     /* who signs sample i, ""; not known */
+ct_status ct_gloss_scored(ct_config *cfg, const char *path, const ct_option *option, size_t options);
 ct_status ct_gloss_learn(const ct_config *cfg, const ct_dataset *train, ct_facts **out);
 ct_status ct_gloss_foresee(const ct_config *cfg, bool must, ct_facts **out);
 ct_status ct_gloss_agree(ct_dataset *const *set, int n, ct_facts *facts);

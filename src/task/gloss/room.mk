@@ -33,3 +33,10 @@ tests_task_gloss_check_gloss_scores_SOURCES = tests/task/gloss/check_gloss_score
 tests_task_gloss_check_gloss_scores_LDADD = $(CT_TEST_LIBS)
 tests_task_gloss_check_gloss_labels_SOURCES = tests/task/gloss/check_gloss_labels.c tests/data/data_util.c tests/data/data_util.h
 tests_task_gloss_check_gloss_labels_LDADD = $(CT_TEST_LIBS)
+
+check_PROGRAMS += tests/task/gloss/check_gloss_folder
+tests_task_gloss_check_gloss_folder_SOURCES = tests/task/gloss/check_gloss_folder.c tests/data/data_util.c tests/data/data_util.h
+tests_task_gloss_check_gloss_folder_LDADD = $(CT_TEST_LIBS)
+
+dist_check_SCRIPTS += tests/task/gloss/bad_clips.sh tests/task/gloss/reference.sh
+EXTRA_DIST += tests/task/gloss/reference/gpu_config.json

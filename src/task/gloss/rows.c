@@ -113,22 +113,37 @@ static char *folder_of(const char *text)
                                : ct_strdup(text, "folder of a clip");
 }
 
+/* *why: why `text`, the `what` of a row, cannot be used as text; NULL: it can. */
+static ct_status judge_text(const char *what, const char *text, char **why)
+{
+    *why = NULL;
+    if (ct_utf8_len(text) < 0) *why = ct_asprintf("its %s not UTF-8", what);
+    for (const char *s = text; !*why && *s;) {
+        const int32_t cp = ct_utf8_next(&s);
+        if (cp < 0) return CT_ENOMEM; /* of the message above */
+        if (ct_utf8_control((uint32_t)cp) && !(*why = ct_asprintf("its %s not plain text: U+%04X", what, (unsigned)cp)))
+            return CT_ENOMEM;
+    }
+    return CT_OK;
+}
+
+/* A signer is a part of a path, and stands in brackets behind the words of a sample. */
+static ct_status judge_signer(const char *signer, char **why)
+{
+    char shown[96];
+    CT_TRY(judge_text("signer is", signer, why));
+    if (*why || !strpbrk(signer, "/()")) return CT_OK;
+    *why = ct_asprintf("its signer '%s' has a slash or a bracket", ct_text_visible(signer, shown, sizeof shown));
+    return *why ? CT_OK : CT_ENOMEM;
+}
+
 /* *why: why a row cannot be used; NULL: it can. */
 static ct_status judge(const ct_gloss_row *r, const char *glosses, char **why)
 {
     char shown[96];
-    *why = NULL;
-    if (ct_utf8_len(r->words) < 0) {
-        *why = ct_strdup("its glosses are not UTF-8", "reason");
-        return *why ? CT_OK : CT_ENOMEM;
-    }
-    for (const char *s = r->words; *s;) {
-        const uint32_t cp = (uint32_t)ct_utf8_next(&s);
-        if (!ct_utf8_control(cp)) continue;
-        *why = ct_asprintf("its glosses have a control character, U+%04X", (unsigned)cp);
-        return *why ? CT_OK : CT_ENOMEM;
-    }
-    if (*r->words) return CT_OK;
+    CT_TRY(judge_text("glosses are", r->words, why));
+    if (!*why) CT_TRY(judge_signer(r->signer, why));
+    if (*why || *r->words) return CT_OK;
     *why = ct_asprintf("no gloss is left of '%s' after cleaning", ct_text_visible(glosses, shown, sizeof shown));
     return *why ? CT_OK : CT_ENOMEM;
 }
@@ -175,24 +190,44 @@ static ct_status check_ids(const ct_gloss_list *r)
     return st;
 }
 
+/* The first line that is not blank says what separates. */
+static ct_status open_table(char *text, size_t size, const char *path, ct_table *t)
+{
+    CT_TRY(ct_table_open(text, size, path, t));
+    const char *first = t->at + strspn(t->at, " \t\r\n");
+    const size_t line = strcspn(first, "\n");
+    t->quotes = !memchr(first, '|', line);
+    t->sep = !t->quotes ? '|' : memchr(first, ',', line) ? ',' : memchr(first, '\t', line) ? '\t' : ';';
+    return CT_OK;
+}
+
+/* The next record that is no blank line: *n fields; 0: there is none. */
+static ct_status next_record(ct_table *t, char *field[CT_TABLE_FIELDS], int *n, int64_t *line)
+{
+    for (*n = 0; t->at < t->end;) {
+        *line = t->line;
+        CT_TRY(ct_table_next(t, field, n));
+        if (*n > 1 || field[0][strspn(field[0], " \t")]) return CT_OK;
+        *n = 0;
+    }
+    return CT_OK;
+}
+
 static ct_status parse(char *text, size_t size, const char *path, ct_gloss_list *out)
 {
     ct_table t;
     columns c = { 0 };
     size_t cap = 0;
-    bool first = true;
-    CT_TRY(ct_table_open(text, size, path, &t));
-    const size_t line = strcspn(t.at, "\n");
-    t.quotes = !memchr(t.at, '|', line);
-    t.sep = !t.quotes ? '|' : memchr(t.at, ',', line) ? ',' : memchr(t.at, '\t', line) ? '\t' : ';';
-    while (t.at < t.end) {
-        char *field[CT_TABLE_FIELDS];
-        int n;
-        const int64_t number = t.line;
-        CT_TRY(ct_table_next(&t, field, &n));
-        if (n == 1 && field[0][strspn(field[0], " \t")] == '\0') continue;
-        CT_TRY(first ? read_header(&t, field, n, &c) : add_row(&t, number, field, n, &c, &cap, out));
-        first = false;
+    char *field[CT_TABLE_FIELDS];
+    int n;
+    int64_t line;
+    CT_TRY(open_table(text, size, path, &t));
+    CT_TRY(next_record(&t, field, &n, &line));
+    CT_TRY(read_header(&t, field, n, &c));
+    for (;;) {
+        CT_TRY(next_record(&t, field, &n, &line));
+        if (n == 0) break;
+        CT_TRY(add_row(&t, line, field, n, &c, &cap, out));
     }
     if (out->n == 0) return ct_fail(CT_EFORMAT, "%s: has no rows", path);
     return check_ids(out);
@@ -216,4 +251,23 @@ ct_status ct_gloss_rows_read(const char *path, ct_gloss_list *out)
     const ct_status st = ct_gloss_rows_parse((char *)data, size, path, out);
     ct_free(data);
     return st;
+}
+
+ct_status ct_gloss_rows_known(const char *path, bool *yes)
+{
+    uint8_t *data;
+    size_t size;
+    ct_table t;
+    columns c;
+    char *field[CT_TABLE_FIELDS];
+    int n = 0;
+    int64_t line;
+    *yes = false;
+    ct_status st = ct_file_read_plain(path, CT_SCAN_LABEL_BYTES, &data, &size);
+    if (st != CT_OK) return st == CT_ENOMEM ? st : CT_OK;
+    st = open_table((char *)data, size, path, &t);
+    if (st == CT_OK) st = next_record(&t, field, &n, &line);
+    *yes = st == CT_OK && read_header(&t, field, n, &c) == CT_OK;
+    ct_free(data);
+    return st == CT_ENOMEM ? st : CT_OK;
 }

@@ -3,6 +3,8 @@
 #ifndef CT_TASK_GLOSS_ROWS_H
 #define CT_TASK_GLOSS_ROWS_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/status.h"
@@ -29,6 +31,9 @@ void ct_gloss_rows_free(ct_gloss_list *r); /* empties; NULL is fine */
 
 /* The same of a text [size], which is changed in place and must have a NUL behind it. */
 ct_status ct_gloss_rows_parse(char *text, size_t size, const char *path, ct_gloss_list *out);
+
+/* Does a file begin with the header of a label file of clips, whatever else is wrong with it? CT_ENOMEM. */
+ct_status ct_gloss_rows_known(const char *path, bool *yes);
 
 /* Calls see() for each word of a row of words. */
 typedef ct_status ct_gloss_see(void *user, const char *word, size_t bytes);
