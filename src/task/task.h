@@ -176,7 +176,8 @@ struct ct_task {
     /* Whether a folder holds samples of this task for certain, by its names alone: another task's model then refuses
      * it. Fails for want of memory only. NULL: nobody can tell. */
     ct_status (*claims)(const char *path, bool *yes);
-    /* What options of eval say about the folder that is scored, into the configuration it is opened by. NULL: nothing. */
+    /* What options of eval say about the folder that is scored, into the configuration it is opened by. NULL: nothing.
+     */
     ct_status (*scored)(ct_config *cfg, const char *path, const ct_option *option, size_t options);
     /* What the keys of the task ask of the pictures' geometry, over what the data.* keys say. NULL: nothing. */
     void (*geometry)(const ct_config *cfg, ct_dataset_spec *spec);

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,10 +31,8 @@ static char *named(const char *folder)
     size_t base = n;
     while (base > 0 && folder[base - 1] != '/') base--;
     const bool dots = n > base && n - base <= 2 && strspn(folder + base, ".") >= n - base;
-    char *full = dots ? realpath(folder, NULL) : NULL, *path;
-    path = full ? ct_strdup(full, "folder") : ct_strndup(folder, n, "folder");
-    free(full);
-    return path;
+    char full[PATH_MAX];
+    return dots && realpath(folder, full) ? ct_strdup(full, "folder") : ct_strndup(folder, n, "folder");
 }
 
 /* Where the label file of a folder may be: beside it; as CE-CSL is laid out, video/train and train.csv or
