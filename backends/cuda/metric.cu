@@ -174,58 +174,69 @@ __device__ static inline int64_t text_length(const int32_t *text, int64_t n)
     return len;
 }
 
-/* Levenshtein distance, row by row of the table: row[j] is that between the characters of a so far and the first j of b. */
-__device__ static int64_t edit_distance(const int32_t *a, int64_t na, const int32_t *b, int64_t nb, int32_t *row)
+/* Levenshtein distance of prediction a and label b, and how many of the edits are substitutions, row by row of the table:
+ * row[j] is the distance between the characters of a so far and the first j of b. Of equal ways the one that, from the
+ * right, prefers a pair to a deletion and a deletion to an insertion. row [2*(nb+1)]. */
+__device__ static int64_t edit_distance(const int32_t *a, int64_t na, const int32_t *b, int64_t nb, int32_t *row,
+                                        int64_t *substitutions)
 {
-    for (int64_t j = 0; j <= nb; j++) row[j] = (int32_t)j;
+    int32_t *changes = row + nb + 1;
+    for (int64_t j = 0; j <= nb; j++) {
+        row[j] = (int32_t)j;
+        changes[j] = 0;
+    }
     for (int64_t i = 1; i <= na; i++) {
-        int32_t corner = row[0];
+        int32_t corner = row[0], before = changes[0];
         row[0] = (int32_t)i;
         for (int64_t j = 1; j <= nb; j++) {
-            int32_t best = corner + (a[i - 1] != b[j - 1]), drop = row[j] + 1, insert = row[j - 1] + 1;
-            if (drop < best) best = drop;
-            if (insert < best) best = insert;
+            const int32_t differ = a[i - 1] != b[j - 1], drop = row[j - 1] + 1, insert = row[j] + 1;
+            int32_t best = corner + differ, way = before + differ;
             corner = row[j];
+            before = changes[j];
+            if (drop < best) best = drop, way = changes[j - 1];
+            if (insert < best) best = insert, way = before;
             row[j] = best;
+            changes[j] = way;
         }
     }
+    *substitutions = changes[nb];
     return row[nb];
 }
 
-/* A thread to a sample; one block, so that the sums need no second kernel. rows [samples, columns+1] is room. */
+/* A thread to a sample; one block, so that the sums need no second kernel. rows [samples, 2*(columns+1)] is room. */
 __global__ void edit_kernel(const int32_t *pred, const int32_t *target, const float *nll, int64_t samples,
                             int64_t width, int64_t columns, int32_t *rows, double *acc)
 {
+    enum { NUMBERS = 9 };
     __shared__ double room[CT_THREADS / 32];
-    double strings = 0, all = 0, right = 0, wrong = 0, infeasible = 0;
+    double sum[NUMBERS] = { 0 };
     for (int64_t n = threadIdx.x; n < samples; n += CT_THREADS) {
         const int32_t *text = pred + n * width, *label = target + n * columns;
-        int64_t chars = text_length(label, columns);
-        int64_t edits = edit_distance(text, text_length(text, width), label, chars, rows + n * (columns + 1));
-        strings += edits == 0;
-        all += (double)chars;
-        right += (double)(chars > edits ? chars - edits : 0);
-        wrong += (double)edits;
-        infeasible += nll && nll[n] == INFINITY;
+        const int64_t chars = text_length(label, columns), read = text_length(text, width);
+        int64_t changes;
+        const int64_t edits = edit_distance(text, read, label, chars, rows + n * 2 * (columns + 1), &changes);
+        const int64_t drops = (edits - changes + chars - read) / 2; /* drops - insertions = chars - read */
+        sum[0] += edits == 0;
+        sum[1] += (double)chars;
+        sum[2] += (double)(chars > edits ? chars - edits : 0);
+        sum[3] += (double)edits;
+        sum[4] += nll && nll[n] == INFINITY;
+        sum[5] += (double)edits / (double)(chars > 0 ? chars : 1);
+        sum[6] += (double)changes;
+        sum[7] += (double)drops;
+        sum[8] += (double)(edits - changes - drops);
     }
-    strings = ct_block_sum(strings, room);
-    all = ct_block_sum(all, room);
-    right = ct_block_sum(right, room);
-    wrong = ct_block_sum(wrong, room);
-    infeasible = ct_block_sum(infeasible, room);
-    if (threadIdx.x != 0) return;
-    acc[0] += strings;
-    acc[1] += all;
-    acc[2] += right;
-    acc[3] += wrong;
-    acc[4] += infeasible;
+    for (int k = 0; k < NUMBERS; k++) {
+        const double all = ct_block_sum(sum[k], room);
+        if (threadIdx.x == 0) acc[k] += all;
+    }
 }
 
 static ct_accept edit_sums_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
     if (ct_cuda_has(c, 2) && c->in[2].desc.dtype != CT_F32) return ct_accept_no("cuda: nll is not f32");
-    return ct_accept_yes((size_t)(c->in[1].desc.dim[0] * (c->in[1].desc.dim[1] + 1)) * sizeof(int32_t));
+    return ct_accept_yes((size_t)(c->in[1].desc.dim[0] * 2 * (c->in[1].desc.dim[1] + 1)) * sizeof(int32_t));
 }
 static ct_status edit_sums_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {

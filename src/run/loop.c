@@ -279,32 +279,13 @@ fail:
     return st;
 }
 
-/* Does a metric of the task need what findings count? */
-static bool needs_findings(const ct_task *t)
-{
-    bool any = false;
-    for (int i = 0; i < t->metrics; i++) any |= t->metric[i].host;
-    return any;
-}
-
-static ct_status score(ct_run *r, double sums[CT_METRIC_COUNT])
-{
-    const ct_task *task = r->data.task;
-    const ct_place place = ct_session_place(&r->session, r->cfg, r->data.facts);
-    ct_findings *f = NULL;
-    if (needs_findings(task)) CT_TRY(task->look(&place, &r->data.val, true, NULL, 0, &f));
-    const ct_status st = ct_evaluate(&r->session, r->eval_ema, &r->data.val, r->batch, (int)r->cfg->train.workers,
-                                     &ct_stop_signal, f, sums);
-    if (f) task->drop(f);
-    return st;
-}
-
 /* Scores the validation set, and tells both judges, as of `epoch` complete epochs. */
 static ct_status validate(ct_run *r, int64_t epoch)
 {
     double sums[CT_METRIC_COUNT], started = ct_now();
     char training[48] = "", brief[160];
-    CT_TRY(score(r, sums));
+    CT_TRY(ct_evaluate(&r->session, r->eval_ema, &r->data.val, r->batch, (int)r->cfg->train.workers, &ct_stop_signal,
+                       NULL, sums));
     const bool best = ct_best_update(&r->p.best, r->select, sums, epoch, r->p.step);
     const ct_cfg_early_stopping *rule = &r->cfg->early_stopping;
     const ct_metric_row *guard;

@@ -9,17 +9,17 @@
 
 #include "base/alloc.h"
 
-/* Beginnings of texts form a tree; node 0 is the empty text. */
+/* Beginnings of rows form a tree; node 0 is the empty row. */
 typedef struct node {
-    int32_t parent, ch; /* the text of `parent`, and one character */
+    int32_t parent, id; /* the row of `parent`, and one symbol */
     int32_t slot;       /* where it stands in the beam of this step; -1: nowhere */
 } node;
 
 /* A beginning in the beam, or a candidate for the next. */
 typedef struct entry {
     int32_t node;         /* of a candidate that is new: the node it extends */
-    int32_t ch;           /* of such a candidate: the character behind it; else -1 */
-    double blank, letter; /* log-probability of its paths that end in a blank, and of the others */
+    int32_t id;           /* of such a candidate: the symbol behind it; else -1 */
+    double blank, symbol; /* log-probability of its paths that end in a blank, and of the others */
     double total;         /* of both */
     int32_t order;        /* of the candidate: decides between equals */
 } entry;
@@ -29,16 +29,16 @@ struct ct_beam {
     int64_t classes;
     node *nodes;
     size_t nnodes, cap_nodes;
-    int32_t *table;    /* hash of (parent, ch) -> node number + 1; 0: free */
+    int32_t *table;    /* hash of (parent, id) -> node number + 1; 0: free */
     size_t table_size; /* a power of two, at least twice the nodes */
     entry *beam;       /* [width] */
-    entry *next;       /* [width * (chars + 1)] candidates */
+    entry *next;       /* [width * (symbols + 1)] candidates */
     int nbeam;
     size_t nnext;
-    double *row;          /* [classes] log-probabilities of a step */
-    int32_t *top;         /* [chars] characters that are looked at in a step */
-    int ntop, chars;      /* chars: at most so many, beside those that lead to a text already in the beam */
-    int32_t *child;       /* [classes] number + 1 of the beam entry that extends the one at hand by a character */
+    double *logp;         /* [classes] log-probabilities of a step */
+    int32_t *top;         /* [symbols] symbols that are looked at in a step */
+    int ntop, symbols;    /* symbols: at most so many, beside those that lead to a row already in the beam */
+    int32_t *child;       /* [classes] number + 1 of the beam entry that extends the one at hand by a symbol */
     int32_t *sibling;     /* [width] next entry with the same parent, + 1 */
     int32_t *first_child; /* [width] */
     double *score;        /* Viterbi: [2][states] */
@@ -61,18 +61,18 @@ ct_status ct_beam_new(int width, int64_t classes, ct_beam **out)
     if (!b) return CT_ENOMEM;
     b->width = width;
     b->classes = classes;
-    /* Of the new texts one beginning leads to, only those by its `width` most probable characters can be among the
-     * `width` best; one more, since its own last character counts less behind it. */
-    b->chars = classes - 1 < width + 1 ? (int)(classes - 1) : width + 1;
-    const size_t w = (size_t)width, c = (size_t)classes, chars = (size_t)b->chars;
+    /* Of the new rows one beginning leads to, only those by its `width` most probable symbols can be among the `width`
+     * best; one more, since its own last symbol counts less behind it. */
+    b->symbols = classes - 1 < width + 1 ? (int)(classes - 1) : width + 1;
+    const size_t w = (size_t)width, c = (size_t)classes, symbols = (size_t)b->symbols;
     b->beam = ct_calloc(w, sizeof *b->beam, "beam search");
-    b->next = ct_calloc(w * (chars + 1), sizeof *b->next, "beam search");
-    b->row = ct_calloc(c, sizeof *b->row, "beam search");
-    b->top = ct_calloc(chars + 1, sizeof *b->top, "beam search");
+    b->next = ct_calloc(w * (symbols + 1), sizeof *b->next, "beam search");
+    b->logp = ct_calloc(c, sizeof *b->logp, "beam search");
+    b->top = ct_calloc(symbols + 1, sizeof *b->top, "beam search");
     b->child = ct_calloc(c, sizeof *b->child, "beam search");
     b->sibling = ct_calloc(w, sizeof *b->sibling, "beam search");
     b->first_child = ct_calloc(w, sizeof *b->first_child, "beam search");
-    if (!b->beam || !b->next || !b->row || !b->top || !b->child || !b->sibling || !b->first_child) {
+    if (!b->beam || !b->next || !b->logp || !b->top || !b->child || !b->sibling || !b->first_child) {
         ct_beam_free(b);
         return CT_ENOMEM;
     }
@@ -87,7 +87,7 @@ void ct_beam_free(ct_beam *b)
     ct_free(b->table);
     ct_free(b->beam);
     ct_free(b->next);
-    ct_free(b->row);
+    ct_free(b->logp);
     ct_free(b->top);
     ct_free(b->child);
     ct_free(b->sibling);
@@ -99,13 +99,13 @@ void ct_beam_free(ct_beam *b)
 
 /* ---- the tree ---- */
 
-static size_t place(const ct_beam *b, int32_t parent, int32_t ch)
+static size_t place(const ct_beam *b, int32_t parent, int32_t id)
 {
-    uint64_t h = ((uint64_t)(uint32_t)parent << 32 | (uint32_t)ch) * 0x9E3779B97F4A7C15u;
+    uint64_t h = ((uint64_t)(uint32_t)parent << 32 | (uint32_t)id) * 0x9E3779B97F4A7C15u;
     size_t at = (size_t)(h >> 32) & (b->table_size - 1);
     while (b->table[at]) {
         const node *n = &b->nodes[b->table[at] - 1];
-        if (n->parent == parent && n->ch == ch) break;
+        if (n->parent == parent && n->id == id) break;
         at = (at + 1) & (b->table_size - 1);
     }
     return at;
@@ -127,15 +127,15 @@ static ct_status reserve_nodes(ct_beam *b, size_t more)
     ct_free(b->table);
     b->table = table;
     b->table_size = 2 * b->cap_nodes;
-    for (size_t i = 1; i < b->nnodes; i++) b->table[place(b, b->nodes[i].parent, b->nodes[i].ch)] = (int32_t)i + 1;
+    for (size_t i = 1; i < b->nnodes; i++) b->table[place(b, b->nodes[i].parent, b->nodes[i].id)] = (int32_t)i + 1;
     return CT_OK;
 }
 
-static int32_t find_node(ct_beam *b, int32_t parent, int32_t ch)
+static int32_t find_node(ct_beam *b, int32_t parent, int32_t id)
 {
-    const size_t at = place(b, parent, ch);
+    const size_t at = place(b, parent, id);
     if (!b->table[at]) {
-        b->nodes[b->nnodes++] = (node){ parent, ch, -1 };
+        b->nodes[b->nnodes++] = (node){ parent, id, -1 };
         b->table[at] = (int32_t)b->nnodes;
     }
     return b->table[at] - 1;
@@ -147,36 +147,36 @@ static ct_status restart(ct_beam *b)
     CT_TRY(reserve_nodes(b, 1));
     memset(b->table, 0, b->table_size * sizeof *b->table);
     b->nodes[b->nnodes++] = (node){ -1, -1, -1 };
-    b->beam[0] = (entry){ .node = 0, .ch = -1, .blank = 0, .letter = -INFINITY, .total = 0 };
+    b->beam[0] = (entry){ .node = 0, .id = -1, .blank = 0, .symbol = -INFINITY, .total = 0 };
     b->nbeam = 1;
     return CT_OK;
 }
 
 /* ---- one step ---- */
 
-/* The most probable characters of the step, among equals the first ones; not in any order. */
+/* The most probable symbols of the step, among equals the first ones; not in any order. */
 static void find_top(ct_beam *b)
 {
     b->ntop = 0;
     int least = 0; /* of those in top, the one to give way: the least probable, among equals the last */
-    for (int32_t ch = 0; ch + 1 < b->classes; ch++) {
-        if (b->ntop < b->chars) {
-            b->top[b->ntop++] = ch;
-        } else if (b->row[ch + 1] > b->row[b->top[least] + 1]) {
-            b->top[least] = ch;
+    for (int32_t id = 0; id + 1 < b->classes; id++) {
+        if (b->ntop < b->symbols) {
+            b->top[b->ntop++] = id;
+        } else if (b->logp[id + 1] > b->logp[b->top[least] + 1]) {
+            b->top[least] = id;
         } else {
             continue;
         }
-        if (b->ntop < b->chars) continue;
+        if (b->ntop < b->symbols) continue;
         least = 0;
         for (int i = 1; i < b->ntop; i++) {
-            const double a = b->row[b->top[i] + 1], z = b->row[b->top[least] + 1];
+            const double a = b->logp[b->top[i] + 1], z = b->logp[b->top[least] + 1];
             if (a < z || (a == z && b->top[i] > b->top[least])) least = i;
         }
     }
 }
 
-/* Links each entry of the beam to the one whose text is its beginning, if that is there too. */
+/* Links each entry of the beam to the one whose row is its beginning, if that is there too. */
 static void find_children(ct_beam *b)
 {
     for (int i = 0; i < b->nbeam; i++) b->nodes[b->beam[i].node].slot = i;
@@ -190,18 +190,18 @@ static void find_children(ct_beam *b)
     }
 }
 
-/* Entry i goes on with a character: into the entry that is this text already, or a new candidate. */
-static void extend(ct_beam *b, int i, int32_t ch)
+/* Entry i goes on with a symbol: into the entry that is this row already, or a new candidate. */
+static void extend(ct_beam *b, int i, int32_t id)
 {
     const entry *e = &b->beam[i];
-    const int32_t last = b->nodes[e->node].ch;
-    const double p = b->row[ch + 1] + (ch == last ? e->blank : e->total);
-    if (b->child[ch]) {
-        entry *there = &b->next[b->child[ch] - 1]; /* the candidates begin with the beam itself */
-        there->letter = lse(there->letter, p);
+    const int32_t last = b->nodes[e->node].id;
+    const double p = b->logp[id + 1] + (id == last ? e->blank : e->total);
+    if (b->child[id]) {
+        entry *there = &b->next[b->child[id] - 1]; /* the candidates begin with the beam itself */
+        there->symbol = lse(there->symbol, p);
     } else if (p > -INFINITY) {
         const size_t at = b->nnext++;
-        b->next[at] = (entry){ .node = e->node, .ch = ch, .blank = -INFINITY, .letter = p };
+        b->next[at] = (entry){ .node = e->node, .id = id, .blank = -INFINITY, .symbol = p };
     }
 }
 
@@ -217,38 +217,38 @@ static ct_status step(ct_beam *b)
     CT_TRY(reserve_nodes(b, (size_t)b->width));
     find_top(b);
     find_children(b);
-    for (int i = 0; i < b->nbeam; i++) { /* the same text, one step on */
+    for (int i = 0; i < b->nbeam; i++) { /* the same row, one step on */
         const entry *e = &b->beam[i];
-        const int32_t last = b->nodes[e->node].ch;
+        const int32_t last = b->nodes[e->node].id;
         b->next[i] = (entry){ .node = e->node,
-                              .ch = -1,
-                              .blank = e->total + b->row[0],
-                              .letter = last >= 0 ? e->letter + b->row[last + 1] : -INFINITY };
+                              .id = -1,
+                              .blank = e->total + b->logp[0],
+                              .symbol = last >= 0 ? e->symbol + b->logp[last + 1] : -INFINITY };
     }
     b->nnext = (size_t)b->nbeam;
     for (int i = 0; i < b->nbeam; i++) {
-        for (int32_t k = b->first_child[i]; k; k = b->sibling[k - 1]) b->child[b->nodes[b->beam[k - 1].node].ch] = k;
+        for (int32_t k = b->first_child[i]; k; k = b->sibling[k - 1]) b->child[b->nodes[b->beam[k - 1].node].id] = k;
         for (int j = 0; j < b->ntop; j++) extend(b, i, b->top[j]);
         for (int32_t k = b->first_child[i]; k; k = b->sibling[k - 1]) {
-            const int32_t ch = b->nodes[b->beam[k - 1].node].ch;
+            const int32_t id = b->nodes[b->beam[k - 1].node].id;
             bool seen = false;
-            for (int j = 0; j < b->ntop && !seen; j++) seen = b->top[j] == ch;
-            if (!seen) extend(b, i, ch);
-            b->child[ch] = 0;
+            for (int j = 0; j < b->ntop && !seen; j++) seen = b->top[j] == id;
+            if (!seen) extend(b, i, id);
+            b->child[id] = 0;
         }
     }
     for (int i = 0; i < b->nbeam; i++) b->nodes[b->beam[i].node].slot = -1;
     for (size_t i = 0; i < b->nnext; i++) {
-        b->next[i].total = lse(b->next[i].blank, b->next[i].letter);
+        b->next[i].total = lse(b->next[i].blank, b->next[i].symbol);
         b->next[i].order = (int32_t)i;
     }
     qsort(b->next, b->nnext, sizeof *b->next, by_total);
     b->nbeam = b->nnext < (size_t)b->width ? (int)b->nnext : b->width;
     for (int i = 0; i < b->nbeam; i++) {
         b->beam[i] = b->next[i];
-        if (b->beam[i].ch < 0) continue;
-        b->beam[i].node = find_node(b, b->beam[i].node, b->beam[i].ch);
-        b->beam[i].ch = -1;
+        if (b->beam[i].id < 0) continue;
+        b->beam[i].node = find_node(b, b->beam[i].node, b->beam[i].id);
+        b->beam[i].id = -1;
     }
     return CT_OK;
 }
@@ -261,10 +261,10 @@ static double log_prob_of(ct_dtype type, const void *logp, int64_t i)
     return isnan(v) ? -INFINITY : v;
 }
 
-/* conf[k]: greatest probability of text[k] within its run on the best path through the states blank, text[0], blank,
+/* conf[k]: greatest probability of row[k] within its run on the best path through the states blank, row[0], blank,
  * ... */
 static ct_status confidences(ct_beam *b, ct_dtype type, const void *logp, int64_t first, int64_t stride, int64_t steps,
-                             const int32_t *text, int64_t n, float *conf)
+                             const int32_t *row, int64_t n, float *conf)
 {
     const int64_t states = 2 * n + 1;
     const size_t need = (size_t)steps * (size_t)states;
@@ -286,11 +286,11 @@ static ct_status confidences(ct_beam *b, ct_dtype type, const void *logp, int64_
         now = before;
         before = other;
         for (int64_t s = 0; s < states; s++) {
-            const int64_t class = s % 2 ? text[s / 2] + 1 : 0;
+            const int64_t class = s % 2 ? row[s / 2] + 1 : 0;
             double best = t == 0 ? (s < 2 ? 0 : -INFINITY) : before[s];
             uint8_t back = 0;
             if (t > 0 && s >= 1 && before[s - 1] > best) best = before[s - 1], back = 1;
-            if (t > 0 && s >= 3 && s % 2 && text[s / 2] != text[s / 2 - 1] && before[s - 2] > best)
+            if (t > 0 && s >= 3 && s % 2 && row[s / 2] != row[s / 2 - 1] && before[s - 2] > best)
                 best = before[s - 2], back = 2;
             b->from[t * states + s] = back;
             now[s] = best + log_prob_of(type, logp, first + t * stride + class);
@@ -300,7 +300,7 @@ static ct_status confidences(ct_beam *b, ct_dtype type, const void *logp, int64_
     int64_t s = n > 0 && now[states - 2] > now[states - 1] ? states - 2 : states - 1;
     for (int64_t t = steps - 1; t >= 0; t--) {
         if (s % 2) {
-            const float p = (float)exp(log_prob_of(type, logp, first + t * stride + text[s / 2] + 1));
+            const float p = (float)exp(log_prob_of(type, logp, first + t * stride + row[s / 2] + 1));
             if (p > conf[s / 2]) conf[s / 2] = p;
         }
         s -= b->from[t * states + s];
@@ -309,17 +309,17 @@ static ct_status confidences(ct_beam *b, ct_dtype type, const void *logp, int64_
 }
 
 ct_status ct_beam_decode(ct_beam *b, ct_dtype type, const void *logp, int64_t first, int64_t stride, int64_t steps,
-                         int32_t *text, float *conf, int64_t *n, double *log_prob)
+                         int32_t *row, float *conf, int64_t *n, double *log_prob)
 {
     CT_TRY(restart(b));
     for (int64_t t = 0; t < steps; t++) {
-        for (int64_t c = 0; c < b->classes; c++) b->row[c] = log_prob_of(type, logp, first + t * stride + c);
+        for (int64_t c = 0; c < b->classes; c++) b->logp[c] = log_prob_of(type, logp, first + t * stride + c);
         CT_TRY(step(b));
     }
     int64_t count = 0;
     for (int32_t at = b->beam[0].node; at > 0; at = b->nodes[at].parent) count++;
     *n = count;
-    for (int32_t at = b->beam[0].node; at > 0; at = b->nodes[at].parent) text[--count] = b->nodes[at].ch;
+    for (int32_t at = b->beam[0].node; at > 0; at = b->nodes[at].parent) row[--count] = b->nodes[at].id;
     if (log_prob) *log_prob = b->beam[0].total;
-    return confidences(b, type, logp, first, stride, steps, text, *n, conf);
+    return confidences(b, type, logp, first, stride, steps, row, *n, conf);
 }

@@ -2,10 +2,10 @@
  * Networks", 2008, section 7.5.2; A. Hannun et al., "First-Pass Large Vocabulary Continuous Speech Recognition using
  * Bi-Directional Recurrent DNNs", 2014).
  *
- * Many paths spell one sequence; the best path (ctc_greedy) need not spell the most probable one. The search walks the
- * time steps with the `width` most probable beginnings, and for each the probability of its paths that end in a blank
- * and of those that end in its last class. With a width that holds every beginning it finds the most probable sequence.
- * No language model. */
+ * What a model reads is a row of symbols 0.., symbol k being its class k+1. Many paths spell one row; the best path
+ * (ctc_greedy) need not spell the most probable one. The search walks the time steps with the `width` most probable
+ * beginnings of rows, and for each the probability of its paths that end in a blank and of those that end in its last
+ * symbol. With a width that holds every beginning it finds the most probable row. No language model. */
 #ifndef CT_TASK_BEAM_H
 #define CT_TASK_BEAM_H
 
@@ -19,16 +19,16 @@
 
 typedef struct ct_beam ct_beam;
 
-/* classes: the blank and others, at least 1. CT_EINVAL, CT_ENOMEM. */
+/* classes: blank and symbols, at least 1. CT_EINVAL, CT_ENOMEM. */
 ct_status ct_beam_new(int width, int64_t classes, ct_beam **out);
 void ct_beam_free(ct_beam *b); /* NULL is fine */
 
-/* The most probable sequence found. logp: log-probabilities of type `type`; that of class c at step t is element first
- * + t*stride + c; class 0 is the blank, class k+1 stands for id k. text [steps] and conf [steps] receive *n ids and for
- * each the greatest probability it has within its run of time steps on the best path that spells them; *log_prob (may
- * be NULL) the logarithm of the sequence's probability, over the paths that were followed. A NaN counts as probability
- * 0. CT_ENOMEM. */
+/* The most probable row found. logp: log-probabilities of type `type`; that of class c at step t is element first +
+ * t*stride + c; class 0 is the blank, class k+1 symbol k. row [steps] and conf [steps] receive *n symbols and for each
+ * the greatest probability it has within its run of time steps on the best path that spells the row; *log_prob (may be
+ * NULL) the logarithm of the row's probability, over the paths that were followed. A NaN counts as probability 0.
+ * CT_ENOMEM. */
 ct_status ct_beam_decode(ct_beam *b, ct_dtype type, const void *logp, int64_t first, int64_t stride, int64_t steps,
-                         int32_t *text, float *conf, int64_t *n, double *log_prob);
+                         int32_t *row, float *conf, int64_t *n, double *log_prob);
 
 #endif

@@ -14,10 +14,10 @@ void ct_edit_free(ct_edit *e)
     memset(e, 0, sizeof *e);
 }
 
-int64_t ct_edit_length(const int32_t *text, int64_t columns)
+int64_t ct_edit_length(const int32_t *row, int64_t columns)
 {
     int64_t n = 0;
-    while (n < columns && text[n] >= 0) n++;
+    while (n < columns && row[n] >= 0) n++;
     return n;
 }
 
@@ -39,7 +39,7 @@ static ct_status reserve(ct_edit *e, int64_t nl, int64_t np)
     return CT_OK;
 }
 
-/* cost[i][j]: distance of the first i characters of the prediction and the first j of the label. */
+/* cost[i][j]: distance of the first i symbols of the prediction and the first j of the label. */
 static void fill(ct_edit *e, const int32_t *label, int64_t nl, const int32_t *pred, int64_t np)
 {
     const int64_t w = nl + 1;

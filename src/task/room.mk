@@ -1,4 +1,4 @@
-# What a run is about: the table of a task, its data sets, best weights and early stopping.
+# What a run is about: the table of a task, its data sets, best weights and early stopping; rows of symbols.
 libcaptrain_la_SOURCES += \
 	src/task/beam.c \
 	src/task/beam.h \
@@ -21,6 +21,10 @@ libcaptrain_la_SOURCES += \
 check_PROGRAMS += tests/task/check_datasets
 tests_task_check_datasets_SOURCES = tests/task/check_datasets.c tests/data/data_util.c tests/data/data_util.h
 tests_task_check_datasets_LDADD = $(CT_TEST_LIBS)
+
+check_PROGRAMS += tests/task/check_decode
+tests_task_check_decode_SOURCES = tests/task/check_decode.c
+tests_task_check_decode_LDADD = $(CT_TEST_LIBS)
 
 check_PROGRAMS += tests/task/check_metrics
 tests_task_check_metrics_SOURCES = tests/task/check_metrics.c

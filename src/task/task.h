@@ -54,7 +54,6 @@ typedef struct ct_metric_row {
     bool training;          /* its plot shows it for training steps, too */
     bool brief;             /* told in messages of one line */
     bool exact;             /* the same weights give the same number: another one is worth a warning */
-    bool host;              /* findings count it, not the device: passes that score a set collect them */
     /* NAN where nothing was scored. */
     double (*value)(const double sums[CT_METRIC_COUNT]);
 } ct_metric_row;

@@ -15,6 +15,7 @@
 #include "exec/exec.h"
 #include "formats/safetensors.h"
 #include "selftest/ctc_check.h"
+#include "task/edit.h"
 #include "tests/ct_check.h"
 
 /* ---- calls on the CPU ---- */
@@ -253,8 +254,45 @@ START_TEST(greedy_and_edits)
     e.in[3] = (ct_tensor){ ct_desc1(CT_F64, CT_METRIC_COUNT), acc };
     ck_assert_int_eq(ct_call_infer(&e), CT_OK);
     ck_assert_int_eq(run(&e, "ref"), CT_OK);
-    static const double sums[CT_METRIC_COUNT] = { 1, 1, 1, 1, 2, 5, 3, 3, 2 };
+    static const double sums[CT_METRIC_COUNT] = { 1, 1, 1, 1, 2, 5, 3, 3, 2, 2.0 / 3, 2, 0, 0 };
     for (int i = 0; i < CT_METRIC_COUNT; i++) check_close(acc[i], sums[i], 0, "sum", i);
+}
+END_TEST
+
+/* What is counted of each kind of edit is what the alignment of the same rows holds. */
+START_TEST(edits_by_kind)
+{
+    enum { N = 40, P = 7, L = 6 };
+    int32_t pred[N * P], target[N * L];
+    double acc[CT_METRIC_COUNT] = { 0 }, want[9] = { 0 };
+    ct_edit align = { 0 };
+    ct_rng rng;
+    ct_rng_init(&rng, 21, CT_RNG_TEST, 0);
+    for (int i = 0; i < N; i++) {
+        const int64_t np = ct_rng_below(&rng, P + 1), nl = ct_rng_below(&rng, L + 1); /* none is a length, too */
+        for (int k = 0; k < P; k++) pred[i * P + k] = k < np ? (int32_t)ct_rng_below(&rng, 3) : -1;
+        for (int k = 0; k < L; k++) target[i * L + k] = k < nl ? (int32_t)ct_rng_below(&rng, 3) : -1;
+        ck_assert_int_eq(ct_edit_align(&align, target + i * L, nl, pred + i * P, np), CT_OK);
+        want[0] += align.distance == 0;
+        want[1] += (double)nl;
+        want[2] += (double)(nl > align.distance ? nl - align.distance : 0);
+        want[3] += (double)align.distance;
+        want[5] += (double)align.distance / (double)(nl > 0 ? nl : 1);
+        for (int64_t k = 0; k < align.pairs; k++) {
+            const ct_edit_pair *p = &align.pair[k];
+            want[p->label < 0 ? 8 : p->pred < 0 ? 7 : 6] += p->label != p->pred;
+        }
+    }
+    ct_edit_free(&align);
+    ct_call e = { .op = CT_OP_EDIT_SUMS, .nin = 4, .nout = 0, .attrs = { .sums = { .first = CT_METRIC_FIRST } } };
+    e.in[0] = (ct_tensor){ ct_desc2(CT_I32, N, P), pred };
+    e.in[1] = (ct_tensor){ ct_desc2(CT_I32, N, L), target };
+    e.in[2].desc = ct_absent_desc();
+    e.in[3] = (ct_tensor){ ct_desc1(CT_F64, CT_METRIC_COUNT), acc };
+    ck_assert_int_eq(ct_call_infer(&e), CT_OK);
+    ck_assert_int_eq(run(&e, "ref"), CT_OK);
+    for (int i = 0; i < 9; i++) check_close(acc[CT_METRIC_FIRST + i], want[i], 0, "sum", i);
+    ck_assert(want[6] > 10 && want[7] > 10 && want[8] > 10); /* there was something to count */
 }
 END_TEST
 
@@ -364,6 +402,7 @@ int main(void)
     tcase_add_loop_test(t, sums_over_all_paths, 0, NKINDS);
     tcase_add_loop_test(t, special_samples, 0, NKINDS);
     tcase_add_loop_test(t, greedy_and_edits, 0, 2);
+    tcase_add_test(t, edits_by_kind);
     suite_add_tcase(s, t);
     t = tcase_create("files");
     tcase_add_test(t, files_agree);

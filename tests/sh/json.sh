@@ -97,6 +97,26 @@ for part in '"unreadable":1' '"charset":1' '"steps":1' '"kind":"steps"' '"differ
 mv "$work/out" "$work/json"
 documents check "$work/json"
 
+# --- clips ---
+expect 0 "$captrain" gen gestures --out "$work/clips" --count 12 --seed 3 --glosses 4 --signers 2 --length 1-2 --size 32
+cat >"$work/clips.yaml" <<YAML
+model: {name: tfnet-small, width: 0.25, hidden: 8}
+data: {train: $work/clips/train, val: $work/clips/dev, test: $work/clips/test, height: 32, width: 32, frames_step: 32}
+train: {batch_size: 4, epochs: 1, workers: 0}
+log: {interval_steps: 1}
+YAML
+expect 0 "$captrain" train "$work/clips.yaml" --out "$work/run-clips" --quiet --threads 2
+written run-clips
+events start step epoch eval checkpoint end
+json eval eval "$work/run-clips" "$work/clips/train" --threads 1
+json eval eval "$work/run-clips" "$work/clips/test" --threads 1 --decoder beam
+expect 1 "$captrain" predict "$work/run-clips" "$work"/clips/test/*/* "$work/tiny.yaml" --threads 1 --json
+mv "$work/out" "$work/json"
+documents predict "$work/json"
+json check check "$work/clips/train"
+json check check "$work/clips/train" --config "$work/clips.yaml"
+json plan plan "$work/clips.yaml"
+
 # --- what measures and plans ---
 json plan plan "$work/tiny.yaml"
 json plan plan "$CT_SRCDIR/tests/old/0.1/crnn.yaml" --set train.accumulate=2

@@ -138,7 +138,7 @@ static ct_accept accept_edit(const ct_device *dev, const ct_call *call)
     if (call->in[0].desc.dtype != CT_I32 || call->in[1].desc.dtype != CT_I32)
         return ct_accept_no("predictions or targets are not i32");
     if (call->in[3].desc.dtype != CT_F64) return ct_accept_no("the sums are not f64");
-    return ct_accept_yes(((size_t)call->in[1].desc.dim[1] + 1) * sizeof(int64_t));
+    return ct_accept_yes(2 * ((size_t)call->in[1].desc.dim[1] + 1) * sizeof(int64_t));
 }
 
 /* Characters before the first -1 of at most n. */
@@ -149,20 +149,32 @@ static int64_t text_length(const int32_t *text, int64_t n)
     return len;
 }
 
-/* Least number of insertions, deletions and substitutions between two texts (Levenshtein), row by row of the table:
- * row[j] is the distance between the characters of a so far and the first j of b. */
-static int64_t edit_distance(const int32_t *a, int64_t na, const int32_t *b, int64_t nb, int64_t *row)
+/* Least number of edits that make label b of prediction a (Levenshtein), and how many of them are substitutions: row by
+ * row of the table, row[j] being the distance between the characters of a so far and the first j of b. Of equal ways
+ * the one that, from the right, prefers a pair to a deletion and a deletion to an insertion. row [2*(nb+1)]. */
+static int64_t edit_distance(const int32_t *a, int64_t na, const int32_t *b, int64_t nb, int64_t *row,
+                             int64_t *substitutions)
 {
-    for (int64_t j = 0; j <= nb; j++) row[j] = j;
+    int64_t *changes = row + nb + 1;
+    for (int64_t j = 0; j <= nb; j++) {
+        row[j] = j;
+        changes[j] = 0;
+    }
     for (int64_t i = 1; i <= na; i++) {
-        int64_t corner = row[0];
+        int64_t corner = row[0], before = changes[0];
         row[0] = i;
         for (int64_t j = 1; j <= nb; j++) {
-            int64_t change = corner + (a[i - 1] != b[j - 1]), drop = row[j] + 1, insert = row[j - 1] + 1;
+            const int64_t differ = a[i - 1] != b[j - 1];
+            const int64_t pair = corner + differ, drop = row[j - 1] + 1, insert = row[j] + 1;
+            const int64_t pair_changes = before + differ;
             corner = row[j];
-            row[j] = ct_ref_min(change, ct_ref_min(drop, insert));
+            before = changes[j];
+            row[j] = ct_ref_min(pair, ct_ref_min(drop, insert));
+            if (row[j] == pair) changes[j] = pair_changes;
+            else if (row[j] == drop) changes[j] = changes[j - 1];
         }
     }
+    *substitutions = changes[nb];
     return row[nb];
 }
 
@@ -175,13 +187,18 @@ static ct_status edit_sums(ct_device *dev, ct_stream *stream, const ct_call *cal
     double *acc = (double *)call->in[3].data + call->attrs.sums.first;
     for (int64_t n = 0; n < samples; n++) {
         const int32_t *text = pred + n * width, *label = target + n * columns;
-        int64_t chars = text_length(label, columns);
-        int64_t edits = edit_distance(text, text_length(text, width), label, chars, scratch);
+        int64_t chars = text_length(label, columns), read = text_length(text, width), changes;
+        int64_t edits = edit_distance(text, read, label, chars, scratch, &changes);
+        int64_t drops = (edits - changes + chars - read) / 2; /* drops - insertions = chars - read */
         acc[0] += edits == 0;
         acc[1] += (double)chars;
         acc[2] += (double)(chars > edits ? chars - edits : 0);
         acc[3] += (double)edits;
         acc[4] += ct_present(&call->in[2]) && ct_ref_at(&call->in[2], n) == INFINITY;
+        acc[5] += (double)edits / (double)(chars > 0 ? chars : 1);
+        acc[6] += (double)changes;
+        acc[7] += (double)drops;
+        acc[8] += (double)(edits - changes - drops);
     }
     return CT_OK;
 }

@@ -13,7 +13,7 @@ static const ct_attr_field batch_fields[] = { CT_FIELD_INT(sums, samples), CT_FI
 static const ct_attr_field sums_fields[] = { CT_FIELD_INT(sums, first), CT_FIELD_END };
 
 /* Numbers that metric_sums and edit_sums add. */
-enum { METRIC_NUMBERS = 3, EDIT_NUMBERS = 5 };
+enum { METRIC_NUMBERS = 3, EDIT_NUMBERS = 9 };
 
 /* acc is input i, and `count` slots of a task's own begin at attribute first. */
 static ct_status acc_rule(const ct_call *c, int i, int64_t count)
@@ -97,6 +97,8 @@ static double edit_flops(const ct_call *c)
 {
     return 3.0 * (double)ct_desc_numel(&c->in[0].desc) * (double)c->in[1].desc.dim[1];
 }
+/* The fractions of the samples are summed. */
+static int64_t edit_reduction(const ct_call *c) { return c->in[0].desc.dim[0]; }
 static int64_t argmax_reduction(const ct_call *c) { return c->attrs.loss.classes; }
 
 const ct_op_rules ct_metric_rules[] = {
@@ -153,6 +155,7 @@ const ct_op_rules ct_metric_rules[] = {
       .fields = sums_fields,
       .shape = edit_shape,
       .flops = edit_flops,
+      .reduction = edit_reduction,
       .roundings = 1,
       .domain = { { .kind = CT_DOM_TEXT, .hi = 4 }, { .kind = CT_DOM_TEXT, .hi = 4 },
                   { .kind = CT_DOM_RANGE, .hi = 3, .poison = CT_POISON_INF }, CT_IS(SUMS) } },

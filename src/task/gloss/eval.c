@@ -73,7 +73,6 @@ ct_status ct_gloss_eval_json(const ct_findings *f, const double sums[CT_METRIC_C
     CT_TRY(ct_json_set(out, "wrong", wrong));
     CT_TRY(ct_json_set(out, "decoder", json_string(t->beam ? "beam" : "greedy")));
     if (t->beam) CT_TRY(ct_json_set(out, "beam_width", json_integer(t->beam)));
-    CT_TRY(ct_json_set(out, "sentences_right", json_integer((json_int_t)sums[CT_GLOSS_SENTENCES])));
     CT_TRY(ct_gloss_result(f, sums, out));
     CT_TRY(put_signers(out, t));
     CT_TRY(put_confusions(out, t));

@@ -4,6 +4,7 @@
 #include "task/gloss/findings.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,12 +97,21 @@ void ct_gloss_drop(ct_findings *f)
 
 /* ---- collecting ---- */
 
-static void count(ct_gloss_counts *c, int64_t words, int64_t edits)
+/* Counts the alignment e of a sample with a label of so many words. */
+static void count(ct_gloss_counts *c, int64_t words, const ct_edit *e)
 {
-    c->sentences += edits == 0;
+    c->sentences += e->distance == 0;
     c->words += words;
-    c->words_ok += words > edits ? words - edits : 0;
-    c->edits += edits;
+    c->words_ok += words > e->distance ? words - e->distance : 0;
+    c->edits += e->distance;
+    c->shares += (double)e->distance / (double)(words > 0 ? words : 1);
+    for (int64_t k = 0; k < e->pairs; k++) {
+        const ct_edit_pair *p = &e->pair[k];
+        if (p->label == p->pred) continue;
+        if (p->label < 0) c->insertions++;
+        else if (p->pred < 0) c->deletions++;
+        else c->substitutions++;
+    }
 }
 
 static const int32_t *label_of(const ct_gloss_findings *t, int64_t sample, int64_t *n)
@@ -133,11 +143,13 @@ static ct_status collect_row(ct_gloss_findings *t, const ct_outcome *o, int64_t 
     const int32_t *row;
     int64_t n, words;
     float *conf = t->conf + place * t->columns;
+    if (o->steps[i] > t->columns)
+        return ct_fail(CT_EINTERNAL, "a clip has %d time steps, there is room for %d", o->steps[i], t->columns);
     CT_TRY(device_row(t, o, i, &row, &n));
     const int32_t *label = label_of(t, o->sample[i], &words);
     if (t->base.labels) {
         CT_TRY(ct_edit_align(&t->edit, label, words, row, n));
-        count(&t->device, words, t->edit.distance);
+        count(&t->device, words, &t->edit);
     }
     if (t->search) {
         const ct_desc *scores = &o->output[2].desc;
@@ -155,9 +167,8 @@ static ct_status collect_row(ct_gloss_findings *t, const ct_outcome *o, int64_t 
     }
     t->steps[place] = o->steps[i];
     if (!t->base.labels) return CT_OK;
-    count(&t->decoder, words, t->edit.distance);
+    count(&t->decoder, words, &t->edit);
     t->edited[place] = (int32_t)t->edit.distance;
-    t->shares += words > 0 ? (double)t->edit.distance / (double)words : 0;
     return ct_confusions_align(&t->edits, &t->edit);
 }
 
@@ -169,16 +180,38 @@ ct_status ct_gloss_collect(ct_findings *f, const ct_outcome *o)
     return CT_OK;
 }
 
-/* The device and the host agree. */
+/* What the host counts, in the device's slots. */
+static void put_counts(const ct_gloss_counts *c, double *sums)
+{
+    sums[CT_GLOSS_SENTENCES] = (double)c->sentences;
+    sums[CT_GLOSS_WORDS] = (double)c->words;
+    sums[CT_GLOSS_WORDS_OK] = (double)c->words_ok;
+    sums[CT_GLOSS_EDITS] = (double)c->edits;
+    sums[CT_GLOSS_SENTENCE_WER] = c->shares;
+    sums[CT_GLOSS_SUBSTITUTIONS] = (double)c->substitutions;
+    sums[CT_GLOSS_DELETIONS] = (double)c->deletions;
+    sums[CT_GLOSS_INSERTIONS] = (double)c->insertions;
+}
+
+/* The device and the host agree; shares may have been added in another order. */
 static ct_status check_counts(const ct_gloss_counts *c, const double *sums)
 {
-    const int64_t sentences = (int64_t)sums[CT_GLOSS_SENTENCES], words = (int64_t)sums[CT_GLOSS_WORDS];
-    const int64_t ok = (int64_t)sums[CT_GLOSS_WORDS_OK], edits = (int64_t)sums[CT_GLOSS_EDITS];
-    if (sentences == c->sentences && words == c->words && ok == c->words_ok && edits == c->edits) return CT_OK;
-    return ct_fail(CT_EINTERNAL, "the device counts %" PRId64 " edits in %" PRId64 " glosses (%" PRId64 " right) and %"
-                   PRId64 " right sentences, the predictions hold %" PRId64 " in %" PRId64 " (%" PRId64 ") and %"
-                   PRId64,
-                   edits, words, ok, sentences, c->edits, c->words, c->words_ok, c->sentences);
+    static const struct {
+        int slot;
+        const char *what;
+    } row[] = { { CT_GLOSS_SENTENCES, "right sentences" },   { CT_GLOSS_WORDS, "glosses" },
+                { CT_GLOSS_WORDS_OK, "right glosses" },      { CT_GLOSS_EDITS, "edits" },
+                { CT_GLOSS_SENTENCE_WER, "edits / glosses" }, { CT_GLOSS_SUBSTITUTIONS, "substitutions" },
+                { CT_GLOSS_DELETIONS, "deletions" },         { CT_GLOSS_INSERTIONS, "insertions" } };
+    double ours[CT_METRIC_COUNT] = { 0 };
+    put_counts(c, ours);
+    for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+        const double device = sums[row[k].slot], host = ours[row[k].slot];
+        if (!(fabs(device - host) <= 1e-9 * host))
+            return ct_fail(CT_EINTERNAL, "the device counts %.9g %s, the predictions hold %.9g", device, row[k].what,
+                           host);
+    }
+    return CT_OK;
 }
 
 ct_status ct_gloss_settle(ct_findings *f, double sums[CT_METRIC_COUNT])
@@ -187,13 +220,7 @@ ct_status ct_gloss_settle(ct_findings *f, double sums[CT_METRIC_COUNT])
     if (!sums) return CT_OK;
     CT_TRY(check_counts(&t->device, sums));
     ct_confusions_sort(&t->edits);
-    sums[CT_GLOSS_SENTENCES] = (double)t->decoder.sentences;
-    sums[CT_GLOSS_WORDS_OK] = (double)t->decoder.words_ok;
-    sums[CT_GLOSS_EDITS] = (double)t->decoder.edits;
-    sums[CT_GLOSS_SENTENCE_WER] = t->shares;
-    sums[CT_GLOSS_SUBSTITUTIONS] = (double)t->edits.substitutions;
-    sums[CT_GLOSS_DELETIONS] = (double)t->edits.deletions;
-    sums[CT_GLOSS_INSERTIONS] = (double)t->edits.insertions;
+    if (t->beam) put_counts(&t->decoder, sums);
     return CT_OK;
 }
 

@@ -9,7 +9,8 @@
 
 /* What is counted on the host, to compare with the device or, with beam search, instead of it. */
 typedef struct ct_gloss_counts {
-    int64_t sentences, words, words_ok, edits;
+    int64_t sentences, words, words_ok, edits, substitutions, deletions, insertions;
+    double shares; /* sum over samples of edits / glosses of the label */
 } ct_gloss_counts;
 
 typedef struct ct_gloss_findings {
@@ -22,7 +23,6 @@ typedef struct ct_gloss_findings {
     float *conf;      /* [n,columns] probability of each word; 0 behind them */
     int32_t *steps;   /* [n] time steps */
     int32_t *edited;  /* [n] edits between label and prediction */
-    double shares;    /* sum over samples of edits / glosses of the label */
     ct_confusions edits;
     ct_gloss_counts device, decoder; /* as the device decodes (greedy), and as the decoder of these findings does */
     /* of the pass */

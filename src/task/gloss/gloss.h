@@ -40,7 +40,7 @@ enum {
     CT_GLOSS_WORDS_OK,                    /* right: glosses less edits, at least 0, summed per sample */
     CT_GLOSS_EDITS,                       /* insertions, deletions and substitutions */
     CT_GLOSS_INFEASIBLE,                  /* samples whose label does not fit into their time steps */
-    CT_GLOSS_SENTENCE_WER,                /* the rest is counted on the host: sum over samples of edits / glosses */
+    CT_GLOSS_SENTENCE_WER,                /* edits / glosses of each sample, summed */
     CT_GLOSS_SUBSTITUTIONS, CT_GLOSS_DELETIONS, CT_GLOSS_INSERTIONS
 };
 

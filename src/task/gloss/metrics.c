@@ -58,7 +58,6 @@ const ct_metric_row ct_gloss_metrics[CT_GLOSS_METRICS] = {
       .unit = "%",
       .plot = "Word errors",
       .smaller_is_better = true,
-      .host = true,
       .value = wer_sentence },
     { .key = "sentence_accuracy",
       .label = "sentences right",
@@ -67,12 +66,27 @@ const ct_metric_row ct_gloss_metrics[CT_GLOSS_METRICS] = {
       .plot = "Sentences right",
       .brief = true,
       .value = sentence_accuracy },
-    { .key = "substitutions", .label = "words read as others", .curve = "substitutions", .unit = "%",
-      .smaller_is_better = true, .host = true, .value = substitutions },
-    { .key = "deletions", .label = "words not read", .curve = "deletions", .unit = "%", .smaller_is_better = true,
-      .host = true, .value = deletions },
-    { .key = "insertions", .label = "words that are not there", .curve = "insertions", .unit = "%",
-      .smaller_is_better = true, .host = true, .value = insertions },
+    { .key = "substitutions",
+      .label = "words read as others",
+      .curve = "substituted",
+      .unit = "%",
+      .plot = "Word errors by kind",
+      .smaller_is_better = true,
+      .value = substitutions },
+    { .key = "deletions",
+      .label = "words not read",
+      .curve = "deleted",
+      .unit = "%",
+      .plot = "Word errors by kind",
+      .smaller_is_better = true,
+      .value = deletions },
+    { .key = "insertions",
+      .label = "words that are not there",
+      .curve = "inserted",
+      .unit = "%",
+      .plot = "Word errors by kind",
+      .smaller_is_better = true,
+      .value = insertions },
 };
 
 const ct_count_row ct_gloss_counted[1] = { { .key = "infeasible", .slot = CT_GLOSS_INFEASIBLE, .rare = true } };
@@ -89,6 +103,7 @@ int ct_gloss_headline(const ct_place *p, const ct_metric_row *out[], int max)
 ct_status ct_gloss_result(const ct_findings *f, const double sums[CT_METRIC_COUNT], json_t *into)
 {
     (void)f; /* the sums say it all */
+    CT_TRY(ct_json_set(into, "sentences_right", json_integer((json_int_t)sums[CT_GLOSS_SENTENCES])));
     CT_TRY(ct_json_set(into, "glosses", json_integer((json_int_t)sums[CT_GLOSS_WORDS])));
     CT_TRY(ct_json_set(into, "edits", json_integer((json_int_t)sums[CT_GLOSS_EDITS])));
     return ct_json_set(into, "infeasible", json_integer((json_int_t)sums[CT_GLOSS_INFEASIBLE]));

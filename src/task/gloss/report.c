@@ -63,8 +63,9 @@ static void parts(FILE *f, const char *title, const ct_gloss_part *part, size_t 
         fputs("<tr><th>", f);
         if (!part[k].name) fprintf(f, "%" PRId64 " gloss%s", part[k].length, part[k].length == 1 ? "" : "es");
         else ct_svg_escape(f, *part[k].name ? part[k].name : "not known");
-        fprintf(f, "</th><td class=\"wide\" style=\"width:40%%\"><div class=\"meter\" style=\"width:%.1f%%\"></div>"
-                "</td><td class=\"n\">%.1f %%</td><td class=\"n\">%" PRId64 " clip%s</td></tr>",
+        fprintf(f, "</th><td style=\"width:40%%;vertical-align:middle\">"
+                "<div class=\"meter\" style=\"width:%.1f%%\"></div></td>"
+                "<td class=\"n\">%.1f %%</td><td class=\"n\">%" PRId64 " clip%s</td></tr>",
                 most > 0 ? 100 * wer / most : 0, 100 * wer, part[k].samples, part[k].samples == 1 ? "" : "s");
     }
     fputs("</table></div>\n", f);
@@ -110,13 +111,20 @@ static ct_status strip(const ct_dataset *ds, int64_t sample, ct_image *out)
     return st;
 }
 
+/* A cell of an alignment, by its edit: substitution, deletion, insertion or none. */
+static const char *cell(const ct_edit_pair *p)
+{
+    if (p->label == p->pred) return "<td>";
+    return p->pred < 0 ? "<td class=\"d\">" : p->label < 0 ? "<td class=\"i\">" : "<td class=\"x\">";
+}
+
 /* One row of an alignment: labels, or predictions. */
 static void aligned_row(FILE *f, const ct_gloss_findings *t, const ct_edit *e, bool label)
 {
     fprintf(f, "<tr><th>%s</th>", label ? "label" : "read");
     for (int64_t k = 0; k < e->pairs; k++) {
         const int32_t word = label ? e->pair[k].label : e->pair[k].pred;
-        fputs(e->pair[k].label == e->pair[k].pred ? "<td>" : "<td class=\"x\">", f);
+        fputs(cell(&e->pair[k]), f);
         if (word < 0) fputs("\xc2\xb7", f); /* a dot: nothing there */
         else ct_svg_escape(f, ct_signed_word(t, word));
         fputs("</td>", f);
@@ -191,7 +199,9 @@ static ct_status gallery_of(FILE *f, const ct_gloss_findings *t, int64_t most)
     fputs("<section><h2>Wrong predictions</h2>\n<div class=\"films\">\n", f);
     for (int64_t k = 0; k < n && k < most && st == CT_OK; k++) st = figure(f, t, w[k].i);
     fputs("</div>", f);
-    if (n > 0) fputs("<p class=\"none\">The worst first; a dot stands for a word that is not there.</p>", f);
+    if (n > 0) fputs("<p class=\"none\">The worst first. A dot stands for a word that is not there: "
+                     "<span class=\"aligned\"><span class=\"d\">not read</span>, or <span class=\"i\">read where there "
+                     "is none</span>; <span class=\"x\">read as another</span></span>.</p>", f);
     else fputs("<p class=\"none\">None: every validation clip was read.</p>", f);
     fputs("</section>\n", f);
     ct_free(w);

@@ -19,10 +19,8 @@ libcaptrain_la_SOURCES += \
 	src/task/text/text.c \
 	src/task/text/text.h
 
-check_PROGRAMS += tests/task/text/check_decode tests/task/text/check_text_data tests/task/text/check_text_drawn \
+check_PROGRAMS += tests/task/text/check_text_data tests/task/text/check_text_drawn \
 	tests/task/text/check_text_findings tests/task/text/check_text_label tests/task/text/check_text_task
-tests_task_text_check_decode_SOURCES = tests/task/text/check_decode.c
-tests_task_text_check_decode_LDADD = $(CT_TEST_LIBS)
 tests_task_text_check_text_data_SOURCES = tests/task/text/check_text_data.c tests/task/text/text_util.h tests/task/text/text_folder.h tests/data/data_util.c \
 	tests/data/data_util.h
 tests_task_text_check_text_data_LDADD = $(CT_TEST_LIBS)

@@ -99,15 +99,17 @@ static void say(ct_findings *f, int64_t i, const int32_t *words, const float *lo
     ok(ct_gloss_collect(f, &o));
 }
 
-/* The device's part of the sums, as edit_sums counts. */
-static void device(double *s, double sentences, double words, double right, double edits)
+/* The device's sums over the clips, as edit_sums counts: right sentences, glosses, right ones, substitutions, deletions,
+ * insertions, edits / glosses of each clip. */
+static void device(double *s, const int count[6], double shares)
 {
+    static const int slot[6] = { CT_GLOSS_SENTENCES,     CT_GLOSS_WORDS,     CT_GLOSS_WORDS_OK,
+                                 CT_GLOSS_SUBSTITUTIONS, CT_GLOSS_DELETIONS, CT_GLOSS_INSERTIONS };
     memset(s, 0, CT_METRIC_COUNT * sizeof *s);
     s[CT_METRIC_SAMPLES] = N;
-    s[CT_GLOSS_SENTENCES] = sentences;
-    s[CT_GLOSS_WORDS] = words;
-    s[CT_GLOSS_WORDS_OK] = right;
-    s[CT_GLOSS_EDITS] = edits;
+    for (int k = 0; k < 6; k++) s[slot[k]] = count[k];
+    s[CT_GLOSS_EDITS] = count[3] + count[4] + count[5];
+    s[CT_GLOSS_SENTENCE_WER] = shares;
 }
 
 static double metric(const char *key, const double *sums)
@@ -125,7 +127,7 @@ static ct_findings *scored(scene *s, double sums[CT_METRIC_COUNT])
     say(f, 0, (const int32_t[]){ 1, 3, 3, -1 }, NULL);       /* a b c read as a c c: 1 substitution */
     say(f, 1, (const int32_t[]){ 2, -1 }, NULL);             /* right */
     say(f, 2, (const int32_t[]){ 1, 2, 0, 3, 1, -1 }, NULL); /* a a b <c as a b <c c a: 1 deletion, 2 insertions */
-    device(sums, 1, 8, 2 + 1 + 1, 4);
+    device(sums, (const int[]){ 1, 8, 2 + 1 + 1, 1, 1, 2 }, 1.0 / 3 + 0 + 3.0 / 4);
     ok(ct_gloss_settle(f, sums));
     return f;
 }
@@ -174,14 +176,46 @@ START_TEST(extremes)
     say(f, 0, (const int32_t[]){ -1 }, NULL);
     say(f, 1, (const int32_t[]){ 1, 1, 1, 3, -1 }, NULL);
     say(f, 2, (const int32_t[]){ 1, 1, 2, 0, -1 }, NULL);
-    device(sums, 1, 8, 4, 7);
+    device(sums, (const int[]){ 1, 8, 4, 1, 3, 3 }, 1 + 4 + 0);
     ok(ct_gloss_settle(f, sums));
+    ck_assert(fabs(metric("wer", sums) - 7.0 / 8) < 1e-15);
     ck_assert(fabs(metric("wer_sentence", sums) - (1.0 + 4.0 + 0) / 3) < 1e-15);
+    ck_assert(fabs(metric("substitutions", sums) - 1.0 / 8) < 1e-15);
     ck_assert(fabs(metric("deletions", sums) - 3.0 / 8) < 1e-15 && fabs(metric("insertions", sums) - 3.0 / 8) < 1e-15);
     ck_assert(ct_signed_confidence(ct_gloss_findings_of(f), 0) == 0);
-    device(sums, 1, 8, 4, 6); /* the device counts otherwise */
-    ck_assert_int_eq(ct_gloss_settle(f, sums), CT_EINTERNAL);
-    ck_assert_ptr_nonnull(strstr(ct_error_message(), "the device counts 6 edits in 8 glosses"));
+    ct_gloss_drop(f);
+    end_scene(&s);
+}
+END_TEST
+
+/* Whatever the device counts otherwise is named. */
+START_TEST(disagreement)
+{
+    static const struct { int slot; const char *says; } row[] = {
+        { CT_GLOSS_SENTENCES, "the device counts 2 right sentences, the predictions hold 1" },
+        { CT_GLOSS_WORDS, "the device counts 9 glosses, the predictions hold 8" },
+        { CT_GLOSS_WORDS_OK, "the device counts 5 right glosses, the predictions hold 4" },
+        { CT_GLOSS_EDITS, "the device counts 5 edits, the predictions hold 4" },
+        { CT_GLOSS_SENTENCE_WER, "edits / glosses, the predictions hold 1.08333333" },
+        { CT_GLOSS_SUBSTITUTIONS, "the device counts 2 substitutions, the predictions hold 1" },
+        { CT_GLOSS_DELETIONS, "the device counts 2 deletions, the predictions hold 1" },
+        { CT_GLOSS_INSERTIONS, "the device counts 3 insertions, the predictions hold 2" },
+    };
+    scene s;
+    double sums[CT_METRIC_COUNT];
+    set_scene(&s);
+    ct_findings *f = scored(&s, sums);
+    for (size_t k = 0; k < sizeof row / sizeof *row; k++) {
+        double other[CT_METRIC_COUNT];
+        memcpy(other, sums, sizeof other);
+        other[row[k].slot] += row[k].slot == CT_GLOSS_SENTENCE_WER ? 1e-6 : 1;
+        ck_assert_int_eq(ct_gloss_settle(f, other), CT_EINTERNAL);
+        ck_assert_msg(strstr(ct_error_message(), row[k].says) != NULL, "%s", ct_error_message());
+        other[row[k].slot] = NAN;
+        ck_assert_int_eq(ct_gloss_settle(f, other), CT_EINTERNAL);
+    }
+    sums[CT_GLOSS_SENTENCE_WER] *= 1 + 1e-15; /* another order of the sum */
+    ok(ct_gloss_settle(f, sums));
     ct_gloss_drop(f);
     end_scene(&s);
 }
@@ -209,6 +243,11 @@ START_TEST(beam)
     const int32_t *read = ct_signed_read(t, 1, &n);
     ck_assert(n == 1 && read[0] == 2);
     ck_assert(t->device.edits == 1 && t->decoder.edits == 0 && t->decoder.sentences == 1);
+    double sums[CT_METRIC_COUNT] = { [CT_METRIC_SAMPLES] = 1, [CT_GLOSS_WORDS] = 1, [CT_GLOSS_EDITS] = 1,
+                                     [CT_GLOSS_SENTENCE_WER] = 1, [CT_GLOSS_DELETIONS] = 1 };
+    ok(ct_gloss_settle(f, sums)); /* what the device counted is what its decoder read; what is told is the beam's */
+    ck_assert(metric("wer", sums) == 0 && metric("wer_sentence", sums) == 0 && metric("sentence_accuracy", sums) == 1);
+    ck_assert(metric("deletions", sums) == 0 && ct_gloss_right(f, 1));
     ct_gloss_drop(f);
     ck_assert_int_eq(ct_gloss_look(&s.place, &s.view, true, &options[1], 1, &f), CT_ECONFIG);
     ck_assert_int_eq(ct_gloss_look(&s.place, &s.view, true, &(ct_option){ "decoder", "best" }, 1, &f), CT_ECONFIG);
@@ -226,6 +265,45 @@ static char *page(ct_findings *f, const double *sums, int64_t gallery)
     fclose(to);
     return text;
 }
+
+/* A view of one clip of the set: the second. */
+START_TEST(one_clip)
+{
+    static const int64_t second = 1;
+    scene s;
+    ct_findings *f;
+    set_scene(&s);
+    s.view = (ct_view){ s.data, &second, 1 };
+    for (int wrong = 0; wrong < 2; wrong++) {
+        ok(ct_gloss_look(&s.place, &s.view, true, NULL, 0, &f));
+        const int64_t place = 0;
+        int32_t pred[STEPS] = { wrong ? 3 : 2, -1, -1, -1, -1, -1, -1, -1, -1, -1 }, steps = 2;
+        float conf[STEPS] = { 1 };
+        const ct_outcome o = { .n = 1, .batch = 1, .place = &place, .sample = &second, .steps = &steps, .outputs = 2,
+                               .output = { { "pred", ct_desc2(CT_I32, 1, STEPS), pred },
+                                           { "conf", ct_desc2(CT_F32, 1, STEPS), conf } } };
+        ok(ct_gloss_collect(f, &o));
+        double sums[CT_METRIC_COUNT];
+        device(sums, (const int[]){ !wrong, 1, !wrong, wrong, 0, 0 }, wrong);
+        sums[CT_METRIC_SAMPLES] = 1;
+        ok(ct_gloss_settle(f, sums));
+        ck_assert(metric("wer", sums) == wrong && metric("wer_sentence", sums) == wrong);
+        char *text = page(f, sums, 9);
+        ck_assert_ptr_nonnull(strstr(text, wrong ? "1 of 1 sentences" : "0 of 1 sentences"));
+        ck_assert_ptr_nonnull(strstr(text, "</th><td"));
+        ck_assert_ptr_nonnull(strstr(text, wrong ? "<td class=\"x\">b</td>" : "None: every validation clip was read."));
+        ck_assert((strstr(text, "test/1") != NULL) == wrong); /* its name, below its frames */
+        free(text);
+        json_t *row = json_object();
+        ok(ct_gloss_predict_json(f, 0, row));
+        ck_assert_int_eq(json_integer_value(json_object_get(row, "frames")), 8);
+        ck_assert_str_eq(json_string_value(json_array_get(json_object_get(row, "glosses"), 0)), wrong ? "c" : "b");
+        json_decref(row);
+        ct_gloss_drop(f);
+    }
+    end_scene(&s);
+}
+END_TEST
 
 START_TEST(told)
 {
@@ -252,6 +330,9 @@ START_TEST(told)
     ck_assert_ptr_null(strstr(text, "<c</td>"));
     ck_assert_ptr_null(strstr(text, "test/0")); /* one clip alone is shown: the worst */
     ck_assert_ptr_nonnull(strstr(text, "data:image/png"));
+    ck_assert_ptr_nonnull(strstr(text, "<td class=\"d\">a</td>")); /* signed, and not read */
+    ck_assert_ptr_nonnull(strstr(text, "<td class=\"i\">c</td>")); /* read, and not signed */
+    ck_assert_ptr_null(strstr(text, "<td class=\"x\">"));
     free(text);
     text = page(f, sums, -1);
     ck_assert_ptr_nonnull(strstr(text, "word errors      50.00 %  (4 edits in 8 glosses); mean over sentences 36.11 %"));
@@ -268,7 +349,7 @@ START_TEST(told)
     say(f, 0, (const int32_t[]){ 1, 2, 3, -1 }, NULL);
     say(f, 1, (const int32_t[]){ 2, -1 }, NULL);
     say(f, 2, (const int32_t[]){ 1, 1, 2, 0, -1 }, NULL);
-    device(sums, 3, 8, 8, 0);
+    device(sums, (const int[]){ 3, 8, 8, 0, 0, 0 }, 0);
     ok(ct_gloss_settle(f, sums));
     text = page(f, sums, 4);
     ck_assert_ptr_nonnull(strstr(text, "None: every validation clip was read."));
@@ -284,7 +365,9 @@ int main(void)
     TCase *t = tcase_create("gloss scores");
     tcase_add_test(t, rates);
     tcase_add_test(t, extremes);
+    tcase_add_test(t, disagreement);
     tcase_add_test(t, beam);
+    tcase_add_test(t, one_clip);
     tcase_add_test(t, told);
     suite_add_tcase(s, t);
     return ct_check_main(s);

@@ -1,5 +1,5 @@
-/* Edit distance against plain recursion, alignments, prefix beam search against the sum over all paths and against a
- * search that looks at everything. */
+/* Rows of symbols: edit distance against plain recursion, alignments, prefix beam search against the sum over all paths
+ * and against a search that looks at everything. */
 #include "config.h"
 
 #include <check.h>
@@ -159,8 +159,8 @@ START_TEST(test_beam_is_the_plain_search)
     static const struct {
         int steps, classes, width;
     } sizes[] = { { 7, 3, 1 },  { 7, 3, 2 },  { 7, 4, 5 }, { 6, 12, 3 },
-                  { 5, 40, 4 }, { 6, 2, 10 }, { 4, 1, 3 }, { 7, 6, 60 } };
-    double logp[8 * 40];
+                  { 5, 40, 4 }, { 6, 2, 10 }, { 4, 1, 3 }, { 7, 6, 60 }, { 3, 500, 3 } };
+    double logp[8 * 500];
     int32_t ch[LONGEST];
     float conf[LONGEST];
     ct_rng rng;
@@ -229,6 +229,77 @@ START_TEST(test_beam_finds_the_most_probable)
 }
 END_TEST
 
+/* The same where there are many classes: all rows of at most two symbols are looked at. */
+START_TEST(test_beam_finds_the_most_probable_of_many)
+{
+    enum { CLASSES = 400, SYMBOLS = CLASSES - 1 };
+    static double logp[2 * CLASSES];
+    int32_t ch[LONGEST];
+    float conf[LONGEST];
+    ct_rng rng;
+    ct_beam *b;
+    int lengths[3] = { 0 };
+    ct_rng_init(&rng, 12, CT_RNG_TEST, 0);
+    ok(ct_beam_new(CT_BEAM_WIDTH_MAX, CLASSES, &b));
+    for (int round = 0; round < 12; round++) {
+        draw(&rng, logp, 2, CLASSES);
+        logp[0] += round % 3; /* now and then a blank stands out; rows need not sum to one */
+        logp[CLASSES] += round % 2;
+        double most = logp[0] + logp[CLASSES], p;
+        int32_t want[2] = { -1, -1 };
+        for (int32_t i = 0; i < SYMBOLS; i++) {
+            const double x = logp[i + 1], y = logp[CLASSES + i + 1];
+            const double one = lse(lse(x + logp[CLASSES], logp[0] + y), x + y);
+            if (one > most) most = one, want[0] = i, want[1] = -1;
+            for (int32_t j = 0; j < SYMBOLS; j++) {
+                const double two = x + logp[CLASSES + j + 1];
+                if (i != j && two > most) most = two, want[0] = i, want[1] = j;
+            }
+        }
+        int64_t n;
+        ok(ct_beam_decode(b, CT_F64, logp, 0, CLASSES, 2, ch, conf, &n, &p));
+        ck_assert_int_eq(n, ct_edit_length(want, 2));
+        ck_assert_mem_eq(ch, want, (size_t)n * sizeof *ch);
+        ck_assert_double_eq_tol(p, most, 1e-9);
+        lengths[n]++;
+    }
+    ck_assert(lengths[1] > 0 && lengths[2] > 0);
+    ct_beam_free(b);
+}
+END_TEST
+
+/* Where every step is sure of its class, the search reads what the best path says. */
+START_TEST(test_beam_of_sure_steps_is_greedy)
+{
+    enum { STEPS = 40, CLASSES = 3516 };
+    static float logp[STEPS * CLASSES];
+    int32_t ch[STEPS], want[STEPS];
+    float conf[STEPS];
+    ct_rng rng;
+    ct_beam *b;
+    ct_rng_init(&rng, 13, CT_RNG_TEST, 0);
+    ok(ct_beam_new(CT_BEAM_WIDTH, CLASSES, &b));
+    for (int round = 0; round < 5; round++) {
+        int64_t n, words = 0;
+        int before = 0;
+        for (int t = 0; t < STEPS; t++) {
+            /* a blank, a new symbol, or the same again, which is one run of it */
+            const uint32_t draw = ct_rng_below(&rng, 3);
+            const int now = draw == 0 ? 0 : draw == 1 ? before : 1 + (int)ct_rng_below(&rng, CLASSES - 1);
+            if (now != 0 && now != before) want[words++] = now - 1;
+            before = now;
+            for (int c = 0; c < CLASSES; c++) logp[t * CLASSES + c] = c == now ? logf(0.99f) : logf(0.01f / (CLASSES - 1));
+        }
+        ok(ct_beam_decode(b, CT_F32, logp, 0, CLASSES, STEPS, ch, conf, &n, NULL));
+        ck_assert_int_eq(n, words);
+        ck_assert_mem_eq(ch, want, (size_t)n * sizeof *ch);
+        for (int64_t k = 0; k < n; k++) ck_assert(fabsf(conf[k] - 0.99f) < 1e-5f);
+        ck_assert_int_gt(words, 5);
+    }
+    ct_beam_free(b);
+}
+END_TEST
+
 START_TEST(test_beam_confidence)
 {
     /* - A A - A B as f32, two samples of a batch of 3 between others: element (t,c) at first + t*stride + c */
@@ -275,6 +346,8 @@ int main(void)
     tcase_add_test(t, test_alignment);
     tcase_add_test(t, test_beam_is_the_plain_search);
     tcase_add_test(t, test_beam_finds_the_most_probable);
+    tcase_add_test(t, test_beam_finds_the_most_probable_of_many);
+    tcase_add_test(t, test_beam_of_sure_steps_is_greedy);
     tcase_add_test(t, test_beam_confidence);
     suite_add_tcase(s, t);
     return ct_check_main(s);
