@@ -35,8 +35,8 @@ static char *named(const char *folder)
     return dots && realpath(folder, full) ? ct_strdup(full, "folder") : ct_strndup(folder, n, "folder");
 }
 
-/* The folder so many levels above, 2 or 3, by its name, for the folder may be a link; by "..", where the name has no such
- * parts. ct_free(). */
+/* The folder so many levels above, 2 or 3, by its name, for the folder may be a link; by "..", where the name has no
+ * such parts. ct_free(). */
 static char *above(const char *folder, int levels)
 {
     size_t n = strlen(folder);

@@ -1,5 +1,5 @@
-/* Folders of clips beyond what is plain: whose they are, where labels may lie, videos, folders named twice, large files,
- * and want of memory at any place. */
+/* Folders of clips beyond what is plain: whose they are, where labels may lie, videos, folders named twice, large
+ * files, and want of memory at any place. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -294,7 +294,8 @@ START_TEST(memory_of_words)
     char *dir = ct_util_tempdir();
     ct_util_text(dir, "more.csv", HEAD "t-1,A,x,e/d,\n");
     ct_util_text(dir, "words.txt", "a\nb\n");
-    char *more = ct_strdup(ct_util_path(dir, "more.csv"), "path"), *words = ct_strdup(ct_util_path(dir, "words.txt"), "path");
+    char *more = ct_strdup(ct_util_path(dir, "more.csv"), "path");
+    char *words = ct_strdup(ct_util_path(dir, "words.txt"), "path");
     for (int k = 0; k < 2; k++) {
         ct_status st = CT_ENOMEM;
         for (long n = 0; st != CT_OK; n++) {
@@ -321,7 +322,8 @@ START_TEST(model_files)
         ck_assert_msg(ct_gloss_read("m", get_bad, bad[i], &facts) == CT_EFORMAT, "'%s'", bad[i]);
         ck_assert_ptr_null(facts);
     }
-    static const char *const lists[] = { "[]", "{}", "[\"b\",\"a\"]", "[\"a\",\"a\"]", "[\"a/b\"]", "[\"\"]", "[1]", "[\"a\"" };
+    static const char *const lists[] = { "[]", "{}", "[\"b\",\"a\"]", "[\"a\",\"a\"]",
+                                         "[\"a/b\"]", "[\"\"]", "[1]", "[\"a\"" };
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++)
         ck_assert_msg(ct_gloss_read("m", get, lists[i], &facts) == CT_EFORMAT, "'%s'", lists[i]);
     ck_assert_int_eq(ct_gloss_read("m", get, "[\"a\",\"b\"]", &facts), CT_OK);
