@@ -9,16 +9,9 @@ static double share(double n, double of) { return of > 0 ? n / of : NAN; }
 
 static double wer(const double s[CT_METRIC_COUNT]) { return share(s[CT_GLOSS_EDITS], s[CT_GLOSS_WORDS]); }
 
-/* What only the host counts: a share if it has, and NaN of training steps, whose edits are not looked at one by one. */
-static double counted(const double s[CT_METRIC_COUNT], double n, double of)
-{
-    const double each = s[CT_GLOSS_SUBSTITUTIONS] + s[CT_GLOSS_DELETIONS] + s[CT_GLOSS_INSERTIONS];
-    return each == s[CT_GLOSS_EDITS] ? share(n, of) : NAN;
-}
-
 static double wer_sentence(const double s[CT_METRIC_COUNT])
 {
-    return counted(s, s[CT_GLOSS_SENTENCE_WER], s[CT_METRIC_SAMPLES]);
+    return share(s[CT_GLOSS_SENTENCE_WER], s[CT_METRIC_SAMPLES]);
 }
 
 static double sentence_accuracy(const double s[CT_METRIC_COUNT])
@@ -28,18 +21,12 @@ static double sentence_accuracy(const double s[CT_METRIC_COUNT])
 
 static double substitutions(const double s[CT_METRIC_COUNT])
 {
-    return counted(s, s[CT_GLOSS_SUBSTITUTIONS], s[CT_GLOSS_WORDS]);
+    return share(s[CT_GLOSS_SUBSTITUTIONS], s[CT_GLOSS_WORDS]);
 }
 
-static double deletions(const double s[CT_METRIC_COUNT])
-{
-    return counted(s, s[CT_GLOSS_DELETIONS], s[CT_GLOSS_WORDS]);
-}
+static double deletions(const double s[CT_METRIC_COUNT]) { return share(s[CT_GLOSS_DELETIONS], s[CT_GLOSS_WORDS]); }
 
-static double insertions(const double s[CT_METRIC_COUNT])
-{
-    return counted(s, s[CT_GLOSS_INSERTIONS], s[CT_GLOSS_WORDS]);
-}
+static double insertions(const double s[CT_METRIC_COUNT]) { return share(s[CT_GLOSS_INSERTIONS], s[CT_GLOSS_WORDS]); }
 
 const ct_metric_row ct_gloss_metrics[CT_GLOSS_METRICS] = {
     { .key = "wer",

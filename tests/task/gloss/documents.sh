@@ -28,8 +28,11 @@ expect 0 "$check" "$schemas/result.schema.json" run/result.json
 expect 0 "$check" "$schemas/receipt.schema.json" run/receipt.json
 checks=$((checks + 2))
 grep '"event":"eval"' run/metrics.jsonl | grep -q '"wer_sentence":[0-9]' || fail 'no evaluation has wer_sentence'
-# what a training step does not count is no 0
-if grep '"event":"step"' run/metrics.jsonl | grep -v '"wer":0.0,' | grep -q '"deletions":[0-9]'; then fail 'a training step counts deletions'; fi
+# of training steps, too, the three kinds of edits add up to the word error rate
+grep -E '"event":"(step|epoch|eval)"' run/metrics.jsonl |
+    sed 's/.*"wer":\([^,]*\),.*"substitutions":\([^,]*\),"deletions":\([^,]*\),"insertions":\([^,]*\),.*/\1 \2 \3 \4/' >kinds
+awk '{ d = $1 - $2 - $3 - $4; if (!(d < 1e-9 && d > -1e-9 && NF == 4)) exit 1 } END { exit NR < 4 }' kinds ||
+    fail "kinds of edits do not add up: $(head -3 kinds)"
 json eval eval run set/test --threads 1
 json eval eval run set/test --threads 1 --decoder beam
 json predict predict run set/test/*/* --threads 1
