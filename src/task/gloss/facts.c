@@ -97,9 +97,26 @@ static void chosen_free(chosen *c)
 
 static bool names_file(const char *vocab) { return strcmp(vocab, "all") != 0 && strcmp(vocab, "train") != 0; }
 
+/* A set finds its label file by its folder, so two sets of one folder cannot have two. */
+static ct_status check_folders(const ct_config *cfg)
+{
+    const ct_cfg_data *d = &cfg->data;
+    const struct { const char *key, *folder, *labels; } set[] = { { "data.train", d->train, d->train_labels },
+                                                                  { "data.val", d->val, d->val_labels },
+                                                                  { "data.test", d->test, d->test_labels } };
+    for (int i = 0; i < 3; i++)
+        for (int k = 0; k < i; k++)
+            if (*set[i].folder && same_path(set[i].folder, set[k].folder) && strcmp(set[i].labels, set[k].labels) != 0)
+                return ct_fail(CT_ECONFIG, "%s and %s are one folder, %s, but %s_labels and %s_labels are not one file: "
+                               "a folder has one label file, which names every clip in it",
+                               set[k].key, set[i].key, set[i].folder, set[k].key, set[i].key);
+    return CT_OK;
+}
+
 static ct_status choose(const ct_config *cfg, chosen *c)
 {
     *c = (chosen){ 0 };
+    CT_TRY(check_folders(cfg));
     if (names_file(cfg->data.vocab)) {
         const ct_status st = ct_vocabulary_read(cfg->data.vocab, &c->file);
         return st == CT_OK ? st : ct_fail_context(st, "data.vocab");

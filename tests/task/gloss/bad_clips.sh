@@ -108,6 +108,17 @@ says 'names the labels of clips'
 checks=$((checks + 1))
 grep -q '"vocab_size": 6' run/vocabulary.json || fail 'run/vocabulary.json: not 6 classes'
 
+# --- one folder for two sets, with two label files: neither may be taken for the other's ---
+sed 's/gloss/zoo/' set/train.csv >zoo.csv
+expect 2 tiny no --set data.val=set/train/ --set data.val_labels=zoo.csv
+says 'data.train and data.val are one folder, set/train/, but data.train_labels and data.val_labels are not one file'
+expect 2 tiny no --set data.train_labels=set/train.csv --set data.test=set/train --set data.test_labels=zoo.csv
+says 'data.train and data.test are one folder'
+expect 0 tiny same --set data.train_labels=set/train.csv --set data.val=set/train --set data.val_labels=set/train.csv --quiet
+sed "s/^\($a,[^,]*,[^,]*\),[^,]*/\1,zoo/" set/train.csv >zoo.csv
+expect 1 "$captrain" eval same set/train --labels zoo.csv --threads 1
+says "$a: the word 'zoo' is not in the vocabulary"
+
 # --- whose folder it is: by the label file, however broken, or by numbered pictures in folders of folders ---
 for name in words twice none; do
     expect 1 "$captrain" train quickstart --threads 1 --set "data.train=$name/train" --out no
