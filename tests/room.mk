@@ -27,10 +27,11 @@ dist_check_SCRIPTS += tests/sh/hardening.sh
 EXTRA_DIST += tests/torture/run tests/torture/preload.c tests/torture/planted.c tests/crash/run tests/crash/cut.c
 EXTRA_DIST += tests/fuzz/coverage tests/fuzz/soak tests/fuzz/spare.list tests/fuzz/dict tests/fuzz/corpus/choices tests/fuzz/corpus/cli \
 	tests/fuzz/corpus/folder tests/fuzz/corpus/journal \
-	tests/fuzz/corpus/map tests/fuzz/corpus/slider
+	tests/fuzz/corpus/gloss tests/fuzz/corpus/map tests/fuzz/corpus/slider
 if CT_FUZZERS
 noinst_PROGRAMS += tests/fuzz/fuzz_checkpoint tests/fuzz/fuzz_choices tests/fuzz/fuzz_cli tests/fuzz/fuzz_folder tests/fuzz/fuzz_golden tests/fuzz/fuzz_journal \
-	tests/fuzz/fuzz_map tests/fuzz/fuzz_model tests/fuzz/fuzz_pack tests/fuzz/fuzz_planted tests/fuzz/fuzz_slider
+	tests/fuzz/fuzz_map tests/fuzz/fuzz_model tests/fuzz/fuzz_pack tests/fuzz/fuzz_planted tests/fuzz/fuzz_slider \
+	tests/fuzz/fuzz_gloss
 endif
 FUZZ_UTIL = tests/fuzz/fuzz_util.c tests/fuzz/fuzz_util.h
 tests_fuzz_fuzz_checkpoint_SOURCES = tests/fuzz/fuzz_checkpoint.c $(FUZZ_UTIL)
@@ -63,6 +64,9 @@ tests_fuzz_fuzz_pack_LDFLAGS = $(CT_FUZZER)
 tests_fuzz_fuzz_planted_SOURCES = tests/fuzz/fuzz_planted.c tests/fuzz/fuzz_util.h
 tests_fuzz_fuzz_planted_LDADD = $(CT_FUZZ_LIBS)
 tests_fuzz_fuzz_planted_LDFLAGS = $(CT_FUZZER)
+tests_fuzz_fuzz_gloss_SOURCES = tests/fuzz/fuzz_gloss.c tests/fuzz/fuzz_util.c tests/fuzz/fuzz_util.h
+tests_fuzz_fuzz_gloss_LDADD = $(CT_FUZZ_LIBS)
+tests_fuzz_fuzz_gloss_LDFLAGS = $(CT_FUZZER)
 tests_fuzz_fuzz_slider_SOURCES = tests/fuzz/fuzz_slider.c tests/fuzz/fuzz_util.h
 tests_fuzz_fuzz_slider_LDADD = $(CT_FUZZ_LIBS)
 tests_fuzz_fuzz_slider_LDFLAGS = $(CT_FUZZER)

@@ -50,7 +50,7 @@ const char ct_report_style[] =
     ".films img{width:100%;height:auto;image-rendering:auto}"
     ".films+.none{margin-top:12px}"
     ".scroll{overflow-x:auto}"
-    ".aligned{width:auto}.aligned th{width:auto;padding-right:10px}"
+    ".aligned{width:auto}.aligned th{width:auto;padding-right:10px;white-space:nowrap;overflow-wrap:normal}"
     ".aligned td{white-space:nowrap;font:13px/1.5 ui-monospace,monospace;color:var(--ink)}"
     ".aligned .x,.aligned .d,.aligned .i{font-weight:700}"
     ".aligned .x{color:var(--bad)}.aligned .d{color:var(--warn)}.aligned .i{color:var(--accent)}"

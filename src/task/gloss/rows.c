@@ -94,7 +94,7 @@ static ct_status read_header(const ct_table *t, char *const *field, int n, colum
                     .words = find(field, n, "Gloss"), .separators = "/", .clean = true };
     if (c->id >= 0 && c->words >= 0) return CT_OK;
     *c = (columns){ .id = find(field, n, "id"), .folder = find(field, n, "folder"), .signer = find(field, n, "signer"),
-                    .words = find(field, n, "annotation"), .separators = " \t", .clean = false };
+                    .words = find(field, n, "annotation"), .separators = " \t/", .clean = false };
     if (c->id >= 0 && c->words >= 0) return CT_OK;
     return ct_fail(CT_EFORMAT, "%s:1: the first line must name the columns: %s, or id|folder|signer|annotation",
                    t->path, header);
