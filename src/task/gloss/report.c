@@ -63,7 +63,8 @@ static void parts(FILE *f, const char *title, const ct_gloss_part *part, size_t 
         fputs("<tr><th>", f);
         if (!part[k].name) fprintf(f, "%" PRId64 " gloss%s", part[k].length, part[k].length == 1 ? "" : "es");
         else ct_svg_escape(f, *part[k].name ? part[k].name : "not known");
-        fprintf(f, "</th><td class=\"wide\" style=\"width:40%%\"><div class=\"meter\" style=\"width:%.1f%%\"></div></td>"
+        fprintf(f, "</th><td style=\"width:40%%;vertical-align:middle\">"
+                "<div class=\"meter\" style=\"width:%.1f%%\"></div></td>"
                 "<td class=\"n\">%.1f %%</td><td class=\"n\">%" PRId64 " clip%s</td></tr>",
                 most > 0 ? 100 * wer / most : 0, 100 * wer, part[k].samples, part[k].samples == 1 ? "" : "s");
     }
