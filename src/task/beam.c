@@ -9,6 +9,24 @@
 
 #include "base/alloc.h"
 
+ct_status ct_beam_option(const ct_option *option, size_t options, int *width)
+{
+    const char *name = ct_option_find(option, options, "decoder");
+    const char *number = ct_option_find(option, options, "beam_width");
+    const bool search = name && strcmp(name, "beam") == 0;
+    char *end = NULL;
+    const long given = number ? strtol(number, &end, 10) : CT_BEAM_WIDTH;
+    *width = 0;
+    if (name && !search && strcmp(name, "greedy") != 0)
+        return ct_fail(CT_ECONFIG, "--decoder: '%s' is neither greedy nor beam", name);
+    if (number && !search) return ct_fail(CT_ECONFIG, "--beam-width belongs to --decoder beam");
+    if (!search) return CT_OK;
+    if ((number && (end == number || *end)) || given < 1 || given > CT_BEAM_WIDTH_MAX)
+        return ct_fail(CT_ECONFIG, "--beam-width: '%s' is not a whole number from 1 to %d", number, CT_BEAM_WIDTH_MAX);
+    *width = (int)given;
+    return CT_OK;
+}
+
 /* Beginnings of rows form a tree; node 0 is the empty row. */
 typedef struct node {
     int32_t parent, id; /* the row of `parent`, and one symbol */

@@ -13,9 +13,14 @@
 
 #include "base/dtype.h"
 #include "base/status.h"
+#include "task/task.h"
 
 #define CT_BEAM_WIDTH 10 /* used where none is given */
 #define CT_BEAM_WIDTH_MAX 1000
+
+/* What the options decoder (greedy, which is what none means, or beam) and beam_width of a verb ask for: *width of the
+ * beam, 0: greedy. CT_ECONFIG naming the option. */
+ct_status ct_beam_option(const ct_option *option, size_t options, int *width);
 
 typedef struct ct_beam ct_beam;
 

@@ -154,6 +154,10 @@ ct_status ct_gloss_predict_json(const ct_findings *f, int64_t i, json_t *row)
             return ct_fail(CT_ENOMEM, "out of memory writing predictions");
     const int64_t frames = ct_dataset_frames(f->view.data, ct_view_sample(&f->view, i));
     CT_TRY(ct_json_set(row, "confidence", ct_json_number(ct_signed_confidence(t, i))));
+    CT_TRY(ct_json_set(row, "gloss_confidence", list = json_array()));
+    for (int64_t k = 0; k < n; k++)
+        if (json_array_append_new(list, ct_json_number((double)t->conf[i * t->columns + k])) != 0)
+            return ct_fail(CT_ENOMEM, "out of memory writing predictions");
     CT_TRY(ct_json_set(row, "frames", json_integer(frames)));
     return ct_json_set(row, "steps", json_integer(t->steps[i]));
 }

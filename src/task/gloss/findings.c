@@ -12,25 +12,6 @@
 
 /* ---- beginning and end ---- */
 
-/* The best class of each time step (greedy), or prefix beam search. */
-static ct_status find_decoder(const ct_option *option, size_t options, int *beam)
-{
-    const char *name = ct_option_find(option, options, "decoder");
-    const char *number = ct_option_find(option, options, "beam_width");
-    const bool search = name && strcmp(name, "beam") == 0;
-    char *end = NULL;
-    const long width = number ? strtol(number, &end, 10) : CT_BEAM_WIDTH;
-    *beam = 0;
-    if (name && !search && strcmp(name, "greedy") != 0)
-        return ct_fail(CT_ECONFIG, "--decoder: '%s' is neither greedy nor beam", name);
-    if (number && !search) return ct_fail(CT_ECONFIG, "--beam-width belongs to --decoder beam");
-    if (!search) return CT_OK;
-    if ((number && (end == number || *end)) || width < 1 || width > CT_BEAM_WIDTH_MAX)
-        return ct_fail(CT_ECONFIG, "--beam-width: '%s' is not a whole number from 1 to %d", number, CT_BEAM_WIDTH_MAX);
-    *beam = (int)width;
-    return CT_OK;
-}
-
 static ct_status reserve(ct_gloss_findings *t, int64_t classes)
 {
     const size_t n = t->n > 0 ? (size_t)t->n : 1, cells = n * (size_t)t->columns;
@@ -69,7 +50,7 @@ ct_status ct_gloss_look(const ct_place *p, const ct_view *v, bool labels, const 
     t->facts = ct_gloss_facts(p->facts);
     t->n = v->n;
     t->columns = (int)most_steps(p, v);
-    CT_GOTO(st, find_decoder(option, options, &t->beam));
+    CT_GOTO(st, ct_beam_option(option, options, &t->beam));
     if (t->beam) t->base.want[2] = "lp5";
     CT_GOTO(st, reserve(t, p->model->classes));
     *out = &t->base;

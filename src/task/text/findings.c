@@ -4,7 +4,6 @@
 #include "task/text/findings.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -15,25 +14,10 @@
  * time steps, prefix beam search. */
 static ct_status find_decoder(const ct_place *p, const ct_option *option, size_t options, int *beam)
 {
-    const char *name = ct_option_find(option, options, "decoder"),
-               *number = ct_option_find(option, options, "beam_width");
-    const bool search = name && strcmp(name, "beam") == 0;
-    char *end = NULL;
-    const long width = number ? strtol(number, &end, 10) : CT_BEAM_WIDTH;
-    *beam = 0;
-    if (name && !search && strcmp(name, "greedy") != 0)
-        return ct_fail(CT_ECONFIG, "--decoder: '%s' is neither greedy nor beam", name);
-    if (number && !search) return ct_fail(CT_ECONFIG, "--beam-width belongs to --decoder beam");
-    if (!search) return CT_OK;
-    if (ct_model_head(p->model) != CT_HEAD_CTC)
-        return ct_fail(
-            CT_ECONFIG,
-            "--decoder beam: %s reads a fixed number of positions, each by itself; beam search is for CTC models",
-            p->model->name);
-    if ((number && (end == number || *end)) || width < 1 || width > CT_BEAM_WIDTH_MAX)
-        return ct_fail(CT_ECONFIG, "--beam-width: '%s' is not a whole number from 1 to %d", number, CT_BEAM_WIDTH_MAX);
-    *beam = (int)width;
-    return CT_OK;
+    CT_TRY(ct_beam_option(option, options, beam));
+    if (*beam == 0 || ct_model_head(p->model) == CT_HEAD_CTC) return CT_OK;
+    return ct_fail(CT_ECONFIG, "--decoder beam: %s reads a fixed number of positions, each by itself; beam search is "
+                   "for CTC models", p->model->name);
 }
 
 static ct_status reserve(ct_text_findings *t, int64_t classes)

@@ -320,6 +320,9 @@ START_TEST(told)
     o = json_object();
     ok(ct_gloss_predict_json(f, 2, o));
     ck_assert_int_eq(json_array_size(json_object_get(o, "glosses")), 5);
+    const json_t *sure = json_object_get(o, "gloss_confidence");
+    ck_assert(json_array_size(sure) == 5 && json_number_value(json_array_get(sure, 4)) == 0.5);
+    ck_assert(json_number_value(json_object_get(o, "confidence")) == 0.03125);
     ck_assert_int_eq(json_integer_value(json_object_get(o, "frames")), 33);
     ck_assert_int_eq(json_integer_value(json_object_get(o, "steps")), 9);
     json_decref(o);
