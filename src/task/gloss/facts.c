@@ -107,8 +107,8 @@ static ct_status check_folders(const ct_config *cfg)
     for (int i = 0; i < 3; i++)
         for (int k = 0; k < i; k++)
             if (*set[i].folder && same_path(set[i].folder, set[k].folder) && strcmp(set[i].labels, set[k].labels) != 0)
-                return ct_fail(CT_ECONFIG, "%s and %s are one folder, %s, but %s_labels and %s_labels are not one file: "
-                               "a folder has one label file, which names every clip in it",
+                return ct_fail(CT_ECONFIG, "%s and %s are one folder, %s, but %s_labels and %s_labels are not one "
+                               "file: a folder has one label file, which names every clip in it",
                                set[k].key, set[i].key, set[i].folder, set[k].key, set[i].key);
     return CT_OK;
 }
