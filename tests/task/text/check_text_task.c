@@ -232,10 +232,11 @@ START_TEST(options_of_two_tasks)
     static const ct_task points = { .name = "points", .option = own, .options = 2 };
     ct_option_info o;
     ck_assert_int_eq(ct_task_add(&points), CT_OK);
-    ck_assert_str_eq(option_at("eval", 2).key, "radius");
-    ck_assert_str_eq(option_at("eval", 2).task, "points");
-    ck_assert(!ct_option_at("eval", 3, &o));
     size_t last = 0; /* behind those of all tasks that are built in */
+    while (ct_option_at("eval", last + 1, &o)) last++;
+    ck_assert_str_eq(option_at("eval", last).key, "radius");
+    ck_assert_str_eq(option_at("eval", last).task, "points");
+    last = 0;
     while (ct_option_at("gen", last + 1, &o)) last++;
     ck_assert_str_eq(option_at("gen", last).name, "--radius");
     o = option_at("predict", 2);
