@@ -142,8 +142,8 @@ ct_status ct_pass_cast(ct_graph *g, ct_dtype compute);
 
 /* Pads the images' channels with zeros to a multiple: preprocessing writes x [N,H,W,Cpad], or ready input is [N,H,W,Cpad] and whoever
  * uploads it puts the zeros there; the convolutions that read it take filters padded by fit_channels. Parameters keep
- * [K,R,S,C], and losses and gradients are the same: sums with zeros added. Images that anything but convolutions of one group reads
- * stay as they are. `multiple` 0 and 1 do nothing. Forward graphs only. */
+ * [K,R,S,C], and losses and gradients are the same: sums with zeros added. Views of whole pixels and products with something else
+ * are padded along. Images that anything else but convolutions of one group reads stay as they are. `multiple` 0 and 1 do nothing. Forward graphs only. */
 ct_status ct_pass_pad(ct_graph *g, int64_t multiple);
 
 /* Freezes the parameters whose names match one of n patterns (ct_name_matches): they get no gradient, and no node is

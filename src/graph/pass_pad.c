@@ -1,6 +1,8 @@
-/* Channels of the input images, padded with zeros to a multiple that a device's matrix units want: whoever gives the images stores
- * them so, and the first convolutions read filters to which the same channels were added. The parameter itself, its gradient and all
- * that is made of them keep [K,R,S,C]: fit_channels stands between, and its gradient cuts the padding off again. */
+/* Channels of the input images, padded with zeros to a multiple that a device's matrix units want: whoever gives the
+ * images stores them so, and the first convolutions read filters to which the same channels were added. The parameter
+ * itself, its gradient and all that is made of them keep [K,R,S,C]: fit_channels stands between, and its gradient cuts
+ * the padding off again. Views of the images and their products with something else, which fit_channels pads alike, are
+ * images for what reads them: zeros stay zeros. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -11,8 +13,8 @@
 typedef struct padder {
     ct_graph *g;
     int64_t channels, padded; /* of the images at hand */
-    bool *images;             /* [nvalues] the images and what casts make of them */
-    ct_val *filter;           /* [nvalues] a filter's padded form; CT_NOVAL: none yet */
+    bool *images;             /* [nvalues] the images and what casts, views and products make of them */
+    ct_val *fitted;           /* [nvalues] the padded form of a filter or factor; CT_NOVAL: none yet */
     size_t nvalues;           /* when the pass began */
 } padder;
 
@@ -38,21 +40,44 @@ static bool wanted_as_is(const ct_graph *g, ct_val v)
     return g->values[v].keep;
 }
 
-/* Is node n one that may read images with channels of padding: a cast, what reads one channel by its number, or a
- * convolution all of whose filters read all of them? */
+/* Does n read images as its input number k? */
+static bool reads(const padder *p, const ct_node *n, int k)
+{
+    return k < n->nin && marked(p, n->in[k]);
+}
+
+/* Is y, made of an image's elements, an image with the same channels? */
+static bool same_channels(const padder *p, ct_val y)
+{
+    const ct_desc *d = ct_graph_desc(p->g, y);
+    return d->ndim == 4 && d->dim[3] == p->channels && !p->g->values[y].keep;
+}
+
+/* Does n, which reads images, give images: a cast, a view that leaves pixels whole, a product? */
+static bool gives_on(const padder *p, const ct_node *n)
+{
+    switch (n->op) {
+    case CT_OP_CAST: return !wanted_as_is(p->g, n->out[0]);
+    case CT_OP_RESHAPE:
+    case CT_OP_MUL: return same_channels(p, n->out[0]);
+    default: return false;
+    }
+}
+
+/* May n read images with channels of padding, as what reads one channel by its number, a convolution all of whose
+ * filters read all of them, or what gives them on? */
 static bool may_read(const padder *p, const ct_node *n, int *convolutions)
 {
+    if (gives_on(p, n)) return true;
     for (int k = 1; k < n->nin; k++)
-        if (marked(p, n->in[k])) return false;
-    if (n->nin == 0 || !marked(p, n->in[0])) return true;
-    if (n->op == CT_OP_CAST) return !wanted_as_is(p->g, n->out[0]);
-    if (n->op == CT_OP_MASK_POOL) return true;
+        if (reads(p, n, k)) return false;
+    if (!reads(p, n, 0) || n->op == CT_OP_MASK_POOL) return true;
     if (n->op != CT_OP_CONV2D || n->attrs.conv.groups != 1) return false;
     (*convolutions)++;
     return true;
 }
 
-/* Marks image v and its casts; false if padding it would be seen by anybody, or helps no convolution. */
+/* Marks image v and what it is given on as; false if padding it would be seen by anybody, or helps no convolution. */
 static bool mark_images(padder *p, ct_val v)
 {
     ct_graph *g = p->g;
@@ -63,30 +88,42 @@ static bool mark_images(padder *p, ct_val v)
     for (size_t i = 0; i < g->nnodes; i++) { /* readers stand behind what they read */
         const ct_node *n = &g->nodes[i];
         if (!may_read(p, n, &convolutions)) return false;
-        if (n->op == CT_OP_CAST && marked(p, n->in[0])) p->images[n->out[0]] = true;
+        if ((reads(p, n, 0) || reads(p, n, 1)) && gives_on(p, n)) p->images[n->out[0]] = true;
     }
     return convolutions > 0;
 }
 
-/* *w with the images' channels: made before, or a new node. */
-static ct_status pad_filter(padder *p, ct_val *w)
+/* *v, a filter or a factor, with the images' channels: made before, or a new node. */
+static ct_status fit(padder *p, ct_val *v)
 {
     ct_graph *g = p->g;
-    if (p->filter[*w] == CT_NOVAL) {
+    if (p->fitted[*v] == CT_NOVAL) {
         ct_attrs a = { .fit = { p->padded } };
         ct_val to = CT_NOVAL;
-        char *name = ct_asprintf("%s.padded", g->values[*w].name);
+        char *name = ct_asprintf("%s.padded", g->values[*v].name);
         if (!name) return CT_ENOMEM;
-        ct_status st = ct_graph_node(g, CT_OP_FIT_CHANNELS, &a, name, 1, w, 1, 1u, &to);
+        ct_status st = ct_graph_node(g, CT_OP_FIT_CHANNELS, &a, name, 1, v, 1, 1u, &to);
         ct_free(name);
         if (st != CT_OK) return st;
-        p->filter[*w] = to;
+        p->fitted[*v] = to;
     }
-    *w = p->filter[*w];
+    *v = p->fitted[*v];
     return CT_OK;
 }
 
-/* Moves the nodes over into a new list, with the padding of filters before the convolutions that need it. */
+/* What n needs to read images with padding, before it is moved behind the nodes made for that. */
+static ct_status adapt(padder *p, ct_node *n)
+{
+    if (n->op == CT_OP_PREPROCESS && marked(p, n->out[0])) n->attrs.image.channels = p->padded;
+    if (n->op == CT_OP_MUL && reads(p, n, 0) != reads(p, n, 1)) return fit(p, &n->in[reads(p, n, 0)]);
+    if (!reads(p, n, 0)) return CT_OK;
+    if (n->op == CT_OP_RESHAPE) n->attrs.shape.d3 = p->padded;
+    if (n->op != CT_OP_CONV2D) return CT_OK;
+    n->attrs.conv.data_c = p->channels;
+    return fit(p, &n->in[1]);
+}
+
+/* Moves the nodes over into a new list, with the padding of filters and factors before what needs it. */
 static ct_status pad_readers(padder *p)
 {
     ct_graph *g = p->g;
@@ -99,11 +136,7 @@ static ct_status pad_readers(padder *p)
     for (; moved < nold; moved++) {
         ct_node *n = &old[moved];
         g->phase = n->phase;
-        if (n->op == CT_OP_PREPROCESS && marked(p, n->out[0])) n->attrs.image.channels = p->padded;
-        if (n->op == CT_OP_CONV2D && marked(p, n->in[0])) {
-            n->attrs.conv.data_c = p->channels;
-            CT_GOTO(st, pad_filter(p, &n->in[1]));
-        }
+        CT_GOTO(st, adapt(p, n));
         CT_GOTO(st, ct_graph_push(g, n));
     }
 fail:
@@ -120,7 +153,7 @@ static ct_status pad_images(padder *p, ct_val v, int64_t multiple)
     p->padded = (p->channels + multiple - 1) / multiple * multiple;
     if (p->padded == p->channels || !mark_images(p, v)) return CT_OK;
     for (size_t i = 0; i < p->nvalues; i++) {
-        p->filter[i] = CT_NOVAL;
+        p->fitted[i] = CT_NOVAL;
         if (p->images[i]) g->values[i].desc.dim[3] = p->padded;
     }
     return pad_readers(p);
@@ -134,8 +167,8 @@ ct_status ct_pass_pad(ct_graph *g, int64_t multiple)
     if (multiple <= 1) return CT_OK;
     if (ct_graph_has_backward(g)) return ct_fail(CT_EINVAL, "pad: the graph has gradients already");
     p.images = ct_calloc(p.nvalues + 1, sizeof *p.images, "padded values");
-    p.filter = ct_calloc(p.nvalues + 1, sizeof *p.filter, "padded filters");
-    if (!p.images || !p.filter) {
+    p.fitted = ct_calloc(p.nvalues + 1, sizeof *p.fitted, "what is padded alike");
+    if (!p.images || !p.fitted) {
         st = CT_ENOMEM;
         goto fail;
     }
@@ -143,6 +176,6 @@ ct_status ct_pass_pad(ct_graph *g, int64_t multiple)
         if (gives_images(g, (ct_val)v)) CT_GOTO(st, pad_images(&p, (ct_val)v, multiple));
 fail:
     ct_free(p.images);
-    ct_free(p.filter);
+    ct_free(p.fitted);
     return st;
 }

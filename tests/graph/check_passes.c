@@ -237,6 +237,63 @@ START_TEST(test_pad_mask)
 }
 END_TEST
 
+/* conv(x * sigmoid(gate(view of x))): views and products of padded images are padded images, the gate itself is not. With
+ * `flat` the view mixes channels and pixels, and nothing is padded. */
+static ct_graph *gated(bool flat)
+{
+    ct_graph *g;
+    ct_val x, w[2], v;
+    MUST(ct_graph_create(&g));
+    MUST(ct_graph_input(g, "x", ct_desc4(CT_F32, 6, 4, 4, 3), &x));
+    MUST(ct_graph_param(g, "gate.w", ct_desc4(CT_F32, flat ? 6 : 3, 3, 1, flat ? 6 : 3), (ct_init){ CT_INIT_ZERO, 0 }, true, &w[0]));
+    MUST(ct_graph_param(g, "w", ct_desc4(CT_F32, 5, 3, 3, 3), (ct_init){ CT_INIT_ZERO, 0 }, true, &w[1]));
+    ct_attrs c = { .conv = { .stride_h = 1, .stride_w = 1, .pad_h = 1, .dil_h = 1, .dil_w = 1, .groups = 1 } };
+    ct_attrs view = { .shape = { .ndim = 4, .d0 = 2, .d1 = 3, .d2 = flat ? 8 : 16, .d3 = flat ? 6 : 3 } };
+    ct_attrs back = { .shape = { .ndim = 4, .d0 = 6, .d1 = 4, .d2 = 4, .d3 = 3 } }, sigmoid = { .act = { .kind = CT_ACT_SIGMOID } };
+    MUST(ct_graph_node(g, CT_OP_RESHAPE, &view, "clip", 1, &x, 1, 1, &v));
+    MUST(ct_graph_node(g, CT_OP_CONV2D, &c, "gate", 2, (ct_val[]){ v, w[0] }, 1, 1, &v));
+    MUST(ct_graph_node(g, CT_OP_ACTIVATION, &sigmoid, "open", 1, &v, 1, 1, &v));
+    MUST(ct_graph_node(g, CT_OP_RESHAPE, &back, "pictures", 1, &v, 1, 1, &v));
+    MUST(ct_graph_node(g, CT_OP_MUL, NULL, "gated", 2, (ct_val[]){ x, v }, 1, 1, &v));
+    MUST(ct_graph_node(g, CT_OP_CONV2D, &c, "conv", 2, (ct_val[]){ v, w[1] }, 1, 1, &v));
+    ct_graph_keep(g, v);
+    return g;
+}
+
+START_TEST(test_pad_gated)
+{
+    ct_graph *g = gated(false);
+    const size_t before = g->nnodes;
+    MUST(ct_pass_pad(g, 8));
+    graph_check_valid(g);
+    ck_assert_uint_eq(g->nnodes, before + 3); /* both filters and what the images are multiplied with */
+    static const char *const padded[] = { "x", "clip", "gated" }, *const plain[] = { "gate", "open", "pictures" };
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(ct_graph_desc(g, ct_graph_find(g, padded[i]))->dim[3], 8);
+        ck_assert_int_eq(ct_graph_desc(g, ct_graph_find(g, plain[i]))->dim[3], 3);
+    }
+    ck_assert_int_eq(graph_find_node(g, "clip")->attrs.shape.d3, 8);
+    ck_assert_int_eq(graph_find_node(g, "gate")->attrs.conv.data_c, 3);
+    ck_assert_int_eq(graph_find_node(g, "conv")->attrs.conv.data_c, 3);
+    ck_assert_int_eq(graph_find_node(g, "gated")->in[0], ct_graph_find(g, "x"));
+    ck_assert_int_eq(graph_find_node(g, "gated")->in[1], ct_graph_find(g, "pictures.padded"));
+    ct_graph_free(g);
+
+    g = gated(true);
+    MUST(ct_pass_pad(g, 8));
+    graph_check_valid(g);
+    ck_assert_uint_eq(g->nnodes, before);
+    ck_assert_int_eq(ct_graph_desc(g, ct_graph_find(g, "x"))->dim[3], 3);
+    ct_graph_free(g);
+
+    g = gated(false); /* the host reads the product */
+    ct_graph_keep(g, ct_graph_find(g, "gated"));
+    MUST(ct_pass_pad(g, 8));
+    ck_assert_uint_eq(g->nnodes, before);
+    ct_graph_free(g);
+}
+END_TEST
+
 START_TEST(test_recompute_structure)
 {
     test_net t;
@@ -460,6 +517,7 @@ int main(void)
     tcase_add_test(t, test_pad_declines);
     tcase_add_test(t, test_pad_preprocess);
     tcase_add_test(t, test_pad_mask);
+    tcase_add_test(t, test_pad_gated);
     tcase_add_test(t, test_recompute_structure);
     tcase_add_test(t, test_recompute_spares);
     tcase_add_test(t, test_reapply_structure);
