@@ -27,7 +27,7 @@ typedef struct ct_conv_attrs {
     int64_t stride_h, stride_w, pad_h, pad_w, dil_h, dil_w, groups;
     int64_t in_h, in_w;   /* dgrad: size of x, pixels */
     int64_t ker_h, ker_w; /* wgrad: R, S */
-    int64_t data_c;       /* forward, wgrad: channels of x that hold data, the others are padding (pass_pad); 0: all. Changes no
+    int64_t data_c;       /* channels of x that hold data, the others are padding (pass_pad); 0: all. Changes no
                              result: FLOPs are counted for these alone */
 } ct_conv_attrs;
 

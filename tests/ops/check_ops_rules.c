@@ -471,6 +471,8 @@ static const struct { const char *call, *message; } refused[] = {
     { "conv2d{stride_h=1 stride_w=1 dil_h=1 dil_w=1 groups=2 data_c=3}(f32[2,8,8,8], f32[16,3,3,4])", "attribute data_c is 3 with 2 groups" },
     { "conv2d_wgrad{stride_h=1 stride_w=1 dil_h=1 dil_w=1 groups=1 ker_h=3 ker_w=3 data_c=-1}(f32[2,8,8,8], f32[2,6,6,16])",
       "attribute data_c is -1" },
+    { "conv2d_dgrad{stride_h=1 stride_w=1 dil_h=1 dil_w=1 groups=1 in_h=8 in_w=8 data_c=9}(f32[2,6,6,16], f32[16,3,3,8])",
+      "attribute data_c is 9" },
     { "cast{dtype=4}(f32[2])", "attribute dtype is 4 (u8), but must be a floating type" },
     { "accumulate{alpha=1}(bf16[4], bf16[4])", "acc is bf16[4], but must be of type f32" },
     { "maxpool2d{ker_h=2 ker_w=2 stride_h=2 stride_w=2 pad_h=2}(f32[2,7,8,4])", "more than half" },

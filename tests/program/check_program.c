@@ -64,10 +64,11 @@ void run_close(test_run *r)
     for (int i = 0; i < r->n; i++) ct_program_free(&r->p[i]);
 }
 
-/* Sample k of a CTC model: texts of 0 to L characters, the last time steps of some not valid. */
+/* Sample k of a CTC model: labels of 0 to L classes, the last time steps of some not valid. */
 static void feed_text(test_run *r, int i, int64_t first, int32_t *target)
 {
-    const ct_desc *dt = ct_graph_desc(r->p[i].graph, ct_program_port(&r->p[i], "logits")); /* [T,N,C] */
+    const bool clips = r->spec.model.frames > 0;
+    const ct_desc *dt = ct_graph_desc(r->p[i].graph, ct_program_port(&r->p[i], clips ? "lp5" : "logits")); /* [T,N,C] */
     const int64_t n = dt->dim[1], columns = r->spec.model.positions;
     int32_t *len = ct_malloc((size_t)n * sizeof *len, "test");
     for (int64_t k = 0; k < n; k++) {

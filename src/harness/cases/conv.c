@@ -315,6 +315,7 @@ const ct_case_row ct_cases_conv[] = {
     { "conv2d{" S11 " pad_h=1 pad_w=1 data_c=3}(T[2,6,9,8], T[16,3,3,8], T[16])", CT_TYPES_ALL, DATA, 0 },
     { "conv2d{" S11 " pad_h=1 pad_w=1 data_c=1}(T[2,7,10,8], T[8,3,3,8])", CT_TYPES_ALL, DATA, 0 },
     { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3 data_c=3}(T[2,6,9,8], T[2,6,9,16])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=6 in_w=9 data_c=3}(T[2,6,9,16], T[16,3,3,8])", CT_TYPES_ALL, DATA, 0 },
 
     /* textcnn (60x160 gray) and resnet, batch 4 */
     { "conv2d{" S11 " pad_h=1 pad_w=1}(T[4,60,160,1], T[32,3,3,1], T[32])", CT_TYPES_ALL, CT_D(UNIFORM), 1 },

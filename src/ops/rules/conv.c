@@ -11,7 +11,7 @@
 
 static const ct_attr_field conv_fields[] = { WINDOW_FIELDS, CT_FIELD_INT(conv, data_c), CT_FIELD_END };
 static const ct_attr_field dgrad_fields[] = { WINDOW_FIELDS, CT_FIELD_INT(conv, in_h), CT_FIELD_INT(conv, in_w),
-                                              CT_FIELD_END };
+                                              CT_FIELD_INT(conv, data_c), CT_FIELD_END };
 static const ct_attr_field wgrad_fields[] = { WINDOW_FIELDS, CT_FIELD_INT(conv, ker_h), CT_FIELD_INT(conv, ker_w),
                                               CT_FIELD_INT(conv, data_c), CT_FIELD_END };
 
@@ -72,6 +72,7 @@ static ct_status dgrad_shape(ct_call *c)
     CT_TRY(ct_rule_int(c, "groups", a->groups, 1, dy->dim[3]));
     if (w->dim[3] > INT64_MAX / a->groups) return ct_rule_fail(c, "C = C/g * groups is too large");
     CT_TRY(check_groups(c, w->dim[3] * a->groups, dy->dim[3]));
+    CT_TRY(check_data_c(c, w->dim[3]));
     int64_t p, q;
     CT_TRY(output_size(c, a->in_h, a->in_w, w->dim[1], w->dim[2], &p, &q));
     if (p != dy->dim[1] || q != dy->dim[2])
@@ -112,7 +113,6 @@ static ct_status conv_grad(const ct_grad_ctx *g)
         ct_attrs a = *g->attrs;
         a.conv.in_h = dx->dim[1];
         a.conv.in_w = dx->dim[2];
-        a.conv.data_c = 0;
         CT_TRY(ct_grad_emit1(g, CT_OP_CONV2D_DGRAD, &a, 2, (ct_val[]){ dy, w }, &g->din[0]));
     }
     if (g->need[1]) {
