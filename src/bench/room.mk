@@ -24,8 +24,8 @@ tests_bench_check_tune_LDADD = $(CT_TEST_LIBS)
 
 dist_check_SCRIPTS += tests/sh/tune.sh
 check_PROGRAMS += tests/bench/loader
-tests_bench_loader_SOURCES = tests/bench/loader.c tests/data/data_util.c tests/data/data_util.h
-tests_bench_loader_LDADD = $(CT_TEST_LIBS)
+tests_bench_loader_SOURCES = tests/bench/loader.c tests/bench/bare.c tests/bench/bare.h tests/data/data_util.c tests/data/data_util.h
+tests_bench_loader_LDADD = $(CT_TEST_LIBS) $(PNG_LIBS) $(JPEG_LIBS)
 EXTRA_DIST += \
 	tests/bench/child.py tests/bench/compare.sh tests/bench/epoch.py tests/bench/epoch.sh tests/bench/recipe_crnn.py tests/bench/startup.sh \
 	tests/bench/table.sh \

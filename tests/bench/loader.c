@@ -1,19 +1,16 @@
-/* How fast pictures get in, one thread: PNG decoding beside what libpng alone takes for the same files, and batches of
- * the packed cache through ct_loader_next().
+/* How fast pictures get in, one thread: decoding beside what libpng or libjpeg alone takes for the same files, batches
+ * of the packed cache through ct_loader_next(), and pictures of a cache that packs files (as clips are by default).
  *
- *   tests/bench/loader             a small made-up folder: checks that both decoders give the same pixels and that
- *                                  the loader delivers them (what `make check` runs; no time decides)
+ *   tests/bench/loader             small made-up folders: checks that both decoders give the same pixels and that
+ *                                  loader and cache deliver them (what `make check` runs; no time decides)
  *   tests/bench/loader DIR [S]     measures DIR, S seconds (default 2) for each row; `taskset -c 1` for a core of its
- * own
+ *                                  own. All files of DIR that are .png count, or if there are none, .jpg
  *
- * Times are CPU time of the one thread (CLOCK_THREAD_CPUTIME_ID). "bare libpng" is the least a reader of PNG can do:
- * the file is in memory, one png_struct per picture (libpng has no way to reuse one), rows expanded to 8 bits, nothing
- * converted. */
+ * Times are CPU time of the one thread (CLOCK_THREAD_CPUTIME_ID). PNG is decoded to gray, as texts are, JPEG to RGB, as
+ * frames are. */
 #include "config.h"
 
 #include <dirent.h>
-#include <png.h>
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -22,7 +19,16 @@
 #include "base/file.h"
 #include "base/log.h"
 #include "loader/loader.h"
+#include "tests/bench/bare.h"
 #include "tests/data/data_util.h"
+
+typedef struct file_kind {
+    const char *suffix, *library;
+    int channels; /* that pictures are decoded to */
+    int (*bare)(const uint8_t *data, size_t size, uint8_t *px, size_t room, int *w, int *h);
+} file_kind;
+
+static const file_kind kinds[] = { { ".png", "libpng", 1, bare_png }, { ".jpg", "libjpeg", 3, bare_jpeg } };
 
 typedef struct file {
     char *name;
@@ -31,7 +37,7 @@ typedef struct file {
 } file;
 
 typedef struct folder {
-    const char *dir;
+    const file_kind *kind;
     file *f;
     size_t n, cap;
     size_t bytes;
@@ -49,17 +55,17 @@ static int by_name(const void *a, const void *b)
     return strcmp(((const file *)a)->name, ((const file *)b)->name);
 }
 
-/* All PNG files of the folder, in memory. */
-static ct_status read_folder(const char *dir, folder *out)
+/* All files of that kind in the folder, in memory. */
+static ct_status read_kind(const char *dir, const file_kind *kind, folder *out)
 {
     DIR *d = opendir(dir);
     struct dirent *e;
-    *out = (folder){ .dir = dir };
+    *out = (folder){ .kind = kind };
     if (!d) return ct_fail(CT_EIO, "%s: not a folder that can be read", dir);
     ct_status st = CT_OK;
     while ((e = readdir(d))) {
         size_t len = strlen(e->d_name);
-        if (len < 5 || strcmp(e->d_name + len - 4, ".png") != 0) continue;
+        if (len < 5 || strcmp(e->d_name + len - 4, kind->suffix) != 0) continue;
         CT_GOTO(st, ct_grow(&out->f, out->n, &out->cap, sizeof *out->f, "files"));
         file *f = &out->f[out->n++];
         char *path = ct_path_join(dir, e->d_name);
@@ -69,11 +75,19 @@ static ct_status read_folder(const char *dir, folder *out)
         if (st != CT_OK) goto fail;
         out->bytes += f->size;
     }
-    if (out->n == 0) st = ct_fail(CT_EDATA, "%s: no PNG file", dir);
-    else qsort(out->f, out->n, sizeof *out->f, by_name); /* the order of a data set */
+    if (out->n) qsort(out->f, out->n, sizeof *out->f, by_name); /* the order of a data set */
 fail:
     closedir(d);
     return st;
+}
+
+static ct_status read_folder(const char *dir, folder *out)
+{
+    for (size_t k = 0; k < sizeof kinds / sizeof kinds[0]; k++) {
+        CT_TRY(read_kind(dir, &kinds[k], out));
+        if (out->n) return CT_OK;
+    }
+    return ct_fail(CT_EDATA, "%s: no PNG or JPEG file", dir);
 }
 
 static void free_folder(folder *d)
@@ -83,50 +97,6 @@ static void free_folder(folder *d)
         ct_free(d->f[i].data);
     }
     ct_free(d->f);
-}
-
-/* ---- bare libpng ---- */
-
-typedef struct source {
-    const file *f;
-    size_t at;
-} source;
-
-static void on_read(png_structp png, png_bytep out, size_t n)
-{
-    source *s = png_get_io_ptr(png);
-    if (n > s->f->size - s->at) png_error(png, "too short");
-    memcpy(out, s->f->data + s->at, n);
-    s->at += n;
-}
-
-/* Rows of the picture into px (room for `room` bytes); bytes per pixel, or 0 if it fails. */
-static int bare(const file *f, uint8_t *px, size_t room, int *w, int *h)
-{
-    source s = { .f = f };
-    png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, NULL, NULL, NULL);
-    png_infop info = png ? png_create_info_struct(png) : NULL;
-    volatile int channels = 0;
-    if (!info || setjmp(png_jmpbuf(png))) {
-        png_destroy_read_struct(&png, &info, NULL);
-        return 0;
-    }
-    png_set_read_fn(png, &s, on_read);
-    png_read_info(png, info);
-    png_set_expand(png);
-    png_set_scale_16(png);
-    int passes = png_set_interlace_handling(png);
-    png_read_update_info(png, info);
-    *w = (int)png_get_image_width(png, info);
-    *h = (int)png_get_image_height(png, info);
-    size_t row = png_get_rowbytes(png, info);
-    if (row * (size_t)*h > room) png_error(png, "too large");
-    for (int p = 0; p < passes; p++)
-        for (int y = 0; y < *h; y++) png_read_row(png, px + row * (size_t)y, NULL);
-    png_read_end(png, NULL);
-    channels = png_get_channels(png, info);
-    png_destroy_read_struct(&png, &info, NULL);
-    return channels;
 }
 
 /* ---- rows of the table ---- */
@@ -139,22 +109,22 @@ static double bare_rate(const folder *d, double seconds, uint8_t *px)
     int64_t n = 0;
     int w, h;
     do {
-        for (size_t i = 0; i < d->n; i++) n += bare(&d->f[i], px, ROOM, &w, &h) != 0;
+        for (size_t i = 0; i < d->n; i++) n += d->kind->bare(d->f[i].data, d->f[i].size, px, ROOM, &w, &h) != 0;
         t = cpu_now() - start;
     } while (t < seconds);
     return (double)n / t;
 }
 
-/* As a data set decodes: from memory into 1 channel. */
+/* As a data set decodes: from memory into the channels it has. */
 static ct_status read_rate(const folder *d, double seconds, double *rate)
 {
-    const ct_image_opts gray = { 1, { 255, 255, 255 } };
+    const ct_image_opts opts = { d->kind->channels, { 255, 255, 255 } };
     double start = cpu_now(), t;
     int64_t n = 0;
     do {
         for (size_t i = 0; i < d->n; i++, n++) {
             ct_image im;
-            CT_TRY(ct_image_read_mem(d->f[i].data, d->f[i].size, d->f[i].name, &gray, &im));
+            CT_TRY(ct_image_read_mem(d->f[i].data, d->f[i].size, d->f[i].name, &opts, &im));
             ct_image_free(&im);
         }
         t = cpu_now() - start;
@@ -185,11 +155,26 @@ static ct_status loader_rate(const ct_dataset *ds, bool shuffle, double seconds,
     return st;
 }
 
-static ct_status open_set(const char *dir, ct_dataset **ds, double *seconds)
+/* Pictures of a cache that packs files, one after the other. */
+static ct_status packed_rate(const ct_dataset *ds, double seconds, uint8_t *px, double *rate)
+{
+    double start = cpu_now(), t;
+    int64_t n = 0;
+    do {
+        for (int64_t i = 0; i < ct_dataset_size(ds); i++, n++) CT_TRY(ct_dataset_read(ds, i, 0, px));
+        t = cpu_now() - start;
+    } while (t < seconds);
+    *rate = (double)n / t;
+    return CT_OK;
+}
+
+static ct_status open_set(const char *dir, const file_kind *kind, ct_keep keep, ct_dataset **ds, double *seconds)
 {
     ct_dataset_spec spec;
     ct_dataset_spec_init(&spec);
     spec.path = dir;
+    spec.channels = kind->channels;
+    spec.keep = keep;
     double start = cpu_now();
     ct_labels *labels;
     CT_TRY(ct_labels_none(NULL, &labels));
@@ -198,33 +183,45 @@ static ct_status open_set(const char *dir, ct_dataset **ds, double *seconds)
     return st;
 }
 
+static void row(const char *what, double rate, const file_kind *kind, double bare)
+{
+    printf("%-44s %10.0f pictures/s", what, rate);
+    if (kind) printf(" (%.2f of bare %s)", rate / bare, kind->library);
+    putchar('\n');
+}
+
 static ct_status measure(const char *dir, double seconds)
 {
-    folder d;
+    folder d = { 0 };
     ct_dataset *ds = NULL;
     ct_status st;
-    double own, first, again, plain, shuffled;
+    double own, first, again, plain, shuffled, packed;
     uint8_t *px = ct_malloc(ROOM, "pixels");
     if (!px) return CT_ENOMEM;
     CT_GOTO(st, read_folder(dir, &d));
-    double libpng = bare_rate(&d, seconds, px);
+    const double bare = bare_rate(&d, seconds, px);
     CT_GOTO(st, read_rate(&d, seconds, &own));
-    CT_GOTO(st, open_set(dir, &ds, &first));
+    CT_GOTO(st, open_set(dir, d.kind, CT_KEEP_FILES, &ds, &first));
+    CT_GOTO(st, packed_rate(ds, seconds, px, &packed));
+    ct_dataset_close(ds);
+    ds = NULL;
+    CT_GOTO(st, open_set(dir, d.kind, CT_KEEP_PIXELS, &ds, &first));
     bool cached = ct_dataset_was_cached(ds);
     ct_dataset_close(ds);
-    CT_GOTO(st, open_set(dir, &ds, &again));
+    ds = NULL;
+    CT_GOTO(st, open_set(dir, d.kind, CT_KEEP_PIXELS, &ds, &again));
     CT_GOTO(st, loader_rate(ds, false, seconds, &plain));
     CT_GOTO(st, loader_rate(ds, true, seconds, &shuffled));
-    double n = (double)d.n;
-    printf("%zu PNG files, %.1f kB each; data set %dx%dx%d\n", d.n, (double)d.bytes / n * 1e-3, ct_dataset_width(ds),
-           ct_dataset_height(ds), ct_dataset_channels(ds));
-    printf("%-44s %10.0f images/s\n", "bare libpng, from memory", libpng);
-    printf("%-44s %10.0f images/s (%.2f of bare libpng)\n", "decoded to gray, from memory", own, own / libpng);
-    printf("%-44s %10.0f images/s\n", cached ? "opening the folder, cache there" : "opening the folder, no cache yet",
-           n / first);
-    printf("%-44s %10.0f images/s\n", "opening it again: hashing files and cache", n / again);
-    printf("%-44s %10.0f images/s\n", "batches of 64 in order", plain);
-    printf("%-44s %10.0f images/s\n", "batches of 64 shuffled", shuffled);
+    const double n = (double)d.n;
+    printf("%zu files %s, %.1f kB each; data set %dx%dx%d\n", d.n, d.kind->suffix, (double)d.bytes / n * 1e-3,
+           ct_dataset_width(ds), ct_dataset_height(ds), ct_dataset_channels(ds));
+    row("the library alone, from memory", bare, NULL, bare);
+    row(d.kind->channels == 1 ? "decoded to gray, from memory" : "decoded to RGB, from memory", own, d.kind, bare);
+    row("from a cache that packs files", packed, d.kind, bare);
+    row(cached ? "opening the folder, cache there" : "opening the folder, no cache yet", n / first, NULL, bare);
+    row("opening it again: hashing files and cache", n / again, NULL, bare);
+    row("batches of 64 in order", plain, NULL, bare);
+    row("batches of 64 shuffled", shuffled, NULL, bare);
 fail:
     ct_dataset_close(ds);
     free_folder(&d);
@@ -234,46 +231,74 @@ fail:
 
 /* ---- what make check runs ---- */
 
-/* Both decoders agree on a gray and an RGB file, and the loader delivers those pixels. */
-static ct_status check(void)
+enum { N = 9, W = 37, H = 11 };
+
+/* N pictures of that kind. */
+static void write_pictures(const char *dir, const file_kind *kind)
 {
-    enum { N = 9, W = 37, H = 11 };
+    for (unsigned i = 0; i < N; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "A%u_0%s", i, kind->suffix);
+        if (strcmp(kind->suffix, ".png") == 0) {
+            ct_util_picture(dir, name, W, H, i);
+            continue;
+        }
+        uint8_t px[W * H * 3];
+        for (size_t k = 0; k < sizeof px; k++) px[k] = (uint8_t)(k / 3 * (i + 1) + 40 * (k % 3));
+        const ct_jpeg_kind jpeg = { .w = W, .h = H, .space = 3, .quality = 90 };
+        ct_blob b = ct_util_jpeg(&jpeg, px);
+        ct_util_write(dir, name, b.data, b.size);
+        free(b.data);
+    }
+}
+
+/* File i: the library's pixels are ours, and those that the data sets deliver. */
+static ct_status check_picture(const folder *d, int i, const uint8_t *batch, const ct_dataset *files, uint8_t *px)
+{
+    const size_t bytes = (size_t)d->kind->channels * W * H;
+    const file *f = &d->f[i];
+    int w = 0, h = 0;
+    ct_image im = { 0 };
+    uint8_t packed[W * H * 3];
+    if (d->kind->bare(f->data, f->size, px, ROOM, &w, &h) != 3 || w != W || h != H)
+        return ct_fail(CT_EINTERNAL, "%s: bare %s reads something else", f->name, d->kind->library);
+    CT_TRY(ct_image_read_mem(f->data, f->size, f->name, NULL, &im));
+    ct_status st = CT_OK;
+    if (memcmp(im.px, px, 3 * W * H) != 0) st = ct_fail(CT_EINTERNAL, "%s: decoders differ", f->name);
+    if (d->kind->channels == 1) ct_image_to_gray(&im);
+    if (st == CT_OK && memcmp(im.px, batch + (size_t)i * bytes, bytes) != 0)
+        st = ct_fail(CT_EINTERNAL, "%s: the loader delivers other pixels", f->name);
+    if (st == CT_OK) st = ct_dataset_read(files, i, 0, packed);
+    if (st == CT_OK && memcmp(im.px, packed, bytes) != 0)
+        st = ct_fail(CT_EINTERNAL, "%s: the cache of files delivers other pixels", f->name);
+    ct_image_free(&im);
+    return st;
+}
+
+static ct_status check(const file_kind *kind)
+{
     char *dir = ct_util_tempdir();
     folder d = { 0 };
-    ct_dataset *ds = NULL;
+    ct_dataset *ds = NULL, *files = NULL;
     ct_loader *l = NULL;
     const ct_batch *b = NULL;
     ct_status st;
     double seconds;
     uint8_t *px = ct_malloc(ROOM, "pixels");
-    for (unsigned i = 0; i < N; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "A%u_0.png", i);
-        ct_util_picture(dir, name, W, H, i);
-    }
+    write_pictures(dir, kind);
     CT_GOTO(st, px ? read_folder(dir, &d) : CT_ENOMEM);
-    CT_GOTO(st, open_set(dir, &ds, &seconds));
+    CT_GOTO(st, open_set(dir, kind, CT_KEEP_PIXELS, &ds, &seconds));
+    CT_GOTO(st, open_set(dir, kind, CT_KEEP_FILES, &files, &seconds));
     const ct_loader_spec spec = { .data = ds, .batch = N, .epochs = 1 };
     CT_GOTO(st, ct_loader_open(&spec, &l));
     CT_GOTO(st, ct_loader_next(l, &b));
-    if (d.n != N || !b || b->n != N) st = ct_fail(CT_EINTERNAL, "%zu files, not %d, or a short batch", d.n, N);
-    for (int i = 0; i < N && st == CT_OK; i++) {
-        int w = 0, h = 0;
-        ct_image im = { 0 };
-        if (bare(&d.f[i], px, ROOM, &w, &h) != 3 || w != W || h != H) {
-            st = ct_fail(CT_EINTERNAL, "%s: bare libpng reads something else", d.f[i].name);
-            break;
-        }
-        CT_GOTO(st, ct_image_read_mem(d.f[i].data, d.f[i].size, d.f[i].name, NULL, &im));
-        if (memcmp(im.px, px, 3 * W * H) != 0) st = ct_fail(CT_EINTERNAL, "%s: decoders differ", d.f[i].name);
-        ct_image_to_gray(&im);
-        if (st == CT_OK && memcmp(im.px, b->px + (size_t)i * W * H, W * H) != 0)
-            st = ct_fail(CT_EINTERNAL, "%s: the loader delivers other pixels", d.f[i].name);
-        ct_image_free(&im);
-    }
+    if (d.n != N || d.kind != kind || !b || b->n != N || !ct_dataset_packs_files(files) || ct_dataset_packs_files(ds))
+        st = ct_fail(CT_EINTERNAL, "%zu files, not %d, a short batch, or files where pixels are wanted", d.n, N);
+    for (int i = 0; i < N && st == CT_OK; i++) st = check_picture(&d, i, b->px, files, px);
 fail:
     ct_loader_close(l);
     ct_dataset_close(ds);
+    ct_dataset_close(files);
     free_folder(&d);
     ct_free(px);
     ct_util_remove(dir);
@@ -288,7 +313,10 @@ int main(int argc, char **argv)
         fputs("usage: loader [DIR [SECONDS]]\n", stderr);
         return 2;
     }
-    ct_status st = argc > 1 ? measure(argv[1], seconds) : check();
+    ct_status st = CT_OK;
+    if (argc > 1) st = measure(argv[1], seconds);
+    else
+        for (size_t k = 0; k < sizeof kinds / sizeof kinds[0] && st == CT_OK; k++) st = check(&kinds[k]);
     if (st != CT_OK) fprintf(stderr, "loader: %s\n", ct_error_message());
     return st == CT_OK ? 0 : 1;
 }
