@@ -175,10 +175,11 @@ static ct_status event_done(ct_device *dev, ct_event *e, bool *done)
 
 /* ---- implementations ---- */
 
-/* In order of preference where several have an operator: convolutions for whole channels, with fewer products, for any
- * shape. The references come last: of every operator they are the last choice. */
+/* In order of preference where several have an operator: convolutions for single channels, for few of them, with fewer
+ * products, for any shape. The references come last: of every operator they are the last choice. */
 static const ct_impl_set *const sets[] = {
     &ct_cpu_depthwise_impls,
+    &ct_cpu_planes_impls,
     &ct_cpu_wino_impls,
     &ct_cpu_wino_wgrad_impls,
     &ct_cpu_conv_impls,

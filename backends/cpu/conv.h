@@ -1,4 +1,5 @@
-/* Inside backends/cpu only: the geometry of a convolution, shared by conv.c, conv_wgrad.c and depthwise.c. */
+/* Inside backends/cpu only: the geometry of a convolution, shared by conv.c, conv_wgrad.c, depthwise.c
+ * and planes.c. */
 #ifndef CT_CPU_CONV_H
 #define CT_CPU_CONV_H
 

@@ -129,6 +129,7 @@ static inline void *ct_carve_take(ct_carve *c, size_t bytes)
 #define CT_CPU_FEWER_PRODUCTS CT_IMPL_DETERMINISTIC /* at the price of a few times the rounding error */
 
 extern const ct_impl_set ct_cpu_depthwise_impls;
+extern const ct_impl_set ct_cpu_planes_impls;
 extern const ct_impl_set ct_cpu_wino_impls;
 extern const ct_impl_set ct_cpu_wino_wgrad_impls;
 extern const ct_impl_set ct_cpu_conv_impls;

@@ -101,6 +101,28 @@ typedef struct ct_depthwise_sum {
     int64_t fetch;
 } ct_depthwise_sum;
 
+#define CT_PLANES_WIDE 4  /* channels that are summed side by side */
+#define CT_PLANES_STEP 32 /* pixels: a multiple of what is summed side by side, whatever vl */
+
+/* Convolution of few channels, pixels along the vector: out[k*out_ld + j] = bias[k] + sum over t of in[t][j] *
+ * w[t*kw + k], 0 <= j < n, 0 <= k < k_n. A term t is a tap and a channel. Reads and writes up to n rounded up to
+ * CT_PLANES_STEP. */
+typedef struct ct_planes_row {
+    const float *const *in; /* [terms] */
+    const float *w, *bias;  /* [terms][kw], [kw] */
+    float *out;
+    int64_t out_ld, n, terms, k, kw; /* kw: k rounded up to CT_PLANES_WIDE */
+} ct_planes_row;
+
+/* The gradient of its filters, by lanes: part[(t*kw + k)*CT_KERN_LINE + lane] += sum over j = lane, lane + vl, ... of
+ * x[t][j] * dy[k*dy_ld + j]. n: a multiple of CT_PLANES_STEP. */
+typedef struct ct_planes_sum {
+    const float *const *x; /* [terms] */
+    const float *dy;
+    float *part;
+    int64_t dy_ld, n, terms, k, kw;
+} ct_planes_sum;
+
 /* A block of rows of a [rows, cols] matrix seen by the batch-norm kernels; rows are `ld` floats apart. */
 typedef struct ct_bn_block {
     int64_t rows, cols, ld;
@@ -127,6 +149,14 @@ typedef struct ct_kern_depthwise {
     void (*row)(const ct_depthwise_row *a);
     void (*sum)(const ct_depthwise_sum *a);
 } ct_kern_depthwise;
+
+/* split: planes[k*ld + i] = x[i*c + k], 0 <= i < n, 0 <= k < c; join: the other way. */
+typedef struct ct_kern_planes {
+    void (*row)(const ct_planes_row *a);
+    void (*sum)(const ct_planes_sum *a);
+    void (*split)(int64_t n, int64_t c, const float *x, float *planes, int64_t ld);
+    void (*join)(int64_t n, int64_t c, const float *planes, int64_t ld, float *x);
+} ct_kern_planes;
 
 /* Winograd convolution. Pixels to positions: of the input, and, for the gradient of the filters, of the output's
  * gradient. Positions to pixels. Taps to positions, and positions to the taps' gradient. */
@@ -274,6 +304,7 @@ typedef struct ct_kern {
     const ct_kern_conv *conv;
     const ct_kern_wino *wino;
     const ct_kern_depthwise *depthwise;
+    const ct_kern_planes *planes;
     const ct_kern_copy *copy;
     const ct_kern_element *element;
     const ct_kern_sum *sum;

@@ -3,6 +3,7 @@
 #include "backends/cpu/kern_conv.h"
 #include "backends/cpu/kern_wino.h"
 #include "backends/cpu/kern_depthwise.h"
+#include "backends/cpu/kern_planes.h"
 #include "backends/cpu/kern_vec.h"
 #include "backends/cpu/kern_copy.h"
 #include "backends/cpu/kern_element.h"
@@ -21,6 +22,7 @@ const ct_kern KERN_TABLE = {
     .conv = &conv_kernels,
     .wino = &wino_kernels,
     .depthwise = &depthwise_kernels,
+    .planes = &planes_kernels,
     .copy = &copy_kernels,
     .element = &element_kernels,
     .sum = &sum_kernels,

@@ -67,14 +67,16 @@ START_TEST(table_is_in_order)
                       ct_op_get((ct_op)op)->name);
     }
     /* Order of preference where there are several. */
-    static const char *const names[] = { "cpu.depthwise", "cpu.winograd", "cpu.indirect", "ref" };
+    static const char *const names[] = { "cpu.depthwise", "cpu.planes", "cpu.winograd", "cpu.indirect", "ref" };
     const ct_impl *m = NULL;
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         m = ct_impl_next(&ct_backend_cpu, CT_OP_CONV2D, m);
         ck_assert_str_eq(m->name, names[i]);
     }
     m = ct_impl_next(&ct_backend_cpu, CT_OP_CONV2D_WGRAD, NULL);
     ck_assert_str_eq(m->name, "cpu.depthwise");
+    m = ct_impl_next(&ct_backend_cpu, CT_OP_CONV2D_WGRAD, m);
+    ck_assert_str_eq(m->name, "cpu.planes");
     m = ct_impl_next(&ct_backend_cpu, CT_OP_CONV2D_WGRAD, m);
     ck_assert_str_eq(m->name, "cpu.winograd");
 }

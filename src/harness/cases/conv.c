@@ -311,6 +311,24 @@ const ct_case_row ct_cases_conv[] = {
       "(T[2,9,8,24], T[2,5,8,24])",
       CT_TYPES_ALL, DATA, 0 },
 
+    /* few channels on both sides, pixels along the vector: gates over time, pieces of a row, more rows than an item's,
+     * filters of all kinds, more padding than they reach */
+    { "conv2d{" S11 " pad_h=1}(T[2,5,37,3], T[4,3,1,3], T[4])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{" S11 " pad_h=1 in_h=5 in_w=37}(T[2,5,37,4], T[4,3,1,3])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=1 ker_h=3 ker_w=1}(T[2,5,37,3], T[2,5,37,4])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1}(T[1,35,70,2], T[8,3,3,2])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=35 in_w=70}(T[1,35,70,8], T[8,3,3,2])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3}(T[1,35,70,2], T[1,35,70,8])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=2 pad_w=2}(T[1,3,1100,5], T[1,5,5,5], T[1])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{" S11 " pad_h=2 pad_w=2 in_h=3 in_w=1100}(T[1,3,1100,1], T[1,5,5,5])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=2 pad_w=2 ker_h=5 ker_w=5}(T[1,3,1100,5], T[1,3,1100,1])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=3 pad_w=2}(T[2,4,9,7], T[6,2,1,7], T[6])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{" S11 " pad_h=3 pad_w=2 in_h=4 in_w=9}(T[2,9,13,6], T[6,2,1,7])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=3 pad_w=2 ker_h=2 ker_w=1}(T[2,4,9,7], T[2,9,13,6])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 "}(T[3,6,8,8], T[3,1,4,8])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{" S11 " in_h=6 in_w=8}(T[3,6,5,3], T[3,1,4,8])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " ker_h=1 ker_w=4}(T[3,6,8,8], T[3,6,5,3])", CT_TYPES_ALL, DATA, 0 },
+
     /* channels of padding in x change nothing */
     { "conv2d{" S11 " pad_h=1 pad_w=1 data_c=3}(T[2,6,9,8], T[16,3,3,8], T[16])", CT_TYPES_ALL, DATA, 0 },
     { "conv2d{" S11 " pad_h=1 pad_w=1 data_c=1}(T[2,7,10,8], T[8,3,3,8])", CT_TYPES_ALL, DATA, 0 },
