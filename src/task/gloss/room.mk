@@ -48,5 +48,6 @@ tests_task_gloss_scores_SOURCES = tests/task/gloss/scores.c
 tests_task_gloss_scores_LDADD = libcaptrain_core.la
 EXTRA_DIST += tests/task/gloss/peer
 
-dist_check_SCRIPTS += tests/task/gloss/bad_clips.sh tests/task/gloss/documents.sh tests/task/gloss/reference.sh
+dist_check_SCRIPTS += tests/task/gloss/bad_clips.sh tests/task/gloss/documents.sh \
+	tests/task/gloss/lengths.sh tests/task/gloss/reference.sh
 EXTRA_DIST += tests/task/gloss/reference/gpu_config.json
