@@ -46,7 +46,7 @@ tests_task_gloss_check_gloss_weights_LDADD = $(CT_TEST_LIBS)
 noinst_PROGRAMS += tests/task/gloss/scores
 tests_task_gloss_scores_SOURCES = tests/task/gloss/scores.c
 tests_task_gloss_scores_LDADD = libcaptrain_core.la
-EXTRA_DIST += tests/task/gloss/peer
+EXTRA_DIST += tests/task/gloss/peer tests/task/gloss/published
 
 dist_check_SCRIPTS += tests/task/gloss/bad_clips.sh tests/task/gloss/documents.sh \
 	tests/task/gloss/lengths.sh tests/task/gloss/reference.sh
