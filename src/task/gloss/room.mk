@@ -49,5 +49,6 @@ tests_task_gloss_scores_LDADD = libcaptrain_core.la
 EXTRA_DIST += tests/task/gloss/peer tests/task/gloss/published
 
 dist_check_SCRIPTS += tests/task/gloss/bad_clips.sh tests/task/gloss/documents.sh \
-	tests/task/gloss/lengths.sh tests/task/gloss/reference.sh
+	tests/task/gloss/lengths.sh tests/task/gloss/reference.sh tests/task/gloss/same_glosses.sh \
+	tests/task/gloss/same_weights.sh
 EXTRA_DIST += tests/task/gloss/reference/gpu_config.json
