@@ -239,9 +239,10 @@ static void lay_window(const image *g, int64_t item, const ct_image_draw *d)
 static void sample_item(void *arg, int64_t item, int thread)
 {
     const image *g = arg;
-    const int32_t *index = (const int32_t *)g->call->in[1].data + 3 * item;
+    const int64_t columns = g->call->in[1].desc.dim[1];
+    const int32_t *index = (const int32_t *)g->call->in[1].data + columns * item;
     const uint8_t *src = (const uint8_t *)g->call->in[0].data + index[0] * g->hs * g->ws * g->channels;
-    const ct_image_draw d = ct_image_draw_sample(&g->call->attrs.image, g->hs, g->ws, index[1], index[2]);
+    const ct_image_draw d = ct_image_draw_row(&g->call->attrs.image, g->hs, g->ws, index, columns);
     if (g->plain && !d.augmented)
         copy_values(g, item, lay_bytes(g, src, &d, desk_of(g, thread).bytes));
     else
@@ -262,12 +263,12 @@ static ct_accept preprocess_accept(const ct_device *dev, const ct_call *c)
 static ct_status preprocess_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
-    const int64_t images = c->in[0].desc.dim[0], samples = c->in[1].desc.dim[0];
+    const int64_t images = c->in[0].desc.dim[0], samples = c->in[1].desc.dim[0], columns = c->in[1].desc.dim[1];
     const int32_t *index = c->in[1].data;
     for (int64_t n = 0; n < samples; n++)
-        if (index[3 * n] < 0 || index[3 * n] >= images)
+        if (index[columns * n] < 0 || index[columns * n] >= images)
             return ct_fail(CT_EINVAL, "preprocess: index row %" PRId64 " asks for image %" PRId32 " of %" PRId64, n,
-                           index[3 * n], images);
+                           index[columns * n], images);
     image g = make(dev, c);
     lay_out(&g, dev->threads, scratch);
     if (g.plain) {

@@ -1,4 +1,4 @@
-/* preprocess: src u8 [M,Hs,Ws,C], index i32 [N,3], window? [N,4] -> x [N,H,W,C or more]: gather, crop, mirror, resize, augment, normalise, mask, cast and
+/* preprocess: src u8 [M,Hs,Ws,C], index i32 [N,3] or [N,4], window? [N,4] -> x [N,H,W,C or more]: gather, crop, mirror, resize, augment, normalise, mask, cast and
  * pad channels in one pass. ops/math/image_math.h says what each of these is. What is drawn for a sample, where a pixel lies in the source and
  * whether it is picture are computed in f64 as there: rounded to f32, a place in a large picture would be off by more than the result may be,
  * and the mask would be another. Everything behind that is f32: weights, values, blur, colours and the normal numbers, which are made of the
@@ -24,10 +24,10 @@ struct picture {
     float mean[CT_IMAGE_CHANNELS], scale[CT_IMAGE_CHANNELS], fill; /* scale: 1 / std */
 };
 
-__global__ void draw_samples(const int32_t *index, int64_t samples, ct_image_attrs a, int64_t hs, int64_t ws, view *views)
+__global__ void draw_samples(const int32_t *index, int64_t columns, int64_t samples, ct_image_attrs a, int64_t hs, int64_t ws, view *views)
 {
     for (CT_EACH(n, samples)) {
-        const ct_image_draw d = ct_image_draw_sample(&a, hs, ws, index[3 * n + 1], index[3 * n + 2]);
+        const ct_image_draw d = ct_image_draw_row(&a, hs, ws, index + columns * n, columns);
         const double x = 0.5 - d.cx - d.shift_x, y = 0.5 - d.cy - d.shift_y; /* of pixel (0,0), from the centre that it is turned about */
         view *s = views + n;
         const double u = d.augmented ? d.cx + d.ixx * x + d.ixy * y : 0.5, across = d.mirrored ? -d.ratio_x : d.ratio_x;
@@ -178,12 +178,12 @@ template <typename T, int P> __device__ static inline void put_pixel(const pictu
 
 /* A thread to a pixel, rows of blocks to samples. */
 template <typename T, int P>
-__global__ void preprocess(const uint8_t *src, const int32_t *index, const float *windows, const view *views, T *x, int64_t samples, int64_t rows,
-                           picture g)
+__global__ void preprocess(const uint8_t *src, const int32_t *index, int64_t columns, const float *windows, const view *views, T *x, int64_t samples,
+                           int64_t rows, picture g)
 {
     const int pixels = g.h * g.w;
     for (int64_t n = blockIdx.y; n < samples; n += gridDim.y) {
-        const int32_t row = index[3 * n];
+        const int32_t row = index[columns * n];
         const uint8_t *image = src + (int64_t)row * g.hs * g.ws * g.channels;
         for (int pixel = (int)(blockIdx.x * blockDim.x + threadIdx.x); pixel < pixels; pixel += (int)(gridDim.x * blockDim.x)) {
             const int i = pixel / g.w, j = pixel - i * g.w;
@@ -215,7 +215,7 @@ template <typename T, int P> static void launch(ct_stream *s, const ct_call *c, 
     }
     auto k = &preprocess<T, P>;
     CT_LAUNCH(k, CT_GRID2(ct_blocks(xd[1] * xd[2]), xd[0] < 65535 ? xd[0] : 65535), CT_THREADS, s, (const uint8_t *)c->in[0].data,
-              (const int32_t *)c->in[1].data, ct_cuda_has(c, 2) ? (const float *)c->in[2].data : (const float *)NULL, views,
+              (const int32_t *)c->in[1].data, c->in[1].desc.dim[1], ct_cuda_has(c, 2) ? (const float *)c->in[2].data : (const float *)NULL, views,
               (T *)c->out[0].data, xd[0], sd[0], g);
 }
 
@@ -233,8 +233,8 @@ static ct_status preprocess_run(ct_device *dev, ct_stream *s, const ct_call *c, 
     (void)dev;
     const int64_t *sd = c->in[0].desc.dim, samples = c->in[1].desc.dim[0];
     view *views = (view *)scratch;
-    CT_LAUNCH(&draw_samples, CT_GRID1(ct_blocks(samples)), CT_THREADS, s, (const int32_t *)c->in[1].data, samples, c->attrs.image,
-              sd[1], sd[2], views);
+    CT_LAUNCH(&draw_samples, CT_GRID1(ct_blocks(samples)), CT_THREADS, s, (const int32_t *)c->in[1].data, c->in[1].desc.dim[1], samples,
+              c->attrs.image, sd[1], sd[2], views);
     CT_BY_TYPE(c->out[0].desc.dtype, {
         if (c->out[0].desc.dim[3] % ct_width<T>::value == 0) launch<T, ct_width<T>::value>(s, c, views);
         else launch<T, 1>(s, c, views);
@@ -244,12 +244,12 @@ static ct_status preprocess_run(ct_device *dev, ct_stream *s, const ct_call *c, 
 
 /* ---- move_points: a thread to a point; there are few, so each draws for itself ---- */
 
-__global__ void move(const float *points, const int32_t *index, float *moved, int64_t total, int64_t each,
+__global__ void move(const float *points, const int32_t *index, int64_t columns, float *moved, int64_t total, int64_t each,
                      ct_image_attrs a)
 {
     for (CT_EACH(i, total)) {
         const int64_t n = i / each;
-        const ct_image_draw d = ct_image_draw_sample(&a, a.src_h, a.src_w, index[3 * n + 1], index[3 * n + 2]);
+        const ct_image_draw d = ct_image_draw_row(&a, a.src_h, a.src_w, index + columns * n, columns);
         double x, y;
         ct_image_move(&d, (double)points[2 * i], (double)points[2 * i + 1], &x, &y);
         moved[2 * i] = (float)x;
@@ -268,7 +268,7 @@ static ct_status move_points_run(ct_device *dev, ct_stream *s, const ct_call *c,
     (void)scratch;
     const int64_t *d = c->in[0].desc.dim;
     CT_LAUNCH(&move, CT_GRID1(ct_blocks(d[0] * d[1])), CT_THREADS, s, (const float *)c->in[0].data,
-              (const int32_t *)c->in[1].data, (float *)c->out[0].data, d[0] * d[1], d[1], c->attrs.image);
+              (const int32_t *)c->in[1].data, c->in[1].desc.dim[1], (float *)c->out[0].data, d[0] * d[1], d[1], c->attrs.image);
     CT_LAUNCHED("move_points");
 }
 

@@ -35,4 +35,7 @@ static inline int64_t ct_clip_thin(int64_t all, int64_t most, int64_t k)
     return (2 * k * (all - 1) + most - 1) / (2 * (most - 1));
 }
 
+/* Columns of the index that goes with the pictures of a batch: (row, sample id, epoch), and of clips the frame. */
+enum { CT_INDEX_OF_PICTURES = 3, CT_INDEX_OF_CLIPS = 4 };
+
 #endif

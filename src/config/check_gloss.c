@@ -58,6 +58,10 @@ static void check_clips(ct_config *cfg, ct_problems *p)
         ct_problem(p, ct_config_place(cfg, "data.frames_step", NULL),
                    "data.frames_step: must be a multiple of 4, the frames of a time step (got %lld)",
                    (long long)cfg->data.frames_step);
+    if (cfg->data.synth.fresh && strncmp(cfg->data.train, "synth:", 6) == 0)
+        ct_problem(p, ct_config_place(cfg, "data.synth.fresh", NULL),
+                   "data.synth.fresh: clips are drawn once, before the training; only pictures can be new in every "
+                   "epoch");
     if (!(cfg->loss.ctc_weights.v[4] > 0))
         ct_problem(p, ct_config_place(cfg, "loss.ctc_weights", NULL),
                    "loss.ctc_weights: the last of the five, of the scores that are read, must be above 0");

@@ -100,7 +100,7 @@ static const ct_config_row generated[] = {
 static const ct_config_row fresh[] = {
     { BOOL(data.synth.fresh, "false"), .unit = "", .reader = "synth",
       .doc = "Draw new training images in every epoch, while training, instead of data.synth.count images once; an "
-             "epoch still has data.synth.count of them." },
+             "epoch still has data.synth.count of them. Clips are drawn once." },
 };
 
 static const ct_config_row augment[] = {

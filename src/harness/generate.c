@@ -137,15 +137,13 @@ static void fill_pool_index(source *s, const ct_tensor *t)
     }
 }
 
-/* Rows of (row of src, sample id, epoch). */
+/* Rows of (row of src, sample id, epoch), or of these and the frame. */
 static void fill_image_index(source *s, const ct_tensor *t)
 {
-    uint32_t images = (uint32_t)s->call->in[0].desc.dim[0];
-    for (int64_t i = 0; i < t->desc.dim[0]; i++) {
-        put(t, 3 * i, ct_rng_below(&s->rng, images));
-        put(t, 3 * i + 1, ct_rng_below(&s->rng, 1000000));
-        put(t, 3 * i + 2, ct_rng_below(&s->rng, 100));
-    }
+    const uint32_t below[] = { (uint32_t)s->call->in[0].desc.dim[0], 1000000, 100, 300 };
+    const int64_t columns = t->desc.dim[1];
+    for (int64_t i = 0; i < t->desc.dim[0]; i++)
+        for (int64_t k = 0; k < columns; k++) put(t, columns * i + k, ct_rng_below(&s->rng, below[k]));
 }
 
 /* Boxes about the middle of the pictures of input 0 [M,H,W,C]; ties: their edges are those of pixels. Special: one in

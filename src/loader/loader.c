@@ -24,7 +24,7 @@ typedef struct slot {
     int64_t *id;        /* [N] sample numbers */
     uint8_t *px;        /* [N,H,W,C], W: the widest; NULL when resident */
     uint8_t *field[CT_MAX_FIELDS]; /* [N,dim..] each */
-    int32_t *index;     /* [N*F,3], F: the most pictures of a clip */
+    int32_t *index;     /* [N,3]; of clips [N*F,4], F: the most pictures of one */
     int32_t *lengths;   /* [N] */
     float (*windows)[4]; /* [N], NULL for clips */
     int32_t *pick;      /* clips: [F] frames of the one that is being filled in */
@@ -147,9 +147,9 @@ static ct_status fill_drawn(const ct_loader *l, slot *s, size_t bytes, void **pe
 {
     for (int i = 0; i < s->batch.n; i++) {
         CT_TRY(draw(l, s, i, bytes, pen));
-        s->index[3 * i] = i;
-        s->index[3 * i + 1] = (int32_t)s->id[i];
-        s->index[3 * i + 2] = (int32_t)s->batch.epoch;
+        s->index[CT_INDEX_OF_PICTURES * i] = i;
+        s->index[CT_INDEX_OF_PICTURES * i + 1] = (int32_t)s->id[i];
+        s->index[CT_INDEX_OF_PICTURES * i + 2] = (int32_t)s->batch.epoch;
         s->lengths[i] = s->batch.width;
     }
     return CT_OK;
@@ -175,12 +175,13 @@ static ct_status fill_clip(const ct_loader *l, slot *s, int i, size_t bytes, int
     s->lengths[i] = (int32_t)ct_clip_padded(l->tempo.clip, own);
     for (int p = 0; p < b->frames; p++) {
         const int64_t frame = s->pick[ct_clip_frame(l->tempo.clip, own, p)];
-        int32_t *row = s->index + 3 * ((int64_t)i * b->frames + p);
+        int32_t *row = s->index + CT_INDEX_OF_CLIPS * ((int64_t)i * b->frames + p);
         if (frame != shown) CT_TRY(ct_dataset_read(ds, id, (int)frame, s->px + (size_t)(*rows)++ * bytes));
         shown = frame;
         row[0] = *rows - 1;
         row[1] = (int32_t)id;
         row[2] = (int32_t)b->epoch;
+        row[3] = (int32_t)frame;
     }
     return CT_OK;
 }
@@ -192,7 +193,7 @@ static ct_status fill_clips(const ct_loader *l, slot *s, size_t bytes)
     for (int i = 0; i < b->n; i++) CT_TRY(fill_clip(l, s, i, bytes, &rows));
     /* other rows may be from a longer batch, and name pictures that a program of this length has no room for */
     const size_t filled = (size_t)b->n * (size_t)b->frames, all = (size_t)l->spec.batch * (size_t)b->frames;
-    memset(s->index + 3 * filled, 0, 3 * (all - filled) * sizeof *s->index);
+    memset(s->index + CT_INDEX_OF_CLIPS * filled, 0, CT_INDEX_OF_CLIPS * (all - filled) * sizeof *s->index);
     return CT_OK;
 }
 
@@ -203,9 +204,9 @@ static ct_status fill_pictures(const ct_loader *l, slot *s, size_t bytes)
         int64_t id = s->id[i];
         if (s->px) CT_TRY(ct_dataset_read(ds, id, 0, s->px + (size_t)i * bytes));
         fill_fields(l, s, i);
-        s->index[3 * i] = s->px ? i : (int32_t)ct_dataset_sample_row(ds, id);
-        s->index[3 * i + 1] = (int32_t)id;
-        s->index[3 * i + 2] = (int32_t)s->batch.epoch;
+        s->index[CT_INDEX_OF_PICTURES * i] = s->px ? i : (int32_t)ct_dataset_sample_row(ds, id);
+        s->index[CT_INDEX_OF_PICTURES * i + 1] = (int32_t)id;
+        s->index[CT_INDEX_OF_PICTURES * i + 2] = (int32_t)s->batch.epoch;
         s->lengths[i] = ct_dataset_sample_width(ds, id);
         ct_fit fit;
         ct_dataset_fit(ds, id, &fit);
@@ -295,6 +296,7 @@ static ct_status check_position(const ct_loader_spec *s, int64_t per_epoch)
 static ct_status make_slots(ct_loader *l)
 {
     const size_t rows = (size_t)l->spec.batch, pictures = rows * (size_t)l->most;
+    const size_t cells = pictures * (l->tempo.clip ? CT_INDEX_OF_CLIPS : CT_INDEX_OF_PICTURES);
     l->slots = ct_calloc((size_t)l->depth, sizeof *l->slots, "loader ring");
     if (!l->slots) return CT_ENOMEM;
     if (rows > SIZE_MAX / 64 / l->px_bytes) {
@@ -303,14 +305,14 @@ static ct_status make_slots(ct_loader *l)
     for (int i = 0; i < l->depth; i++) {
         slot *s = &l->slots[i];
         s->id = ct_malloc(rows * sizeof *s->id, "loader ring");
-        s->index = ct_aligned_alloc(pictures * 3 * sizeof *s->index, "loader ring");
+        s->index = ct_aligned_alloc(cells * sizeof *s->index, "loader ring");
         s->lengths = ct_aligned_alloc(rows * sizeof *s->lengths, "loader ring");
         s->windows = ct_aligned_alloc(rows * sizeof *s->windows, "loader ring");
         s->pick = ct_calloc((size_t)l->most, sizeof *s->pick, "loader ring");
         if (!s->id || !s->index || !s->lengths || !s->windows || !s->pick) return CT_ENOMEM;
         /* A program may have more rows than the last batch of a pass: rows that no batch has filled ask for the first
          * picture. */
-        memset(s->index, 0, pictures * 3 * sizeof *s->index);
+        memset(s->index, 0, cells * sizeof *s->index);
         memset(s->windows, 0, rows * sizeof *s->windows);
         for (int k = 0; k < l->fields; k++) {
             s->field[k] = ct_aligned_alloc(rows * l->field_bytes[k], "loader ring");

@@ -55,8 +55,9 @@ typedef struct ct_batch {
     const int64_t *sample;   /* [n] numbers in the data set */
     const ct_dataset *data;  /* whose fields these are */
     const void *field[CT_MAX_FIELDS]; /* [n,dim..] each, in the order of the set's fields */
-    const int32_t *index; /* [n*frames,3] (row in px, sample id, epoch), the pictures of a clip in a row; the other rows
-                             of the memory, up to spec.batch*frames, name a picture, too */
+    const int32_t *index; /* [n,3] (row in px, sample id, epoch); of clips [n*frames,4]: and which frame it shows, the
+                             pictures of a clip in a row; the other rows of the memory, up to spec.batch*frames, name a
+                             picture, too */
     const int32_t *lengths;  /* [n] true ones: widths without padding, pixels; of clips the pictures they have by
                                 themselves */
     const float *windows;    /* [n,4] left, top, right, bottom of the pictures in px, pixels: the rest is padding; 0 in

@@ -297,7 +297,7 @@ typedef enum ct_domain_kind {
     CT_DOM_BITS,     /* u8 [...,bytes of C bits]: a bit for each element of input 0 */
     CT_DOM_GATES,    /* [D,T,N,4H] gates i, f, g, o of an LSTM after their functions; special: one in four saturated */
     CT_DOM_PLACES,   /* u8: a pixel inside the image for each window of the pool attributes, as maxpool2d gives it */
-    CT_DOM_ROWS,     /* i32 [N,3]: (row of input 0, sample id, epoch) */
+    CT_DOM_ROWS,     /* i32 [N,3]: (row of input 0, sample id, epoch); [N,4]: and the frame of a clip */
     CT_DOM_BOXES,    /* [N,4]: (left, top, right, bottom) among the pixels of input 0, [M,H,W,C]; special: some empty, beyond it or NaN */
     CT_DOM_POINTS,   /* [...,2]: places (x,y) of [lo, hi); ties: even numbers, both ends among them; special: some with a NaN */
     CT_DOM_FORWARD   /* output `output` of operator `of` with the same attributes, its inputs the first of this one's */

@@ -148,7 +148,8 @@ static ct_status build_input(const ct_program_spec *s, bool training, ct_program
     const ct_desc pixels = ct_desc4(CT_U8, resident ? s->resident : pictures, s->src_h, s->src_w, pixel_channels(m));
     ct_val src, window = CT_NOVAL;
     CT_TRY(resident ? ct_graph_resident(g, "src", pixels, &src) : add_input(p, "src", CT_PORT_PIXELS, pixels, &src));
-    CT_TRY(add_input(p, "index", CT_PORT_INDEX, ct_desc2(CT_I32, pictures, 3), &moves->index));
+    const int64_t columns = ct_model_clip(m) ? CT_INDEX_OF_CLIPS : CT_INDEX_OF_PICTURES;
+    CT_TRY(add_input(p, "index", CT_PORT_INDEX, ct_desc2(CT_I32, pictures, columns), &moves->index));
     moves->attrs = (ct_attrs){ .image = s->image };
     moves->attrs.image.out_h = m->height;
     moves->attrs.image.out_w = m->width;

@@ -63,7 +63,7 @@ typedef enum ct_port_role {
     /* Models of clips have N * model.frames pictures in these four, those of a clip in a row. */
     CT_PORT_PIXELS, /* "src" u8 [N,Hs,Ws,C] */
     CT_PORT_WINDOW, /* "window" f32 [N,4]: left, top, right, bottom of the pictures in src; models with a mask */
-    CT_PORT_INDEX,  /* "index" i32 [N,3] = (row of src, sample id, epoch) */
+    CT_PORT_INDEX,  /* "index" i32 [N,3] = (row of src, sample id, epoch); of clips [N,4]: and the frame */
     CT_PORT_READY,  /* "x" [N,H,W,C] of the model's type: ready input instead of pixels */
     CT_PORT_FIELD,  /* a field of the samples, by its name: "target" */
     CT_PORT_STEPS,  /* "len" i32 [N]: valid time steps of each sample, 1 <= len <= T */

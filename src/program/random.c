@@ -20,11 +20,15 @@ static void fill_images(const ct_program_spec *spec, const ct_desc *d, ct_rng *r
 static void fill_source(const ct_program_spec *spec, ct_port_role role, const ct_desc *d, ct_rng *rng, void *host)
 {
     const int64_t n = ct_desc_numel(d), frames = spec->model.frames > 1 ? spec->model.frames : 1;
+    const int64_t columns = d->dim[d->ndim - 1];
     for (int64_t i = 0; i < n; i++) {
-        const int64_t column = i % d->dim[d->ndim - 1];
+        const int64_t column = i % columns, row = i / columns;
         if (role == CT_PORT_PIXELS) ((uint8_t *)host)[i] = (uint8_t)ct_rng_below(rng, 256);
         else if (role == CT_PORT_INDEX)
-            ((int32_t *)host)[i] = (int32_t)(column == 0 ? i / 3 : column == 1 ? i / 3 / frames : 0);
+            ((int32_t *)host)[i] = (int32_t)(column == 0   ? row
+                                              : column == 1 ? row / frames
+                                              : column == 3 ? row % frames
+                                                            : 0);
         else ((float *)host)[i] = column == 2 ? (float)spec->src_w : column == 3 ? (float)spec->src_h : 0;
     }
 }

@@ -507,7 +507,7 @@ static ct_status run_on(const ct_golden *g, const ct_backend *b, const ct_common
     s.inexact = inexact;
     ct_status st = first_step(&s, f64 ? NULL : common, ties);
     if (st == CT_OK)
-        st = f64 ? run_steps(&s, t, 1e-10, 1e-10, 1e-8, 1e-8, 1e-8) : run_steps(&s, t, 1e-5, 0, 0, 1e-5, 0);
+        st = f64 ? run_steps(&s, t, 1e-10, 1e-10, 1e-8, 1e-8, 1e-8) : run_steps(&s, t, 1e-5, 1e-3, 0, 1e-5, 0);
     close_session(&s);
     if (st != CT_OK || f64) return st;
     CT_TRY(open_session(g, b, &opts, true, &s));

@@ -1,6 +1,6 @@
-/* Decisions on a knife's edge: where a ReLU or a max-pool of an f32 run decides otherwise than the f64 reference
- * because the values lie within rounding of a tie, the two gradients belong to different linear pieces of the same
- * function, and comparing them says nothing about either. Such decisions are settled as in f64 between forward and
+/* Decisions on a knife's edge: where a ReLU, leaky or not, or a max-pool of an f32 run decides otherwise than the f64
+ * reference because the values lie within rounding of a tie, the two gradients belong to different linear pieces of the
+ * same function, and comparing them says nothing about either. Such decisions are settled as in f64 between forward and
  * backward pass; any other stays, and shows. */
 #include "config.h"
 
@@ -65,19 +65,27 @@ static bool tie(double a, double b, double margin)
     return (a > 0) != (b > 0) && fmax(a, b) <= margin;
 }
 
-/* y = max(0, z) of an activation: the backward pass looks at y > 0. */
-static ct_status settle_relu(tie_run *r, ct_val v32, ct_val v64)
+/* Slope below 0 of an activation that decides by the sign of what goes in, 0 of a ReLU; -1: it does not decide. */
+static double slope_of(const ct_act_attrs *a)
 {
+    return a->kind == CT_ACT_RELU ? 0 : a->kind == CT_ACT_LEAKY_RELU ? a->alpha : -1;
+}
+
+/* y = z above 0, slope z below, of an activation: the backward pass looks at y > 0. Values lie close to a tie as they
+ * go in: below 0 y is nearer by the slope, whose inverse brings it back. */
+static ct_status settle_act(tie_run *r, ct_val v32, ct_val v64, double slope)
+{
+    const double back = slope > 0 ? 1 / slope : 1;
     float *a = NULL;
     double *b = NULL;
     ct_status st;
     int64_t n = ct_desc_numel(ct_graph_desc(r->g32, v32)), settled = 0;
     CT_GOTO(st, fetch(r->f32, r->g32, v32, (void **)&a));
     CT_GOTO(st, fetch(r->f64, r->g64, v64, (void **)&b));
-    double margin = r->margin * largest(b, n);
+    const double margin = r->margin * largest(b, n);
     for (int64_t i = 0; i < n; i++) {
-        if (!tie(a[i], b[i], margin)) continue;
-        a[i] = b[i] > 0 ? FLT_MIN : 0;
+        if (!tie(a[i], b[i], margin) || -fmin(a[i], b[i]) * back > margin) continue;
+        a[i] = b[i] > 0 ? FLT_MIN : slope > 0 ? -FLT_MIN : 0;
         settled++;
     }
     r->ties->decisions += n;
@@ -159,8 +167,8 @@ ct_status ct_golden_settle(ct_plan *f32, ct_plan *f64, bool inexact, ct_golden_t
         const ct_node *a = &r.g32->nodes[i], *b = &r.g64->nodes[i];
         if (a->op != b->op)
             return ct_fail(CT_EINTERNAL, "golden: node %zu is '%s' in f32 and '%s' in f64", i, a->name, b->name);
-        const bool relu = a->op == CT_OP_ACTIVATION && a->attrs.act.kind == CT_ACT_RELU;
-        if (relu && alive(&r, a->out[0])) CT_TRY(settle_relu(&r, a->out[0], b->out[0]));
+        const double slope = a->op == CT_OP_ACTIVATION ? slope_of(&a->attrs.act) : -1;
+        if (slope >= 0 && alive(&r, a->out[0])) CT_TRY(settle_act(&r, a->out[0], b->out[0], slope));
         const bool fused = a->op == CT_OP_BATCHNORM && a->attrs.norm.act == CT_NORM_RELU;
         if (fused && alive(&r, a->out[0]) && alive(&r, a->out[3]))
             CT_TRY(settle_norm(&r, a, b));

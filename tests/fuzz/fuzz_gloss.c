@@ -79,7 +79,9 @@ static ct_status look(void *user, const char *word, size_t bytes)
     if (bytes == 0 || memchr(word, '/', bytes)) abort();
     if (cleaned && (memchr(word, '(', bytes) || memchr(word, '[', bytes) || memchr(word, '{', bytes))) abort();
     if (cleaned && bytes > 1 && word[0] == '0' && strspn(word, "0123456789") >= bytes) abort();
-    if (again && ct_gloss_clean(word, bytes, again) > bytes + 2) abort();
+    bool closed;
+    if (again && ct_gloss_clean(word, bytes, again, &closed) > bytes + 2) abort();
+    if (again && cleaned && !closed) abort();
     free(again);
     return CT_OK;
 }

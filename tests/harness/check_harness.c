@@ -373,7 +373,8 @@ static ct_status check_domains(void *user, const ct_case *c)
             if (d.kind == CT_DOM_ZERO) in = v == 0;
             if (d.kind == CT_DOM_LEN) in = v >= 1 && v <= (double)call.in[0].desc.dim[0];
             if (d.kind == CT_DOM_LOGP) in = v <= 0;
-            if (d.kind == CT_DOM_ROWS && k % 3 == 0) in = v >= 0 && v < (double)call.in[0].desc.dim[0];
+            if (d.kind == CT_DOM_ROWS && k % t->desc.dim[1] == 0)
+                in = v >= 0 && v < (double)call.in[0].desc.dim[0];
             if (!in) /* ck_assert_msg writes to a pipe whatever it finds */
                 ck_abort_msg("%s, %s data: element %lld of input %d is %g", c->text, ct_data_name(c->data),
                              (long long)k, i, v);

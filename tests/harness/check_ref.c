@@ -391,6 +391,30 @@ START_TEST(test_noise)
 }
 END_TEST
 
+/* Of a clip's frames, the fourth column of the index is part of the draw; rows of one frame are alike. */
+START_TEST(test_noise_of_frames)
+{
+    ct_call c = one_image(
+        "preprocess{out_h=3 out_w=5 dtype=1 augment=1 seed=1 prob=1 noise=0.05 std=1}(u8[1,3,5,1], i32[3,4])");
+    ct_image_draw d = ct_image_draw_sample(&c.attrs.image, 3, 5, 5, 2);
+    memset(c.in[0].data, 127, 15);
+    memcpy(c.in[1].data, (int32_t[]){ 0, 5, 2, 0, 0, 5, 2, 6, 0, 5, 2, 6 }, 48);
+    run(&c);
+    const double *y = c.out[0].data;
+    for (int e = 0; e < 15; e++) {
+        double z[4];
+        d.frame = 0;
+        ct_image_noise4(&d, (uint64_t)e / 4, z);
+        assert_near(y[e], 127 / 255.0 + d.noise * z[e % 4], "noise of frame 0");
+        d.frame = 6;
+        ct_image_noise4(&d, (uint64_t)e / 4, z);
+        assert_near(y[15 + e], 127 / 255.0 + d.noise * z[e % 4], "noise of frame 6");
+        ck_assert(y[15 + e] == y[30 + e] && y[e] != y[15 + e]);
+    }
+    ct_host_free(&c);
+}
+END_TEST
+
 START_TEST(test_step_skipped)
 {
     static const char *const calls[] = {
@@ -475,6 +499,7 @@ int main(void)
     tcase_add_test(t, test_dropout_mask);
     tcase_add_test(t, test_blur);
     tcase_add_test(t, test_noise);
+    tcase_add_test(t, test_noise_of_frames);
     tcase_add_test(t, test_step_skipped);
     tcase_add_test(t, test_messages);
     tcase_add_test(t, test_refusals);

@@ -117,9 +117,9 @@ static void check_clip(const ct_loader_spec *s, const ct_batch *b, int r)
     if (s->frames_step == 0) ck_assert_int_eq(b->lengths[r], b->frames);
     ck_assert_int_eq(((const int32_t *)b->field[0])[r], frames);
     for (int p = 0; p < b->frames; p++) {
-        const int32_t *index = b->index + 3 * (r * b->frames + p);
+        const int32_t *index = b->index + CT_INDEX_OF_CLIPS * (r * b->frames + p);
         ck_assert(index[0] >= 0 && index[0] < s->batch * b->frames);
-        ck_assert(index[1] == id && index[2] == b->epoch);
+        ck_assert(index[1] == id && index[2] == b->epoch && index[3] == pick[ct_clip_frame(&rule, own, p)]);
         const uint8_t *px = b->px + (size_t)index[0] * SIDE * SIDE;
         ck_assert_int_eq(px[0], id);
         ck_assert_int_eq(px[1], pick[ct_clip_frame(&rule, own, p)]);
@@ -161,9 +161,9 @@ static uint64_t run(const ct_loader_spec *s, int64_t *batches, size_t *shapes)
             check_clip(s, b, r);
             seen[b->sample[r]]++;
         }
-        for (int64_t i = (int64_t)b->n * b->frames * 3; i < (int64_t)s->batch * b->frames * 3; i++)
-            ck_assert_int_eq(b->index[i], 0);
-        for (int64_t i = 0; i < (int64_t)b->n * b->frames * 3; i++) digest = digest * 1099511628211U + (uint64_t)b->index[i];
+        const int64_t cells = (int64_t)b->frames * CT_INDEX_OF_CLIPS;
+        for (int64_t i = b->n * cells; i < s->batch * cells; i++) ck_assert_int_eq(b->index[i], 0);
+        for (int64_t i = 0; i < b->n * cells; i++) digest = digest * 1099511628211U + (uint64_t)b->index[i];
         if (b->frames > longest) longest = b->frames;
     }
     for (int i = 0; i < N && !s->drop_last; i++) ck_assert_int_eq(seen[i], 3);
@@ -307,9 +307,9 @@ START_TEST(packed_files)
             ck_assert_int_eq(ct_loader_next(l[0], &x), CT_OK);
             ck_assert_int_eq(ct_loader_next(l[1], &y), CT_OK);
             if (!x) break;
-            const size_t index = 3 * (size_t)(x->n * x->frames);
+            const size_t index = CT_INDEX_OF_CLIPS * (size_t)(x->n * x->frames);
             ck_assert_mem_eq(x->index, y->index, index * sizeof(int32_t));
-            for (size_t i = 0; i < index; i += 3)
+            for (size_t i = 0; i < index; i += CT_INDEX_OF_CLIPS)
                 ck_assert_mem_eq(x->px + x->index[i] * SIDE * SIDE, y->px + y->index[i] * SIDE * SIDE, SIDE * SIDE);
         }
         ck_assert_ptr_null(y);

@@ -231,6 +231,24 @@ START_TEST(test_image_crop_and_mirror)
 }
 END_TEST
 
+/* A clip's frames share what is drawn of it but the noise; the first has that of a picture. */
+START_TEST(test_image_noise_of_frames)
+{
+    ct_image_attrs a = plain(60, 160);
+    a.augment = 1, a.seed = 11, a.prob = 1, a.shift_x = 4, a.brightness = 0.5, a.noise = 1;
+    const int32_t row[3][4] = { { 9, 3, 7, 0 }, { 8, 3, 7, 1 }, { 2, 3, 7, 1 } };
+    const ct_image_draw d = ct_image_draw_row(&a, 60, 160, row[0], 3), e = ct_image_draw_row(&a, 60, 160, row[1], 4),
+                        f = ct_image_draw_row(&a, 60, 160, row[2], 4), g = ct_image_draw_row(&a, 60, 160, row[0], 4);
+    double z[4][4];
+    ck_assert(d.shift_x == e.shift_x && d.brightness == e.brightness && d.noise == e.noise);
+    ct_image_noise4(&d, 5, z[0]);
+    ct_image_noise4(&e, 5, z[1]);
+    ct_image_noise4(&f, 5, z[2]);
+    ct_image_noise4(&g, 5, z[3]);
+    for (int i = 0; i < 4; i++) ck_assert(z[0][i] != z[1][i] && z[1][i] == z[2][i] && z[0][i] == z[3][i]);
+}
+END_TEST
+
 START_TEST(test_image_noise_is_normal)
 {
     ct_image_attrs a = plain(10, 10);
@@ -288,6 +306,7 @@ int main(void)
     tcase_add_test(t, test_image_draws_stay);
     tcase_add_test(t, test_image_view);
     tcase_add_test(t, test_image_crop_and_mirror);
+    tcase_add_test(t, test_image_noise_of_frames);
     tcase_add_test(t, test_image_noise_is_normal);
     tcase_add_test(t, test_image_values);
     suite_add_tcase(s, t);

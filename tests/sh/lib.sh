@@ -14,8 +14,8 @@ checks=0
 fail() {
     failures=$((failures + 1))
     echo "FAIL: $*"
-    if [ -s "$work/out" ]; then sed 's/^/    out: /' "$work/out" | head -20; fi
-    if [ -s "$work/err" ]; then sed 's/^/    err: /' "$work/err" | head -20; fi
+    if [ -s "$work/out" ]; then sed 's/^/    out: /' "$work/out" | head -20 | cut -c 1-500; fi
+    if [ -s "$work/err" ]; then sed 's/^/    err: /' "$work/err" | head -20 | cut -c 1-500; fi
 }
 
 # expect CODE COMMAND...: runs it; stdout and stderr land in $work/out and $work/err

@@ -1,4 +1,4 @@
-/* preprocess: src u8 [M,Hs,Ws,C], index i32 [N,3] = (row of src, sample id, epoch), window? [N,4] -> x [N,H,W,C], with
+/* preprocess: src u8 [M,Hs,Ws,C], index i32 [N,3] = (row of src, sample id, epoch) or [N,4], window? [N,4] -> x [N,H,W,C], with
  * a window one channel more for the mask, or more channels with zeros in them. See ops/math/image_math.h. */
 #include "config.h"
 
@@ -39,10 +39,11 @@ static double blurred(const ct_image_attrs *a, const ct_image_draw *d, const uin
 static void preprocess_sample(const ct_call *call, int64_t n, const uint8_t *src)
 {
     const ct_image_attrs *a = &call->attrs.image;
-    const int32_t *index = (const int32_t *)call->in[1].data + 3 * n;
+    const int64_t columns = call->in[1].desc.dim[1];
+    const int32_t *index = (const int32_t *)call->in[1].data + columns * n;
     const int64_t hs = call->in[0].desc.dim[1], ws = call->in[0].desc.dim[2], channels = call->in[0].desc.dim[3];
     const int64_t stored = ct_ref_cols(&call->out[0]);
-    const ct_image_draw d = ct_image_draw_sample(a, hs, ws, index[1], index[2]);
+    const ct_image_draw d = ct_image_draw_row(a, hs, ws, index, columns);
     const bool windowed = ct_present(&call->in[2]);
     double window[4] = { 0 };
     if (windowed) ct_ref_load(&call->in[2], 4 * n, 4, window);
@@ -68,10 +69,10 @@ static ct_status preprocess(ct_device *dev, ct_stream *stream, const ct_call *ca
     (void)dev;
     (void)stream;
     (void)scratch;
-    const int64_t *sd = call->in[0].desc.dim, samples = call->in[1].desc.dim[0];
+    const int64_t *sd = call->in[0].desc.dim, samples = call->in[1].desc.dim[0], columns = call->in[1].desc.dim[1];
     const int32_t *index = call->in[1].data;
     for (int64_t n = 0; n < samples; n++) {
-        int32_t row = index[3 * n];
+        int32_t row = index[columns * n];
         if (row < 0 || row >= sd[0])
             return ct_fail(CT_EINVAL, "preprocess: index row %" PRId64 " asks for image %" PRId32 " of %" PRId64, n,
                            row, sd[0]);
@@ -95,9 +96,10 @@ static ct_status move_points(ct_device *dev, ct_stream *stream, const ct_call *c
     (void)scratch;
     const ct_image_attrs *a = &call->attrs.image;
     const int32_t *index = call->in[1].data;
+    const int64_t columns = call->in[1].desc.dim[1];
     const int64_t samples = call->in[0].desc.dim[0], points = call->in[0].desc.dim[1];
     for (int64_t n = 0; n < samples; n++) {
-        const ct_image_draw d = ct_image_draw_sample(a, a->src_h, a->src_w, index[3 * n + 1], index[3 * n + 2]);
+        const ct_image_draw d = ct_image_draw_row(a, a->src_h, a->src_w, index + columns * n, columns);
         for (int64_t i = n * points; i < (n + 1) * points; i++) {
             double x, y;
             ct_image_move(&d, ct_ref_at(&call->in[0], 2 * i), ct_ref_at(&call->in[0], 2 * i + 1), &x, &y);

@@ -89,6 +89,14 @@ const ct_case_row ct_cases_image[] = {
     { "preprocess{out_h=25 out_w=20 crop_h=21 crop_w=27 dtype=%d channels=8 augment=1 seed=9 flip=0.5 prob=0.7 shift_x=4 "
       "rotate=12 noise=0.2 blur=1 fill=1 " RGB "}(u8[3,31,37,3], i32[8,3], f32[8,4])",
       CT_TYPES_ALL, WINDOW, 0 },
+    /* frames of clips: noise of their own */
+    { "preprocess{out_h=8 out_w=12 dtype=%d augment=1 seed=5 prob=1 noise=0.2 " RGB "}(u8[3,8,12,3], i32[6,4])",
+      CT_TYPES_ALL, D, 0 },
+    { "preprocess{out_h=9 out_w=8 crop_h=9 crop_w=8 dtype=%d channels=8 augment=1 seed=8 flip=0.5 prob=0.7 rotate=9 "
+      "noise=0.1 " RGB "}(u8[3,12,11,3], i32[8,4])",
+      CT_TYPES_ALL, D, 0 },
+    { "move_points{out_h=12 out_w=9 src_h=6 src_w=9 augment=1 seed=5 flip=0.5 prob=0.5 shift_x=2}(A[5,1,2], i32[5,4])",
+      CT_TYPES_ACCUM, POINTS, 0 },
     { "move_points{out_h=6 out_w=9 src_h=6 src_w=9}(A[3,1,2], i32[3,3])", CT_TYPES_ACCUM, POINTS, 0 },
     { "move_points{out_h=20 out_w=36 src_h=31 src_w=50 crop_h=10 crop_w=18}(A[3,4,2], i32[3,3])", CT_TYPES_ACCUM, POINTS,
       0 },

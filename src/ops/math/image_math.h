@@ -15,9 +15,9 @@
  * of it; the others have the value (fill-mean)/std whatever the colours do.
  *
  * Draws: Philox with key `seed` and counter (AUGMENT, epoch, sample id; block). Blocks 0..2 hold the parameters, block 3
- * mirror and crop, noise begins at block 2^32. A draw depends on nothing else, so neither workers nor batches change it,
- * and rows of one sample id (frames of a clip) have the same in one epoch: crop, mirror, all of the augmentation, and
- * the noise, too, which lies still over such frames. */
+ * mirror and crop, noise begins at block 2^32 (1 + frame). A draw depends on nothing else, so neither workers nor batches
+ * change it, and rows of one sample id (frames of a clip) have the same in one epoch: crop, mirror, all of the
+ * augmentation but the noise. */
 #ifndef CT_OPS_MATH_IMAGE_MATH_H
 #define CT_OPS_MATH_IMAGE_MATH_H
 
@@ -26,6 +26,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/clip.h"
 #include "base/philox.h"
 #include "ops/ops.h"
 
@@ -37,6 +38,7 @@
 /* What is done to one sample. */
 typedef struct ct_image_draw {
     uint64_t seed, counter; /* Philox key and counter high word of this sample */
+    uint32_t frame;         /* of a clip, for the noise; 0 where samples are pictures */
     bool augmented, mirrored;
     double left, top;          /* of the crop, whole pixels of the source */
     double cx, cy;             /* centre of the output image, pixels */
@@ -117,6 +119,7 @@ CT_HD static inline ct_image_draw ct_image_draw_sample(const ct_image_attrs *a, 
     ct_image_draw d;
     d.seed = (uint64_t)a->seed;
     d.counter = ((uint64_t)CT_RNG_AUGMENT << 56) ^ ((uint64_t)(uint32_t)epoch << 32) ^ (uint64_t)(uint32_t)sample;
+    d.frame = 0;
     d.augmented = false;
     d.cx = 0.5 * (double)a->out_w;
     d.cy = 0.5 * (double)a->out_h;
@@ -161,6 +164,15 @@ CT_HD static inline ct_image_draw ct_image_draw_sample(const ct_image_attrs *a, 
         }
         for (int i = 0; i <= d.radius; i++) d.tap[i] /= sum;
     }
+    return d;
+}
+
+/* The same for a row of an index [N,columns]: (row of src, sample id, epoch) and, where there are four, the frame. */
+CT_HD static inline ct_image_draw ct_image_draw_row(const ct_image_attrs *a, int64_t hs, int64_t ws, const int32_t *row,
+                                                    int64_t columns)
+{
+    ct_image_draw d = ct_image_draw_sample(a, hs, ws, row[1], row[2]);
+    if (columns == CT_INDEX_OF_CLIPS) d.frame = (uint32_t)row[3];
     return d;
 }
 
@@ -255,7 +267,7 @@ CT_HD static inline double ct_image_fetch(const uint8_t *src, int64_t ws, int64_
 /* The random words that the normal numbers of elements 4*block .. 4*block+3 of a sample's [H,W,C] are made of. */
 CT_HD static inline ct_philox ct_image_noise_words(const ct_image_draw *d, uint64_t block)
 {
-    return ct_philox4x32(d->seed, d->counter, CT_NOISE_FIRST_BLOCK + block);
+    return ct_philox4x32(d->seed, d->counter, CT_NOISE_FIRST_BLOCK * (1 + (uint64_t)d->frame) + block);
 }
 
 /* Standard normal numbers of these elements (Box-Muller). */

@@ -81,7 +81,7 @@ static ct_status check_geometry(const ct_call *c, int64_t hs, int64_t ws)
     const ct_image_attrs *a = &c->attrs.image;
     CT_TRY(ct_rule_ndim(c, 1, "index", 2));
     CT_TRY(ct_rule_dtype(c, 1, "index", CT_I32));
-    CT_TRY(ct_rule_dim(c, 1, "index", 1, 3));
+    if (c->in[1].desc.dim[1] != CT_INDEX_OF_CLIPS) CT_TRY(ct_rule_dim(c, 1, "index", 1, CT_INDEX_OF_PICTURES));
     CT_TRY(ct_rule_int(c, "out_h", a->out_h, 1, CT_RULE_MAX_EXTENT));
     CT_TRY(ct_rule_int(c, "out_w", a->out_w, 1, CT_RULE_MAX_EXTENT));
     CT_TRY(check_crop(c, hs, ws));

@@ -20,7 +20,7 @@ static size_t bracket(const char *const kind[4], const char *s, const char *end)
     return 0;
 }
 
-static size_t drop_brackets(const char *gloss, size_t bytes, char *out)
+static size_t drop_brackets(const char *gloss, size_t bytes, char *out, bool *closed)
 {
     size_t n = 0;
     bool inside = false;
@@ -30,6 +30,7 @@ static size_t drop_brackets(const char *gloss, size_t bytes, char *out)
         if (!inside && close == 0) out[n++] = *s;
         s += open > 0 ? open : close > 0 ? close : 1;
     }
+    *closed = !inside;
     return n;
 }
 
@@ -86,9 +87,9 @@ static size_t drop_variant(const char *out, size_t n)
     return n;
 }
 
-size_t ct_gloss_clean(const char *gloss, size_t bytes, char *out)
+size_t ct_gloss_clean(const char *gloss, size_t bytes, char *out, bool *closed)
 {
-    size_t n = trim(out, drop_brackets(gloss, bytes, out));
+    size_t n = trim(out, drop_brackets(gloss, bytes, out, closed));
     n = trim(out, drop_variant(out, n));
     if (n > 0 && out[0] == ',') n = replace_first(out, n, "\xef\xbc\x8c");
     else if (n > 0 && out[0] == '?') n = replace_first(out, n, "\xef\xbc\x9f");

@@ -178,6 +178,14 @@ ct_status ct_gloss_learn(const ct_config *cfg, const ct_dataset *train, ct_facts
     return facts_of(&v, ct_gloss_columns(train), out);
 }
 
+/* The words of the file that data.vocab names. */
+static ct_status facts_of_file(const ct_config *cfg, ct_facts **out)
+{
+    ct_vocabulary v;
+    const ct_status st = ct_vocabulary_read(cfg->data.vocab, &v);
+    return st == CT_OK ? facts_of(&v, USUAL_COLUMNS, out) : ct_fail_context(st, "data.vocab");
+}
+
 ct_status ct_gloss_foresee(const ct_config *cfg, bool must, ct_facts **out)
 {
     ct_vocabulary v;
@@ -186,10 +194,7 @@ ct_status ct_gloss_foresee(const ct_config *cfg, bool must, ct_facts **out)
         CT_TRY(ct_gloss_drawn_words(cfg, &v));
         return facts_of(&v, (int)cfg->data.synth.glosses_max, out);
     }
-    if (names_file(cfg->data.vocab)) {
-        const ct_status st = ct_vocabulary_read(cfg->data.vocab, &v);
-        return st == CT_OK ? facts_of(&v, USUAL_COLUMNS, out) : ct_fail_context(st, "data.vocab");
-    }
+    if (names_file(cfg->data.vocab)) return facts_of_file(cfg, out);
     if (!must) return CT_OK;
     return ct_fail(CT_ECONFIG, "data.vocab names no file, and there is no data.train to take the vocabulary from");
 }
@@ -269,7 +274,7 @@ ct_status ct_gloss_given(ct_config *cfg, const ct_option *option, size_t options
     if (!names_file(cfg->data.vocab))
         return ct_fail(CT_ECONFIG, "import-torch: --vocab (or data.vocab) must name the file of the words, which says "
                        "what the classes mean");
-    return ct_gloss_foresee(cfg, true, out);
+    return facts_of_file(cfg, out); /* whatever data.train is, by default a generator with words of its own */
 }
 
 /* What a run's folder holds of the task. */

@@ -379,6 +379,44 @@ static ct_status has_clips(const char *root, const char *below, int depth, bool 
     return st;
 }
 
+/* Adds to *list, ", " between them, root/below and the folders in it, `depth` levels down, that have a label file of
+ * clips. Looks into the first few. */
+static ct_status add_sets(const char *root, const char *below, int depth, char **list_of)
+{
+    folders inside = { 0 };
+    ct_status st = list(root, below, &inside);
+    if (st == CT_EIO) st = CT_OK;
+    for (size_t i = 0; st == CT_OK && i < inside.n && i < LOOKED_AT; i++) {
+        char *dir = ct_path_join(root, inside.name[i]), *labels = NULL, *tried = NULL;
+        bool known = false;
+        st = dir ? ct_gloss_find_labels(dir, &labels, &tried) : CT_ENOMEM;
+        if (st == CT_OK && labels) st = ct_gloss_rows_known(labels, &known);
+        if (st == CT_OK && known) {
+            char *more = ct_asprintf("%s%s%s", *list_of ? *list_of : "", *list_of ? ", " : "", dir);
+            if (!more) st = CT_ENOMEM;
+            ct_free(*list_of);
+            *list_of = more;
+        } else if (st == CT_OK && depth > 0) {
+            st = add_sets(root, inside.name[i], depth - 1, list_of);
+        }
+        ct_free(dir);
+        ct_free(labels);
+        ct_free(tried);
+    }
+    folders_free(&inside);
+    return st;
+}
+
+ct_status ct_gloss_sets_in(const char *root, char **out)
+{
+    *out = NULL;
+    const ct_status st = add_sets(root, "", 1, out);
+    if (st == CT_OK) return CT_OK;
+    ct_free(*out);
+    *out = NULL;
+    return st;
+}
+
 /* A folder of pictures with a list of their own may have numbered ones in sub-folders. */
 static ct_status has_list(const char *path, bool *yes)
 {
@@ -393,10 +431,11 @@ static ct_status has_list(const char *path, bool *yes)
     return CT_OK;
 }
 
-/* A folder beside whose name a label file of clips stands, or numbered pictures in folders of folders. */
+/* A folder beside whose name a label file of clips stands, folders of such folders, or numbered pictures in folders of
+ * folders. */
 ct_status ct_gloss_claims(const char *path, bool *yes)
 {
-    char *labels, *tried;
+    char *labels, *tried, *sets = NULL;
     bool list = false;
     *yes = false;
     if (!ct_path_is_dir(path)) return CT_OK;
@@ -405,5 +444,9 @@ ct_status ct_gloss_claims(const char *path, bool *yes)
     ct_status st = labels ? ct_gloss_rows_known(labels, yes) : CT_OK;
     ct_free(labels);
     if (st == CT_OK && !*yes) st = has_list(path, &list);
-    return st == CT_OK && !*yes && !list ? has_clips(path, "", 1, yes) : st;
+    if (st != CT_OK || *yes || list) return st;
+    CT_TRY(ct_gloss_sets_in(path, &sets));
+    *yes = sets != NULL;
+    ct_free(sets);
+    return *yes ? CT_OK : has_clips(path, "", 1, yes);
 }

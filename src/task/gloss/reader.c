@@ -152,7 +152,7 @@ fail:
 static ct_status reader_scan(ct_labels *l, const char *path, ct_scan *out)
 {
     const ct_gloss_rules *u = &of(l)->rules;
-    char *file = NULL, *tried = NULL;
+    char *file = NULL, *tried = NULL, *sets;
     *out = (ct_scan){ 0 };
     if (!ct_path_is_dir(path)) return ct_fail(CT_EIO, "%s: is no folder of clips", path);
     CT_TRY(u->label_file(u->cfg, path, &file));
@@ -160,6 +160,12 @@ static ct_status reader_scan(ct_labels *l, const char *path, ct_scan *out)
         const ct_status st = ct_gloss_scan(path, file, out);
         ct_free(file);
         return st;
+    }
+    CT_TRY(ct_gloss_sets_in(path, &sets));
+    if (sets) {
+        ct_fail(CT_EIO, "%s: is no set of clips, but above some; name one of them: %s", path, sets);
+        ct_free(sets);
+        return CT_EIO;
     }
     CT_TRY(ct_gloss_find_labels(path, &file, &tried)); /* says where it looked */
     ct_fail(CT_EIO, "%s: there is no label file for its clips (looked for %s)", path, tried ? tried : "");

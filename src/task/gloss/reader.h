@@ -43,6 +43,9 @@ bool ct_gloss_reader_set_columns(ct_labels *l, int columns); /* true: they were 
 /* The label file of a folder of clips: *out NULL if there is none where it might be; then *tried (ct_free()) lists
  * where that is. */
 ct_status ct_gloss_find_labels(const char *folder, char **out, char **tried);
+/* Folders in `root`, or in one of its folders, that are sets of clips with a label file: *out "root/dev, root/train"
+ * (ct_free()); NULL: none. */
+ct_status ct_gloss_sets_in(const char *root, char **out);
 /* Clips of `folder` by the rows of label file `labels`. Rows without a folder, folders without a row and clips without
  * frames are bad samples. */
 ct_status ct_gloss_scan(const char *folder, const char *labels, ct_scan *out);

@@ -38,5 +38,17 @@ check_PROGRAMS += tests/task/gloss/check_gloss_folder
 tests_task_gloss_check_gloss_folder_SOURCES = tests/task/gloss/check_gloss_folder.c tests/data/data_util.c tests/data/data_util.h
 tests_task_gloss_check_gloss_folder_LDADD = $(CT_TEST_LIBS)
 
-dist_check_SCRIPTS += tests/task/gloss/bad_clips.sh tests/task/gloss/documents.sh tests/task/gloss/reference.sh
+check_PROGRAMS += tests/task/gloss/check_gloss_weights
+tests_task_gloss_check_gloss_weights_SOURCES = tests/task/gloss/check_gloss_weights.c
+tests_task_gloss_check_gloss_weights_LDADD = $(CT_TEST_LIBS)
+
+# Against PyTorch, by hand: `peer` says how.
+noinst_PROGRAMS += tests/task/gloss/scores
+tests_task_gloss_scores_SOURCES = tests/task/gloss/scores.c
+tests_task_gloss_scores_LDADD = libcaptrain_core.la
+EXTRA_DIST += tests/task/gloss/peer tests/task/gloss/published
+
+dist_check_SCRIPTS += tests/task/gloss/bad_clips.sh tests/task/gloss/documents.sh \
+	tests/task/gloss/lengths.sh tests/task/gloss/reference.sh tests/task/gloss/same_glosses.sh \
+	tests/task/gloss/same_weights.sh
 EXTRA_DIST += tests/task/gloss/reference/gpu_config.json

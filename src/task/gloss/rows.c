@@ -46,20 +46,25 @@ ct_status ct_gloss_each(const char *words, ct_gloss_see *see, void *user)
 
 /* ---- glosses ---- */
 
-/* Cleaned glosses of `text`, '/' between them; those that become empty are dropped, as in the original. */
-static ct_status clean_all(const char *where, const char *text, const char *separators, bool clean, char **words)
+/* Cleaned glosses of `text`, '/' between them; those that become empty are dropped, as in the original. *open: the
+ * first, as it stands there, that has a bracket which nothing closes; NULL: none. */
+static ct_status clean_all(const char *where, const char *text, const char *separators, bool clean, char **words,
+                           char **open)
 {
     char *out = *words = ct_malloc(3 * strlen(text) + 4, "glosses");
     size_t n = 0;
+    *open = NULL;
     if (!out) return CT_ENOMEM;
     for (const char *s = text; *s;) {
         const size_t bytes = strcspn(s, separators);
         char *to = out + n + (n > 0);
         size_t k = bytes;
+        bool closed = true;
         if (bytes > GLOSS_BYTES)
             return ct_fail(CT_EFORMAT, "%s: a gloss of %zu bytes; at most %d are possible", where, bytes, GLOSS_BYTES);
-        if (clean) k = ct_gloss_clean(s, bytes, to);
+        if (clean) k = ct_gloss_clean(s, bytes, to, &closed);
         else memcpy(to, s, bytes);
+        if (!closed && !*open && !(*open = ct_strndup(s, bytes, "gloss"))) return CT_ENOMEM;
         if (k > 0) {
             if (n > 0) out[n++] = '/';
             n += k;
@@ -137,14 +142,15 @@ static ct_status judge_signer(const char *signer, char **why)
     return *why ? CT_OK : CT_ENOMEM;
 }
 
-/* *why: why a row cannot be used; NULL: it can. */
-static ct_status judge(const ct_gloss_row *r, const char *glosses, char **why)
+/* *why: why a row with these glosses, of which `open` has an open bracket or is NULL, cannot be used; NULL: it can. */
+static ct_status judge(const ct_gloss_row *r, const char *glosses, const char *open, char **why)
 {
     char shown[96];
     CT_TRY(judge_text("glosses are", r->words, why));
     if (!*why) CT_TRY(judge_signer(r->signer, why));
-    if (*why || *r->words) return CT_OK;
-    *why = ct_asprintf("no gloss is left of '%s' after cleaning", ct_text_visible(glosses, shown, sizeof shown));
+    if (*why || (!open && *r->words)) return CT_OK;
+    if (open) *why = ct_asprintf("nothing closes the bracket in '%s'", ct_text_visible(open, shown, sizeof shown));
+    else *why = ct_asprintf("no gloss is left of '%s' after cleaning", ct_text_visible(glosses, shown, sizeof shown));
     return *why ? CT_OK : CT_ENOMEM;
 }
 
@@ -164,8 +170,11 @@ static ct_status add_row(const ct_table *t, int64_t line, char *const *field, in
     if (!r->id || !r->folder || !r->signer) return CT_ENOMEM;
     char where[512];
     snprintf(where, sizeof where, "%.400s:%" PRId64, t->path, line);
-    CT_TRY(clean_all(where, words, c->separators, c->clean, &r->words));
-    return judge(r, words, &r->bad);
+    char *open;
+    ct_status st = clean_all(where, words, c->separators, c->clean, &r->words, &open);
+    if (st == CT_OK) st = judge(r, words, open, &r->bad);
+    ct_free(open);
+    return st;
 }
 
 static int by_id(const void *a, const void *b)

@@ -25,7 +25,7 @@ typedef struct ct_gloss_list {
 } ct_gloss_list;
 
 /* CT_EIO (the file), CT_EFORMAT naming path and line (no such header, quotes, an id twice, no id), CT_ENOMEM. Rows
- * whose glosses are empty after cleaning are bad. */
+ * whose glosses are empty after cleaning are bad, as are those with a bracket that nothing closes. */
 ct_status ct_gloss_rows_read(const char *path, ct_gloss_list *out);
 void ct_gloss_rows_free(ct_gloss_list *r); /* empties; NULL is fine */
 

@@ -59,6 +59,33 @@ spoil none
 rm none/train.csv
 refused 1 none 'there is no label file for its clips (looked for none/train.csv, none/train.corpus.csv, none/train/../../train.csv, '
 
+# --- the folder above the sets ---
+for config in '' '--config tiny.yaml'; do
+    # shellcheck disable=SC2086
+    expect 1 "$captrain" check set $config
+    says 'set: is no set of clips, but above some; name one of them: set/dev, set/test, set/train$'
+done
+expect 1 tiny above --set data.train=set
+says 'above some; name one of them: set/dev'
+mkdir outer
+cp -r set outer/video
+expect 1 "$captrain" check outer
+says 'name one of them: outer/video/dev, outer/video/test, outer/video/train$'
+# label files beside folders of pictures of another kind are nothing to go by
+mkdir -p texts/a
+printf 'file,text\n' >texts/a.csv
+expect 1 "$captrain" check texts
+says 'no PNG or JPEG pictures in this folder'
+
+# --- what clips have not ---
+expect 2 tiny stream --set data.train=synth:gestures --set data.synth.fresh=true
+says 'data.synth.fresh: clips are drawn once, before the training'
+
+# --- glosses ---
+spoil bracket
+sed "s|^$first,\([^,]*\),\([^,]*\),.*|$first,\1,\2,GO/SEE(you/ME,|" set/train.csv >bracket/train.csv
+refused 1 bracket "$first: line 2 of bracket/train.csv: nothing closes the bracket in 'SEE(you'"
+
 # --- rows and folders ---
 spoil rows
 a=$(echo "$numbers" | sed -n 2p) b=$(echo "$numbers" | sed -n 3p) c=$(echo "$numbers" | sed -n 4p) d=$(echo "$numbers" | sed -n 5p)

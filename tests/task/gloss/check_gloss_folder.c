@@ -172,9 +172,10 @@ END_TEST
 START_TEST(cleanup)
 {
     char out[16];
-    ct_gloss_clean("go 2", 4, out);
+    bool closed;
+    ct_gloss_clean("go 2", 4, out, &closed);
     ck_assert_str_eq(out, "go");
-    ct_gloss_clean("go(x) 2(y) ", 11, out);
+    ct_gloss_clean("go(x) 2(y) ", 11, out, &closed);
     ck_assert_str_eq(out, "go");
 }
 END_TEST

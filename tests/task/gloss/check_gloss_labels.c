@@ -82,7 +82,7 @@ START_TEST(cleanup)
         { "give\xef\xbc\x88me)", "give" },        /* any bracket closes any */
         { "(you)give2(me)", "give" },
         { "a[b]c{d}e", "ace" },
-        { "give(me", "give" },                    /* to the end */
+        { "give(me", "give" },                    /* to the end, and not closed */
         { "a)b", "a)b" },
         { ",", "\xef\xbc\x8c" },
         { "?", "\xef\xbc\x9f" },
@@ -93,7 +93,9 @@ START_TEST(cleanup)
     };
     char out[64];
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-        const size_t n = ct_gloss_clean(row[i].from, strlen(row[i].from), out);
+        bool closed;
+        const size_t n = ct_gloss_clean(row[i].from, strlen(row[i].from), out, &closed);
+        ck_assert_int_eq(closed, strcmp(row[i].from, "give(me") != 0);
         ck_assert_msg(strcmp(out, row[i].to) == 0, "'%s' became '%s', not '%s'", row[i].from, out, row[i].to);
         ck_assert_uint_eq(n, strlen(row[i].to));
     }
@@ -124,6 +126,10 @@ START_TEST(rows)
     ck_assert_int_eq(parse("id|folder|signer|annotation\nx-1|x-1/1/*.png|S4|ICH  OSTERN1/ (A)\n", &r), CT_OK);
     ck_assert_str_eq(r.row[0].folder, "x-1/1");
     ck_assert_str_eq(r.row[0].words, "ICH/OSTERN1/(A)"); /* nothing is cleaned there */
+    ct_gloss_rows_free(&r);
+    ck_assert_int_eq(parse(HEAD "t-1,A,x,go/give(me/now,\nt-2,A,x,a(b]c,\n", &r), CT_OK);
+    ck_assert_msg(r.row[0].bad && strstr(r.row[0].bad, "nothing closes the bracket in 'give(me'"), "%s", r.row[0].bad);
+    ck_assert(!r.row[1].bad && !strcmp(r.row[1].words, "ac")); /* any kind closes, as in the original */
     ct_gloss_rows_free(&r);
     static const struct { const char *text, *says; } bad[] = {
         { "t-1,A,x,go,\n", "L:1: the first line must name the columns" },

@@ -49,7 +49,7 @@ cmp -s words known || fail "vocabulary.json has $(tr '\n' ' ' <known), the label
 n=0
 while read -r word; do
     n=$((n + 1))
-    tr -d ' \n' <run/vocabulary.json | grep -q "\"$word\":$n[,}]" || fail "word2idx of $word is not $n"
+    tr -d ' \n' <run/vocabulary.json | grep -q "\"$word\":${n}[,}]" || fail "word2idx of $word is not $n"
 done <words
 # another run knows no other words by it
 expect 0 "$captrain" train clips.yaml --out again --set data.vocab=run/vocabulary.json --set train.steps=1 --quiet
