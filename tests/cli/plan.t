@@ -6,10 +6,10 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 | training step
 |  node phase    name                        operator            result                      FLOP   bytes  implementation
 |     0 forward  x                           preprocess          f32[16,32,64,1]            98.3k    164k  cpu.vector
-|     1 forward  cnn.0                       conv2d              f32[16,32,64,8]            4.98M   1.18M  cpu.indirect
+|     1 forward  cnn.0                       conv2d              f32[16,32,64,8]            4.98M   1.18M  cpu.planes
 |     2 forward  cnn.1                       batchnorm           f32[16,32,64,8]            1.84M   2.13M  cpu.vector
 |     3 forward  cnn.3                       maxpool2d           f32[16,16,32,8]             262k   1.38M  cpu.vector
-|     4 forward  cnn.4                       conv2d              f32[16,16,32,8]            9.50M    527k  cpu.indirect
+|     4 forward  cnn.4                       conv2d              f32[16,16,32,8]            9.50M    527k  cpu.planes
 |     5 forward  cnn.5                       batchnorm           f32[16,16,32,8]             459k    533k  cpu.vector
 |     6 forward  cnn.7                       maxpool2d           f32[16,8,16,8]             65.5k    344k  cpu.vector
 |     7 forward  cnn.8                       conv2d              f32[16,8,16,16]            4.75M    201k  cpu.winograd
@@ -60,12 +60,12 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 |    52 backward cnn.8.bias_grad             bias_grad           f32[16]                    32.8k    131k  cpu.vector
 |    53 backward cnn.7.bwd                   maxpool2d_bwd       f32[16,16,32,8]            16.4k    344k  cpu.vector
 |    54 backward cnn.5.bwd                   batchnorm_bwd       f32[16,16,32,8]             721k    795k  cpu.vector
-|    55 backward cnn.4.dgrad                 conv2d_dgrad        f32[16,16,32,8]            9.44M    527k  cpu.indirect
-|    56 backward cnn.4.wgrad                 conv2d_wgrad        f32[8,3,3,8]               9.44M    527k  cpu.outer
+|    55 backward cnn.4.dgrad                 conv2d_dgrad        f32[16,16,32,8]            9.44M    527k  cpu.planes
+|    56 backward cnn.4.wgrad                 conv2d_wgrad        f32[8,3,3,8]               9.44M    527k  cpu.planes
 |    57 backward cnn.4.bias_grad             bias_grad           f32[8]                     65.5k    262k  cpu.vector
 |    58 backward cnn.3.bwd                   maxpool2d_bwd       f32[16,32,64,8]            65.5k   1.38M  cpu.vector
 |    59 backward cnn.1.bwd                   batchnorm_bwd       f32[16,32,64,8]            2.88M   3.18M  cpu.vector
-|    60 backward cnn.0.wgrad                 conv2d_wgrad        f32[8,3,3,1]               4.72M   1.18M  cpu.outer
+|    60 backward cnn.0.wgrad                 conv2d_wgrad        f32[8,3,3,1]               4.72M   1.18M  cpu.planes
 |    61 backward cnn.0.bias_grad             bias_grad           f32[8]                      262k   1.05M  cpu.vector
 |    62 backward next_draw                   next_draw           f64[16]                       16     256  cpu.ref
 |    63 update   lr                          lr_schedule         f64[16]                       16     256  cpu.ref
@@ -82,10 +82,10 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 | evaluation
 |  node phase    name              operator            result                      FLOP   bytes  implementation
 |     0 forward  x                 preprocess          f32[16,32,64,1]            98.3k    164k  cpu.vector
-|     1 forward  cnn.0             conv2d              f32[16,32,64,8]            4.98M   1.18M  cpu.indirect
+|     1 forward  cnn.0             conv2d              f32[16,32,64,8]            4.98M   1.18M  cpu.planes
 |     2 forward  cnn.1             batchnorm_infer     f32[16,32,64,8]             786k   2.10M  cpu.vector
 |     3 forward  cnn.3             maxpool2d           f32[16,16,32,8]             262k   1.38M  cpu.vector
-|     4 forward  cnn.4             conv2d              f32[16,16,32,8]            9.50M    527k  cpu.indirect
+|     4 forward  cnn.4             conv2d              f32[16,16,32,8]            9.50M    527k  cpu.planes
 |     5 forward  cnn.5             batchnorm_infer     f32[16,16,32,8]             197k    524k  cpu.vector
 |     6 forward  cnn.7             maxpool2d           f32[16,8,16,8]             65.5k    344k  cpu.vector
 |     7 forward  cnn.8             conv2d              f32[16,8,16,16]            4.75M    201k  cpu.winograd
@@ -118,7 +118,7 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 | gradients      42.4 kB
 | optimizer      42.4 kB
 | average        43.1 kB
-| activations    2856.1 kB (the step's lower bound is 2594.0 kB; without sharing memory 8554.4 kB)
+| activations    2856.1 kB (the step's lower bound is 2667.3 kB; without sharing memory 8963.8 kB)
 | inputs         33.2 kB
 | resident       no images (the device reads the host's memory)
 | peak           3061.0 kB (3060992 bytes)
@@ -127,7 +127,7 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 | precision receipt (fp32 was asked for)
 | operator           implementation   stored    asked  factor sums   matrix units calls
 | preprocess         cpu.vector       f32       fp32   fp32   fp32   no               2
-| conv2d             cpu.indirect     f32       fp32   fp32   fp32   no               4
+| conv2d             cpu.planes       f32       fp32   fp32   fp32   no               4
 | batchnorm          cpu.vector       f32       fp32   fp32   fp32   no               4
 | maxpool2d          cpu.vector       f32       fp32   fp32   fp32   no               6
 | conv2d             cpu.winograd     f32       fp32   fp32   fp32   no               2
@@ -152,8 +152,8 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 | maxpool2d_bwd      cpu.vector       f32       fp32   fp32   fp32   no               3
 | conv2d_dgrad       cpu.winograd     f32       fp32   fp32   fp32   no               1
 | conv2d_wgrad       cpu.winograd     f32       fp32   fp32   fp32   no               1
-| conv2d_dgrad       cpu.indirect     f32       fp32   fp32   fp32   no               1
-| conv2d_wgrad       cpu.outer        f32       fp32   fp32   fp32   no               2
+| conv2d_dgrad       cpu.planes       f32       fp32   fp32   fp32   no               1
+| conv2d_wgrad       cpu.planes       f32       fp32   fp32   fp32   no               2
 | next_draw          cpu.ref          f64       fp32   f64    f64    no               1
 | lr_schedule        cpu.ref          f64       fp32   f64    f64    no               1
 | grad_norm          cpu.vector       f32 f64   fp32   fp32   fp32   no               1
@@ -178,20 +178,21 @@ $ captrain plan old/cnn.yaml --threads 1 --backend cpu --memory 1GB --set train.
 | gradients      105.2 kB
 | optimizer      105.2 kB
 | average        53.6 kB
-| activations    1219.8 kB (the step's lower bound is 1219.8 kB; without sharing memory 7962.8 kB)
+| activations    1278.7 kB (the step's lower bound is 1153.6 kB; without sharing memory 8533.6 kB)
 | inputs         33.1 kB
 | resident       no images (the device reads the host's memory)
-| peak           1571.3 kB (1571264 bytes)
-| micro-batch    at most 14547 in 1073.7 MB
+| peak           1630.1 kB (1630080 bytes)
+| micro-batch    at most 14548 in 1073.7 MB
 |
 | precision receipt (bf16 was asked for)
 | operator           implementation   stored    asked  factor sums   matrix units calls
 | preprocess         cpu.vector       bf16      fp32   fp32   fp32   no               3
 | cast               cpu.vector       f32 bf16  fp32   fp32   fp32   no              47
-| conv2d             cpu.indirect     bf16      bf16   fp32   fp32   no              12 !
+| conv2d             cpu.planes       bf16      bf16   fp32   fp32   no               9 !
 | batchnorm          cpu.vector       bf16 f32  fp32   fp32   fp32   no               8
 | maxpool2d          cpu.vector       bf16      fp32   fp32   fp32   no               6
 | conv2d             cpu.winograd     bf16      bf16   fp32   fp32   no               9 !
+| conv2d             cpu.indirect     bf16      bf16   fp32   fp32   no               3 !
 | dropout_mask       cpu.vector       f64       fp32   f64    f64    no               1
 | dropout_apply      cpu.vector       bf16      fp32   fp32   fp32   no               2
 | linear             cpu.blas         bf16      bf16   fp32   fp32   no               2 !
@@ -206,8 +207,10 @@ $ captrain plan old/cnn.yaml --threads 1 --backend cpu --memory 1GB --set train.
 | linear_wgrad       cpu.blas         bf16      bf16   fp32   fp32   no               1 !
 | bias_grad          cpu.vector       bf16      fp32   fp32   fp32   no               8
 | batchnorm_bwd      cpu.vector       bf16 f32  fp32   fp32   fp32   no               7
-| conv2d_dgrad       cpu.indirect     bf16      bf16   fp32   fp32   no               3 !
-| conv2d_wgrad       cpu.outer        bf16      bf16   fp32   fp32   no               4 !
+| conv2d_dgrad       cpu.planes       bf16      bf16   fp32   fp32   no               2 !
+| conv2d_wgrad       cpu.planes       bf16      bf16   fp32   fp32   no               3 !
+| conv2d_dgrad       cpu.indirect     bf16      bf16   fp32   fp32   no               1 !
+| conv2d_wgrad       cpu.outer        bf16      bf16   fp32   fp32   no               1 !
 | conv2d_dgrad       cpu.winograd     bf16      bf16   fp32   fp32   no               3 !
 | conv2d_wgrad       cpu.winograd     bf16      bf16   fp32   fp32   no               3 !
 | maxpool2d_bwd      cpu.vector       bf16      fp32   fp32   fp32   no               3
@@ -219,13 +222,16 @@ $ captrain plan old/cnn.yaml --threads 1 --backend cpu --memory 1GB --set train.
 | ema                cpu.vector       f32 f64   fp32   fp32   fp32   no               2
 | step_end           cpu.ref          f64       fp32   f64    f64    no               1
 | batchnorm_infer    cpu.vector       bf16 f32  fp32   fp32   fp32   no               7
-| ! conv2d by cpu.indirect (node 'features.0'): bf16 was asked for, factors are multiplied as fp32
+| ! conv2d by cpu.planes (node 'features.0'): bf16 was asked for, factors are multiplied as fp32
 | ! conv2d by cpu.winograd (node 'features.8'): bf16 was asked for, factors are multiplied as fp32
+| ! conv2d by cpu.indirect (node 'features.18'): bf16 was asked for, factors are multiplied as fp32
 | ! linear by cpu.blas (node 'fc'): bf16 was asked for, factors are multiplied as fp32
 | ! linear_dgrad by cpu.blas (node 'fc.dgrad'): bf16 was asked for, factors are multiplied as fp32
 | ! linear_wgrad by cpu.blas (node 'fc.wgrad'): bf16 was asked for, factors are multiplied as fp32
-| ! conv2d_dgrad by cpu.indirect (node 'features.21.dgrad'): bf16 was asked for, factors are multiplied as fp32
-| ! conv2d_wgrad by cpu.outer (node 'features.21.wgrad'): bf16 was asked for, factors are multiplied as fp32
+| ! conv2d_dgrad by cpu.planes (node 'features.21.dgrad'): bf16 was asked for, factors are multiplied as fp32
+| ! conv2d_wgrad by cpu.planes (node 'features.21.wgrad'): bf16 was asked for, factors are multiplied as fp32
+| ! conv2d_dgrad by cpu.indirect (node 'features.18.dgrad'): bf16 was asked for, factors are multiplied as fp32
+| ! conv2d_wgrad by cpu.outer (node 'features.18.wgrad'): bf16 was asked for, factors are multiplied as fp32
 | ! conv2d_dgrad by cpu.winograd (node 'features.15.dgrad'): bf16 was asked for, factors are multiplied as fp32
 | ! conv2d_wgrad by cpu.winograd (node 'features.15.wgrad'): bf16 was asked for, factors are multiplied as fp32
 

@@ -23,7 +23,7 @@ $ captrain train old/cnn.yaml --out run --threads 1 --backend cpu --set train.ep
 !   batch      16 x 1 = 16 samples per step; 4 batches and 4 steps per epoch, at most 4 steps
 !   lr         0.005 (optimizer.lr 0.005, schedule.lr_rule none)
 !   images     are sent batch by batch: the device reads the host's memory
-!   memory     3.17 MB planned on the device
+!   memory     3.34 MB planned on the device
 ! epoch 1: training loss LOSS, validation loss LOSS, strings SHARE %, characters SHARE %, best so far (step 4, scored in TIME)
 ! done: 4 steps in TIME; best weights (epoch 1, step 4): strings SHARE %, characters SHARE %
 
