@@ -136,10 +136,13 @@ static const char *const known[] = {
     "lr_schedule{kind=2 base_lr=0.1 warmup_steps=5 milestones=30,60 gamma=0.1}(f64[16]) -> ()",
     "lr_schedule{kind=3 base_lr=0.0003 min_lr=1e-06 t0=10 t_mult=2}(f64[16]) -> ()",
     "grad_norm{max_norm=5}(f32[100], f64[16]) -> ()",
+    "grad_norm{max_norm=5}(bf16[100], f64[16], f32[7]) -> ()",
     "adamw{beta1=0.9 beta2=0.999 eps=1e-08 weight_decay=0.01 decoupled=1}"
     "(f32[100], f32[100], f32[100], f32[100], f64[16])"
     " -> ()",
+    "adamw{beta1=0.9 beta2=0.999}(f32[100], bf16[100], f32[100], f32[100], f64[16], bf16[100]) -> ()",
     "sgd{weight_decay=0.0001 momentum=0.9 nesterov=1}(f64[100], f64[100], f64[100], f64[16]) -> ()",
+    "sgd(f32[100], f32[100], f32[100], f64[16], f16[100]) -> ()",
     "ema{decay=0.999 warmup=1}(f32[100], f32[100], f64[16]) -> ()",
     "step_end{dynamic=1 growth=2 backoff=0.5 growth_interval=2000 max_scale=65536}(f64[16]) -> ()",
     "next_draw(f64[16]) -> ()",
@@ -374,6 +377,13 @@ START_TEST(test_costs)
     ck_assert_double_eq(ct_call_flops(&c), 2 * 4 * 10 * 7 + 4 * 7);
     ck_assert_int_eq(ct_call_parse("sgd{momentum=0.9}(f32[100], f32[100], f32[100], f64[16])", &c), CT_OK);
     ck_assert_double_eq(ct_call_bytes(&c), 4.0 * 500 + 8 * 16);
+    /* A gradient of 16 bits is half as much to read, and a copy is only written. */
+    ck_assert_int_eq(ct_call_parse("sgd(f32[100], bf16[100], f32[100], f64[16], bf16[100])", &c), CT_OK);
+    ck_assert_double_eq(ct_call_bytes(&c), 4.0 * 400 + 2 * 200 + 8 * 16);
+    ck_assert_int_eq(ct_call_parse("adamw(f32[100], f16[100], f32[100], f32[100], f64[16], f16[100])", &c), CT_OK);
+    ck_assert_double_eq(ct_call_bytes(&c), 4.0 * 600 + 2 * 200 + 8 * 16);
+    ck_assert_int_eq(ct_call_parse("grad_norm(f16[100], f64[16], f32[11])", &c), CT_OK);
+    ck_assert_int_eq(ct_op_get(c.op)->rules->reduction(&c), 111);
 }
 END_TEST
 
@@ -569,6 +579,14 @@ static const struct { const char *call, *message; } refused[] = {
     { "loss_seed{alpha=1 dtype=2}(f64[16])", "(bf16), but must be f32 or f64" },
     { "adamw{beta1=1 beta2=0.999}(f32[9], f32[9], f32[9], f32[9], f64[16])", "attribute beta1" },
     { "adamw{beta1=0.9}(f32[9], f32[9], f32[8], f32[9], f64[16])", "m is f32[8] and p is f32[9]" },
+    { "adamw(f32[9], bf16[8], f32[9], f32[9], f64[16])", "g is bf16[8]" },
+    { "adamw(f64[9], bf16[9], f64[9], f64[9], f64[16])", "g is bf16[9]" },
+    { "adamw(f32[9], f32[9], bf16[9], f32[9], f64[16])", "m is bf16[9] and p is f32[9]" },
+    { "adamw(f32[9], f32[9], f32[9], f32[9], f64[16], f32[9])", "copy is f32, and p f32" },
+    { "sgd(f64[9], f64[9], f64[9], f64[16], f16[9])", "copy is f16, and p f64" },
+    { "sgd(f32[9], f32[9], f32[9], f64[16], f16[7])", "copy is f16[7]" },
+    { "grad_norm(f32[9], f64[16], f64[9])", "rest is f64 and g f32" },
+    { "grad_norm(i32[9], f64[16])", "g is i32[9]" },
     { "sgd{nesterov=1}(f32[9], f32[9], f32[9], f64[16])", "nesterov=1 needs a momentum" },
     { "lr_schedule{kind=1 base_lr=0.1}(f64[16])", "attribute total_steps is 0, but must be at least 1" },
     { "preprocess{out_h=8 out_w=8 std=1}(u8[9,8,8,3], i32[2,3])", "attribute std's length is 1" },
