@@ -1,10 +1,11 @@
-/* Optimizer operators over flat ranges [n] f32, gradients of 16 bits and 16-bit copies of the parameters, with the arithmetic of ops/math that every backend shares. The step state f64[16]
- * lives on the device: no operator needs the host to know the learning rate, the loss scale or whether the step counts. */
+/* Optimizer operators over flat ranges [n] f32, gradients of 16 bits and 16-bit copies of the parameters, with the
+ * arithmetic of ops/math that every backend shares. The step state f64[16] lives on the device: no operator needs the
+ * host to know the learning rate, the loss scale or whether the step counts. */
 #include "backends/cuda/dev.cuh"
 #include "ops/math/optim_math.h"
 #include "ops/math/schedule_math.h"
 
-enum { NORM_PARTS = 512 };
+enum { NORM_PARTS = 512, NORM_AHEAD = 4 };
 
 static const ct_tensor *optional(const ct_call *c, int i)
 {
@@ -84,13 +85,25 @@ template <typename G> __device__ __forceinline__ double add_squares(const G *g, 
     return sum;
 }
 
-/* g [n], and behind it rest [m], four elements at a time wherever g ends: the sums are those of one range. */
+/* g [n], and behind it rest [m], four elements at a time wherever g ends: the sums are those of one range. NORM_AHEAD
+ * vectors of g are fetched before the first of them is added. */
 template <typename G> __global__ void square_sums(const G *g, int64_t n, const float *rest, int64_t m, double *part)
 {
     __shared__ double room[CT_THREADS / 32];
     double sum = 0;
     const bool even = n % 4 == 0; /* else what rest gives to four elements lies across vectors of it */
-    for (CT_EACH(i, (n + m + 3) / 4)) {
+    const int64_t step = (int64_t)gridDim.x * blockDim.x;
+    int64_t i = (int64_t)blockIdx.x * blockDim.x + threadIdx.x;
+    for (; i + (NORM_AHEAD - 1) * step < n / 4; i += NORM_AHEAD * step) {
+        ct_pack<G, 4> row[NORM_AHEAD];
+#pragma unroll
+        for (int a = 0; a < NORM_AHEAD; a++) row[a] = ct_fetch<G, 4>(g + 4 * (i + a * step));
+#pragma unroll
+        for (int a = 0; a < NORM_AHEAD; a++)
+#pragma unroll
+            for (int k = 0; k < 4; k++) sum += (double)ct_get(row[a].e[k]) * (double)ct_get(row[a].e[k]);
+    }
+    for (; i < (n + m + 3) / 4; i += step) {
         const int64_t at = 4 * i;
         if (at < n) sum = add_squares(g, at, n, sum);
         if (at >= n && even) sum = add_squares(rest, at - n, m, sum);
@@ -125,14 +138,15 @@ static ct_status grad_norm_run(ct_device *dev, ct_stream *s, const ct_call *c, v
                CT_LAUNCH(&square_sums<T>, CT_GRID1(NORM_PARTS), CT_THREADS, s, (const T *)c->in[0].data,
                          ct_cuda_numel(&c->in[0].desc), rest ? (const float *)rest->data : NULL,
                          rest ? ct_cuda_numel(&rest->desc) : 0, (double *)scratch););
-    CT_LAUNCH(&norm_finish, CT_GRID1(1), CT_THREADS, s, (const double *)scratch, c->attrs.optim.max_norm, state_of(c, 1));
+    CT_LAUNCH(&norm_finish, CT_GRID1(1), CT_THREADS, s, (const double *)scratch, c->attrs.optim.max_norm,
+              state_of(c, 1));
     CT_LAUNCHED("grad_norm");
 }
 
 /* ---- updates ---- */
 
-/* The parameters in 16 bits, to be written beside them; data NULL: nobody wants them. The type is the same for all of a launch, so that a
- * kernel for each would gain nothing. */
+/* The parameters in 16 bits, to be written beside them; data NULL: nobody wants them. The type is the same for all of
+ * a launch, so that a kernel for each would gain nothing. */
 struct half_copy {
     void *data;
     bool bf16; /* or f16 */
@@ -153,7 +167,8 @@ template <int V> __device__ __forceinline__ void put_copy(half_copy c, int64_t a
 }
 
 template <typename G>
-__global__ void adamw(float *p, const G *g, float *m, float *v, const double *state, half_copy copy, int64_t n, ct_optim_attrs a)
+__global__ void adamw(float *p, const G *g, float *m, float *v, const double *state, half_copy copy, int64_t n,
+                      ct_optim_attrs a)
 {
     __shared__ ct_adam_coef_f32 shared_coef;
     __shared__ int skip;
@@ -206,9 +221,9 @@ static ct_status adamw_run(ct_device *dev, ct_stream *s, const ct_call *c, void 
     (void)scratch;
     int64_t n = ct_cuda_numel(&c->in[0].desc);
     CT_BY_TYPE(c->in[1].desc.dtype,
-               CT_LAUNCH(&adamw<T>, CT_GRID1(update_blocks(n)), CT_THREADS, s, (float *)c->in[0].data, (const T *)c->in[1].data,
-                         (float *)c->in[2].data, (float *)c->in[3].data, (const double *)state_of(c, 4), copy_of(c, 5), n,
-                         c->attrs.optim););
+               CT_LAUNCH(&adamw<T>, CT_GRID1(update_blocks(n)), CT_THREADS, s, (float *)c->in[0].data,
+                         (const T *)c->in[1].data, (float *)c->in[2].data, (float *)c->in[3].data,
+                         (const double *)state_of(c, 4), copy_of(c, 5), n, c->attrs.optim););
     CT_LAUNCHED("adamw");
 }
 
@@ -234,8 +249,9 @@ static ct_status sgd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *s
     (void)scratch;
     int64_t n = ct_cuda_numel(&c->in[0].desc);
     CT_BY_TYPE(c->in[1].desc.dtype,
-               CT_LAUNCH(&sgd<T>, CT_GRID1(update_blocks(4 * n)), CT_THREADS, s, (float *)c->in[0].data, (const T *)c->in[1].data,
-                         (float *)c->in[2].data, (const double *)state_of(c, 3), copy_of(c, 4), n, c->attrs.optim););
+               CT_LAUNCH(&sgd<T>, CT_GRID1(update_blocks(4 * n)), CT_THREADS, s, (float *)c->in[0].data,
+                         (const T *)c->in[1].data, (float *)c->in[2].data, (const double *)state_of(c, 3),
+                         copy_of(c, 4), n, c->attrs.optim););
     CT_LAUNCHED("sgd");
 }
 

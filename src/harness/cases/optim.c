@@ -68,5 +68,6 @@ const ct_case_row ct_cases_optim[] = {
     { "adamw{" ADAM " weight_decay=0.01 decoupled=1}(A[19072400], A[19072400], A[19072400], A[19072400], f64[16])",
       CT_TYPES_ACCUM, CT_D(UNIFORM), 1 },
     { "grad_norm{max_norm=1}(A[19072400], f64[16])", CT_TYPES_ACCUM, CT_D(UNIFORM), 1 },
+    { "grad_norm{max_norm=1}(bf16[2200003], f64[16], f32[5])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
     { .text = NULL },
 };
