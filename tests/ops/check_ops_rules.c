@@ -55,6 +55,12 @@ static const char *const known[] = {
     "batchnorm_pool_bwd{overlap=1}(f16[2,3,3,3], f16[2,5,6,3], f32[3], f32[3], f32[3], u8[2,3,3,3], f16[2,3,3,3]) -> "
     "(f16[2,5,6,3], f32[3], f32[3])",
     "batchnorm_pool_bwd(f16[2,2,3,3], f16[2,5,6,3], f32[3], f32[3], f32[3], u8[2,2,3,3]) -> (f16[2,5,6,3], f32[3], f32[3])",
+    "batchnorm_mean{eps=1e-05 momentum=0.1 update_stats=1}(f16[2,5,6,9], f32[9], f32[9], f32[9], f32[9], f16[2,5,6,9])"
+    " -> (f16[2,9], f32[9], f32[9], u8[2,5,6,2])",
+    "batchnorm_mean_bwd(bf16[2,9], bf16[2,5,6,9], f32[9], f32[9], f32[9], u8[2,5,6,2])"
+    " -> (bf16[2,5,6,9], f32[9], f32[9])",
+    "batchnorm_mean_bwd{has_add=1}(f64[2,9], f64[2,5,6,9], f64[9], f64[9], f64[9], u8[2,5,6,2]) -> "
+    "(f64[2,5,6,9], f64[9], f64[9], f64[2,5,6,9])",
     "l2_normalize(bf16[2,3,4,2]) -> (bf16[2,3,4,2])",
     "l2_normalize_bwd(f64[2,3,4,2], f64[2,3,4,2]) -> (f64[2,3,4,2])",
     "activation{kind=1 alpha=0.01}(f32[3,4]) -> (f32[3,4])",
@@ -461,6 +467,14 @@ static const struct { const char *call, *message; } refused[] = {
     { "batchnorm_sum(f32[6,4], f32[4], f32[4], f32[4], f32[4], f32[6,4], f32[4], f32[5], f32[4], f32[4])", "beta2 is f32[5], but must be f32[4]" },
     { "batchnorm_sum_bwd(f32[6,9], f32[6,9], f32[9], f32[9], f32[9], u8[6,1], f32[6,9], f32[9], f32[9], f32[9])", "mask is u8[6,1], but must be u8[6,2]" },
     { "batchnorm_pool(f32[2,1,6,3], f32[3], f32[3], f32[3], f32[3])", "x has no window of 2x2 pixels" },
+    { "batchnorm_mean(f32[2,3], f32[3], f32[3], f32[3], f32[3])", "x is f32[2,3], but must have 4 dimensions" },
+    { "batchnorm_mean(f32[1,1,1,3], f32[3], f32[3], f32[3], f32[3])", "one value per channel" },
+    { "batchnorm_mean(f32[2,5,6,3], f32[3], f32[3], f32[3], f32[3], f32[2,3])", "add is f32[2,3]" },
+    { "batchnorm_mean_bwd(f32[2,3], f32[3,5,6,3], f32[3], f32[3], f32[3], u8[3,5,6,1])", "x is f32[3,5,6,3]" },
+    { "batchnorm_mean_bwd(f32[2,3], bf16[2,5,6,3], f32[3], f32[3], f32[3], u8[2,5,6,1])", "x is bf16[2,5,6,3]" },
+    { "batchnorm_mean_bwd(f32[2,3], f32[2,5,6,3], f32[3], f32[3], f32[3], u8[2,5,6,3])", "mask is u8[2,5,6,3]" },
+    { "batchnorm_mean_bwd{has_add=1}(f32[2,3], f32[2,5,6,3], f32[3], f32[3], f32[4], u8[2,5,6,1])",
+      "invstd is f32[4]" },
     { "batchnorm_pool_bwd{overlap=1}(f32[2,3,3,3], f32[2,5,6,3], f32[3], f32[3], f32[3], u8[2,3,3,3], f32[2,3,3,4])", "dy2 is f32[2,3,3,4]" },
     { "batchnorm_pool_bwd(f32[2,3,3,3], f32[2,5,6,3], f32[3], f32[3], f32[3], u8[2,3,3,3])", "dy is f32[2,3,3,3], but must be f32[2,2,3,3]" },
     { "batchnorm_bwd{has_add=1}(f32[6,4], f32[6,4], f32[4], f32[4], f32[4]) -> (f32[6,4], f32[4], f32[4])",

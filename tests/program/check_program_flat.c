@@ -35,6 +35,13 @@ static void same_tensors(const test_run *a, const test_run *b, ct_arena arena, c
     }
 }
 
+static int count_nodes(const test_run *r, ct_op op)
+{
+    int n = 0;
+    for (size_t i = 0; i < r->p[0].graph->nnodes; i++) n += r->p[0].graph->nodes[i].op == op;
+    return n;
+}
+
 static void same_arenas(const test_run *a, const test_run *b, const char *model)
 {
     ok(a->store->backend->stream_sync(a->store->device, a->store->stream));
@@ -85,10 +92,15 @@ typedef struct flat_test {
     int recompute;
     double ema, max_norm, loss_scale;
     ct_optimizer_kind optimizer;
-    bool frozen;          /* the first layer */
+    char *const *frozen;  /* [frozens] layers */
+    size_t frozens;
+    bool fused;           /* fuse_more in the second kind */
     bool emulated, eager; /* on the emulated card; there without a graph */
     int steps;
 } flat_test;
+
+static char *const first_layer[] = { "features.0" };
+static char *const all_but_a_block[] = { "conv1", "bn1", "layer1", "layer2", "layer3", "layer4.0" };
 
 static const flat_test flat_tests[] = { /* those on the emulated card last */
     { .model = "textcnn", .compute = CT_BF16, .accumulate = 1, .recompute = -1, .loss_scale = 1, .steps = 4 },
@@ -97,7 +109,7 @@ static const flat_test flat_tests[] = { /* those on the emulated card last */
       .steps = 3 },
     { .model = "crnn-small", .compute = CT_BF16, .accumulate = 1, .recompute = -1, .loss_scale = 1, .steps = 3 },
     { .model = "textcnn", .compute = CT_BF16, .accumulate = 1, .recompute = -1, .max_norm = 0.01, .loss_scale = 1,
-      .optimizer = CT_OPT_SGD, .frozen = true, .ema = 0.5, .steps = 4 },
+      .optimizer = CT_OPT_SGD, .frozen = first_layer, .frozens = 1, .ema = 0.5, .steps = 4 },
     { .model = "textcnn", .compute = CT_F16, .accumulate = 1, .recompute = -1, .loss_scale = 0x1p24, .steps = 12 },
     { .model = "textcnn", .compute = CT_BF16, .accumulate = 1, .recompute = -1, .max_norm = 0.01, .loss_scale = 1,
       .emulated = true, .ema = 0.5, .steps = 5 },
@@ -109,7 +121,6 @@ static const flat_test flat_tests[] = { /* those on the emulated card last */
 
 static void open_flat(test_run *r, const flat_test *t, bool flat)
 {
-    static char *const first[] = { "features.0" };
     const ct_device_opts opts = { .threads = 2, .eager = t->eager };
     const ct_backend *b = &ct_backend_cpu;
     ct_program_spec s;
@@ -125,10 +136,9 @@ static void open_flat(test_run *r, const flat_test *t, bool flat)
     s.recompute = t->recompute;
     s.channel_multiple = 8;
     s.flat_casts = flat;
-    if (t->frozen) {
-        s.freeze = first;
-        s.freezes = 1;
-    }
+    s.fuse_more = flat && t->fused;
+    s.freeze = t->frozen;
+    s.freezes = t->frozens;
     if (t->emulated) {
         char path[1024];
         snprintf(path, sizeof path, "%s/tests/emulate/.libs", ct_check_builddir());
@@ -286,6 +296,37 @@ START_TEST(still_biases)
 }
 END_TEST
 
+/* The last norm of a residual network takes in the mean over all pixels: fewer bytes, and on the emulated card the
+ * same weights, with the last block computed again, too. Everything else is frozen, so that nothing else is fused
+ * which rounds in another order. */
+START_TEST(fused_mean)
+{
+    const flat_test t = { .model = "resnet18", .compute = CT_F32, .accumulate = 1, .recompute = _i - 1,
+                          .loss_scale = 1, .emulated = true, .fused = true,
+                          .frozen = all_but_a_block, .frozens = 6 };
+    test_run each, more;
+    ct_plan_stats a, b;
+    open_flat(&each, &t, false);
+    open_flat(&more, &t, true);
+    ct_plan_get_stats(each.plan[0], &a);
+    ct_plan_get_stats(more.plan[0], &b);
+    const ct_val last = ct_graph_find(each.p[0].graph, "layer4.1.relu2");
+    ck_assert_int_ne(last, CT_NOVAL);
+    /* y and its gradient, written and read */
+    const double each_y = (double)ct_desc_bytes(ct_graph_desc(each.p[0].graph, last));
+    ck_assert(_i == 0 ? a.bytes - b.bytes == 4 * each_y : a.bytes - b.bytes >= 4 * each_y);
+    ck_assert_int_eq(count_nodes(&each, CT_OP_BATCHNORM_MEAN), 0);
+    ck_assert_int_eq(count_nodes(&more, CT_OP_BATCHNORM_MEAN), 1);
+    for (int step = 0; step < 4; step++) {
+        const double x = run_step(&each, 0, 10 * step), y = run_step(&more, 0, 10 * step);
+        ck_assert_msg(x == y, "%.17g %.17g", x, y);
+        same_arenas(&each, &more, t.model);
+    }
+    run_close(&each);
+    run_close(&more);
+}
+END_TEST
+
 TCase *flat_case(void)
 {
     TCase *t = tcase_create("flat");
@@ -295,6 +336,7 @@ TCase *flat_case(void)
     while (sanitizers && *sanitizers && flat_tests[tests - 1].emulated) tests--;
     tcase_add_loop_test(t, flat_casts, 0, tests);
     tcase_add_test(t, loads);
+    if (!sanitizers || !*sanitizers) tcase_add_loop_test(t, fused_mean, 0, 2);
     tcase_add_test(t, not_flat);
     tcase_add_loop_test(t, still_biases, 0, 3);
     return t;
