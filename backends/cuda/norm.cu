@@ -1,12 +1,12 @@
-/* Batch normalisation over the rows of x [M,C] (ref/norm.c has the formulas), fused with the addition and the ReLU or SiLU behind it;
- * and rows made one long.
+/* Batch normalisation over the rows of x [M,C] (ref/norm.c has the formulas), fused with the addition and the ReLU or
+ * SiLU behind it, and with the mean over all pixels behind a ReLU; and rows made one long.
  *
- * What the ReLU let through is a bit mask (mask_math.h): backward passes read an eighth of a byte where y would be two or four. What SiLU
- * is applied to is computed again by both backward passes.
+ * What the ReLU let through is a bit mask (mask_math.h): backward passes read an eighth of a byte where y would be
+ * two or four. What SiLU is applied to is computed again by both backward passes.
  *
- * Forward: partial sums of x-K and (x-K)^2 with K = the first row, which keeps the difference of large numbers out of the variance;
- * and by the last block the statistics; one pass that applies them. Backward: partial sums of dy and dy*xhat, and by the last block the
- * gradients of gamma and beta; a pass for dx and dadd (columns.cuh). */
+ * Forward: partial sums of x-K and (x-K)^2 with K = the first row, which keeps the difference of large numbers out of
+ * the variance; and by the last block the statistics; one pass that applies them. Backward: partial sums of dy and
+ * dy*xhat, and by the last block the gradients of gamma and beta; a pass for dx and dadd (columns.cuh). */
 #include <limits.h>
 
 #include "backends/cuda/norm.cuh"
@@ -130,14 +130,116 @@ static ct_status batchnorm_infer_run(ct_device *dev, ct_stream *s, const ct_call
     CT_LAUNCHED("batchnorm_infer");
 }
 
+/* ---- the mean over all pixels of a sample, of what a ReLU gives, which is not stored ---- */
+
+enum { MEAN_TEAMS = CT_THREADS / 32, MEAN_AHEAD = 2 };
+
+/* A lane has the eight channels of a byte of the mask, of which the last of a row may lack some, and teams take
+ * pixels in turn: the order in which global_avgpool adds. VECTOR: none lacks any. */
+template <typename T, bool VECTOR>
+__global__ void apply_mean(const T *x, const float *gamma, const float *beta, const float *mean, const float *invstd,
+                           const T *add, T *y, uint8_t *mask, int pixels, int channels)
+{
+    __shared__ float room[MEAN_TEAMS][8][33];
+    const int lane = (int)threadIdx.x % 32, team = (int)threadIdx.x / 32;
+    const int byte = (int)blockIdx.x * 32 + lane, c0 = 8 * byte;
+    const int have = channels - c0 < 8 ? channels - c0 : 8;
+    const int64_t first = (int64_t)blockIdx.y * pixels, row_bytes = ct_mask_bytes(channels);
+    channel_numbers<8> n = {};
+    float sum[8] = {};
+    for (int k = 0; k < 8; k++) {
+        if (k >= have) break;
+        n.gamma[k] = gamma[c0 + k];
+        n.beta[k] = beta[c0 + k];
+        n.mean[k] = mean[c0 + k];
+        n.scale[k] = invstd[c0 + k];
+    }
+    for (int i = team; i < pixels && have > 0; i += MEAN_AHEAD * MEAN_TEAMS) {
+        two_packs<T, 8> row[MEAN_AHEAD] = {};
+#pragma unroll
+        for (int a = 0; a < MEAN_AHEAD; a++) {
+            const int64_t at = (first + i + a * MEAN_TEAMS) * channels + c0;
+            if (i + a * MEAN_TEAMS >= pixels) continue;
+            if (VECTOR) row[a].x = ct_fetch<T, 8>(x + at);
+            if (VECTOR && add) row[a].add = ct_fetch<T, 8>(add + at);
+            for (int k = 0; k < have && !VECTOR; k++) {
+                row[a].x.e[k] = x[at + k];
+                if (add) row[a].add.e[k] = add[at + k];
+            }
+        }
+#pragma unroll
+        for (int a = 0; a < MEAN_AHEAD; a++) {
+            float stored[8] = {};
+            if (i + a * MEAN_TEAMS >= pixels) continue;
+#pragma unroll
+            for (int k = 0; k < 8; k++) {
+                if (!VECTOR && k >= have) continue;
+                const float v = normalised(ct_get(row[a].x.e[k]), n.gamma[k], n.beta[k], n.mean[k], n.scale[k],
+                                           ct_get(row[a].add.e[k]), CT_NORM_RELU);
+                stored[k] = ct_stored<T>(v);
+                sum[k] += v;
+            }
+            mask[(first + i + a * MEAN_TEAMS) * row_bytes + byte] = ct_mask_pack(stored, 8, 0);
+        }
+    }
+    for (int k = 0; k < 8; k++) room[team][k][lane] = sum[k];
+    __syncthreads();
+    const int k = (int)threadIdx.x % 8, from = (int)threadIdx.x / 8, c = ((int)blockIdx.x * 32 + from) * 8 + k;
+    if (c >= channels) return;
+    float total = 0;
+    for (int t = 0; t < MEAN_TEAMS; t++) total += room[t][k][from];
+    ct_put(y + (int64_t)blockIdx.y * channels + c, total / (float)pixels);
+}
+
+template <typename T, int V> static void forward_mean(ct_stream *s, const ct_call *c, void *scratch)
+{
+    const statistics to = launch_statistics<T, V>(s, c->in, &c->out[1], &c->attrs.norm, scratch);
+    const int64_t *d = c->in[0].desc.dim;
+    auto k = d[3] % 8 == 0 ? &apply_mean<T, true> : &apply_mean<T, false>;
+    CT_LAUNCH(k, CT_GRID2((ct_mask_bytes(d[3]) + 31) / 32, d[0]), CT_THREADS, s, (const T *)c->in[0].data,
+              (const float *)c->in[1].data, (const float *)c->in[2].data, (const float *)to.mean,
+              (const float *)to.invstd, ct_cuda_has(c, 5) ? (const T *)c->in[5].data : (const T *)NULL,
+              (T *)c->out[0].data, (uint8_t *)c->out[3].data, (int)(d[1] * d[2]), (int)d[3]);
+}
+
+/* Of both directions: samples in the grid's second dimension, and indices of pixels. */
+static ct_accept accept_mean(const ct_call *c, const ct_desc *x)
+{
+    if (x->dim[0] > 65535) return ct_accept_no("cuda: more than 65535 samples");
+    if (ct_cuda_rows(x) > INT_MAX / 2) return ct_accept_no("cuda: more pixels than 32-bit indices reach");
+    return ct_norm_accept(c, ct_norm_part_bytes(ct_cuda_rows(x), x, 2));
+}
+
+static ct_accept batchnorm_mean_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept_mean(c, &c->in[0].desc);
+}
+
+static ct_status batchnorm_mean_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)dev;
+    CT_BY_TYPE(c->in[0].desc.dtype, {
+        if (ct_cuda_cols(&c->in[0].desc) % ct_width<T>::value == 0) forward_mean<T, ct_width<T>::value>(s, c, scratch);
+        else forward_mean<T, 1>(s, c, scratch);
+    })
+    CT_LAUNCHED("batchnorm_mean");
+}
+
 /* ---- backward ---- */
 
-/* What a backward pass reads. mask NULL without a ReLU; beta and add, which may be NULL, are SiLU's. */
+/* What stands between dy and e: nothing or a ReLU's mask; SiLU's slope; or the mean over all pixels behind a ReLU. */
+enum gate { GATE_MASK, GATE_SILU, GATE_MEAN };
+
+/* What a backward pass reads. mask NULL without a ReLU; beta and add, which may be NULL, are SiLU's; pixels and their
+ * share of dy the mean's. */
 template <typename T> struct back {
     const T *dy, *x, *add;
     second_gradient<T> dy2;
     const uint8_t *mask;
     const float *gamma, *beta, *mean, *invstd;
+    int pixels;
+    float share;
     ct_sheet sheet;
 };
 
@@ -147,37 +249,39 @@ template <typename T, int V> struct back_row {
     unsigned bits;
 };
 
-template <typename T, int V, bool SILU> __device__ static inline back_row<T, V> fetch_back(const back<T> &b, int64_t m, int c0)
+template <typename T, int V, int GATE>
+__device__ static inline back_row<T, V> fetch_back(const back<T> &b, int64_t m, int c0)
 {
     const int64_t at = m * b.sheet.columns + c0;
     back_row<T, V> row = {};
-    row.dy = ct_fetch<T, V>(b.dy + at);
-    row.dy2 = fetch_second<T, V>(b.dy2, m, b.sheet.columns, c0);
+    row.dy = ct_fetch<T, V>(b.dy + (GATE == GATE_MEAN ? (int64_t)((int)m / b.pixels) * b.sheet.columns + c0 : at));
+    if (GATE != GATE_MEAN) row.dy2 = fetch_second<T, V>(b.dy2, m, b.sheet.columns, c0);
     row.x = ct_fetch<T, V>(b.x + at);
-    if (SILU && b.add) row.add = ct_fetch<T, V>(b.add + at);
-    if (!SILU && b.mask) row.bits = ct_mask_from(b.mask + m * ct_mask_bytes(b.sheet.columns), c0);
+    if (GATE == GATE_SILU && b.add) row.add = ct_fetch<T, V>(b.add + at);
+    if (GATE != GATE_SILU && b.mask) row.bits = ct_mask_from(b.mask + m * ct_mask_bytes(b.sheet.columns), c0);
     return row;
 }
 
-template <typename T, int V, bool SILU> __device__ static inline void read_back_channels(channel_numbers<V> *n, const back<T> &b, int c0)
+template <typename T, int V, int GATE>
+__device__ static inline void read_back_channels(channel_numbers<V> *n, const back<T> &b, int c0)
 {
 #pragma unroll
     for (int k = 0; k < V; k++) {
         n->gamma[k] = b.gamma[c0 + k];
-        n->beta[k] = SILU ? b.beta[c0 + k] : 0;
+        n->beta[k] = GATE == GATE_SILU ? b.beta[c0 + k] : 0;
         n->mean[k] = b.mean[c0 + k];
         n->scale[k] = b.invstd[c0 + k];
     }
 }
 
-/* g = dy [+ dy2], zero where the ReLU was closed, times the slope with SILU. */
-template <typename T, int V, bool SILU>
+/* g = dy [+ dy2], or a pixel's share of dy, zero where the ReLU was closed, times the slope with SiLU. */
+template <typename T, int V, int GATE>
 __device__ static inline void gated(const back<T> &b, const back_row<T, V> &row, const channel_numbers<V> &n, float g[V])
 {
 #pragma unroll
     for (int k = 0; k < V; k++) {
-        g[k] = ct_get(row.dy.e[k]) + ct_get(row.dy2.e[k]);
-        if (SILU) {
+        g[k] = GATE == GATE_MEAN ? ct_get(row.dy.e[k]) * b.share : ct_get(row.dy.e[k]) + ct_get(row.dy2.e[k]);
+        if (GATE == GATE_SILU) {
             const float a = b.add ? ct_get(row.add.e[k]) : 0;
             g[k] *= ct_silu_slope(normalised(ct_get(row.x.e[k]), n.gamma[k], n.beta[k], n.mean[k], n.scale[k], a, CT_NORM_LINEAR));
         } else if (b.mask && !(row.bits >> k & 1u)) {
@@ -186,18 +290,19 @@ __device__ static inline void gated(const back<T> &b, const back_row<T, V> &row,
     }
 }
 
-template <typename T, int V, bool SILU> __global__ void backward_sums(back<T> b, ct_gather gather, float *dgamma, float *dbeta)
+template <typename T, int V, int GATE>
+__global__ void backward_sums(back<T> b, ct_gather gather, float *dgamma, float *dbeta)
 {
     const int c0 = ct_sheet_column<V>(b.sheet);
     float sum[2][V] = {};
     if (c0 < b.sheet.columns) {
         channel_numbers<V> n;
-        read_back_channels<T, V, SILU>(&n, b, c0);
+        read_back_channels<T, V, GATE>(&n, b, c0);
         ct_sheet_rows<CT_AHEAD / 2>(
-            b.sheet, [&](int64_t m) { return fetch_back<T, V, SILU>(b, m, c0); },
+            b.sheet, [&](int64_t m) { return fetch_back<T, V, GATE>(b, m, c0); },
             [&](const back_row<T, V> &row, int64_t) {
                 float g[V];
-                gated<T, V, SILU>(b, row, n, g);
+                gated<T, V, GATE>(b, row, n, g);
 #pragma unroll
                 for (int k = 0; k < V; k++) {
                     sum[0][k] += g[k];
@@ -212,26 +317,26 @@ template <typename T, int V, bool SILU> __global__ void backward_sums(back<T> b,
 }
 
 /* dx = gamma*invstd*(g - dbeta/M - xhat*dgamma/M); dadd = g. dx may lie on dy: a row is read before it is written. */
-template <typename T, int V, bool SILU>
+template <typename T, int V, int GATE>
 __global__ void __launch_bounds__(CT_THREADS, 2) backward_apply(back<T> b, const float *dgamma, const float *dbeta, T *dx, T *dadd, float inv_rows)
 {
     const int c0 = ct_sheet_column<V>(b.sheet);
     if (c0 >= b.sheet.columns) return;
     channel_numbers<V> n;
     float along[V], mean[V];
-    read_back_channels<T, V, SILU>(&n, b, c0);
+    read_back_channels<T, V, GATE>(&n, b, c0);
 #pragma unroll
     for (int k = 0; k < V; k++) {
         along[k] = dgamma[c0 + k] * inv_rows;
         mean[k] = dbeta[c0 + k] * inv_rows;
     }
     /* SiLU's derivative takes the registers that a second row would. */
-    ct_sheet_rows<SILU ? 1 : CT_AHEAD / 2>(
-        b.sheet, [&](int64_t m) { return fetch_back<T, V, SILU>(b, m, c0); },
+    ct_sheet_rows<GATE == GATE_SILU ? 1 : CT_AHEAD / 2>(
+        b.sheet, [&](int64_t m) { return fetch_back<T, V, GATE>(b, m, c0); },
         [&](const back_row<T, V> &row, int64_t m) {
             const int64_t at = m * b.sheet.columns + c0;
             float g[V], v[V];
-            gated<T, V, SILU>(b, row, n, g);
+            gated<T, V, GATE>(b, row, n, g);
 #pragma unroll
             for (int k = 0; k < V; k++) {
                 float xhat = (ct_get(row.x.e[k]) - n.mean[k]) * n.scale[k];
@@ -242,8 +347,9 @@ __global__ void __launch_bounds__(CT_THREADS, 2) backward_apply(back<T> b, const
         });
 }
 
-template <typename T, int V, bool SILU> static void backward(ct_stream *s, const ct_call *c, void *scratch)
+template <typename T, int V, int GATE> static void backward(ct_stream *s, const ct_call *c, void *scratch)
 {
+    const int64_t *d = c->in[1].desc.dim, pixels = GATE == GATE_MEAN ? d[1] * d[2] : 1;
     const back<T> b = { (const T *)c->in[0].data,
                         (const T *)c->in[1].data,
                         ct_cuda_has(c, 7) ? (const T *)c->in[7].data : (const T *)NULL,
@@ -253,21 +359,24 @@ template <typename T, int V, bool SILU> static void backward(ct_stream *s, const
                         ct_cuda_has(c, 6) ? (const float *)c->in[6].data : (const float *)NULL,
                         (const float *)c->in[3].data,
                         (const float *)c->in[4].data,
-                        ct_norm_sheet(&c->in[0].desc, V) };
+                        (int)pixels,
+                        1.0f / (float)pixels,
+                        ct_norm_sheet(&c->in[1].desc, V) };
     const int64_t groups = ct_sheet_groups(b.sheet, V), parts = ct_sheet_parts(b.sheet, V);
     float *dgamma = (float *)c->out[1].data, *dbeta = (float *)c->out[2].data;
     T *dadd = c->nout > 3 && ct_present(&c->out[3]) ? (T *)c->out[3].data : (T *)NULL;
-    auto sums = &backward_sums<T, V, SILU>;
+    auto sums = &backward_sums<T, V, GATE>;
     CT_LAUNCH(sums, CT_GRID2(groups, parts), CT_THREADS, s, b, ct_sheet_gather(s, b.sheet, V, 2, scratch), dgamma, dbeta);
-    auto apply = &backward_apply<T, V, SILU>;
+    auto apply = &backward_apply<T, V, GATE>;
     CT_LAUNCH(apply, CT_GRID2(groups, parts), CT_THREADS, s, b, (const float *)dgamma, (const float *)dbeta, (T *)c->out[0].data, dadd,
               1.0f / (float)b.sheet.rows);
 }
 
 template <typename T, int V> static void backward_act(ct_stream *s, const ct_call *c, void *scratch)
 {
-    if (c->attrs.norm.act == CT_NORM_SILU) backward<T, V, true>(s, c, scratch);
-    else backward<T, V, false>(s, c, scratch);
+    if (c->op == CT_OP_BATCHNORM_MEAN_BWD) backward<T, V, GATE_MEAN>(s, c, scratch);
+    else if (c->attrs.norm.act == CT_NORM_SILU) backward<T, V, GATE_SILU>(s, c, scratch);
+    else backward<T, V, GATE_MASK>(s, c, scratch);
 }
 
 static ct_accept batchnorm_bwd_accept(const ct_device *dev, const ct_call *c)
@@ -284,6 +393,12 @@ static ct_status batchnorm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *
         else backward_act<T, 1>(s, c, scratch);
     })
     CT_LAUNCHED("batchnorm_bwd");
+}
+
+static ct_accept batchnorm_mean_bwd_accept(const ct_device *dev, const ct_call *c)
+{
+    (void)dev;
+    return accept_mean(c, &c->in[1].desc);
 }
 
 /* ---- rows made one long: a thread takes a short row, a warp a long one ---- */
@@ -360,6 +475,8 @@ static const ct_impl impls[] = {
     { CT_OP_BATCHNORM, "cuda.kernel", CT_CUDA_TUNED, batchnorm_accept, batchnorm_run },
     { CT_OP_BATCHNORM_INFER, "cuda.kernel", CT_CUDA_TUNED, batchnorm_infer_accept, batchnorm_infer_run },
     { CT_OP_BATCHNORM_BWD, "cuda.kernel", CT_CUDA_TUNED, batchnorm_bwd_accept, batchnorm_bwd_run },
+    { CT_OP_BATCHNORM_MEAN, "cuda.kernel", CT_CUDA_TUNED, batchnorm_mean_accept, batchnorm_mean_run },
+    { CT_OP_BATCHNORM_MEAN_BWD, "cuda.kernel", CT_CUDA_TUNED, batchnorm_mean_bwd_accept, batchnorm_bwd_run },
     { CT_OP_L2_NORMALIZE, "cuda.kernel", CT_CUDA_TUNED, l2_normalize_accept, l2_normalize_run },
     { CT_OP_L2_NORMALIZE_BWD, "cuda.kernel", CT_CUDA_TUNED, l2_normalize_bwd_accept, l2_normalize_bwd_run },
 };

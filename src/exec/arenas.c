@@ -95,6 +95,7 @@ ct_status ct_arenas_commit(ct_arenas *s)
     s->planned_only = false;
     for (int a = 0; a < CT_ARENA_COUNT; a++) CT_GOTO(st, allocate(s, (ct_arena)a, (int64_t)s->bytes[a]));
     CT_GOTO(st, first_state(s));
+    s->copied = CT_ARENA_INPUT;
     rebind_all(s);
     return CT_OK;
 fail:
@@ -211,12 +212,25 @@ static ct_status upload(ct_arenas *s, void *dst, const void *host, size_t bytes)
     return s->backend->stream_sync(s->device, s->stream);
 }
 
+/* n numbers of type `half` become f32 at `host` [n], by way of its second half. */
+static ct_status download_wide(ct_arenas *s, float *host, ct_dtype half, const void *src, int64_t n)
+{
+    const void *narrow = (const char *)host + 2 * n;
+    CT_TRY(download(s, (char *)host + 2 * n, src, 2 * (size_t)n));
+    for (int64_t i = 0; i < n; i++) host[i] = (float)ct_load(half, narrow, i);
+    return CT_OK;
+}
+
 ct_status ct_arenas_get(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena arena, void *host)
 {
     void *p = NULL;
     size_t bytes = 0;
     CT_TRY(locate(s, g, v, arena, &p, &bytes));
-    return download(s, host, p, bytes);
+    const ct_val d = g->values[v].grad;
+    if (arena != CT_ARENA_GRAD || d == CT_NOVAL || g->values[d].arena != CT_ARENA_GRAD16)
+        return download(s, host, p, bytes);
+    const ct_value *x = &g->values[d];
+    return download_wide(s, host, x->desc.dtype, (char *)s->base[x->arena] + x->offset, ct_desc_numel(&x->desc));
 }
 
 ct_status ct_arenas_set(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena arena, const void *host)
@@ -224,6 +238,7 @@ ct_status ct_arenas_set(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena aren
     void *p = NULL;
     size_t bytes = 0;
     CT_TRY(locate(s, g, v, arena, &p, &bytes));
+    if (arena == s->copied) s->copied = CT_ARENA_INPUT;
     return upload(s, p, host, bytes);
 }
 
@@ -256,6 +271,7 @@ ct_status ct_arenas_get_metrics(ct_arenas *s, double metrics[CT_METRIC_COUNT], b
 ct_status ct_arenas_reset_ema(ct_arenas *s)
 {
     if (!s->base[CT_ARENA_EMA]) return CT_OK;
+    if (s->copied == CT_ARENA_EMA) s->copied = CT_ARENA_INPUT;
     CT_TRY(s->backend->copy(s->device, s->stream, s->base[CT_ARENA_EMA], s->base[CT_ARENA_PARAM],
                             s->bytes[CT_ARENA_PARAM]));
     if (!s->base[CT_ARENA_EMABUF]) return CT_OK; /* a model without buffers */

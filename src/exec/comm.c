@@ -190,9 +190,10 @@ ct_status ct_group_share(ct_group *g)
 {
     static const ct_arena what[] = { CT_ARENA_PARAM, CT_ARENA_BUFFER, CT_ARENA_OPT1, CT_ARENA_OPT2,
                                      CT_ARENA_EMA,   CT_ARENA_EMABUF, CT_ARENA_STATE };
-    const ct_arenas *s = g->store;
+    ct_arenas *s = g->store;
     if (g->size == 1) return CT_OK;
     CT_TRY(check_whole(g));
+    s->copied = CT_ARENA_INPUT; /* the weights change */
     for (size_t i = 0; i < sizeof what / sizeof what[0]; i++) {
         if (!s->base[what[i]]) continue;
         CT_TRY(g->ops->broadcast(g->comm, s->stream, s->base[what[i]], (int64_t)s->bytes[what[i]], 0));

@@ -133,6 +133,8 @@ typedef struct ct_arenas {
     void *base[CT_ARENA_COUNT];      /* device addresses; NULL if not allocated; ACT and INPUT are shared by all plans and grow to the largest */
     size_t bytes[CT_ARENA_COUNT];
     bool planned_only;               /* no memory behind it: for `plan`, which touches no tensor */
+    ct_arena copied;                 /* the weights that PARAM16 holds in 16 bits: PARAM or EMA; INPUT: none, nodes of
+                                        phase LOAD must run */
     const ct_arenas_watch *watch;    /* the group's that this device is a member of (exec/comm.h); NULL: it works alone */
     ct_arenas_user *users;           /* all who hold addresses in these arenas: when ACT or INPUT grow they are told */
 } ct_arenas;
@@ -167,7 +169,8 @@ ct_status ct_arenas_init(ct_arenas *s, const ct_graph *g, uint64_t seed);
 /* Copies EMA from PARAM and EMABUF from BUFFER: after weights were loaded from a file that has no averages. */
 ct_status ct_arenas_reset_ema(ct_arenas *s);
 /* Copies a parameter or buffer (by value of g, in `arena` PARAM, GRAD, OPT1, ...) to or from host memory of
- * ct_desc_bytes(). CT_EINVAL if the value has no place there or the store lacks that arena. Synchronises. */
+ * ct_desc_bytes(). CT_EINVAL if the value has no place there or the store lacks that arena. Synchronises. GRAD of a
+ * graph whose gradients are left in 16 bits is read there. */
 ct_status ct_arenas_get(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena arena, void *host);
 ct_status ct_arenas_set(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena arena, const void *host);
 ct_status ct_arenas_get_state(ct_arenas *s, double state[CT_STATE_COUNT]);
@@ -196,9 +199,9 @@ void ct_plan_free(ct_plan *p); /* NULL is fine */
 ct_status ct_plan_upload(ct_plan *p, ct_val input, const void *host);
 /* The same from memory of the device. */
 ct_status ct_plan_fill(ct_plan *p, ct_val input, const void *device);
-/* Runs every call once, in order. A failure names the node. Returns when the work is queued; ct_plan_download waits. Where the backend
- * can capture, the third run records the calls and from then on they are replayed as one piece, unless the store was made with
- * `eager` or timing is on. */
+/* Runs every call once, in order, those of phase LOAD where they are needed. A failure names the node. Returns when
+ * the work is queued; ct_plan_download waits. Where the backend can capture, the third run records the calls and from
+ * then on they are replayed as one piece, unless the store was made with `eager` or timing is on. */
 ct_status ct_plan_run(ct_plan *p);
 /* Nodes [first, end) of it, for looking between two of them: ct_plan_download reads any value that is alive there, ct_plan_patch
  * overwrites one (host memory of ct_desc_bytes). */

@@ -17,6 +17,7 @@ struct ct_plan {
     bool ema;
     ct_arenas_user user; /* in the store's list */
     size_t nnodes;
+    size_t loads;       /* the first of them are of phase LOAD */
     ct_call *calls;     /* [nnodes] with addresses */
     ct_choice *choices; /* [nnodes]; impl NULL for views */
     char **impl_names;  /* [nnodes] "cpu.im2col", "view" */
@@ -155,7 +156,7 @@ static void measure(ct_plan *p)
     t->ema_bytes = (int64_t)(s->bytes[CT_ARENA_EMA] + s->bytes[CT_ARENA_EMABUF]);
     t->peak_bytes = t->act_bytes + t->input_bytes + t->param_bytes + t->buffer_bytes + t->grad_bytes +
                     t->optimizer_bytes + t->ema_bytes + (int64_t)(s->bytes[CT_ARENA_STATE] + s->bytes[CT_ARENA_METRIC]);
-    for (size_t i = 0; i < p->nnodes; i++) {
+    for (size_t i = p->loads; i < p->nnodes; i++) {
         if (is_view(&p->graph->nodes[i])) continue;
         t->flops += ct_call_flops(&p->calls[i]);
         t->bytes += ct_call_bytes(&p->calls[i]);
@@ -175,6 +176,7 @@ ct_status ct_plan_create(ct_arenas *s, ct_graph *g, bool ema, ct_plan **out)
     p->graph = g;
     p->ema = ema;
     p->nnodes = n;
+    while (p->loads < n && g->nodes[p->loads].phase == CT_PHASE_LOAD) p->loads++;
     p->calls = ct_calloc(n + 1, sizeof *p->calls, "calls of a plan");
     p->choices = ct_calloc(n + 1, sizeof *p->choices, "choices of a plan");
     p->impl_names = ct_calloc(n + 1, sizeof *p->impl_names, "names of a plan");
@@ -282,12 +284,11 @@ static ct_status read_events(ct_plan *p, size_t first, size_t end)
     return CT_OK;
 }
 
-ct_status ct_plan_run_nodes(ct_plan *p, size_t first, size_t end)
+static ct_status run_calls(ct_plan *p, size_t first, size_t end)
 {
     CT_TRY(check_memory(p));
     const ct_arenas *s = p->store;
     const ct_backend *b = s->backend;
-    if (end > p->nnodes) end = p->nnodes;
     if (p->events && first < end) CT_TRY(b->event_record(s->device, p->events[first], s->stream));
     for (size_t i = first; i < end; i++) {
         const ct_impl *m = p->choices[i].impl;
@@ -306,13 +307,32 @@ ct_status ct_plan_run_nodes(ct_plan *p, size_t first, size_t end)
     return p->events && first < end ? read_events(p, first, end) : CT_OK;
 }
 
+/* Nodes of phase LOAD, where what they give is not there: what this plan's weights are in 16 bits. */
+static ct_status load(ct_plan *p)
+{
+    ct_arenas *s = p->store;
+    const ct_arena weights = bound_arena(p, CT_ARENA_PARAM);
+    if (p->loads == 0 || s->copied == weights) return CT_OK;
+    s->copied = CT_ARENA_INPUT;
+    CT_TRY(run_calls(p, 0, p->loads));
+    s->copied = weights;
+    return CT_OK;
+}
+
+ct_status ct_plan_run_nodes(ct_plan *p, size_t first, size_t end)
+{
+    if (end > p->nnodes) end = p->nnodes;
+    CT_TRY(load(p));
+    return run_calls(p, first > p->loads ? first : p->loads, end);
+}
+
 /* Records one run: the calls are queued into the capture instead of the stream. */
 static ct_status capture(ct_plan *p)
 {
     const ct_arenas *s = p->store;
     ct_capture *c = NULL;
     CT_TRY(s->backend->capture_begin(s->device, s->stream));
-    ct_status st = ct_plan_run_nodes(p, 0, p->nnodes);
+    ct_status st = run_calls(p, p->loads, p->nnodes);
     if (st != CT_OK) { /* the stream must leave the capture in any case; the message to keep is the node's */
         char *message = ct_strdup(ct_error_message(), "a message");
         if (s->backend->capture_end(s->device, s->stream, &c) == CT_OK) s->backend->capture_destroy(s->device, c);
@@ -335,6 +355,7 @@ ct_status ct_plan_run(ct_plan *p)
         return ct_plan_run_nodes(p, 0, p->nnodes);
     }
     CT_TRY(check_memory(p));
+    CT_TRY(load(p));
     if (!p->captured) CT_TRY(capture(p));
     return s->backend->capture_replay(s->device, s->stream, p->captured);
 }

@@ -27,6 +27,7 @@ const char *ct_phase_name(ct_phase p)
     case CT_PHASE_FORWARD: return "forward";
     case CT_PHASE_BACKWARD: return "backward";
     case CT_PHASE_UPDATE: return "update";
+    case CT_PHASE_LOAD: return "load";
     }
     return "?";
 }

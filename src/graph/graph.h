@@ -20,8 +20,8 @@ typedef enum ct_arena {
     CT_ARENA_OPT2,    /* Adam's v; same offsets as PARAM */
     CT_ARENA_EMA,     /* average of PARAM; same offsets */
     CT_ARENA_EMABUF,  /* average of BUFFER; same offsets */
-    CT_ARENA_PARAM16, /* PARAM in 16 bits, of a step (ct_pass_flat): element i of PARAM is element i here */
-    CT_ARENA_GRAD16,  /* 16-bit gradients on their way to GRAD; likewise */
+    CT_ARENA_PARAM16, /* PARAM in 16 bits (ct_pass_flat): element i of PARAM is element i here */
+    CT_ARENA_GRAD16,  /* 16-bit gradients, on their way to GRAD or for the update to read them; likewise */
     CT_ARENA_STATE,   /* f64[CT_STATE_COUNT] */
     CT_ARENA_METRIC,  /* f64[CT_METRIC_COUNT] */
     CT_ARENA_DATA,    /* images that stay on the device, whole; programs only read them */
@@ -60,7 +60,8 @@ typedef struct ct_value {
     bool keep;               /* read by the host afterwards: stays until the plan's end */
     bool needs_grad;         /* a parameter, or depends on one */
     bool range;              /* part of a flat arena (ct_graph_range), not a tensor of the model */
-    ct_val grad;             /* after autodiff: its gradient; CT_NOVAL if none */
+    ct_val grad;             /* after autodiff: its gradient, a parameter's in arena GRAD, or in GRAD16 if ct_pass_flat left
+                                it there; CT_NOVAL if none */
     bool still;              /* a parameter whose gradient is zero whatever the data are, and not computed (ct_pass_still) */
     /* parameters and buffers */
     ct_init init;
@@ -69,7 +70,9 @@ typedef struct ct_value {
     int64_t hwc[3];          /* CT_PARAM_FLATTEN */
 } ct_value;
 
-typedef enum ct_phase { CT_PHASE_FORWARD, CT_PHASE_BACKWARD, CT_PHASE_UPDATE } ct_phase;
+/* Nodes of LOAD make what depends on the weights alone, and stay in front of all others: a plan runs them only where
+ * the weights are not those that they ran for, or were written by the host since. */
+typedef enum ct_phase { CT_PHASE_FORWARD, CT_PHASE_BACKWARD, CT_PHASE_UPDATE, CT_PHASE_LOAD } ct_phase;
 
 typedef struct ct_node {
     ct_op op;
@@ -131,9 +134,10 @@ void ct_graph_call(const ct_graph *g, size_t node, ct_call *out);
 /* Merges batchnorm [+ add] + relu or silu, and batchnorm + add; returns the number of nodes removed in *removed (may be NULL). */
 ct_status ct_pass_fuse(ct_graph *g, int *removed);
 
-/* Merges batchnorm with relu and the 2x2 max-pooling, or 3x3 with a stride of 2, that alone reads what it gives: batchnorm_pool; and batchnorm with relu and the batchnorm
- * that gives its summand: batchnorm_sum. Neither stores the values in between nor, backward, their gradient. Behind ct_pass_fuse; *removed
- * as there. */
+/* Merges batchnorm with relu and the 2x2 max-pooling, or 3x3 with a stride of 2, that alone reads what it gives:
+ * batchnorm_pool; or the mean over all pixels: batchnorm_mean; and batchnorm with relu and the batchnorm that gives
+ * its summand: batchnorm_sum. None of these stores the values in between or, backward, their gradient. Behind
+ * ct_pass_fuse; *removed as there. */
 ct_status ct_pass_fuse_more(ct_graph *g, int *removed);
 
 /* Precision: activations and matrix work in `compute` (CT_BF16, CT_F16; CT_F32 and CT_F64 do nothing); inserts casts by
@@ -177,10 +181,19 @@ ct_status ct_pass_still(ct_graph *g, int *found);
  * a 1x1 convolution with a stride gives only the pixels that are not zero are. Behind autodiff; *found (may be NULL) gets the number of sums. */
 ct_status ct_pass_join(ct_graph *g, int *found);
 
-/* Casts of parameters to `half`, and of their gradients back, become one call each run of them that lie side by side, by way of arenas PARAM16
- * and GRAD16; the same bits. Last of all passes, on a graph with a layout. Types of more than 16 bits: does nothing. Gradients are complete
- * later for it, so not for groups that sum some while others are computed. */
-ct_status ct_pass_flat(ct_graph *g, ct_dtype half);
+/* What a graph has in 16 bits; zeros: nothing. */
+typedef struct ct_flat {
+    ct_dtype half;  /* the type */
+    bool copies;    /* all of PARAM is in PARAM16, too: whoever writes the one writes the other */
+    int64_t grads;  /* gradients [0, grads), elements, were left in GRAD16, and are not in GRAD */
+} ct_flat;
+
+/* Casts of parameters to `half`, and of their gradients back, become one call each run of them that lie side by side,
+ * by way of arenas PARAM16 and GRAD16; the same bits. That of the parameters, of all `elems` that the layout has, is
+ * of phase LOAD: the update keeps PARAM16 up. With `leave` the first run of gradients is not cast back, for an update
+ * that reads it in 16 bits. Last of all passes, on a graph with a layout. Types of more than 16 bits: does nothing.
+ * Gradients are complete later for it, so not for groups that sum some while others are computed. */
+ct_status ct_pass_flat(ct_graph *g, ct_dtype half, int64_t elems, bool leave, ct_flat *out);
 
 /* Removes nodes none of whose outputs is read, kept, or in an arena other than ACT, and that mutate nothing. */
 ct_status ct_pass_dead(ct_graph *g);

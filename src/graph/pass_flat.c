@@ -1,9 +1,12 @@
-/* Casts between a model's parameters and a 16-bit type as few calls over flat arenas, in place of one for each tensor.
+/* Casts between a model's parameters and a 16-bit type as few calls over flat arenas, in place of one for each
+ * tensor.
  *
- * pass_cast gives every parameter that is computed with in 16 bits a cast of its own, and autodiff one back for its gradient: tens of tiny
- * calls a step, each of which costs a device more to start than to do. Here the 16-bit values move into arenas of their own, PARAM16 and
- * GRAD16, where they have the parameters' places: one call casts the parameters before the first node, and one each run of gradients that
- * lie side by side, behind the last of them. Elements are cast as before, so all results are the same bit for bit. */
+ * pass_cast gives every parameter that is computed with in 16 bits a cast of its own, and autodiff one back for its
+ * gradient: tens of tiny calls a step, each of which costs a device more to start than to do. Here the 16-bit values
+ * move into arenas of their own, PARAM16 and GRAD16, where they have the parameters' places: one call casts the
+ * parameters, and only where the update has not done it already, and one each run of gradients that lie side by side,
+ * behind the last of them, unless the update reads them as they are. Elements are cast as before, so all results are
+ * the same bit for bit. */
 #include "config.h"
 
 #include <stdlib.h>
@@ -20,9 +23,10 @@ typedef struct gradient {
 typedef struct flat {
     ct_graph *g;
     ct_dtype half;     /* what is cast to and from */
-    int64_t params;    /* elements of PARAM up to the end of the last that is cast */
+    int64_t params;    /* elements of PARAM: all are cast, so that every program of a model finds the same copies */
     gradient *grad;    /* [ngrads] by place */
     size_t ngrads;
+    size_t left;       /* the first `left` of them stay where they are */
     bool *drop;        /* [nnodes] casts that are done by others */
     int *run;          /* [nnodes] nodes behind which a run is complete: number of its first gradient; else -1 */
 } flat;
@@ -71,7 +75,7 @@ static int by_place(const void *a, const void *b)
     return x->first < y->first ? -1 : x->first > y->first;
 }
 
-/* Lists what nodes write into GRAD, and finds out the 16-bit type. */
+/* Lists what nodes write into GRAD, and marks the casts of parameters. */
 static ct_status look(flat *f)
 {
     const ct_graph *g = f->g;
@@ -86,11 +90,7 @@ static ct_status look(flat *f)
             const int64_t first = x->offset / (int64_t)sizeof(float);
             f->grad[f->ngrads++] = (gradient){ first, first + padded(ct_desc_numel(&x->desc)), casts_gradient(f, n, uses) ? (int)i : -1 };
         }
-        const ct_val p = cast_param(f, n);
-        if (p == CT_NOVAL) continue;
-        const int64_t end = g->values[p].offset / (int64_t)sizeof(float) + padded(ct_desc_numel(&g->values[p].desc));
-        if (end > f->params) f->params = end;
-        f->drop[i] = true;
+        if (cast_param(f, n) != CT_NOVAL) f->drop[i] = true;
     }
     qsort(f->grad, f->ngrads, sizeof *f->grad, by_place);
     ct_free(uses);
@@ -114,13 +114,32 @@ static void mark_runs(flat *f)
             continue;
         }
         const size_t end = run_end(f, i);
+        const bool stays = i < f->left;
         int last = -1;
-        for (size_t k = i; k < end && end - i > 1; k++) {
+        for (size_t k = i; k < end && (stays || end - i > 1); k++) {
             f->drop[f->grad[k].node] = true;
             if (f->grad[k].node > last) last = f->grad[k].node;
         }
-        if (last >= 0) f->run[last] = (int)i;
+        if (last >= 0 && !stays) f->run[last] = (int)i;
         i = end;
+    }
+}
+
+/* The gradients in front of all others that are cast: an update can read them with one call. Parameters then have the
+ * 16-bit values for gradients. */
+static void leave_run(flat *f)
+{
+    ct_graph *g = f->g;
+    if (f->ngrads == 0 || f->grad[0].node < 0 || f->grad[0].first != 0) return;
+    f->left = run_end(f, 0);
+    for (size_t p = 0; p < g->nvalues; p++) {
+        ct_val *d = &g->values[p].grad;
+        for (size_t k = 0; *d != CT_NOVAL && k < f->left; k++) {
+            const ct_node *n = &g->nodes[f->grad[k].node];
+            if (n->out[0] != *d) continue;
+            *d = n->in[0];
+            break;
+        }
     }
 }
 
@@ -160,7 +179,7 @@ static ct_status rebuild(flat *f)
     const ct_phase phase = g->phase;
     g->nodes = NULL;
     g->nnodes = g->cap_nodes = 0;
-    g->phase = CT_PHASE_FORWARD;
+    g->phase = CT_PHASE_LOAD;
     if (f->params > 0) CT_GOTO(st, append(g, "parameters", CT_ARENA_PARAM, CT_F32, CT_ARENA_PARAM16, f->half, 0, f->params));
     g->phase = CT_PHASE_BACKWARD;
     for (; moved < nold; moved++) {
@@ -184,10 +203,11 @@ fail:
     return st;
 }
 
-ct_status ct_pass_flat(ct_graph *g, ct_dtype half)
+ct_status ct_pass_flat(ct_graph *g, ct_dtype half, int64_t elems, bool leave, ct_flat *out)
 {
     ct_status st = CT_ENOMEM;
-    flat f = { .g = g, .half = half };
+    flat f = { .g = g, .half = half, .params = elems };
+    *out = (ct_flat){ .half = half };
     if (!is_half(half)) return CT_OK;
     f.grad = ct_calloc(g->nvalues + 1, sizeof *f.grad, "gradients");
     f.drop = ct_calloc(g->nnodes + 1, sizeof *f.drop, "casts");
@@ -195,8 +215,11 @@ ct_status ct_pass_flat(ct_graph *g, ct_dtype half)
     if (!f.grad || !f.drop || !f.run) goto fail;
     for (size_t i = 0; i < g->nnodes; i++) f.run[i] = -1;
     CT_GOTO(st, look(&f));
+    if (leave) leave_run(&f);
     mark_runs(&f);
-    st = rebuild(&f);
+    CT_GOTO(st, rebuild(&f));
+    out->copies = elems > 0;
+    out->grads = f.left > 0 ? f.grad[f.left - 1].end : 0;
 fail:
     ct_free(f.grad);
     ct_free(f.drop);

@@ -1,7 +1,8 @@
-/* batchnorm -> relu, and batchnorm -> add -> relu, become one batchnorm with act=relu, and the same with silu; then batchnorm -> add, where
- * no activation has taken it, one with a summand: one pass over memory instead of three, and the values in between are never stored.
- * For devices that ask for it, batchnorm with relu and a max-pooling that halves become one, too, and batchnorm with relu and a summand that a batchnorm
- * of its own gives (the shortcut of a residual block). */
+/* batchnorm -> relu, and batchnorm -> add -> relu, become one batchnorm with act=relu, and the same with silu; then
+ * batchnorm -> add, where no activation has taken it, one with a summand: one pass over memory instead of three, and
+ * the values in between are never stored. For devices that ask for it, batchnorm with relu and a max-pooling that
+ * halves become one, too, or the mean over all pixels, and batchnorm with relu and a summand that a batchnorm of its
+ * own gives (the shortcut of a residual block). */
 #include "config.h"
 
 #include "base/alloc.h"
@@ -13,15 +14,23 @@ typedef struct fuser {
     bool *drop;  /* [nnodes] */
 } fuser;
 
-/* v is read by one node only, and nobody else has an interest in it. */
-static bool passing(const fuser *f, ct_val v)
+/* v is read by one node only, and the host has no interest in it. */
+static bool read_once(const fuser *f, ct_val v)
 {
     const ct_value *x = &f->g->values[v];
-    if (f->uses[v] != 1 || x->keep || x->arena != CT_ARENA_ACT || x->root != v) return false;
-    for (size_t i = 0; i < f->g->ncheckpoints; i++)
-        if (f->g->checkpoints[i] == v) return false;
-    return true;
+    return f->uses[v] == 1 && !x->keep && x->arena == CT_ARENA_ACT && x->root == v;
 }
+
+/* Where v stands among the checkpoints; NULL: it is none. */
+static ct_val *checkpoint(const fuser *f, ct_val v)
+{
+    for (size_t i = 0; i < f->g->ncheckpoints; i++)
+        if (f->g->checkpoints[i] == v) return &f->g->checkpoints[i];
+    return NULL;
+}
+
+/* v is read by one node only, and nobody else has an interest in it. */
+static bool passing(const fuser *f, ct_val v) { return read_once(f, v) && !checkpoint(f, v); }
 
 /* The node that gives v if it is a plain batch normalisation that may take in what follows; else NULL. */
 static ct_node *plain_norm(const fuser *f, ct_val v, size_t before)
@@ -158,35 +167,65 @@ static bool halves(const ct_node *n)
     return (a->ker_h == 2 && a->pad_h == 0) || (a->ker_h == 3 && a->pad_h == 1);
 }
 
-/* Tries the pooling at node i, which the new node takes the place of, so that what is read in between stays in order. */
-static ct_status fuse_pool(fuser *f, size_t i)
+/* The batchnorm with relu whose y, v, has one reader, and of which nobody has read anything else; NULL: there is
+ * none. */
+static ct_node *gated_norm(const fuser *f, ct_val v)
 {
     ct_graph *g = f->g;
-    ct_node *pool = &g->nodes[i];
-    const ct_val x = pool->in[0];
-    if (!passing(f, x) || g->values[x].producer < 0) return CT_OK;
-    ct_node *norm = &g->nodes[g->values[x].producer];
-    if (norm->op != CT_OP_BATCHNORM || norm->attrs.norm.act != CT_NORM_RELU || norm->out[0] != x || norm->nout < 4) return CT_OK;
-    if ((norm->nin > 5 && norm->in[5] != CT_NOVAL) || norm->out[1] == CT_NOVAL || norm->out[2] == CT_NOVAL) return CT_OK;
+    if (!read_once(f, v) || g->values[v].producer < 0) return NULL;
+    ct_node *norm = &g->nodes[g->values[v].producer];
+    if (norm->op != CT_OP_BATCHNORM || norm->attrs.norm.act != CT_NORM_RELU || norm->out[0] != v) return NULL;
+    if (norm->nout < 4 || norm->out[1] == CT_NOVAL || norm->out[2] == CT_NOVAL) return NULL;
     for (int k = 1; k < 4; k++)
-        if (norm->out[k] != CT_NOVAL && (f->uses[norm->out[k]] > 0 || g->values[norm->out[k]].keep)) return CT_OK;
-    ct_node fused = *pool;
-    fused.op = CT_OP_BATCHNORM_POOL;
+        if (norm->out[k] != CT_NOVAL && (f->uses[norm->out[k]] > 0 || g->values[norm->out[k]].keep)) return NULL;
+    return norm;
+}
+
+/* Node i, which reads the norm's y, becomes one with it: operator `op` with the norm's inputs, statistics and `extra`
+ * for its last output. It stays where it is, so that what is read in between stays in order. */
+static void take_norm(fuser *f, ct_node *norm, ct_op op, ct_val extra, size_t i)
+{
+    ct_graph *g = f->g;
+    ct_node *last = &g->nodes[i], fused = *last;
+    fused.op = op;
     fused.attrs = (ct_attrs){ .norm = { .eps = norm->attrs.norm.eps, .momentum = norm->attrs.norm.momentum,
-                                        .update_stats = norm->attrs.norm.update_stats, .overlap = pool->attrs.pool.ker_h == 3 } };
-    fused.nin = 5;
-    for (int k = 0; k < 5; k++) fused.in[k] = norm->in[k];
+                                        .update_stats = norm->attrs.norm.update_stats } };
+    fused.nin = norm->nin;
+    for (int k = 0; k < norm->nin; k++) fused.in[k] = norm->in[k];
     fused.nout = 4;
     fused.out[1] = norm->out[1];
     fused.out[2] = norm->out[2];
-    fused.out[3] = pool->out[1];
+    fused.out[3] = extra;
     fused.name = norm->name;
-    norm->name = pool->name;
-    norm->out[1] = norm->out[2] = CT_NOVAL;
+    norm->name = last->name;
+    for (int k = 1; k < norm->nout; k++)
+        if (k < 3 || norm->out[k] == extra) norm->out[k] = CT_NOVAL; /* they are the new node's */
     f->drop[norm - g->nodes] = true;
-    *pool = fused;
-    for (int k = 1; k < 3; k++) g->values[fused.out[k]].producer = (int)i;
-    return CT_OK;
+    *last = fused;
+    for (int k = 1; k < 4; k++) g->values[fused.out[k]].producer = (int)i;
+}
+
+/* Tries the pooling at node i. */
+static void fuse_pool(fuser *f, size_t i)
+{
+    ct_node *pool = &f->g->nodes[i];
+    const bool overlap = pool->attrs.pool.ker_h == 3;
+    ct_node *norm = gated_norm(f, pool->in[0]);
+    if (!norm || checkpoint(f, pool->in[0]) || (norm->nin > 5 && norm->in[5] != CT_NOVAL)) return;
+    norm->nin = 5;
+    take_norm(f, norm, CT_OP_BATCHNORM_POOL, pool->out[1], i);
+    pool->attrs.norm.overlap = overlap;
+}
+
+/* Tries the mean over all pixels at node i. A block of the model that ended in front of it ends behind it. */
+static void fuse_mean(fuser *f, size_t i)
+{
+    const ct_node *mean = &f->g->nodes[i];
+    ct_val *end = checkpoint(f, mean->in[0]);
+    ct_node *norm = gated_norm(f, mean->in[0]);
+    if (!norm || norm->out[3] == CT_NOVAL || (end && checkpoint(f, mean->out[0]))) return;
+    take_norm(f, norm, CT_OP_BATCHNORM_MEAN, norm->out[3], i);
+    if (end) *end = mean->out[0];
 }
 
 /* Tries the norm at node i, whose summand may be what another norm gives: they become one, which stands here. */
@@ -220,9 +259,11 @@ static ct_status fuse_summand(fuser *f, size_t i)
 static ct_status try_more(fuser *f)
 {
     for (size_t i = 0; i < f->g->nnodes; i++)
-        if (halves(&f->g->nodes[i])) CT_TRY(fuse_pool(f, i));
+        if (halves(&f->g->nodes[i])) fuse_pool(f, i);
     for (size_t i = 0; i < f->g->nnodes; i++)
         if (f->g->nodes[i].op == CT_OP_BATCHNORM && !f->drop[i]) CT_TRY(fuse_summand(f, i));
+    for (size_t i = 0; i < f->g->nnodes; i++)
+        if (f->g->nodes[i].op == CT_OP_GLOBAL_AVGPOOL) fuse_mean(f, i);
     return CT_OK;
 }
 

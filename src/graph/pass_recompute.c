@@ -145,7 +145,8 @@ static bool given_up(const recompute *r, ct_val v)
 /* Whether n writes running statistics alone, which its attributes can forbid. */
 static bool moves_statistics(const ct_node *n)
 {
-    return n->op == CT_OP_BATCHNORM || n->op == CT_OP_BATCHNORM_POOL || n->op == CT_OP_BATCHNORM_SUM;
+    return n->op == CT_OP_BATCHNORM || n->op == CT_OP_BATCHNORM_POOL || n->op == CT_OP_BATCHNORM_SUM ||
+           n->op == CT_OP_BATCHNORM_MEAN;
 }
 
 /* Marks what backward nodes need again, where it must be ready, and the forward nodes that give it. */

@@ -25,6 +25,7 @@ static bool sums_norm(const ct_graph *g, ct_val d, const int *uses, const ct_nod
     const ct_val dx = (*sum)->in[0];
     const ct_node *norm = giver(g, dx, CT_OP_BATCHNORM_BWD), *two = giver(g, dx, CT_OP_BATCHNORM_SUM_BWD);
     if (!norm) norm = two ? two : giver(g, dx, CT_OP_BATCHNORM_POOL_BWD);
+    if (!norm) norm = giver(g, dx, CT_OP_BATCHNORM_MEAN_BWD);
     return norm && (norm->out[0] == dx || (two && two->out[3] == dx));
 }
 

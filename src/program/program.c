@@ -292,27 +292,42 @@ static ct_status range(ct_graph *g, const char *name, ct_arena arena, const ct_l
     return CT_OK;
 }
 
-/* One optimizer call over elements [first, end); `tag` makes the names of its values unique. */
-static ct_status update_range(const ct_program_spec *s, ct_graph *g, const ct_layout *l, ct_arena grad, const char *tag,
-                              int64_t first, int64_t end, double weight_decay, ct_val state)
+/* What an update is built of. */
+typedef struct update {
+    const ct_program_spec *s;
+    ct_graph *g;
+    const ct_layout *l;
+    ct_arena grad;  /* where its gradients are: GRAD or GACC; the first flat->grads elements in GRAD16 */
+    const ct_flat *flat;
+    ct_val state;
+} update;
+
+/* Elements [first, end) of a flat arena, as value "<name>.<part>". */
+static ct_status update_part(const update *u, const char *name, const char *part, ct_arena arena, int64_t first,
+                             int64_t end, ct_val *out)
 {
-    if (first >= end) return CT_OK;
-    const struct {
-        const char *what;
-        ct_arena arena;
-    } parts[4] = { { "p", CT_ARENA_PARAM }, { "g", grad }, { "m", CT_ARENA_OPT1 }, { "v", CT_ARENA_OPT2 } };
-    bool sgd = s->optimizer == CT_OPT_SGD;
-    int n = sgd ? 3 : 4;
-    ct_val in[5];
-    for (int i = 0; i < n; i++) {
-        char *name = ct_asprintf("update.%s.%s", tag, parts[i].what);
-        if (!name) return CT_ENOMEM;
-        ct_status st = range(g, name, parts[i].arena, l, first, end, &in[i]);
-        ct_free(name);
-        if (st != CT_OK) return st;
-    }
-    in[n] = state;
-    const ct_optim_attrs *o = &s->optim;
+    const bool half = arena == CT_ARENA_PARAM16 || arena == CT_ARENA_GRAD16;
+    char *both = ct_asprintf("%s.%s", name, part);
+    if (!both) return CT_ENOMEM;
+    ct_status st = ct_graph_range(u->g, both, arena, half ? u->flat->half : u->l->dtype, first, end - first, out);
+    ct_free(both);
+    return st;
+}
+
+/* One optimizer call over elements [first, end), whose gradients are of one type; `name` makes those of its values
+ * unique. */
+static ct_status update_range(const update *u, const char *name, int64_t first, int64_t end, double weight_decay)
+{
+    const bool sgd = u->s->optimizer == CT_OPT_SGD;
+    const ct_optim_attrs *o = &u->s->optim;
+    ct_val in[6];
+    int n = 0;
+    CT_TRY(update_part(u, name, "p", CT_ARENA_PARAM, first, end, &in[n++]));
+    CT_TRY(update_part(u, name, "g", end <= u->flat->grads ? CT_ARENA_GRAD16 : u->grad, first, end, &in[n++]));
+    CT_TRY(update_part(u, name, "m", CT_ARENA_OPT1, first, end, &in[n++]));
+    if (!sgd) CT_TRY(update_part(u, name, "v", CT_ARENA_OPT2, first, end, &in[n++]));
+    in[n++] = u->state;
+    if (u->flat->copies) CT_TRY(update_part(u, name, "copy", CT_ARENA_PARAM16, first, end, &in[n++]));
     ct_attrs a = { .optim = { .weight_decay = weight_decay } };
     if (sgd) {
         a.optim.momentum = o->momentum;
@@ -321,13 +336,36 @@ static ct_status update_range(const ct_program_spec *s, ct_graph *g, const ct_la
         a.optim.beta1 = o->beta1;
         a.optim.beta2 = o->beta2;
         a.optim.eps = o->eps;
-        a.optim.decoupled = s->optimizer == CT_OPT_ADAMW;
+        a.optim.decoupled = u->s->optimizer == CT_OPT_ADAMW;
     }
-    char *name = ct_asprintf("update.%s", tag);
-    if (!name) return CT_ENOMEM;
-    ct_status st = ct_graph_node(g, sgd ? CT_OP_SGD : CT_OP_ADAMW, &a, name, n + 1, in, 0, 0, NULL);
-    ct_free(name);
+    return ct_graph_node(u->g, sgd ? CT_OP_SGD : CT_OP_ADAMW, &a, name, n, in, 0, 0, NULL);
+}
+
+/* The optimizer over elements [first, end): a call for those whose gradients have 16 bits, one for the others. */
+static ct_status update_ranges(const update *u, const char *name, int64_t first, int64_t end, double weight_decay)
+{
+    const int64_t cut = u->flat->grads;
+    if (first >= end) return CT_OK;
+    if (cut <= first || cut >= end) return update_range(u, name, first, end, weight_decay);
+    char *rest = ct_asprintf("%s.rest", name);
+    if (!rest) return CT_ENOMEM;
+    ct_status st = update_range(u, name, first, cut, weight_decay);
+    if (st == CT_OK) st = update_range(u, rest, cut, end, weight_decay);
+    ct_free(rest);
     return st;
+}
+
+/* Norm and clip of all gradients, in the order in which they lie whatever their types are. */
+static ct_status update_norm(const update *u)
+{
+    const int64_t half = u->flat->grads, all = u->l->train_elems;
+    const ct_attrs a = { .optim = { .max_norm = u->s->optim.max_norm } };
+    ct_val in[3] = { CT_NOVAL, u->state };
+    int n = 2;
+    if (all == 0) return CT_OK;
+    CT_TRY(update_part(u, "grad_norm", "g", half > 0 ? CT_ARENA_GRAD16 : u->grad, 0, half > 0 ? half : all, &in[0]));
+    if (half > 0 && half < all) CT_TRY(update_part(u, "grad_norm", "rest", u->grad, half, all, &in[n++]));
+    return ct_graph_node(u->g, CT_OP_GRAD_NORM, &a, "grad_norm", n, in, 0, 0, NULL);
 }
 
 static ct_status average(const ct_program_spec *s, ct_graph *g, const ct_layout *l, const char *name, ct_arena shadow,
@@ -349,26 +387,23 @@ fail:
 }
 
 /* lr, norm and clip, optimizer, averages, counters. */
-static ct_status build_update(const ct_program_spec *s, ct_graph *g, const ct_layout *l, ct_arena grad)
+static ct_status build_update(const ct_program_spec *s, ct_graph *g, const ct_layout *l, ct_arena grad,
+                              const ct_flat *flat)
 {
-    ct_val state, all;
+    update u = { .s = s, .g = g, .l = l, .grad = grad, .flat = flat };
     g->phase = CT_PHASE_UPDATE;
-    CT_TRY(ct_graph_state(g, &state));
+    CT_TRY(ct_graph_state(g, &u.state));
+    const ct_val state = u.state;
     ct_attrs schedule = { .schedule = s->schedule };
     CT_TRY(ct_graph_node(g, CT_OP_LR_SCHEDULE, &schedule, "lr", 1, &state, 0, 0, NULL));
-    if (l->train_elems > 0) {
-        CT_TRY(range(g, "grad_norm.g", grad, l, 0, l->train_elems, &all));
-        ct_attrs norm = { .optim = { .max_norm = s->optim.max_norm } };
-        ct_val in[2] = { all, state };
-        CT_TRY(ct_graph_node(g, CT_OP_GRAD_NORM, &norm, "grad_norm", 2, in, 0, 0, NULL));
-    }
+    CT_TRY(update_norm(&u));
     double wd = s->optim.weight_decay;
     if (s->decay_norm_bias || wd == 0) {
-        CT_TRY(update_range(s, g, l, grad, "all", 0, l->train_elems, wd, state));
+        CT_TRY(update_ranges(&u, "update.all", 0, l->train_elems, wd));
     } else {
         int64_t split = l->decay_elems < l->train_elems ? l->decay_elems : l->train_elems;
-        CT_TRY(update_range(s, g, l, grad, "decay", 0, split, wd, state));
-        CT_TRY(update_range(s, g, l, grad, "no_decay", split, l->train_elems, 0, state));
+        CT_TRY(update_ranges(&u, "update.decay", 0, split, wd));
+        CT_TRY(update_ranges(&u, "update.no_decay", split, l->train_elems, 0));
     }
     if (s->optim.decay > 0) {
         CT_TRY(average(s, g, l, "ema", CT_ARENA_EMA, CT_ARENA_PARAM, l->param_elems, state));
@@ -399,6 +434,7 @@ ct_status ct_program_build(const ct_program_spec *spec, ct_program_kind kind, co
 {
     *out = (ct_program){ .kind = kind };
     ct_program_spec s = *spec;
+    ct_flat flat = { .copies = false };
     ct_status st;
     if (!s.goal.task) CT_TRY(ct_program_usual_goal(&s));
     CT_TRY(ct_model_resolve(&s.model));
@@ -409,11 +445,12 @@ ct_status ct_program_build(const ct_program_spec *spec, ct_program_kind kind, co
         if (trains(kind)) CT_GOTO(st, build_backward(&s, out));
         if (layout_from) CT_GOTO(st, ct_layout_apply(out->graph, layout_from));
         else CT_GOTO(st, ct_layout_make(out->graph, layout));
-        if (casts_flat(&s)) CT_GOTO(st, ct_pass_flat(out->graph, s.compute));
     }
+    if (casts_flat(&s))
+        CT_GOTO(st, ct_pass_flat(out->graph, s.compute, layout->param_elems, kind == CT_PROGRAM_STEP, &flat));
     switch (kind) {
-    case CT_PROGRAM_STEP: CT_GOTO(st, build_update(&s, out->graph, layout, CT_ARENA_GRAD)); break;
-    case CT_PROGRAM_UPDATE: CT_GOTO(st, build_update(&s, out->graph, layout, CT_ARENA_GACC)); break;
+    case CT_PROGRAM_STEP: CT_GOTO(st, build_update(&s, out->graph, layout, CT_ARENA_GRAD, &flat)); break;
+    case CT_PROGRAM_UPDATE: CT_GOTO(st, build_update(&s, out->graph, layout, CT_ARENA_GACC, &flat)); break;
     case CT_PROGRAM_MICRO_FIRST: CT_GOTO(st, build_accumulate(out->graph, layout, true)); break;
     case CT_PROGRAM_MICRO_NEXT: CT_GOTO(st, build_accumulate(out->graph, layout, false)); break;
     case CT_PROGRAM_EVAL:

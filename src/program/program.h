@@ -37,10 +37,10 @@ typedef struct ct_program_spec {
     int64_t accumulate;        /* micro-steps per update, each counting 1/accumulate; 1 also makes a group of one */
     int64_t members;           /* devices whose gradients are summed, each counting 1/members (exec/comm.h); 0 is 1 */
     int recompute;             /* -1 off, 0 per block, n > 0 about n segments; or CT_RECOMPUTE_AUTO */
-    bool flat_casts; /* 16-bit types: parameters and gradients are cast by few calls over flat arenas (ct_pass_flat);
-                        not in a group */
+    bool flat_casts; /* 16-bit types: parameters and gradients have 16-bit arenas, which the update writes and reads, in
+                        place of a cast for each (ct_pass_flat); not in a group */
     bool skip_still; /* gradients that are zero whatever the data are, are not computed (ct_pass_still) */
-    bool fuse_more; /* batch norms take in the max-pooling behind them or the norm of their summand (ct_pass_fuse_more),
+    bool fuse_more; /* batch norms take in the pooling behind them or the norm of their summand (ct_pass_fuse_more),
                        their gradients the sum before them (ct_pass_join): pays on a device with memory of its own; not
                        with `inspect` */
     bool norms_kept; /* batch norms are not applied again in the backward pass, which would move more bytes and hold

@@ -261,6 +261,11 @@ void ct_session_end(ct_session *s)
 
 ct_status ct_session_get(ct_session *s, size_t i, ct_arena arena, void *host)
 {
+    for (size_t u = 0; u < s->units && arena == CT_ARENA_GRAD; u++) { /* of what type it is only a step knows */
+        const ct_graph *g = s->unit[u].prog.graph;
+        if (s->unit[u].kind != CT_PROGRAM_STEP) continue;
+        return ct_arenas_get(s->store, g, ct_graph_find(g, s->tensor[i].name), arena, host);
+    }
     return ct_arenas_get(s->store, s->ref_graph, s->tensor[i].val, arena, host);
 }
 

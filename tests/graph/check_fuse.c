@@ -159,6 +159,52 @@ START_TEST(test_fuse_pool)
 }
 END_TEST
 
+/* Batch norm with ReLU, with a summand or without, and the mean over all pixels become one, unless somebody else has
+ * an interest in what lies between, or there is no ReLU. */
+START_TEST(test_fuse_mean)
+{
+    for (int reason = -2; reason < 6; reason++) { /* -2 to 0: none, at a block's end, with a summand, and without */
+        const bool fits = reason <= 0, relu = reason != 1;
+        static const char *const names[] = { "x", "gamma", "beta", "mean", "var" };
+        ct_attrs norm = { .norm = { .eps = 1e-5, .momentum = 0.1, .update_stats = 1 } };
+        ct_graph *g;
+        ct_val in[6], outs[4], y, other;
+        int removed = -1;
+        MUST(ct_graph_create(&g));
+        MUST(ct_graph_input(g, names[0], ct_desc4(CT_F32, 2, 5, 4, 3), &in[0]));
+        for (int i = 1; i < 5; i++) MUST(ct_graph_buffer(g, names[i], ct_desc1(CT_F32, 3), zero, &in[i]));
+        MUST(ct_graph_input(g, "add", ct_desc4(CT_F32, 2, 5, 4, 3), &in[5]));
+        norm.norm.act = relu ? CT_NORM_RELU : CT_NORM_SILU;
+        MUST(ct_graph_node(g, CT_OP_BATCHNORM, &norm, "norm", reason == -1 ? 6 : 5, in, relu ? 4 : 3, relu ? 15 : 7,
+                           outs));
+        MUST(ct_graph_node(g, CT_OP_GLOBAL_AVGPOOL, NULL, "pool", 1, outs, 1, 1, &y));
+        ct_graph_keep(g, y);
+        if (reason == -2) MUST(ct_graph_mark_checkpoint(g, outs[0]));
+        if (reason == 2) ct_graph_keep(g, outs[0]);
+        if (reason == 3) ct_graph_keep(g, outs[3]);
+        if (reason == 4) ct_graph_keep(g, outs[2]);
+        if (reason == 5) {
+            MUST(ct_graph_node(g, CT_OP_ADD, NULL, "other", 2, (ct_val[]){ outs[0], outs[0] }, 1, 1, &other));
+            ct_graph_keep(g, other);
+        }
+        MUST(ct_pass_fuse_more(g, &removed));
+        graph_check_valid(g);
+        ck_assert_msg(removed == fits, "reason %d: %d removed", reason, removed);
+        const ct_node *n = graph_find_node(g, "norm");
+        ck_assert_int_eq(n->op, fits ? CT_OP_BATCHNORM_MEAN : CT_OP_BATCHNORM);
+        if (fits) {
+            ck_assert_int_eq(n->nin, reason == -1 ? 6 : 5);
+            for (int k = 0; k < n->nin; k++) ck_assert_int_eq(n->in[k], in[k]);
+            ck_assert_int_eq(n->out[0], y);
+            if (reason == -2) ck_assert_int_eq(g->checkpoints[0], y);
+            for (int k = 1; k < 4; k++) ck_assert_int_eq(n->out[k], outs[k]);
+            ck_assert(n->attrs.norm.update_stats == 1 && n->attrs.norm.momentum == 0.1 && n->attrs.norm.eps == 1e-5);
+        }
+        ct_graph_free(g);
+    }
+}
+END_TEST
+
 /* A norm with ReLU and the norm that gives its summand become one, unless somebody else has an interest in what that gives, or they are unlike. */
 START_TEST(test_fuse_summand)
 {
@@ -260,6 +306,7 @@ int main(void)
     tcase_add_test(t, test_fuse_sums);
     tcase_add_test(t, test_fuse_declines);
     tcase_add_test(t, test_fuse_pool);
+    tcase_add_test(t, test_fuse_mean);
     tcase_add_test(t, test_fuse_summand);
     tcase_add_test(t, test_join_sparse);
     tcase_add_test(t, test_fuse_keeps_order);

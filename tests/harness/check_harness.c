@@ -404,7 +404,9 @@ static ct_status count_step(void *user, const ct_case *c)
     if (strcmp(ct_op_get(call.op)->family, "optim") != 0) return CT_OK;
     CT_TRY(ct_host_alloc(&call));
     ct_generate(c, &call, false, 0);
-    const double *state = call.in[call.nin - 1].data;
+    int at = 0; /* behind it there is at most what is optional */
+    while (ct_call_domain(&call, at).kind != CT_DOM_STATE) at++;
+    const double *state = call.in[at].data;
     bool skipped = state[CT_STATE_FOUND_INF] != 0, first = state[CT_STATE_APPLIED] == 0;
     ck_assert(skipped == (c->data == CT_DATA_SKIPPED) && first == (c->data == CT_DATA_SPECIAL));
     if (skipped || first) steps[call.op][ct_case_dtype(&call) == CT_F64][skipped]++;

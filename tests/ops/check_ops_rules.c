@@ -55,6 +55,12 @@ static const char *const known[] = {
     "batchnorm_pool_bwd{overlap=1}(f16[2,3,3,3], f16[2,5,6,3], f32[3], f32[3], f32[3], u8[2,3,3,3], f16[2,3,3,3]) -> "
     "(f16[2,5,6,3], f32[3], f32[3])",
     "batchnorm_pool_bwd(f16[2,2,3,3], f16[2,5,6,3], f32[3], f32[3], f32[3], u8[2,2,3,3]) -> (f16[2,5,6,3], f32[3], f32[3])",
+    "batchnorm_mean{eps=1e-05 momentum=0.1 update_stats=1}(f16[2,5,6,9], f32[9], f32[9], f32[9], f32[9], f16[2,5,6,9])"
+    " -> (f16[2,9], f32[9], f32[9], u8[2,5,6,2])",
+    "batchnorm_mean_bwd(bf16[2,9], bf16[2,5,6,9], f32[9], f32[9], f32[9], u8[2,5,6,2])"
+    " -> (bf16[2,5,6,9], f32[9], f32[9])",
+    "batchnorm_mean_bwd{has_add=1}(f64[2,9], f64[2,5,6,9], f64[9], f64[9], f64[9], u8[2,5,6,2]) -> "
+    "(f64[2,5,6,9], f64[9], f64[9], f64[2,5,6,9])",
     "l2_normalize(bf16[2,3,4,2]) -> (bf16[2,3,4,2])",
     "l2_normalize_bwd(f64[2,3,4,2], f64[2,3,4,2]) -> (f64[2,3,4,2])",
     "activation{kind=1 alpha=0.01}(f32[3,4]) -> (f32[3,4])",
@@ -136,10 +142,13 @@ static const char *const known[] = {
     "lr_schedule{kind=2 base_lr=0.1 warmup_steps=5 milestones=30,60 gamma=0.1}(f64[16]) -> ()",
     "lr_schedule{kind=3 base_lr=0.0003 min_lr=1e-06 t0=10 t_mult=2}(f64[16]) -> ()",
     "grad_norm{max_norm=5}(f32[100], f64[16]) -> ()",
+    "grad_norm{max_norm=5}(bf16[100], f64[16], f32[7]) -> ()",
     "adamw{beta1=0.9 beta2=0.999 eps=1e-08 weight_decay=0.01 decoupled=1}"
     "(f32[100], f32[100], f32[100], f32[100], f64[16])"
     " -> ()",
+    "adamw{beta1=0.9 beta2=0.999}(f32[100], bf16[100], f32[100], f32[100], f64[16], bf16[100]) -> ()",
     "sgd{weight_decay=0.0001 momentum=0.9 nesterov=1}(f64[100], f64[100], f64[100], f64[16]) -> ()",
+    "sgd(f32[100], f32[100], f32[100], f64[16], f16[100]) -> ()",
     "ema{decay=0.999 warmup=1}(f32[100], f32[100], f64[16]) -> ()",
     "step_end{dynamic=1 growth=2 backoff=0.5 growth_interval=2000 max_scale=65536}(f64[16]) -> ()",
     "next_draw(f64[16]) -> ()",
@@ -374,6 +383,13 @@ START_TEST(test_costs)
     ck_assert_double_eq(ct_call_flops(&c), 2 * 4 * 10 * 7 + 4 * 7);
     ck_assert_int_eq(ct_call_parse("sgd{momentum=0.9}(f32[100], f32[100], f32[100], f64[16])", &c), CT_OK);
     ck_assert_double_eq(ct_call_bytes(&c), 4.0 * 500 + 8 * 16);
+    /* A gradient of 16 bits is half as much to read, and a copy is only written. */
+    ck_assert_int_eq(ct_call_parse("sgd(f32[100], bf16[100], f32[100], f64[16], bf16[100])", &c), CT_OK);
+    ck_assert_double_eq(ct_call_bytes(&c), 4.0 * 400 + 2 * 200 + 8 * 16);
+    ck_assert_int_eq(ct_call_parse("adamw(f32[100], f16[100], f32[100], f32[100], f64[16], f16[100])", &c), CT_OK);
+    ck_assert_double_eq(ct_call_bytes(&c), 4.0 * 600 + 2 * 200 + 8 * 16);
+    ck_assert_int_eq(ct_call_parse("grad_norm(f16[100], f64[16], f32[11])", &c), CT_OK);
+    ck_assert_int_eq(ct_op_get(c.op)->rules->reduction(&c), 111);
 }
 END_TEST
 
@@ -451,6 +467,14 @@ static const struct { const char *call, *message; } refused[] = {
     { "batchnorm_sum(f32[6,4], f32[4], f32[4], f32[4], f32[4], f32[6,4], f32[4], f32[5], f32[4], f32[4])", "beta2 is f32[5], but must be f32[4]" },
     { "batchnorm_sum_bwd(f32[6,9], f32[6,9], f32[9], f32[9], f32[9], u8[6,1], f32[6,9], f32[9], f32[9], f32[9])", "mask is u8[6,1], but must be u8[6,2]" },
     { "batchnorm_pool(f32[2,1,6,3], f32[3], f32[3], f32[3], f32[3])", "x has no window of 2x2 pixels" },
+    { "batchnorm_mean(f32[2,3], f32[3], f32[3], f32[3], f32[3])", "x is f32[2,3], but must have 4 dimensions" },
+    { "batchnorm_mean(f32[1,1,1,3], f32[3], f32[3], f32[3], f32[3])", "one value per channel" },
+    { "batchnorm_mean(f32[2,5,6,3], f32[3], f32[3], f32[3], f32[3], f32[2,3])", "add is f32[2,3]" },
+    { "batchnorm_mean_bwd(f32[2,3], f32[3,5,6,3], f32[3], f32[3], f32[3], u8[3,5,6,1])", "x is f32[3,5,6,3]" },
+    { "batchnorm_mean_bwd(f32[2,3], bf16[2,5,6,3], f32[3], f32[3], f32[3], u8[2,5,6,1])", "x is bf16[2,5,6,3]" },
+    { "batchnorm_mean_bwd(f32[2,3], f32[2,5,6,3], f32[3], f32[3], f32[3], u8[2,5,6,3])", "mask is u8[2,5,6,3]" },
+    { "batchnorm_mean_bwd{has_add=1}(f32[2,3], f32[2,5,6,3], f32[3], f32[3], f32[4], u8[2,5,6,1])",
+      "invstd is f32[4]" },
     { "batchnorm_pool_bwd{overlap=1}(f32[2,3,3,3], f32[2,5,6,3], f32[3], f32[3], f32[3], u8[2,3,3,3], f32[2,3,3,4])", "dy2 is f32[2,3,3,4]" },
     { "batchnorm_pool_bwd(f32[2,3,3,3], f32[2,5,6,3], f32[3], f32[3], f32[3], u8[2,3,3,3])", "dy is f32[2,3,3,3], but must be f32[2,2,3,3]" },
     { "batchnorm_bwd{has_add=1}(f32[6,4], f32[6,4], f32[4], f32[4], f32[4]) -> (f32[6,4], f32[4], f32[4])",
@@ -569,6 +593,14 @@ static const struct { const char *call, *message; } refused[] = {
     { "loss_seed{alpha=1 dtype=2}(f64[16])", "(bf16), but must be f32 or f64" },
     { "adamw{beta1=1 beta2=0.999}(f32[9], f32[9], f32[9], f32[9], f64[16])", "attribute beta1" },
     { "adamw{beta1=0.9}(f32[9], f32[9], f32[8], f32[9], f64[16])", "m is f32[8] and p is f32[9]" },
+    { "adamw(f32[9], bf16[8], f32[9], f32[9], f64[16])", "g is bf16[8]" },
+    { "adamw(f64[9], bf16[9], f64[9], f64[9], f64[16])", "g is bf16[9]" },
+    { "adamw(f32[9], f32[9], bf16[9], f32[9], f64[16])", "m is bf16[9] and p is f32[9]" },
+    { "adamw(f32[9], f32[9], f32[9], f32[9], f64[16], f32[9])", "copy is f32, and p f32" },
+    { "sgd(f64[9], f64[9], f64[9], f64[16], f16[9])", "copy is f16, and p f64" },
+    { "sgd(f32[9], f32[9], f32[9], f64[16], f16[7])", "copy is f16[7]" },
+    { "grad_norm(f32[9], f64[16], f64[9])", "rest is f64 and g f32" },
+    { "grad_norm(i32[9], f64[16])", "g is i32[9]" },
     { "sgd{nesterov=1}(f32[9], f32[9], f32[9], f64[16])", "nesterov=1 needs a momentum" },
     { "lr_schedule{kind=1 base_lr=0.1}(f64[16])", "attribute total_steps is 0, but must be at least 1" },
     { "preprocess{out_h=8 out_w=8 std=1}(u8[9,8,8,3], i32[2,3])", "attribute std's length is 1" },

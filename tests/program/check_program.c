@@ -33,12 +33,17 @@ static ct_arenas_needs all_needs(const ct_program_spec *s)
 void run_open(test_run *r, const ct_program_spec *spec, bool reference)
 {
     const ct_device_opts opts = { .threads = 2, .reference = reference };
+    run_open_on(r, spec, &ct_backend_cpu, &opts);
+}
+
+void run_open_on(test_run *r, const ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts)
+{
     double state[CT_STATE_COUNT];
     *r = (test_run){ .spec = *spec };
     ct_arenas_needs needs = all_needs(spec);
     ok(ct_program_build(spec, spec->accumulate > 1 ? CT_PROGRAM_MICRO_FIRST : CT_PROGRAM_STEP, NULL, &r->layout,
                         &r->p[0]));
-    ok(ct_arenas_create(&ct_backend_cpu, &opts, &r->layout, &needs, false, &r->store));
+    ok(ct_arenas_create(backend, opts, &r->layout, &needs, false, &r->store));
     ok(ct_plan_create(r->store, r->p[0].graph, false, &r->plan[0]));
     r->n = 1;
     ok(ct_arenas_init(r->store, r->p[0].graph, 7));

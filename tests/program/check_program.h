@@ -37,6 +37,7 @@ typedef struct test_run {
 
 void small_spec(ct_program_spec *s, const char *model, int64_t batch);
 void run_open(test_run *r, const ct_program_spec *spec, bool reference);
+void run_open_on(test_run *r, const ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts);
 int run_add(test_run *r, ct_program_kind kind, int64_t batch, bool ema);
 void run_close(test_run *r);
 void run_feed(test_run *r, int i, int64_t first);

@@ -8,6 +8,8 @@
  * batchnorm_bwd adds dy2 to dy, where it is given, before all else; with dy2_step s, to pixels (si,sj) alone. batchnorm_sum is
  * max(0, z + z2) of two norms, and its backward that of each of them. batchnorm_pool is batchnorm with relu, of which the first greatest of each
  * window of 2x2 pixels (or, with overlap, 3x3) is kept; its backward takes for e of a pixel the sum of dy of its windows whose index says that it was kept.
+ * batchnorm_mean is the mean over all pixels of a sample of batchnorm with relu; its backward has e = dy / pixels where
+ * mask is set.
  * And l2_normalize over the rows' columns: r = max(||x||, 1e-12), y = x/r, dx = (dy - y*(y.dy))/r, or dy/r where ||x|| < r. */
 #include "config.h"
 
@@ -18,17 +20,16 @@
 #include "ops/math/mask_math.h"
 
 /* Rows of C doubles that each operator needs. */
-enum { FORWARD_ROWS = 6, INFER_ROWS = 6, SUM_ROWS = 10, BACKWARD_ROWS = 10, L2_ROWS = 2 };
+enum { FORWARD_ROWS = 6, INFER_ROWS = 6, SUM_ROWS = 10, MEAN_ROWS = 7, BACKWARD_ROWS = 10, L2_ROWS = 2 };
 
 /* All but the mask must be floating. */
 static ct_accept accept_rows(const ct_call *call, int64_t rows)
 {
     ct_call rest = *call;
-    if (call->op == CT_OP_BATCHNORM) rest.out[3].desc = ct_absent_desc();
-    if (call->op == CT_OP_BATCHNORM_SUM) rest.out[3].desc = ct_absent_desc();
-    if (call->op == CT_OP_BATCHNORM_SUM_BWD) rest.in[5].desc = ct_absent_desc();
-    if (call->op == CT_OP_BATCHNORM_POOL) rest.out[3].desc = ct_absent_desc();
-    if (call->op == CT_OP_BATCHNORM_BWD || call->op == CT_OP_BATCHNORM_POOL_BWD) rest.in[5].desc = ct_absent_desc();
+    const bool back = call->op == CT_OP_BATCHNORM_BWD || call->op == CT_OP_BATCHNORM_SUM_BWD ||
+                      call->op == CT_OP_BATCHNORM_POOL_BWD || call->op == CT_OP_BATCHNORM_MEAN_BWD;
+    if (back) rest.in[5].desc = ct_absent_desc();
+    else rest.out[3].desc = ct_absent_desc();
     const char *reason = ct_ref_all_float(&rest);
     if (reason) return ct_accept_no(reason);
     return ct_accept_yes((size_t)(rows * ct_ref_cols(&call->in[0])) * sizeof(double));
@@ -182,6 +183,45 @@ static ct_status forward_sum(ct_device *dev, ct_stream *stream, const ct_call *c
     return CT_OK;
 }
 
+static ct_accept accept_mean(const ct_device *dev, const ct_call *call)
+{
+    (void)dev;
+    if (ct_ref_rows(&call->in[0]) < 2) return ct_accept_no("one value per channel has no variance");
+    return accept_rows(call, MEAN_ROWS);
+}
+
+static ct_status forward_mean(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    const int64_t *d = call->in[0].desc.dim, cols = d[3], pixels = d[1] * d[2];
+    const bool has_add = call->nin > 5 && ct_present(&call->in[5]);
+    double *mean = scratch, *invstd = mean + cols, *row = invstd + cols, *gamma = row + cols, *beta = gamma + cols,
+           *add = beta + cols, *sum = add + cols;
+    uint8_t *mask = call->out[3].data;
+    statistics(call, mean, invstd, row);
+    ct_ref_load(&call->in[1], 0, cols, gamma);
+    ct_ref_load(&call->in[2], 0, cols, beta);
+    for (int64_t n = 0; n < d[0]; n++) {
+        for (int64_t c = 0; c < cols; c++) sum[c] = 0;
+        for (int64_t m = n * pixels; m < (n + 1) * pixels; m++) {
+            ct_ref_load(&call->in[0], m * cols, cols, row);
+            if (has_add) ct_ref_load(&call->in[5], m * cols, cols, add);
+            for (int64_t c = 0; c < cols; c++) {
+                const double z = gamma[c] * ((row[c] - mean[c]) * invstd[c]) + beta[c];
+                row[c] = activated(CT_NORM_RELU, has_add ? z + add[c] : z);
+                sum[c] += row[c];
+            }
+            ct_ref_store(&call->out[0], n * cols, cols, row); /* the mask is of what is left when they are stored */
+            ct_ref_load(&call->out[0], n * cols, cols, row);
+            for (int64_t c = 0; c < cols; c++) ct_mask_put(mask + m * ct_mask_bytes(cols), c, row[c] > 0);
+        }
+        for (int64_t c = 0; c < cols; c++) sum[c] /= (double)pixels;
+        ct_ref_store(&call->out[0], n * cols, cols, sum);
+    }
+    return CT_OK;
+}
+
 /* Cell k of window (p,q) of sample n: its row in x [N,H,W,C]; -1: it is padding. */
 static int64_t cell_row(const int64_t *xd, bool overlap, int64_t n, int64_t p, int64_t q, int k)
 {
@@ -253,7 +293,8 @@ typedef struct channels {
 static void gate(const ct_call *call, const channels *k, int64_t m, const double *x, double *dy, double *add)
 {
     const int64_t cols = ct_ref_cols(&call->in[1]);
-    const uint8_t *mask = call->attrs.norm.act == CT_NORM_RELU ? call->in[5].data : NULL;
+    const bool relu = call->attrs.norm.act == CT_NORM_RELU || call->op == CT_OP_BATCHNORM_MEAN_BWD;
+    const uint8_t *mask = relu ? call->in[5].data : NULL;
     for (int64_t c = 0; mask && c < cols; c++)
         if (!ct_mask_at(mask + m * ct_mask_bytes(cols), c)) dy[c] = 0;
     if (call->attrs.norm.act != CT_NORM_SILU) return;
@@ -303,6 +344,13 @@ static void load_e(const ct_call *call, const channels *k, int64_t m, const doub
     const int64_t cols = ct_ref_cols(&call->in[1]);
     if (call->op == CT_OP_BATCHNORM_POOL_BWD) {
         unpool(call, m, e, other);
+        return;
+    }
+    if (call->op == CT_OP_BATCHNORM_MEAN_BWD) {
+        const int64_t pixels = call->in[1].desc.dim[1] * call->in[1].desc.dim[2];
+        ct_ref_load(&call->in[0], m / pixels * cols, cols, e);
+        for (int64_t c = 0; c < cols; c++) e[c] /= (double)pixels;
+        gate(call, k, m, x, e, other);
         return;
     }
     ct_ref_load(&call->in[0], m * cols, cols, e);
@@ -419,6 +467,8 @@ static const ct_impl impls[] = {
     { CT_OP_BATCHNORM_SUM_BWD, "ref", CT_REF_FLAGS, accept_backward, backward_sum },
     { CT_OP_BATCHNORM_POOL, "ref", CT_REF_FLAGS, accept_forward, forward_pool },
     { CT_OP_BATCHNORM_POOL_BWD, "ref", CT_REF_FLAGS, accept_backward, backward },
+    { CT_OP_BATCHNORM_MEAN, "ref", CT_REF_FLAGS, accept_mean, forward_mean },
+    { CT_OP_BATCHNORM_MEAN_BWD, "ref", CT_REF_FLAGS, accept_backward, backward },
     { CT_OP_L2_NORMALIZE, "ref", CT_REF_FLAGS, accept_l2, l2_normalize },
     { CT_OP_L2_NORMALIZE_BWD, "ref", CT_REF_FLAGS, accept_l2, l2_normalize_bwd },
 };

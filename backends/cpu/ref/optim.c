@@ -7,18 +7,33 @@
 
 #include <math.h>
 
-/* The state is the last input of every operator here, the rest are floating. */
+/* Place of the state among the inputs: behind it stands at most what is optional. */
+static int state_at(const ct_call *call)
+{
+    return call->op == CT_OP_ADAMW ? 4 : call->op == CT_OP_SGD ? 3 : call->op == CT_OP_GRAD_NORM ? 1 : call->nin - 1;
+}
+
+/* Beside the state all inputs are floating. */
 static ct_accept accept_optim(const ct_device *dev, const ct_call *call)
 {
     (void)dev;
-    if (!ct_ref_is_state(&call->in[call->nin - 1])) return ct_accept_no("the state is not f64[16]");
+    if (!ct_ref_is_state(&call->in[state_at(call)])) return ct_accept_no("the state is not f64[16]");
     const char *reason = ct_ref_all_float(call);
     return reason ? ct_accept_no(reason) : ct_accept_yes(0);
 }
 
 static double *state_of(const ct_call *call)
 {
-    return call->in[call->nin - 1].data;
+    return call->in[state_at(call)].data;
+}
+
+/* Input i, if it is there, becomes elements [at, at+n) of p as they are stored. */
+static void store_copy(const ct_call *call, int i, int64_t at, int64_t n)
+{
+    double p[CT_REF_BLOCK];
+    if (call->nin <= i || !ct_present(&call->in[i])) return;
+    ct_ref_load(&call->in[0], at, n, p);
+    ct_ref_store(&call->in[i], at, n, p);
 }
 
 static ct_status lr_schedule(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
@@ -31,22 +46,29 @@ static ct_status lr_schedule(ct_device *dev, ct_stream *stream, const ct_call *c
     return CT_OK;
 }
 
+static void add_squares(const ct_tensor *t, double *sum, bool *finite)
+{
+    double g[CT_REF_BLOCK];
+    int64_t total = ct_desc_numel(&t->desc);
+    for (int64_t at = 0; at < total; at += CT_REF_BLOCK) {
+        int64_t n = ct_ref_min(CT_REF_BLOCK, total - at);
+        ct_ref_load(t, at, n, g);
+        for (int64_t i = 0; i < n; i++) {
+            *sum += g[i] * g[i];
+            if (!isfinite(g[i])) *finite = false;
+        }
+    }
+}
+
 static ct_status grad_norm(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
     (void)dev;
     (void)stream;
     (void)scratch;
-    double g[CT_REF_BLOCK], sum = 0;
+    double sum = 0;
     bool finite = true;
-    int64_t total = ct_desc_numel(&call->in[0].desc);
-    for (int64_t at = 0; at < total; at += CT_REF_BLOCK) {
-        int64_t n = ct_ref_min(CT_REF_BLOCK, total - at);
-        ct_ref_load(&call->in[0], at, n, g);
-        for (int64_t i = 0; i < n; i++) {
-            sum += g[i] * g[i];
-            if (!isfinite(g[i])) finite = false;
-        }
-    }
+    add_squares(&call->in[0], &sum, &finite);
+    if (call->nin > 2 && ct_present(&call->in[2])) add_squares(&call->in[2], &sum, &finite);
     ct_grad_norm_finish(call->attrs.optim.max_norm, sum, finite, state_of(call));
     return CT_OK;
 }
@@ -71,6 +93,7 @@ static ct_status adamw(ct_device *dev, ct_stream *stream, const ct_call *call, v
         ct_ref_store(&call->in[0], at, n, p);
         ct_ref_store(&call->in[2], at, n, m);
         ct_ref_store(&call->in[3], at, n, v);
+        store_copy(call, 5, at, n);
     }
     return CT_OK;
 }
@@ -93,6 +116,7 @@ static ct_status sgd(ct_device *dev, ct_stream *stream, const ct_call *call, voi
         for (int64_t i = 0; i < n; i++) ct_sgd_f64(&coef, g[i], &p[i], &b[i]);
         ct_ref_store(&call->in[0], at, n, p);
         ct_ref_store(&call->in[2], at, n, b);
+        store_copy(call, 4, at, n);
     }
     return CT_OK;
 }

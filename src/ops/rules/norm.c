@@ -20,6 +20,7 @@ static const ct_attr_field relu_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_
 static const ct_attr_field pool_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_REAL(norm, momentum),
                                              CT_FIELD_INT(norm, update_stats), CT_FIELD_INT(norm, overlap), CT_FIELD_END };
 static const ct_attr_field pool_bwd_fields[] = { CT_FIELD_INT(norm, overlap), CT_FIELD_END };
+static const ct_attr_field mean_bwd_fields[] = { CT_FIELD_INT(norm, has_add), CT_FIELD_END };
 static const ct_attr_field no_fields[] = { CT_FIELD_END };
 
 /* Where y is positive, a bit an element: [...,bytes of C bits]. */
@@ -89,11 +90,11 @@ static ct_status check_second(const ct_call *c, int i)
     return ct_rule_fail(c, "dy2 is %s, but must be %s", ct_desc_str(&c->in[i].desc, got), ct_desc_str(&d, want));
 }
 
-/* Of a ReLU the mask, input 5. */
-static ct_status check_mask(const ct_call *c)
+/* Of a ReLU that gives a y as large as input y the mask, input 5. */
+static ct_status check_mask(const ct_call *c, int y)
 {
     char got[CT_DESC_STR], want[CT_DESC_STR];
-    const ct_desc mask = mask_of(&c->in[0].desc);
+    const ct_desc mask = mask_of(&c->in[y].desc);
     if (ct_desc_equal(&c->in[5].desc, &mask)) return CT_OK;
     return ct_rule_fail(c, "mask is %s, but must be %s", ct_desc_str(&c->in[5].desc, got), ct_desc_str(&mask, want));
 }
@@ -108,7 +109,7 @@ static ct_status check_activation(const ct_call *c)
     CT_TRY(ct_rule_int(c, "has_add", a->has_add, 0, 1));
     if (ct_present(&c->in[5]) != (a->act == CT_NORM_RELU))
         return ct_rule_fail(c, "mask must be given if and only if act=1 (relu)");
-    if (a->act == CT_NORM_RELU) CT_TRY(check_mask(c));
+    if (a->act == CT_NORM_RELU) CT_TRY(check_mask(c, 0));
     CT_TRY(check_second(c, 8));
     if (ct_present(&c->in[6]) != (a->act == CT_NORM_SILU))
         return ct_rule_fail(c, "beta must be given if and only if act=2 (silu)");
@@ -164,7 +165,7 @@ static ct_status sum_bwd_shape(ct_call *c)
     CT_TRY(ct_rule_float(c, 0, "dy"));
     const ct_desc stat = ct_desc1(ct_accum_dtype(dy->dtype), ct_last_dim(dy));
     for (int i = 1; i < 10; i++) {
-        if (i == 5) CT_TRY(check_mask(c));
+        if (i == 5) CT_TRY(check_mask(c, 0));
         else if (i == 1 || i == 6) CT_TRY(ct_rule_same(c, i, names[i - 1], 0, "dy"));
         else CT_TRY(ct_rule_vector(c, i, names[i - 1], stat.dtype, stat.dim[0]));
     }
@@ -218,6 +219,43 @@ static ct_status pool_bwd_shape(ct_call *c)
     ct_rule_out(c, 0, *x);
     ct_rule_out(c, 1, stat);
     ct_rule_out(c, 2, stat);
+    return CT_OK;
+}
+
+/* batchnorm with relu, but for y. */
+static ct_status mean_shape(ct_call *c)
+{
+    const ct_desc *x = &c->in[0].desc;
+    ct_call norm = *c;
+    norm.attrs.norm.act = CT_NORM_RELU;
+    CT_TRY(ct_rule_ndim(c, 0, "x", 4));
+    CT_TRY(bn_shape(&norm));
+    ct_rule_out(c, 0, ct_desc2(x->dtype, x->dim[0], x->dim[3]));
+    for (int i = 1; i < 4; i++) ct_rule_out(c, i, norm.out[i].desc);
+    return CT_OK;
+}
+
+static ct_status mean_bwd_shape(ct_call *c)
+{
+    static const char *const names[] = { "gamma", "mean", "invstd" };
+    const ct_desc *dy = &c->in[0].desc, *x = &c->in[1].desc;
+    const bool has_add = c->attrs.norm.has_add != 0;
+    CT_TRY(ct_rule_ndim(c, 0, "dy", 2));
+    CT_TRY(ct_rule_float(c, 0, "dy"));
+    CT_TRY(ct_rule_ndim(c, 1, "x", 4));
+    CT_TRY(ct_rule_dtype(c, 1, "x", dy->dtype));
+    CT_TRY(ct_rule_dim(c, 1, "x", 0, dy->dim[0]));
+    CT_TRY(ct_rule_dim(c, 1, "x", 3, dy->dim[1]));
+    const ct_desc stat = ct_desc1(ct_accum_dtype(dy->dtype), ct_last_dim(dy));
+    for (int i = 0; i < 3; i++) CT_TRY(ct_rule_vector(c, 2 + i, names[i], stat.dtype, stat.dim[0]));
+    CT_TRY(check_mask(c, 1));
+    CT_TRY(ct_rule_int(c, "has_add", c->attrs.norm.has_add, 0, 1));
+    if (has_add && c->nout < 4) return ct_rule_fail(c, "has_add=1 gives 4 outputs, but %d are wanted", c->nout);
+    c->nout = has_add ? 4 : 3;
+    ct_rule_out(c, 0, *x);
+    ct_rule_out(c, 1, stat);
+    ct_rule_out(c, 2, stat);
+    if (has_add) ct_rule_out(c, 3, *x);
     return CT_OK;
 }
 
@@ -294,6 +332,24 @@ static ct_status pool_grad(const ct_grad_ctx *g)
     return CT_OK;
 }
 
+static ct_status mean_grad(const ct_grad_ctx *g)
+{
+    const bool want_add = g->nin > 5 && g->in[5] != CT_NOVAL && g->need[5];
+    if (g->dout[1] != CT_NOVAL || g->dout[2] != CT_NOVAL)
+        return ct_fail(CT_EUNSUPPORTED,
+                       "batchnorm_mean: gradients through the batch's mean or invstd are not defined here");
+    if (g->dout[0] == CT_NOVAL || (!g->need[0] && !g->need[1] && !g->need[2] && !want_add)) return CT_OK;
+    const ct_val in[6] = { g->dout[0], g->in[0], g->in[1], g->out[1], g->out[2], g->out[3] };
+    ct_val out[4] = { CT_NOVAL, CT_NOVAL, CT_NOVAL, CT_NOVAL };
+    const ct_attrs a = { .norm = { .has_add = want_add } };
+    const int nout = want_add ? 4 : 3;
+    CT_TRY(g->emit(g->self, CT_OP_BATCHNORM_MEAN_BWD, &a, 6, in, nout, (1u << nout) - 1, out));
+    for (int i = 0; i < 3; i++)
+        if (g->need[i]) g->din[i] = out[i];
+    if (want_add) g->din[5] = out[3];
+    return CT_OK;
+}
+
 static ct_status l2_grad(const ct_grad_ctx *g)
 {
     if (g->dout[0] == CT_NOVAL || !g->need[0]) return CT_OK;
@@ -333,6 +389,16 @@ static double pool_flops(const ct_call *c)
 }
 static double pool_bwd_flops(const ct_call *c) { return 11.0 * (double)ct_desc_numel(&c->in[1].desc); }
 static int64_t pool_bwd_reduction(const ct_call *c) { return ct_rows(&c->in[1].desc); }
+
+/* As with a ReLU, and its sum; of the gradient nothing more but the share of a pixel. */
+static double mean_flops(const ct_call *c)
+{
+    return (8.0 + (ct_present(&c->in[5]) ? 1 : 0)) * (double)ct_desc_numel(&c->in[0].desc);
+}
+static double mean_bwd_flops(const ct_call *c)
+{
+    return 11.0 * (double)ct_desc_numel(&c->in[1].desc) + (double)ct_desc_numel(&c->in[0].desc);
+}
 
 static int64_t last_reduction(const ct_call *c) { return ct_last_dim(&c->in[0].desc); }
 
@@ -425,6 +491,16 @@ const ct_op_rules ct_norm_rules[] = {
       .fields = pool_bwd_fields, .shape = pool_bwd_shape, .flops = pool_bwd_flops, .reduction = pool_bwd_reduction,
       .roundings = 4, .typical = bwd_typical,
       .domain = { CT_ANY, CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), CT_BY_CALL(kept_places), CT_ANY } },
+    { .op = CT_OP_BATCHNORM_MEAN, .mutates = 1u << 3 | 1u << 4, .inplace_out = -1, .inplace_in = -1,
+      .precision = CT_PREC_FLOW,
+      .fields = relu_fields, .shape = mean_shape, .grad = mean_grad, .flops = mean_flops, .reduction = rows_reduction,
+      .roundings = 4, .typical = bn_typical, .keeps = keeps_stats, .kink = always_relu,
+      .domain = { CT_ANY_OR(far_from_0), CT_RANGE(0.5, 1.5), CT_ANY, CT_ANY, CT_RANGE(0.1, 2), CT_ANY } },
+    { .op = CT_OP_BATCHNORM_MEAN_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1,
+      .precision = CT_PREC_FLOW,
+      .fields = mean_bwd_fields, .shape = mean_bwd_shape, .flops = mean_bwd_flops, .reduction = pool_bwd_reduction,
+      .roundings = 4,
+      .domain = { CT_ANY, CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), CT_IS(BITS) } },
     { .op = CT_OP_L2_NORMALIZE, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW,
       .fields = no_fields, .shape = l2_shape, .grad = l2_grad, .flops = l2_flops, .reduction = last_reduction,
       .roundings = 4, .domain = { CT_ANY } },

@@ -35,6 +35,25 @@ static ct_status check_ranges(const ct_call *c, int n, const char *const *names)
     return CT_OK;
 }
 
+static bool is_half(ct_dtype d) { return d == CT_BF16 || d == CT_F16; }
+
+/* A gradient, input i, of the ranges of input 0: of their type, or of 16 bits where they are f32. */
+static ct_status check_gradient(const ct_call *c, int i)
+{
+    if (!is_half(c->in[i].desc.dtype) || c->in[0].desc.dtype != CT_F32) return ct_rule_same(c, i, "g", 0, "p");
+    return ct_rule_same_shape(c, i, "g", 0, "p");
+}
+
+/* Input i, if it is there: the parameters in 16 bits. */
+static ct_status check_copy(const ct_call *c, int i)
+{
+    if (c->nin <= i || !ct_present(&c->in[i])) return CT_OK;
+    if (!is_half(c->in[i].desc.dtype) || c->in[0].desc.dtype != CT_F32)
+        return ct_rule_fail(c, "copy is %s, and p %s: a copy is bf16 or f16, of f32",
+                            ct_dtype_name(c->in[i].desc.dtype), ct_dtype_name(c->in[0].desc.dtype));
+    return ct_rule_same_shape(c, i, "copy", 0, "p");
+}
+
 static ct_status schedule_shape(ct_call *c)
 {
     const ct_schedule_attrs *a = &c->attrs.schedule;
@@ -59,7 +78,15 @@ static ct_status schedule_shape(ct_call *c)
 
 static ct_status norm_shape(ct_call *c)
 {
-    CT_TRY(check_ranges(c, 1, (const char *const[]){ "g" }));
+    for (int i = 0; i < c->nin; i += 2) { /* g, rest? */
+        if (!ct_present(&c->in[i])) continue;
+        const char *name = i ? "rest" : "g";
+        CT_TRY(ct_rule_ndim(c, i, name, 1));
+        CT_TRY(ct_rule_float(c, i, name));
+        if ((c->in[i].desc.dtype == CT_F64) != (c->in[0].desc.dtype == CT_F64))
+            return ct_rule_fail(c, "rest is %s and g %s", ct_dtype_name(c->in[i].desc.dtype),
+                                ct_dtype_name(c->in[0].desc.dtype));
+    }
     CT_TRY(ct_rule_real(c, "max_norm", c->attrs.optim.max_norm, 0, DBL_MAX));
     return ct_rule_state(c, 1);
 }
@@ -67,8 +94,12 @@ static ct_status norm_shape(ct_call *c)
 static ct_status adamw_shape(ct_call *c)
 {
     const ct_optim_attrs *a = &c->attrs.optim;
-    CT_TRY(check_ranges(c, 4, (const char *const[]){ "p", "g", "m", "v" }));
+    CT_TRY(check_ranges(c, 1, (const char *const[]){ "p" }));
+    CT_TRY(check_gradient(c, 1));
+    CT_TRY(ct_rule_same(c, 2, "m", 0, "p"));
+    CT_TRY(ct_rule_same(c, 3, "v", 0, "p"));
     CT_TRY(ct_rule_state(c, 4));
+    CT_TRY(check_copy(c, 5));
     CT_TRY(ct_rule_real(c, "beta1", a->beta1, 0, 1 - DBL_EPSILON / 2));
     CT_TRY(ct_rule_real(c, "beta2", a->beta2, 0, 1 - DBL_EPSILON / 2));
     CT_TRY(ct_rule_real(c, "eps", a->eps, 0, DBL_MAX));
@@ -79,8 +110,11 @@ static ct_status adamw_shape(ct_call *c)
 static ct_status sgd_shape(ct_call *c)
 {
     const ct_optim_attrs *a = &c->attrs.optim;
-    CT_TRY(check_ranges(c, 3, (const char *const[]){ "p", "g", "buf" }));
+    CT_TRY(check_ranges(c, 1, (const char *const[]){ "p" }));
+    CT_TRY(check_gradient(c, 1));
+    CT_TRY(ct_rule_same(c, 2, "buf", 0, "p"));
     CT_TRY(ct_rule_state(c, 3));
+    CT_TRY(check_copy(c, 4));
     CT_TRY(ct_rule_real(c, "momentum", a->momentum, 0, 1));
     CT_TRY(ct_rule_real(c, "weight_decay", a->weight_decay, 0, DBL_MAX));
     CT_TRY(ct_rule_int(c, "nesterov", a->nesterov, 0, 1));
@@ -116,13 +150,31 @@ static double scalar_flops(const ct_call *c)
     return CT_STATE_COUNT;
 }
 
-static double norm_flops(const ct_call *c) { return 2.0 * (double)ct_desc_numel(&c->in[0].desc); }
+/* Elements of g and rest. */
+static int64_t norm_reduction(const ct_call *c)
+{
+    const bool rest = c->nin > 2 && ct_present(&c->in[2]);
+    return ct_desc_numel(&c->in[0].desc) + (rest ? ct_desc_numel(&c->in[2].desc) : 0);
+}
+
+static double norm_flops(const ct_call *c) { return 2.0 * (double)norm_reduction(c); }
 static ct_status draw_shape(ct_call *c) { return ct_rule_state(c, 0); }
 
 static double adamw_flops(const ct_call *c) { return 15.0 * (double)ct_desc_numel(&c->in[0].desc); }
 static double sgd_flops(const ct_call *c) { return 7.0 * (double)ct_desc_numel(&c->in[0].desc); }
 static double ema_flops(const ct_call *c) { return 3.0 * (double)ct_desc_numel(&c->in[0].desc); }
-static int64_t norm_reduction(const ct_call *c) { return ct_desc_numel(&c->in[0].desc); }
+
+/* The copy is only written. */
+static double adamw_read(const ct_call *c, int i)
+{
+    (void)c;
+    return i != 5;
+}
+static double sgd_read(const ct_call *c, int i)
+{
+    (void)c;
+    return i != 4;
+}
 
 static const ct_domain first_moment = CT_IS(ZERO); /* what Adam starts from */
 
@@ -149,32 +201,34 @@ const ct_op_rules ct_optim_rules[] = {
       .flops = norm_flops,
       .reduction = norm_reduction,
       .roundings = 1,
-      .domain = { CT_ANY_OR(ct_domain_nan), CT_IS(STATE) } },
+      .domain = { CT_ANY_OR(ct_domain_nan), CT_IS(STATE), CT_ANY } },
     { .op = CT_OP_ADAMW,
       .flags = CT_OPF_NO_GRAD,
-      .mutates = 1u << 0 | 1u << 2 | 1u << 3,
+      .mutates = 1u << 0 | 1u << 2 | 1u << 3 | 1u << 5,
       .inplace_out = -1,
       .inplace_in = -1,
       .precision = CT_PREC_ACCUM,
       .fields = adamw_fields,
       .shape = adamw_shape,
       .flops = adamw_flops,
+      .read = adamw_read,
       .roundings = 4,
       .domain = { CT_ANY, CT_ANY, CT_ANY_OR(first_moment),
                   { .kind = CT_DOM_RANGE, .lo = 0.01, .hi = 1, .special = &first_moment },
-                  CT_IS(STATE) } },
+                  CT_IS(STATE), CT_ANY } },
     { .op = CT_OP_SGD,
       .flags = CT_OPF_NO_GRAD,
-      .mutates = 1u << 0 | 1u << 2,
+      .mutates = 1u << 0 | 1u << 2 | 1u << 4,
       .inplace_out = -1,
       .inplace_in = -1,
       .precision = CT_PREC_ACCUM,
       .fields = sgd_fields,
       .shape = sgd_shape,
       .flops = sgd_flops,
+      .read = sgd_read,
       .roundings = 4,
       .domain = { CT_ANY, CT_ANY, CT_ANY_OR(ct_domain_nan),
-                  CT_IS(STATE) } /* at the first step the buffer may hold anything */ },
+                  CT_IS(STATE), CT_ANY } /* at the first step the buffer may hold anything */ },
     { .op = CT_OP_EMA,
       .flags = CT_OPF_NO_GRAD,
       .mutates = 1u << 0,
