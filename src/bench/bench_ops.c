@@ -32,6 +32,7 @@ ct_status ct_op_times_sum(const ct_plan *plan, int64_t runs, bool by_call, ct_op
         char *text = NULL;
         ct_graph_call(g, i, &call);
         if (ct_op_get(call.op)->rules->flags & CT_OPF_VIEW) continue;
+        if (g->nodes[i].phase == CT_PHASE_LOAD) continue; /* once, not in each step */
         if (by_call && !(text = ct_call_text(&call))) {
             ct_op_times_free(out);
             return CT_ENOMEM;

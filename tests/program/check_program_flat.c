@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/alloc.h"
+#include "bench/bench.h"
 
 /* Casts that read a parameter or write a gradient, those of flat arenas counted like others; `flat`: these alone. */
 static int count_casts(const ct_graph *g, bool flat)
@@ -229,6 +230,12 @@ START_TEST(loads)
     ck_assert_int_eq(r.store->copied, CT_ARENA_PARAM);
     halve_filter(&r);
     ck_assert_int_eq(r.store->copied, CT_ARENA_INPUT);
+    ct_op_times times; /* of what each step does */
+    int casts = 0;
+    ok(ct_op_times_sum(r.plan[0], 1, false, &times));
+    for (size_t i = 0; i < times.n; i++) casts += times.row[i].op == CT_OP_CAST ? (int)times.row[i].calls : 0;
+    ck_assert_int_eq(casts, count_nodes(&r, CT_OP_CAST) - 1);
+    ct_op_times_free(&times);
     run_close(&r);
 }
 END_TEST
