@@ -20,7 +20,7 @@
 #error "this MPI is neither Open MPI nor MPICH"
 #endif
 
-/* Bytes of a library's version. MPI_MAX_LIBRARY_VERSION_STRING is that of the family that this was compiled for alone. */
+/* Bytes of a version: MPI_MAX_LIBRARY_VERSION_STRING would be that of the family that this was compiled for alone. */
 enum { LONGEST = 16384 };
 
 const ct_services *ct_mpi_core;

@@ -9,8 +9,8 @@
 extern const ct_services *ct_mpi_core;
 extern const ct_comm_ops ct_mpi_comm;
 
-/* After a failure nothing of MPI is called any more: requests that are still open can neither be freed nor cancelled, and
- * what calls nothing cannot hang. */
+/* After a failure nothing of MPI is called any more: requests that are still open can neither be freed nor cancelled,
+ * and what calls nothing cannot hang. */
 typedef struct ct_mpi_state {
     bool started, stopped, broken;
     int rank, size;

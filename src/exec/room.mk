@@ -66,3 +66,29 @@ tests_exec_check_exec_LDADD = $(CT_TEST_LIBS)
 check_PROGRAMS += tests/exec/check_comm
 tests_exec_check_comm_SOURCES = tests/exec/check_comm.c tests/exec/comm_suite.c tests/exec/comm_suite.h
 tests_exec_check_comm_LDADD = $(CT_TEST_LIBS)
+
+# Engines, good and bad ones.
+EXTRA_DIST += tests/plugins/engine.c
+check_LTLIBRARIES += \
+	tests/plugins/good/captrain-mpi.la \
+	tests/plugins/abi/captrain-mpi.la \
+	tests/plugins/lacks/captrain-mpi.la \
+	tests/plugins/nosymbol/captrain-mpi.la \
+	tests/plugins/refuses/captrain-mpi.la
+tests_plugins_good_captrain_mpi_la_SOURCES = tests/plugins/engine.c
+tests_plugins_good_captrain_mpi_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
+tests_plugins_abi_captrain_mpi_la_SOURCES = tests/plugins/engine.c
+tests_plugins_abi_captrain_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) -DENGINE_ABI
+tests_plugins_abi_captrain_mpi_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
+tests_plugins_lacks_captrain_mpi_la_SOURCES = tests/plugins/engine.c
+tests_plugins_lacks_captrain_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) -DENGINE_LACKS
+tests_plugins_lacks_captrain_mpi_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
+tests_plugins_nosymbol_captrain_mpi_la_SOURCES = tests/plugins/engine.c
+tests_plugins_nosymbol_captrain_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) -DENGINE_NO_SYMBOL
+tests_plugins_nosymbol_captrain_mpi_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
+tests_plugins_refuses_captrain_mpi_la_SOURCES = tests/plugins/engine.c
+tests_plugins_refuses_captrain_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) -DENGINE_REFUSES
+tests_plugins_refuses_captrain_mpi_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
+check_PROGRAMS += tests/exec/check_engine
+tests_exec_check_engine_SOURCES = tests/exec/check_engine.c
+tests_exec_check_engine_LDADD = $(CT_TEST_LIBS)
