@@ -120,10 +120,11 @@ typedef struct ct_comm_ops {
 
     /* ---- optional: NULL where sums move by themselves, in streams of the device ---- */
 
-    /* Moves what was queued a little further, for nothing moves between calls, and tells whether all of it is done. Cheap, never waits. */
+    /* Moves what was queued a little further, for nothing moves between calls, and tells whether all of it is done. Cheap, never waits.
+     * A failure names the member and their count, as finish()'s does. */
     ct_status (*poll)(ct_comm *c, bool *done);
-    /* Waits until all that was queued is done; CT_EBACKEND, naming the member and their count, when that takes more than `deadline`
-     * seconds or has failed. poll and finish are both there or neither. */
+    /* Waits until all that was queued is done; CT_EBACKEND when that takes more than `deadline` seconds or has failed. poll and finish
+     * are both there or neither. */
     ct_status (*finish)(ct_comm *c, double deadline);
     /* Gives every member the `bytes` of each, in the order of ranks: all [size * bytes]. Waits, as finish() does, behind what is queued. */
     ct_status (*gather)(ct_comm *c, const void *mine, size_t bytes, void *all, double deadline);

@@ -243,7 +243,7 @@ static ct_status move_on(void *self)
     bool done = false;
     if (now - g->polled < POLL_EVERY) return CT_OK;
     ct_status st = g->ops->poll(g->comm, &done);
-    if (st != CT_OK) return give_up(g, ct_fail_context(st, "member %d of %d", g->rank, g->size));
+    if (st != CT_OK) return give_up(g, st);
     g->polled = ct_now();
     if (done) note_done(g);
     return CT_OK;
@@ -259,6 +259,20 @@ static ct_status settle(ct_group *g)
     if (st != CT_OK) return give_up(g, st);
     note_done(g);
     return CT_OK;
+}
+
+ct_status ct_group_gather(ct_group *g, const void *mine, size_t bytes, void *all)
+{
+    if (g->size == 1) {
+        memcpy(all, mine, bytes);
+        return CT_OK;
+    }
+    CT_TRY(check_whole(g));
+    if (!g->ops->gather)
+        return ct_fail(CT_EUNSUPPORTED, "backend %s: members cannot tell each other anything", g->store->backend->name);
+    ct_status st = g->ops->gather(g->comm, mine, bytes, all, g->deadline);
+    if (st == CT_OK && g->queued) note_done(g);
+    return st == CT_EBACKEND ? give_up(g, st) : st;
 }
 
 void ct_group_times(const ct_group *g, double *sums, double *waited)
@@ -329,7 +343,7 @@ ct_status ct_group_metrics(ct_group *g)
     CT_TRY(check_whole(g));
     note_queued(g);
     CT_TRY(g->ops->all_reduce_sum(g->comm, s->stream, s->base[CT_ARENA_METRIC], CT_METRIC_COUNT, CT_F64));
-    return settle(g); /* whoever reads them next may not wait for anybody */
+    return settle(g); /* whoever reads them next waits for the device at most */
 }
 
 /* Whoever waits for this member's device waits for the others, too: a step of its ends when theirs have come to the same sum. */

@@ -240,7 +240,7 @@ static ct_status lazy_poll(ct_comm *c, bool *done)
     ck_assert_int_gt(c->nqueued, 0);
     meeting.polls++;
     *done = false;
-    return meeting.bad_poll ? ct_fail(CT_EBACKEND, "the cable was pulled") : CT_OK;
+    return meeting.bad_poll ? ct_fail(CT_EBACKEND, "member %d of %d: the cable was pulled", c->rank, c->size) : CT_OK;
 }
 
 static ct_status lazy_finish(ct_comm *c, double deadline)
@@ -254,6 +254,20 @@ static ct_status lazy_finish(ct_comm *c, double deadline)
     return CT_OK;
 }
 
+static ct_status lazy_gather(ct_comm *c, const void *mine, size_t bytes, void *all, double deadline)
+{
+    ct_status st = lazy_finish(c, deadline);
+    if (st != CT_OK) return st;
+    char *own = ct_malloc(bytes, "test");
+    memcpy(own, mine, bytes);
+    meeting.part[c->rank] = own;
+    pthread_barrier_wait(&meeting.barrier);
+    for (int k = 0; k < c->size; k++) memcpy((char *)all + (size_t)k * bytes, meeting.part[k], bytes);
+    pthread_barrier_wait(&meeting.barrier);
+    ct_free(own);
+    return CT_OK;
+}
+
 static const ct_comm_ops lazy = { .id = fake_id,
                                   .create = fake_create,
                                   .all_reduce_sum = lazy_sum,
@@ -262,7 +276,8 @@ static const ct_comm_ops lazy = { .id = fake_id,
                                   .abort = fake_abort,
                                   .destroy = fake_destroy,
                                   .poll = lazy_poll,
-                                  .finish = lazy_finish };
+                                  .finish = lazy_finish,
+                                  .gather = lazy_gather };
 
 static ct_status fake_done(ct_device *dev, ct_event *e, bool *done)
 {

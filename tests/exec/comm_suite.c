@@ -60,6 +60,21 @@ static void keep(member *m, ct_arenas *store, ct_arena gradients)
     memcpy(m->gradients, store->base[gradients], m->bytes);
 }
 
+/* Members tell each other who they are, where they can. */
+static void tell(ct_group *g, const member *m)
+{
+    const int mine[2] = { ct_group_rank(g), 7 * ct_group_rank(g) };
+    int all[2 * MOST] = { 0 };
+    const ct_status st = ct_group_gather(g, mine, sizeof mine, all);
+    if (m->size > 1 && !m->ops) {
+        says(st, CT_EUNSUPPORTED, "members cannot tell each other anything");
+        return;
+    }
+    ok(st);
+    for (int i = 0; i < m->size; i++) ck_assert_int_eq(all[2 * i], i);
+    for (int i = 0; i < m->size; i++) ck_assert_int_eq(all[2 * i + 1], 7 * i);
+}
+
 ct_status member_train(member *m)
 {
     ct_program_spec s = small_model(m->rank, m->size, m->dropout);
@@ -105,6 +120,7 @@ ct_status member_train(member *m)
             if (st == CT_OK) st = ct_group_wait(g);
         }
         if (st == CT_OK) ok(ct_group_metrics(g));
+        if (st == CT_OK) tell(g, m);
         ct_group_times(g, &m->sums, &m->waited);
         ct_buckets_free(&b);
     }
