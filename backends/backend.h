@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "ops/ops.h"
 
-#define CT_BACKEND_ABI 7
+#define CT_BACKEND_ABI 8 /* of all plug-ins, engines (engine.h) as well */
 
 typedef struct ct_device ct_device;   /* opened device; the backend's own struct */
 typedef struct ct_stream ct_stream;   /* ordered queue of work on a device */
@@ -105,7 +105,9 @@ typedef struct ct_telemetry {
 
 enum { CT_COMM_ID = 128 }; /* bytes that name a group: made by one member, carried to the others by the launcher */
 
-/* Groups of devices. Calls queue work in a stream, in the same order on every member; none waits for the device. */
+/* Groups of devices. Calls queue work in a stream, in the same order on every member; none waits for the device. Those of an engine
+ * (engine.h) work on the host's memory and have no stream: what they are given is there when they are called, and what they make of
+ * it is there when finish() has returned. */
 typedef struct ct_comm_ops {
     ct_status (*id)(unsigned char id[CT_COMM_ID]);
     /* Joins; returns when all members have, or with CT_EBACKEND when `deadline` seconds are over, naming the members' count. */
@@ -115,6 +117,17 @@ typedef struct ct_comm_ops {
     ct_status (*check)(ct_comm *c);   /* a failure that has shown since: CT_EBACKEND with its text */
     void (*abort)(ct_comm *c);        /* gives up work that waits for members which are gone */
     void (*destroy)(ct_comm *c);      /* NULL is fine */
+
+    /* ---- optional: NULL where sums move by themselves, in streams of the device ---- */
+
+    /* Moves what was queued a little further, for nothing moves between calls, and tells whether all of it is done. Cheap, never waits.
+     * A failure names the member and their count, as finish()'s does. */
+    ct_status (*poll)(ct_comm *c, bool *done);
+    /* Waits until all that was queued is done; CT_EBACKEND when that takes more than `deadline` seconds or has failed. poll and finish
+     * are both there or neither. */
+    ct_status (*finish)(ct_comm *c, double deadline);
+    /* Gives every member the `bytes` of each, in the order of ranks: all [size * bytes]. Waits, as finish() does, behind what is queued. */
+    ct_status (*gather)(ct_comm *c, const void *mine, size_t bytes, void *all, double deadline);
 } ct_comm_ops;
 
 typedef struct ct_backend {
@@ -172,7 +185,8 @@ typedef struct ct_backend {
     ct_status (*telemetry)(int index, ct_telemetry *out);
     /* Who holds the memory of device number `index`: "2.1 GB by process 4711 (python3), ..."; "" if that cannot be known. */
     void (*memory_holders)(int index, char *buf, size_t size);
-    const ct_comm_ops *comm; /* NULL: this backend has groups of one only */
+    const ct_comm_ops *comm; /* NULL: this backend has groups of one only, unless an engine's */
+    bool host_memory; /* the device's memory is the host's, and its calls are done when they return: engines can work on it */
     /* What the number of channels that a convolution reads should be a multiple of, on device number opts->index (which need not be
      * open) and in storage type `type`: the images' channels are padded to that. NULL: 1. */
     int64_t (*channel_multiple)(const ct_device_opts *opts, ct_dtype type);

@@ -108,6 +108,7 @@ includes() {
         if (here !~ /^(backends\/cuda|tests)/ &&
             inc ~ /^(cuda|cudnn|cublas|nccl|nvml|curand|cusparse|cusolver)[A-Za-z_0-9]*(\.h|\/)/)
             bad("a CUDA header outside backends/cuda")
+        if (here != "backends/mpi" && inc ~ /^mpi[-.a-z]*\.h$/) bad("a header of MPI outside backends/mpi")
         if (here !~ /^backends\/cpu/ && inc ~ /^(cblas|omp|f77blas|lapacke?|openblas_config)\.h$/)
             bad("a header of BLAS or OpenMP outside backends/cpu")
         if (inc ~ /\.\.\// || inc ~ /^src\//) bad("include paths start at src/ or at the top")
@@ -467,6 +468,7 @@ cat > "$bad/src/data/mid.c" << 'EOF2'
 #include <cblas.h> /* BAD */
 #include <omp.h> /* BAD */
 #include <cuda_runtime.h> /* BAD */
+#include <mpi.h> /* BAD */
 #include <sys/stat.h>
 int ct_mid(void)
 {

@@ -230,6 +230,7 @@ const ct_backend ct_backend_cpu = {
     .event_wait = event_wait,
     .event_done = event_done,
     .telemetry = ct_cpu_telemetry,
+    .host_memory = true,
     .sets = sets,
     .nsets = sizeof sets / sizeof sets[0],
 };

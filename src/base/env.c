@@ -8,7 +8,7 @@ static const ct_env_row table[CT_ENV_COUNT] = {
     [CT_ENV_VERBOSE] = { "CAPTRAIN_VERBOSE",
                          "Comma-separated topics to print details about: dispatch, plan, loader, all." },
     [CT_ENV_BACKEND_PATH] = { "CAPTRAIN_BACKEND_PATH",
-                              "Colon-separated directories searched for backend plug-ins before the installed one; "
+                              "Colon-separated directories searched for plug-ins before the installed one; "
                               "without it a program that was not installed looks beside itself first." },
     [CT_ENV_CACHE_DIR] = { "CAPTRAIN_CACHE_DIR",
                            "Directory of packed data caches; default $XDG_CACHE_HOME/captrain or ~/.cache/captrain." },

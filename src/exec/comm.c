@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/file.h"
 
 /* ---- buckets ---- */
 
@@ -115,7 +116,18 @@ struct ct_group {
     ct_stream *stream; /* of the sums */
     ct_event *event;
     ct_arenas_watch watch; /* while the host waits for the device */
+
+    /* Of an engine alone, whose sums have to be moved. */
+    bool queued;       /* some may be on their way */
+    double begun;      /* when the first of them was queued */
+    double polled;     /* when they were moved last */
+    double sums, waited;
+    ct_arenas_between between;
 };
+
+/* Seconds between two polls: seldom enough to cost nothing, often enough that a message of 25 MB, which takes milliseconds, seldom
+ * waits for its next piece. */
+#define POLL_EVERY 2e-4
 
 ct_status ct_group_id(const ct_backend *b, unsigned char id[CT_COMM_ID])
 {
@@ -124,6 +136,19 @@ ct_status ct_group_id(const ct_backend *b, unsigned char id[CT_COMM_ID])
 }
 
 static ct_status look(void *self, double waited);
+static ct_status move_on(void *self);
+
+/* Whose sums: the engine's where one is given, else the backend's. */
+static ct_status choose_ops(ct_group *g, const ct_comm_ops *engine)
+{
+    const ct_backend *b = g->store->backend;
+    if (engine && !b->host_memory)
+        return ct_fail(CT_EUNSUPPORTED, "backend %s: groups of processes need a device whose memory the host reads, as the CPU's is", b->name);
+    if (!engine && !b->comm)
+        return ct_fail(CT_EUNSUPPORTED, "backend %s has groups of one device only, not of %d", b->name, g->size);
+    g->ops = engine ? engine : b->comm;
+    return CT_OK;
+}
 
 ct_status ct_group_join(ct_arenas *store, const ct_group_opts *opts, ct_group **out)
 {
@@ -140,15 +165,12 @@ ct_status ct_group_join(ct_arenas *store, const ct_group_opts *opts, ct_group **
         st = ct_fail(CT_EINVAL, "member %d of a group of %d: they are counted from 0", g->rank, g->size);
         goto fail;
     }
-    if (g->size > 1 && !b->comm) {
-        st = ct_fail(CT_EUNSUPPORTED, "backend %s has groups of one device only, not of %d", b->name, g->size);
-        goto fail;
-    }
     if (g->size > 1) {
-        g->ops = b->comm;
+        CT_GOTO(st, choose_ops(g, opts->ops));
         CT_GOTO(st, b->stream_create(store->device, &g->stream));
         CT_GOTO(st, b->event_create(store->device, &g->event));
         CT_GOTO(st, g->ops->create(store->device, opts->id, g->rank, g->size, g->deadline, &g->comm));
+        g->between = (ct_arenas_between){ move_on, g };
         g->watch = (ct_arenas_watch){ look, g };
         store->watch = &g->watch;
     }
@@ -164,6 +186,7 @@ void ct_group_leave(ct_group *g)
     if (!g) return;
     const ct_backend *b = g->store->backend;
     if (g->store->watch == &g->watch) g->store->watch = NULL;
+    if (g->store->between == &g->between) g->store->between = NULL;
     if (g->ops) g->ops->destroy(g->comm);
     if (g->event) b->event_destroy(g->store->device, g->event);
     if (g->stream) b->stream_destroy(g->store->device, g->stream);
@@ -186,6 +209,78 @@ static ct_status check_whole(const ct_group *g)
     return g->comm ? CT_OK : ct_fail(CT_EBACKEND, "this group of %d devices was given up", g->size);
 }
 
+static ct_status give_up(ct_group *g, ct_status st)
+{
+    if (g->store->between == &g->between) g->store->between = NULL;
+    g->queued = false;
+    g->ops->abort(g->comm);
+    g->ops->destroy(g->comm);
+    g->comm = NULL;
+    return st;
+}
+
+/* What was just queued has to be moved from now on. */
+static void note_queued(ct_group *g)
+{
+    if (!g->ops->finish || g->queued) return;
+    g->queued = true;
+    g->begun = g->polled = ct_now();
+    g->store->between = &g->between;
+}
+
+static void note_done(ct_group *g)
+{
+    g->queued = false;
+    g->sums += ct_now() - g->begun;
+    g->store->between = NULL;
+}
+
+/* Between two nodes of a plan. */
+static ct_status move_on(void *self)
+{
+    ct_group *g = self;
+    const double now = ct_now();
+    bool done = false;
+    if (now - g->polled < POLL_EVERY) return CT_OK;
+    ct_status st = g->ops->poll(g->comm, &done);
+    if (st != CT_OK) return give_up(g, st);
+    g->polled = ct_now();
+    if (done) note_done(g);
+    return CT_OK;
+}
+
+/* Waits until an engine has done all that was queued. Nothing where sums are the device's own. */
+static ct_status settle(ct_group *g)
+{
+    if (!g->queued) return CT_OK;
+    const double started = ct_now();
+    ct_status st = g->ops->finish(g->comm, g->deadline);
+    g->waited += ct_now() - started;
+    if (st != CT_OK) return give_up(g, st);
+    note_done(g);
+    return CT_OK;
+}
+
+ct_status ct_group_gather(ct_group *g, const void *mine, size_t bytes, void *all)
+{
+    if (g->size == 1) {
+        memcpy(all, mine, bytes);
+        return CT_OK;
+    }
+    CT_TRY(check_whole(g));
+    if (!g->ops->gather)
+        return ct_fail(CT_EUNSUPPORTED, "backend %s: members cannot tell each other anything", g->store->backend->name);
+    ct_status st = g->ops->gather(g->comm, mine, bytes, all, g->deadline);
+    if (st == CT_OK && g->queued) note_done(g);
+    return st == CT_EBACKEND ? give_up(g, st) : st;
+}
+
+void ct_group_times(const ct_group *g, double *sums, double *waited)
+{
+    *sums = g->sums;
+    *waited = g->waited;
+}
+
 ct_status ct_group_share(ct_group *g)
 {
     static const ct_arena what[] = { CT_ARENA_PARAM, CT_ARENA_BUFFER, CT_ARENA_OPT1, CT_ARENA_OPT2,
@@ -196,9 +291,12 @@ ct_status ct_group_share(ct_group *g)
     s->copied = CT_ARENA_INPUT; /* the weights change */
     for (size_t i = 0; i < sizeof what / sizeof what[0]; i++) {
         if (!s->base[what[i]]) continue;
+        note_queued(g);
         CT_TRY(g->ops->broadcast(g->comm, s->stream, s->base[what[i]], (int64_t)s->bytes[what[i]], 0));
     }
-    return ct_group_wait(g);
+    CT_TRY(ct_group_wait(g));
+    g->sums = g->waited = 0; /* members begin at different times: that is nobody's waiting for sums */
+    return CT_OK;
 }
 
 /* `later` goes on when what `now` holds at this moment is done. */
@@ -216,6 +314,7 @@ ct_status ct_comm_reduce_gradients(ct_group *g, const ct_buckets *b, size_t buck
     if (g->size == 1) return CT_OK;
     CT_TRY(check_whole(g));
     CT_TRY(follow(g, s->stream, g->stream));
+    note_queued(g);
     return g->ops->all_reduce_sum(g->comm, g->stream, (char *)s->base[b->arena] + k->first,
                                   (k->end - k->first) / (int64_t)ct_dtype_size(s->layout.dtype), s->layout.dtype);
 }
@@ -232,6 +331,7 @@ ct_status ct_group_step(ct_group *g, ct_plan *p, const ct_buckets *b)
     }
     CT_TRY(ct_plan_run_nodes(p, at, update));
     CT_TRY(check_whole(g));
+    CT_TRY(settle(g));
     CT_TRY(follow(g, g->stream, g->store->stream));
     return ct_plan_run_nodes(p, update, nodes);
 }
@@ -241,15 +341,9 @@ ct_status ct_group_metrics(ct_group *g)
     const ct_arenas *s = g->store;
     if (g->size == 1) return CT_OK;
     CT_TRY(check_whole(g));
-    return g->ops->all_reduce_sum(g->comm, s->stream, s->base[CT_ARENA_METRIC], CT_METRIC_COUNT, CT_F64);
-}
-
-static ct_status give_up(ct_group *g, ct_status st)
-{
-    g->ops->abort(g->comm);
-    g->ops->destroy(g->comm);
-    g->comm = NULL;
-    return st;
+    note_queued(g);
+    CT_TRY(g->ops->all_reduce_sum(g->comm, s->stream, s->base[CT_ARENA_METRIC], CT_METRIC_COUNT, CT_F64));
+    return settle(g); /* whoever reads them next waits for the device at most */
 }
 
 /* Whoever waits for this member's device waits for the others, too: a step of its ends when theirs have come to the same sum. */
@@ -269,6 +363,7 @@ ct_status ct_group_wait(ct_group *g)
     const ct_arenas *s = g->store;
     if (g->size == 1) return CT_OK;
     CT_TRY(check_whole(g));
+    CT_TRY(settle(g));
     CT_TRY(s->backend->event_record(s->device, g->event, s->stream));
     return ct_arenas_await(s, g->event);
 }

@@ -37,8 +37,9 @@ typedef struct ct_group ct_group;
 
 typedef struct ct_group_opts {
     int rank, size;               /* this member, and how many there are; size 0 or 1: alone */
-    unsigned char id[CT_COMM_ID]; /* names the group; of the first member: ct_group_id() */
+    unsigned char id[CT_COMM_ID]; /* names the group; of the first member: ct_group_id(). An engine's has none */
     double deadline;              /* seconds that joining, and later waiting for the others, may take; 0: 60 */
+    const ct_comm_ops *ops;       /* of an engine that was started (exec/engine.h): the group is of processes. NULL: the backend's own */
 } ct_group_opts;
 
 /* A name for a new group, for one member to make and the launcher to carry to the others. CT_EUNSUPPORTED: this backend has groups of
@@ -46,7 +47,8 @@ typedef struct ct_group_opts {
 ct_status ct_group_id(const ct_backend *b, unsigned char id[CT_COMM_ID]);
 
 /* Joins with the device of `store`, which must outlive the group; returns when all members have. opts NULL: alone. CT_EUNSUPPORTED as
- * above, CT_EINVAL for a rank outside the group, CT_EBACKEND when the deadline passed. */
+ * above, or for an engine where the host does not read the device's memory; CT_EINVAL for a rank outside the group, CT_EBACKEND when
+ * the deadline passed. */
 ct_status ct_group_join(ct_arenas *store, const ct_group_opts *opts, ct_group **out);
 void ct_group_leave(ct_group *g); /* NULL is fine */
 int ct_group_rank(const ct_group *g);
@@ -66,5 +68,13 @@ ct_status ct_group_metrics(ct_group *g);
 /* Waits for the store's stream. Here and wherever else the host waits for the device of a member (ct_arenas_await), a member that is gone, or that does not come within the deadline, is CT_EBACKEND and the group's end:
  * its work is given up. Alone: nothing to wait for, whoever reads from the device waits itself. */
 ct_status ct_group_wait(ct_group *g);
+
+/* Gives every member the `bytes` of each, in the order of ranks: all [size * bytes]. All must call it at the same place, and it waits for
+ * them; for what is small and seldom. CT_EUNSUPPORTED where groups have no such thing: those of cards. */
+ct_status ct_group_gather(ct_group *g, const void *mine, size_t bytes, void *all);
+
+/* How long sums that an engine carries took since ct_group_share(), in seconds: from the first of a step until all of them were seen to be
+ * done, and what of that the host did nothing but wait; the rest was hidden behind the backward pass. 0 where they are the device's own. */
+void ct_group_times(const ct_group *g, double *sums, double *waited);
 
 #endif

@@ -124,6 +124,12 @@ typedef struct ct_arenas_watch {
     void *self;
 } ct_arenas_watch;
 
+/* Called between two nodes of a plan, while a group has sums on their way that move only when they are asked to. */
+typedef struct ct_arenas_between {
+    ct_status (*call)(void *self);
+    void *self;
+} ct_arenas_between;
+
 typedef struct ct_arenas {
     const ct_backend *backend;
     ct_device *device;
@@ -136,6 +142,7 @@ typedef struct ct_arenas {
     ct_arena copied;                 /* the weights that PARAM16 holds in 16 bits: PARAM or EMA; INPUT: none, nodes of
                                         phase LOAD must run */
     const ct_arenas_watch *watch;    /* the group's that this device is a member of (exec/comm.h); NULL: it works alone */
+    const ct_arenas_between *between; /* NULL: nothing to do there */
     ct_arenas_user *users;           /* all who hold addresses in these arenas: when ACT or INPUT grow they are told */
 } ct_arenas;
 

@@ -302,6 +302,7 @@ static ct_status run_calls(ct_plan *p, size_t first, size_t end)
             p->seconds[i] += ct_now() - t0;
         }
         if (st != CT_OK) return ct_fail_context(st, "node '%s' (%s)", p->graph->nodes[i].name, p->impl_names[i]);
+        if (s->between) CT_TRY(s->between->call(s->between->self));
     }
     ct_crash_doing(NULL, NULL);
     return p->events && first < end ? read_events(p, first, end) : CT_OK;

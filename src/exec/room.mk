@@ -4,9 +4,11 @@ libcaptrain_la_SOURCES += \
 	src/exec/choices.c \
 	src/exec/comm.c src/exec/comm.h \
 	src/exec/dispatch.c \
+	src/exec/engine.c src/exec/engine.h \
 	src/exec/exec.h \
 	src/exec/internal.h \
 	src/exec/plan.c \
+	src/exec/plugin.c src/exec/plugin.h \
 	src/exec/receipt.c \
 	src/exec/registry.c \
 	src/exec/telemetry.c src/exec/telemetry.h \
@@ -54,7 +56,7 @@ tests_exec_captrain_cuda_la_SOURCES = tests/plugins/plugin.c
 tests_exec_captrain_cuda_la_CPPFLAGS = $(AM_CPPFLAGS) -DPLUGIN_GOOD=1
 tests_exec_captrain_cuda_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
 check_PROGRAMS += tests/exec/check_build_tree
-tests_exec_check_build_tree_SOURCES = tests/exec/check_build_tree.c src/exec/registry.c
+tests_exec_check_build_tree_SOURCES = tests/exec/check_build_tree.c src/exec/plugin.c
 tests_exec_check_build_tree_CPPFLAGS = $(AM_CPPFLAGS) -DCT_BUILD_TREE='"$(abs_top_builddir)/tests/exec"'
 tests_exec_check_build_tree_LDADD = $(CT_TEST_LIBS)
 
@@ -62,5 +64,31 @@ check_PROGRAMS += tests/exec/check_exec
 tests_exec_check_exec_SOURCES = tests/exec/check_exec.c
 tests_exec_check_exec_LDADD = $(CT_TEST_LIBS)
 check_PROGRAMS += tests/exec/check_comm
-tests_exec_check_comm_SOURCES = tests/exec/check_comm.c
+tests_exec_check_comm_SOURCES = tests/exec/check_comm.c tests/exec/comm_suite.c tests/exec/comm_suite.h
 tests_exec_check_comm_LDADD = $(CT_TEST_LIBS)
+
+# Engines, good and bad ones.
+EXTRA_DIST += tests/plugins/engine.c
+check_LTLIBRARIES += \
+	tests/plugins/good/captrain-mpi.la \
+	tests/plugins/abi/captrain-mpi.la \
+	tests/plugins/lacks/captrain-mpi.la \
+	tests/plugins/nosymbol/captrain-mpi.la \
+	tests/plugins/refuses/captrain-mpi.la
+tests_plugins_good_captrain_mpi_la_SOURCES = tests/plugins/engine.c
+tests_plugins_good_captrain_mpi_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
+tests_plugins_abi_captrain_mpi_la_SOURCES = tests/plugins/engine.c
+tests_plugins_abi_captrain_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) -DENGINE_ABI
+tests_plugins_abi_captrain_mpi_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
+tests_plugins_lacks_captrain_mpi_la_SOURCES = tests/plugins/engine.c
+tests_plugins_lacks_captrain_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) -DENGINE_LACKS
+tests_plugins_lacks_captrain_mpi_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
+tests_plugins_nosymbol_captrain_mpi_la_SOURCES = tests/plugins/engine.c
+tests_plugins_nosymbol_captrain_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) -DENGINE_NO_SYMBOL
+tests_plugins_nosymbol_captrain_mpi_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
+tests_plugins_refuses_captrain_mpi_la_SOURCES = tests/plugins/engine.c
+tests_plugins_refuses_captrain_mpi_la_CPPFLAGS = $(AM_CPPFLAGS) -DENGINE_REFUSES
+tests_plugins_refuses_captrain_mpi_la_LDFLAGS = $(AM_LDFLAGS) $(CT_TEST_PLUGIN)
+check_PROGRAMS += tests/exec/check_engine
+tests_exec_check_engine_SOURCES = tests/exec/check_engine.c
+tests_exec_check_engine_LDADD = $(CT_TEST_LIBS)

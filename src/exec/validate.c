@@ -45,6 +45,8 @@ static ct_status check_members(const ct_backend *b)
     const ct_comm_ops *c = b->comm;
     if (c && !(c->id && c->create && c->all_reduce_sum && c->broadcast && c->check && c->abort && c->destroy))
         return ct_fail(CT_EBACKEND, "backend %s: a member of its groups' table is NULL", b->name);
+    if (c && (c->poll != NULL) != (c->finish != NULL))
+        return ct_fail(CT_EBACKEND, "backend %s: of poll and finish of its groups one is NULL", b->name);
     return CT_OK;
 }
 

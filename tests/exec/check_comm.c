@@ -1,33 +1,17 @@
-/* Groups of devices: buckets of gradients on every model, and groups of two threads on the CPU backend with a group of
+/* Groups of devices: buckets of gradients on every model, and groups of threads on the CPU backend with a group of
  * our own. */
 #include "config.h"
 
-#include <math.h>
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
-#include "base/philox.h"
-#include "exec/comm.h"
-#include "program/program.h"
 #include "program/spec.h"
 #include "session/feed.h"
 #include "session/readback.h"
 #include "session/session.h"
-#include "tests/ct_check.h"
-
-static void ok(ct_status st)
-{
-    ck_assert_msg(st == CT_OK, "%s", ct_error_message());
-}
-
-static void says(ct_status st, ct_status want, const char *part)
-{
-    ck_assert_msg(st == want, "status %s, message '%s'", ct_status_name(st), ct_error_message());
-    ck_assert_msg(strstr(ct_error_message(), part) != NULL, "'%s' is not in the message '%s'", part,
-                  ct_error_message());
-}
+#include "tests/exec/comm_suite.h"
 
 /* ---- buckets ---- */
 
@@ -121,7 +105,7 @@ END_TEST
 
 /* ---- a group of threads ---- */
 
-enum { MOST = 4, CALLS = 4096 };
+enum { CALLS = 4096 };
 
 /* What all members share. */
 static struct {
@@ -130,13 +114,20 @@ static struct {
     bool silent;     /* create: the others do not come */
     int broken_at;   /* check: fails from this call on; 0: never */
     bool never_done; /* events are never done */
+    bool late, bad_poll; /* of the engine: finish() and poll() fail */
+    _Atomic int polls;
 } meeting;
 
 struct ct_comm {
     int rank, size, checks;
     bool aborted;
-    int64_t elements[CALLS]; /* of each sum, in order */
-    int sums;
+    struct {
+        void *buf;
+        int64_t n;
+        ct_dtype type;
+        int root; /* -1: a sum */
+    } queued[CALLS]; /* of the engine */
+    int nqueued;
 };
 
 static ct_status fake_id(unsigned char id[CT_COMM_ID])
@@ -180,7 +171,6 @@ static ct_status combine(ct_comm *c, void *buf, int64_t n, ct_dtype type)
 static ct_status fake_sum(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type)
 {
     (void)s;
-    if (c->sums < CALLS) c->elements[c->sums++] = n;
     return combine(c, buf, n, type);
 }
 
@@ -212,8 +202,82 @@ static void fake_destroy(ct_comm *c)
     ct_free(c);
 }
 
-static const ct_comm_ops fake = { fake_id,        fake_create, fake_sum,    fake_broadcast,
-                                  fake_check,     fake_abort,  fake_destroy };
+static const ct_comm_ops fake = { .id = fake_id,
+                                  .create = fake_create,
+                                  .all_reduce_sum = fake_sum,
+                                  .broadcast = fake_broadcast,
+                                  .check = fake_check,
+                                  .abort = fake_abort,
+                                  .destroy = fake_destroy };
+
+/* An engine that does nothing before it is waited for: whoever reads a sum earlier has his own part alone. Queueing takes longer than the
+ * time between two polls, so there is one behind the next node. */
+static ct_status lazy_queue(ct_comm *c, void *buf, int64_t n, ct_dtype type, int root)
+{
+    ck_assert_int_lt(c->nqueued, CALLS);
+    c->queued[c->nqueued].buf = buf;
+    c->queued[c->nqueued].n = n;
+    c->queued[c->nqueued].type = type;
+    c->queued[c->nqueued++].root = root;
+    usleep(300);
+    return CT_OK;
+}
+
+static ct_status lazy_sum(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type)
+{
+    (void)s;
+    return lazy_queue(c, buf, n, type, -1);
+}
+
+static ct_status lazy_broadcast(ct_comm *c, ct_stream *s, void *buf, int64_t bytes, int root)
+{
+    (void)s;
+    return lazy_queue(c, buf, bytes, CT_U8, root);
+}
+
+static ct_status lazy_poll(ct_comm *c, bool *done)
+{
+    ck_assert_int_gt(c->nqueued, 0);
+    meeting.polls++;
+    *done = false;
+    return meeting.bad_poll ? ct_fail(CT_EBACKEND, "member %d of %d: the cable was pulled", c->rank, c->size) : CT_OK;
+}
+
+static ct_status lazy_finish(ct_comm *c, double deadline)
+{
+    if (meeting.late) return ct_fail(CT_EBACKEND, "member %d of %d waited %g s", c->rank, c->size, deadline);
+    for (int i = 0; i < c->nqueued; i++) {
+        if (c->queued[i].root < 0) combine(c, c->queued[i].buf, c->queued[i].n, c->queued[i].type);
+        else fake_broadcast(c, NULL, c->queued[i].buf, c->queued[i].n, c->queued[i].root);
+    }
+    c->nqueued = 0;
+    return CT_OK;
+}
+
+static ct_status lazy_gather(ct_comm *c, const void *mine, size_t bytes, void *all, double deadline)
+{
+    ct_status st = lazy_finish(c, deadline);
+    if (st != CT_OK) return st;
+    char *own = ct_malloc(bytes, "test");
+    memcpy(own, mine, bytes);
+    meeting.part[c->rank] = own;
+    pthread_barrier_wait(&meeting.barrier);
+    for (int k = 0; k < c->size; k++) memcpy((char *)all + (size_t)k * bytes, meeting.part[k], bytes);
+    pthread_barrier_wait(&meeting.barrier);
+    ct_free(own);
+    return CT_OK;
+}
+
+static const ct_comm_ops lazy = { .id = fake_id,
+                                  .create = fake_create,
+                                  .all_reduce_sum = lazy_sum,
+                                  .broadcast = lazy_broadcast,
+                                  .check = fake_check,
+                                  .abort = fake_abort,
+                                  .destroy = fake_destroy,
+                                  .poll = lazy_poll,
+                                  .finish = lazy_finish,
+                                  .gather = lazy_gather };
 
 static ct_status fake_done(ct_device *dev, ct_event *e, bool *done)
 {
@@ -251,145 +315,12 @@ static void meet(int members)
     aborts = 0;
 }
 
-/* ---- a member's training ---- */
-
-enum { BATCH = 4, STEPS = 3 };
-
-typedef struct member {
-    const ct_backend *b;
-    int rank, size;
-    int data;            /* which samples it sees */
-    int bad_step;        /* its input holds a NaN in this step; -1: never */
-    int64_t bucket;      /* bytes */
-    int64_t accumulate;
-    double dropout;
-    void *weights, *gradients; /* as they are afterwards: ct_free() */
-    size_t bytes;
-    double state[CT_STATE_COUNT], metrics[CT_METRIC_COUNT];
-    uint64_t seed;       /* of its first weights */
-    ct_status st;
-    char message[256];
-} member;
-
-static void upload(ct_plan *plan, const ct_program *p, const ct_program_spec *s, int data, int step, bool bad)
-{
-    const ct_desc *dx = ct_graph_desc(p->graph, ct_program_port(p, "x"));
-    float *x = ct_malloc(ct_desc_bytes(dx), "test");
-    int32_t target[BATCH * 8];
-    ct_rng rng;
-    ct_rng_init(&rng, 5, CT_RNG_TEST, (uint64_t)(100 * data + step));
-    for (int64_t i = 0; i < ct_desc_numel(dx); i++) x[i] = (float)ct_rng_uniform(&rng, -1, 1);
-    if (bad) x[0] = NAN;
-    for (int64_t i = 0; i < BATCH * s->model.positions; i++)
-        target[i] = (int32_t)ct_rng_below(&rng, (uint32_t)s->model.classes);
-    ok(ct_plan_upload(plan, ct_program_port(p, "x"), x));
-    ok(ct_plan_upload(plan, ct_program_port(p, "target"), target));
-    ct_free(x);
-}
-
-static ct_program_spec small_model(int rank, int size, double dropout)
-{
-    ct_program_spec s;
-    ct_program_defaults(&s);
-    s.model = (ct_model_spec){ .name = "textcnn-small",
-                               .height = 16,
-                               .width = 24,
-                               .channels = 1,
-                               .positions = 2,
-                               .classes = 5,
-                               .width_mult = 0.25,
-                               .hidden = 16,
-                               .dropout = dropout,
-                               .dtype = CT_F32,
-                               .seed = 3,
-                               .rank = rank };
-    s.batch = BATCH;
-    s.members = size;
-    return s;
-}
-
-static ct_status train(member *m)
-{
-    ct_program_spec s = small_model(m->rank, m->size, m->dropout);
-    s.accumulate = m->accumulate;
-    const bool micro = m->accumulate > 1;
-    const ct_device_opts opts = { .threads = 1 };
-    const ct_arenas_needs needs = ct_program_needs(&s, true);
-    const ct_group_opts join = { .rank = m->rank, .size = m->size, .deadline = 0.2 };
-    ct_group_opts named = join;
-    ct_layout l;
-    ct_program first, next, update;
-    ct_plan *plan = NULL, *more = NULL, *last = NULL;
-    ct_arenas *store;
-    ct_group *g;
-    ct_buckets b;
-    double state[CT_STATE_COUNT];
-    ok(ct_program_build(&s, micro ? CT_PROGRAM_MICRO_FIRST : CT_PROGRAM_STEP, NULL, &l, &first));
-    ok(ct_arenas_create(m->b, &opts, &l, &needs, false, &store));
-    ok(ct_plan_create(store, first.graph, false, &plan));
-    if (micro) {
-        ok(ct_program_build(&s, CT_PROGRAM_MICRO_NEXT, first.graph, &l, &next));
-        ok(ct_program_build(&s, CT_PROGRAM_UPDATE, first.graph, &l, &update));
-        ok(ct_plan_create(store, next.graph, false, &more));
-        ok(ct_plan_create(store, update.graph, false, &last));
-    }
-    ok(ct_arenas_init(store, first.graph, m->seed));
-    ct_program_initial_state(&s, state);
-    ok(ct_arenas_set_state(store, state));
-    if (m->b->comm) ok(ct_group_id(m->b, named.id));
-    ct_status st = ct_group_join(store, m->size > 1 ? &named : NULL, &g);
-    if (st == CT_OK) {
-        ok(ct_buckets_make(micro ? update.graph : first.graph, &l, micro ? CT_ARENA_GACC : CT_ARENA_GRAD, m->bucket,
-                           &b));
-        st = ct_group_share(g);
-        for (int i = 0; i < STEPS && st == CT_OK; i++) {
-            upload(plan, &first, &s, m->data, i, i == m->bad_step);
-            if (micro) ok(ct_plan_run(plan));
-            for (int64_t k = 1; k < m->accumulate; k++) {
-                upload(more, &next, &s, m->data, i, false);
-                ok(ct_plan_run(more));
-            }
-            st = ct_group_step(g, micro ? last : plan, &b);
-            if (st == CT_OK) st = ct_group_wait(g);
-        }
-        if (st == CT_OK) ok(ct_group_metrics(g));
-        ct_buckets_free(&b);
-    }
-    if (st == CT_OK) {
-        const ct_arena arena = micro ? CT_ARENA_GACC : CT_ARENA_GRAD;
-        ok(ct_arenas_get_state(store, m->state));
-        ok(ct_arenas_get_metrics(store, m->metrics, false));
-        m->bytes = store->bytes[CT_ARENA_PARAM];
-        m->weights = ct_malloc(m->bytes, "test");
-        m->gradients = ct_malloc(m->bytes, "test");
-        memcpy(m->weights, store->base[CT_ARENA_PARAM], m->bytes);
-        memcpy(m->gradients, store->base[arena], m->bytes);
-    }
-    snprintf(m->message, sizeof m->message, "%s", ct_error_message());
-    ct_group_leave(g);
-    ct_plan_free(plan);
-    ct_plan_free(more);
-    ct_plan_free(last);
-    ct_arenas_free(store);
-    ct_program_free(&first);
-    if (micro) {
-        ct_program_free(&next);
-        ct_program_free(&update);
-    }
-    return m->st = st;
-}
+/* ---- groups of threads ---- */
 
 static void *train_thread(void *arg)
 {
-    train(arg);
+    member_train(arg);
     return NULL;
-}
-
-static member one(const ct_backend *b, int rank, int size, int data)
-{
-    return (member){
-        .b = b, .rank = rank, .size = size, .data = data, .bad_step = -1, .bucket = 4096, .accumulate = 1, .seed = 7
-    };
 }
 
 /* Trains all members at the same time. */
@@ -400,107 +331,71 @@ static void together(member *m, int n)
     for (int i = 0; i < n; i++) pthread_join(t[i], NULL);
 }
 
-static void forget(member *m)
+/* Every scenario, with sums that move by themselves and with an engine's. */
+START_TEST(all_scenarios)
 {
-    ct_free(m->weights);
-    ct_free(m->gradients);
-}
-
-static void same_weights(const member *a, const member *b)
-{
-    ck_assert_msg(a->st == CT_OK, "%s", a->message);
-    ck_assert_msg(b->st == CT_OK, "%s", b->message);
-    ck_assert_uint_eq(a->bytes, b->bytes);
-    ck_assert_mem_eq(a->weights, b->weights, a->bytes);
-}
-
-/* Two members with the same samples: halves of a gradient add up to it exactly, so the weights are those of one alone.
- * Their first weights differ: sharing makes them member 0's. */
-START_TEST(same_samples)
-{
+    const scenario *s = &scenarios[_i / 2];
     const ct_backend b = grouped();
-    member m[2] = { one(&b, 0, 2, 0), one(&b, 1, 2, 0) }, alone = one(&ct_backend_cpu, 0, 1, 0);
-    m[1].seed = 8;
-    m[0].accumulate = m[1].accumulate = alone.accumulate = _i;
-    m[0].bucket = m[1].bucket = _i == 1 ? 4096 : CT_BUCKET_BYTES;
-    meet(2);
-    together(m, 2);
-    ok(train(&alone));
-    same_weights(&m[0], &m[1]);
-    same_weights(&m[0], &alone);
-    ck_assert_mem_eq(m[0].gradients, alone.gradients, alone.bytes);
-    ck_assert_double_eq(m[0].metrics[CT_METRIC_SAMPLES], 2 * alone.metrics[CT_METRIC_SAMPLES]);
-    ck_assert_double_eq(m[1].metrics[CT_METRIC_LOSS], m[0].metrics[CT_METRIC_LOSS]);
-    for (int i = 0; i < 2; i++) forget(&m[i]);
-    forget(&alone);
-}
-END_TEST
-
-/* Three members with samples of their own end with the same weights, which are not those of any of them alone. */
-START_TEST(own_samples)
-{
-    const ct_backend b = grouped();
-    member m[3] = { one(&b, 0, 3, 0), one(&b, 1, 3, 1), one(&b, 2, 3, 2) }, alone = one(&ct_backend_cpu, 0, 1, 0);
-    meet(3);
-    together(m, 3);
-    ok(train(&alone));
-    same_weights(&m[0], &m[1]);
-    same_weights(&m[0], &m[2]);
-    ck_assert_mem_eq(m[0].gradients, m[1].gradients, m[0].bytes);
-    ck_assert_mem_ne(m[0].weights, alone.weights, alone.bytes);
-    for (int i = 0; i < 3; i++) forget(&m[i]);
-    forget(&alone);
-}
-END_TEST
-
-/* Two members with the same samples, each with masks of its own: they end with the same weights, but not with those of
- * one alone, as they would if both dropped the same elements (same_samples). */
-START_TEST(own_masks)
-{
-    const ct_backend b = grouped();
-    member m[2] = { one(&b, 0, 2, 0), one(&b, 1, 2, 0) }, alone = one(&ct_backend_cpu, 0, 1, 0);
-    m[0].dropout = m[1].dropout = alone.dropout = 0.5;
-    m[0].accumulate = m[1].accumulate = alone.accumulate = _i;
-    meet(2);
-    together(m, 2);
-    ok(train(&alone));
-    same_weights(&m[0], &m[1]);
-    ck_assert_mem_ne(m[0].weights, alone.weights, alone.bytes);
-    for (int i = 0; i < 2; i++) forget(&m[i]);
-    forget(&alone);
-}
-END_TEST
-
-/* NaN at one member: nobody applies that step. */
-START_TEST(one_members_nan)
-{
-    const ct_backend b = grouped();
-    member m[2] = { one(&b, 0, 2, 0), one(&b, 1, 2, 1) };
-    m[1].bad_step = 1;
-    meet(2);
-    together(m, 2);
-    same_weights(&m[0], &m[1]);
-    for (int i = 0; i < 2; i++) {
-        ck_assert_double_eq(m[i].state[CT_STATE_STEP], STEPS);
-        ck_assert_double_eq(m[i].state[CT_STATE_SKIPPED], 1);
-        forget(&m[i]);
+    member m[MOST];
+    for (int i = 0; i < s->members; i++) {
+        m[i] = member_one(_i % 2 ? &ct_backend_cpu : &b, i, s->members, 0);
+        if (_i % 2) m[i].ops = &lazy;
     }
+    meet(s->members);
+    s->prepare(m, s->members, s->variant);
+    together(m, s->members);
+    s->judge(m, s->members, s->variant);
+    for (int i = 0; i < s->members; i++) {
+        const bool moved = m[i].sums > 0 && m[i].waited > 0 && m[i].waited <= m[i].sums;
+        ck_assert_msg(_i % 2 ? moved : m[i].sums == 0 && m[i].waited == 0, "%g s, waited %g s", m[i].sums, m[i].waited);
+        member_forget(&m[i]);
+    }
+    ck_assert_int_eq(meeting.polls > 0, _i % 2 && s->variant == 1);
+}
+END_TEST
+
+/* An engine's failures end the group: while the backward pass goes on, when it is waited for. */
+START_TEST(engine_fails)
+{
+    member m[2] = { member_one(&ct_backend_cpu, 0, 2, 0), member_one(&ct_backend_cpu, 1, 2, 0) };
+    m[0].ops = m[1].ops = &lazy;
+    meet(2);
+    meeting.late = _i == 0;
+    meeting.bad_poll = _i == 1;
+    together(m, 2);
+    for (int i = 0; i < 2; i++) {
+        const char *part = _i == 0 ? "waited 0.2 s" : i == 0 ? "member 0 of 2: the cable was pulled" : "member 1 of 2: the cable was pulled";
+        ck_assert_int_eq(m[i].st, CT_EBACKEND);
+        ck_assert_msg(strstr(m[i].message, part) != NULL, "%s", m[i].message);
+    }
+    ck_assert_int_eq(aborts, 2);
+}
+END_TEST
+
+START_TEST(engines_need_host_memory)
+{
+    ct_backend b = ct_backend_cpu;
+    member m = member_one(&b, 0, 2, 0);
+    b.host_memory = false;
+    m.ops = &lazy;
+    meet(1);
+    says(member_train(&m), CT_EUNSUPPORTED, "backend cpu: groups of processes need a device whose memory the host reads");
 }
 END_TEST
 
 START_TEST(errors)
 {
     ct_backend b = grouped();
-    member m = one(&ct_backend_cpu, 0, 2, 0);
+    member m = member_one(&ct_backend_cpu, 0, 2, 0);
     unsigned char id[CT_COMM_ID];
     meet(1);
-    says(train(&m), CT_EUNSUPPORTED, "backend cpu has groups of one device only, not of 2");
+    says(member_train(&m), CT_EUNSUPPORTED, "backend cpu has groups of one device only, not of 2");
     says(ct_group_id(&ct_backend_cpu, id), CT_EUNSUPPORTED, "groups of one");
-    m = one(&b, 2, 2, 0);
-    says(train(&m), CT_EINVAL, "member 2 of a group of 2");
-    m = one(&b, 0, 2, 0);
+    m = member_one(&b, 2, 2, 0);
+    says(member_train(&m), CT_EINVAL, "member 2 of a group of 2");
+    m = member_one(&b, 0, 2, 0);
     meeting.silent = true;
-    says(train(&m), CT_EBACKEND, "1 of 2 members came within 0.2 s");
+    says(member_train(&m), CT_EBACKEND, "1 of 2 members came within 0.2 s");
 }
 END_TEST
 
@@ -508,7 +403,7 @@ END_TEST
 START_TEST(gone)
 {
     const ct_backend b = grouped();
-    member m[2] = { one(&b, 0, 2, 0), one(&b, 1, 2, 0) };
+    member m[2] = { member_one(&b, 0, 2, 0), member_one(&b, 1, 2, 0) };
     meet(2);
     meeting.broken_at = _i == 0 ? 2 : 0;
     meeting.never_done = _i == 1;
@@ -619,7 +514,7 @@ static drawing draw(int rank, int size, int first, const double *from)
     memcpy(d.weights, store->base[CT_ARENA_PARAM], d.bytes);
     for (int i = first; i < DRAWN; i++) {
         ck_assert_ptr_nonnull(d.mask[i] = ct_malloc((size_t)d.n, "test"));
-        upload(plan, &p, &s, 0, i, false);
+        upload_samples(plan, &p, &s, 0, i, false);
         ok(ct_plan_run_nodes(plan, 0, drawn + 1));
         ok(ct_plan_download(plan, mask, d.mask[i]));
         ok(ct_plan_run_nodes(plan, drawn + 1, nodes));
@@ -696,10 +591,9 @@ static Suite *suite(void)
     suite_add_tcase(s, t);
     t = tcase_create("groups");
     tcase_set_timeout(t, 300);
-    tcase_add_loop_test(t, same_samples, 1, 4);
-    tcase_add_test(t, own_samples);
-    tcase_add_loop_test(t, own_masks, 1, 3);
-    tcase_add_test(t, one_members_nan);
+    tcase_add_loop_test(t, all_scenarios, 0, 2 * scenario_count);
+    tcase_add_loop_test(t, engine_fails, 0, 2);
+    tcase_add_test(t, engines_need_host_memory);
     tcase_add_test(t, errors);
     tcase_add_loop_test(t, gone, 0, 2);
     tcase_add_loop_test(t, gone_while_waiting, 0, 4);

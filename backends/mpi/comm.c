@@ -1,0 +1,279 @@
+/* Sums and sendings over MPI. All are nonblocking collectives in one list of requests, in the same order on every
+ * member; MPI moves them while poll(), finish() or gather() ask after them, and at no other time.
+ *
+ * Which bits a sum has depends on the algorithm, which the library chooses by size and number of members: for the same
+ * ones it is the same, on all members and in every run. */
+#include <limits.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "backends/mpi/internal.h"
+
+/* Counts are ints in MPI, and some libraries keep bytes in one: larger calls are cut. Tests make it small. */
+#ifndef CT_MPI_PIECE
+#define CT_MPI_PIECE ((int64_t)1 << 30) /* bytes */
+#endif
+
+struct ct_comm {
+    MPI_Comm comm;
+    MPI_Request *request; /* [n] of [room] */
+    MPI_Status *status;   /* [room] */
+    int *index;           /* [room] */
+    int n, room;
+    int left;             /* of the n, not done yet */
+    char failure[512];    /* "": none */
+    void *sent;           /* of a gathering that has not ended */
+    struct ct_comm *next; /* in `lost` */
+};
+
+/* Groups that ended with requests open, whose memory the library still knows: kept until the process ends. */
+static ct_comm *lost;
+
+/* ---- the list of requests ---- */
+
+static ct_status usable(ct_comm *c)
+{
+    if (c->failure[0]) return ct_mpi_core->fail(CT_EBACKEND, "%s", c->failure);
+    return ct_mpi_usable();
+}
+
+/* A failure of a call: kept, for check(). */
+static ct_status broke(ct_comm *c, int code, const char *what)
+{
+    char text[MPI_MAX_ERROR_STRING] = "";
+    int n = 0;
+    if (MPI_Error_string(code, text, &n) != MPI_SUCCESS) snprintf(text, sizeof text, "error %d", code);
+    snprintf(c->failure, sizeof c->failure, "mpi: %s: %.300s (member %d of %d)", what, text, ct_mpi.rank, ct_mpi.size);
+    return ct_mpi_failed(code, what);
+}
+
+static ct_status late(ct_comm *c, double deadline)
+{
+    ct_mpi.broken = true;
+    snprintf(c->failure, sizeof c->failure,
+             "mpi: member %d of %d waited %g s for the others: one of them is gone or stands still", ct_mpi.rank,
+             ct_mpi.size, deadline);
+    return ct_mpi_core->fail(CT_EBACKEND, "%s", c->failure);
+}
+
+/* Room for one more request. */
+static ct_status make_room(ct_comm *c)
+{
+    const int room = c->room ? 2 * c->room : 64;
+    if (c->n < c->room) return CT_OK;
+    MPI_Request *request = ct_mpi_core->alloc((size_t)room * sizeof *request, "requests of a group");
+    MPI_Status *status = ct_mpi_core->alloc((size_t)room * sizeof *status, "requests of a group");
+    int *index = ct_mpi_core->alloc((size_t)room * sizeof *index, "requests of a group");
+    if (!request || !status || !index) {
+        ct_mpi_core->free(request);
+        ct_mpi_core->free(status);
+        ct_mpi_core->free(index);
+        return CT_ENOMEM;
+    }
+    if (c->n > 0) memcpy(request, c->request, (size_t)c->n * sizeof *request);
+    ct_mpi_core->free(c->request);
+    ct_mpi_core->free(c->status);
+    ct_mpi_core->free(c->index);
+    c->request = request;
+    c->status = status;
+    c->index = index;
+    c->room = room;
+    return CT_OK;
+}
+
+/* Has the library move what is in the list. */
+static ct_status advance(ct_comm *c)
+{
+    int done = 0;
+    if (c->left == 0) return CT_OK;
+    int code = MPI_Testsome(c->n, c->request, &done, c->index, c->status);
+    if (code == MPI_ERR_IN_STATUS)
+        for (int i = 0; i < done; i++)
+            if (c->status[i].MPI_ERROR != MPI_SUCCESS) code = c->status[i].MPI_ERROR;
+    if (code != MPI_SUCCESS) return broke(c, code, "a sum over the group");
+    c->left = done == MPI_UNDEFINED ? 0 : c->left - done;
+    if (c->left == 0) c->n = 0;
+    return CT_OK;
+}
+
+static ct_status poll_group(ct_comm *c, bool *done)
+{
+    *done = false;
+    CT_TRY(usable(c));
+    CT_TRY(advance(c));
+    *done = c->left == 0;
+    return CT_OK;
+}
+
+static ct_status finish(ct_comm *c, double deadline)
+{
+    const double started = ct_mpi_now();
+    CT_TRY(usable(c));
+    for (;;) {
+        CT_TRY(advance(c));
+        if (c->left == 0) return CT_OK;
+        const double waited = ct_mpi_now() - started;
+        if (waited > deadline) return late(c, deadline);
+        ct_mpi_breathe(waited);
+    }
+}
+
+/* ---- joining, leaving ---- */
+
+static ct_status group_id(unsigned char id[CT_COMM_ID])
+{
+    memset(id, 0, CT_COMM_ID); /* there is one group, the launcher's */
+    return CT_OK;
+}
+
+static void lose(ct_comm *c)
+{
+    c->next = lost;
+    lost = c;
+}
+
+static ct_status create(ct_device *dev, const unsigned char id[CT_COMM_ID], int rank, int size, double deadline,
+                        ct_comm **out)
+{
+    (void)dev;
+    (void)id;
+    CT_TRY(ct_mpi_usable());
+    if (rank != ct_mpi.rank || size != ct_mpi.size)
+        return ct_mpi_core->fail(CT_EINVAL, "mpi: this is member %d of %d, not %d of %d", ct_mpi.rank, ct_mpi.size,
+                                 rank, size);
+    ct_comm *c = ct_mpi_core->alloc(sizeof *c, "group of processes");
+    if (!c) return CT_ENOMEM;
+    memset(c, 0, sizeof *c);
+    ct_status st = make_room(c);
+    if (st != CT_OK) {
+        ct_mpi_core->free(c);
+        return st;
+    }
+    /* A communicator of its own: its messages are nobody else's, and all members have to come for it. */
+    int code = MPI_Comm_idup(MPI_COMM_WORLD, &c->comm, &c->request[0]);
+    if (code != MPI_SUCCESS) st = broke(c, code, "joining the group");
+    c->n = c->left = 1;
+    if (st == CT_OK && (st = finish(c, deadline)) != CT_OK && strstr(c->failure, "waited"))
+        st = ct_mpi_core->fail(CT_EBACKEND,
+                               "mpi: after %g s not all %d members had joined (this is member %d, counted from 0)",
+                               deadline, size, rank);
+    if (st == CT_OK && (code = MPI_Comm_set_errhandler(c->comm, MPI_ERRORS_RETURN)) != MPI_SUCCESS)
+        st = broke(c, code, "joining the group");
+    if (st != CT_OK) lose(c);
+    else *out = c;
+    return st;
+}
+
+static void give_up(ct_comm *c)
+{
+    if (c->failure[0]) return;
+    ct_mpi.broken = true;
+    snprintf(c->failure, sizeof c->failure, "mpi: the group of %d members was given up", ct_mpi.size);
+}
+
+/* The communicator itself goes with MPI_Finalize: to free it takes all members, and who knows where they are. */
+static void destroy(ct_comm *c)
+{
+    if (!c) return;
+    if (c->left > 0) give_up(c);
+    if (c->failure[0]) {
+        lose(c);
+        return;
+    }
+    ct_mpi_core->free(c->request);
+    ct_mpi_core->free(c->status);
+    ct_mpi_core->free(c->index);
+    ct_mpi_core->free(c);
+}
+
+static ct_status check(ct_comm *c)
+{
+    return usable(c);
+}
+
+/* ---- collectives ---- */
+
+static bool type_of(ct_dtype d, MPI_Datatype *type)
+{
+    switch (d) {
+    case CT_I32: *type = MPI_INT32_T; return true;
+    case CT_I64: *type = MPI_INT64_T; return true;
+    case CT_F32: *type = MPI_FLOAT; return true;
+    case CT_F64: *type = MPI_DOUBLE; return true;
+    case CT_U8:
+    case CT_F16:
+    case CT_BF16:
+    case CT_DTYPE_COUNT: break;
+    }
+    return false;
+}
+
+static ct_status all_reduce_sum(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type)
+{
+    MPI_Datatype t;
+    (void)s;
+    CT_TRY(usable(c));
+    if (!type_of(type, &t)) return ct_mpi_core->fail(CT_EUNSUPPORTED, "mpi: sums of elements of type %d", (int)type);
+    const int64_t size = type == CT_F64 || type == CT_I64 ? 8 : 4, most = CT_MPI_PIECE / size;
+    for (int64_t at = 0; at < n; at += most) {
+        CT_TRY(make_room(c));
+        const int count = (int)(n - at < most ? n - at : most);
+        int code = MPI_Iallreduce(MPI_IN_PLACE, (char *)buf + at * size, count, t, MPI_SUM, c->comm, &c->request[c->n]);
+        if (code != MPI_SUCCESS) return broke(c, code, "a sum over the group");
+        c->n++;
+        c->left++;
+    }
+    return CT_OK;
+}
+
+static ct_status broadcast(ct_comm *c, ct_stream *s, void *buf, int64_t bytes, int root)
+{
+    (void)s;
+    CT_TRY(usable(c));
+    for (int64_t at = 0; at < bytes; at += CT_MPI_PIECE) {
+        CT_TRY(make_room(c));
+        const int count = (int)(bytes - at < CT_MPI_PIECE ? bytes - at : CT_MPI_PIECE);
+        int code = MPI_Ibcast((char *)buf + at, count, MPI_BYTE, root, c->comm, &c->request[c->n]);
+        if (code != MPI_SUCCESS) return broke(c, code, "sending to the group");
+        c->n++;
+        c->left++;
+    }
+    return CT_OK;
+}
+
+/* Through memory of its own, which stays where it is should the deadline pass: the caller's may not. */
+static ct_status gather(ct_comm *c, const void *mine, size_t bytes, void *all, double deadline)
+{
+    const size_t members = (size_t)ct_mpi.size;
+    CT_TRY(usable(c));
+    if (bytes == 0) return CT_OK;
+    if (bytes > INT_MAX / members) return ct_mpi_core->fail(CT_EINVAL, "mpi: %zu bytes are too many to gather", bytes);
+    CT_TRY(make_room(c));
+    char *p = ct_mpi_core->alloc((members + 1) * bytes, "what members tell each other");
+    if (!p) return CT_ENOMEM;
+    c->sent = p;
+    memcpy(p, mine, bytes);
+    int code = MPI_Iallgather(p, (int)bytes, MPI_BYTE, p + bytes, (int)bytes, MPI_BYTE, c->comm, &c->request[c->n]);
+    if (code != MPI_SUCCESS) return broke(c, code, "gathering");
+    c->n++;
+    c->left++;
+    CT_TRY(finish(c, deadline));
+    memcpy(all, p + bytes, members * bytes);
+    ct_mpi_core->free(p);
+    c->sent = NULL;
+    return CT_OK;
+}
+
+const ct_comm_ops ct_mpi_comm = {
+    .id = group_id,
+    .create = create,
+    .all_reduce_sum = all_reduce_sum,
+    .broadcast = broadcast,
+    .check = check,
+    .abort = give_up,
+    .destroy = destroy,
+    .poll = poll_group,
+    .finish = finish,
+    .gather = gather,
+};
