@@ -91,13 +91,15 @@ static ct_status print_command(const ct_words *w, bool dry, FILE *to)
 }
 
 /* The exit code to give where a signal came: what the verb alone would have given. mpirun forwards SIGUSR1 to its
- * processes and lets them end; upon the other signals some kill what has not ended after a second. So a training
- * hears SIGUSR1 whatever came, and saves. */
-static int code_after(int code, bool train)
+ * processes and lets them end; upon the other signals Open MPI's kills what has not ended after a second. So a training
+ * hears SIGUSR1 whatever came, and saves. MPICH's (4.0) forgets exit codes where it forwarded a signal: 0 may be 75, and
+ * --resume of a training that is complete does no harm. */
+static int code_after(int code, bool train, ct_mpi_family family)
 {
     const int sig = (int)ct_stop_signal;
     if (!sig) return code;
     if (!train) return 128 + sig;
+    if (code == 0 && family == CT_MPI_MPICH) code = SAVED;
     return code == SAVED && sig != SIGUSR1 ? 128 + sig : code;
 }
 
@@ -115,7 +117,7 @@ static ct_status run(const ct_launch_opts *o, const ct_launch *l, FILE *to, int 
         ct_info("launch: exit code 75, the training was saved: starting it again, %" PRId64 " of at most %" PRId64
                 " times", tried + 1, o->restarts);
     }
-    *code = code_after(*code, train);
+    *code = code_after(*code, train, l->family);
     return st;
 }
 
