@@ -1,4 +1,4 @@
-dist_doc_DATA += doc/accuracy.md doc/cuda.md doc/generator.md doc/models.md doc/monitor.md doc/performance.md doc/portability.md doc/profile.md doc/reliability.md \
+dist_doc_DATA += doc/accuracy.md doc/cuda.md doc/distributed.md doc/generator.md doc/models.md doc/monitor.md doc/performance.md doc/portability.md doc/profile.md doc/reliability.md \
 	doc/slider.md doc/weights.md
 EXTRA_DIST += doc/report.png doc/slider-styles.png doc/slider.png doc/text-styles.png
 

@@ -91,9 +91,9 @@ static ct_status print_command(const ct_words *w, bool dry, FILE *to)
 }
 
 /* The exit code to give where a signal came: what the verb alone would have given. mpirun forwards SIGUSR1 to its
- * processes and lets them end; upon the other signals Open MPI's kills what has not ended after a second. So a training
- * hears SIGUSR1 whatever came, and saves. MPICH's (4.0) forgets exit codes where it forwarded a signal: 0 may be 75, and
- * --resume of a training that is complete does no harm. */
+ * processes and lets them end; upon the other signals Open MPI's kills what has not ended after a second. So a
+ * training hears SIGUSR1 whatever came, and saves. MPICH's (4.0) forgets exit codes where it forwarded a signal: 0 may
+ * be 75, and --resume of a training that is complete does no harm. */
 static int code_after(int code, bool train, ct_mpi_family family)
 {
     const int sig = (int)ct_stop_signal;
