@@ -87,13 +87,18 @@ given 1 "it's data" 1
 given 1 '--json' 1
 given 1 '--threads' 1
 given 1 "$(readlink -f "$captrain")" 1
-checks=$((checks + 3))
-[ "$(tr -d ' ' <"$FAKE_DIR/read")" = 0 ] || fail "mpirun has something to read"
+checks=$((checks + 2))
 read -r pid group <"$FAKE_DIR/group"
 [ "$pid" = "$group" ] || fail "mpirun is in group $group, not its own: a Ctrl-C would come twice"
 mask=$(sed 's/.*[^0-9a-f]//' "$FAKE_DIR/ignored")
 [ $((0x${mask:-f000000} & 0x1001000)) -eq 0 ] || fail "SIGPIPE or SIGXFSZ is ignored: $mask"
 
+# what is typed is not the processes'
+fresh
+checks=$((checks + 1))
+# shellcheck disable=SC2016
+expect 0 sh -c 'echo typed | "$1" launch -n 2 doctor' sh "$captrain"
+[ "$(tr -d ' ' <"$FAKE_DIR/read")" = 0 ] || fail "mpirun has something to read"
 fresh
 expect 0 "$captrain" launch -n 2 --dry-run eval a b
 started 0
