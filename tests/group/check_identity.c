@@ -128,7 +128,8 @@ static const struct bad {
     { "RANK=1 WORLD_SIZE=2", { "RANK=1 without LOCAL_RANK is the number of this node", "WORLD_SIZE=2", "torchrun" } },
     { "RANK=0 WORLD_SIZE=2 PET_NNODES=2 PET_NPROC_PER_NODE=4",
       { "RANK=0 without LOCAL_RANK", "PET_NNODES=2, PET_NPROC_PER_NODE=4", "one process per card" } },
-    { "RANK=0 WORLD_SIZE=1 PET_NNODES=1 PET_N_PROC_PER_NODE=8", { "PET_N_PROC_PER_NODE=8", "torchrun" } },
+    { "RANK=0 WORLD_SIZE=1 PET_NNODES=1 PET_N_PROC_PER_NODE=8",
+      { "RANK=0 without LOCAL_RANK", "PET_N_PROC_PER_NODE=8", "torchrun" } },
     { "PET_NNODES=2", { "PET_NNODES=2, but neither RANK nor LOCAL_RANK", "torchrun" } },
     /* contradictions */
     { "RANK=1 OMPI_COMM_WORLD_RANK=0 OMPI_COMM_WORLD_SIZE=2", { "OMPI_COMM_WORLD_RANK=0", " RANK=1", "disagree" } },
