@@ -294,6 +294,23 @@ typedef struct ct_monitor_opts {
  * interval. CT_EBACKEND if the backend has nothing to tell, or cannot. */
 ct_status ct_run_monitor(const ct_monitor_opts *opts, FILE *to);
 
+/* ---- launch ---- */
+typedef struct ct_launch_opts {
+    size_t size;                 /* sizeof(ct_launch_opts) */
+    ct_common common;            /* of the words: which backend's devices are counted; threads that they ask for, 0: they do not */
+    const char *program;         /* the program of the processes, if this process's own cannot be found */
+    const char *const *words; size_t nwords; /* a verb of it and what follows */
+    int64_t processes;           /* 0: one for each device */
+    const char *hosts;           /* "A,B" or "A:4,B:4": machines and processes there; NULL: this one */
+    int64_t restarts;            /* how often a training that saved and ended with 75 is started again */
+    bool can_resume;             /* the words name the run's folder */
+    bool resumes;                /* and have --resume already */
+    bool dry_run;                /* print the command, start nothing */
+} ct_launch_opts;
+/* Starts a verb in several processes with mpirun and waits for them. Prints the command to `to`, with dry_run alone. *code: the exit code of
+ * the processes, as mpirun gives it; of a training that saved because this process was told to stop by a signal, 128 and the signal, or 75. */
+ct_status ct_run_launch(const ct_launch_opts *opts, FILE *to, int *code);
+
 /* ---- doctor ---- */
 /* Prints what this machine and build offer: CPU, BLAS, OpenMP, memory, fonts, cache, backends or why not; each backend that works trains a
  * small model for a moment. CT_EINTERNAL, after everything is printed, if one does that wrong. */

@@ -17,7 +17,7 @@ tests_json_check_schema_LDADD = $(CT_TEST_LIBS)
 dist_check_SCRIPTS += tests/sh/json.sh
 
 # What the command line prints, case by case.
-EXTRA_DIST += tests/cli/run tests/cli/config.t tests/cli/data.t tests/cli/help.t tests/cli/models.t tests/cli/plan.t tests/cli/train.t tests/cli/usage.t
+EXTRA_DIST += tests/cli/run tests/cli/config.t tests/cli/data.t tests/cli/help.t tests/cli/launch.t tests/cli/models.t tests/cli/plan.t tests/cli/train.t tests/cli/usage.t
 dist_check_SCRIPTS += tests/sh/cli_cases.sh
 
 # What the compiler and the linker are asked to do against the use of faults is in what was built.

@@ -7,6 +7,7 @@ libcaptrain_la_SOURCES += \
 	src/api/eval.c \
 	src/api/finish.c \
 	src/api/gen.c \
+	src/api/launch.c \
 	src/api/monitor.c \
 	src/api/predict.c \
 	src/api/smoke.c src/api/smoke.h \

@@ -3,6 +3,9 @@
 #include "base/env.h"
 
 #include <stdlib.h>
+#include <unistd.h>
+
+extern char **environ; /* no header is bound to declare it */
 
 static const ct_env_row table[CT_ENV_COUNT] = {
     [CT_ENV_VERBOSE] = { "CAPTRAIN_VERBOSE",
@@ -31,6 +34,9 @@ static const ct_env_row table[CT_ENV_COUNT] = {
                       "libnvidia-ml.so.1, which comes with the driver." },
     [CT_ENV_NCCL] = { "CAPTRAIN_NCCL",
                       "Library of NCCL, loaded by the CUDA backend for groups of cards; default libnccl.so.2." },
+    [CT_ENV_MPIRUN] = { "CAPTRAIN_MPIRUN",
+                        "Program that captrain launch starts processes with: mpirun of Open MPI or mpiexec of MPICH; "
+                        "default the one that belongs to the MPI this program was built with, else mpirun." },
 };
 
 const ct_env_row *ct_env_table(void)
@@ -43,4 +49,17 @@ const char *ct_env_get(ct_env e)
     if ((unsigned)e >= (unsigned)CT_ENV_COUNT) return NULL;
     const char *v = getenv(table[e].name);
     return v && v[0] ? v : NULL;
+}
+
+const char *ct_env_foreign(const char *name)
+{
+    const char *v = getenv(name);
+    return v && v[0] ? v : NULL;
+}
+
+const char *ct_env_at(size_t i)
+{
+    size_t n = 0;
+    while (environ && environ[n] && n < i) n++;
+    return environ ? environ[n] : NULL;
 }

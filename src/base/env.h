@@ -1,5 +1,6 @@
 /* The environment variables captrain reads: one table (env.c), the only place that calls getenv().
- * `captrain doctor` and the man page print the table. */
+ * `captrain doctor` and the man page print the table. Variables that other programs set for the processes they start
+ * (mpirun, srun, torchrun) are nobody's settings and so no rows of it: group/identity.c has theirs. */
 #ifndef CT_BASE_ENV_H
 #define CT_BASE_ENV_H
 
@@ -19,6 +20,7 @@ typedef enum ct_env {
     CT_ENV_NO_COLOR,         /* NO_COLOR: plain progress bar */
     CT_ENV_NVML,             /* CAPTRAIN_NVML: library that tells about NVIDIA cards; default libnvidia-ml.so.1 */
     CT_ENV_NCCL,             /* CAPTRAIN_NCCL: NCCL, which groups of NVIDIA cards need; default libnccl.so.2 */
+    CT_ENV_MPIRUN,           /* CAPTRAIN_MPIRUN: program that `captrain launch` starts processes with */
     CT_ENV_COUNT
 } ct_env;
 
@@ -29,5 +31,9 @@ typedef struct ct_env_row {
 
 const ct_env_row *ct_env_table(void);   /* CT_ENV_COUNT rows */
 const char *ct_env_get(ct_env e);       /* value, or NULL if unset or empty */
+/* Value of a variable of other programs, likewise. */
+const char *ct_env_foreign(const char *name);
+/* "NAME=VALUE" of variable i = 0, 1, ... of all; NULL behind the last. */
+const char *ct_env_at(size_t i);
 
 #endif

@@ -24,9 +24,9 @@ typedef struct cli_args {
     cli_list maps;
     ct_option *option; size_t noptions;  /* what tasks decide, in order */
     const char *out, *init, *config, *model, *precision, *golden, *ctc, *map_file, *layout, *labels;
-    const char *op, *impl, *call, *tune, *device, *interval, *loss;
-    bool resume, json, force, recompute, ops, calls, exact, inexact, deterministic, full, no_graph;
-    int64_t batch, steps, warmup, count, memory; /* 0: not given */
+    const char *op, *impl, *call, *tune, *device, *interval, *loss, *hosts;
+    bool dry_run, resume, json, force, recompute, ops, calls, exact, inexact, deterministic, full, no_graph;
+    int64_t batch, steps, warmup, count, memory, processes, restarts; /* 0: not given */
     ct_model_sizes sizes; /* likewise */
     int64_t seed;                        /* -1: not given */
 } cli_args;
@@ -62,18 +62,22 @@ typedef struct cli_option {
       when "classes, the blank of CTC included" }, \
     { "--hidden", "N", CLI_INT, offsetof(cli_args, sizes.hidden), 1, 65536, when "as model.hidden" }
 
+enum { CLI_REST = -2 };
+
 typedef struct cli_command {
     const char *name;
     const char *operands;        /* "CONFIG", "MODEL FILE..." */
     const char *summary;         /* one line */
     const char *details;         /* a paragraph for help and the man page */
     const cli_option *options;   /* ends with name NULL */
-    int pos_min, pos_max;        /* operands; pos_max -1 = any number */
+    int pos_min, pos_max;        /* operands; pos_max -1 = any number, CLI_REST = the first begins another command line:
+                                    what follows it is not this verb's */
     int (*run)(const cli_args *a); /* exit code */
 } cli_command;
 
 extern const cli_command cli_train, cli_eval, cli_predict, cli_gen, cli_check, cli_import, cli_export, cli_plan,
-    cli_bench, cli_tune, cli_profile, cli_selftest, cli_doctor, cli_monitor, cli_help;
+    cli_bench, cli_tune, cli_profile, cli_selftest, cli_doctor, cli_monitor, cli_launch,
+    cli_help;
 
 /* ---- cli.c ---- */
 /* The program captrain: runs what argv asks for and gives the exit code. */

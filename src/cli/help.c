@@ -65,7 +65,8 @@ void cli_print_usage(const cli_command *const *commands, FILE *f)
 
 void cli_print_command_help(const cli_command *c, FILE *f)
 {
-    fprintf(f, "captrain %s%s%s [OPTION]...\n\n", c->name, *c->operands ? " " : "", c->operands);
+    if (c->pos_max == CLI_REST) fprintf(f, "captrain %s [OPTION]... %s\n\n", c->name, c->operands);
+    else fprintf(f, "captrain %s%s%s [OPTION]...\n\n", c->name, *c->operands ? " " : "", c->operands);
     print_folded(f, c->details, 0);
     if (c->options && c->options->name) {
         fputs("\nOptions:\n", f);

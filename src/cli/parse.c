@@ -202,6 +202,7 @@ static int parse_words(int argc, char **argv, cli_args *a, const cli_command *cm
             verb_seen = true;
         } else {
             a->pos[a->npos++] = w;
+            if (cmd && cmd->pos_max == CLI_REST) options = false;
         }
     }
     return 0;

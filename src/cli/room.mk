@@ -7,6 +7,7 @@ libcaptrain_cli_la_SOURCES += \
 	src/cli/cmd_convert.c \
 	src/cli/cmd_data.c \
 	src/cli/cmd_inspect.c \
+	src/cli/cmd_launch.c \
 	src/cli/cmd_monitor.c \
 	src/cli/cmd_profile.c \
 	src/cli/cmd_train.c \

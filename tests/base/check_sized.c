@@ -174,6 +174,8 @@ START_TEST(verbs)
     const ct_profile_opts profile = { 0 };
     const ct_selftest_run_opts selftest = { 0 };
     const ct_monitor_opts monitor = { 0 };
+    const ct_launch_opts launch = { 0 };
+    int code;
     ct_train_result result = { .size = sizeof result };
     asks(ct_run_train(&train, &result), "ct_train_opts");
     asks(ct_run_eval(&eval, stdout), "ct_eval_opts");
@@ -188,6 +190,7 @@ START_TEST(verbs)
     asks(ct_run_profile(&profile, stdout), "ct_profile_opts");
     asks(ct_run_selftest(&selftest, stdout), "ct_selftest_run_opts");
     asks(ct_run_monitor(&monitor, stdout), "ct_monitor_opts");
+    asks(ct_run_launch(&launch, stdout, &code), "ct_launch_opts");
 }
 END_TEST
 

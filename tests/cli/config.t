@@ -221,6 +221,7 @@ $ captrain help man | grep -c 'batch_size'
 $ captrain help man | grep 'CAPTRAIN_\|OPENBLAS\|NO_COLOR'
 | Draws labelled images. KIND text: text CAPTCHAs as PNG files named LABEL_INDEX.png. Fonts are looked for in CAPTRAIN_FONT_PATH and the system's font folders; the styles use DejaVu. A character that a font does not have is an error. `captrain gen text \-\-style list` describes the styles.
 | seed of the test data; default CAPTRAIN_SEED or 1
+| Starts VERB, a verb of this program with its operands and options, in several processes: composes a command for mpirun of Open MPI or mpiexec of MPICH, prints it and runs it. Each process gets its share of the cores, bound to it where that is possible, and \-\-threads to match, unless VERB's options have \-\-threads. SIGINT (Ctrl\-C), SIGTERM, SIGUSR1 and SIGHUP reach all processes: a training saves and ends. The exit code is that of the processes. Where several machines take part, Open MPI is told to take CAPTRAIN_*, OMP_*, OPENBLAS_*, NCCL_*, UCX_* and LD_LIBRARY_PATH along.
 | What is kept in the cache directory (CAPTRAIN_CACHE_DIR): decoded images (pixels), the files as they are (files: smaller, decoded again for every batch), nothing (false: pixels in memory); auto: pixels up to 8 GB, else files.
 | Fonts, one by lot for each character: names looked up in CAPTRAIN_FONT_PATH and the system's font folders, or paths; []: the style's own. Each must have every character.
 | .B CAPTRAIN_VERBOSE
@@ -235,6 +236,7 @@ $ captrain help man | grep 'CAPTRAIN_\|OPENBLAS\|NO_COLOR'
 | .B NO_COLOR
 | .B CAPTRAIN_NVML
 | .B CAPTRAIN_NCCL
+| .B CAPTRAIN_MPIRUN
 
 $ captrain help config-md | head -n 12
 | # Configuration

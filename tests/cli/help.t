@@ -21,6 +21,7 @@ $ captrain --help
 |   selftest     check every operator on this machine
 |   doctor       tell what this machine and build offer
 |   monitor      watch power, load, clocks and memory of a device
+|   launch       run a verb in several processes, started by mpirun
 |   help         help on a verb, on configuration keys, or the man page
 |
 | Options of every verb (before or after it):
@@ -634,6 +635,44 @@ $ captrain monitor --help
 |       readings; default: until it is stopped
 |   --json
 |       print one JSON object a line
+|
+| Options of every verb:
+|   --backend NAME
+|       backend to compute on: auto, cpu, cuda; a backend that cannot run is an error, never a
+|       fall-back
+|   --threads N
+|       compute threads; 0 = all cores this process may use
+|   --verbose
+|       say more; also -v
+|   --quiet
+|       errors only; also -q
+|   --help
+|       help on the verb; also -h
+|   --version
+|       print the version; also -V
+
+$ captrain launch --help
+| captrain launch [OPTION]... VERB [OPTION OF VERB]...
+|
+| Starts VERB, a verb of this program with its operands and options, in several processes: composes a
+| command for mpirun of Open MPI or mpiexec of MPICH, prints it and runs it. Each process gets its
+| share of the cores, bound to it where that is possible, and --threads to match, unless VERB's
+| options have --threads. SIGINT (Ctrl-C), SIGTERM, SIGUSR1 and SIGHUP reach all processes: a training
+| saves and ends. The exit code is that of the processes. Where several machines take part, Open MPI
+| is told to take CAPTRAIN_*, OMP_*, OPENBLAS_*, NCCL_*, UCX_* and LD_LIBRARY_PATH along.
+|
+| Options:
+|   -n N
+|       processes; default one for each device of the backend, which is 1 without cards
+|   --hosts A,B
+|       machines, which ssh reaches without a password and which have this program, the data and the
+|       folder this is started in under the same paths; A:4,B:4 says how many processes each takes,
+|       else they are shared out evenly
+|   --restarts K
+|       start a training that saved and ended with exit code 75 again, with --resume, at most K times;
+|       needs its --out DIR
+|   --dry-run
+|       print the command and start nothing
 |
 | Options of every verb:
 |   --backend NAME
