@@ -101,6 +101,8 @@ typedef struct ct_train_result {
     int signal;                  /* with CT_ESIGNAL: SIGINT, SIGTERM, SIGUSR1 or SIGHUP */
     int examples;                /* validation samples shown by the CLI: see example_* */
     char example_file[3][256], example_label[3][256], example_predicted[3][256];
+    bool told;                   /* one of several processes: another one tells how the run went, or why it failed */
+    bool broke;                  /* with CT_EBACKEND: the group of processes broke up, and the run may be resumed */
 } ct_train_result;
 
 /* Trains. Writes config.yaml, metrics.jsonl, run.log, result.json, report.html and checkpoints/ into the run directory. */
@@ -115,7 +117,8 @@ typedef struct ct_eval_opts {
     bool json;
     const ct_option *option; size_t noptions;
 } ct_eval_opts;
-/* Scores a model on labelled images and prints a table, or JSON, to `to`. */
+/* Scores a model on labelled images and prints a table, or JSON, to `to`. Of several processes (mpirun) each scores its part, and the
+ * first prints what all found, or why they failed: the message of the others is empty then. */
 ct_status ct_run_eval(const ct_eval_opts *opts, FILE *to);
 
 /* ---- predict ---- */

@@ -121,7 +121,8 @@ static ct_status activation_bwd_run(ct_device *dev, ct_stream *s, const ct_call 
 typedef struct mask {
     uint8_t *out;
     int64_t n;
-    uint64_t seed, stream, rank, draw;
+    uint64_t seed, stream, draw;
+    int64_t first, run, pitch;
     uint32_t threshold;
     ct_pieces pieces; /* multiples of 4 elements: one block of random words */
 } mask;
@@ -132,7 +133,8 @@ static void mask_item(void *arg, int64_t item, int thread)
     const mask *g = arg;
     const int64_t end = ct_min64(g->n, (item + 1) * g->pieces.size);
     for (int64_t i = item * g->pieces.size; i < end; i += 4) {
-        const ct_philox b = ct_dropout_words(g->seed, g->stream, g->rank, g->draw, (uint64_t)i / 4);
+        const int64_t e = ct_dropout_element(g->first, g->run, g->pitch, i);
+        const ct_philox b = ct_dropout_words(g->seed, g->stream, g->draw, (uint64_t)e / 4);
         for (int64_t k = 0; k < 4 && i + k < end; k++) g->out[i + k] = ct_dropout_keep_word(b.v[k], g->threshold);
     }
 }
@@ -155,7 +157,9 @@ static ct_status dropout_mask_run(ct_device *dev, ct_stream *s, const ct_call *c
                .n = ct_desc_numel(&c->out[0].desc),
                .seed = (uint64_t)a->seed,
                .stream = (uint64_t)a->stream,
-               .rank = (uint64_t)a->rank };
+               .first = a->first,
+               .run = a->run,
+               .pitch = a->pitch };
     g.draw = (uint64_t)state[CT_STATE_DRAWS];
     g.threshold = ct_dropout_threshold(a->p);
     g.pieces = ct_cpu_pieces(g.n, 4, PIECE);

@@ -114,10 +114,11 @@ static ct_status activation_bwd_run(ct_device *dev, ct_stream *s, const ct_call 
 
 /* One thread draws a block of four words: elements 4i .. 4i+3. */
 __global__ void dropout_mask(const double *state, uint8_t *mask, int64_t n, uint64_t seed, uint64_t stream,
-                             uint64_t rank, uint32_t threshold)
+                             int64_t first, int64_t run, int64_t pitch, uint32_t threshold)
 {
     for (CT_EACH(i, (n + 3) / 4)) {
-        ct_philox w = ct_dropout_words(seed, stream, rank, (uint64_t)state[CT_STATE_DRAWS], (uint64_t)i);
+        const uint64_t block = (uint64_t)ct_dropout_element(first, run, pitch, 4 * i) / 4;
+        ct_philox w = ct_dropout_words(seed, stream, (uint64_t)state[CT_STATE_DRAWS], block);
         for (int k = 0; k < 4 && 4 * i + k < n; k++) mask[4 * i + k] = ct_dropout_keep_word(w.v[k], threshold);
     }
 }
@@ -135,7 +136,7 @@ static ct_status dropout_mask_run(ct_device *dev, ct_stream *s, const ct_call *c
     const ct_dropout_attrs *a = &c->attrs.dropout;
     int64_t n = ct_cuda_numel(&c->out[0].desc);
     CT_LAUNCH(&dropout_mask, CT_GRID1(ct_blocks(n / 4 + 1)), CT_THREADS, s, (const double *)c->in[0].data,
-              (uint8_t *)c->out[0].data, n, (uint64_t)a->seed, (uint64_t)a->stream, (uint64_t)a->rank,
+              (uint8_t *)c->out[0].data, n, (uint64_t)a->seed, (uint64_t)a->stream, a->first, a->run, a->pitch,
               ct_dropout_threshold(a->p));
     CT_LAUNCHED("dropout_mask");
 }

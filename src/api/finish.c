@@ -137,6 +137,15 @@ static void put_metrics(const ct_task *task, const double *val, ct_train_result 
     }
 }
 
+/* Who trained, and what their sums cost. */
+static ct_status put_group(const ct_run *r, json_t *o)
+{
+    CT_TRY(ct_json_set(o, "processes", json_integer(ct_peers_size(r->peers))));
+    CT_TRY(ct_json_set(o, "hosts", json_integer(ct_peers_hosts(r->peers))));
+    CT_TRY(ct_json_set(o, "comm_s", ct_json_number(r->comm_s)));
+    return ct_json_set(o, "comm_wait_s", ct_json_number(r->comm_wait_s));
+}
+
 /* val, test: findings NULL where there is no such set. */
 static ct_status write_result(ct_run *r, const ct_train_result *res, const scored *val, const scored *test)
 {
@@ -175,6 +184,7 @@ static ct_status write_result(ct_run *r, const ct_train_result *res, const score
     CT_GOTO(st, ct_json_set(o, "backend", json_string(r->session.backend->name)));
     CT_GOTO(st, ct_json_set(o, "precision", json_string(ct_run_precision(&r->session))));
     CT_GOTO(st, ct_json_set(o, "threads", json_integer(r->session.device.threads)));
+    CT_GOTO(st, put_group(r, o));
     CT_GOTO(st, ct_json_set(o, "model_file", json_string("checkpoints/best.safetensors")));
     CT_GOTO(st, ct_json_set(o, "report", json_string("report.html")));
     CT_GOTO(st, ct_json_write(path, o, 2));
@@ -192,7 +202,7 @@ static ct_status score_best(ct_run *r, scored *out)
     const double *sums = out->sums;
     char a[48], b[48];
     CT_TRY(score(r, &r->data.val, out));
-    for (int i = 0; best->any && i < task->metrics; i++) {
+    for (int i = 0; r->lead && best->any && i < task->metrics; i++) {
         const ct_metric_row *m = &task->metric[i];
         if (m->exact && m->value(sums) != m->value(best->sums))
             ct_warn("the best weights have %s %s, at step %" PRId64 " it was %s", m->label,
@@ -227,14 +237,14 @@ ct_status ct_run_finish(ct_run *r, ct_train_result *res)
     res->samples_per_s = r->p.step_seconds > 0 ? (double)r->p.samples / r->p.step_seconds : 0;
     res->peak_bytes = r->peak_bytes;
     CT_GOTO(st, ct_weights_hash(&r->session, res->weights_hash));
-    CT_GOTO(st, take_best(r, best));
-    if (val) {
-        CT_GOTO(st, score_best(r, &vals));
-        CT_GOTO(st, examples(r, vals.findings, res));
-    }
+    CT_GOTO(st, ct_peers_settle(r->peers, r->lead ? take_best(r, best) : CT_OK, &r->told));
+    CT_GOTO(st, ct_group_share(r->session.group));
+    if (val) CT_GOTO(st, score_best(r, &vals));
+    if (test) CT_GOTO(st, score(r, &r->data.test, &tests));
+    if (!r->lead) goto fail; /* the first writes and tells */
+    if (val) CT_GOTO(st, examples(r, vals.findings, res));
     put_metrics(r->data.task, val, res);
     if (test) {
-        CT_GOTO(st, score(r, &r->data.test, &tests));
         ct_info("test: %s of %.0f samples", ct_metrics_brief(r->data.task, test, brief, sizeof brief),
                 test[CT_METRIC_SAMPLES]);
     }

@@ -70,9 +70,9 @@ static ct_status check_words(const ct_launch_opts *o, const ct_launch *l)
     const bool train = strcmp(o->words[0], "train") == 0;
     if (o->restarts && (!train || !o->can_resume))
         return ct_fail(CT_ECONFIG, "launch: only a training with a folder of its own can be started again");
-    if (!CT_LAUNCH_TRAINS_TOGETHER && train && l->processes > 1)
-        return ct_fail(CT_ECONFIG, "launch: train cannot share one training among %" PRId64 " processes yet: each "
-                       "would train a model of its own; take -n 1", l->processes);
+    if (l->processes > 1 && !train && strcmp(o->words[0], "eval") != 0)
+        ct_warn("launch: train and eval share their work among processes; each of %" PRId64 " does all of %s",
+                l->processes, o->words[0]);
     return CT_OK;
 }
 
@@ -103,6 +103,16 @@ static int code_after(int code, bool train, ct_mpi_family family)
     return code == SAVED && sig != SIGUSR1 ? 128 + sig : code;
 }
 
+/* A process that was killed, or fell, ends the others, and mpirun gives its signal: the training broke up and may go
+ * on from its last checkpoint. What asks a training to stop is no such signal. */
+static int code_of_group(int code, bool train)
+{
+    const int sig = code - 128;
+    if (!train || sig <= 0 || sig == SIGINT || sig == SIGTERM || sig == SIGHUP || ct_stop_signal) return code;
+    ct_warn("launch: a process was ended by signal %d (%s)", sig, strsignal(sig));
+    return SAVED;
+}
+
 static ct_status run(const ct_launch_opts *o, const ct_launch *l, FILE *to, int *code)
 {
     const bool train = strcmp(o->words[0], "train") == 0;
@@ -113,8 +123,9 @@ static ct_status run(const ct_launch_opts *o, const ct_launch *l, FILE *to, int 
         if (st == CT_OK) st = print_command(&w, o->dry_run, to);
         if (st == CT_OK && !o->dry_run) st = ct_job_run(w.v, train, code);
         ct_words_free(&w);
+        *code = code_of_group(*code, train);
         if (st != CT_OK || o->dry_run || *code != SAVED || ct_stop_signal || tried == o->restarts) break;
-        ct_info("launch: exit code 75, the training was saved: starting it again, %" PRId64 " of at most %" PRId64
+        ct_info("launch: exit code 75: going on from the last checkpoint, %" PRId64 " of at most %" PRId64
                 " times", tried + 1, o->restarts);
     }
     *code = code_after(*code, train, l->family);

@@ -76,39 +76,64 @@ static ct_status not_removed(const ct_run *r, ct_status st)
     return gone == CT_OK ? st : gone;
 }
 
-static ct_status train(ct_run *r, const ct_train_opts *o, ct_train_result *res)
+/* Data, programs, weights: everything up to the first step but the files that say so. */
+static ct_status prepare(ct_run *r, const ct_train_opts *o, bool *resumed)
 {
-    CT_TRY(ct_run_configure(r, o));
-    CT_TRY(ct_run_directory(r, o));
-    snprintf(res->out, sizeof res->out, "%s", r->out);
     if (o->resume) CT_TRY(ct_run_look_back(r));
-    bool resumed = r->from != NULL;
-    if (!resumed && *r->cfg->train.tune && !ct_tune_is_auto(r->cfg))
+    *resumed = r->from != NULL;
+    if (!*resumed && *r->cfg->train.tune && !ct_tune_is_auto(r->cfg))
         CT_TRY(ct_choices_read(r->cfg->train.tune, &r->choices));
-    if (!resumed && r->choices)
+    if (!*resumed && r->choices)
         ct_info("implementations: %zu measured choices from %s", ct_choices_count(r->choices), r->cfg->train.tune);
     CT_TRY(ct_run_build(r));
     CT_TRY(ct_receipt_check(r));
-    if (resumed) CT_TRY(ct_run_resume(r));
-    if (o->resume && !resumed) ct_warn("no checkpoint in %s: starting anew", r->checkpoints);
-    if (!resumed) CT_TRY(ct_run_start(r, o->init));
+    if (*resumed) CT_TRY(ct_run_resume(r));
+    if (o->resume && !*resumed) ct_warn("no checkpoint in %s: starting anew", r->checkpoints);
+    if (!*resumed) CT_TRY(ct_run_start(r, o->init));
     else if (o->init) ct_info("--init %s is not used: the run goes on from its own weights", o->init);
+    return CT_OK;
+}
+
+static ct_status write_files(ct_run *r, bool resumed)
+{
     CT_TRY(write_config(r));
     CT_TRY(write_choices(r));
     CT_TRY(write_task_files(r));
     CT_TRY(ct_receipt_write(r));
     CT_TRY(ct_mkdir_p(r->checkpoints));
-    CT_TRY(open_journal(r, resumed));
+    return open_journal(r, resumed);
+}
+
+static ct_status train(ct_run *r, const ct_train_opts *o, ct_train_result *res)
+{
+    bool resumed = false;
+    CT_TRY(ct_run_meet(r, ct_run_configure(r, o)));
+    CT_TRY(ct_run_follow(r, r->lead ? ct_run_directory(r, o) : CT_OK));
+    snprintf(res->out, sizeof res->out, "%s", r->out);
+    CT_TRY(ct_run_agree(r, prepare(r, o, &resumed)));
+    CT_TRY(ct_peers_settle(r->peers, r->lead ? write_files(r, resumed) : CT_OK, &r->told));
     r->part_started = ct_now() - r->p.seconds;
     ct_run_describe(r);
-    ct_bar_begin(&r->bar, stderr);
+    if (r->lead) ct_bar_begin(&r->bar, stderr);
     ct_status st = ct_run_loop(r);
     ct_bar_end(&r->bar);
     res->steps = r->p.step;
     res->epochs = r->p.epoch;
+    res->broke = st == CT_EBACKEND && r->peers;
     if (st == CT_OK) st = ct_run_finish(r, res);
     /* whatever else failed then failed for this reason, and what went well is not there */
-    return st == CT_OK || st == CT_EIO ? not_removed(r, st) : st;
+    return r->lead && (st == CT_OK || st == CT_EIO) ? not_removed(r, st) : st;
+}
+
+/* From the other processes; what failed keeps its message. */
+static void part(ct_run *r, ct_status st)
+{
+    char why[4096];
+    if (!r->peers) return;
+    snprintf(why, sizeof why, "%s", ct_error_message());
+    if (st != CT_OK && !r->told && ct_identity_tell_failure(why) != CT_OK) ct_warn("%s", ct_error_message());
+    ct_run_part(r, st);
+    if (st != CT_OK) ct_fail(st, "%s", why);
 }
 
 ct_status ct_run_train(const ct_train_opts *given, ct_train_result *result)
@@ -124,11 +149,13 @@ ct_status ct_run_train(const ct_train_opts *given, ct_train_result *result)
     CT_TRY(ct_sized_give(result, &full, sizeof full, "ct_train_result")); /* before hours have passed */
     ct_signals_begin();
     ct_status st = train(&r, opts, &full);
-    if (st == CT_ESIGNAL) full.signal = ct_stop_signal;
+    if (st == CT_ESIGNAL) full.signal = r.stop;
     if (st != CT_OK && r.log) {
         ct_text_put(r.log, ct_error_message(), true);
         fputc('\n', r.log);
     }
+    part(&r, st);
+    full.told = r.told;
     ct_run_release(&r);
     ct_signals_end();
     ct_status told = ct_sized_give(result, &full, sizeof full, "ct_train_result");

@@ -14,7 +14,8 @@
 /* One lock for everything that is printed: lines of several threads do not mix, and the hooks see one line at a time.
  * A hook runs under it and must not log. */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static FILE *log_file;
+static FILE *log_file, *shared_file;
+static const char *shared_name;
 static void (*hook_before)(void *);
 static void (*hook_after)(void *);
 static void *hook_user;
@@ -62,32 +63,47 @@ void ct_log_set_hooks(void (*before)(void *), void (*after)(void *), void *user)
     pthread_mutex_unlock(&lock);
 }
 
+void ct_log_set_quiet(FILE *shared, const char *name)
+{
+    pthread_mutex_lock(&lock);
+    shared_file = shared;
+    shared_name = name;
+    pthread_mutex_unlock(&lock);
+}
+
+/* A line of a file, lock held. One that several processes write to is open to append, and a line is one write. */
+static void write_stamped(FILE *to, const char *who, const char *front, const char *separator, const char *text)
+{
+    char stamp[32] = "";
+    time_t now = time(NULL);
+    struct tm tm;
+    if (gmtime_r(&now, &tm)) strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ ", &tm);
+    fprintf(to, "%s%s%s%s%s", stamp, who, *who ? ": " : "", front, separator);
+    ct_text_put(to, text, true);
+    fputc('\n', to);
+    fflush(to); /* the last lines before a crash are the ones wanted */
+}
+
 /* Longer than any message of ct_fail() with something in front of it. */
 #define LINE_BYTES 8192
 
 /* A line may hold names from outside: nothing in it may move the cursor or change the terminal. */
-static void write_line(const char *front, const char *separator, const char *fmt, va_list ap)
+static void write_line(ct_log_level level, const char *front, const char *separator, const char *fmt, va_list ap)
 {
     int saved = errno;
     char text[LINE_BYTES];
     if (vsnprintf(text, sizeof text, fmt, ap) >= LINE_BYTES)
         memcpy(text + ct_utf8_cut(text, LINE_BYTES - 4), "...", 4);
     pthread_mutex_lock(&lock);
-    if (hook_before) hook_before(hook_user);
-    fprintf(stderr, "%s%s", front, separator);
-    ct_text_put(stderr, text, true);
-    fputc('\n', stderr);
-    if (hook_after) hook_after(hook_user);
-    if (log_file) {
-        char stamp[32] = "";
-        time_t now = time(NULL);
-        struct tm tm;
-        if (gmtime_r(&now, &tm)) strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ ", &tm);
-        fprintf(log_file, "%s%s%s", stamp, front, separator);
-        ct_text_put(log_file, text, true);
-        fputc('\n', log_file);
-        fflush(log_file); /* the last lines before a crash are the ones wanted */
+    if (!shared_file) {
+        if (hook_before) hook_before(hook_user);
+        fprintf(stderr, "%s%s", front, separator);
+        ct_text_put(stderr, text, true);
+        fputc('\n', stderr);
+        if (hook_after) hook_after(hook_user);
     }
+    if (log_file) write_stamped(log_file, "", front, separator, text);
+    if (shared_file && level <= CT_LOG_WARN) write_stamped(shared_file, shared_name, front, separator, text);
     pthread_mutex_unlock(&lock);
     errno = saved;
 }
@@ -124,7 +140,7 @@ void ct_log(ct_log_level level, const char *fmt, ...)
     if (level > ct_log_get_level()) return;
     va_list ap;
     va_start(ap, fmt);
-    write_line(prefix[level], "", fmt, ap);
+    write_line(level, prefix[level], "", fmt, ap);
     va_end(ap);
 }
 
@@ -133,6 +149,6 @@ void ct_log_topic_line(ct_log_topic topic, const char *fmt, ...)
     if (!ct_log_topic_on(topic)) return;
     va_list ap;
     va_start(ap, fmt);
-    write_line(topic_names[topic], ": ", fmt, ap);
+    write_line(CT_LOG_DEBUG, topic_names[topic], ": ", fmt, ap);
     va_end(ap);
 }

@@ -19,6 +19,10 @@ ct_log_level ct_log_get_level(void);
 bool ct_log_topic_on(ct_log_topic topic);
 void ct_log_set_file(FILE *f);                 /* second destination, not owned; NULL removes it */
 
+/* Nothing goes to the terminal any more; warnings and errors also go to `shared` (not owned), with `name` in front.
+ * NULL: the terminal again. `name` must stay. */
+void ct_log_set_quiet(FILE *shared, const char *name);
+
 /* Called before and after a line goes to the terminal, so that a progress bar can step aside. */
 void ct_log_set_hooks(void (*before)(void *), void (*after)(void *), void *user);
 

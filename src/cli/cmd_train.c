@@ -61,11 +61,12 @@ static int run(const cli_args *a)
     static ct_train_result r = { .size = sizeof r }; /* large */
     ct_status st = ct_run_train(&o, &r);
     if (st == CT_ESIGNAL) {
-        cli_say(ct_error_message());
+        if (!r.told) cli_say(ct_error_message());
         return r.signal == SIGINT ? 130 : r.signal == SIGTERM ? 143 : r.signal == SIGHUP ? 129 : 75;
     }
-    if (st != CT_OK) return cli_finish(st);
-    if (a->quiet) return 0;
+    if (st != CT_OK && r.told) return ct_exit_code(st);
+    if (st != CT_OK) return r.broke ? (cli_finish(st), 75) : cli_finish(st);
+    if (a->quiet || r.told) return 0;
     print_metrics(&r);
     if (r.examples) printf("examples from the validation set:\n");
     for (int i = 0; i < r.examples; i++) {

@@ -15,7 +15,9 @@ static int run_eval(const cli_args *a)
 {
     ct_eval_opts o = { .size = sizeof o, .common = a->common, .model = a->pos[0], .data = a->pos[1], .batch = a->batch,
                        .json = a->json, .option = a->option, .noptions = a->noptions };
-    return cli_finish(ct_run_eval(&o, stdout));
+    const ct_status st = ct_run_eval(&o, stdout);
+    if (st != CT_OK && !*ct_error_message()) return ct_exit_code(st); /* the first of several processes says why */
+    return cli_finish(st);
 }
 
 const cli_command cli_eval = {

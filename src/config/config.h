@@ -205,6 +205,8 @@ typedef struct ct_cfg_schedule_keys {
 
 typedef struct ct_cfg_train {
     int64_t batch_size;        /* samples per micro-step; 0 = auto, until ct_memory_auto() has decided */
+    int64_t batch_per_process; /* samples of each process of a group in batch_size's place; 0: batch_size is all
+                                  processes' */
     int64_t epochs;
     int64_t steps;             /* stop after this many optimizer steps; 0 = epochs alone decide */
     int64_t seed;
@@ -259,6 +261,12 @@ typedef struct ct_cfg_checkpoint {
     int64_t keep;              /* last K besides last.safetensors and best.safetensors */
 } ct_cfg_checkpoint;
 
+typedef struct ct_cfg_group {
+    char *engine;              /* auto, mpi, nccl */
+    double deadline;           /* seconds that a process waits for the others in a step */
+    int64_t bucket_mb;         /* megabytes of gradients that are summed in one call */
+} ct_cfg_group;
+
 typedef struct ct_cfg_log { int64_t interval_steps; bool tensorboard; } ct_cfg_log;
 typedef struct ct_cfg_report { int64_t gallery; } ct_cfg_report; /* wrong predictions shown in report.html */
 
@@ -280,6 +288,7 @@ typedef struct ct_config {
     ct_cfg_eval eval;
     ct_cfg_early_stopping early_stopping;
     ct_cfg_checkpoint checkpoint;
+    ct_cfg_group group;
     ct_cfg_log log;
     ct_cfg_report report;
     ct_config_info *info;      /* private */

@@ -193,7 +193,11 @@ static const ct_config_row train[] = {
     { INT(train.batch_size, "64", 1, 65536), .word = "auto",
       .aliases = "training.batch_size Params.batchSize batch_size", .unit = "samples", .reader = "trainer",
       .doc = "Samples per micro-step; the effective batch is batch_size * accumulate. auto: the largest multiple of 8 "
-             "whose step fits the device's free memory, at most the training images; the run keeps it." },
+             "whose step fits the device's free memory, at most the training images; the run keeps it. Of several "
+             "processes each computes its part of it." },
+    { INT(train.batch_per_process, "0", 0, 65536), .unit = "samples", .reader = "trainer",
+      .doc = "Samples per micro-step of each process of a group: train.batch_size becomes so many times their "
+             "number. 0: train.batch_size is what all of them compute together." },
     { INT(train.epochs, "30", 1, 1e6), .aliases = "sched.epochs train.num_epochs training.num_epochs epochs",
       .unit = "epochs", .reader = "trainer", .doc = "Passes over the training images." },
     { INT(train.steps, "0", 0, 1e12), .aliases = "train.max_steps", .unit = "steps", .reader = "trainer",
@@ -302,6 +306,16 @@ static const ct_config_row checkpoint[] = {
       .doc = "Older checkpoints kept besides the last and the best." },
 };
 
+static const ct_config_row group[] = {
+    { CHOICE(group.engine, "auto", "auto mpi nccl"), .unit = "", .reader = "trainer",
+      .doc = "What carries sums between several processes that train together (captrain launch, mpirun): mpi where "
+             "they compute on CPUs." },
+    { FLOAT(group.deadline, "30", 1, 86400), .unit = "s", .reader = "trainer",
+      .doc = "A process that waits for the others longer than this in a step ends the run." },
+    { INT(group.bucket_mb, "25", 1, 4096), .unit = "MB", .reader = "trainer",
+      .doc = "Gradients are summed over the processes in pieces of about this size, while others are still computed." },
+};
+
 static const ct_config_row output[] = {
     { INT(log.interval_steps, "10", 1, 1e9), .aliases = "logging.log_interval logging.print_interval",
       .unit = "steps",
@@ -344,6 +358,7 @@ static const ct_key_table *const table[] = {
     &ct_keys_slider_shown,
     PART(early_stopping),
     PART(checkpoint),
+    PART(group),
     PART(output),
     &ct_keys_slider_foreign,
     &ct_keys_foreign,

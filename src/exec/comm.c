@@ -319,21 +319,50 @@ ct_status ct_comm_reduce_gradients(ct_group *g, const ct_buckets *b, size_t buck
                                   (k->end - k->first) / (int64_t)ct_dtype_size(s->layout.dtype), s->layout.dtype);
 }
 
+/* Queues the mean of the running statistics over the group; what reads them next is the update or a later step. */
+static ct_status average_statistics(ct_group *g)
+{
+    const ct_arenas *s = g->store;
+    char *base = s->base[CT_ARENA_BUFFER];
+    const ct_dtype type = s->layout.dtype;
+    const int64_t n = base ? (int64_t)s->bytes[CT_ARENA_BUFFER] / (int64_t)ct_dtype_size(type) : 0;
+    if (!g->ops->finish || n == 0) return CT_OK;
+    for (int64_t i = 0; i < n; i++) ct_store(type, base, i, ct_load(type, base, i) / g->size);
+    note_queued(g);
+    return g->ops->all_reduce_sum(g->comm, g->stream, base, n, type);
+}
+
+/* Behind the backward pass: what is still on its way comes in, then the update. */
+static ct_status update(ct_group *g, ct_plan *p, const ct_buckets *b)
+{
+    CT_TRY(check_whole(g));
+    CT_TRY(average_statistics(g));
+    CT_TRY(settle(g));
+    CT_TRY(follow(g, g->stream, g->store->stream));
+    return ct_plan_run_nodes(p, (size_t)b->update, ct_plan_graph(p)->nnodes);
+}
+
+ct_status ct_group_idle_step(ct_group *g, ct_plan *p, const ct_buckets *b, size_t draw)
+{
+    const ct_arenas *s = g->store;
+    CT_TRY(s->backend->clear(s->device, s->stream, s->base[b->arena], s->bytes[b->arena]));
+    CT_TRY(ct_plan_run_nodes(p, draw, draw + 1));
+    for (size_t i = 0; i < b->n; i++) CT_TRY(ct_comm_reduce_gradients(g, b, i));
+    return update(g, p, b);
+}
+
 ct_status ct_group_step(ct_group *g, ct_plan *p, const ct_buckets *b)
 {
     if (g->size == 1) return ct_plan_run(p);
-    size_t at = 0, nodes = ct_plan_graph(p)->nnodes, update = (size_t)b->update;
+    size_t at = 0;
     for (size_t i = 0; i < b->n; i++) {
         const size_t end = (size_t)(b->bucket[i].ready + 1);
         if (end > at) CT_TRY(ct_plan_run_nodes(p, at, end));
         if (end > at) at = end;
         CT_TRY(ct_comm_reduce_gradients(g, b, i));
     }
-    CT_TRY(ct_plan_run_nodes(p, at, update));
-    CT_TRY(check_whole(g));
-    CT_TRY(settle(g));
-    CT_TRY(follow(g, g->stream, g->store->stream));
-    return ct_plan_run_nodes(p, update, nodes);
+    CT_TRY(ct_plan_run_nodes(p, at, (size_t)b->update));
+    return update(g, p, b);
 }
 
 ct_status ct_group_metrics(ct_group *g)

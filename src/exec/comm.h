@@ -1,6 +1,9 @@
 /* Groups of devices that train one model together: each member runs the same steps on its own part of a batch, and gradients are
  * summed before the optimizer reads them. A group of one is a member like any other: the same calls, which then do nothing.
  *
+ * Running statistics of batch norms are each member's own in a step, and their mean over the group behind it (an engine's groups; of
+ * cards those of member 0 win when it saves).
+ *
  * The flat gradient arena is cut into buckets of whole tensors. A bucket is complete behind the last node that writes into it, and
  * its sum over the group is queued there, in a stream of its own, beside what is left of the backward pass. */
 #ifndef CT_EXEC_COMM_H
@@ -63,6 +66,8 @@ ct_status ct_comm_reduce_gradients(ct_group *g, const ct_buckets *b, size_t buck
  * ct_program_spec.members). NaN or infinity in one member's is in the sum: all skip that step, or none. Alone: ct_plan_run(). In a larger group calls are queued anew in
  * every step: nothing is captured. */
 ct_status ct_group_step(ct_group *g, ct_plan *p, const ct_buckets *b);
+/* The same for a member that has no sample of this batch: its gradients are zero. Node `draw` of the plan, which counts draws, runs. */
+ct_status ct_group_idle_step(ct_group *g, ct_plan *p, const ct_buckets *b, size_t draw);
 /* Sums the metrics of all members in place: every member has the group's sums then. All must call it at the same step. */
 ct_status ct_group_metrics(ct_group *g);
 /* Waits for the store's stream. Here and wherever else the host waits for the device of a member (ct_arenas_await), a member that is gone, or that does not come within the deadline, is CT_EBACKEND and the group's end:

@@ -9,10 +9,6 @@
 #include "base/status.h"
 #include "group/mpirun.h"
 
-/* Whether the processes of a training that were started together train one model. As long as they do not, each would
- * train one of its own, so `captrain launch -n 2 train` is refused. */
-#define CT_LAUNCH_TRAINS_TOGETHER 0
-
 typedef struct ct_launch {
     /* given */
     const char *mpirun;

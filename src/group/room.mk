@@ -1,9 +1,10 @@
-# Groups of processes: which one of them this is, and starting them.
+# Groups of processes: which one of them this is, what they tell each other, and starting them.
 libcaptrain_la_SOURCES += \
 	src/group/identity.c src/group/identity.h \
 	src/group/job.c src/group/job.h \
 	src/group/launch.c src/group/launch.h \
-	src/group/mpirun.c src/group/mpirun.h
+	src/group/mpirun.c src/group/mpirun.h \
+	src/group/peers.c src/group/peers.h
 
 check_PROGRAMS += tests/group/check_identity tests/group/check_launch
 noinst_PROGRAMS += tests/group/who
@@ -13,4 +14,4 @@ tests_group_check_identity_SOURCES = tests/group/check_identity.c
 tests_group_check_identity_LDADD = $(CT_TEST_LIBS)
 tests_group_check_launch_SOURCES = tests/group/check_launch.c
 tests_group_check_launch_LDADD = $(CT_TEST_LIBS)
-dist_check_SCRIPTS += tests/sh/identity.sh tests/sh/launch.sh
+dist_check_SCRIPTS += tests/sh/identity.sh tests/sh/launch.sh tests/sh/processes.sh

@@ -21,12 +21,12 @@
 typedef struct slot {
     ct_batch batch;
     bool ready;
-    int64_t *id;        /* [N] sample numbers */
-    uint8_t *px;        /* [N,H,W,C], W: the widest; NULL when resident */
-    uint8_t *field[CT_MAX_FIELDS]; /* [N,dim..] each */
-    int32_t *index;     /* [N,3]; of clips [N*F,4], F: the most pictures of one */
-    int32_t *lengths;   /* [N] */
-    float (*windows)[4]; /* [N], NULL for clips */
+    int64_t *id;        /* [N] sample numbers, of all members; the rest is of this one's rows, R of a full batch */
+    uint8_t *px;        /* [R,H,W,C], W: the widest; NULL when resident */
+    uint8_t *field[CT_MAX_FIELDS]; /* [R,dim..] each */
+    int32_t *index;     /* [R,3]; of clips [R*F,4], F: the most pictures of one */
+    int32_t *lengths;   /* [R] */
+    float (*windows)[4]; /* [R], NULL for clips */
     int32_t *pick;      /* clips: [F] frames of the one that is being filled in */
     ct_status st;       /* drawing or decoding the batch failed, with this message (owned, may be NULL) */
     char *message;
@@ -35,6 +35,7 @@ typedef struct slot {
 struct ct_loader {
     ct_loader_spec spec;
     int64_t n;              /* samples of an epoch */
+    int64_t rows;           /* R: the most rows of this member */
     ct_tally tally;
     int64_t per_epoch;      /* batches of an epoch */
     int64_t first;          /* position of ticket 0: epoch * per_epoch + batch */
@@ -94,18 +95,21 @@ static slot *prepare(ct_loader *l, int64_t t)
         to = l->plan.start[batch + 1];
     }
     memcpy(s->id, l->plan.order + from, (size_t)(to - from) * sizeof *s->id);
-    const int n = (int)(to - from), bucket = ct_dataset_sample_bucket(l->spec.data, s->id[0]);
+    const int all = (int)(to - from), bucket = ct_dataset_sample_bucket(l->spec.data, s->id[0]);
     const int width = ct_dataset_bucket_width(l->spec.data, bucket);
-    const int frames = l->tempo.clip ? pictures_of(l, s, epoch, n) : 1;
+    const int frames = l->tempo.clip ? pictures_of(l, s, epoch, all) : 1;
+    const int64_t first = ct_share_first(all, l->spec.rank, l->spec.size);
     s->batch = (ct_batch){ .epoch = epoch,
                            .batch = batch,
                            .last = batch == l->per_epoch - 1,
-                           .n = n,
+                           .n = (int)(ct_share_first(all, l->spec.rank + 1, l->spec.size) - first),
+                           .all = all,
+                           .samples = s->id,
                            .width = width,
                            .frames = frames,
                            .length = l->tempo.clip ? frames : width,
                            .px = s->px,
-                           .sample = s->id,
+                           .sample = s->id + first,
                            .data = l->spec.data,
                            .index = s->index,
                            .lengths = s->lengths,
@@ -120,7 +124,7 @@ static ct_status draw(const ct_loader *l, slot *s, int i, size_t bytes, void **p
 {
     const ct_dataset *ds = l->spec.data;
     const ct_source *src = ct_dataset_stream(ds);
-    const int64_t picture = src->first + s->batch.epoch * src->n + s->id[i];
+    const int64_t picture = src->first + s->batch.epoch * src->n + s->batch.sample[i];
     const ct_labels *labels = ct_dataset_label_reader(ds);
     char *label = NULL;
     void *row[CT_MAX_FIELDS];
@@ -134,7 +138,7 @@ static ct_status draw(const ct_loader *l, slot *s, int i, size_t bytes, void **p
     else if (st == CT_OK) memcpy(s->px + (size_t)i * bytes, im.px, bytes);
     ct_image_free(&im);
     for (int k = 0; k < l->fields; k++) row[k] = s->field[k] + (size_t)i * l->field_bytes[k];
-    ct_label_in in = { .name = ct_dataset_name(ds, s->id[i]), .text = label, .width = s->batch.width,
+    ct_label_in in = { .name = ct_dataset_name(ds, s->batch.sample[i]), .text = label, .width = s->batch.width,
                        .height = ct_dataset_height(ds), .from_width = w, .from_height = h };
     ct_fit_of(ct_dataset_spec_of(ds), w, h, &in.fit);
     memcpy(s->windows[i], in.fit.window, sizeof in.fit.window);
@@ -148,7 +152,7 @@ static ct_status fill_drawn(const ct_loader *l, slot *s, size_t bytes, void **pe
     for (int i = 0; i < s->batch.n; i++) {
         CT_TRY(draw(l, s, i, bytes, pen));
         s->index[CT_INDEX_OF_PICTURES * i] = i;
-        s->index[CT_INDEX_OF_PICTURES * i + 1] = (int32_t)s->id[i];
+        s->index[CT_INDEX_OF_PICTURES * i + 1] = (int32_t)s->batch.sample[i];
         s->index[CT_INDEX_OF_PICTURES * i + 2] = (int32_t)s->batch.epoch;
         s->lengths[i] = s->batch.width;
     }
@@ -158,7 +162,7 @@ static ct_status fill_drawn(const ct_loader *l, slot *s, size_t bytes, void **pe
 static void fill_fields(const ct_loader *l, slot *s, int i)
 {
     for (int k = 0; k < l->fields; k++)
-        memcpy(s->field[k] + (size_t)i * l->field_bytes[k], ct_dataset_field(l->spec.data, k, s->id[i]),
+        memcpy(s->field[k] + (size_t)i * l->field_bytes[k], ct_dataset_field(l->spec.data, k, s->batch.sample[i]),
                l->field_bytes[k]);
 }
 
@@ -168,7 +172,7 @@ static ct_status fill_clip(const ct_loader *l, slot *s, int i, size_t bytes, int
 {
     const ct_dataset *ds = l->spec.data;
     const ct_batch *b = &s->batch;
-    const int64_t id = s->id[i];
+    const int64_t id = b->sample[i];
     const int own = frames_of(l, b->epoch, id, s->pick);
     int64_t shown = -1; /* frame that the last row is */
     fill_fields(l, s, i);
@@ -192,7 +196,7 @@ static ct_status fill_clips(const ct_loader *l, slot *s, size_t bytes)
     int32_t rows = 0;
     for (int i = 0; i < b->n; i++) CT_TRY(fill_clip(l, s, i, bytes, &rows));
     /* other rows may be from a longer batch, and name pictures that a program of this length has no room for */
-    const size_t filled = (size_t)b->n * (size_t)b->frames, all = (size_t)l->spec.batch * (size_t)b->frames;
+    const size_t filled = (size_t)b->n * (size_t)b->frames, all = (size_t)l->rows * (size_t)b->frames;
     memset(s->index + CT_INDEX_OF_CLIPS * filled, 0, CT_INDEX_OF_CLIPS * (all - filled) * sizeof *s->index);
     return CT_OK;
 }
@@ -201,7 +205,7 @@ static ct_status fill_pictures(const ct_loader *l, slot *s, size_t bytes)
 {
     const ct_dataset *ds = l->spec.data;
     for (int i = 0; i < s->batch.n; i++) {
-        int64_t id = s->id[i];
+        const int64_t id = s->batch.sample[i];
         if (s->px) CT_TRY(ct_dataset_read(ds, id, 0, s->px + (size_t)i * bytes));
         fill_fields(l, s, i);
         s->index[CT_INDEX_OF_PICTURES * i] = s->px ? i : (int32_t)ct_dataset_sample_row(ds, id);
@@ -263,6 +267,8 @@ static ct_status check_set(const ct_loader_spec *s)
         return ct_fail(CT_EINVAL, "clips, and pictures that are packed as files, cannot be resident");
     if (s->frames_step < 0 || !(s->tempo >= 0 && s->tempo <= 0.5))
         return ct_fail(CT_EINVAL, "loader: clips in steps of %d frames, tempo %g", s->frames_step, s->tempo);
+    if (s->rank < 0 || s->rank >= (s->size > 1 ? s->size : 1))
+        return ct_fail(CT_EINVAL, "loader: member %d of a group of %d", s->rank, s->size);
     if (n < 1) return ct_fail(CT_EINVAL, "the data set is empty");
     if (all > INT32_MAX) return ct_fail(CT_EINVAL, "%" PRId64 " samples; at most 2^31-1 are possible", all);
     for (int64_t i = 0; s->index && i < n; i++) {
@@ -293,9 +299,16 @@ static ct_status check_position(const ct_loader_spec *s, int64_t per_epoch)
     return CT_OK;
 }
 
+/* The most rows that a member can have, whatever the length of a batch; at least 1. */
+static int64_t most_rows(const ct_loader_spec *s)
+{
+    const int64_t members = s->size > 1 ? s->size : 1;
+    return (s->batch + members - 1) / members;
+}
+
 static ct_status make_slots(ct_loader *l)
 {
-    const size_t rows = (size_t)l->spec.batch, pictures = rows * (size_t)l->most;
+    const size_t rows = (size_t)l->rows, pictures = rows * (size_t)l->most;
     const size_t cells = pictures * (l->tempo.clip ? CT_INDEX_OF_CLIPS : CT_INDEX_OF_PICTURES);
     l->slots = ct_calloc((size_t)l->depth, sizeof *l->slots, "loader ring");
     if (!l->slots) return CT_ENOMEM;
@@ -304,7 +317,7 @@ static ct_status make_slots(ct_loader *l)
     }
     for (int i = 0; i < l->depth; i++) {
         slot *s = &l->slots[i];
-        s->id = ct_malloc(rows * sizeof *s->id, "loader ring");
+        s->id = ct_malloc((size_t)l->spec.batch * sizeof *s->id, "loader ring");
         s->index = ct_aligned_alloc(cells * sizeof *s->index, "loader ring");
         s->lengths = ct_aligned_alloc(rows * sizeof *s->lengths, "loader ring");
         s->windows = ct_aligned_alloc(rows * sizeof *s->windows, "loader ring");
@@ -359,6 +372,7 @@ ct_status ct_loader_open(const ct_loader_spec *spec, ct_loader **out)
     pthread_cond_init(&l->filled, NULL);
     l->spec = *spec;
     l->n = ct_loader_samples(spec);
+    l->rows = most_rows(spec);
     l->tempo = ct_loader_tempo(spec);
     l->most = l->tempo.clip ? ct_loader_longest(spec) : 1;
     CT_GOTO(st, ct_tally_make(spec, &l->tally));

@@ -11,6 +11,9 @@
  * tempo, clips of an epoch are longer or shorter (loader/tempo.h), but which are a batch does not depend on that, nor
  * does the number of batches.
  *
+ * Groups. Every member walks the same batches and fills in its own rows of each; what a batch is like (width,
+ * pictures of a clip) is settled for all of its rows.
+ *
  * A position (epoch, batch) is all the state there is: opening at any position continues exactly there. Nothing depends
  * on the number of workers. Augmentation is done by the PREPROCESS operator from (epoch,
  * sample id), which each row carries. */
@@ -27,7 +30,8 @@ typedef struct ct_loader_spec {
     const ct_dataset *data;  /* must outlive the loader */
     const int64_t *index;    /* [n] samples of a subset, kept by the caller; NULL: all */
     int64_t n;               /* with index: its length */
-    int batch;               /* N: rows of a full batch */
+    int batch;               /* N: rows of a full batch, of all members of a group together */
+    int rank, size;          /* this member of the group, whose rows it delivers; size 0 or 1: all */
     bool shuffle;
     bool drop_last;          /* true: shorter last batches are left out; false: they are delivered short */
     bool resident;           /* true: no pixels are copied (px NULL); index column 0 is ct_dataset_sample_row(): the
@@ -42,12 +46,21 @@ typedef struct ct_loader_spec {
     int64_t start_batch;     /* may equal the batches per epoch: means the next epoch's first */
 } ct_loader_spec;
 
-/* Pointers are 64-byte aligned and have room for spec.batch rows; those behind n hold whatever an earlier batch left
- * there. */
+/* The rows of member `rank` of a group of `size` in a batch of n samples: [first(rank), first(rank + 1)), as even as
+ * can be. A batch of fewer samples than members leaves some without any. */
+static inline int64_t ct_share_first(int64_t n, int rank, int size)
+{
+    return size > 1 ? n * rank / size : rank > 0 ? n : 0;
+}
+
+/* Pointers are 64-byte aligned and have room for this member's rows of a full batch; those behind n hold whatever an
+ * earlier batch left there. */
 typedef struct ct_batch {
     int64_t epoch, batch;    /* position */
     bool last;               /* the last batch of its epoch */
-    int n;                   /* rows, <= spec.batch */
+    int n;                   /* rows of this member, <= spec.batch; 0: it has none of this batch */
+    int all;                 /* rows of all members; n where one is alone */
+    const int64_t *samples;  /* [all] their numbers in the data set */
     int width;               /* W of all rows: they are of one bucket, pixels */
     int frames;              /* pictures of each clip; 1 where samples are pictures */
     int length;              /* what programs of elastic models differ in: width, or frames of clips */

@@ -134,7 +134,7 @@ static ct_status build_crnn_small(ct_graph *g, const ct_model_spec *spec, ct_val
     CT_TRY(ct_layer_activation(g, "fold.2", x, CT_ACT_RELU, &x));
     CT_TRY(ct_graph_mark_checkpoint(g, x));
     CT_TRY(ct_layer_lstm(g, "rnn", x, len, spec->hidden, 1, true, &x));
-    if (training) CT_TRY(ct_layer_dropout(g, "drop", x, spec, 0, &x));
+    if (training) CT_TRY(ct_layer_dropout(g, "drop", x, spec, 0, 1, &x));
     CT_TRY(ct_graph_mark_checkpoint(g, x));
     return ct_layer_linear(g, "fc", x, spec->classes, NULL, out);
 }

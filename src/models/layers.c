@@ -212,7 +212,8 @@ ct_status ct_layer_linear(ct_graph *g, const char *name, ct_val x, int64_t out, 
     return add_node(g, name, CT_OP_LINEAR, NULL, 3, in, y);
 }
 
-ct_status ct_layer_dropout(ct_graph *g, const char *name, ct_val x, const ct_model_spec *spec, int64_t stream, ct_val *y)
+ct_status ct_layer_dropout(ct_graph *g, const char *name, ct_val x, const ct_model_spec *spec, int64_t stream, int samples,
+                           ct_val *y)
 {
     if (spec->dropout == 0) {
         *y = x;
@@ -225,13 +226,22 @@ ct_status ct_layer_dropout(ct_graph *g, const char *name, ct_val x, const ct_mod
     ct_attrs a = { .dropout = { .p = spec->dropout,
                                 .seed = (int64_t)spec->seed,
                                 .stream = stream,
-                                .rank = spec->rank,
                                 .ndim = d->ndim,
                                 .d0 = d->dim[0],
                                 .d1 = d->dim[1],
                                 .d2 = d->dim[2],
                                 .d3 = d->dim[3],
                                 .d4 = d->dim[4] } };
+    if (spec->of > d->dim[samples]) {
+        int64_t each = 1; /* elements of a sample, in one run */
+        for (int i = samples + 1; i < d->ndim; i++) each *= d->dim[i];
+        if (each % 4)
+            return ct_fail(CT_ECONFIG, "model.dropout: %s has %lld numbers of a sample in a row; several processes need a "
+                           "multiple of 4", name, (long long)each);
+        a.dropout.first = spec->row * each;
+        a.dropout.run = d->dim[samples] * each;
+        a.dropout.pitch = spec->of * each;
+    }
     CT_TRY(ct_graph_state(g, &state));
     CT_TRY(add_node(g, mask_name, CT_OP_DROPOUT_MASK, &a, 1, &state, &mask));
     ct_attrs apply = { .dropout = { .p = spec->dropout } };

@@ -35,7 +35,7 @@ typedef struct ct_model_spec {
     ct_fuse fuse;          /* CT_FUSE_MODEL = the model's own */
     ct_dtype dtype;        /* CT_F32 or CT_F64: type of parameters and of everything before the precision pass */
     uint64_t seed;         /* run seed (dropout) */
-    int rank;              /* member of a group of devices (dropout: each draws its own); 0: alone */
+    int64_t row, of;       /* samples [row, row + N) of a batch of `of` are computed (dropout draws for those); of 0: all */
 } ct_model_spec;
 
 #define CT_MODEL_OUTPUTS 8
@@ -123,8 +123,9 @@ ct_status ct_layer_linear(ct_graph *g, const char *name, ct_val x, int64_t out, 
  * direction a linear and an LSTM operator with the parameters weight_ih_l<l>, weight_hh_l<l>, bias_ih_l<l>, bias_hh_l<l>, "_reverse" behind
  * them for the second direction; all start as U(-1/sqrt(hidden), 1/sqrt(hidden)). len: as for ct_model_build(). */
 ct_status ct_layer_lstm(ct_graph *g, const char *name, ct_val x, ct_val len, int64_t hidden, int layers, bool bidirectional, ct_val *y);
-/* Drops with probability spec->dropout; what is drawn is a function of spec->seed, spec->rank, stream (number of the layer within the
- * model), the micro-step and the element. */
-ct_status ct_layer_dropout(ct_graph *g, const char *name, ct_val x, const ct_model_spec *spec, int64_t stream, ct_val *y);
+/* Drops with probability spec->dropout; what is drawn is a function of spec->seed, stream (number of the layer within the model), the
+ * micro-step and the element of the whole batch, of whose samples (axis `samples` of x) these are some: spec->row, spec->of. */
+ct_status ct_layer_dropout(ct_graph *g, const char *name, ct_val x, const ct_model_spec *spec, int64_t stream, int samples,
+                           ct_val *y);
 
 #endif

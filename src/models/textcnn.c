@@ -65,7 +65,7 @@ static ct_status build_textcnn(ct_graph *g, const ct_model_spec *spec, ct_val x,
     CT_TRY(ct_layer_flatten(g, "flatten", x, &x));
     CT_TRY(ct_layer_linear(g, "fc1", x, spec->hidden, hwc, &x));
     /* linear, dropout, relu: the order of the reference. */
-    if (training) CT_TRY(ct_layer_dropout(g, "drop", x, spec, 0, &x));
+    if (training) CT_TRY(ct_layer_dropout(g, "drop", x, spec, 0, 0, &x));
     CT_TRY(ct_layer_activation(g, "fc1.relu", x, CT_ACT_RELU, &x));
     return ct_layer_linear(g, "fc2", x, spec->positions * spec->classes, NULL, out);
 }
@@ -82,7 +82,7 @@ static ct_status build_textcnn_small(ct_graph *g, const ct_model_spec *spec, ct_
     const ct_desc *d = ct_graph_desc(g, x);
     const int64_t hwc[3] = { d->dim[1], d->dim[2], d->dim[3] };
     CT_TRY(ct_layer_flatten(g, "flatten", x, &x));
-    if (training) CT_TRY(ct_layer_dropout(g, "drop", x, spec, 0, &x));
+    if (training) CT_TRY(ct_layer_dropout(g, "drop", x, spec, 0, 0, &x));
     return ct_layer_linear(g, "fc", x, spec->positions * spec->classes, hwc, out);
 }
 

@@ -50,11 +50,12 @@ typedef struct ct_act_attrs {
     double alpha; /* leaky_relu: slope below 0, must be > 0 */
 } ct_act_attrs;
 
-enum { CT_DROPOUT_RANKS = 65536 };
 typedef struct ct_dropout_attrs {
     double p;                          /* probability of dropping, 0 <= p < 1 */
     int64_t seed, stream;              /* mask: run seed; number of this dropout within the model */
-    int64_t rank;                      /* mask: member of a group of devices, 0 <= rank < CT_DROPOUT_RANKS; 0: alone */
+    /* mask: where its elements lie in that of a larger batch, of which a member of a group computes some rows. Runs of `run` elements,
+     * the first at `first`, each `pitch` behind the one before; all three multiples of 4. run 0: it is the whole batch's. */
+    int64_t first, run, pitch;
     int64_t ndim, d0, d1, d2, d3, d4;  /* mask: shape */
 } ct_dropout_attrs;
 

@@ -265,8 +265,9 @@ static ct_status build_backward(const ct_program_spec *s, ct_program *p)
 {
     ct_graph *g = p->graph;
     ct_val state, seed;
-    const int64_t parts = s->accumulate * (s->members > 1 ? s->members : 1);
-    ct_attrs a = { .loss = { .alpha = 1.0 / (double)parts, .dtype = (int64_t)s->model.dtype } };
+    const double alike = s->members > 1 ? (double)s->members : 1;
+    const double members = s->model.of > 0 ? (double)s->model.of / (double)s->batch : alike;
+    ct_attrs a = { .loss = { .alpha = 1 / ((double)s->accumulate * members), .dtype = (int64_t)s->model.dtype } };
     g->phase = CT_PHASE_BACKWARD;
     CT_TRY(ct_graph_state(g, &state));
     CT_TRY(ct_graph_node(g, CT_OP_LOSS_SEED, &a, "seed", 1, &state, 1, 1, &seed));

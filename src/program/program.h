@@ -35,7 +35,8 @@ typedef struct ct_program_spec {
                                   they are */
     ct_goal goal;              /* what is trained for; task NULL: the usual loss of the model's task */
     int64_t accumulate;        /* micro-steps per update, each counting 1/accumulate; 1 also makes a group of one */
-    int64_t members;           /* devices whose gradients are summed, each counting 1/members (exec/comm.h); 0 is 1 */
+    int64_t members;           /* devices whose gradients are summed (exec/comm.h); 0 is 1. Of a batch of model.of
+                                  samples each has some, and what it gives counts batch/of; of 0: 1/members */
     int recompute;             /* -1 off, 0 per block, n > 0 about n segments; or CT_RECOMPUTE_AUTO */
     bool flat_casts; /* 16-bit types: parameters and gradients have 16-bit arenas, which the update writes and reads, in
                         place of a cast for each (ct_pass_flat); not in a group */

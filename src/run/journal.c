@@ -229,6 +229,10 @@ ct_status ct_journal_event(ct_journal *j, const char *name, json_t *fields)
 {
     ct_status st = CT_OK;
     char *text = NULL, *line = NULL;
+    if (!j) {
+        json_decref(fields);
+        return CT_OK;
+    }
     json_t *o = json_object();
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
@@ -256,10 +260,10 @@ fail:
 
 ct_status ct_journal_sync(ct_journal *j)
 {
-    return fsync(j->fd) == 0 ? CT_OK : ct_fail(CT_EIO, "%s: %s", j->path, strerror(errno));
+    return !j || fsync(j->fd) == 0 ? CT_OK : ct_fail(CT_EIO, "%s: %s", j->path, strerror(errno));
 }
 
-int64_t ct_journal_bytes(const ct_journal *j) { return j->bytes; }
+int64_t ct_journal_bytes(const ct_journal *j) { return j ? j->bytes : 0; }
 
 ct_status ct_journal_read(const char *run, ct_journal_visit *visit, void *user)
 {

@@ -7,7 +7,8 @@
 
 #include "formats/json.h"
 
-typedef struct ct_journal ct_journal;
+typedef struct ct_journal ct_journal; /* NULL in what follows: nothing is written, as in all processes of a run but
+                                         the first */
 
 /* Opens RUN/metrics.jsonl and, with tensorboard, RUN/tensorboard/captrain.tfevents. keep_bytes < 0 starts both anew.
  * Otherwise a resumed run goes on behind the first keep_bytes bytes and optimizer step keep_step: later lines are cut

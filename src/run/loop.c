@@ -33,15 +33,15 @@ static ct_status run_batch(ct_run *r, const ct_batch *b, int64_t in_group, int64
     ct_program_kind kind = r->accumulate == 1 ? CT_PROGRAM_STEP
                            : in_group == 0    ? CT_PROGRAM_MICRO_FIRST
                                               : CT_PROGRAM_MICRO_NEXT;
-    ct_unit *u = ct_session_find(s, kind, b->n, b->length, group, false);
+    for (int i = 0; i < b->all; i++) r->ids[r->nids++] = (int32_t)b->samples[i];
+    if (b->n == 0) return ct_session_idle(s, kind);
+    ct_unit *u = ct_session_find(s, kind, b->all, b->length, group, false);
     if (!u)
         return ct_fail(CT_EINTERNAL,
                        "no training program for micro-step %" PRId64 " of %" PRId64 " with %d samples of length %d",
-                       in_group, group, b->n, b->length);
+                       in_group, group, b->all, b->length);
     CT_TRY(ct_session_upload(s, u, b));
-    CT_TRY(ct_session_run(s, u));
-    for (int i = 0; i < b->n; i++) r->ids[r->nids++] = (int32_t)b->sample[i];
-    return CT_OK;
+    return ct_session_run(s, u);
 }
 
 /* Seconds that the bar's rate looks back: the first steps are slow, and what else the machine does changes. */
@@ -139,6 +139,14 @@ static ct_status log_step(ct_run *r, const ct_moment *at, const ct_window *w)
     CT_GOTO(st, ct_json_set(o, "steps_per_s", ct_json_number((double)w->steps / seconds)));
     CT_GOTO(st, ct_json_set(o, "data_s", ct_json_number(w->wait)));
     CT_GOTO(st, ct_json_set(o, "compute_s", ct_json_number(seconds - w->wait)));
+    if (r->peers) {
+        double sums, waited;
+        ct_group_times(r->session.group, &sums, &waited);
+        CT_GOTO(st, ct_json_set(o, "comm_s", ct_json_number(sums - r->comm_s)));
+        CT_GOTO(st, ct_json_set(o, "comm_wait_s", ct_json_number(waited - r->comm_wait_s)));
+        r->comm_s = sums;
+        r->comm_wait_s = waited;
+    }
     /* where something else than training comes next, the energy until here must be known */
     const bool last = at->step == r->p.step && (r->p.batch == r->batches || ct_run_complete(r));
     if (ct_gauge_read(&r->gauge, ct_now(), r->p.samples, last))
@@ -217,6 +225,7 @@ static void show(ct_run *r, bool force)
 {
     char what[64];
     ct_bar_state b;
+    if (!r->lead) return;
     double per_step = r->pace_steps > 0 ? r->pace_seconds / r->pace_steps : 0;
     snprintf(what, sizeof what, "epoch %" PRId64 "/%" PRId64, r->p.epoch + 1, r->cfg->train.epochs);
     b.what = what;
@@ -237,14 +246,15 @@ static void show(ct_run *r, bool force)
 static ct_status save(ct_run *r)
 {
     double started = ct_now();
-    CT_TRY(ct_run_directory_there(r)); /* what is written elsewhere is no checkpoint */
     CT_TRY(read_back(r));
+    r->saved_epoch = r->p.epoch;
+    r->saved_batch = r->p.batch;
+    if (!r->lead) return CT_OK;
+    CT_TRY(ct_run_directory_there(r)); /* what is written elsewhere is no checkpoint */
     r->p.seconds = started - r->part_started;
     CT_TRY(ct_journal_sync(r->journal)); /* the checkpoint counts on these bytes */
     r->p.journal_bytes = ct_journal_bytes(r->journal);
     CT_TRY(ct_checkpoint_save(&r->session, &r->meta, &r->p, r->checkpoints, r->cfg->checkpoint.keep));
-    r->saved_epoch = r->p.epoch;
-    r->saved_batch = r->p.batch;
     json_t *o = json_pack("{s:I,s:f,s:f}", "step", (json_int_t)r->p.step, "epoch", epochs_done(r), "seconds",
                           ct_now() - started);
     return ct_journal_event(r->journal, "checkpoint", o);
@@ -252,6 +262,7 @@ static ct_status save(ct_run *r)
 
 static ct_status write_best(ct_run *r)
 {
+    if (!r->lead) return CT_OK;
     CT_TRY(ct_run_directory_there(r));
     char *path = ct_path_join(r->checkpoints, "best.safetensors");
     if (!path) return CT_ENOMEM;
@@ -284,8 +295,8 @@ static ct_status validate(ct_run *r, int64_t epoch)
 {
     double sums[CT_METRIC_COUNT], started = ct_now();
     char training[48] = "", brief[160];
-    CT_TRY(ct_evaluate(&r->session, r->eval_ema, &r->data.val, r->batch, (int)r->cfg->train.workers, &ct_stop_signal,
-                       NULL, sums));
+    CT_TRY(ct_evaluate(&r->session, r->eval_ema, &r->data.val, r->batch, (int)r->cfg->train.workers,
+                       r->peers ? NULL : &ct_stop_signal, NULL, sums)); /* of several, all score to the end */
     const bool best = ct_best_update(&r->p.best, r->select, sums, epoch, r->p.step);
     const ct_cfg_early_stopping *rule = &r->cfg->early_stopping;
     const ct_metric_row *guard;
@@ -361,12 +372,14 @@ static ct_status open_loader(ct_run *r)
     spec.resident = r->session.resident != NULL;
     spec.start_epoch = r->p.epoch;
     spec.start_batch = r->p.batch;
+    spec.rank = ct_peers_rank(r->peers);
+    spec.size = ct_peers_size(r->peers);
     return ct_loader_open(&spec, &r->loader);
 }
 
 static ct_status stop_for_signal(ct_run *r)
 {
-    const char *name = ct_signal_name(ct_stop_signal);
+    const char *name = ct_signal_name(r->stop);
     if (r->saved_epoch != r->p.epoch || r->saved_batch != r->p.batch) CT_TRY(save(r));
     CT_TRY(
         ct_journal_event(r->journal, "signal", json_pack("{s:I,s:s}", "step", (json_int_t)r->p.step, "signal", name)));
@@ -392,7 +405,8 @@ ct_status ct_run_loop(ct_run *r)
     window_reset(r);
     ct_gauge_begin(&r->gauge, r->session.backend, r->session.device_opts.index, ct_now(), r->p.samples);
     while (!r->p.finished) {
-        if (ct_stop_signal) return stop_for_signal(r);
+        CT_TRY(ct_run_stops(r));
+        if (r->stop) return stop_for_signal(r);
         if (r->p.batch == r->batches) {
             st = end_epoch(r);
             if (st == CT_ESIGNAL) continue;
@@ -411,6 +425,7 @@ ct_status ct_run_loop(ct_run *r)
         }
         if (st != CT_OK) return st;
     }
+    ct_group_times(r->session.group, &r->comm_s, &r->comm_wait_s);
     ct_loader_close(r->loader);
     r->loader = NULL;
     r->p.seconds = ct_now() - r->part_started;

@@ -26,6 +26,7 @@ static const char *const harmless[] = {
     "data.val_fraction",
     "train.epochs",
     "train.steps",
+    "train.batch_per_process", /* train.batch_size follows from it */
     "train.workers",
     "train.threads",
     "train.graph",
@@ -38,6 +39,7 @@ static const char *const harmless[] = {
     "eval.every_epochs",
     "early_stopping.*",
     "checkpoint.*",
+    "group.*",
     "log.*",
     "report.*",
 };

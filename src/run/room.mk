@@ -13,7 +13,8 @@ libcaptrain_la_SOURCES += \
 	src/run/receipt.h \
 	src/run/resume.c \
 	src/run/run.h \
-	src/run/setup.c
+	src/run/setup.c \
+	src/run/together.c
 
 check_PROGRAMS += tests/run/check_engines
 tests_run_check_engines_SOURCES = tests/run/check_engines.c

@@ -6,6 +6,7 @@
 
 #include "captrain.h"
 #include "config/config.h"
+#include "group/peers.h"
 #include "loader/loader.h"
 #include "run/bar.h"
 #include "run/gauge.h"
@@ -34,9 +35,14 @@ typedef struct ct_moment {
 } ct_moment;
 
 typedef struct ct_run {
+    ct_peers *peers; /* the processes that train together; NULL: one alone */
+    bool lead;       /* the first of them, or alone: it writes RUN */
+    bool told;       /* what failed is told by another process */
+    int stop;        /* signal that all processes know of; 0: none */
     ct_config *cfg;
     char *out, *checkpoints; /* directories */
-    FILE *log;               /* run.log */
+    FILE *log;               /* run.log; of processes behind the first ranks/NNNN.log */
+    FILE *shared_log;        /* theirs: run.log, for warnings */
     int dir;                 /* the directory itself, open as long as the run goes on; -1 */
     ct_datasets data;
     ct_session session;
@@ -77,6 +83,8 @@ typedef struct ct_run {
     ct_window asked_window;
     ct_moment asked_at;
     int32_t *asked_ids; /* [a step] */
+    double comm_s, comm_wait_s;       /* seconds that sums over the processes took in this part of the run, and that
+                                         were waited for */
     double part_started;              /* ct_now() when this part of the run began, less p.seconds */
     int64_t saved_epoch, saved_batch; /* position of the last checkpoint written by this process; -1 */
     json_t *resumed;                  /* steps the run was resumed from, all parts */
@@ -99,6 +107,21 @@ void ct_run_release(ct_run *r);
 
 /* CT_EIO, saying what is lost, if the run directory has been removed or replaced since the run began. */
 ct_status ct_run_directory_there(const ct_run *r);
+
+/* ---- together.c ---- */
+/* Meets the other processes of this run, if there are any; `st`: how the configuration was read, which must have
+ * gone well at all of them. Fills r->peers and r->lead; what was asked for by process becomes train.batch_size. */
+ct_status ct_run_meet(ct_run *r, ct_status st);
+/* All take RUN from the first; the others' messages go to RUN/ranks/NNNN.log, and their warnings to RUN/run.log,
+ * too. `st`: how the first fared with its directory. */
+ct_status ct_run_follow(ct_run *r, ct_status st);
+/* Before the first step: version, configuration, data, implementations and position must be the same everywhere.
+ * CT_ECONFIG naming the first difference, and whose it is. `st`: how each fared with its set-up. */
+ct_status ct_run_agree(ct_run *r, ct_status st);
+/* Whether to stop: a signal that one of the processes got, r->stop at all of them behind the same step. */
+ct_status ct_run_stops(ct_run *r);
+/* Parts from the others, after a run that ended with `st`. */
+void ct_run_part(ct_run *r, ct_status st);
 
 /* ---- resume.c ---- */
 /* Finds the checkpoint a resume will continue (r->from stays NULL if there is none, and the directory does not tell of

@@ -202,6 +202,18 @@ static ct_status describe_model(ct_run *r)
     return ct_view_key(&r->data.val, m->val_key);
 }
 
+/* What the first process has measured is what all compute with. */
+static ct_status take_choices(ct_run *r)
+{
+    char *text = NULL;
+    if (!r->peers) return CT_OK;
+    if (r->lead && !(text = ct_choices_text(r->choices))) return CT_ENOMEM;
+    ct_status st = ct_peers_text(r->peers, &text);
+    if (st == CT_OK && !r->lead) st = ct_choices_parse(text, "train.tune: auto", &r->choices);
+    ct_free(text);
+    return st;
+}
+
 /* train.tune: auto. What a resumed run chose is in its checkpoint, and stays. */
 static ct_status choose_fastest(ct_run *r)
 {
@@ -211,11 +223,26 @@ static ct_status choose_fastest(ct_run *r)
     if (!ct_tune_is_auto(r->cfg) || r->from || r->choices) return CT_OK;
     for (size_t i = 0; i < s->units; i++)
         CT_GOTO(st, ct_call_list_add_graph(&calls, s->unit[i].prog.graph, CT_OP_COUNT));
-    CT_GOTO(st, ct_tune_auto(s->backend, &s->device_opts, &calls, &r->choices));
+    if (r->lead) st = ct_tune_auto(s->backend, &s->device_opts, &calls, &r->choices);
+    CT_GOTO(st, ct_peers_settle(r->peers, st, &r->told));
+    CT_GOTO(st, take_choices(r));
     s->device_opts.choices = r->choices;
 fail:
     ct_call_list_free(&calls);
     return st;
+}
+
+/* Of several processes each can take what the one with the least memory can. */
+static ct_status share_auto(ct_run *r)
+{
+    const int64_t members = ct_peers_size(r->peers);
+    int64_t each = r->cfg->train.batch_size;
+    char number[32];
+    if (!r->peers) return CT_OK;
+    CT_TRY(ct_peers_extreme(r->peers, true, &each));
+    if (each > r->data.train.n / members && r->data.train.n >= members) each = r->data.train.n / members;
+    snprintf(number, sizeof number, "%" PRId64, each * members);
+    return ct_config_set(r->cfg, "train.batch_size", number, "train.batch_size: auto");
 }
 
 /* train.batch_size: auto. A resumed run keeps the batch it had. */
@@ -241,8 +268,9 @@ static ct_status settle_batch(ct_run *r)
     const ct_device_opts opts = { .threads = (int)cfg->train.threads,
                                   .exact = cfg->train.exact,
                                   .deterministic = cfg->train.deterministic };
-    return ct_memory_auto(r->cfg, r->data.facts, ct_dataset_height(d), ct_dataset_width(d),
-                          ct_spec_longest(r->cfg, &r->data.train), b, &opts, r->data.train.n);
+    CT_TRY(ct_memory_auto(r->cfg, r->data.facts, ct_dataset_height(d), ct_dataset_width(d),
+                          ct_spec_longest(r->cfg, &r->data.train), b, &opts, r->data.train.n));
+    return share_auto(r);
 }
 
 /* Whether training images stay on the device. */
@@ -262,6 +290,17 @@ static void list_terms(ct_run *r)
     const ct_program *p = &r->session.unit[0].prog;
     for (int i = 0; i < p->ports; i++)
         if (p->port[i].role == CT_PORT_TERM) r->term[r->terms++] = p->port[i].name;
+}
+
+/* The batch is cut evenly, so that no process waits for another. */
+static ct_status check_share(const ct_run *r)
+{
+    const int64_t members = ct_peers_size(r->peers), rest = r->batch % members;
+    if (rest == 0) return CT_OK;
+    const int64_t below = r->batch - rest;
+    return ct_fail(CT_ECONFIG, "train.batch_size: %" PRId64 " samples cannot be shared evenly by %" PRId64
+                   " processes; %" PRId64 " or %" PRId64 " can", r->batch, members, below > 0 ? below : members,
+                   below + members);
 }
 
 ct_status ct_run_build(ct_run *r)
@@ -290,8 +329,11 @@ ct_status ct_run_build(ct_run *r)
                                   .deterministic = cfg->train.deterministic,
                                   .choices = r->choices };
     ct_session *s = &r->session;
+    CT_TRY(check_share(r));
     CT_TRY(ct_session_begin(s, &spec, true, cfg->train.backend, &opts, r->why, sizeof r->why));
     ct_crash_backend(s->backend->name);
+    s->join = ct_peers_join(r->peers);
+    s->bucket_bytes = cfg->group.bucket_mb << 20;
     CT_TRY(choose_resident(r));
     CT_TRY(add_training(r));
     list_terms(r);
@@ -300,7 +342,8 @@ ct_status ct_run_build(ct_run *r)
     if (!r->data.val.data && !r->data.test.data)
         CT_TRY(ct_session_add(s, CT_PROGRAM_EVAL, 1, ct_session_length(s), 1, false));
     CT_TRY(choose_fastest(r));
-    CT_TRY(ct_session_ready(s));
+    CT_TRY(ct_peers_settle(r->peers, ct_session_ready(s), &r->told)); /* who has not the memory keeps nobody waiting */
+    if (r->peers) CT_TRY(ct_session_join(s));
     r->peak_bytes = ct_session_peak(s);
     /* a device that is far away is asked rarely; on a CPU reading 200 bytes costs nothing and names a bad step exactly
      */
@@ -428,6 +471,7 @@ void ct_run_release(ct_run *r)
     json_decref(r->resumed);
     ct_free(r->ids);
     ct_free(r->asked_ids);
+    ct_peers_part(r->peers, false);
     ct_log_set_file(NULL);
     ct_crash_log(-1);
     ct_crash_step(-1);

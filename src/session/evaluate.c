@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "loader/loader.h"
+#include "session/gather.h"
 
 /* A pass that looks at what programs give: memory for one batch, grown to the largest. */
 typedef struct look {
@@ -18,6 +19,7 @@ typedef struct look {
     void *host[CT_PARTS_MAX];
     size_t cap[CT_PARTS_MAX];
     int64_t done;
+    ct_gather *gather; /* groups: the first member's findings see what all got */
 } look;
 
 ct_place ct_session_place(const ct_session *s, const ct_config *cfg, const ct_facts *facts)
@@ -31,13 +33,15 @@ static void look_end(look *k)
     ct_free(k->row);
     ct_free(k->place);
     ct_free(k->sample);
+    ct_gather_free(k->gather);
 }
 
-static ct_status look_begin(look *k, ct_findings *f, const ct_view *v, int64_t batch)
+static ct_status look_begin(look *k, const ct_session *s, ct_findings *f, const ct_view *v, int64_t batch)
 {
     memset(k, 0, sizeof *k);
     k->f = f;
     if (!f) return CT_OK;
+    if (ct_group_size(s->group) > 1) CT_TRY(ct_gather_make(s->group, &k->gather));
     k->place = ct_calloc((size_t)batch, sizeof *k->place, "places of samples");
     k->sample = ct_calloc((size_t)batch, sizeof *k->sample, "places of samples");
     if (!k->place || !k->sample) return CT_ENOMEM;
@@ -72,7 +76,7 @@ static ct_status fetch(look *k, ct_unit *u, int i, const char *name, ct_outcome 
 static ct_status show(look *k, ct_session *s, ct_unit *u, const ct_batch *b)
 {
     ct_findings *f = k->f;
-    ct_outcome o = { .n = b->n, .batch = u->batch, .place = k->place, .sample = k->sample,
+    ct_outcome o = { .n = b->n, .batch = u->rows, .place = k->place, .sample = k->sample,
                      .steps = ct_program_role(&u->prog, CT_PORT_STEPS) == CT_NOVAL ? NULL : s->len };
     for (int64_t i = 0; i < b->n; i++) {
         const int64_t sample = b->sample[i];
@@ -80,15 +84,16 @@ static ct_status show(look *k, ct_session *s, ct_unit *u, const ct_batch *b)
         k->place[i] = k->row ? k->row[sample] : sample;
     }
     for (int i = 0; i < CT_PARTS_MAX && f->want[i]; i++) CT_TRY(fetch(k, u, i, f->want[i], &o));
-    return f->task->collect(f, &o);
+    return k->gather ? ct_gather_collect(k->gather, &o, f) : f->task->collect(f, &o);
 }
 
 static ct_status run_batch(ct_session *s, bool ema, look *k, const ct_batch *b)
 {
     const bool labels = !k->f || k->f->labels;
+    if (b->n == 0) return k->gather ? ct_gather_collect(k->gather, &(ct_outcome){ .n = 0 }, k->f) : CT_OK;
     ct_unit *u =
-        labels ? ct_session_find(s, CT_PROGRAM_EVAL, b->n, b->length, 1, ema) : ct_session_predictor(s, b->length);
-    if (!u || u->batch < b->n)
+        labels ? ct_session_find(s, CT_PROGRAM_EVAL, b->all, b->length, 1, ema) : ct_session_predictor(s, b->length);
+    if (!u || u->rows < b->n)
         return ct_fail(CT_EINTERNAL, "no evaluation program for a batch of %d of length %d", b->n, b->length);
     CT_TRY(ct_session_upload(s, u, b));
     CT_TRY(ct_plan_run(u->plan));
@@ -115,19 +120,23 @@ ct_status ct_evaluate(ct_session *s, bool ema, const ct_view *view, int64_t batc
     look k;
     const bool labels = !findings || findings->labels;
     const ct_loader_spec spec = {
-        .data = view->data, .index = view->index, .n = view->n, .batch = (int)batch, .workers = workers, .epochs = 1
+        .data = view->data, .index = view->index, .n = view->n, .batch = (int)batch, .workers = workers, .epochs = 1,
+        .rank = ct_group_rank(s->group), .size = ct_group_size(s->group)
     };
-    CT_GOTO(st, look_begin(&k, findings, view, batch));
+    const bool alone = spec.size == 1;
+    CT_GOTO(st, look_begin(&k, s, findings, view, batch));
     CT_GOTO(st, ct_arenas_get_metrics(s->store, sums, true));
     CT_GOTO(st, ct_loader_open(&spec, &loader));
     CT_GOTO(st, run_batches(s, ema, &k, loader, stop));
+    CT_GOTO(st, ct_group_metrics(s->group));
+    CT_GOTO(st, ct_group_wait(s->group));
     CT_GOTO(st, ct_arenas_get_metrics(s->store, sums, true));
-    if (k.done != view->n || (labels && sums[CT_METRIC_SAMPLES] != (double)view->n)) {
+    if ((alone && k.done != view->n) || (labels && sums[CT_METRIC_SAMPLES] != (double)view->n)) {
         st = ct_fail(CT_EINTERNAL, "%.0f of %" PRId64 " samples were scored (%" PRId64 " were run)",
                      sums[CT_METRIC_SAMPLES], view->n, k.done);
         goto fail;
     }
-    if (findings) st = findings->task->settle(findings, labels ? sums : NULL);
+    if (findings && spec.rank == 0) st = findings->task->settle(findings, labels ? sums : NULL);
 fail:
     look_end(&k);
     ct_loader_close(loader);

@@ -2,7 +2,7 @@
 libcaptrain_la_SOURCES += \
 	src/session/evaluate.c \
 	src/session/evaluate.h \
-	src/session/feed.c \
+	src/session/feed.c src/session/gather.c src/session/gather.h \
 	src/session/feed.h \
 	src/session/memory.c \
 	src/session/memory.h \
@@ -22,3 +22,7 @@ tests_session_check_resident_SOURCES = tests/session/check_resident.c
 tests_session_check_resident_LDADD = $(CT_TEST_LIBS)
 
 dist_check_SCRIPTS += tests/sh/feed.sh
+
+check_PROGRAMS += tests/session/check_share
+tests_session_check_share_SOURCES = tests/session/check_share.c
+tests_session_check_share_LDADD = $(CT_TEST_LIBS)

@@ -51,19 +51,34 @@ ct_unit *ct_session_predictor(ct_session *s, int64_t length)
     return NULL;
 }
 
+/* This member's rows of a batch. */
+static int64_t rows_of(const ct_session *s, int64_t batch)
+{
+    return ct_share_first(batch, s->join.rank + 1, s->join.size) - ct_share_first(batch, s->join.rank, s->join.size);
+}
+
 /* The specification of a unit: only elastic models have programs of several lengths. */
 static ct_program_spec unit_spec(const ct_session *s, int64_t batch, int64_t length, int64_t accumulate)
 {
     ct_program_spec spec = s->spec;
-    spec.batch = batch;
+    spec.batch = rows_of(s, batch) > 0 ? rows_of(s, batch) : 1; /* never run: what it knows of weights and update is
+                                                                   wanted */
     spec.accumulate = accumulate;
     spec.members = s->join.size;
-    spec.model.rank = s->join.rank;
+    spec.model.row = ct_share_first(batch, s->join.rank, s->join.size);
+    spec.model.of = batch;
     if (s->resident) spec.resident = ct_dataset_size(s->resident);
     if (!ct_model_elastic(&spec.model)) return spec;
     ct_model_set_length(&spec.model, length);
     if (!ct_model_clip(&spec.model)) spec.src_w = length;
     return spec;
+}
+
+static bool has_kind(const ct_session *s, ct_program_kind kind)
+{
+    for (size_t i = 0; i < s->units; i++)
+        if (s->unit[i].kind == kind) return true;
+    return false;
 }
 
 ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t length, int64_t accumulate,
@@ -73,6 +88,7 @@ ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int
     if (!ct_model_elastic(&s->spec.model) && length != s->spec.src_w)
         return ct_fail(CT_EINTERNAL, "a program for images of width %" PRId64 " of a model for %" PRId64, length,
                        s->spec.src_w);
+    if (rows_of(s, batch) == 0 && has_kind(s, kind)) return CT_OK;
     CT_TRY(ct_grow(&s->unit, s->units, &s->cap_units, sizeof *s->unit, "programs of a session"));
     ct_unit *u = &s->unit[s->units];
     memset(u, 0, sizeof *u);
@@ -81,13 +97,15 @@ ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int
     CT_TRY(ct_program_build(&spec, kind, from, &s->layout, &u->prog));
     u->kind = kind;
     u->batch = batch;
+    u->rows = spec.batch;
     u->length = length;
     u->accumulate = accumulate;
     u->ema = ema;
     s->units++;
     const bool updates = kind == CT_PROGRAM_STEP || kind == CT_PROGRAM_UPDATE;
     const ct_arena sums = kind == CT_PROGRAM_STEP ? CT_ARENA_GRAD : CT_ARENA_GACC;
-    return updates ? ct_buckets_make(u->prog.graph, &s->layout, sums, CT_BUCKET_BYTES, &u->buckets) : CT_OK;
+    const int64_t bytes = s->bucket_bytes > 0 ? s->bucket_bytes : CT_BUCKET_BYTES;
+    return updates ? ct_buckets_make(u->prog.graph, &s->layout, sums, bytes, &u->buckets) : CT_OK;
 }
 
 ct_status ct_session_add_eval(ct_session *s, const ct_view *view, int64_t batch, bool ema)
@@ -108,7 +126,7 @@ ct_status ct_session_add_eval(ct_session *s, const ct_view *view, int64_t batch,
 static void fill_steps(ct_session *s, const ct_unit *u, const int32_t *lengths, int64_t n)
 {
     const int64_t all = ct_model_steps(&s->spec.model, u->length);
-    for (int64_t i = 0; i < u->batch; i++) {
+    for (int64_t i = 0; i < u->rows; i++) {
         int64_t steps = i < n ? ct_model_steps(&s->spec.model, lengths[i]) : all;
         s->len[i] = (int32_t)(steps < 1 ? 1 : steps > all ? all : steps);
     }
@@ -154,6 +172,23 @@ ct_status ct_session_upload(ct_session *s, ct_unit *u, const ct_batch *b)
 ct_status ct_session_run(ct_session *s, ct_unit *u)
 {
     return u->buckets.bucket ? ct_group_step(s->group, u->plan, &u->buckets) : ct_plan_run(u->plan);
+}
+
+ct_status ct_session_idle(ct_session *s, ct_program_kind kind)
+{
+    ct_unit *u = NULL;
+    for (size_t i = 0; i < s->units && !u; i++)
+        if (s->unit[i].kind == kind) u = &s->unit[i];
+    if (!u) return ct_fail(CT_EINTERNAL, "a member without rows, and without a program of its kind");
+    const ct_graph *g = ct_plan_graph(u->plan);
+    size_t draw = 0; /* the node that counts draws */
+    while (draw < g->nnodes && g->nodes[draw].op != CT_OP_NEXT_DRAW) draw++;
+    if (draw == g->nnodes) return ct_fail(CT_EINTERNAL, "a training program that counts no draws");
+    if (kind == CT_PROGRAM_STEP) return ct_group_idle_step(s->group, u->plan, &u->buckets, draw);
+    if (kind == CT_PROGRAM_MICRO_FIRST)
+        CT_TRY(s->backend->clear(s->store->device, s->store->stream, s->store->base[CT_ARENA_GACC],
+                                 s->store->bytes[CT_ARENA_GACC]));
+    return ct_plan_run_nodes(u->plan, draw, draw + 1);
 }
 
 /* Bytes of the largest batch. */
@@ -230,15 +265,20 @@ ct_status ct_session_ready(ct_session *s)
     int64_t rows = 0;
     for (size_t i = 0; i < s->units; i++) {
         CT_TRY(ct_plan_create(s->store, s->unit[i].prog.graph, s->unit[i].ema, &s->unit[i].plan));
-        if (s->unit[i].batch > rows) rows = s->unit[i].batch;
+        if (s->unit[i].rows > rows) rows = s->unit[i].rows;
     }
     CT_TRY(ct_memory_take(s->store, s->train ? &s->spec : NULL, "train.batch_size"));
     if (ct_model_elastic(&s->spec.model) &&
         !(s->len = ct_calloc((size_t)rows, sizeof *s->len, "time steps of a batch")))
         return CT_ENOMEM;
     CT_TRY(open_inputs(s));
-    CT_TRY(ct_group_join(s->store, &s->join, &s->group));
+    if (!s->join.ops) CT_TRY(ct_session_join(s));
     return list_tensors(s);
+}
+
+ct_status ct_session_join(ct_session *s)
+{
+    return ct_group_join(s->store, &s->join, &s->group);
 }
 
 void ct_session_end(ct_session *s)

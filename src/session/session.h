@@ -19,7 +19,8 @@
 /* A program at one batch size and length, and its plan. */
 typedef struct ct_unit {
     ct_program_kind kind;
-    int64_t batch;      /* samples */
+    int64_t batch;      /* samples, of all members of the group */
+    int64_t rows;       /* of them this member's, which the program computes */
     int64_t length;     /* of its samples: width of the source images, pixels; of clips pictures */
     int64_t accumulate; /* micro-steps per update its gradient is scaled for */
     bool ema;           /* reads the averaged weights */
@@ -56,6 +57,8 @@ typedef struct ct_session {
                                    before programs are added; must outlive the session */
     ct_feed *feed;              /* how batches get to a device with memory of its own; NULL: they are uploaded */
     ct_group_opts join;         /* the group of devices to train in; zeroed: alone. Set before programs are added */
+    int64_t bucket_bytes;       /* gradients of a group are summed in pieces of about this; 0: CT_BUCKET_BYTES. Set
+                                   before, too */
     ct_group *group;            /* of one or more */
     int32_t *len; /* [largest batch] time steps of a batch, for the upload; NULL unless the model has any */
 } ct_session;
@@ -66,8 +69,9 @@ ct_status ct_session_begin(ct_session *s, const ct_program_spec *spec, bool trai
                            const ct_device_opts *opts, char *why, size_t why_size);
 /* The length that a program has where nothing else is said: spec.src_w, or of clips spec.model.frames. */
 int64_t ct_session_length(const ct_session *s);
-/* Adds a program for samples of this length (models of fixed size: ct_session_length()) unless it is there. The first
- * one of a training session must be STEP or MICRO_FIRST. */
+/* Adds a program for a batch of samples of this length (models of fixed size: ct_session_length()) unless it is
+ * there. In a group it computes this member's rows (ct_share_first()) and is left out where that is none and another
+ * of its kind is there. The first one of a training session must be STEP or MICRO_FIRST. */
 ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t length, int64_t accumulate,
                          bool ema);
 /* What evaluating a view in batches of `batch` needs: for every length a full and a shorter last program. Fields have
@@ -76,6 +80,9 @@ ct_status ct_session_add_eval(ct_session *s, const ct_view *view, int64_t batch,
 /* Makes the plans, then allocates the arenas. CT_ENOMEM if they need more than the device has free: as ct_memory_take()
  * says it. */
 ct_status ct_session_ready(ct_session *s);
+/* Joins the group: ct_session_ready() does, but where it is one of processes (join.ops), which have to know first
+ * that all are ready. */
+ct_status ct_session_join(ct_session *s);
 void ct_session_end(ct_session *s); /* empties; NULL and a zeroed session are fine */
 
 /* NULL if it was not added. */
@@ -91,6 +98,9 @@ ct_unit *ct_session_predictor(ct_session *s, int64_t length);
 ct_status ct_session_upload(ct_session *s, ct_unit *u, const ct_batch *b);
 /* Runs a training unit: a micro-step, or a step or update together with the group. */
 ct_status ct_session_run(ct_session *s, ct_unit *u);
+/* What a member does in a step or micro-step of this kind while others compute a batch of which it has no row: it
+ * adds zeros to the gradients, and goes on as if it had drawn. */
+ct_status ct_session_idle(ct_session *s, ct_program_kind kind);
 
 /* Copies tensor i of `arena` to or from host memory. */
 ct_status ct_session_get(ct_session *s, size_t i, ct_arena arena, void *host);

@@ -468,117 +468,6 @@ START_TEST(gone_while_waiting)
 }
 END_TEST
 
-/* ---- what members draw ---- */
-
-enum { DRAWN = 4 };
-
-typedef struct drawing {
-    uint8_t *mask[DRAWN]; /* [n] of each step: ct_free() */
-    int64_t n;
-    double state[DRAWN][CT_STATE_COUNT]; /* behind each step */
-    void *weights;                       /* the first ones: ct_free() */
-    size_t bytes;
-} drawing;
-
-static size_t mask_node(const ct_graph *g)
-{
-    size_t i = 0;
-    while (i < g->nnodes && g->nodes[i].op != CT_OP_DROPOUT_MASK) i++;
-    ck_assert_uint_lt(i, g->nnodes);
-    return i;
-}
-
-/* Steps [first, DRAWN) of a member; `from`: the step state that a run left behind, NULL: a new one. */
-static drawing draw(int rank, int size, int first, const double *from)
-{
-    drawing d = { .n = 0 };
-    ct_program_spec s = small_model(rank, size, 0.5);
-    const ct_device_opts opts = { .threads = 1 };
-    const ct_arenas_needs needs = ct_program_needs(&s, true);
-    ct_layout l;
-    ct_program p;
-    ct_arenas *store;
-    ct_plan *plan;
-    double state[CT_STATE_COUNT];
-    ok(ct_program_build(&s, CT_PROGRAM_STEP, NULL, &l, &p));
-    const size_t drawn = mask_node(p.graph), nodes = p.graph->nnodes;
-    const ct_val mask = p.graph->nodes[drawn].out[0];
-    d.n = ct_desc_numel(ct_graph_desc(p.graph, mask));
-    ok(ct_arenas_create(&ct_backend_cpu, &opts, &l, &needs, false, &store));
-    ok(ct_plan_create(store, p.graph, false, &plan));
-    ok(ct_arenas_init(store, p.graph, s.model.seed));
-    ct_program_initial_state(&s, state);
-    ok(ct_arenas_set_state(store, from ? from : state));
-    d.bytes = store->bytes[CT_ARENA_PARAM];
-    ck_assert_ptr_nonnull(d.weights = ct_malloc(d.bytes, "test"));
-    memcpy(d.weights, store->base[CT_ARENA_PARAM], d.bytes);
-    for (int i = first; i < DRAWN; i++) {
-        ck_assert_ptr_nonnull(d.mask[i] = ct_malloc((size_t)d.n, "test"));
-        upload_samples(plan, &p, &s, 0, i, false);
-        ok(ct_plan_run_nodes(plan, 0, drawn + 1));
-        ok(ct_plan_download(plan, mask, d.mask[i]));
-        ok(ct_plan_run_nodes(plan, drawn + 1, nodes));
-        ok(ct_arenas_get_state(store, d.state[i]));
-    }
-    ct_plan_free(plan);
-    ct_arenas_free(store);
-    ct_program_free(&p);
-    return d;
-}
-
-static void drop_drawing(drawing *d)
-{
-    for (int i = 0; i < DRAWN; i++) ct_free(d->mask[i]);
-    ct_free(d->weights);
-}
-
-/* Masks are a function of seed, member and step: a member's are the same every time, nobody else's, and go on where a
- * run was left. The first of a group draws what one alone does. First weights know of no member. */
-START_TEST(members_draw_their_own)
-{
-    drawing a = draw(0, 1, 0, NULL), b[3], again = draw(1, 2, 0, NULL), rest = draw(1, 2, 2, again.state[1]);
-    for (int r = 0; r < 3; r++) b[r] = draw(r, 3, 0, NULL);
-    ck_assert_int_gt(a.n, 50);
-    for (int i = 0; i < DRAWN; i++) {
-        ck_assert_mem_eq(b[0].mask[i], a.mask[i], (size_t)a.n);
-        ck_assert_mem_eq(b[1].mask[i], again.mask[i], (size_t)a.n);
-        if (i >= 2) ck_assert_mem_eq(rest.mask[i], again.mask[i], (size_t)a.n);
-        for (int r = 0; r < 3; r++)
-            for (int k = 0; k < DRAWN; k++)
-                for (int q = 0; q < r; q++) ck_assert_mem_ne(b[r].mask[i], b[q].mask[k], (size_t)a.n);
-    }
-    for (int r = 0; r < 3; r++) {
-        ck_assert_uint_eq(b[r].bytes, a.bytes);
-        ck_assert_mem_eq(b[r].weights, a.weights, a.bytes);
-        drop_drawing(&b[r]);
-    }
-    drop_drawing(&a);
-    drop_drawing(&again);
-    drop_drawing(&rest);
-}
-END_TEST
-
-/* A session tells its programs which member it is. */
-START_TEST(sessions_pass_the_rank_on)
-{
-    const ct_program_spec s = small_model(0, 0, 0.5);
-    const ct_device_opts opts = { .threads = 1 };
-    for (int size = 1; size <= 3; size += 2)
-        for (int rank = 0; rank < size; rank++) {
-            ct_session session;
-            ok(ct_session_begin(&session, &s, true, "cpu", &opts, NULL, 0));
-            session.join = (ct_group_opts){ .rank = rank, .size = size };
-            ok(ct_session_add(&session, CT_PROGRAM_MICRO_FIRST, BATCH, s.src_w, 2, false));
-            ok(ct_session_add(&session, CT_PROGRAM_MICRO_NEXT, BATCH, s.src_w, 2, false));
-            for (size_t i = 0; i < session.units; i++) {
-                const ct_graph *g = session.unit[i].prog.graph;
-                ck_assert_int_eq(g->nodes[mask_node(g)].attrs.dropout.rank, rank);
-            }
-            ct_session_end(&session);
-        }
-}
-END_TEST
-
 static Suite *suite(void)
 {
     size_t n = 0;
@@ -597,11 +486,6 @@ static Suite *suite(void)
     tcase_add_test(t, errors);
     tcase_add_loop_test(t, gone, 0, 2);
     tcase_add_loop_test(t, gone_while_waiting, 0, 4);
-    suite_add_tcase(s, t);
-    t = tcase_create("draws");
-    tcase_set_timeout(t, 300);
-    tcase_add_test(t, members_draw_their_own);
-    tcase_add_test(t, sessions_pass_the_rank_on);
     suite_add_tcase(s, t);
     return s;
 }

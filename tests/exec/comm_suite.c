@@ -42,7 +42,8 @@ ct_program_spec small_model(int rank, int size, double dropout)
                                .dropout = dropout,
                                .dtype = CT_F32,
                                .seed = 3,
-                               .rank = rank };
+                               .row = size > 1 ? (int64_t)rank * BATCH : 0,
+                               .of = size > 1 ? (int64_t)size * BATCH : 0 };
     s.batch = BATCH;
     s.members = size;
     return s;

@@ -332,11 +332,11 @@ END_TEST
 /* A mask is the keep decision of every element at the state's step. */
 START_TEST(test_dropout_mask)
 {
-    ct_call c = make("dropout_mask{p=0.4 seed=3 stream=2 rank=6 ndim=2 d0=5 d1=9}(f64[16])");
+    ct_call c = make("dropout_mask{p=0.4 seed=3 stream=2 first=24 run=20 pitch=40 ndim=2 d0=10 d1=8}(f64[16])");
     ((double *)c.in[0].data)[CT_STATE_DRAWS] = 17;
     run(&c);
-    for (int i = 0; i < 45; i++)
-        ck_assert_int_eq(((uint8_t *)c.out[0].data)[i], ct_dropout_keep(3, 2, 6, 17, (uint64_t)i, 0.4));
+    for (int i = 0; i < 80; i++)
+        ck_assert_int_eq(((uint8_t *)c.out[0].data)[i], ct_dropout_keep(3, 2, 17, (uint64_t)(24 + i / 20 * 40 + i % 20), 0.4));
     ct_host_free(&c);
 }
 END_TEST

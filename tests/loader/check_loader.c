@@ -117,6 +117,51 @@ static int64_t run(const ct_loader_spec *s)
     return count;
 }
 
+/* Members of a group walk the same batches, and each has its own rows of them: together all, in the order of one alone;
+ * of a batch of fewer samples than members some have none. */
+START_TEST(groups_share_batches)
+{
+    static const int sizes[] = { 1, 2, 3, 5 }, batches[] = { 10, 7, 15 };
+    for (int z = 0; z < 4; z++)
+        for (int b = 0; b < 3; b++) {
+            ct_loader *alone, *l[5];
+            const ct_batch *whole, *x;
+            ct_loader_spec s = spec_of(batches[b], _i);
+            ck_assert_int_eq(ct_loader_open(&s, &alone), CT_OK);
+            for (s.rank = 0, s.size = sizes[z]; s.rank < s.size; s.rank++)
+                ck_assert_msg(ct_loader_open(&s, &l[s.rank]) == CT_OK, "%s", ct_error_message());
+            for (;;) {
+                int rows = 0;
+                ck_assert_int_eq(ct_loader_next(alone, &whole), CT_OK);
+                for (int r = 0; r < s.size; r++) {
+                    ck_assert_int_eq(ct_loader_next(l[r], &x), CT_OK);
+                    ck_assert_int_eq(x == NULL, whole == NULL);
+                    if (!x) continue;
+                    ck_assert_int_eq(x->epoch, whole->epoch);
+                    ck_assert_int_eq(x->batch, whole->batch);
+                    ck_assert_int_eq(x->all, whole->n);
+                    ck_assert_mem_eq(x->samples, whole->sample, (size_t)whole->n * sizeof *whole->sample);
+                    ck_assert_mem_eq(x->sample, whole->sample + rows, (size_t)x->n * sizeof *x->sample);
+                    ck_assert_mem_eq(x->px, whole->px + rows * H * W, (size_t)(x->n * H * W));
+                    ck_assert_mem_eq(x->field[0], (const int32_t *)whole->field[0] + rows * L, (size_t)x->n * L * 4);
+                    for (int i = 0; i < x->n; i++) ck_assert_int_eq(x->index[3 * i], i);
+                    rows += x->n;
+                    ck_assert_int_le(x->n, (whole->n + s.size - 1) / s.size);
+                }
+                if (!whole) break;
+                ck_assert_int_eq(rows, whole->n);
+            }
+            for (int r = 0; r < s.size; r++) ct_loader_close(l[r]);
+            ct_loader_close(alone);
+        }
+    ct_loader *l;
+    ct_loader_spec s = spec_of(10, 0);
+    s.rank = s.size = 2;
+    ck_assert_int_eq(ct_loader_open(&s, &l), CT_EINVAL);
+    ck_assert_ptr_nonnull(strstr(ct_error_message(), "member 2 of a group of 2"));
+}
+END_TEST
+
 START_TEST(any_workers)
 {
     static const int workers[] = { 0, 1, 4, 9 }, batches[] = { 1, 7, 16, N, 100 };
@@ -572,6 +617,7 @@ int main(void)
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_set_timeout(t, 60);
     tcase_add_test(t, any_workers);
+    tcase_add_loop_test(t, groups_share_batches, 0, 3);
     tcase_add_test(t, any_position);
     tcase_add_test(t, orders);
     tcase_add_test(t, subset);

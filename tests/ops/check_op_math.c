@@ -334,34 +334,35 @@ END_TEST
 START_TEST(test_dropout_share_and_independence)
 {
     const int n = 40000;
-    int kept = 0, same_step = 0, same_stream = 0, same_rank = 0;
+    int kept = 0, same_step = 0, same_stream = 0;
     for (int i = 0; i < n; i++) {
-        int a = ct_dropout_keep(1, 2, 0, 3, (uint64_t)i, 0.3);
+        int a = ct_dropout_keep(1, 2, 3, (uint64_t)i, 0.3);
         kept += a;
-        same_step += a == ct_dropout_keep(1, 2, 0, 4, (uint64_t)i, 0.3);
-        same_stream += a == ct_dropout_keep(1, 3, 0, 3, (uint64_t)i, 0.3);
-        same_rank += a == ct_dropout_keep(1, 2, 1, 3, (uint64_t)i, 0.3);
-        ct_philox w = ct_dropout_words(1, 2, 0, 3, (uint64_t)i / 4);
+        same_step += a == ct_dropout_keep(1, 2, 4, (uint64_t)i, 0.3);
+        same_stream += a == ct_dropout_keep(1, 3, 3, (uint64_t)i, 0.3);
+        ct_philox w = ct_dropout_words(1, 2, 3, (uint64_t)i / 4);
         ck_assert_int_eq(a, !((double)ct_u01(w.v[i % 4]) < 0.3));
     }
     /* Standard deviations: sqrt(n*0.21) = 92; agreement of independent draws 0.58 +- sqrt(n*0.58*0.42) = 99. */
     ck_assert_int_lt(abs(kept - (int)(0.7 * n)), 5 * 92);
     ck_assert_int_lt(abs(same_step - (int)(0.58 * n)), 5 * 99);
     ck_assert_int_lt(abs(same_stream - (int)(0.58 * n)), 5 * 99);
-    ck_assert_int_lt(abs(same_rank - (int)(0.58 * n)), 5 * 99);
-    for (uint64_t i = 0; i < 1000; i++) ck_assert_int_eq(ct_dropout_keep(9, 0, 0, 0, i, 0), 1);
+    for (uint64_t i = 0; i < 1000; i++) ck_assert_int_eq(ct_dropout_keep(9, 0, 0, i, 0), 1);
 }
 END_TEST
 
-/* The counters are part of what a run can be repeated from: one alone, and the first of a group, draw blocks 0, 1, ... */
+/* The counters are part of what a run can be repeated from. */
 START_TEST(test_dropout_counters)
 {
     const uint64_t hi = (uint64_t)CT_RNG_DROPOUT << 56 | (uint64_t)2 << 40 | 3;
-    for (uint64_t rank = 0; rank < CT_DROPOUT_RANKS; rank += 4681) /* 0 and 65534 among them */
-        for (uint64_t block = 0; block < 3; block++) {
-            ct_philox got = ct_dropout_words(1, 2, rank, 3, block), want = ct_philox4x32(1, hi, rank << 48 | block);
-            ck_assert_mem_eq(&got, &want, sizeof got);
-        }
+    for (uint64_t block = 0; block < 1000000; block += 99991) {
+        ct_philox got = ct_dropout_words(1, 2, 3, block), want = ct_philox4x32(1, hi, block);
+        ck_assert_mem_eq(&got, &want, sizeof got);
+    }
+    /* rows 2 and 3 of 5 in a mask [3,5,4]; all of one */
+    for (int64_t t = 0; t < 3; t++)
+        for (int64_t k = 0; k < 8; k++) ck_assert_int_eq(ct_dropout_element(8, 8, 20, t * 8 + k), t * 20 + 8 + k);
+    ck_assert_int_eq(ct_dropout_element(0, 0, 0, 77), 77);
 }
 END_TEST
 

@@ -115,6 +115,7 @@ fresh
 expect 0 "$captrain" launch -n $((cores + 1)) doctor
 given 1 '--oversubscribe' 1
 given 1 '1' 1 # thread each
+says "launch: train and eval share their work among processes; each of $((cores + 1)) does all of doctor"
 says "launch: $((cores + 1)) processes share [0-9]* cores*: none is bound, --oversubscribe allows it"
 fresh
 expect 0 "$captrain" launch -n 1 plan
@@ -147,7 +148,7 @@ started 3
 given 1 '--resume' 0
 given 2 '--resume' 1
 given 3 '--resume' 1
-says 'launch: exit code 75, the training was saved: starting it again, 2 of at most 2 times'
+says 'launch: exit code 75: going on from the last checkpoint, 2 of at most 2 times'
 fresh
 expect 75 env FAKE_CODES='75 75 0' "$captrain" launch -n 1 --restarts 1 train --out x
 started 2
@@ -223,9 +224,6 @@ for words in '-n 0 doctor' '-n two doctor' '-n -1 doctor' 'nonsense' '' 'launch 
 done
 expect 2 "$captrain" launch -n 2 --hosts '' doctor
 says 'launch: --hosts: a name is missing'
-# Until trainings share: CT_LAUNCH_TRAINS_TOGETHER (src/group/launch.h).
-expect 2 "$captrain" launch -n 2 train --out x
-says 'launch: train cannot share one training among 2 processes yet'
 expect 2 env OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 "$captrain" launch -n 2 doctor
 says 'launch: this process is number 1 of 2 already, says openmpi'
 expect 2 env RANK=1 WORLD_SIZE=2 "$captrain" launch -n 2 doctor

@@ -94,8 +94,8 @@ static ct_status mask(ct_device *dev, ct_stream *stream, const ct_call *call, vo
     uint8_t *m = call->out[0].data;
     int64_t total = ct_desc_numel(&call->out[0].desc);
     for (int64_t i = 0; i < total; i++)
-        m[i] = ct_dropout_keep((uint64_t)a->seed, (uint64_t)a->stream, (uint64_t)a->rank, (uint64_t)state[CT_STATE_DRAWS], (uint64_t)i,
-                               a->p);
+        m[i] = ct_dropout_keep((uint64_t)a->seed, (uint64_t)a->stream, (uint64_t)state[CT_STATE_DRAWS],
+                               (uint64_t)ct_dropout_element(a->first, a->run, a->pitch, i), a->p);
     return CT_OK;
 }
 

@@ -5,8 +5,8 @@
 
 static const ct_attr_field act_fields[] = { CT_FIELD_INT(act, kind), CT_FIELD_REAL(act, alpha), CT_FIELD_END };
 static const ct_attr_field mask_fields[] = {
-    CT_FIELD_REAL(dropout, p), CT_FIELD_INT(dropout, seed), CT_FIELD_INT(dropout, stream), CT_FIELD_INT(dropout, rank),
-    CT_FIELD_INT(dropout, ndim), CT_FIELD_INT(dropout, d0), CT_FIELD_INT(dropout, d1), CT_FIELD_INT(dropout, d2),
+    CT_FIELD_REAL(dropout, p), CT_FIELD_INT(dropout, seed), CT_FIELD_INT(dropout, stream), CT_FIELD_INT(dropout, first),
+    CT_FIELD_INT(dropout, run), CT_FIELD_INT(dropout, pitch), CT_FIELD_INT(dropout, ndim), CT_FIELD_INT(dropout, d0), CT_FIELD_INT(dropout, d1), CT_FIELD_INT(dropout, d2),
     CT_FIELD_INT(dropout, d3), CT_FIELD_INT(dropout, d4), CT_FIELD_END
 };
 static const ct_attr_field apply_fields[] = { CT_FIELD_REAL(dropout, p), CT_FIELD_END };
@@ -45,15 +45,29 @@ static ct_status check_p(const ct_call *c)
     return ct_rule_fail(c, "attribute p is %g, but must be within [0, 1)", p);
 }
 
+/* Words are drawn for four elements at a time. */
+static ct_status check_runs(const ct_call *c, int64_t numel)
+{
+    const ct_dropout_attrs *a = &c->attrs.dropout;
+    if (a->run == 0 && a->first == 0 && a->pitch == 0) return CT_OK;
+    CT_TRY(ct_rule_int(c, "run", a->run, 4, INT64_MAX));
+    CT_TRY(ct_rule_int(c, "first", a->first, 0, INT64_MAX));
+    CT_TRY(ct_rule_int(c, "pitch", a->pitch, a->run, INT64_MAX));
+    if (a->first % 4 == 0 && a->run % 4 == 0 && a->pitch % 4 == 0 && numel % a->run == 0) return CT_OK;
+    return ct_rule_fail(c, "attributes first %lld, run %lld and pitch %lld must be multiples of 4, and %lld elements whole runs",
+                        (long long)a->first, (long long)a->run, (long long)a->pitch, (long long)numel);
+}
+
 static ct_status mask_shape(ct_call *c)
 {
     const ct_dropout_attrs *a = &c->attrs.dropout;
     const int64_t dims[CT_MAX_DIMS] = { a->d0, a->d1, a->d2, a->d3, a->d4 };
     CT_TRY(ct_rule_state(c, 0));
     CT_TRY(check_p(c));
-    CT_TRY(ct_rule_int(c, "rank", a->rank, 0, CT_DROPOUT_RANKS - 1));
     CT_TRY(ct_rule_int(c, "ndim", a->ndim, 1, CT_MAX_DIMS));
-    ct_rule_out(c, 0, ct_desc_make(CT_U8, (int)a->ndim, dims));
+    const ct_desc mask = ct_desc_make(CT_U8, (int)a->ndim, dims);
+    CT_TRY(check_runs(c, ct_desc_numel(&mask)));
+    ct_rule_out(c, 0, mask);
     return CT_OK;
 }
 

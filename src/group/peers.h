@@ -1,0 +1,41 @@
+/* The processes of a run before and beside its devices: they meet, tell each other what must be the same, and part.
+ * Every function is called by all of them in the same order; for one alone (NULL) there is nothing to do. */
+#ifndef CT_GROUP_PEERS_H
+#define CT_GROUP_PEERS_H
+
+#include <stdbool.h>
+
+#include "exec/comm.h"
+#include "group/identity.h"
+
+typedef struct ct_peers ct_peers;
+
+/* Meets the processes that `id` says there are, over the engine "auto" or "mpi"; *out stays NULL where there is one
+ * alone. deadline: seconds that waiting for the others may take, now and later. CT_EBACKEND, naming what to do about
+ * it: no engine, a launcher that it does not know, members that do not come. */
+ct_status ct_peers_meet(const ct_identity *id, const char *engine, double deadline, ct_peers **out);
+/* Parts: in peace where `well`, which waits for the others. Without, the process should end: the others may be
+ * waiting. */
+void ct_peers_part(ct_peers *p, bool well);
+
+int ct_peers_rank(const ct_peers *p); /* 0 */
+int ct_peers_size(const ct_peers *p); /* 1 */
+int ct_peers_hosts(const ct_peers *p); /* machines they run on; 1 */
+/* "process 3 of 4 (HOST)", counted from 0. */
+const char *ct_peers_name(const ct_peers *p);
+/* For ct_session.join. */
+ct_group_opts ct_peers_join(const ct_peers *p);
+
+/* How all of them fared: CT_OK if st is that for everyone. Else the failure of the first that failed, at all of
+ * them, with its name in front of its message where it is another's; *told (NULL is fine) is true for those who need
+ * not tell it, because process 0 does. */
+ct_status ct_peers_settle(ct_peers *p, ct_status st, bool *told);
+/* Everyone gets the text of process 0; that of others is freed. ct_free() */
+ct_status ct_peers_text(ct_peers *p, char **text);
+/* CT_ECONFIG at all of them, naming the first process whose `text` is another than that of process 0, and both texts
+ * up to where they are long: for numbers and hashes. */
+ct_status ct_peers_same(ct_peers *p, const char *what, const char *text);
+/* The largest number of all; with `least` the smallest. */
+ct_status ct_peers_extreme(ct_peers *p, bool least, int64_t *number);
+
+#endif

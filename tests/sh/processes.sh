@@ -1,0 +1,199 @@
+#!/bin/sh
+# One training in several processes, from outside: captrain launch, mpirun and the MPI engine as they are installed.
+. "${CT_SRCDIR:?}/tests/sh/lib.sh"
+skip() {
+    echo "skipped: $*"
+    exit 77
+}
+[ -e "$CT_BUILDDIR/.libs/captrain-mpi.so" ] || skip "configure did not build the MPI engine"
+case ${CT_SANITIZERS:-} in *thread*) skip "the MPI libraries were not built for the thread sanitizer" ;; esac
+CAPTRAIN_BACKEND_PATH=$CT_BUILDDIR/.libs OMP_WAIT_POLICY=passive
+# What is left at the end is the MPI library's.
+ASAN_OPTIONS=${ASAN_OPTIONS-}:detect_leaks=0
+export CAPTRAIN_BACKEND_PATH OMP_WAIT_POLICY ASAN_OPTIONS
+"$captrain" launch -n 2 --dry-run train > "$work/out" 2> "$work/err" || skip "$(tail -1 "$work/err")"
+cd "$work" || exit 99
+
+cat > small.yaml << 'EOF'
+name: small
+model: {name: textcnn-small, hidden: 16}
+data: {train: 'synth:text', height: 20, width: 60, cache: false, synth: {count: 400}}
+train: {batch_size: 8, steps: 12, threads: 1, workers: 1}
+log: {interval_steps: 1}
+checkpoint: {every_steps: 4}
+EOF
+
+# launched N ARGUMENTS...: train in N processes, the rest as for train
+launched() {
+    n=$1
+    shift
+    timeout 120 "$captrain" launch -n "$n" train small.yaml --threads 1 "$@"
+}
+
+# value RUN KEY: of result.json
+value() { sed -n "s/^ *\"$2\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$1/result.json" | head -1; }
+
+# same WHAT A B
+same() {
+    checks=$((checks + 1))
+    [ "$2" = "$3" ] || fail "$1: '$2' and '$3'"
+}
+
+# nobody RUN: no process of this run is left
+nobody() {
+    checks=$((checks + 1))
+    left=$(pgrep -f "captrain train .*--out $1( |\$)") && fail "process $left of $1 is left"
+}
+
+# events RUN EVENT KEY: the values of KEY, a line each
+events() { sed -n "s/^{\"event\":\"$2\".*[{,]\"$3\":\([^,}]*\)[,}].*/\1/p" "$1/metrics.jsonl"; }
+
+# --- one run, one result; who computes what does not change what is learned but by rounding and batch norm ---
+for n in 1 2 3 4; do
+    expect 0 launched $n --out "$work/n$n" --set train.batch_size=12
+    same "processes" "$(value "n$n" processes)" $n
+    same "steps of $n" "$(value "n$n" steps)" 12
+    checks=$((checks + 1))
+    [ "$(find . -name result.json -path "./n$n/*" | wc -l)" = 1 ] || fail "not one result.json in n$n"
+    same "logs of $n" "$(find "n$n/ranks" -name '*.log' 2> /dev/null | wc -l)" $((n - 1))
+    nobody "$work/n$n"
+done
+expect 0 "$captrain" train small.yaml --out "$work/alone" --set train.batch_size=12
+same "one process, launched or not" "$(value n1 weights_hash)" "$(value alone weights_hash)"
+checks=$((checks + 1))
+[ "$(value n2 weights_hash)" != "$(value n1 weights_hash)" ] || fail "batch norms of two processes see what one sees"
+# the first losses differ by batch norm alone, by a few percent
+awk -v a="$(events n1 step loss | head -1)" -v b="$(events n2 step loss | head -1)" -v c="$(events n4 step loss | head -1)" \
+    'BEGIN { exit !(a > 1 && (b - a) ^ 2 < (0.1 * a) ^ 2 && (c - a) ^ 2 < (0.2 * a) ^ 2) }' || fail "first losses are far apart"
+expect 0 launched 2 --out "$work/again" --set train.batch_size=12
+same "two processes twice" "$(value n2 weights_hash)" "$(value again weights_hash)"
+
+# --- a batch of fewer samples than processes: all take part in every step, and every sample is counted once ---
+expect 0 launched 4 --out "$work/short" --set data.synth.count=22 --set train.batch_size=20 --set train.epochs=3 --set train.steps=0
+same "steps of short batches" "$(value short steps)" "$(events short step step | tail -1)"
+same "samples of an epoch" "$(events short epoch samples | sort -u)" 22
+
+# --- scoring is shared, its counts are one process's ---
+expect 0 "$captrain" gen text --out pics --count 37 --seed 3 --charset 23456789ABCDEFGHJKLMNPQRSTUVWXYZ
+expect 0 "$captrain" eval "$work/n2" pics --json
+grep -v -e '"loss"' -e '"confidence"' out > one.json
+for n in 2 3; do
+    expect 0 timeout 60 "$captrain" launch -n $n eval "$work/n2" pics --json
+    grep -v -e '"loss"' -e '"confidence"' out > many.json
+    checks=$((checks + 1))
+    cmp -s one.json many.json || fail "eval in $n processes: $(diff one.json many.json | head -4)"
+done
+expect 1 timeout 60 "$captrain" launch -n 2 eval "$work/n2" nowhere
+same "messages of one failure" "$(grep -c 'cannot open the folder' err)" 1
+
+# --- a signal to one of them: all stop behind the same step, saved ---
+expect 0 launched 2 --out "$work/whole" --set train.steps=400 --set checkpoint.every_steps=50
+
+# started RUN STEP: waits until it has done so many steps
+started() {
+    i=0
+    while [ "$(events "$1" step step 2> /dev/null | tail -1)" -lt "$2" ] 2> /dev/null || [ ! -s "$1/metrics.jsonl" ] ||
+        [ -z "$(events "$1" step step | tail -1)" ]; do
+        sleep 0.1
+        i=$((i + 1))
+        [ $i -lt 100 ] || return 1
+    done
+}
+for sig in TERM:143 USR1:75; do
+    run=$work/stop-${sig%:*}
+    launched 2 --out "$run" --set train.steps=100000 --set train.epochs=100000 > stop.out 2> stop.err &
+    job=$!
+    started "$run" 3 || fail "the training does not begin"
+    kill "-${sig%:*}" "$(pgrep -f "captrain train .*--out $run( |\$)" | tail -1)"
+    wait $job
+    same "exit code after SIG${sig%:*}" $? "${sig#*:}"
+    nobody "$run"
+    checks=$((checks + 1))
+    grep -q "stopped by SIG${sig%:*} after step" "$run/run.log" || fail "run.log does not say why it stopped"
+    grep -q "stopped by SIG${sig%:*} after step" "$run/ranks/0001.log" || fail "the other's log does not say why it stopped"
+done
+
+# --- killed, and resumed by as many, or by others ---
+for n in 2 3 1; do
+    run=$work/killed-$n
+    launched 2 --out "$run" --set train.steps=400 --set checkpoint.every_steps=50 --set train.batch_size=12 > kill.out 2> kill.err &
+    job=$!
+    started "$run" 60 || fail "the training does not begin"
+    kill -9 "$(pgrep -f "captrain train .*--out $run( |\$)" | tail -1)"
+    wait $job
+    same "exit code after a kill" $? 75
+    nobody "$run"
+    expect 0 launched $n --out "$run" --resume --set train.steps=400 --set train.batch_size=12
+    same "steps after a kill" "$(value "$run" steps)" 400
+done
+expect 0 launched 2 --out "$work/undisturbed" --set train.steps=400 --set checkpoint.every_steps=50 --set train.batch_size=12
+same "killed and resumed" "$(value "$work/killed-2" weights_hash)" "$(value undisturbed weights_hash)"
+
+# --- launch goes on by itself ---
+run=$work/restarted
+timeout 120 "$captrain" launch -n 2 --restarts 3 train small.yaml --threads 1 --out "$run" --set train.steps=400 \
+    --set checkpoint.every_steps=50 --set train.batch_size=12 > kill.out 2> kill.err &
+job=$!
+for step in 60 160; do
+    started "$run" $step || fail "the training does not go on"
+    kill -9 "$(pgrep -f "captrain train .*--out $run( |\$)" | tail -1)"
+    sleep 1
+done
+wait $job
+same "exit code of a training that was started again" $? 0
+same "started again" "$(grep -c 'going on from the last checkpoint' kill.err)" 2
+same "started again: weights" "$(value "$run" weights_hash)" "$(value undisturbed weights_hash)"
+
+# --- one that stands still ends the run within the deadline ---
+run=$work/still
+launched 2 --out "$run" --set train.steps=100000 --set train.epochs=100000 --set group.deadline=3 > still.out 2> still.err &
+job=$!
+started "$run" 3 || fail "the training does not begin"
+stopped=$(pgrep -f "captrain train .*--out $run( |\$)" | tail -1)
+kill -STOP "$stopped"
+wait $job
+same "exit code of a run with one that stands still" $? 75
+kill -9 "$stopped" 2> /dev/null
+checks=$((checks + 1))
+grep -q 'waited 3 s for the others' "$run/run.log" || fail "run.log does not say who waited"
+
+# --- what must be the same is compared before the first step, and told once ---
+mpirun=$("$captrain" launch -n 2 --dry-run train 2> /dev/null | sed 's/ -n 2 .*//')
+case $("${mpirun%% *}" --version 2>&1) in
+*'Open MPI'* | *OpenRTE*)
+    # two WORDS-OF-0 WORDS-OF-1: both train
+    two() {
+        # Options of mpirun and of train come as words.
+        # shellcheck disable=SC2086
+        timeout 60 $mpirun --oversubscribe --bind-to none -n 1 "$captrain" train small.yaml --threads 1 --out "$work/two" $1 : \
+            -n 1 "$captrain" train small.yaml --threads 1 --out "$work/two" $2
+    }
+    expect 2 two '' '--set optimizer.lr=0.3'
+    says '^captrain: process 1 of 2 (.*): optimizer.lr is 0.3, but 0.001 at process 0'
+    same "messages" "$(grep -c '^captrain: ' err)" 1
+    rm -rf two
+    expect 2 two '' '--set optimizer.lrr=0.3'
+    says "^captrain: process 1 of 2 (.*): --set optimizer.lrr=0.3: unknown key 'optimizer.lrr'; did you mean 'optimizer.lr'"
+    expect 1 two '' '--set data.train=nowhere'
+    says '^captrain: process 1 of 2 (.*): .*nowhere: cannot open the folder'
+    rm -rf two
+    expect 2 two '--set data.synth.count=40' '--set data.synth.count=41'
+    says 'data.synth.count is 41, but 40 at process 0'
+    rm -rf two
+    expect 0 two '--set train.workers=0' '--set train.workers=2' # everyone's own business
+    rm -rf two
+    ;;
+esac
+expect 2 launched 3 --out "$work/uneven"
+says '^captrain: train.batch_size: 8 samples cannot be shared evenly by 3 processes; 6 or 9 can'
+expect 2 launched 2 --out "$work/n2"
+says 'holds a run already'
+same "messages" "$(grep -c 'holds a run already' err)" 1
+expect 0 launched 3 --out "$work/each" --set train.batch_per_process=5
+says 'batch  *15 x 1 = 15 samples per step'
+expect 2 launched 2 --out "$work/nccl" --set group.engine=nccl
+says 'group.engine: nccl is not to be had'
+expect 2 env RANK=0 LOCAL_RANK=0 WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=localhost MASTER_PORT=29500 \
+    "$captrain" train small.yaml --out "$work/torch"
+says 'torchrun started 2 processes, and on CPUs they need MPI: captrain launch -n 2 train'
+finish
