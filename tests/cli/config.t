@@ -164,6 +164,7 @@ $ captrain help config | grep ' = '
 | schedule.lr_rule = none
 | schedule.reference_batch = 256
 | train.batch_size = 64
+| train.batch_per_process = 0
 | train.epochs = 30
 | train.steps = 0
 | train.seed = 42
@@ -203,6 +204,9 @@ $ captrain help config | grep ' = '
 | checkpoint.every_steps = 0
 | checkpoint.every_epochs = 1
 | checkpoint.keep = 3
+| group.engine = auto
+| group.deadline = 30
+| group.bucket_mb = 25
 | log.interval_steps = 10
 | log.tensorboard = true
 | report.gallery = 24
@@ -216,7 +220,7 @@ $ captrain help man | head -n 3
 
 # The manual page has the keys and the variables of the environment.
 $ captrain help man | grep -c 'batch_size'
-| 5
+| 6
 
 $ captrain help man | grep 'CAPTRAIN_\|OPENBLAS\|NO_COLOR'
 | Draws labelled images. KIND text: text CAPTCHAs as PNG files named LABEL_INDEX.png. Fonts are looked for in CAPTRAIN_FONT_PATH and the system's font folders; the styles use DejaVu. A character that a font does not have is an error. `captrain gen text \-\-style list` describes the styles.
