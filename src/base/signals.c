@@ -36,20 +36,30 @@ const char *ct_signal_name(int sig)
     return sig == SIGINT ? "SIGINT" : sig == SIGTERM ? "SIGTERM" : sig == SIGHUP ? "SIGHUP" : "SIGUSR1";
 }
 
+static void install(int i)
+{
+    struct sigaction a;
+    memset(&a, 0, sizeof a);
+    sigemptyset(&a.sa_mask);
+    a.sa_handler = i < STOPPING ? handle : SIG_IGN;
+    a.sa_flags = SA_RESTART;
+    if (caught[i] == SIGINT) a.sa_flags |= SA_RESETHAND;
+    /* nohup has SIGHUP ignored: then the run outlives its terminal */
+    if (caught[i] != SIGHUP || former[i].sa_handler != SIG_IGN) sigaction(caught[i], &a, NULL);
+}
+
 void ct_signals_begin(void)
 {
     ct_stop_signal = 0;
     for (int i = 0; i < COUNT; i++) {
-        struct sigaction a;
-        memset(&a, 0, sizeof a);
-        sigemptyset(&a.sa_mask);
-        a.sa_handler = i < STOPPING ? handle : SIG_IGN;
-        a.sa_flags = SA_RESTART;
-        if (caught[i] == SIGINT) a.sa_flags |= SA_RESETHAND;
         sigaction(caught[i], NULL, &former[i]);
-        /* nohup has SIGHUP ignored: then the run outlives its terminal */
-        if (caught[i] != SIGHUP || former[i].sa_handler != SIG_IGN) sigaction(caught[i], &a, NULL);
+        install(i);
     }
+}
+
+void ct_signals_again(void)
+{
+    for (int i = 0; i < COUNT; i++) install(i);
 }
 
 void ct_signals_end(void)

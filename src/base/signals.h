@@ -14,6 +14,8 @@ const char *ct_signal_name(int sig);
  * so that a full disk is an error of write() with a message. Clears ct_stop_signal. */
 void ct_signals_begin(void);
 /* Puts the former handlers back. */
+/* Once more, behind a library that has taken signals for itself (MPICH has SIGUSR1). What came before still counts. */
+void ct_signals_again(void);
 void ct_signals_end(void);
 
 #endif

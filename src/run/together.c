@@ -42,6 +42,7 @@ ct_status ct_run_meet(ct_run *r, ct_status st)
     r->lead = id.rank == 0;
     const char *engine = st == CT_OK ? r->cfg->group.engine : "auto";
     const ct_status met = ct_peers_meet(&id, engine, st == CT_OK ? r->cfg->group.deadline : 30, &r->peers);
+    ct_signals_again();
     if (st != CT_OK) ct_fail(st, "%s", why);
     if (st == CT_OK) st = met;
     if (met != CT_OK) r->told = !r->lead; /* every process finds the same */
