@@ -97,9 +97,9 @@ static void write_line(ct_log_level level, const char *front, const char *separa
     pthread_mutex_lock(&lock);
     if (!shared_file) {
         if (hook_before) hook_before(hook_user);
-        fprintf(stderr, "%s%s", front, separator);
-        ct_text_put(stderr, text, true);
-        fputc('\n', stderr);
+        char head[64];
+        snprintf(head, sizeof head, "%s%s", front, separator);
+        ct_text_say(stderr, head, text);
         if (hook_after) hook_after(hook_user);
     }
     if (log_file) write_stamped(log_file, "", front, separator, text);

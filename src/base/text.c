@@ -107,6 +107,23 @@ void ct_text_put(FILE *to, const char *text, bool lines)
     }
 }
 
+void ct_text_say(FILE *to, const char *front, const char *text)
+{
+    char all[8192];
+    size_t n = strnlen(front, 256);
+    memcpy(all, front, n);
+    while (*text) {
+        if (n + 16 > sizeof all) {
+            fwrite(all, 1, n, to);
+            n = 0;
+        }
+        if (*text == '\n' || *text == '\t') all[n++] = *text++;
+        else n += (size_t)visible(&text, all + n);
+    }
+    all[n++] = '\n';
+    fwrite(all, 1, n, to);
+}
+
 size_t ct_utf8_cut(const char *text, size_t bytes)
 {
     size_t n = strnlen(text, bytes + 1);

@@ -6,9 +6,7 @@
 
 void cli_say(const char *message)
 {
-    fputs("captrain: ", stderr);
-    ct_text_put(stderr, message, true); /* it may hold names of files */
-    fputc('\n', stderr);
+    ct_text_say(stderr, "captrain: ", message); /* it may hold names of files */
 }
 
 int cli_finish(ct_status st)

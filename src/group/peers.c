@@ -96,6 +96,7 @@ void ct_peers_part(ct_peers *p, bool well)
 int ct_peers_rank(const ct_peers *p) { return p ? p->id.rank : 0; }
 int ct_peers_size(const ct_peers *p) { return p ? p->id.size : 1; }
 int ct_peers_hosts(const ct_peers *p) { return p ? p->hosts : 1; }
+const char *ct_peers_engine(const ct_peers *p) { return p ? p->engine->library : ""; }
 const char *ct_peers_name(const ct_peers *p) { return p ? p->name : "the only process"; }
 
 ct_group_opts ct_peers_join(const ct_peers *p)

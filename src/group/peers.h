@@ -21,6 +21,7 @@ void ct_peers_part(ct_peers *p, bool well);
 int ct_peers_rank(const ct_peers *p); /* 0 */
 int ct_peers_size(const ct_peers *p); /* 1 */
 int ct_peers_hosts(const ct_peers *p); /* machines they run on; 1 */
+const char *ct_peers_engine(const ct_peers *p); /* what carries their sums: "Open MPI 4.1.4"; "" */
 /* "process 3 of 4 (HOST)", counted from 0. */
 const char *ct_peers_name(const ct_peers *p);
 /* For ct_session.join. */

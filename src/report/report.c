@@ -129,6 +129,10 @@ static void about_data(FILE *f, const ct_report *rep)
     fputs("</table><h3>Machine and memory</h3><table>\n", f);
     row(f, "device", "%s: %s, %d thread%s", s->backend->name, s->device.name, s->device.threads,
         s->device.threads == 1 ? "" : "s");
+    const int processes = ct_peers_size(rep->run->peers), hosts = ct_peers_hosts(rep->run->peers);
+    if (processes > 1)
+        row(f, "processes", "%d on %d machine%s, over %s", processes, hosts, hosts == 1 ? "" : "s",
+            ct_peers_engine(rep->run->peers));
     if (*s->device.detail) row(f, "details", "%s", s->device.detail);
     row(f, "precision", "%s", ct_run_precision(s));
     row(f, "weights, buffers", "%s", ct_text_bytes(ps.param_bytes + ps.buffer_bytes, t, sizeof t));

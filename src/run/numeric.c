@@ -165,7 +165,7 @@ ct_status ct_run_zero_gradients(ct_run *r)
         at = put(list, sizeof list, at, t->name);
         if (!t->trained) at = put(list, sizeof list, at, " (no path to the loss)");
     }
-    if (found == 0) return CT_OK;
+    if (found == 0 || !r->lead) return CT_OK; /* sums are everyone's */
     ct_warn("%d parameter%s had a gradient of exactly zero in the first step: %s%s", found, found == 1 ? "" : "s", list,
             found > 8 ? ", ..." : "");
     return ct_journal_event(r->journal, "zero_gradient",

@@ -419,6 +419,23 @@ static void tell(void *user, const char *what, const char *text)
     ct_info("  %-10s %s", what, text);
 }
 
+static bool has_norms(const ct_session *s)
+{
+    const ct_graph *g = s->unit[0].prog.graph;
+    for (size_t i = 0; i < g->nnodes; i++)
+        if (g->nodes[i].op == CT_OP_BATCHNORM) return true;
+    return false;
+}
+
+static void describe_processes(const ct_run *r)
+{
+    const int n = ct_peers_size(r->peers), hosts = ct_peers_hosts(r->peers);
+    if (!r->peers) return;
+    ct_info("  processes  %d on %d machine%s, over %s; each computes %" PRId64 " of %" PRId64 " samples%s", n, hosts,
+            hosts == 1 ? "" : "s", ct_peers_engine(r->peers), r->batch / n, r->batch,
+            has_norms(&r->session) ? ", and batch norms see those" : "");
+}
+
 void ct_run_describe(const ct_run *r)
 {
     const ct_session *s = &r->session;
@@ -437,6 +454,7 @@ void ct_run_describe(const ct_run *r)
             cfg->data.val);
     ct_info("  device     %s: %s, %d thread%s%s%s", s->backend->name, s->device.name, s->device.threads,
             s->device.threads == 1 ? "" : "s", *r->why ? "; " : "", r->why);
+    describe_processes(r);
     ct_info("  precision  %s%s", ct_run_precision(s), r->fp16 ? " with dynamic loss scale" : "");
     ct_info("  batch      %" PRId64 " x %" PRId64 " = %" PRId64 " samples per step; %" PRId64 " batches and %" PRId64
             " steps per epoch, at most %s steps",

@@ -1,9 +1,12 @@
 /* Text: UTF-8, words that are nearly the same, and numbers as people read them. */
 #include "config.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/text.h"
 #include "tests/ct_check.h"
@@ -125,6 +128,32 @@ START_TEST(made_visible)
 }
 END_TEST
 
+/* A line is one write, so that other processes' do not come in between; a long one is whole. */
+START_TEST(lines_are_one_write)
+{
+    static char got[20000], text[10001];
+    int end[2];
+    ck_assert_int_eq(pipe2(end, O_DIRECT), 0); /* a read gives what one write wrote */
+    FILE *f = fdopen(end[1], "w");
+    ck_assert_ptr_nonnull(f);
+    setvbuf(f, NULL, _IONBF, 0);
+    ct_text_say(f, "captrain: ", "one\nand \xc3\xa4 \x1b[2J\xff");
+    ssize_t n = read(end[0], got, sizeof got - 1);
+    ck_assert_int_gt(n, 0);
+    got[n] = '\0';
+    ck_assert_str_eq(got, "captrain: one\nand \xc3\xa4 \\x1b[2J\\xff\n");
+    memset(text, 'x', sizeof text - 1);
+    ct_text_say(f, "", text);
+    fclose(f);
+    size_t all = 0;
+    while ((n = read(end[0], got + all, sizeof got - all)) > 0) all += (size_t)n;
+    ck_assert_uint_eq(all, sizeof text);
+    ck_assert_mem_eq(got, text, sizeof text - 1);
+    ck_assert_int_eq(got[all - 1], '\n');
+    close(end[0]);
+}
+END_TEST
+
 static Suite *text_suite(void)
 {
     Suite *s = suite_create("text");
@@ -134,6 +163,7 @@ static Suite *text_suite(void)
     tcase_add_test(t, distances);
     tcase_add_test(t, numbers);
     tcase_add_test(t, made_visible);
+    tcase_add_test(t, lines_are_one_write);
     suite_add_tcase(s, t);
     return s;
 }

@@ -52,6 +52,7 @@ events() { sed -n "s/^{\"event\":\"$2\".*[{,]\"$3\":\([^,}]*\)[,}].*/\1/p" "$1/m
 for n in 1 2 3 4; do
     expect 0 launched $n --out "$work/n$n" --set train.batch_size=12
     same "processes" "$(value "n$n" processes)" $n
+    if [ $n -gt 1 ]; then says "^  processes  $n on 1 machine, over .*; each computes $((12 / n)) of 12 samples, and batch norms see those"; fi
     same "steps of $n" "$(value "n$n" steps)" 12
     checks=$((checks + 1))
     [ "$(find . -name result.json -path "./n$n/*" | wc -l)" = 1 ] || fail "not one result.json in n$n"
