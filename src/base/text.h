@@ -26,8 +26,8 @@ bool ct_utf8_control(uint32_t cp);
 char *ct_text_visible(const char *text, char *buf, size_t size);
 /* The same, written to a stream. lines: newlines and tabs stay, as in messages of several lines. */
 void ct_text_put(FILE *to, const char *text, bool lines);
-/* `front` as it is, `text` as ct_text_put() has it with its lines, and a newline, in one write as far as 8 kB go: what other
- * processes print on the same terminal does not come in between. */
+/* `front` as it is, `text` as ct_text_put() has it with its lines, and a newline, in one write as far as 8 kB go: what
+ * other processes print on the same terminal does not come in between. */
 void ct_text_say(FILE *to, const char *front, const char *text);
 /* How many bytes of `text` to keep so that they are at most `bytes` and no character is broken. */
 size_t ct_utf8_cut(const char *text, size_t bytes);
