@@ -39,6 +39,7 @@ typedef struct ct_run {
     bool lead;       /* the first of them, or alone: it writes RUN */
     bool told;       /* what failed is told by another process */
     int stop;        /* signal that all processes know of; 0: none */
+    int *stops;      /* [processes] what each has got; NULL: one alone */
     ct_config *cfg;
     char *out, *checkpoints; /* directories */
     FILE *log;               /* run.log; of processes behind the first ranks/NNNN.log */

@@ -490,6 +490,7 @@ void ct_run_release(ct_run *r)
     ct_free(r->ids);
     ct_free(r->asked_ids);
     ct_peers_part(r->peers, false);
+    ct_free(r->stops);
     ct_log_set_file(NULL);
     ct_crash_log(-1);
     ct_crash_step(-1);

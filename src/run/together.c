@@ -45,6 +45,9 @@ ct_status ct_run_meet(ct_run *r, ct_status st)
     ct_signals_again();
     if (st != CT_OK) ct_fail(st, "%s", why);
     if (st == CT_OK) st = met;
+    if (st == CT_OK && r->peers &&
+        !(r->stops = ct_calloc((size_t)id.size, sizeof *r->stops, "signals of all processes")))
+        st = CT_ENOMEM;
     if (met != CT_OK) r->told = !r->lead; /* every process finds the same */
     else st = ct_peers_settle(r->peers, st, &r->told);
     return st == CT_OK ? settle_batch_per_process(r) : st;
@@ -158,9 +161,13 @@ ct_status ct_run_agree(ct_run *r, ct_status st)
 
 ct_status ct_run_stops(ct_run *r)
 {
-    int64_t stop = ct_stop_signal;
-    CT_TRY(ct_peers_extreme(r->peers, false, &stop));
-    r->stop = (int)stop;
+    const int n = ct_peers_size(r->peers), mine = ct_stop_signal;
+    r->stop = mine;
+    if (!r->peers) return CT_OK;
+    /* as in the sums of a step, nobody waits here longer than group.deadline */
+    CT_TRY(ct_group_gather(r->session.group, &mine, sizeof mine, r->stops));
+    for (int i = 0; i < n; i++)
+        if (r->stops[i] > r->stop) r->stop = r->stops[i];
     return CT_OK;
 }
 
