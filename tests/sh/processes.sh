@@ -97,7 +97,7 @@ started() {
         [ -z "$(events "$1" step step | tail -1)" ]; do
         sleep 0.1
         i=$((i + 1))
-        [ $i -lt 100 ] || return 1
+        [ $i -lt 600 ] || return 1
     done
 }
 for sig in TERM:143 USR1:75; do
