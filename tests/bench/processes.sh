@@ -8,7 +8,7 @@
 #   -r   rounds, default 3
 #   -s   steps of a training, default 30; the first five do not count
 #   -p   the peer, a script with the interface that tests/bench/ddp.py uses; without one its column stays empty
-# CAPTRAIN names the program (default ./captrain). Models of text and of classes: pictures are those of their defaults.
+# CAPTRAIN names the program (default ./captrain). Pictures are drawn texts of 60x160 pixels.
 set -eu
 
 usage() {
@@ -35,8 +35,9 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 here=$(dirname "$0")
 
-set -- --set "model.name=$model" --set "train.batch_size=$batch" --set "train.steps=$steps" --set log.interval_steps=1 \
-    --set log.tensorboard=false --set checkpoint.every_epochs=0 --set data.synth.count=$((batch * 8)) --set data.val_fraction=0.05 \
+echo "{model: {name: $model}, data: {train: 'synth:text', height: 60, width: 160}}" > "$work/config.yaml"
+set -- --set "train.batch_size=$batch" --set "train.steps=$steps" --set log.interval_steps=1 \
+    --set log.tensorboard=false --set checkpoint.every_epochs=0 --set data.synth.count=$((batch * 8)) --set data.synth.val_count=16 \
     --set train.workers=1
 
 # trained RUN COMMAND...: what its steps took, as "MS SAMPLES_PER_S COMM_MS WAIT_MS"
@@ -60,8 +61,8 @@ EOF
 echo "| model, batch | $n threads, ms | $n processes, ms | sums, ms | waited, ms | ratio | PyTorch DDP, ms | ratio |"
 echo "|---|---|---|---|---|---|---|---|"
 for round in $(seq "$rounds"); do
-    one=$(trained "one$round" "$captrain" train quickstart --threads "$n" "$@")
-    many=$(trained "many$round" "$captrain" launch -n "$n" train quickstart --threads 1 "$@")
+    one=$(trained "one$round" "$captrain" train "$work/config.yaml" --threads "$n" "$@")
+    many=$(trained "many$round" "$captrain" launch -n "$n" train "$work/config.yaml" --threads 1 "$@")
     other=
     [ -z "$peer" ] || other=$(python3 "$here/ddp.py" -n "$n" --peer "$peer" --batch "$batch" "$model" | sed -n 's/.*"ms_per_step": \([0-9.]*\).*/\1/p')
     # Words of the two lines, and one more where there is a peer.
