@@ -8,11 +8,17 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/shortest.h"
 #include "base/text.h"
 
 json_t *ct_json_number(double v)
 {
     return isfinite(v) ? json_real(v) : json_null();
+}
+
+json_t *ct_json_float(float v)
+{
+    return ct_json_number(ct_shortest_float(v));
 }
 
 ct_status ct_json_set(json_t *obj, const char *key, json_t *value)
@@ -59,12 +65,65 @@ static int append(const char *text, size_t n, void *user)
     return 0;
 }
 
+static void put(buffer *b, const char *text) { append(text, strlen(text), b); }
+
+/* A string, a number or a word. Numbers are not jansson's, which have 17 digits or too few. */
+static void put_leaf(buffer *b, const json_t *v)
+{
+    char number[CT_SHORTEST_BYTES];
+    if (json_is_real(v)) put(b, ct_shortest(json_real_value(v), number));
+    else if (json_dump_callback(v, append, b, JSON_ENCODE_ANY | JSON_COMPACT) != 0) b->failed = true;
+}
+
+static void put_break(buffer *b, int indent, int depth)
+{
+    if (indent == 0) return;
+    put(b, "\n");
+    for (int i = 0; i < indent * depth; i++) put(b, " ");
+}
+
+static void put_key(buffer *b, const char *key, int indent)
+{
+    json_t *name = json_string_nocheck(key); /* it has been a key */
+    if (!name || json_dump_callback(name, append, b, JSON_ENCODE_ANY) != 0) b->failed = true;
+    json_decref(name);
+    put(b, indent > 0 ? ": " : ":");
+}
+
+static void put_value(buffer *b, const json_t *v, int indent, int depth)
+{
+    const bool list = json_is_array(v);
+    const char *key;
+    json_t *member;
+    size_t i, n = 0;
+    if (!list && !json_is_object(v)) {
+        put_leaf(b, v);
+        return;
+    }
+    put(b, list ? "[" : "{");
+    if (list) {
+        json_array_foreach(v, i, member) {
+            if (n++ > 0) put(b, ",");
+            put_break(b, indent, depth + 1);
+            put_value(b, member, indent, depth + 1);
+        }
+    } else {
+        json_object_foreach((json_t *)(uintptr_t)v, key, member) {
+            if (n++ > 0) put(b, ",");
+            put_break(b, indent, depth + 1);
+            put_key(b, key, indent);
+            put_value(b, member, indent, depth + 1);
+        }
+    }
+    if (n > 0) put_break(b, indent, depth);
+    put(b, list ? "]" : "}");
+}
+
 char *ct_json_text(const json_t *v, int indent)
 {
-    size_t flags = JSON_ENCODE_ANY | JSON_REAL_PRECISION(17);
     buffer b = { 0 };
-    flags |= indent > 0 ? JSON_INDENT((size_t)indent) : JSON_COMPACT;
-    if (json_dump_callback(v, append, &b, flags) != 0 || b.failed) {
+    put_value(&b, v, indent, 0);
+    if (b.failed || !b.s) {
         ct_fail(CT_ENOMEM, "out of memory: JSON text");
         ct_free(b.s);
         return NULL;

@@ -12,6 +12,8 @@
 
 /* A number, or null where JSON has none (NaN, infinity). NULL without memory. */
 json_t *ct_json_number(double v);
+/* The same for what is stored as a float: its text is the shortest decimal that reads back as this float. */
+json_t *ct_json_float(float v);
 
 /* A JSON string of any bytes: what is not UTF-8 (file names may be anything) becomes U+FFFD. NULL without memory. */
 json_t *ct_json_any(const char *text);
@@ -22,7 +24,8 @@ ct_status ct_json_set(json_t *obj, const char *key, json_t *value);
 /* A text that must be UTF-8: CT_EINVAL naming the key if it is not. */
 ct_status ct_json_set_text(json_t *obj, const char *key, const char *text);
 
-/* Text of a value, keys in the order they were set; JSONL wants indent 0. ct_free(); NULL with CT_ENOMEM recorded. */
+/* Text of a value, keys in the order they were set; JSONL wants indent 0. Numbers that are not whole are the shortest
+ * decimals that read back the same (base/shortest.h), whatever the locale. ct_free(); NULL with CT_ENOMEM recorded. */
 char *ct_json_text(const json_t *v, int indent);
 
 /* json_loadb() that survives a lack of memory. CT_ENOMEM, recorded; CT_EFORMAT with the place and the reason in *e and

@@ -2,6 +2,7 @@
 libcaptrain_la_SOURCES += \
 	src/formats/html.c src/formats/html.h \
 	src/formats/json.c src/formats/json.h \
+	src/formats/lmdb.c src/formats/lmdb.h src/formats/lmdb_sound.c \
 	src/formats/safetensors.c src/formats/safetensors.h src/formats/st_internal.h src/formats/st_writer.c \
 	src/formats/svg.c src/formats/svg.h \
 	src/formats/tfevents.c src/formats/tfevents.h

@@ -13,6 +13,9 @@
 #define MAX_TICKS 24
 #define CHAR_WIDTH 6.3 /* of the 11 px font, roughly: legends are laid out without measuring */
 
+#define HOVER_POINTS 60  /* of a series: places that tell their values, so that files stay small */
+#define KEY_LINE 16      /* height of a line of the legend */
+
 /* Where data is drawn and which values its sides stand for. */
 typedef struct frame {
     double x0, y0, x1, y1;         /* user units; y0 is the upper side */
@@ -204,6 +207,25 @@ static void stretch(FILE *f, const double *xy, size_t n, const frame *r)
     }
 }
 
+/* Places along the line that tell where they are when the pointer rests on them. */
+static void hovers(FILE *f, const ct_svg_plot *p, const ct_svg_series *s, const frame *r)
+{
+    const size_t every = (s->n + HOVER_POINTS - 1) / HOVER_POINTS;
+    for (size_t k = 0; k < s->n; k += every) {
+        const size_t i = s->n - 1 - k; /* from the last on: that is the one looked for */
+        const double x = s->x[i], y = s->y[i];
+        if (!usable(p, x, y)) continue;
+        fprintf(f, "<circle class=\"h\" cx=\"%.1f\" cy=\"%.1f\" r=\"5\"><title>", map_x(r, x),
+                map_y(r, p->log_y ? log10(y) : y));
+        if (s->label && *s->label) ct_svg_escape(f, s->label), fputs(": ", f);
+        fprintf(f, "%.4g", y);
+        if (p->y_label && *p->y_label) fputc(' ', f), ct_svg_escape(f, p->y_label);
+        fputs(" at ", f);
+        if (p->x_label && *p->x_label) ct_svg_escape(f, p->x_label), fputc(' ', f);
+        fprintf(f, "%.4g</title></circle>\n", x);
+    }
+}
+
 static ct_status draw(FILE *f, const ct_svg_plot *p, size_t index, const frame *r)
 {
     const ct_svg_series *s = &p->series[index];
@@ -232,6 +254,7 @@ static ct_status draw(FILE *f, const ct_svg_plot *p, size_t index, const frame *
     if (s->markers || points == 1)
         for (size_t i = 0; i < points; i++)
             fprintf(f, "<circle class=\"m\" cx=\"%.1f\" cy=\"%.1f\" r=\"2.6\"/>", xy[2 * i], xy[2 * i + 1]);
+    hovers(f, p, s, r);
     fputs("</g>\n", f);
     ct_free(xy);
     return CT_OK;
@@ -251,18 +274,30 @@ static double legend_width(const ct_svg_plot *p)
     return w > 0 ? w - 14 : 0;
 }
 
-static void legend(FILE *f, const ct_svg_plot *p, double x, double y)
+/* Keys from (x, y) on, in further lines at `left` where one would pass `right`; f NULL: only counts. Returns the lines
+ * begun behind the first. */
+static int legend(FILE *f, const ct_svg_plot *p, double x, double y, double left, double right)
 {
+    int lines = 0;
     for (size_t i = 0; i < p->count; i++) {
         const ct_svg_series *s = &p->series[i];
         if (!s->label || !*s->label) continue;
-        fprintf(f, "<g class=\"s%zu\"><line class=\"l\"%s x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/></g>", i,
-                s->dashed ? " stroke-dasharray=\"5 4\"" : "", x, y - 4, x + 20, y - 4);
-        fprintf(f, "<text class=\"k\" x=\"%.1f\" y=\"%.1f\">", x + 26, y);
-        ct_svg_escape(f, s->label);
-        fputs("</text>\n", f);
-        x += 26 + text_width(s->label) + 14;
+        const double w = 26 + text_width(s->label);
+        if (x + w > right && x > left) {
+            x = left;
+            y += KEY_LINE;
+            lines++;
+        }
+        if (f) {
+            fprintf(f, "<g class=\"s%zu\"><line class=\"l\"%s x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\"/></g>", i,
+                    s->dashed ? " stroke-dasharray=\"5 4\"" : "", x, y - 4, x + 20, y - 4);
+            fprintf(f, "<text class=\"k\" x=\"%.1f\" y=\"%.1f\">", x + 26, y);
+            ct_svg_escape(f, s->label);
+            fputs("</text>\n", f);
+        }
+        x += w + 14;
     }
+    return lines;
 }
 
 /* Okabe and Ito's colours, which people with any colour vision tell apart; darkened on white, lightened on black. */
@@ -271,7 +306,7 @@ static const char style[] =
     ".ct-plot text{fill:#57606a}.ct-plot .t{fill:#1f2328;font-size:13px;font-weight:600}.ct-plot .k{fill:#1f2328}"
     ".ct-plot .g{stroke:#d8dee4;stroke-width:1}.ct-plot .a{stroke:#8c959f;stroke-width:1}"
     ".ct-plot .l{fill:none;stroke:currentColor;stroke-width:1.8;stroke-linejoin:round;stroke-linecap:round}"
-    ".ct-plot .m{fill:currentColor;stroke:none}"
+    ".ct-plot .m{fill:currentColor;stroke:none}.ct-plot .h{fill:transparent}.ct-plot .h:hover{fill:currentColor}"
     ".ct-plot .s0{color:#0072b2}.ct-plot .s1{color:#d55e00}.ct-plot .s2{color:#009e73}.ct-plot .s3{color:#b2527f}"
     ".ct-plot .s4{color:#8a6d00}.ct-plot .s5{color:#3a9bd0}.ct-plot .s6{color:#5b4bb5}.ct-plot .s7{color:#555}"
     "@media (prefers-color-scheme:dark){.ct-plot text{fill:#9da7b1}.ct-plot .t,.ct-plot .k{fill:#e6edf3}"
@@ -294,6 +329,8 @@ ct_status ct_svg_write(FILE *f, const ct_svg_plot *plot)
     /* Title and legend share a line if they fit. */
     bool own_line = title && keys > 0 && title_width + keys + 24 > r.x1 - r.x0;
     r.y0 = !title && keys <= 0 ? 12 : own_line ? 50 : 34;
+    const double keys_x = own_line || !title ? r.x0 : r.x0 + title_width + 24;
+    r.y0 += KEY_LINE * legend(NULL, plot, keys_x, 0, r.x0, r.x1);
     r.y1 = h - (plot->x_label && *plot->x_label ? 42 : 26);
     bool any = find_ranges(plot, &r);
 
@@ -312,7 +349,7 @@ ct_status ct_svg_write(FILE *f, const ct_svg_plot *plot)
         fputs("</text>\n", f);
     }
     /* Behind the title, not at the far side: where a narrow page cuts the plot off, the keys are still seen. */
-    if (keys > 0) legend(f, plot, own_line || !title ? r.x0 : r.x0 + title_width + 24, own_line ? 38 : 20);
+    legend(f, plot, keys_x, own_line ? 38 : 20, r.x0, r.x1);
     axes(f, plot, &r);
     for (size_t i = 0; i < plot->count; i++) CT_TRY(draw(f, plot, i, &r));
     if (!any)

@@ -534,7 +534,10 @@ START_TEST(svg_plots)
     text = svg(&p, CT_OK);
     check_well_formed(text);
     ck_assert_uint_lt(strlen(text), 40000); /* thinned */
-    ck_assert_int_eq(count(text, "<circle"), 40);
+    ck_assert_int_eq(count(text, "<circle class=\"m\""), 40);
+    const int told = count(text, "<circle class=\"h\""); /* of the long line some, of the short one all */
+    ck_assert(told > 40 + 30 && told <= 40 + 60);
+    ck_assert_int_eq(count(text, "</title></circle>"), told);
     ck_assert_ptr_nonnull(strstr(text, "train &lt;loss&gt;"));
     ck_assert_ptr_nonnull(strstr(text, "aria-label=\"Loss &quot;of&quot; the run\""));
     ck_assert_ptr_nonnull(strstr(text, ">20k<"));
@@ -623,11 +626,22 @@ START_TEST(json_helpers)
     ck_assert_int_eq(ct_json_set(o, "a", ct_json_number(NAN)), CT_OK);
     ck_assert_int_eq(ct_json_set(o, "c", NULL), CT_ENOMEM);
     char *t = ct_json_text(o, 0);
-    ck_assert_str_eq(t, "{\"b\":0.10000000000000001,\"a\":null}");
+    ck_assert_str_eq(t, "{\"b\":0.1,\"a\":null}");
     ct_free(t);
+    json_t *list = json_pack("[f,i,s,b,n,{},[],{s:[[]]}]", 0.985, -3, "a \"1.50\" \xc3\xa4\n", 1, "k \"");
+    ck_assert_int_eq(ct_json_set(o, "list", list), CT_OK);
+    json_array_append_new(list, ct_json_float(0.985f));
     ck_assert_int_eq(ct_json_write(path, o, 2), CT_OK);
     ck_assert_int_eq(ct_json_read(path, 1000, &r), CT_OK);
     ck_assert(json_equal(o, r));
+    for (int indent = 0; indent <= 2; indent += 2) { /* the form is jansson's */
+        json_real_set(json_array_get(list, 0), 0.5);
+        json_real_set(json_array_get(list, 8), 0.25);
+        char *theirs = json_dumps(list, indent ? JSON_INDENT(2) : JSON_COMPACT), *ours = ct_json_text(list, indent);
+        ck_assert_str_eq(ours, theirs);
+        free(theirs);
+        ct_free(ours);
+    }
     json_decref(r);
     json_decref(o);
     ck_assert_int_eq(ct_json_parse("{\"a\":1,\n\"a\":2}", 14, "t.json", &r), CT_EFORMAT);

@@ -1,13 +1,14 @@
 /* Records of text files, field by field. */
 #include "config.h"
 
-#include "data/table.h"
+#include "lists/table.h"
 
 #include <string.h>
 
 ct_status ct_table_open(char *text, size_t size, const char *path, ct_table *out)
 {
-    *out = (ct_table){ .at = text, .end = text + size, .line = 1, .path = path };
+    *out = (ct_table){ .at = text, .end = text + size, .line = 1, .path = path, .most = CT_TABLE_FIELDS };
+    CT_TRY(ct_table_encoding(text, size, path));
     if (memchr(text, '\0', size)) return ct_fail(CT_EFORMAT, "%s: holds NUL bytes: not a text file", path);
     if (size >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0) out->at += 3; /* byte order mark */
     return CT_OK;
@@ -15,8 +16,9 @@ ct_status ct_table_open(char *text, size_t size, const char *path, ct_table *out
 
 /* Cuts one field out of a csv record; *more: another one follows in the record. Quoted fields may hold separators,
  * doubled quotes and line ends. */
-static ct_status csv_field(ct_table *j, char **field, bool *more)
+static ct_status csv_field(ct_table *j, bool last, char **field, bool *more)
 {
+    const char sep = last ? '\n' : j->sep; /* the last field that is asked for takes the rest of the line */
     int64_t first = j->line;
     char *out = j->at, *w = j->at, *r = j->at;
     bool quoted = *r == '"';
@@ -38,15 +40,15 @@ static ct_status csv_field(ct_table *j, char **field, bool *more)
             }
         }
         if (*r == '\r' && (r + 1 == j->end || r[1] == '\n')) r++;
-        if (r < j->end && *r != j->sep && *r != '\n') {
+        if (r < j->end && *r != sep && *r != '\n') {
             return ct_fail(CT_EFORMAT, "%s:%lld: text behind a closing quote", j->path, (long long)j->line);
         }
     } else {
-        while (r < j->end && *r != j->sep && *r != '\n') r++;
+        while (r < j->end && *r != sep && *r != '\n') r++;
         w = r;
         if (w > out && w[-1] == '\r' && (r >= j->end || *r == '\n')) w--;
     }
-    *more = r < j->end && *r == j->sep;
+    *more = r < j->end && *r == sep && sep != '\n';
     if (r < j->end && *r == '\n') j->line++;
     if (r < j->end) r++;
     *w = '\0'; /* behind the field: a separator, a line end, a quote or the NUL behind the text */
@@ -79,7 +81,7 @@ static int plain_fields(ct_table *j, char *field[CT_TABLE_FIELDS])
     }
     for (;;) {
         field[n++] = line;
-        char *cut = n < CT_TABLE_FIELDS ? strchr(line, j->sep) : NULL;
+        char *cut = n < j->most ? strchr(line, j->sep) : NULL;
         if (!cut) return n;
         *cut = '\0';
         line = cut + 1;
@@ -97,7 +99,7 @@ ct_status ct_table_next(ct_table *j, char *field[CT_TABLE_FIELDS], int *n)
     while (more) {
         char *f = NULL;
         int64_t line = j->line;
-        CT_TRY(csv_field(j, &f, &more));
+        CT_TRY(csv_field(j, *n == j->most - 1 && j->most < CT_TABLE_FIELDS, &f, &more));
         if (*n == CT_TABLE_FIELDS) {
             return ct_fail(CT_EFORMAT, "%s:%lld: more than %d fields", j->path, (long long)line, CT_TABLE_FIELDS);
         }
