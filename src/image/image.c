@@ -14,39 +14,51 @@ static bool starts(const uint8_t *d, size_t size, const char *magic, size_t n)
     return size >= n && memcmp(d, magic, n) == 0;
 }
 
+typedef ct_status decoder(const uint8_t *data, size_t size, const char *name, int peek, ct_raw *out);
+
+/* What a file begins with; `mark` stands `at` bytes behind the beginning. decode NULL: known, but not read. */
+static const struct format {
+    const char *name, *magic;
+    size_t bytes;
+    const char *mark;
+    size_t at, least;
+    decoder *decode;
+} formats[] = {
+    { "PNG", "\x89PNG\r\n\x1a\n", 8, "", 0, 8, ct_png_decode },
+    { "JPEG", "\xff\xd8\xff", 3, "", 0, 3, ct_jpeg_decode },
+    { "GIF", "GIF8", 4, "", 0, 4, NULL },
+    { "WebP", "RIFF", 4, "WEBP", 8, 12, ct_webp_decode },
+    { "TIFF", "II*\0", 4, "", 0, 4, NULL },
+    { "TIFF", "MM\0*", 4, "", 0, 4, NULL },
+    { "BMP", "BM", 2, "", 0, 26, ct_bmp_decode },
+};
+
+static const struct format *format_of(const uint8_t *data, size_t size)
+{
+    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
+        const struct format *f = &formats[i];
+        if (size >= f->least && starts(data, size, f->magic, f->bytes) &&
+            memcmp(data + f->at, f->mark, strlen(f->mark)) == 0)
+            return f;
+    }
+    return NULL;
+}
+
 int ct_image_sniff(const uint8_t *data, size_t size, const char **name)
 {
-    const char *found = NULL;
-    int ok = 0;
-    if (starts(data, size, "\x89PNG\r\n\x1a\n", 8)) {
-        found = "PNG";
-        ok = 1;
-    } else if (starts(data, size, "\xff\xd8\xff", 3)) {
-        found = "JPEG";
-        ok = 1;
-    } else if (starts(data, size, "GIF8", 4)) {
-        found = "GIF";
-    } else if (starts(data, size, "RIFF", 4) && size >= 12 && memcmp(data + 8, "WEBP", 4) == 0) {
-        found = "WebP";
-    } else if (starts(data, size, "II*\0", 4) || starts(data, size, "MM\0*", 4)) {
-        found = "TIFF";
-    } else if (starts(data, size, "BM", 2) && size >= 26) {
-        found = "BMP";
-    }
-    if (name) *name = found;
-    return ok;
+    const struct format *f = format_of(data, size);
+    if (name) *name = f ? f->name : NULL;
+    return f && f->decode;
 }
 
 static ct_status decode(const uint8_t *data, size_t size, const char *name, int peek, ct_raw *raw)
 {
-    const char *format;
+    const struct format *f = format_of(data, size);
     *raw = (ct_raw){ 0 };
     if (size == 0) return ct_fail(CT_EFORMAT, "%s: empty file", name);
-    if (!ct_image_sniff(data, size, &format)) {
-        if (format) return ct_fail(CT_EFORMAT, "%s: a %s file; only PNG and JPEG are read", name, format);
-        return ct_fail(CT_EFORMAT, "%s: neither PNG nor JPEG", name);
-    }
-    return format[0] == 'P' ? ct_png_decode(data, size, name, peek, raw) : ct_jpeg_decode(data, size, name, peek, raw);
+    if (!f) return ct_fail(CT_EFORMAT, "%s: none of PNG, JPEG, BMP and WebP", name);
+    if (!f->decode) return ct_fail(CT_EFORMAT, "%s: a %s file; PNG, JPEG, BMP and WebP are read", name, f->name);
+    return f->decode(data, size, name, peek, raw);
 }
 
 ct_status ct_image_read_mem(const uint8_t *data, size_t size, const char *name, const ct_image_opts *opts,

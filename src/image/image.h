@@ -1,4 +1,4 @@
-/* Pictures: decoding of PNG and JPEG into 8-bit pixels, gray conversion, resizing, PNG and JPEG writing.
+/* Pictures: decoding of PNG, JPEG, BMP and WebP into 8-bit pixels, gray conversion, resizing, PNG and JPEG writing.
  *
  * The rules, stated once (doc/formats repeats them):
  *   - The format is found by the first bytes of the file, never by the name's extension.
@@ -11,10 +11,12 @@
  *   - Gray: Y = 0.299 R + 0.587 G + 0.114 B, rounded to nearest, in 16-bit fixed point (19595, 38470, 7471) / 65536:
  *     the same bits as Pillow's convert("L"). R = G = B = v gives v.
  *   - JPEG: gray, YCbCr, RGB, CMYK and YCCK (Adobe's inverted form when the Adobe marker is present); R = C*K/255 etc.
- *     The EXIF orientation (1..8) is applied. Colour profiles and PNG gamma are ignored. */
+ *     The EXIF orientation (1..8) is applied. Colour profiles and PNG gamma are ignored.
+ *   - BMP: uncompressed, 1 to 32 bits a pixel. WebP: where captrain was built with libwebp, no animations. */
 #ifndef CT_IMAGE_IMAGE_H
 #define CT_IMAGE_IMAGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,15 +40,26 @@ typedef struct ct_image_opts {
 
 #define CT_IMAGE_OPTS_DEFAULT { 0, { 255, 255, 255 } }
 
-/* True if the first bytes are those of a PNG or a JPEG. `name` (may be NULL) gets "PNG", "JPEG" or, for formats that
- * are recognised but not read, "GIF", "BMP", "WebP", "TIFF" (with result false), else NULL. */
+/* True if the first bytes are those of a PNG, JPEG, BMP or WebP. `name` (may be NULL) gets "PNG", "JPEG", "BMP", "WebP"
+ * or, for formats that are recognised but not read, "GIF", "TIFF" (with result false), else NULL. */
 int ct_image_sniff(const uint8_t *data, size_t size, const char **name);
+bool ct_webp_there(void); /* was captrain built with libwebp? */
 
 /* Decodes a picture. opts NULL means CT_IMAGE_OPTS_DEFAULT. `name` stands in messages. On failure *out is empty.
- * Errors: CT_EIO (cannot be read), CT_EFORMAT (not a PNG or JPEG, damaged, too large), CT_ENOMEM. */
+ * Errors: CT_EIO (cannot be read), CT_EFORMAT (in no format that is read, damaged, too large), CT_ENOMEM. */
 ct_status ct_image_read_file(const char *path, const ct_image_opts *opts, ct_image *out);
 ct_status ct_image_read_mem(const uint8_t *data, size_t size, const char *name, const ct_image_opts *opts,
                             ct_image *out);
+
+/* Pixels in memory: c bytes each (1 gray, 3 RGB, 4 RGBA), rows `stride` bytes apart (0: without a gap), all within `bytes`. */
+typedef struct ct_pixel_block {
+    const uint8_t *px;
+    size_t bytes, stride;
+    int w, h, c;
+} ct_pixel_block;
+/* A picture of them, as the decoders make theirs. CT_EINVAL: sizes that have no meaning, rows that overlap or end behind the bytes.
+ * CT_ENOMEM. */
+ct_status ct_image_read_pixels(const char *name, const ct_pixel_block *p, const ct_image_opts *opts, ct_image *out);
 
 /* The size of a picture from its header alone, orientation applied; nothing is decoded. */
 ct_status ct_image_peek_mem(const uint8_t *data, size_t size, const char *name, int *w, int *h);

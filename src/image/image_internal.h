@@ -22,6 +22,8 @@ ct_status ct_raw_finish(ct_raw *raw, const ct_image_opts *opts, ct_image *out);
 /* peek: only w and h are filled in, and nothing is allocated for pixels. JPEG: orientation is applied in both cases. */
 ct_status ct_png_decode(const uint8_t *data, size_t size, const char *name, int peek, ct_raw *out);
 ct_status ct_jpeg_decode(const uint8_t *data, size_t size, const char *name, int peek, ct_raw *out);
+ct_status ct_bmp_decode(const uint8_t *data, size_t size, const char *name, int peek, ct_raw *out);
+ct_status ct_webp_decode(const uint8_t *data, size_t size, const char *name, int peek, ct_raw *out);
 
 /* The orientation (1..8) in an EXIF APP1 segment of `size` bytes that starts at "Exif\0\0"; 1 if there is none or the
  * segment is malformed. Reads inside the segment only. */

@@ -425,7 +425,7 @@ START_TEST(foreign_and_huge)
     uint8_t palette[768], px[16 * 16];
     uint16_t trns[3];
     must_fail(NULL, 0, "empty file");
-    must_fail((const uint8_t *)"hello, world", 12, "neither PNG nor JPEG");
+    must_fail((const uint8_t *)"hello, world", 12, "none of PNG, JPEG, BMP and WebP");
     must_fail((const uint8_t *)"GIF89a\1\0\1\0........", 18, "GIF");
     must_fail((const uint8_t *)"RIFF....WEBPVP8 ", 16, "WebP");
 
