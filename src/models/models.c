@@ -47,7 +47,7 @@ const ct_model_info *ct_model_find(const char *name)
 {
     if (!name) name = "";
     const ct_model_info *m = row_of(name), *near = ct_model_at(0);
-    char known[256] = "";
+    char known[512] = "";
     size_t n = 0;
     if (m) return m;
     for (size_t i = 0; (m = ct_model_at(i)); i++) {

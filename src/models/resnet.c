@@ -1,8 +1,7 @@
 /* Residual networks: He et al., "Deep Residual Learning for Image Recognition", with the stride in the 3x3 convolution
  * of a bottleneck (v1.5) and names as in torchvision. At 1000 classes: resnet18 11,689,512, resnet34 21,797,672,
- * resnet50 25,557,032 parameters. */
+ * resnet50 25,557,032, resnet101 44,549,160, resnet152 60,192,808 parameters. */
 #include "config.h"
-
 
 #include "models/blocks.h"
 #include "models/zoo.h"
@@ -46,6 +45,18 @@ static ct_status build_resnet50(ct_graph *g, const ct_model_spec *spec, ct_val x
     return build(g, spec, true, (const int[]){ 3, 4, 6, 3 }, x, training, out);
 }
 
+static ct_status build_resnet101(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val out[])
+{
+    (void)len; /* fixed length */
+    return build(g, spec, true, (const int[]){ 3, 4, 23, 3 }, x, training, out);
+}
+
+static ct_status build_resnet152(ct_graph *g, const ct_model_spec *spec, ct_val x, ct_val len, bool training, ct_val out[])
+{
+    (void)len; /* fixed length */
+    return build(g, spec, true, (const int[]){ 3, 8, 36, 3 }, x, training, out);
+}
+
 const ct_model_info ct_models_resnet[] = {
     { .name = "resnet18",
       .doc = "residual network of 18 layers",
@@ -62,5 +73,15 @@ const ct_model_info ct_models_resnet[] = {
       .task = "text", .output = { "logits" },
       .height = 224, .width = 224, .channels = 3, .positions = 1, .classes = 1000,
       .head = CT_HEAD_POSITIONS, .build = build_resnet50 },
+    { .name = "resnet101",
+      .doc = "residual network of 101 layers, bottlenecks, v1.5",
+      .task = "text", .output = { "logits" },
+      .height = 224, .width = 224, .channels = 3, .positions = 1, .classes = 1000,
+      .head = CT_HEAD_POSITIONS, .build = build_resnet101 },
+    { .name = "resnet152",
+      .doc = "residual network of 152 layers, bottlenecks, v1.5",
+      .task = "text", .output = { "logits" },
+      .height = 224, .width = 224, .channels = 3, .positions = 1, .classes = 1000,
+      .head = CT_HEAD_POSITIONS, .build = build_resnet152 },
     { .name = NULL },
 };

@@ -15,6 +15,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/shortest.h"
 #include "base/version.h"
 #include "program/spec.h"
 
@@ -64,6 +65,27 @@ static ct_status add_arena(ct_session *s, ct_st_writer *w, snapshot *sn, const c
     return CT_OK;
 }
 
+static const char *three(const double v[3], char buf[3 * CT_SHORTEST_BYTES])
+{
+    char a[CT_SHORTEST_BYTES], b[CT_SHORTEST_BYTES], c[CT_SHORTEST_BYTES];
+    ct_shortest(v[0], a);
+    snprintf(buf, 3 * CT_SHORTEST_BYTES, "%s, %s, %s", a, ct_shortest(v[1], b), ct_shortest(v[2], c));
+    return buf;
+}
+
+/* What a reader of the file needs without knowing the configuration's keys. */
+static char *input_text(const ct_session *s)
+{
+    const ct_model_spec *ms = &s->spec.model;
+    const ct_image_attrs *im = &s->spec.image;
+    char mean[3 * CT_SHORTEST_BYTES], std[3 * CT_SHORTEST_BYTES];
+    return ct_asprintf("{\"model\": \"%s\", \"height\": %" PRId64 ", \"width\": %" PRId64
+                       ", \"channels\": %" PRId64 ", \"classes\": %" PRId64
+                       ", \"mean\": [%s], \"std\": [%s], \"loss\": \"%s\"}",
+                       ms->name, ms->height, ms->width, ms->channels, ms->classes, three(im->mean, mean),
+                       three(im->std, std), s->spec.goal.task->loss_name(&s->spec.goal));
+}
+
 static ct_status add_meta(ct_st_writer *w, const ct_session *s, const ct_model_meta *m, const ct_progress *p, bool full)
 {
     CT_TRY(ct_st_writer_meta(w, "format", FORMAT_NAME));
@@ -81,15 +103,7 @@ static ct_status add_meta(ct_st_writer *w, const ct_session *s, const ct_model_m
     if (m->choices) CT_TRY(ct_st_writer_meta(w, "choices", m->choices));
     CT_TRY(ct_st_writer_meta(w, "dataset", m->train_key));
     CT_TRY(ct_st_writer_meta(w, "validation", m->val_key));
-    /* what a reader of the file needs without knowing the configuration's keys */
-    const ct_model_spec *ms = &s->spec.model;
-    const ct_image_attrs *im = &s->spec.image;
-    char *text =
-        ct_asprintf("{\"model\": \"%s\", \"height\": %" PRId64 ", \"width\": %" PRId64 ", \"channels\": %" PRId64
-                    ", \"classes\": %" PRId64
-                    ", \"mean\": [%.17g, %.17g, %.17g], \"std\": [%.17g, %.17g, %.17g], \"loss\": \"%s\"}",
-                    ms->name, ms->height, ms->width, ms->channels, ms->classes, im->mean[0], im->mean[1], im->mean[2],
-                    im->std[0], im->std[1], im->std[2], s->spec.goal.task->loss_name(&s->spec.goal));
+    char *text = input_text(s);
     if (!text) return CT_ENOMEM;
     ct_status st = ct_st_writer_meta(w, "input", text);
     ct_free(text);

@@ -98,6 +98,9 @@ typedef struct ct_model_file {
 ct_status ct_model_path(const char *given, char **out);
 /* CT_EFORMAT if the file is damaged or no captrain model. */
 ct_status ct_model_file_open(const char *path, ct_model_file *out);
+/* Says one thing more in a file's metadata, or instead of what it said; the tensors stay as they are. Atomically.
+ * CT_EIO, CT_EFORMAT, CT_ENOMEM. */
+ct_status ct_model_file_note(const char *path, const char *key, const char *value);
 void ct_model_file_close(ct_model_file *m); /* empties */
 
 #endif

@@ -1,4 +1,4 @@
-/* captrain export: the weights of a model file as a safetensors file that other programs read. */
+/* The weights of a model file as a safetensors file that other programs read. */
 #include "config.h"
 
 #include <string.h>
@@ -6,9 +6,8 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "base/sized.h"
-#include "captrain.h"
 #include "models/torch_map.h"
+#include "weights/export.h"
 #include "weights/name_map.h"
 #include "weights/use.h"
 
@@ -55,18 +54,14 @@ fail:
     return st;
 }
 
-ct_status ct_run_export(const ct_export_opts *given)
+ct_status ct_export_weights(const ct_export_opts *o)
 {
-    ct_export_opts own;
-    CT_TRY(ct_sized_take(&own, sizeof own, given, "ct_export_opts"));
-    const ct_export_opts *o = &own;
     const ct_common cpu = { .backend = "cpu", .threads = 1 };
     ct_model_use use;
     ct_name_map map = { NULL, NULL, 0, 0, 0 };
     ct_status st;
     bool torch = !o->layout || strcmp(o->layout, "torch") == 0;
     memset(&use, 0, sizeof use);
-    if (!o->model || !o->out) return ct_fail(CT_EINVAL, "export: needs a model file and a file to write");
     if (!torch && strcmp(o->layout, "captrain") != 0)
         return ct_fail(CT_ECONFIG, "export: there is no layout '%s'; there are torch and captrain", o->layout);
     if (!o->force && ct_path_exists(o->out))

@@ -1,4 +1,4 @@
-/* captrain import-torch: a PyTorch state dict in a safetensors file becomes a model file. */
+/* captrain import-torch: a PyTorch state dict, of torch.save or in a safetensors file, becomes a model file. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -13,12 +13,15 @@
 #include "models/torch_map.h"
 #include "program/spec.h"
 #include "weights/checkpoint.h"
+#include "weights/match.h"
 #include "weights/name_map.h"
+#include "weights/names.h"
+#include "weights/state.h"
 
-#define SHOWN_TENSORS 8 /* that lack or do not fit, and as many that are left over */
+#define SHOWN_TENSORS 8 /* of a message: that lack or do not fit, and as many that are left over; the log has all */
 
 typedef struct complaint {
-    char *text; /* lines */
+    char *text, *all; /* lines */
     int n;
 } complaint;
 
@@ -28,7 +31,8 @@ typedef struct import {
     const ct_task *task;
     ct_facts *facts;
     ct_name_map map;
-    ct_safetensors *file;
+    const ct_name_preset *preset; /* NULL: none */
+    ct_state_file *file;
     char **name;     /* [count of the file's tensors] what they are called here */
     ct_session session;
     ct_model_meta meta;
@@ -49,6 +53,20 @@ static ct_status set_number(ct_config *cfg, const char *key, int64_t v)
     return ct_config_set(cfg, key, text, "the model's own size");
 }
 
+/* Names of another program, and its normalisation where the configuration has none. */
+static ct_status use_preset(import *im)
+{
+    ct_config *cfg = im->cfg;
+    CT_TRY(ct_name_preset_find(im->o->map_preset, im->model->name, &im->preset));
+    const ct_name_preset *p = im->preset;
+    if (cfg->data.channels != p->channels || ct_config_is_set(cfg, "data.mean") || ct_config_is_set(cfg, "data.std"))
+        return CT_OK;
+    CT_TRY(ct_config_set(cfg, "data.mean", p->mean, "--map-preset"));
+    CT_TRY(ct_config_set(cfg, "data.std", p->std, "--map-preset"));
+    ct_info("normalisation of %s: data.mean %s, data.std %s", p->name, p->mean, p->std);
+    return CT_OK;
+}
+
 /* The configuration the model file will carry: --config and --set, then the options, then the model's own size. */
 static ct_status configure(import *im)
 {
@@ -61,6 +79,7 @@ static ct_status configure(import *im)
     CT_TRY(set_number(im->cfg, "data.height", m->height));
     CT_TRY(set_number(im->cfg, "data.width", m->width));
     CT_TRY(set_number(im->cfg, "data.channels", m->channels - (m->mask ? 1 : 0)));
+    if (o->map_preset) CT_TRY(use_preset(im));
     if (!(im->task = ct_task_of(m->name))) return CT_ECONFIG;
     if (!im->task->given)
         return ct_fail(CT_ECONFIG, "import-torch: models of the task %s cannot be imported", im->task->name);
@@ -88,6 +107,10 @@ static ct_status open_session(import *im)
 
 static ct_status complain(complaint *c, const char *name, const char *why)
 {
+    char *all = ct_asprintf("%s\n  %s: %s", c->all ? c->all : "", name, why);
+    if (!all) return CT_ENOMEM;
+    ct_free(c->all);
+    c->all = all;
     if (c->n++ > SHOWN_TENSORS) return CT_OK;
     char *more = c->n > SHOWN_TENSORS ? ct_asprintf("%s\n  ...", c->text)
                                       : ct_asprintf("%s\n  %s: %s", c->text ? c->text : "", name, why);
@@ -97,20 +120,11 @@ static ct_status complain(complaint *c, const char *name, const char *why)
     return CT_OK;
 }
 
-/* A counter of batch norm that nothing here needs. */
-static bool is_counter(const ct_st_tensor *t)
-{
-    static const char tail[] = "num_batches_tracked";
-    size_t n = strlen(t->name), k = sizeof tail - 1;
-    return n >= k && strcmp(t->name + n - k, tail) == 0 && (n == k || t->name[n - k - 1] == '.') &&
-           !ct_dtype_is_float(t->desc.dtype);
-}
-
 /* Index of the file's tensor that is called `name` here; -1. Two of that name are complained about. */
 static ct_status find(import *im, const char *name, int64_t *out)
 {
     *out = -1;
-    for (size_t i = 0; i < ct_safetensors_count(im->file); i++) {
+    for (size_t i = 0; i < ct_state_count(im->file); i++) {
         if (strcmp(im->name[i], name) != 0) continue;
         if (*out >= 0) return complain(&im->left, name, "two tensors of the file have this name after --map");
         *out = (int64_t)i;
@@ -133,7 +147,7 @@ static bool among(const char *words, const char *name)
 
 static bool in_file(const import *im, const char *name)
 {
-    for (size_t i = 0; i < ct_safetensors_count(im->file); i++)
+    for (size_t i = 0; i < ct_state_count(im->file); i++)
         if (strcmp(im->name[i], name) == 0) return true;
     return false;
 }
@@ -176,12 +190,39 @@ static void add_channel(void *theirs, const ct_desc *want)
 
 /* ---- */
 
-static ct_status load(import *im, size_t i, bool *used)
+/* Tensor `at` of the file becomes weight i of the model. masked: it has no channel for the mask. */
+static ct_status take(import *im, size_t i, size_t at, bool masked)
 {
     ct_session *s = &im->session;
     const ct_tensor_ref *t = &s->tensor[i];
     const ct_value *v = &s->ref_graph->values[t->val];
-    ct_desc want = ct_torch_desc(v);
+    const ct_desc want = ct_torch_desc(v);
+    ct_st_tensor have;
+    void *own = NULL;
+    ct_status st = CT_ENOMEM;
+    void *theirs = ct_malloc(ct_desc_bytes(&t->desc), "a tensor to import");
+    if (!theirs) return CT_ENOMEM;
+    CT_GOTO(st, ct_state_read(im->file, at, &have, &own));
+    CT_GOTO(st, ct_weights_finite(&have, im->o->file));
+    ct_st_read(&have, t->desc.dtype, theirs);
+    if (masked) {
+        add_channel(theirs, &want);
+        ct_info("%s: has %" PRId64 " channels in the file; the mask's starts at 0", t->name, have.desc.dim[1]);
+    }
+    ct_from_torch(v, ct_dtype_size(t->desc.dtype), theirs, s->host);
+    st = ct_session_set(s, i, t->arena, s->host);
+fail:
+    ct_free(own);
+    ct_free(theirs);
+    return st;
+}
+
+/* Weight i of the model from the file's tensor of its name; complains where there is none that fits. */
+static ct_status load(import *im, size_t i, bool *used)
+{
+    ct_session *s = &im->session;
+    const ct_tensor_ref *t = &s->tensor[i];
+    const ct_desc want = ct_torch_desc(&s->ref_graph->values[t->val]);
     char a[CT_DESC_STR], b[CT_DESC_STR], why[2 * CT_DESC_STR + 48];
     int64_t at;
     if (im->trunk && !among(im->model->trunk, t->name)) {
@@ -193,56 +234,104 @@ static ct_status load(import *im, size_t i, bool *used)
         snprintf(why, sizeof why, "missing, the model needs %s", ct_desc_str(&want, a));
         return complain(&im->needed, t->name, why);
     }
-    const ct_st_tensor *have = ct_safetensors_at(im->file, (size_t)at);
-    const bool masked = lacks_mask(im, t->name, &have->desc, &want);
+    const ct_state_tensor have = ct_state_at(im->file, (size_t)at);
+    const bool masked = !have.odd && lacks_mask(im, t->name, &have.desc, &want);
     used[at] = true;
-    if ((!masked && !ct_desc_same_shape(&have->desc, &want)) || !ct_dtype_is_float(have->desc.dtype)) {
-        snprintf(why, sizeof why, "is %s in the file, the model needs %s", ct_desc_str(&have->desc, a),
-                 ct_desc_str(&want, b));
+    if (have.odd || (!masked && !ct_desc_same_shape(&have.desc, &want)) || !ct_dtype_is_float(have.desc.dtype)) {
+        snprintf(why, sizeof why, "is %s in the file, the model needs %s",
+                 have.odd ? have.odd : ct_desc_str(&have.desc, a), ct_desc_str(&want, b));
         return complain(&im->needed, t->name, why);
     }
-    CT_TRY(ct_weights_finite(have, im->o->file));
-    void *theirs = ct_malloc(ct_desc_bytes(&t->desc), "a tensor to import");
-    if (!theirs) return CT_ENOMEM;
-    ct_st_read(have, t->desc.dtype, theirs);
-    if (masked) {
-        add_channel(theirs, &want);
-        ct_info("%s: has %" PRId64 " channels in the file; the mask's starts at 0", t->name, have->desc.dim[1]);
-    }
-    ct_from_torch(v, ct_dtype_size(t->desc.dtype), theirs, s->host);
-    ct_free(theirs);
+    CT_TRY(take(im, i, (size_t)at, masked));
     im->taken++;
-    return ct_session_set(s, i, t->arena, s->host);
+    return CT_OK;
 }
 
 /* What the file has that the model has not. */
 static ct_status leave_out(import *im, const bool *used)
 {
-    for (size_t i = 0; i < ct_safetensors_count(im->file); i++) {
-        const ct_st_tensor *t = ct_safetensors_at(im->file, i);
-        if (used[i] || is_counter(t)) continue;
+    for (size_t i = 0; i < ct_state_count(im->file); i++) {
+        const ct_state_tensor t = ct_state_at(im->file, i);
+        if (used[i] || ct_name_is_counter(&t) || ct_name_left_out(im->name[i])) continue;
         if (im->trunk && among(im->model->others, im->name[i])) im->other++;
-        else CT_TRY(complain(&im->left, t->name, "not part of the model"));
+        else CT_TRY(complain(&im->left, t.name, "not part of the model"));
     }
     return CT_OK;
 }
 
-static ct_status load_all(import *im)
+/* Tensors take the model's names where shape and order say which is which. */
+static ct_status rename_by(import *im, const ct_match *m)
 {
-    size_t n = ct_safetensors_count(im->file);
-    bool *used = ct_calloc(n + 1, sizeof *used, "tensors to import");
+    for (size_t i = 0; i < im->session.tensors; i++) {
+        if (m->theirs[i] < 0) continue;
+        char **name = &im->name[m->theirs[i]];
+        char *to = ct_strdup(im->session.tensor[i].name, "tensor name");
+        if (!to) return CT_ENOMEM;
+        ct_free(*name);
+        *name = to;
+    }
+    return CT_OK;
+}
+
+/* Where names do not fit but shapes and order do: asks, writes the list, or takes them so. *stop: nothing is made. */
+static ct_status match(import *im, bool *stop)
+{
+    const ct_import_opts *o = im->o;
+    ct_match m;
+    CT_TRY(ct_match_make(&im->session, im->file, im->name, &m));
     ct_status st = CT_OK;
+    const bool whole = m.missing == 0 && m.left == 0 && m.by_shape > 0;
+    if (o->write_map) {
+        *stop = true;
+        st = ct_match_write(&m, &im->session, im->file, im->name, o->write_map, o->force);
+        if (st == CT_OK)
+            ct_info("wrote %s: %zu tensors by name, %zu by shape and order, %zu missing, %zu left over; look through "
+                    "it, then --map-file %s", o->write_map, m.by_name, m.by_shape, m.missing, m.left, o->write_map);
+    } else if (whole && !im->trunk) {
+        ct_info("by shape and order:");
+        ct_match_log(&m, &im->session, im->file);
+        st = o->yes ? rename_by(im, &m)
+                    : ct_fail(CT_EFORMAT, "%s: %zu of %zu names are not those of model %s, but by shape and order each "
+                              "tensor has its place (listed above): --yes takes them so, --write-map FILE writes the "
+                              "list to look through and change", o->file, m.by_shape, im->session.tensors,
+                              im->cfg->model.name);
+    }
+    ct_match_free(&m);
+    return st;
+}
+
+/* All that is wrong, in full in the log where the message has no room. */
+static ct_status misfit(const import *im)
+{
+    const complaint *const c[] = { &im->needed, &im->left };
+    for (int i = 0; i < 2; i++) {
+        const char *at = c[i]->n > SHOWN_TENSORS ? c[i]->all + 1 : NULL;
+        if (at) ct_error("%s: all %d tensors that %s:", im->o->file, c[i]->n,
+                         i == 0 ? "are missing or of another shape" : "are not part of the model");
+        while (at) {
+            const int n = (int)strcspn(at, "\n");
+            ct_error("%.*s", n, at);
+            at = at[n] ? at + n + 1 : NULL;
+        }
+    }
+    return ct_fail(CT_EFORMAT, "%s: does not fit model %s (%d tensors; --map OLD=NEW renames):%s%s", im->o->file,
+                   im->cfg->model.name, im->needed.n + im->left.n, im->needed.text ? im->needed.text : "",
+                   im->left.text ? im->left.text : "");
+}
+
+static ct_status load_all(import *im, bool *stop)
+{
+    const size_t n = ct_state_count(im->file);
+    ct_status st = CT_OK;
+    bool *used = ct_calloc(n + 1, sizeof *used, "tensors to import");
     if (!used) return CT_ENOMEM;
-    if (!(im->name = ct_calloc(n + 1, sizeof *im->name, "tensors to import"))) CT_GOTO(st, CT_ENOMEM);
-    for (size_t i = 0; i < n; i++)
-        if (!(im->name[i] = ct_name_map_apply(&im->map, ct_safetensors_at(im->file, i)->name))) CT_GOTO(st, CT_ENOMEM);
+    CT_GOTO(st, ct_names_make(im->file, &im->map, im->preset, im->session.ref_graph, &im->name));
     CT_GOTO(st, look_for_trunk(im));
+    CT_GOTO(st, match(im, stop));
+    if (*stop) goto fail;
     for (size_t i = 0; i < im->session.tensors; i++) CT_GOTO(st, load(im, i, used));
     CT_GOTO(st, leave_out(im, used));
-    if (im->needed.n + im->left.n > 0)
-        st = ct_fail(CT_EFORMAT, "%s: does not fit model %s (%d tensors; --map OLD=NEW renames):%s%s", im->o->file,
-                     im->cfg->model.name, im->needed.n + im->left.n, im->needed.text ? im->needed.text : "",
-                     im->left.text ? im->left.text : "");
+    if (im->needed.n + im->left.n > 0) st = misfit(im);
 fail:
     ct_free(used);
     return st;
@@ -282,29 +371,32 @@ ct_status ct_run_import(const ct_import_opts *given)
     const ct_import_opts *o = &own;
     import im;
     ct_status st = CT_OK;
+    bool stop = false;
     memset(&im, 0, sizeof im);
     im.o = o;
-    if (!o->file || !o->out)
-        return ct_fail(CT_EINVAL, "import-torch: needs a safetensors file and a model file to write");
-    if (!o->force && ct_path_exists(o->out))
+    if (!o->file || (!o->out && !o->write_map))
+        return ct_fail(CT_EINVAL, "import-torch: needs a file of PyTorch weights and a model file to write");
+    if (o->out && !o->force && ct_path_exists(o->out))
         return ct_fail(CT_ECONFIG, "%s exists already: give --force to replace it", o->out);
     for (size_t i = 0; i < o->nmaps; i++) CT_GOTO(st, ct_name_map_add(&im.map, o->maps[i], "--map"));
     if (o->map_file) CT_GOTO(st, ct_name_map_read(&im.map, o->map_file));
     CT_GOTO(st, configure(&im));
     ct_config_log_notes(im.cfg);
-    CT_GOTO(st, ct_safetensors_open(o->file, &im.file));
+    CT_GOTO(st, ct_state_open(o->file, o->key, &im.file));
     CT_GOTO(st, open_session(&im));
-    CT_GOTO(st, load_all(&im));
+    CT_GOTO(st, load_all(&im, &stop));
+    if (stop) goto fail;
     CT_GOTO(st, save(&im));
     say(&im);
 fail:
-    for (size_t i = 0; im.name && i < ct_safetensors_count(im.file); i++) ct_free(im.name[i]);
-    ct_free(im.name);
+    if (im.file) ct_names_free(im.name, ct_state_count(im.file));
     ct_free(im.needed.text);
+    ct_free(im.needed.all);
     ct_free(im.left.text);
+    ct_free(im.left.all);
     ct_session_end(&im.session);
     ct_model_meta_free(&im.meta);
-    ct_safetensors_close(im.file);
+    ct_state_close(im.file);
     ct_name_map_free(&im.map);
     if (im.task) im.task->forget(im.facts);
     ct_config_free(im.cfg);

@@ -77,6 +77,29 @@ static ct_status check_words(const ct_model_file *m, const char *path, const cha
     return CT_OK;
 }
 
+ct_status ct_model_file_note(const char *path, const char *key, const char *value)
+{
+    ct_safetensors *from;
+    ct_st_writer *w = NULL;
+    ct_status st;
+    CT_TRY(ct_safetensors_open(path, &from));
+    CT_GOTO(st, ct_st_writer_new(&w));
+    for (size_t i = 0; i < ct_safetensors_meta_count(from); i++) {
+        const char *have = ct_safetensors_meta_key(from, i);
+        if (strcmp(have, key) != 0) CT_GOTO(st, ct_st_writer_meta(w, have, ct_safetensors_meta(from, have)));
+    }
+    CT_GOTO(st, ct_st_writer_meta(w, key, value));
+    for (size_t i = 0; i < ct_safetensors_count(from); i++) {
+        const ct_st_tensor *t = ct_safetensors_at(from, i);
+        CT_GOTO(st, ct_st_writer_add(w, t->name, &t->desc, t->data));
+    }
+    st = ct_st_writer_save(w, path);
+fail:
+    ct_st_writer_free(w);
+    ct_safetensors_close(from);
+    return st;
+}
+
 ct_status ct_model_file_open(const char *path, ct_model_file *m)
 {
     ct_status st;

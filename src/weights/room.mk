@@ -3,13 +3,20 @@ libcaptrain_la_SOURCES += \
 	src/weights/checkpoint.c \
 	src/weights/checkpoint.h \
 	src/weights/export.c \
+	src/weights/export.h \
 	src/weights/import.c \
 	src/weights/init.c \
 	src/weights/init.h \
 	src/weights/model_file.c \
 	src/weights/name_map.c \
 	src/weights/name_map.h \
+	src/weights/match.c \
+	src/weights/match.h \
+	src/weights/names.c \
+	src/weights/names.h \
 	src/weights/progress_json.c \
+	src/weights/state.c \
+	src/weights/state.h \
 	src/weights/use.c \
 	src/weights/use.h
 
@@ -25,5 +32,5 @@ check_PROGRAMS += tests/weights/check_trunk
 tests_weights_check_trunk_SOURCES = tests/weights/check_trunk.c
 tests_weights_check_trunk_LDADD = $(CT_TEST_LIBS)
 
-dist_check_SCRIPTS += tests/sh/weights.sh tests/sh/use_ctc.sh
+dist_check_SCRIPTS += tests/sh/weights.sh tests/sh/use_ctc.sh tests/sh/jsonl.sh
 dist_doc_DATA += doc/formats.md

@@ -13,6 +13,11 @@ typedef struct ct_model_use {
     ct_session session;
 } ct_model_use;
 
+/* Puts the backend that common names into the file's configuration, whose strings all move: before any session.
+ * CT_ECONFIG. */
+ct_status ct_model_choose(ct_model_file *file, const ct_common *common);
+/* Begins a session for a model file that is open; common: which backend, threads. The file must outlive it. */
+ct_status ct_model_session(const ct_model_file *file, const ct_common *common, ct_session *out);
 /* Opens the model file, or the best one of a run's folder, and a session for it. Programs are added to use->session
  * next. The model's own precision is used. */
 ct_status ct_model_use_begin(ct_model_use *use, const char *path, const ct_common *common);

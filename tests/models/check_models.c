@@ -61,6 +61,8 @@ START_TEST(counts)
         { "resnet18", 11689512, 9600, 1000 },
         { "resnet34", 21797672, 17024, 1000 },
         { "resnet50", 25557032, 53120, 1000 },
+        { "resnet101", 44549160, 105344, 1000 },
+        { "resnet152", 60192808, 151424, 1000 },
     };
     for (size_t i = 0; i < sizeof want / sizeof want[0]; i++) {
         for (int training = 0; training < 2; training++) {
@@ -320,7 +322,7 @@ END_TEST
 START_TEST(same_weights)
 {
     const char *const names[] = { "textcnn",  "textcnn-small", "crnn",     "crnn-stacked", "crnn-small", "resnet18",
-                                  "resnet34", "resnet50",      "slider",   "slider-small", "hrnet-w32",
+                                  "resnet34", "resnet50",      "resnet101", "resnet152", "slider",   "slider-small", "hrnet-w32",
                                   "tfnet",    "tfnet-small" };
     for (size_t m = 0; m < sizeof names / sizeof names[0]; m++) {
         const bool maps = ct_model_find(names[m])->mask, clip = ct_model_find(names[m])->clip.multiple > 0;
@@ -422,6 +424,9 @@ START_TEST(torch_names)
         { "resnet50", "conv1.weight", { 64, 7, 7, 3 }, true, CT_PARAM_FILTER },
         { "resnet50", "layer1.0.downsample.0.weight", { 256, 1, 1, 64 }, true, CT_PARAM_FILTER },
         { "resnet50", "layer3.5.conv2.weight", { 256, 3, 3, 256 }, true, CT_PARAM_FILTER },
+        { "resnet101", "layer3.22.conv3.weight", { 1024, 1, 1, 256 }, true, CT_PARAM_FILTER },
+        { "resnet152", "layer2.7.bn2.running_var", { 128 }, false, CT_PARAM_PLAIN },
+        { "resnet152", "layer3.35.conv2.weight", { 256, 3, 3, 256 }, true, CT_PARAM_FILTER },
         { "resnet50", "layer4.2.bn3.bias", { 2048 }, false, CT_PARAM_PLAIN },
         { "resnet50", "fc.weight", { 1000, 2048 }, true, CT_PARAM_PLAIN },
         { "resnet18", "layer2.0.downsample.1.running_mean", { 128 }, false, CT_PARAM_PLAIN },
@@ -567,7 +572,7 @@ START_TEST(defaults)
         ck_assert_int_ge(ct_model_outputs(&spec), 1);
         ck_assert(ct_model_elastic(&spec) == (m->steps != NULL));
     }
-    ck_assert_uint_eq(n, 14);
+    ck_assert_uint_eq(n, 16);
 }
 END_TEST
 

@@ -363,13 +363,13 @@ static void write_cases(const char *path)
         d.dtype = CT_F64;
         block[i] = malloc(ct_desc_bytes(&d));
         ct_st_read(t, CT_F64, block[i]);
-        snprintf(name, sizeof name, "module.%s", t->name);
+        snprintf(name, sizeof name, "net.%s", t->name);
         ok(ct_st_writer_add(good, name, &d, block[i]));
         if (strcmp(t->name, "fc.bias") == 0) continue; /* missing */
         if (strcmp(t->name, "features.0.bias") == 0) d.dim[0] /= 2;
         ok(ct_st_writer_add(bad, t->name, &d, block[i]));
     }
-    ok(ct_st_writer_add(good, "module.features.1.num_batches_tracked", &scalar, &counted));
+    ok(ct_st_writer_add(good, "net.features.1.num_batches_tracked", &scalar, &counted));
     ok(ct_st_writer_add(bad, "extra.weight", &one, &counted));
     ok(ct_st_writer_save(good, in_dir("good.safetensors")));
     ok(ct_st_writer_save(bad, in_dir("bad.safetensors")));
@@ -390,7 +390,7 @@ typedef struct import_in {
 static void import_of(import_in *in)
 {
     *in = (import_in){ .sets = { "model.width=0.25", "model.hidden=8", "data.height=16", "data.width=24" },
-                       .maps = { "module.=" },
+                       .maps = { "net.=" },
                        .option = { { "length", "2" }, { "charset", "01" } } };
     in->o = (ct_import_opts){ .size = sizeof in->o, .file = in_dir("good.safetensors"), .out = in_dir("o.safetensors"),
                               .model = "textcnn-small", .sets = in->sets, .nsets = 4, .maps = in->maps, .nmaps = 1,
