@@ -1,0 +1,37 @@
+# Models as ONNX: a graph is written, read back, run and compared. The code of onnx.proto is made by protoc-c.
+libcaptrain_la_SOURCES += \
+	src/onnx/affine.c \
+	src/onnx/compare.c \
+	src/onnx/export.c \
+	src/onnx/file.c \
+	src/onnx/make.c src/onnx/make.h \
+	src/onnx/onnx.h \
+	src/onnx/prove.c \
+	src/onnx/read.c src/onnx/read_nodes.c src/onnx/read_tensors.c src/onnx/read.h \
+	src/onnx/runner.c src/onnx/runner.h \
+	src/onnx/write.c src/onnx/write_text.c src/onnx/write.h
+nodist_libcaptrain_la_SOURCES += src/onnx/onnx.pb-c.c src/onnx/onnx.pb-c.h
+BUILT_SOURCES += src/onnx/onnx.pb-c.h
+CLEANFILES += src/onnx/onnx.pb-c.c src/onnx/onnx.pb-c.h
+EXTRA_DIST += src/onnx/onnx.proto
+
+# One run makes both files; the second rule only waits for the first.
+src/onnx/onnx.pb-c.c: src/onnx/onnx.proto
+	@$(MKDIR_P) src/onnx
+	$(AM_V_GEN)$(PROTOC_C) --proto_path=$(srcdir)/src --c_out=src $(srcdir)/src/onnx/onnx.proto
+src/onnx/onnx.pb-c.h: src/onnx/onnx.pb-c.c
+	@test -f $@ || { rm -f src/onnx/onnx.pb-c.c && $(MAKE) $(AM_MAKEFLAGS) src/onnx/onnx.pb-c.c; }
+
+check_PROGRAMS += tests/onnx/check_onnx
+tests_onnx_check_onnx_SOURCES = tests/onnx/check_onnx.c
+tests_onnx_check_onnx_LDADD = $(CT_TEST_LIBS)
+dist_check_SCRIPTS += tests/sh/onnx.sh
+EXTRA_DIST += tests/onnx/rows.py tests/fuzz/corpus/onnx
+dist_doc_DATA += doc/onnx.md
+
+if CT_FUZZERS
+noinst_PROGRAMS += tests/fuzz/fuzz_onnx
+endif
+tests_fuzz_fuzz_onnx_SOURCES = tests/fuzz/fuzz_onnx.c tests/fuzz/fuzz_util.h
+tests_fuzz_fuzz_onnx_LDADD = $(CT_FUZZ_LIBS)
+tests_fuzz_fuzz_onnx_LDFLAGS = $(CT_FUZZER)

@@ -1,0 +1,49 @@
+#!/bin/sh
+# Models as ONNX from outside: a file is proved before it stays, one that was changed is refused and what was changed is named, options
+# that contradict each other are errors; and what ONNX Runtime reads, where it is.
+set -u
+tmp=$(mktemp -d) || exit 99
+trap 'rm -rf "$tmp"' EXIT
+cd "$tmp" || exit 99
+captrain="$CT_BUILDDIR/captrain"
+fail() { echo "FAIL: $*"; exit 1; }
+refused() { # what must be said, words of the command
+    say=$1; shift
+    "$captrain" export "$@" >out 2>&1 && fail "export $* was not refused"
+    grep -qF -- "$say" out || { cat out; fail "export $* does not say: $say"; }
+}
+
+"$captrain" train quickstart --set data.charset=2345 --set data.synth.count=256 --set data.synth.val_count=64 --set train.steps=16 \
+    --set train.batch_size=16 --threads 1 --out run -q || fail "a short training"
+"$captrain" export run --format onnx --out m.onnx --prove 64 >out 2>&1 || { cat out; fail "export"; }
+grep -q "64 of 64 pictures" out || fail "export does not say what it checked"
+[ "$(find . -name '*.part.*')" = "" ] || fail "a temporary file is left"
+"$captrain" export run --check m.onnx --prove 32 -q || fail "a file that was just written is refused"
+
+# One byte of a weight, where nothing else is; a node of another kind.
+at=$(LC_ALL=C grep -obUa 'fc.weightJ' m.onnx | head -n 1 | cut -d: -f1)
+[ -n "$at" ] || fail "no weight found in the file"
+cp m.onnx w.onnx
+printf '\101\101\101' | dd of=w.onnx bs=1 seek=$((at + 4000)) conv=notrunc 2>dd.log
+refused "w.onnx: initializer fc.weight" run --check w.onnx
+LC_ALL=C sed 's/Relu/Tanh/' m.onnx >n.onnx
+refused "n.onnx: node" run --check n.onnx
+head -c 5000 m.onnx >cut.onnx
+refused "cut.onnx" run --check cut.onnx
+
+refused "there is no format 'onx'" run --format onx --out x.onnx
+refused "give a name that ends in .onnx" run --format onnx --out x.safetensors
+refused "or --format onnx" run --out x.onnx
+refused "there are 11 to 20" run --format onnx --opset 9 --out x.onnx
+refused "--opset is of --format onnx" run --opset 12 --out x.safetensors
+refused "there are ddddocr (1.6) and ddddocr-1.5" run --for tesseract --out x.onnx
+refused "m.onnx exists already" run --format onnx --out m.onnx
+[ ! -e x.onnx ] || fail "a refused export left a file"
+"$captrain" export run --for ddddocr-1.5 --out d.onnx --prove 16 -q || fail "export for ddddocr-1.5"
+grep -q '"charset": *\[" ", *"2"' charsets.json || { cat charsets.json; fail "charsets.json"; }
+
+# ONNX Runtime's answers, where it is: what stands above was tested all the same
+python3 "$CT_SRCDIR/tests/onnx/rows.py" "$captrain" work textcnn-small:16 --pictures 64 --opset 12 17 --threads 1
+rc=$?
+[ $rc != 77 ] || { echo "left out: ONNX Runtime's answers"; rc=0; }
+exit $rc
