@@ -34,6 +34,19 @@ bool ct_print_config_topic(FILE *to, const char *topic)
     return ct_config_print_topic(to, topic);
 }
 
+bool ct_config_key(size_t i, const char **name, const char **values)
+{
+    const ct_config_row *row;
+    size_t seen = 0;
+    for (size_t k = 0; (row = ct_config_row_at(k)); k++) {
+        if (row->cls != CT_CLASS_KEY || seen++ < i) continue;
+        *name = row->name;
+        *values = row->type == CT_KEY_BOOL ? "true false" : row->values ? row->values : row->word ? row->word : "";
+        return true;
+    }
+    return false;
+}
+
 /* A key with a field; what is only accepted from other programs is none. */
 static const char *usable_key(const char *name)
 {

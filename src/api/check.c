@@ -2,13 +2,16 @@
 #include "config.h"
 
 #include <string.h>
-#include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/cpus.h"
+#include "base/file.h"
 #include "base/sized.h"
+#include "api/look.h"
 #include "captrain.h"
 #include "config/config.h"
 #include "check/check.h"
+#include "data/scan.h"
 #include "exec/exec.h"
 #include "program/spec.h"
 #include "task/datasets.h"
@@ -53,31 +56,51 @@ static const ct_task *task_of_clips(void)
     return NULL;
 }
 
-/* --labels: of what is looked at. */
-static ct_status name_labels(const ct_check_opts *o, ct_config *cfg)
+bool ct_look_pictures(const char *path)
 {
-    CT_TRY(ct_config_set(cfg, "data.train", o->data, "check"));
-    return ct_config_set(cfg, "data.train_labels", o->labels, "--labels");
+    char *inner = ct_path_join(path, "images"), **picture;
+    size_t n = 0;
+    bool yes = inner && ct_path_is_dir(inner);
+    ct_free(inner);
+    if (!yes && ct_scan_pictures(path, &picture, &n) == CT_OK) {
+        for (size_t i = 0; i < n; i++) ct_free(picture[i]);
+        ct_free(picture);
+        yes = true;
+    }
+    return yes;
 }
 
-/* Without a configuration labels are read as the built-in one says. */
-static ct_status judge(const ct_check_opts *o, ct_config *cfg, int workers, ct_check_report *r)
+/* --labels: of what is looked at. */
+static ct_status name_labels(const ct_check_opts *o, bool clips, ct_config *cfg)
 {
-    ct_check_spec spec = { .with_config = cfg != NULL, .workers = workers };
+    CT_TRY(ct_config_set(cfg, "data.train", o->data, "check"));
+    return ct_config_set(cfg, clips ? "data.train_labels" : "data.labels", o->labels, "--labels");
+}
+
+ct_status ct_look_task(const ct_check_opts *o, const ct_task **task)
+{
+    ct_config *usual;
+    CT_TRY(ct_task_claiming(o->data, NULL, task));
+    if (!*task && o->labels && !ct_look_pictures(o->data)) *task = task_of_clips();
+    if (*task) return CT_OK;
+    CT_TRY(ct_config_defaults(&usual));
+    *task = ct_task_of(usual->model.name);
+    ct_config_free(usual);
+    return *task ? CT_OK : CT_ECONFIG;
+}
+
+ct_status ct_look_judge(const ct_check_opts *o, const char *val, ct_config *cfg, ct_check_report *r)
+{
+    ct_check_spec spec = { .with_config = cfg != NULL, .val_path = val,
+                           .workers = o->threads > 0 ? o->threads : ct_cpus() };
     ct_config *usual = NULL;
     ct_labels *labels;
     const ct_task *task = NULL;
-    if (!cfg) CT_TRY(ct_task_claiming(o->data, NULL, &task));
-    if (!cfg) CT_TRY(ct_config_defaults(&usual));
-    if (!task && !cfg && o->labels) task = task_of_clips();
-    if (!task) task = ct_task_of(cfg ? cfg->model.name : usual->model.name);
-    ct_status st = task ? CT_OK : CT_ECONFIG;
-    if (st == CT_OK && o->labels) st = name_labels(o, cfg ? cfg : usual);
+    if (cfg && !(task = ct_task_of(cfg->model.name))) return CT_ECONFIG;
+    if (!cfg) CT_TRY(ct_look_task(o, &task));
+    ct_status st = cfg ? CT_OK : ct_config_defaults(&usual);
+    if (st == CT_OK && o->labels) st = name_labels(o, task == task_of_clips(), cfg ? cfg : usual);
     if (st == CT_OK) st = task->labels(cfg ? cfg : usual, NULL, &labels);
-    if (st == CT_OK && o->labels && labels->clip.multiple == 0) {
-        st = ct_fail(CT_ECONFIG, "check: --labels names the labels of clips, and %s models read pictures", task->name);
-        ct_labels_close(labels);
-    }
     if (cfg && st == CT_OK) {
         ct_datasets_spec(cfg, task, o->data, &spec.data);
         if (*cfg->data.val && strncmp(cfg->data.val, "synth:", 6) != 0) spec.val_path = cfg->data.val;
@@ -108,9 +131,7 @@ ct_status ct_run_check(const ct_check_opts *given, FILE *to)
         if (o->backend) CT_GOTO(st, ct_config_set(cfg, "train.backend", o->backend, "--backend"));
         ct_config_log_notes(cfg);
     }
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    int workers = o->threads > 0 ? o->threads : cores > 0 ? (int)cores : 1;
-    CT_GOTO(st, judge(o, cfg, workers, &r));
+    CT_GOTO(st, ct_look_judge(o, NULL, cfg, &r));
     if (o->json) CT_GOTO(st, ct_check_write_json(&r, to));
     else ct_check_print(&r, to);
     if (!r.ok) st = ct_fail(CT_EDATA, "%s: %s", o->data, r.verdict ? r.verdict : "cannot be used");

@@ -15,6 +15,8 @@
 #include "exec/exec.h"
 #include "exec/telemetry.h"
 #include "formats/json.h"
+#include "formats/lmdb.h"
+#include "image/image.h"
 #include "task/task.h"
 
 /* One finding: a name, a text, and whether it is trouble. */
@@ -173,7 +175,7 @@ static ct_status print_json(const findings *f, FILE *to)
         ok = json_array_append_new(all, json_pack("{s:s, s:o, s:b}", "name", f->row[i].name, "text",
                                                   ct_json_any(f->row[i].text), "warning", f->row[i].warning)) == 0;
     json_t *top = ok ? json_pack("{s:s, s:O}", "version", ct_version(), "findings", all) : NULL;
-    ok = top && json_dumpf(top, to, JSON_INDENT(2)) == 0 && fputc('\n', to) != EOF;
+    ok = top && ct_json_print(top, 2, to) == CT_OK && !ferror(to);
     json_decref(top);
     json_decref(all);
     return ok ? CT_OK : ct_fail(CT_EIO, "doctor: the JSON could not be written");
@@ -192,6 +194,8 @@ ct_status ct_run_doctor(bool json, FILE *to)
 #else
     add(f, false, "OpenMP", "no: every operator runs on one thread");
 #endif
+    add(f, false, "databases", "%s", ct_lmdb_built() ? "LMDB" : "not LMDB: built without liblmdb");
+    add(f, false, "pictures", "PNG, JPEG, BMP, %s", ct_webp_there() ? "WebP" : "not WebP: built without libwebp");
     int failed = 0;
     for (size_t i = 0; i < ct_backend_count(); i++) failed += look_at_backend(f, ct_backend_name(i));
     const ct_backend *chosen;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "task/task.h"
+#include "base/crash.h"
 #include "base/log.h"
 #include "base/sized.h"
 #include "base/version.h"
@@ -101,6 +102,7 @@ static ct_status score(scoring *k)
     ct_view view;
     int64_t batch = 0;
     CT_TRY(ct_peers_settle(k->peers, prepare(k, &view, &batch), &k->told));
+    ct_crash_at(CT_AT_SCORE);
     ct_status st = agree(k, &view);
     if (st == CT_ECONFIG) k->told = ct_peers_rank(k->peers) > 0; /* all found the same */
     CT_TRY(st);
@@ -131,9 +133,9 @@ ct_status ct_run_eval(const ct_eval_opts *given, FILE *to)
     if (fflush(to) != 0 || ferror(to)) st = ct_fail(CT_EIO, "eval: the result cannot be written");
 fail:
     if (k.findings) k.findings->task->drop(k.findings);
-    ct_model_use_end(&k.use);
     if (k.told) ct_fail(st, "%s", "");
-    ct_peers_part(k.peers, st == CT_OK);
+    ct_peers_part(k.peers, st == CT_OK); /* before the graphs go, whose names tell where this process is */
+    ct_model_use_end(&k.use);
     ct_dataset_close(k.ds);
     ct_config_free(k.cfg);
     return st;

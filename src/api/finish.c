@@ -7,12 +7,15 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/crash.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/shortest.h"
 #include "base/signals.h"
 #include "base/text.h"
 #include "base/version.h"
 #include "run/run.h"
+#include "task/calibration.h"
 
 /* Puts the best weights on the device. Without a validation set, or without any usable evaluation, the last ones are
  * the best. */
@@ -38,10 +41,12 @@ typedef struct scored {
     double sums[CT_METRIC_COUNT];
 } scored;
 
-static ct_status score(ct_run *r, const ct_view *v, scored *out)
+/* every: the findings are to keep what a calibration needs of every so manyth sample, which is set; NULL: nothing. */
+static ct_status score(ct_run *r, const ct_view *v, int64_t *every, scored *out)
 {
     const ct_place place = ct_session_place(&r->session, r->cfg, r->data.facts);
     CT_TRY(r->data.task->look(&place, v, true, NULL, 0, &out->findings));
+    if (every) CT_TRY(r->data.task->keep(out->findings, every));
     return ct_evaluate(&r->session, r->eval_ema, v, r->batch, (int)r->cfg->train.workers, NULL, out->findings,
                        out->sums);
 }
@@ -143,13 +148,19 @@ static ct_status put_group(const ct_run *r, json_t *o)
     CT_TRY(ct_json_set(o, "processes", json_integer(ct_peers_size(r->peers))));
     CT_TRY(ct_json_set(o, "hosts", json_integer(ct_peers_hosts(r->peers))));
     CT_TRY(ct_json_set(o, "comm_s", ct_json_number(r->comm_s)));
-    return ct_json_set(o, "comm_wait_s", ct_json_number(r->comm_wait_s));
+    CT_TRY(ct_json_set(o, "comm_wait_s", ct_json_number(r->comm_wait_s)));
+    double ratio;
+    const int slowest = ct_run_slowest(r, true, &ratio);
+    CT_TRY(ct_json_set(o, "slowest_rank", slowest < 0 ? json_null() : json_integer(slowest)));
+    return ct_json_set(o, "slowest_ratio", slowest < 0 ? json_null() : ct_json_number(ratio));
 }
 
 /* val, test: findings NULL where there is no such set. */
-static ct_status write_result(ct_run *r, const ct_train_result *res, const scored *val, const scored *test)
+static ct_status write_result(const ct_report *rep, const scored *val, const scored *test)
 {
     ct_status st;
+    const ct_run *r = rep->run;
+    const ct_train_result *res = rep->result;
     const ct_task *task = r->data.task;
     char *path = ct_path_join(r->out, "result.json");
     json_t *o = json_object();
@@ -179,6 +190,7 @@ static ct_status write_result(ct_run *r, const ct_train_result *res, const score
     }
     if (val->findings) CT_GOTO(st, put_set(o, "validation", task, val));
     if (test->findings) CT_GOTO(st, put_set(o, "test", task, test));
+    if (rep->calibration) CT_GOTO(st, ct_json_set(o, "calibration", ct_calibration_json(rep->calibration)));
     CT_GOTO(st, ct_json_set(o, "model", json_string(r->session.spec.model.name)));
     CT_GOTO(st, ct_json_set(o, "params", json_integer(r->session.layout.params)));
     CT_GOTO(st, ct_json_set(o, "backend", json_string(r->session.backend->name)));
@@ -195,13 +207,13 @@ fail:
 }
 
 /* Scores the best weights, which are on the device, on the validation set. */
-static ct_status score_best(ct_run *r, scored *out)
+static ct_status score_best(ct_run *r, int64_t *every, scored *out)
 {
     const ct_task *task = r->data.task;
     const ct_best *best = &r->p.best;
     const double *sums = out->sums;
     char a[48], b[48];
-    CT_TRY(score(r, &r->data.val, out));
+    CT_TRY(score(r, &r->data.val, every, out));
     for (int i = 0; r->lead && best->any && i < task->metrics; i++) {
         const ct_metric_row *m = &task->metric[i];
         if (m->exact && m->value(sums) != m->value(best->sums))
@@ -210,6 +222,55 @@ static ct_status score_best(ct_run *r, scored *out)
                     ct_metric_text(m, m->value(best->sums), b, sizeof b));
     }
     return CT_OK;
+}
+
+/* ---- calibration ---- */
+
+enum { CALIBRATION_MIN = 100 }; /* samples of the validation set: of fewer nothing can be said */
+
+/* By confidence, the samples that no temperature was fitted on. */
+static void weigh(const ct_findings *f, int64_t every, ct_reliability *out)
+{
+    for (int64_t i = 0; i < f->view.n; i++)
+        if (i % every != 0) ct_reliability_add(out, f->task->confidence(f, i), f->task->right(f, i));
+}
+
+static double nll(const void *user, double temperature)
+{
+    const ct_findings *f = user;
+    return f->task->nll(f, temperature);
+}
+
+/* Fits the temperature on a part of the validation set, whose findings are in *val, puts it into the model file, and
+ * scores the set again with it: *val is then of that pass. The findings of the first process have seen all samples;
+ * the others' temperature is any, since what they ask the programs for must be the same. */
+static ct_status calibrate(ct_run *r, const char *best, int64_t every, scored *val, ct_calibration *out)
+{
+    const ct_task *task = r->data.task;
+    ct_reliability before = { 0 };
+    scored again = { .findings = NULL };
+    char number[CT_SHORTEST_BYTES];
+    const int64_t n = r->data.val.n;
+    out->fitted = (n + every - 1) / every;
+    out->measured = n - out->fitted;
+    out->temperature = 1;
+    if (r->lead) {
+        weigh(val->findings, every, &before);
+        out->temperature = round(1e4 * ct_temperature_fit(nll, val->findings)) / 1e4;
+    }
+    task->temper(r->data.facts, out->temperature);
+    const ct_status st = score(r, &r->data.val, NULL, &again);
+    task->drop(st == CT_OK ? val->findings : again.findings);
+    CT_TRY(st);
+    *val = again;
+    if (!r->lead) return CT_OK;
+    weigh(val->findings, every, &out->after);
+    out->ece_before = ct_reliability_error(&before);
+    out->ece_after = ct_reliability_error(&out->after);
+    CT_TRY(ct_model_file_note(best, "temperature", ct_shortest(out->temperature, number)));
+    ct_info("confidence: temperature %s, fitted on %" PRId64 " validation samples; calibration error on the other "
+            "%" PRId64 ": %.4f, without it %.4f", number, out->fitted, out->measured, out->ece_after, out->ece_before);
+    return ct_journal_event(r->journal, "calibration", ct_calibration_json(out));
 }
 
 static void say_done(const ct_run *r, const ct_train_result *res, const double *val)
@@ -227,8 +288,12 @@ ct_status ct_run_finish(ct_run *r, ct_train_result *res)
     ct_status st;
     scored vals = { .findings = NULL }, tests = { .findings = NULL };
     const double *val = r->data.val.data ? vals.sums : NULL, *test = r->data.test.data ? tests.sums : NULL;
+    ct_calibration sure = { 0 };
+    int64_t every = 0;
+    const bool fit = val && r->p.best.any && r->data.task->keep && r->data.val.n >= CALIBRATION_MIN;
     char brief[160], *best = ct_path_join(r->checkpoints, "best.safetensors");
     if (!best) return CT_ENOMEM;
+    ct_crash_at(CT_AT_SCORE);
     snprintf(res->model, sizeof res->model, "%s", best);
     snprintf(res->report, sizeof res->report, "%s/report.html", r->out);
     res->epochs = r->p.epoch;
@@ -239,8 +304,10 @@ ct_status ct_run_finish(ct_run *r, ct_train_result *res)
     CT_GOTO(st, ct_weights_hash(&r->session, res->weights_hash));
     CT_GOTO(st, ct_peers_settle(r->peers, r->lead ? take_best(r, best) : CT_OK, &r->told));
     CT_GOTO(st, ct_group_share(r->session.group));
-    if (val) CT_GOTO(st, score_best(r, &vals));
-    if (test) CT_GOTO(st, score(r, &r->data.test, &tests));
+    if (val) CT_GOTO(st, score_best(r, fit ? &every : NULL, &vals));
+    if (fit) CT_GOTO(st, calibrate(r, best, every, &vals, &sure));
+    if (test) CT_GOTO(st, score(r, &r->data.test, NULL, &tests));
+    ct_crash_at(CT_AT_REPORT);
     if (!r->lead) goto fail; /* the first writes and tells */
     if (val) CT_GOTO(st, examples(r, vals.findings, res));
     put_metrics(r->data.task, val, res);
@@ -252,9 +319,9 @@ ct_status ct_run_finish(ct_run *r, ct_train_result *res)
                                  json_pack("{s:I,s:I,s:f,s:s}", "step", (json_int_t)r->p.step, "epochs",
                                            (json_int_t)r->p.epoch, "seconds", r->p.seconds, "weights_hash",
                                            res->weights_hash)));
-    const ct_report rep = { r, res, vals.findings, val, test, res->peak_bytes };
+    const ct_report rep = { r, res, vals.findings, val, test, res->peak_bytes, fit ? &sure : NULL };
     CT_GOTO(st, ct_report_write(&rep));
-    CT_GOTO(st, write_result(r, res, &vals, &tests));
+    CT_GOTO(st, write_result(&rep, &vals, &tests));
     say_done(r, res, val);
 fail:
     r->data.task->drop(vals.findings);

@@ -7,7 +7,10 @@ libcaptrain_la_SOURCES += \
 	src/api/eval.c \
 	src/api/finish.c \
 	src/api/gen.c \
+	src/api/init.c \
+	src/api/inputs.c src/api/inputs.h \
 	src/api/launch.c \
+	src/api/look.h \
 	src/api/monitor.c \
 	src/api/predict.c \
 	src/api/smoke.c src/api/smoke.h \
@@ -18,5 +21,5 @@ tests_exec_check_telemetry_SOURCES = tests/exec/check_telemetry.c
 tests_exec_check_telemetry_LDADD = $(CT_TEST_LIBS)
 
 dist_check_SCRIPTS += tests/sh/api.sh
-EXTRA_DIST += tests/api/train.c tests/api/predict.c
+EXTRA_DIST += tests/api/train.c tests/api/predict.c tests/api/read.c tests/api/threads.c tests/install.sh
 dist_doc_DATA += doc/api.md

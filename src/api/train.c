@@ -150,10 +150,15 @@ ct_status ct_run_train(const ct_train_opts *given, ct_train_result *result)
     ct_signals_begin();
     ct_status st = train(&r, opts, &full);
     if (st == CT_ESIGNAL) full.signal = r.stop;
-    if (st != CT_OK && r.log) {
-        ct_text_put(r.log, ct_error_message(), true);
-        fputc('\n', r.log);
+    FILE *const log[] = { r.log, ct_peers_broke(r.peers) ? r.shared_log : NULL };
+    for (int i = 0; i < 2 && st != CT_OK; i++) {
+        if (!log[i]) continue;
+        if (i == 1) fprintf(log[i], "%s: ", ct_peers_name(r.peers));
+        ct_text_put(log[i], ct_error_message(), true);
+        fputc('\n', log[i]);
+        fflush(log[i]);
     }
+    if (st == CT_EBACKEND && ct_peers_broke(r.peers)) full.broke = true;
     part(&r, st);
     full.told = r.told;
     ct_run_release(&r);
