@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "ops/ops.h"
 
-#define CT_BACKEND_ABI 8 /* of all plug-ins, engines (engine.h) as well */
+#define CT_BACKEND_ABI 9 /* of all plug-ins, engines (engine.h) as well */
 
 typedef struct ct_device ct_device;   /* opened device; the backend's own struct */
 typedef struct ct_stream ct_stream;   /* ordered queue of work on a device */
@@ -39,6 +39,8 @@ typedef struct ct_device_opts {
 typedef struct ct_device_info {
     char name[128];         /* "AMD EPYC 9654", "NVIDIA H200" */
     char detail[512];       /* one line: features, kernel sets, library versions */
+    char kernels[256];      /* what its sums depend on beside the implementations: two devices that say the same give the same bits; "" if
+                               it does not say */
     char precisions[128];   /* one line: what it computes in, and whether with matrix units; "" if it does not say */
     char warning[192];      /* what costs speed here and how to undo it; "" if nothing does */
     int threads;            /* CPU: threads in use */
@@ -128,6 +130,9 @@ typedef struct ct_comm_ops {
     ct_status (*finish)(ct_comm *c, double deadline);
     /* Gives every member the `bytes` of each, in the order of ranks: all [size * bytes]. Waits, as finish() does, behind what is queued. */
     ct_status (*gather)(ct_comm *c, const void *mine, size_t bytes, void *all, double deadline);
+    /* all_reduce_sum by a fixed tree, for a group whose size is a power of two: members 2k and 2k+1 are added, then pairs of these sums,
+     * ... Bits depend on nothing else. May be there with poll and finish alone. NULL: sums have an order of their own. */
+    ct_status (*tree_sum)(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type);
 } ct_comm_ops;
 
 typedef struct ct_backend {

@@ -12,6 +12,13 @@
 
 #define CT_ENGINE_ABI CT_BACKEND_ABI
 
+/* Asked some ten times a second while the process waits for the others, `first` when a waiting has just begun; `deadline`: seconds that
+ * the call has. CT_OK: go on. Anything else is the group's end, with that failure. */
+typedef struct ct_patience {
+    ct_status (*look)(void *self, bool first, double deadline);
+    void *self;
+} ct_patience;
+
 typedef struct ct_engine {
     uint32_t abi;        /* CT_ENGINE_ABI */
     uint32_t size;       /* sizeof(ct_engine) */
@@ -27,6 +34,8 @@ typedef struct ct_engine {
     /* Groups of all processes: id() is a formality, create() wants the rank and size of start(). It ignores the device, which may be
      * NULL, and the streams. */
     const ct_comm_ops *comm;
+    /* Who judges how long is waited, instead of the deadlines of calls; NULL: those again. It must stay. */
+    void (*patience)(const ct_patience *p);
 } ct_engine;
 
 typedef const ct_engine *(*ct_engine_entry_fn)(const ct_services *services);

@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 #if defined(__linux__)
-#include <sched.h>
 #include <sys/mman.h>
 #endif
 #include <unistd.h>
 
 #include "backends/cpu/ref/ref.h"
+#include "base/cpus.h"
 
 /* Nothing to hold: the types exist so that handles can be told from NULL. */
 struct ct_stream {
@@ -22,16 +22,6 @@ struct ct_event {
 };
 
 #define HUGE_BYTES ((size_t)4 << 20) /* blocks from here on ask for huge pages */
-
-static int cores_allowed(void)
-{
-#if defined(__linux__)
-    cpu_set_t set;
-    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
-#endif
-    long n = sysconf(_SC_NPROCESSORS_ONLN);
-    return n > 0 ? (int)n : 1;
-}
 
 static int device_count(void) { return 1; }
 
@@ -46,7 +36,7 @@ static ct_status device_open(const ct_device_opts *opts, ct_device **out)
     ct_device *dev = ct_calloc(1, sizeof *dev, "the CPU device");
     if (!dev) return CT_ENOMEM;
     dev->opts = *opts;
-    dev->threads = opts->threads > 0 ? opts->threads : cores_allowed();
+    dev->threads = opts->threads > 0 ? opts->threads : ct_cpus();
     if (!ct_cpu_has_openmp()) dev->threads = 1;
     dev->kern = kern;
     ct_cpu_blas_init();
@@ -63,7 +53,9 @@ static ct_status device_info(ct_device *dev, ct_device_info *out)
     char features[160];
     ct_cpu_features(features, sizeof features);
     snprintf(out->detail, sizeof out->detail, "%s; %s loops; %d cores; OpenMP %s; %s (%s kernels)", features,
-             dev->kern->name, cores_allowed(), ct_cpu_has_openmp() ? "yes" : "no", ct_cpu_blas_config(),
+             dev->kern->name, ct_cpus(), ct_cpu_has_openmp() ? "yes" : "no", ct_cpu_blas_config(),
+             ct_cpu_blas_core());
+    snprintf(out->kernels, sizeof out->kernels, "%s loops, %s (%s kernels)", dev->kern->name, ct_cpu_blas_config(),
              ct_cpu_blas_core());
     const char *warning = ct_cpu_blas_warning();
     if (warning) snprintf(out->warning, sizeof out->warning, "%s", warning);

@@ -1,4 +1,4 @@
-/* batchnorm, batchnorm_infer, batchnorm_bwd; l2_normalize, l2_normalize_bwd. Rows are cut into pieces, the same for any number of threads. Training
+/* batchnorm, batchnorm_infer, batchnorm_bwd; batchnorm_moments and what goes with it; l2_normalize, l2_normalize_bwd. Rows are cut into pieces, the same for any number of threads. Training
  * forward reads x twice: sums of every piece about a value near its own mean, added up in f64 (Chan, Golub & LeVeque's
  * pairwise formula), then y. Backward reads its inputs twice: the two sums, then dx. The second pass goes backwards, so
  * that it begins with what the first left in the cache. 16-bit tensors pass through f32 blocks on the stack. */
@@ -287,18 +287,11 @@ static ct_accept batchnorm_accept(const ct_device *dev, const ct_call *c)
     return ct_accept_yes(lay_out(&g, true, true, NULL));
 }
 
-/* The statistics of a block of channels from those of the pieces, always added in the order of the pieces. */
-static void statistics_item(void *arg, int64_t item, int thread)
+/* Mean, and sum of squares about it, of `count` channels from c0 on, from those of the pieces: always added in their order. */
+static void join_pieces(const norm *g, int64_t c0, int64_t count, double mean[CHANNELS], double m2[CHANNELS])
 {
-    (void)thread;
-    norm *g = arg;
-    const ct_call *c = g->call;
-    const ct_norm_attrs *a = &c->attrs.norm;
-    const int64_t c0 = item * CHANNELS, count = ct_min64(CHANNELS, g->cols - c0);
-    float *run_mean = (float *)c->in[3].data + c0, *run_var = (float *)c->in[4].data + c0;
-    float *mean_out = (float *)c->out[1].data + c0, *invstd_out = (float *)c->out[2].data + c0;
-    double mean[CHANNELS] = { 0 }, m2[CHANNELS] = { 0 };
     const double n = (double)g->rows;
+    for (int64_t k = 0; k < count; k++) mean[k] = m2[k] = 0;
     for (int64_t i = 0; i < g->pieces.count; i++) {
         const double *s = g->part_s + i * g->cols + c0, share = (double)rows_of(g, i) / n;
         for (int64_t k = 0; k < count; k++) mean[k] += s[k] * share;
@@ -307,6 +300,15 @@ static void statistics_item(void *arg, int64_t item, int thread)
         const double *s = g->part_s + i * g->cols + c0, *q = g->part_q + i * g->cols + c0, rows = (double)rows_of(g, i);
         for (int64_t k = 0; k < count; k++) m2[k] += q[k] + (s[k] - mean[k]) * (s[k] - mean[k]) * rows;
     }
+}
+
+/* What n rows say of `count` channels from c0 on: mean and invstd as they are stored, and the running statistics. */
+static void put_statistics(const norm *g, int64_t c0, int64_t count, double n, const double *mean, double *m2)
+{
+    const ct_call *c = g->call;
+    const ct_norm_attrs *a = &c->attrs.norm;
+    float *run_mean = (float *)c->in[3].data + c0, *run_var = (float *)c->in[4].data + c0;
+    float *mean_out = (float *)c->out[1].data + c0, *invstd_out = (float *)c->out[2].data + c0;
     for (int64_t k = 0; k < count; k++) {
         if (m2[k] < 0) m2[k] = 0; /* rounding; NaN stays */
         mean_out[k] = (float)mean[k];
@@ -321,6 +323,17 @@ static void statistics_item(void *arg, int64_t item, int thread)
     }
 }
 
+/* The statistics of a block of channels. */
+static void statistics_item(void *arg, int64_t item, int thread)
+{
+    (void)thread;
+    const norm *g = arg;
+    const int64_t c0 = item * CHANNELS, count = ct_min64(CHANNELS, g->cols - c0);
+    double mean[CHANNELS], m2[CHANNELS];
+    join_pieces(g, c0, count, mean, m2);
+    put_statistics(g, c0, count, (double)g->rows, mean, m2);
+}
+
 static ct_status batchnorm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
@@ -328,6 +341,98 @@ static ct_status batchnorm_run(ct_device *dev, ct_stream *s, const ct_call *c, v
     lay_out(&g, true, true, scratch);
     ct_cpu_for(dev, g.pieces.count, stats_item, &g);
     ct_cpu_for(dev, ct_ceil_div(g.cols, CHANNELS), statistics_item, &g);
+    set_channels(&g, c->in[1].data, c->in[2].data, c->out[1].data, c->out[2].data);
+    ct_cpu_for(dev, g.pieces.count, apply_item, &g);
+    return CT_OK;
+}
+
+/* ---- statistics of a whole group ---- */
+
+static ct_accept moments_accept(const ct_device *dev, const ct_call *c)
+{
+    if (!ct_cpu_type(c->in[0].desc.dtype)) return ct_accept_no(CT_CPU_NO_TYPE);
+    norm g = make(dev, &c->in[0]);
+    return ct_accept_yes(lay_out(&g, true, true, NULL));
+}
+
+static void moments_item(void *arg, int64_t item, int thread)
+{
+    (void)thread;
+    const norm *g = arg;
+    const int64_t c0 = item * CHANNELS, count = ct_min64(CHANNELS, g->cols - c0);
+    double mean[CHANNELS], m2[CHANNELS], *sum = (double *)g->call->out[0].data + c0, *square = sum + g->cols;
+    join_pieces(g, c0, count, mean, m2);
+    for (int64_t k = 0; k < count; k++) {
+        sum[k] = mean[k] * (double)g->rows;
+        square[k] = m2[k] + mean[k] * sum[k];
+    }
+}
+
+static ct_status moments_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)s;
+    norm g = make(dev, &c->in[0]);
+    g.call = c;
+    g.whole = g.x.desc.dtype == CT_F32;
+    lay_out(&g, true, true, scratch);
+    ct_cpu_for(dev, g.pieces.count, stats_item, &g);
+    ct_cpu_for(dev, ct_ceil_div(g.cols, CHANNELS), moments_item, &g);
+    return CT_OK;
+}
+
+static ct_accept moments_bwd_accept(const ct_device *dev, const ct_call *c)
+{
+    if (!ct_cpu_type(c->in[0].desc.dtype)) return ct_accept_no(CT_CPU_NO_TYPE);
+    norm g = make(dev, &c->in[0]);
+    return ct_accept_yes(lay_out(&g, false, false, NULL));
+}
+
+/* dS + 2 x dQ is (x - m)*2dQ with m = -dS/2dQ, near the mean of x: written so, little is lost where x is far from 0. */
+static ct_status moments_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)s;
+    norm g = make(dev, &c->in[0]);
+    const double *ds = c->in[1].data, *dq = ds + g.cols;
+    g.call = c;
+    g.out = c->out[0];
+    g.whole = g.x.desc.dtype == CT_F32;
+    lay_out(&g, false, false, scratch);
+    for (int64_t k = 0; k < g.cols; k++) {
+        const double middle = -ds[k] / (2 * dq[k]);
+        const bool shifted = fabs(middle) < 1e6; /* else, or where that is no number, x is small beside dS */
+        g.mean[k] = shifted ? (float)middle : 0;
+        g.scale[k] = (float)(2 * dq[k]);
+        g.bias[k] = (float)(ds[k] + 2 * dq[k] * (double)g.mean[k]);
+    }
+    ct_cpu_for(dev, g.pieces.count, apply_item, &g);
+    return CT_OK;
+}
+
+static ct_accept joint_accept(const ct_device *dev, const ct_call *c)
+{
+    ct_call seen = *c;
+    seen.nin = 6; /* moments are always f64 */
+    const char *no = refuse(&seen, 1, 4, 1, 2);
+    if (no) return ct_accept_no(no);
+    norm g = make_forward(dev, &seen);
+    return ct_accept_yes(lay_out(&g, false, false, NULL));
+}
+
+static ct_status joint_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)s;
+    norm g = make_forward(dev, c);
+    const double n = (double)c->attrs.norm.total, *sum = c->in[6].data, *square = sum + g.cols;
+    lay_out(&g, false, false, scratch);
+    for (int64_t c0 = 0; c0 < g.cols; c0 += CHANNELS) {
+        const int64_t count = ct_min64(CHANNELS, g.cols - c0);
+        double mean[CHANNELS], m2[CHANNELS];
+        for (int64_t k = 0; k < count; k++) {
+            mean[k] = sum[c0 + k] / n;
+            m2[k] = square[c0 + k] - sum[c0 + k] * mean[k];
+        }
+        put_statistics(&g, c0, count, n, mean, m2);
+    }
     set_channels(&g, c->in[1].data, c->in[2].data, c->out[1].data, c->out[2].data);
     ct_cpu_for(dev, g.pieces.count, apply_item, &g);
     return CT_OK;
@@ -376,6 +481,19 @@ static void set_slope(norm *g)
     for (int64_t k = 0; k < g->cols; k++) g->scale[k] = (float)((double)gamma[k] * (double)invstd[k]);
 }
 
+/* Sums of e, and of e*(x-mean), of `count` channels from c0 on, from those of the pieces. */
+static void join_sums(const norm *g, int64_t c0, int64_t count, double sum[CHANNELS], double sum_x[CHANNELS])
+{
+    for (int64_t k = 0; k < count; k++) sum[k] = sum_x[k] = 0;
+    for (int64_t i = 0; i < g->pieces.count; i++) {
+        const double *s = g->part_s + i * g->cols + c0, *q = g->part_q + i * g->cols + c0;
+        for (int64_t k = 0; k < count; k++) {
+            sum[k] += s[k];
+            sum_x[k] += q[k];
+        }
+    }
+}
+
 /* dgamma and dbeta of a block of channels, and what dx takes of them. */
 static void gradients_item(void *arg, int64_t item, int thread)
 {
@@ -385,15 +503,9 @@ static void gradients_item(void *arg, int64_t item, int thread)
     const int64_t c0 = item * CHANNELS, count = ct_min64(CHANNELS, g->cols - c0);
     const float *gamma = (const float *)c->in[2].data + c0, *invstd = (const float *)c->in[4].data + c0;
     float *dgamma = (float *)c->out[1].data + c0, *dbeta = (float *)c->out[2].data + c0;
-    double sum[CHANNELS] = { 0 }, sum_x[CHANNELS] = { 0 };
     const double n = (double)g->rows;
-    for (int64_t i = 0; i < g->pieces.count; i++) {
-        const double *s = g->part_s + i * g->cols + c0, *q = g->part_q + i * g->cols + c0;
-        for (int64_t k = 0; k < count; k++) {
-            sum[k] += s[k];
-            sum_x[k] += q[k];
-        }
-    }
+    double sum[CHANNELS], sum_x[CHANNELS];
+    join_sums(g, c0, count, sum, sum_x);
     for (int64_t k = 0; k < count; k++) {
         const double is = (double)invstd[k], scale = (double)gamma[k] * is;
         dgamma[k] = (float)(sum_x[k] * is);
@@ -402,6 +514,83 @@ static void gradients_item(void *arg, int64_t item, int thread)
         g->shift[c0 + k] = (float)(-scale * is * is * sum_x[k] / n);
         g->bias[c0 + k] = (float)(-scale * sum[k] / n);
     }
+}
+
+/* Of a norm over a whole group: dgamma and dbeta of this member's rows, and what goes to the moments. */
+static void joint_sums_item(void *arg, int64_t item, int thread)
+{
+    (void)thread;
+    norm *g = arg;
+    const ct_call *c = g->call;
+    const int64_t c0 = item * CHANNELS, count = ct_min64(CHANNELS, g->cols - c0);
+    const float *gamma = (const float *)c->in[2].data + c0, *mean = (const float *)c->in[3].data + c0;
+    const float *invstd = (const float *)c->in[4].data + c0;
+    float *dgamma = (float *)c->out[0].data + c0, *dbeta = (float *)c->out[1].data + c0;
+    const double n = (double)c->attrs.norm.total;
+    double *ds = (double *)c->out[2].data + c0, *dq = ds + g->cols, sum[CHANNELS], sum_x[CHANNELS];
+    join_sums(g, c0, count, sum, sum_x);
+    for (int64_t k = 0; k < count; k++) {
+        const double is = (double)invstd[k], scale = (double)gamma[k] * is;
+        dgamma[k] = (float)(sum_x[k] * is);
+        dbeta[k] = (float)sum[k];
+        ds[k] = -scale * (sum[k] - (double)mean[k] * is * is * sum_x[k]) / n;
+        dq[k] = -scale * is * is * sum_x[k] / (2 * n);
+    }
+}
+
+/* Its calls as batchnorm_bwd's, whose outputs are dx, dgamma, dbeta, dadd; moments, which are always f64, are left out. */
+static ct_call as_backward(const ct_call *c)
+{
+    ct_call b = *c;
+    const bool sums = c->op == CT_OP_BATCHNORM_JOINT_SUMS;
+    if (b.nin > 8) b.nin = 8;
+    b.nout = 4;
+    for (int i = 0; i < 4; i++) b.out[i].desc = ct_absent_desc();
+    if (!sums) b.out[0] = c->out[0];
+    if (!sums && c->nout > 1) b.out[3] = c->out[1];
+    return b;
+}
+
+static ct_accept joint_bwd_accept(const ct_device *dev, const ct_call *c)
+{
+    const ct_call seen = as_backward(c);
+    const char *no = refuse(&seen, 2, 4, 1, 2);
+    if (no) return ct_accept_no(no);
+    norm g = make_backward(dev, &seen);
+    return ct_accept_yes(lay_out(&g, c->op == CT_OP_BATCHNORM_JOINT_SUMS, false, NULL));
+}
+
+static ct_status joint_sums_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)s;
+    const ct_call seen = as_backward(c);
+    norm g = make_backward(dev, &seen);
+    g.whole = g.x.desc.dtype == CT_F32 && g.dy.desc.dtype == CT_F32 && (!given(&g.add) || g.add.desc.dtype == CT_F32);
+    g.call = c;
+    lay_out(&g, true, false, scratch);
+    memcpy(g.mean, c->in[3].data, (size_t)g.cols * sizeof *g.mean);
+    set_slope(&g);
+    ct_cpu_for(dev, g.pieces.count, bwd_sums_item, &g);
+    ct_cpu_for(dev, ct_ceil_div(g.cols, CHANNELS), joint_sums_item, &g);
+    return CT_OK;
+}
+
+/* dx = scale*e + dS + 2 x dQ, the latter about the mean of x, so that little is lost where x is far from 0. */
+static ct_status joint_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
+{
+    (void)s;
+    const ct_call seen = as_backward(c);
+    norm g = make_backward(dev, &seen);
+    const double *ds = c->nin > 8 && ct_present(&c->in[8]) ? c->in[8].data : NULL;
+    lay_out(&g, false, false, scratch);
+    memcpy(g.mean, c->in[3].data, (size_t)g.cols * sizeof *g.mean);
+    set_slope(&g);
+    for (int64_t k = 0; k < g.cols; k++) {
+        g.shift[k] = ds ? (float)(2 * ds[g.cols + k]) : 0;
+        g.bias[k] = ds ? (float)(ds[k] + 2 * ds[g.cols + k] * (double)g.mean[k]) : 0;
+    }
+    ct_cpu_for(dev, g.pieces.count, bwd_apply_item, &g);
+    return CT_OK;
 }
 
 static ct_status batchnorm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
@@ -522,6 +711,11 @@ static ct_status l2_normalize_bwd_run(ct_device *dev, ct_stream *s, const ct_cal
 
 static const ct_impl impls[] = {
     { CT_OP_BATCHNORM, "cpu.vector", CT_CPU_TUNED, batchnorm_accept, batchnorm_run },
+    { CT_OP_BATCHNORM_MOMENTS, "cpu.vector", CT_CPU_TUNED, moments_accept, moments_run },
+    { CT_OP_BATCHNORM_MOMENTS_BWD, "cpu.vector", CT_CPU_TUNED, moments_bwd_accept, moments_bwd_run },
+    { CT_OP_BATCHNORM_JOINT, "cpu.vector", CT_CPU_TUNED, joint_accept, joint_run },
+    { CT_OP_BATCHNORM_JOINT_SUMS, "cpu.vector", CT_CPU_TUNED, joint_bwd_accept, joint_sums_run },
+    { CT_OP_BATCHNORM_JOINT_BWD, "cpu.vector", CT_CPU_TUNED, joint_bwd_accept, joint_bwd_run },
     { CT_OP_BATCHNORM_INFER, "cpu.vector", CT_CPU_TUNED, batchnorm_infer_accept, batchnorm_infer_run },
     { CT_OP_BATCHNORM_BWD, "cpu.vector", CT_CPU_TUNED, batchnorm_bwd_accept, batchnorm_bwd_run },
     { CT_OP_L2_NORMALIZE, "cpu.rows", CT_CPU_TUNED, l2_normalize_accept, l2_normalize_run },

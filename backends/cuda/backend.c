@@ -111,6 +111,7 @@ static ct_status info(ct_device *d, ct_device_info *out)
     snprintf(out->detail, sizeof out->detail, "compute capability %d.%d, %d multiprocessors, PCI %s, driver %s%sfor CUDA %d.%d, runtime %d.%d%s%s%s%s",
              d->major, d->minor, d->sms, d->bus, version, version[0] ? " " : "", driver / 1000, driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10,
              libs[0] ? ", " : "", libs, nccl[0] ? ", " : "", nccl);
+    snprintf(out->kernels, sizeof out->kernels, "%s, %.120s", d->name, libs);
     out->threads = 1;
     precisions(d, out->precisions, sizeof out->precisions);
     out->memory_total = total;

@@ -42,6 +42,19 @@ void ct_mpi_breathe(double waited)
     else nanosleep(&pause, NULL);
 }
 
+ct_status ct_mpi_wait_on(double waited, double deadline, double *next, bool *late)
+{
+    const ct_patience *p = ct_mpi.patience;
+    *late = !p && waited > deadline;
+    if (*late) return CT_EBACKEND;
+    if (!p || waited < (*next > 0 ? *next : 0.1)) return CT_OK;
+    const bool first = !(*next > 0);
+    *next = waited + 0.1;
+    ct_status st = p->look(p->self, first, deadline);
+    if (st != CT_OK) ct_mpi.broken = true;
+    return st;
+}
+
 ct_status ct_mpi_usable(void)
 {
     if (ct_mpi.started && !pthread_equal(starter, pthread_self()))
@@ -111,13 +124,17 @@ static ct_status stop(double deadline)
     if (ct_mpi.size > 1) {
         if (ct_mpi.broken || deadline <= 0) return CT_OK;
         const double started = ct_mpi_now();
+        double next = 0;
+        bool late;
         int code = MPI_Ibarrier(MPI_COMM_WORLD, &all);
         while (code == MPI_SUCCESS && (code = MPI_Test(&all, &done, MPI_STATUS_IGNORE)) == MPI_SUCCESS && !done) {
             const double waited = ct_mpi_now() - started;
-            if (waited > deadline)
+            ct_status st = ct_mpi_wait_on(waited, deadline, &next, &late);
+            if (late)
                 return ct_mpi_core->fail(CT_EBACKEND,
                                          "mpi: not all %d members came to the end within %g s (this is member %d)",
                                          ct_mpi.size, deadline, ct_mpi.rank);
+            if (st != CT_OK) return st;
             ct_mpi_breathe(waited);
         }
         if (code != MPI_SUCCESS) return ct_mpi_failed(code, "ending");
@@ -144,6 +161,11 @@ static int name_library(const char *says, char *name, size_t size)
     return 0;
 }
 
+static void judge(const ct_patience *p)
+{
+    ct_mpi.patience = p;
+}
+
 static char library[128];
 
 const ct_engine ct_mpi_engine = {
@@ -154,6 +176,7 @@ const ct_engine ct_mpi_engine = {
     .start = start,
     .stop = stop,
     .comm = &ct_mpi_comm,
+    .patience = judge,
 };
 
 const ct_engine *ct_engine_entry(const ct_services *services);

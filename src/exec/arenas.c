@@ -51,7 +51,8 @@ ct_status ct_arenas_create(const ct_backend *b, const ct_device_opts *opts, cons
     CT_GOTO(st, allocate(s, CT_ARENA_PARAM, param));
     CT_GOTO(st, allocate(s, CT_ARENA_BUFFER, buffer));
     if (needs->train) CT_GOTO(st, allocate(s, CT_ARENA_GRAD, param));
-    if (needs->accumulate) CT_GOTO(st, allocate(s, CT_ARENA_GACC, param));
+    CT_GOTO(st, allocate(s, CT_ARENA_GACC, needs->sums * param));
+    if (needs->means > 0) CT_GOTO(st, allocate(s, CT_ARENA_MEANS, (needs->means + 1) * buffer));
     if (needs->moments >= 1) CT_GOTO(st, allocate(s, CT_ARENA_OPT1, param));
     if (needs->moments >= 2) CT_GOTO(st, allocate(s, CT_ARENA_OPT2, param));
     if (needs->ema) {
@@ -61,7 +62,8 @@ ct_status ct_arenas_create(const ct_backend *b, const ct_device_opts *opts, cons
     if (needs->half) CT_GOTO(st, allocate(s, CT_ARENA_PARAM16, 2 * layout->param_elems));
     if (needs->half && needs->train) CT_GOTO(st, allocate(s, CT_ARENA_GRAD16, 2 * layout->param_elems));
     CT_GOTO(st, allocate(s, CT_ARENA_STATE, CT_STATE_COUNT * (int64_t)sizeof(double)));
-    CT_GOTO(st, allocate(s, CT_ARENA_METRIC, CT_METRIC_COUNT * (int64_t)sizeof(double)));
+    const int64_t rows = needs->rows > 1 ? needs->rows : 1;
+    CT_GOTO(st, allocate(s, CT_ARENA_METRIC, rows * CT_METRIC_COUNT * (int64_t)sizeof(double)));
     if (!planned_only) CT_GOTO(st, first_state(s));
     *out = s;
     return CT_OK;
@@ -260,12 +262,22 @@ ct_status ct_arenas_set_state(ct_arenas *s, const double state[CT_STATE_COUNT])
     return upload(s, s->base[CT_ARENA_STATE], state, CT_STATE_COUNT * sizeof(double));
 }
 
+static ct_status get_metrics(ct_arenas *s, double *metrics, size_t bytes, bool clear)
+{
+    void *base = s->base[CT_ARENA_METRIC];
+    CT_TRY(need_memory(s));
+    CT_TRY(download(s, metrics, base, bytes));
+    return clear ? s->backend->clear(s->device, s->stream, base, s->bytes[CT_ARENA_METRIC]) : CT_OK;
+}
+
 ct_status ct_arenas_get_metrics(ct_arenas *s, double metrics[CT_METRIC_COUNT], bool clear)
 {
-    CT_TRY(need_memory(s));
-    size_t bytes = CT_METRIC_COUNT * sizeof(double);
-    CT_TRY(download(s, metrics, s->base[CT_ARENA_METRIC], bytes));
-    return clear ? s->backend->clear(s->device, s->stream, s->base[CT_ARENA_METRIC], bytes) : CT_OK;
+    return get_metrics(s, metrics, CT_METRIC_COUNT * sizeof *metrics, clear);
+}
+
+ct_status ct_arenas_get_metric_rows(ct_arenas *s, double *metrics, bool clear)
+{
+    return get_metrics(s, metrics, s->bytes[CT_ARENA_METRIC], clear);
 }
 
 ct_status ct_arenas_reset_ema(ct_arenas *s)

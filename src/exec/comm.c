@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/crash.h"
 #include "base/file.h"
 
 /* ---- buckets ---- */
@@ -110,9 +111,12 @@ void ct_buckets_free(ct_buckets *b)
 struct ct_group {
     ct_arenas *store;
     int rank, size;
+    bool tree, sync;
     double deadline;
     const ct_comm_ops *ops; /* NULL when alone, as all that follows */
     ct_comm *comm;
+    ct_comm *narrow;   /* of nodes group_sum, so that these do not wait for gradients; NULL unless `sync` */
+    ct_arenas_sum sum;
     ct_stream *stream; /* of the sums */
     ct_event *event;
     ct_arenas_watch watch; /* while the host waits for the device */
@@ -137,6 +141,7 @@ ct_status ct_group_id(const ct_backend *b, unsigned char id[CT_COMM_ID])
 
 static ct_status look(void *self, double waited);
 static ct_status move_on(void *self);
+static ct_status sum_now(void *self, void *buf, int64_t n, ct_dtype type);
 
 /* Whose sums: the engine's where one is given, else the backend's. */
 static ct_status choose_ops(ct_group *g, const ct_comm_ops *engine)
@@ -147,6 +152,12 @@ static ct_status choose_ops(ct_group *g, const ct_comm_ops *engine)
     if (!engine && !b->comm)
         return ct_fail(CT_EUNSUPPORTED, "backend %s has groups of one device only, not of %d", b->name, g->size);
     g->ops = engine ? engine : b->comm;
+    if (g->tree && !g->ops->tree_sum)
+        return ct_fail(CT_EUNSUPPORTED, "backend %s: these groups add in an order of their own (train.parts wants a fixed one)", b->name);
+    if (g->sync && !g->ops->finish)
+        return ct_fail(CT_EUNSUPPORTED, "backend %s: these groups cannot join batch norms (train.sync_norm)", b->name);
+    if (g->tree && (g->size & (g->size - 1)) != 0)
+        return ct_fail(CT_EINVAL, "%d members cannot add in pairs of pairs: their number must be a power of two", g->size);
     return CT_OK;
 }
 
@@ -159,6 +170,8 @@ ct_status ct_group_join(ct_arenas *store, const ct_group_opts *opts, ct_group **
     g->store = store;
     g->rank = opts ? opts->rank : 0;
     g->size = opts && opts->size > 1 ? opts->size : 1;
+    g->tree = opts && opts->tree;
+    g->sync = opts && opts->sync;
     g->deadline = opts && opts->deadline > 0 ? opts->deadline : 60;
     ct_status st = CT_OK;
     if (g->rank < 0 || g->rank >= g->size) {
@@ -170,6 +183,10 @@ ct_status ct_group_join(ct_arenas *store, const ct_group_opts *opts, ct_group **
         CT_GOTO(st, b->stream_create(store->device, &g->stream));
         CT_GOTO(st, b->event_create(store->device, &g->event));
         CT_GOTO(st, g->ops->create(store->device, opts->id, g->rank, g->size, g->deadline, &g->comm));
+        if (g->sync)
+            CT_GOTO(st, g->ops->create(store->device, opts->id, g->rank, g->size, g->deadline, &g->narrow));
+        g->sum = (ct_arenas_sum){ sum_now, g };
+        if (g->sync) store->sum = &g->sum;
         g->between = (ct_arenas_between){ move_on, g };
         g->watch = (ct_arenas_watch){ look, g };
         store->watch = &g->watch;
@@ -187,6 +204,8 @@ void ct_group_leave(ct_group *g)
     const ct_backend *b = g->store->backend;
     if (g->store->watch == &g->watch) g->store->watch = NULL;
     if (g->store->between == &g->between) g->store->between = NULL;
+    if (g->store->sum == &g->sum) g->store->sum = NULL;
+    if (g->ops) g->ops->destroy(g->narrow);
     if (g->ops) g->ops->destroy(g->comm);
     if (g->event) b->event_destroy(g->store->device, g->event);
     if (g->stream) b->stream_destroy(g->store->device, g->stream);
@@ -214,8 +233,9 @@ static ct_status give_up(ct_group *g, ct_status st)
     if (g->store->between == &g->between) g->store->between = NULL;
     g->queued = false;
     g->ops->abort(g->comm);
+    g->ops->destroy(g->narrow);
     g->ops->destroy(g->comm);
-    g->comm = NULL;
+    g->comm = g->narrow = NULL;
     return st;
 }
 
@@ -254,7 +274,9 @@ static ct_status settle(ct_group *g)
 {
     if (!g->queued) return CT_OK;
     const double started = ct_now();
+    ct_crash_doing("a sum over the group", NULL);
     ct_status st = g->ops->finish(g->comm, g->deadline);
+    ct_crash_doing(NULL, NULL);
     g->waited += ct_now() - started;
     if (st != CT_OK) return give_up(g, st);
     note_done(g);
@@ -270,7 +292,9 @@ ct_status ct_group_gather(ct_group *g, const void *mine, size_t bytes, void *all
     CT_TRY(check_whole(g));
     if (!g->ops->gather)
         return ct_fail(CT_EUNSUPPORTED, "backend %s: members cannot tell each other anything", g->store->backend->name);
+    ct_crash_doing("telling the group", NULL);
     ct_status st = g->ops->gather(g->comm, mine, bytes, all, g->deadline);
+    ct_crash_doing(NULL, NULL);
     if (st == CT_OK && g->queued) note_done(g);
     return st == CT_EBACKEND ? give_up(g, st) : st;
 }
@@ -307,6 +331,13 @@ static ct_status follow(ct_group *g, ct_stream *now, ct_stream *later)
     return s->backend->event_wait(s->device, later, g->event);
 }
 
+/* Queues the sum over the group of n elements. */
+static ct_status sum(ct_group *g, void *buf, int64_t n, ct_dtype type)
+{
+    note_queued(g);
+    return (g->tree ? g->ops->tree_sum : g->ops->all_reduce_sum)(g->comm, g->stream, buf, n, type);
+}
+
 ct_status ct_comm_reduce_gradients(ct_group *g, const ct_buckets *b, size_t bucket)
 {
     const ct_arenas *s = g->store;
@@ -314,9 +345,21 @@ ct_status ct_comm_reduce_gradients(ct_group *g, const ct_buckets *b, size_t buck
     if (g->size == 1) return CT_OK;
     CT_TRY(check_whole(g));
     CT_TRY(follow(g, s->stream, g->stream));
-    note_queued(g);
-    return g->ops->all_reduce_sum(g->comm, g->stream, (char *)s->base[b->arena] + k->first,
-                                  (k->end - k->first) / (int64_t)ct_dtype_size(s->layout.dtype), s->layout.dtype);
+    return sum(g, (char *)s->base[b->arena] + k->first, (k->end - k->first) / (int64_t)ct_dtype_size(s->layout.dtype),
+               s->layout.dtype);
+}
+
+/* A node group_sum: what comes behind it reads the sum. */
+static ct_status sum_now(void *self, void *buf, int64_t n, ct_dtype type)
+{
+    ct_group *g = self;
+    const double started = ct_now();
+    CT_TRY(check_whole(g));
+    ct_status st = g->ops->all_reduce_sum(g->narrow, g->stream, buf, n, type);
+    if (st == CT_OK) st = g->ops->finish(g->narrow, g->deadline);
+    g->waited += ct_now() - started;
+    g->sums += ct_now() - started;
+    return st == CT_OK ? CT_OK : give_up(g, st);
 }
 
 /* Queues the mean of the running statistics over the group; what reads them next is the update or a later step. */
@@ -327,9 +370,12 @@ static ct_status average_statistics(ct_group *g)
     const ct_dtype type = s->layout.dtype;
     const int64_t n = base ? (int64_t)s->bytes[CT_ARENA_BUFFER] / (int64_t)ct_dtype_size(type) : 0;
     if (!g->ops->finish || n == 0) return CT_OK;
+    if (g->sync) {
+        note_queued(g);
+        return g->ops->broadcast(g->comm, g->stream, base, (int64_t)s->bytes[CT_ARENA_BUFFER], g->size - 1);
+    }
     for (int64_t i = 0; i < n; i++) ct_store(type, base, i, ct_load(type, base, i) / g->size);
-    note_queued(g);
-    return g->ops->all_reduce_sum(g->comm, g->stream, base, n, type);
+    return sum(g, base, n, type);
 }
 
 /* Behind the backward pass: what is still on its way comes in, then the update. */
@@ -342,12 +388,33 @@ static ct_status update(ct_group *g, ct_plan *p, const ct_buckets *b)
     return ct_plan_run_nodes(p, (size_t)b->update, ct_plan_graph(p)->nnodes);
 }
 
-ct_status ct_group_idle_step(ct_group *g, ct_plan *p, const ct_buckets *b, size_t draw)
+ct_status ct_group_idle_nodes(ct_group *g, ct_plan *p, size_t settle, size_t first, size_t end)
 {
     const ct_arenas *s = g->store;
+    for (size_t i = first; i < end && i < settle && s->sum; i++) {
+        if (ct_plan_graph(p)->nodes[i].op != CT_OP_GROUP_SUM) continue;
+        const ct_impl *impl;
+        const ct_tensor *t = &ct_plan_call(p, i, &impl)->out[0];
+        CT_TRY(s->backend->clear(s->device, s->stream, t->data, ct_desc_bytes(&t->desc)));
+        CT_TRY(s->sum->call(s->sum->self, t->data, ct_desc_numel(&t->desc), t->desc.dtype));
+    }
+    if (first < settle) first = settle;
+    return first < end ? ct_plan_run_nodes(p, first, end) : CT_OK;
+}
+
+/* Sums are begun where members with samples begin them: all must come to them in one order. */
+ct_status ct_group_idle_step(ct_group *g, ct_plan *p, const ct_buckets *b, size_t settle)
+{
+    const ct_arenas *s = g->store;
+    size_t at = 0;
     CT_TRY(s->backend->clear(s->device, s->stream, s->base[b->arena], s->bytes[b->arena]));
-    CT_TRY(ct_plan_run_nodes(p, draw, draw + 1));
-    for (size_t i = 0; i < b->n; i++) CT_TRY(ct_comm_reduce_gradients(g, b, i));
+    for (size_t i = 0; i < b->n; i++) {
+        const size_t end = (size_t)(b->bucket[i].ready + 1);
+        if (end > at) CT_TRY(ct_group_idle_nodes(g, p, settle, at, end));
+        if (end > at) at = end;
+        CT_TRY(ct_comm_reduce_gradients(g, b, i));
+    }
+    CT_TRY(ct_group_idle_nodes(g, p, settle, at, (size_t)b->update));
     return update(g, p, b);
 }
 

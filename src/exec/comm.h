@@ -2,7 +2,8 @@
  * summed before the optimizer reads them. A group of one is a member like any other: the same calls, which then do nothing.
  *
  * Running statistics of batch norms are each member's own in a step, and their mean over the group behind it (an engine's groups; of
- * cards those of member 0 win when it saves).
+ * cards those of member 0 win when it saves). Where nodes group_sum join the statistics, they are the last member's, which has a sample
+ * of every batch: all members who have one have the same.
  *
  * The flat gradient arena is cut into buckets of whole tensors. A bucket is complete behind the last node that writes into it, and
  * its sum over the group is queued there, in a stream of its own, beside what is left of the backward pass. */
@@ -40,7 +41,12 @@ typedef struct ct_group ct_group;
 
 typedef struct ct_group_opts {
     int rank, size;               /* this member, and how many there are; size 0 or 1: alone */
+    int here;                     /* of them those that are processes of this machine; 0: this one alone */
     unsigned char id[CT_COMM_ID]; /* names the group; of the first member: ct_group_id(). An engine's has none */
+    bool tree;                    /* gradients and running statistics of members 0 and 1 are added, then those of 2 and 3, then both sums,
+                                     ..., so that bits do not depend on who computed what; of an engine that can, and members
+                                     whose number is a power of two */
+    bool sync;                    /* nodes group_sum of the store's plans are sums over the group; of an engine. Else of one member alone */
     double deadline;              /* seconds that joining, and later waiting for the others, may take; 0: 60 */
     const ct_comm_ops *ops;       /* of an engine that was started (exec/engine.h): the group is of processes. NULL: the backend's own */
 } ct_group_opts;
@@ -50,7 +56,7 @@ typedef struct ct_group_opts {
 ct_status ct_group_id(const ct_backend *b, unsigned char id[CT_COMM_ID]);
 
 /* Joins with the device of `store`, which must outlive the group; returns when all members have. opts NULL: alone. CT_EUNSUPPORTED as
- * above, or for an engine where the host does not read the device's memory; CT_EINVAL for a rank outside the group, CT_EBACKEND when
+ * above, for a tree of groups that have none, or for an engine where the host does not read the device's memory; CT_EINVAL for a rank outside the group, CT_EBACKEND when
  * the deadline passed. */
 ct_status ct_group_join(ct_arenas *store, const ct_group_opts *opts, ct_group **out);
 void ct_group_leave(ct_group *g); /* NULL is fine */
@@ -66,9 +72,13 @@ ct_status ct_comm_reduce_gradients(ct_group *g, const ct_buckets *b, size_t buck
  * ct_program_spec.members). NaN or infinity in one member's is in the sum: all skip that step, or none. Alone: ct_plan_run(). In a larger group calls are queued anew in
  * every step: nothing is captured. */
 ct_status ct_group_step(ct_group *g, ct_plan *p, const ct_buckets *b);
-/* The same for a member that has no sample of this batch: its gradients are zero. Node `draw` of the plan, which counts draws, runs. */
-ct_status ct_group_idle_step(ct_group *g, ct_plan *p, const ct_buckets *b, size_t draw);
-/* Sums the metrics of all members in place: every member has the group's sums then. All must call it at the same step. */
+/* The same for a member that has no sample of this batch: its gradients are zero. Of the nodes in front of the update those from `settle`
+ * on run, which take in what a backward pass gave. */
+ct_status ct_group_idle_step(ct_group *g, ct_plan *p, const ct_buckets *b, size_t settle);
+/* Of its nodes [first, end), for programs without an update: those from `settle` on run, and of those before them group_sum takes part
+ * with zeros. */
+ct_status ct_group_idle_nodes(ct_group *g, ct_plan *p, size_t settle, size_t first, size_t end);
+/* Sums the metrics (row 0) of all members in place: every member has the group's sums then. All must call it at the same step. */
 ct_status ct_group_metrics(ct_group *g);
 /* Waits for the store's stream. Here and wherever else the host waits for the device of a member (ct_arenas_await), a member that is gone, or that does not come within the deadline, is CT_EBACKEND and the group's end:
  * its work is given up. Alone: nothing to wait for, whoever reads from the device waits itself. */

@@ -37,7 +37,7 @@ static ct_status check_table(const char *name, const ct_engine *e)
     const ct_comm_ops *c = e->comm;
     if (!e->name || strcmp(e->name, name) != 0)
         return ct_fail(CT_EBACKEND, "engine %s: the plug-in calls itself '%s'", name, e->name ? e->name : "");
-    if (!e->library || !e->start || !e->stop || !c)
+    if (!e->library || !e->start || !e->stop || !e->patience || !c)
         return ct_fail(CT_EBACKEND, "engine %s: a member of its table is NULL", name);
     if (!(c->id && c->create && c->all_reduce_sum && c->broadcast && c->check && c->abort && c->destroy && c->poll && c->finish &&
           c->gather))

@@ -130,6 +130,12 @@ typedef struct ct_arenas_between {
     void *self;
 } ct_arenas_between;
 
+/* Adds to `buf`, n elements that a node group_sum has given, those of all other members of the group. */
+typedef struct ct_arenas_sum {
+    ct_status (*call)(void *self, void *buf, int64_t n, ct_dtype type);
+    void *self;
+} ct_arenas_sum;
+
 typedef struct ct_arenas {
     const ct_backend *backend;
     ct_device *device;
@@ -143,14 +149,17 @@ typedef struct ct_arenas {
                                         phase LOAD must run */
     const ct_arenas_watch *watch;    /* the group's that this device is a member of (exec/comm.h); NULL: it works alone */
     const ct_arenas_between *between; /* NULL: nothing to do there */
+    const ct_arenas_sum *sum;        /* NULL: a node group_sum gives what it read */
     ct_arenas_user *users;           /* all who hold addresses in these arenas: when ACT or INPUT grow they are told */
 } ct_arenas;
 
 typedef struct ct_arenas_needs {
     bool train;        /* GRAD */
-    bool accumulate;   /* GACC */
+    int sums;          /* GACC, for so many sums of gradients, one behind the other */
+    int means;         /* MEANS, for so many sums of running statistics and what these were before the step */
     int moments;       /* 0, 1 (OPT1), 2 (OPT1 and OPT2) */
     bool ema;          /* EMA, EMABUF */
+    int rows;          /* METRIC, for so many parts that count apart; 0: 1 */
     bool half;         /* PARAM16, with `train` GRAD16 (ct_pass_flat) */
 } ct_arenas_needs;
 
@@ -182,7 +191,9 @@ ct_status ct_arenas_get(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena aren
 ct_status ct_arenas_set(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena arena, const void *host);
 ct_status ct_arenas_get_state(ct_arenas *s, double state[CT_STATE_COUNT]);
 ct_status ct_arenas_set_state(ct_arenas *s, const double state[CT_STATE_COUNT]);
+/* Row 0, of most stores the only one; and all [rows][CT_METRIC_COUNT] that the store was made with. `clear` clears all. */
 ct_status ct_arenas_get_metrics(ct_arenas *s, double metrics[CT_METRIC_COUNT], bool clear);
+ct_status ct_arenas_get_metric_rows(ct_arenas *s, double *metrics, bool clear);
 
 /* ---- plan ---- */
 

@@ -151,7 +151,8 @@ static void measure(ct_plan *p)
     t->unshared_bytes = p->mem.unshared_bytes;
     t->param_bytes = (int64_t)(s->bytes[CT_ARENA_PARAM] + s->bytes[CT_ARENA_PARAM16]);
     t->buffer_bytes = (int64_t)s->bytes[CT_ARENA_BUFFER];
-    t->grad_bytes = (int64_t)(s->bytes[CT_ARENA_GRAD] + s->bytes[CT_ARENA_GACC] + s->bytes[CT_ARENA_GRAD16]);
+    t->grad_bytes = (int64_t)(s->bytes[CT_ARENA_GRAD] + s->bytes[CT_ARENA_GACC] + s->bytes[CT_ARENA_GRAD16] +
+                              s->bytes[CT_ARENA_MEANS]);
     t->optimizer_bytes = (int64_t)(s->bytes[CT_ARENA_OPT1] + s->bytes[CT_ARENA_OPT2]);
     t->ema_bytes = (int64_t)(s->bytes[CT_ARENA_EMA] + s->bytes[CT_ARENA_EMABUF]);
     t->peak_bytes = t->act_bytes + t->input_bytes + t->param_bytes + t->buffer_bytes + t->grad_bytes +
@@ -284,6 +285,11 @@ static ct_status read_events(ct_plan *p, size_t first, size_t end)
     return CT_OK;
 }
 
+static ct_status sum_over_group(const ct_arenas *s, const ct_tensor *t)
+{
+    return s->sum->call(s->sum->self, t->data, ct_desc_numel(&t->desc), t->desc.dtype);
+}
+
 static ct_status run_calls(ct_plan *p, size_t first, size_t end)
 {
     CT_TRY(check_memory(p));
@@ -295,6 +301,8 @@ static ct_status run_calls(ct_plan *p, size_t first, size_t end)
         double t0 = p->timing ? ct_now() : 0;
         ct_crash_doing(p->graph->nodes[i].name, p->impl_names[i]);
         ct_status st = m ? m->run(s->device, s->stream, &p->calls[i], p->scratch[i]) : CT_OK;
+        if (st == CT_OK && s->sum && p->graph->nodes[i].op == CT_OP_GROUP_SUM)
+            st = sum_over_group(s, &p->calls[i].out[0]);
         if (st == CT_OK && p->events) {
             st = b->event_record(s->device, p->events[i + 1], s->stream);
         } else if (st == CT_OK && p->timing && m) {

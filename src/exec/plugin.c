@@ -13,6 +13,7 @@
 #include "base/env.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/place.h"
 #include "exec/build_tree.h"
 
 #ifndef CT_PKGLIBDIR
@@ -89,9 +90,7 @@ fail:
 static bool in_build_tree(void)
 {
     char self[PATH_MAX], built[PATH_MAX];
-    ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (n <= 0 || !realpath(CT_BUILD_TREE, built)) return false;
-    self[n] = '\0';
+    if (!ct_place_self(self, sizeof self) || !realpath(CT_BUILD_TREE, built)) return false;
     char *slash = strrchr(self, '/');
     *slash = '\0';
     const size_t len = strlen(built);
@@ -116,17 +115,40 @@ static ct_status search(const char *list, const char *name, char **out)
     return CT_OK;
 }
 
+/* The first there is; NULL in *out: none. The folders: *list (NULL: none of these), then *installed (ct_free(); NULL: the
+ * configured one), beside this program or library, wherever its tree is now. */
+static ct_status find(const char *name, const char **list, char **installed, char **out)
+{
+    *installed = NULL;
+    *list = ct_env_get(CT_ENV_BACKEND_PATH);
+    if (!*list && in_build_tree()) *list = CT_BUILD_TREE "/.libs";
+    CT_TRY(search(*list, name, out));
+    if (*out) return CT_OK;
+    CT_TRY(ct_place_installed(CT_PKGLIBDIR, installed));
+    if (*installed) CT_TRY(search(*installed, name, out));
+    return *out ? CT_OK : search(CT_PKGLIBDIR, name, out);
+}
+
+bool ct_plugin_there(const char *name)
+{
+    const char *list;
+    char *installed = NULL, *path = NULL;
+    const bool there = find(name, &list, &installed, &path) == CT_OK && path;
+    ct_free(installed);
+    ct_free(path);
+    return there;
+}
+
 ct_status ct_plugin_load(const ct_plugin_kind *kind, const char *name, const void **table)
 {
-    const char *list = ct_env_get(CT_ENV_BACKEND_PATH);
-    char *path;
-    if (!list && in_build_tree()) list = CT_BUILD_TREE "/.libs";
-    CT_TRY(search(list, name, &path));
-    if (!path) CT_TRY(search(CT_PKGLIBDIR, name, &path));
-    if (!path)
-        return ct_fail(CT_EBACKEND, "%s %s: no plug-in captrain-%s.so in %s%s%s%s", kind->noun, name, name, list ? list : "",
-                       list ? " or " : "", CT_PKGLIBDIR, kind->missing);
-    ct_status st = open_plugin(kind, name, path, table);
+    const char *list;
+    char *installed = NULL, *path = NULL;
+    ct_status st = find(name, &list, &installed, &path);
+    if (st == CT_OK && path) st = open_plugin(kind, name, path, table);
+    else if (st == CT_OK)
+        st = ct_fail(CT_EBACKEND, "%s %s: no plug-in captrain-%s.so in %s%s%s%s", kind->noun, name, name, list ? list : "",
+                     list ? " or " : "", installed ? installed : CT_PKGLIBDIR, kind->missing);
+    ct_free(installed);
     ct_free(path);
     return st;
 }

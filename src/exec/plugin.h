@@ -18,5 +18,7 @@ typedef struct ct_plugin_kind {
  * the installed folder, and gives its table. CT_EBACKEND with a message of its own each: not there, cannot be loaded, no plug-in, it
  * refuses, built for another captrain. It stays open for the rest of the process. */
 ct_status ct_plugin_load(const ct_plugin_kind *kind, const char *name, const void **table);
+/* Whether there is a file that ct_plugin_load() would open. */
+bool ct_plugin_there(const char *name);
 
 #endif

@@ -1,8 +1,10 @@
 #include "config.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/file.h"
 #include "exec/exec.h"
 #include "exec/plugin.h"
 
@@ -11,10 +13,14 @@ static struct entry {
     const char *name;
     const ct_backend *built_in; /* NULL: plug-in captrain-<name>.so */
     const ct_backend *loaded;   /* after the first success */
+    const char *sign;           /* a file where the driver of such devices is; NULL: there is none to have */
 } entries[] = {
-    { "cuda", NULL, NULL },
-    { "cpu", &ct_backend_cpu, NULL },
+    { "cuda", NULL, NULL, "/proc/driver/nvidia" },
+    { "cpu", &ct_backend_cpu, NULL, NULL },
 };
+
+/* Over `loaded`: models may be opened from several threads at once. */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 #define NENTRIES (sizeof entries / sizeof entries[0])
 
@@ -53,6 +59,25 @@ static ct_status unknown_backend(const char *name)
     return ct_fail(CT_EBACKEND, "there is no backend '%s'; the names are %s", name, known);
 }
 
+/* Lock held. */
+static ct_status load(struct entry *e)
+{
+    const ct_backend *b = e->built_in;
+    if (e->loaded) return CT_OK;
+    if (!b) {
+        const void *table;
+        CT_TRY(ct_plugin_load(&backends, e->name, &table));
+        b = table;
+    }
+    CT_TRY(ct_backend_validate(b));
+    if (strcmp(b->name, e->name) != 0)
+        return ct_fail(CT_EBACKEND, "backend %s: the plug-in calls itself '%s'", e->name, b->name);
+    ct_fail(CT_EBACKEND, "it names none, and no reason");
+    if (b->device_count() <= 0) return ct_fail_context(CT_EBACKEND, "backend %s: no device", e->name);
+    e->loaded = b;
+    return CT_OK;
+}
+
 ct_status ct_backend_load(const char *name, const ct_backend **out)
 {
     *out = NULL;
@@ -60,22 +85,17 @@ ct_status ct_backend_load(const char *name, const ct_backend **out)
     for (size_t i = 0; i < NENTRIES; i++)
         if (strcmp(entries[i].name, name) == 0) e = &entries[i];
     if (!e) return unknown_backend(name);
-    if (!e->loaded) {
-        const ct_backend *b = e->built_in;
-        if (!b) {
-            const void *table;
-            CT_TRY(ct_plugin_load(&backends, name, &table));
-            b = table;
-        }
-        CT_TRY(ct_backend_validate(b));
-        if (strcmp(b->name, name) != 0)
-            return ct_fail(CT_EBACKEND, "backend %s: the plug-in calls itself '%s'", name, b->name);
-        ct_fail(CT_EBACKEND, "it names none, and no reason");
-        if (b->device_count() <= 0) return ct_fail_context(CT_EBACKEND, "backend %s: no device", name);
-        e->loaded = b;
-    }
-    *out = e->loaded;
-    return CT_OK;
+    pthread_mutex_lock(&lock);
+    const ct_status st = load(e);
+    if (st == CT_OK) *out = e->loaded;
+    pthread_mutex_unlock(&lock);
+    return st;
+}
+
+/* Whether it is worth a word that this backend cannot be had: not where neither the build nor the machine is for it. */
+static bool is_news(const struct entry *e)
+{
+    return !e->sign || ct_path_exists(e->sign) || ct_plugin_there(e->name);
 }
 
 ct_status ct_backend_choose(const char *name, const ct_backend **out, char *why, size_t why_size)
@@ -96,7 +116,7 @@ ct_status ct_backend_choose(const char *name, const ct_backend **out, char *why,
             return CT_OK;
         }
         if (st == CT_ENOMEM) return st;
-        if (n < sizeof refused)
+        if (n < sizeof refused && is_news(&entries[i]))
             n += (size_t)snprintf(refused + n, sizeof refused - n, "%s%s", n ? "; " : "", ct_error_message());
     }
     return ct_fail(CT_EBACKEND, "no backend works here: %s", refused);

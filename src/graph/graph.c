@@ -17,6 +17,7 @@ const char *ct_arena_name(ct_arena a)
         [CT_ARENA_OPT2] = "opt2",   [CT_ARENA_EMA] = "ema",       [CT_ARENA_EMABUF] = "emabuf",
         [CT_ARENA_STATE] = "state", [CT_ARENA_METRIC] = "metric", [CT_ARENA_ACT] = "act",
         [CT_ARENA_DATA] = "data",   [CT_ARENA_PARAM16] = "param16", [CT_ARENA_GRAD16] = "grad16",
+        [CT_ARENA_MEANS] = "means",
     };
     return (unsigned)a < (unsigned)CT_ARENA_COUNT ? names[a] : "?";
 }

@@ -15,7 +15,9 @@ typedef enum ct_arena {
     CT_ARENA_PARAM,   /* trainable parameters, flat, of type A */
     CT_ARENA_BUFFER,  /* running statistics, flat, of type A */
     CT_ARENA_GRAD,    /* gradient of the running micro-step; same offsets as PARAM */
-    CT_ARENA_GACC,    /* gradients accumulated over micro-steps (accumulation > 1 only); same offsets as PARAM */
+    CT_ARENA_GACC,    /* gradients accumulated over micro-steps (accumulation > 1 only), same offsets as PARAM; or sums over
+                         parts of a batch, several of them in a row */
+    CT_ARENA_MEANS,   /* sums of BUFFER over parts of a batch, in a row; then BUFFER as it was before the step */
     CT_ARENA_OPT1,    /* Adam's m, SGD's momentum buffer; same offsets as PARAM */
     CT_ARENA_OPT2,    /* Adam's v; same offsets as PARAM */
     CT_ARENA_EMA,     /* average of PARAM; same offsets */
@@ -23,7 +25,7 @@ typedef enum ct_arena {
     CT_ARENA_PARAM16, /* PARAM in 16 bits (ct_pass_flat): element i of PARAM is element i here */
     CT_ARENA_GRAD16,  /* 16-bit gradients, on their way to GRAD or for the update to read them; likewise */
     CT_ARENA_STATE,   /* f64[CT_STATE_COUNT] */
-    CT_ARENA_METRIC,  /* f64[CT_METRIC_COUNT] */
+    CT_ARENA_METRIC,  /* f64 [parts that count apart][CT_METRIC_COUNT] */
     CT_ARENA_DATA,    /* images that stay on the device, whole; programs only read them */
     CT_ARENA_ACT,     /* activations, gradients of activations, scratch: placed by the memory plan */
     CT_ARENA_COUNT
@@ -143,6 +145,14 @@ ct_status ct_pass_fuse_more(ct_graph *g, int *removed);
 /* Precision: activations and matrix work in `compute` (CT_BF16, CT_F16; CT_F32 and CT_F64 do nothing); inserts casts by
  * ct_op_rules.precision. Forward graphs only. */
 ct_status ct_pass_cast(ct_graph *g, ct_dtype compute);
+
+/* Batch norms of a training graph of `samples` samples, which are some of a batch of `of`, take their statistics from
+ * all: batchnorm becomes batchnorm_moments, group_sum, batchnorm_joint. Behind ct_pass_fuse, before gradients. *joined
+ * (may be NULL): how many. CT_EINVAL: gradients are there, or a norm whose rows the samples do not share evenly. */
+ct_status ct_pass_sync(ct_graph *g, int64_t samples, int64_t of, int *joined);
+/* What such norms give backward and what comes back through their moments is one node, which rounds once and writes
+ * once. Right behind autodiff; *joined (may be NULL): how many. */
+ct_status ct_pass_sync_gradients(ct_graph *g, int *joined);
 
 /* Pads the images' channels with zeros to a multiple: preprocessing writes x [N,H,W,Cpad], or ready input is [N,H,W,Cpad] and whoever
  * uploads it puts the zeros there; the convolutions that read it take filters padded by fit_channels. Parameters keep

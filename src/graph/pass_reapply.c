@@ -49,10 +49,15 @@ static bool there(const reapply *r, ct_val v, int at)
     return x->keep || r->last[v] >= at;
 }
 
+static bool normalises(const ct_node *n)
+{
+    return n->op == CT_OP_BATCHNORM || n->op == CT_OP_BATCHNORM_JOINT;
+}
+
 static bool is_norm(const reapply *r, ct_val v)
 {
     const int i = r->g->values[v].producer;
-    return i >= 0 && (size_t)i < r->nforward && r->g->nodes[i].op == CT_OP_BATCHNORM && r->g->nodes[i].out[0] == v;
+    return i >= 0 && (size_t)i < r->nforward && normalises(&r->g->nodes[i]) && r->g->nodes[i].out[0] == v;
 }
 
 /* The summand of node n, or CT_NOVAL. */
@@ -73,7 +78,7 @@ static bool worth(const reapply *r, const ct_node *n)
 {
     const ct_graph *g = r->g;
     const ct_val y = n->out[0];
-    if (n->op != CT_OP_BATCHNORM || y == CT_NOVAL || g->values[y].keep || r->viewed[y] || r->first[y] < 0) return false;
+    if (!normalises(n) || y == CT_NOVAL || g->values[y].keep || r->viewed[y] || r->first[y] < 0) return false;
     if (g->values[y].arena != CT_ARENA_ACT || n->out[1] == CT_NOVAL || n->out[2] == CT_NOVAL) return false;
     for (size_t i = r->nforward; i < g->nnodes; i++) /* an update's node would want the first y */
         for (int k = 0; k < g->nodes[i].nin; k++)

@@ -2,7 +2,7 @@
 libcaptrain_la_SOURCES += \
 	src/graph/graph.c src/graph/graph.h src/graph/internal.h src/graph/autodiff.c \
 	src/graph/pass_cast.c src/graph/pass_dead.c src/graph/pass_flat.c src/graph/pass_freeze.c src/graph/pass_fuse.c src/graph/pass_join.c src/graph/pass_pad.c \
-	src/graph/pass_reapply.c src/graph/pass_recompute.c src/graph/pass_still.c \
+	src/graph/pass_reapply.c src/graph/pass_recompute.c src/graph/pass_still.c src/graph/pass_sync.c \
 	src/graph/layout.c src/graph/memplan.c src/graph/graph_print.c
 
 check_PROGRAMS += tests/graph/check_graph tests/graph/check_graph_grad tests/graph/check_memplan tests/graph/check_passes tests/graph/check_fuse

@@ -13,8 +13,17 @@
 #include <sys/prctl.h>
 #endif
 
+#include "base/file.h"
 #include "base/log.h"
 #include "base/signals.h"
+#include "group/kin.h"
+
+enum { BROKE = 75 };
+
+typedef struct orphan {
+    double seen, looked; /* ct_now() */
+    bool ended;
+} orphan;
 
 /* In the child: becomes the program, or tells why not. Only what is allowed behind fork(). `parent`: whose end the
  * program is not to outlive. */
@@ -71,24 +80,59 @@ static int code_of(int status)
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-ct_status ct_job_run(char *const argv[], bool saves, int *code)
+/* Seconds without any of the processes that the program started here, until it is killed: asked to end, Open MPI's
+ * falls over machines that are gone. */
+#define ALONE 5.0
+
+/* mpirun may wait for ever for machines that it cannot reach any more, when its own processes have long ended. */
+static void end_if_left(orphan *o, pid_t pid)
+{
+    const double now = ct_now();
+    if (now - o->looked < 0.5) return;
+    o->looked = now;
+    if (ct_kin_alike(pid) > 0) {
+        o->seen = now;
+        return;
+    }
+    if (o->seen <= 0 || now - o->seen < ALONE || o->ended) return;
+    ct_warn("launch: all processes here have ended, and mpirun has not: it is ended");
+    o->ended = true;
+    kill(-pid, SIGKILL);
+}
+
+static ct_status await(char *const argv[], bool saves, pid_t pid, int *code)
 {
     /* Signals come with SA_RESTART, through which a wait would sleep on. */
     const struct timespec moment = { .tv_nsec = 50000000 };
     int status = 0, sent = 0;
-    pid_t pid, ended;
-    CT_TRY(start(argv, -1, &pid));
+    orphan left = { .seen = 0 };
+    pid_t ended;
     while ((ended = waitpid(pid, &status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
         if (ct_stop_signal && !sent) {
             sent = (int)ct_stop_signal;
             ct_info("launch: %s: the processes are asked to %s", ct_signal_name(sent), saves ? "save and end" : "end");
             kill(pid, saves ? SIGUSR1 : sent);
         }
+        if (saves) end_if_left(&left, pid);
         nanosleep(&moment, NULL);
     }
     if (ended < 0) return ct_fail(CT_EIO, "%s: waiting for it: %s", argv[0], strerror(errno));
-    *code = code_of(status);
+    *code = left.ended ? BROKE : code_of(status);
     return CT_OK;
+}
+
+ct_status ct_job_run(char *const argv[], bool saves, int *code)
+{
+    bool former;
+    pid_t pid;
+    ct_kin_adopt(&former);
+    ct_status st = start(argv, -1, &pid);
+    if (st == CT_OK) {
+        st = await(argv, saves, pid, code);
+        ct_kin_end(2);
+    }
+    ct_kin_release(former);
+    return st;
 }
 
 ct_status ct_job_ask(char *const argv[], char *said, size_t size)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/cpus.h"
 #include "base/env.h"
 #include "base/text.h"
 
@@ -43,7 +44,7 @@ void ct_launch_look(ct_launch *l)
         if (CPU_ISSET(i, &usable)) CPU_SET(first_sibling(i), &cores);
     l->cpus = CPU_COUNT(&usable);
     l->cores = CPU_COUNT(&cores);
-    l->part = l->cpus < sysconf(_SC_NPROCESSORS_ONLN);
+    l->part = l->cpus < ct_cpus_online();
 }
 
 /* ---- where ---- */

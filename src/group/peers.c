@@ -10,10 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "exec/engine.h"
-
-/* Seconds that processes wait for each other where one of them may be reading data or writing files. If it has died,
- * the launcher ends the others. */
-#define PATIENCE 3600.0
+#include "group/watch.h"
 
 enum { HOST = 64, MESSAGE = 4096, TEXT = 192 };
 
@@ -23,16 +20,17 @@ struct ct_peers {
     ct_comm *comm;
     double deadline;
     bool parted; /* some failed: there is nothing to tell each other any more */
-    int hosts;
+    int hosts, here; /* machines; processes on this one */
     char name[HOST + 48];
     char (*host)[HOST]; /* [size] */
+    ct_watch *watch;
 };
 
 /* ---- meeting and parting ---- */
 
 static ct_status gather(ct_peers *p, const void *mine, size_t bytes, void *all)
 {
-    return p->engine->comm->gather(p->comm, mine, bytes, all, p->deadline > PATIENCE ? p->deadline : PATIENCE);
+    return p->engine->comm->gather(p->comm, mine, bytes, all, p->deadline > CT_PATIENCE ? p->deadline : CT_PATIENCE);
 }
 
 /* `torchrun` and srun start processes that no MPI knows of, unless Slurm brings its own. */
@@ -58,8 +56,23 @@ static ct_status learn_hosts(ct_peers *p)
         int first = 0;
         while (strcmp(p->host[first], p->host[i]) != 0) first++;
         p->hosts += first == i;
+        p->here += strcmp(mine, p->host[i]) == 0;
     }
     return CT_OK;
+}
+
+/* From here on the others know where this process is, and the watch judges how long is waited. */
+static ct_status begin_watch(ct_peers *p)
+{
+    ct_watch_at mine;
+    CT_TRY(ct_watch_open(p->id.rank, p->id.size, p->deadline, &mine, &p->watch));
+    ct_watch_at *all = ct_calloc((size_t)p->id.size, sizeof *all, "where processes are reached");
+    if (!all) return CT_ENOMEM;
+    ct_status st = gather(p, &mine, sizeof mine, all);
+    if (st == CT_OK) st = ct_watch_begin(p->watch, all, p->host[0], HOST);
+    if (st == CT_OK) p->engine->patience(ct_watch_patience(p->watch));
+    ct_free(all);
+    return st;
 }
 
 ct_status ct_peers_meet(const ct_identity *id, const char *engine, double deadline, ct_peers **out)
@@ -77,6 +90,7 @@ ct_status ct_peers_meet(const ct_identity *id, const char *engine, double deadli
     CT_GOTO(st, p->engine->start(id->rank, id->size));
     CT_GOTO(st, p->engine->comm->create(NULL, any, id->rank, id->size, deadline, &p->comm));
     CT_GOTO(st, learn_hosts(p));
+    CT_GOTO(st, begin_watch(p));
     *out = p;
     return CT_OK;
 fail:
@@ -88,21 +102,38 @@ void ct_peers_part(ct_peers *p, bool well)
 {
     if (!p) return;
     if (p->comm) p->engine->comm->destroy(p->comm);
-    if (p->engine && p->engine->stop(well ? PATIENCE : 0) != CT_OK) ct_warn("%s", ct_error_message());
+    if (p->engine && p->engine->stop(well ? CT_PATIENCE : 0) != CT_OK) ct_warn("%s", ct_error_message());
+    if (p->engine) p->engine->patience(NULL);
+    ct_watch_close(p->watch);
     ct_free(p->host);
     ct_free(p);
+}
+
+void ct_peers_over(ct_peers *p, ct_status st, const char *message)
+{
+    char text[MESSAGE];
+    if (!p || !p->watch || p->parted) return;
+    snprintf(text, sizeof text, "%s: %s", p->name, message);
+    ct_watch_over(p->watch, st, text);
+}
+
+bool ct_peers_broke(const ct_peers *p)
+{
+    return p && p->watch && ct_watch_broke(p->watch);
 }
 
 int ct_peers_rank(const ct_peers *p) { return p ? p->id.rank : 0; }
 int ct_peers_size(const ct_peers *p) { return p ? p->id.size : 1; }
 int ct_peers_hosts(const ct_peers *p) { return p ? p->hosts : 1; }
 const char *ct_peers_engine(const ct_peers *p) { return p ? p->engine->library : ""; }
+const char *ct_peers_host(const ct_peers *p, int rank) { return p->host[rank]; }
 const char *ct_peers_name(const ct_peers *p) { return p ? p->name : "the only process"; }
 
 ct_group_opts ct_peers_join(const ct_peers *p)
 {
     if (!p) return (ct_group_opts){ .size = 0 };
-    return (ct_group_opts){ .rank = p->id.rank, .size = p->id.size, .deadline = p->deadline, .ops = p->engine->comm };
+    return (ct_group_opts){ .rank = p->id.rank, .size = p->id.size, .here = p->here, .deadline = p->deadline,
+                            .ops = p->engine->comm };
 }
 
 /* ---- what all must know, and what must be the same ---- */

@@ -17,11 +17,16 @@ ct_status ct_peers_meet(const ct_identity *id, const char *engine, double deadli
 /* Parts: in peace where `well`, which waits for the others. Without, the process should end: the others may be
  * waiting. */
 void ct_peers_part(ct_peers *p, bool well);
+/* Before parting: this process failed by itself, and the others end with its failure as soon as they wait for it. */
+void ct_peers_over(ct_peers *p, ct_status st, const char *message);
+/* True when waiting for the others ended because one of them is behind (group/watch.h). */
+bool ct_peers_broke(const ct_peers *p);
 
 int ct_peers_rank(const ct_peers *p); /* 0 */
 int ct_peers_size(const ct_peers *p); /* 1 */
 int ct_peers_hosts(const ct_peers *p); /* machines they run on; 1 */
 const char *ct_peers_engine(const ct_peers *p); /* what carries their sums: "Open MPI 4.1.4"; "" */
+const char *ct_peers_host(const ct_peers *p, int rank); /* of several */
 /* "process 3 of 4 (HOST)", counted from 0. */
 const char *ct_peers_name(const ct_peers *p);
 /* For ct_session.join. */

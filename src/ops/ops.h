@@ -39,6 +39,7 @@ typedef struct ct_norm_attrs {
     int64_t has_add;      /* bwd: give dadd */
     int64_t dy2_step;     /* bwd: above 1, dy2 is of the pixels in rows and columns 0, dy2_step, ... alone, and zero elsewhere */
     int64_t overlap;      /* pool: windows of 3x3 pixels, 2 apart with 1 of padding, instead of 2x2 */
+    int64_t total;        /* joint: rows that the moments are sums over */
     int64_t given_invstd; /* infer: run_mean and run_var are mean and invstd of `batchnorm`, whose y this repeats */
 } ct_norm_attrs;
 

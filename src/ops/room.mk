@@ -1,6 +1,6 @@
 # The operator catalogue: the list of operators, attributes, calls, and in math/ formulas that all backends share.
 libcaptrain_la_SOURCES += \
-	src/ops/ops.c src/ops/ops.h src/ops/ops.def src/ops/families.def src/ops/ops_text.c
+	src/ops/family.h src/ops/ops.c src/ops/ops.h src/ops/ops.def src/ops/families.def src/ops/ops_text.c src/ops/rules.c
 
 check_PROGRAMS += tests/ops/check_ops_rules
 tests_ops_check_ops_rules_SOURCES = tests/ops/check_ops_rules.c

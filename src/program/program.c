@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "program/tree.h"
 
 void ct_program_defaults(ct_program_spec *spec)
 {
@@ -47,10 +48,11 @@ static bool casts_flat(const ct_program_spec *s)
 
 ct_arenas_needs ct_program_needs(const ct_program_spec *spec, bool train)
 {
-    ct_arenas_needs n = { .half = casts_flat(spec) };
+    ct_arenas_needs n = { .half = casts_flat(spec), .rows = (int)spec->parts };
     if (!train) return n;
     n.train = true;
-    n.accumulate = spec->accumulate > 1;
+    n.sums = spec->accumulate > 1 ? 1 : ct_tree_levels(spec->parts);
+    n.means = ct_tree_levels(spec->parts);
     n.moments = spec->optimizer == CT_OPT_SGD ? 1 : 2;
     n.ema = spec->optim.decay > 0;
     return n;
@@ -65,7 +67,8 @@ ct_status ct_program_usual_goal(ct_program_spec *spec)
 
 static bool trains(ct_program_kind kind)
 {
-    return kind == CT_PROGRAM_STEP || kind == CT_PROGRAM_MICRO_FIRST || kind == CT_PROGRAM_MICRO_NEXT;
+    return kind == CT_PROGRAM_STEP || kind == CT_PROGRAM_PART || kind == CT_PROGRAM_MICRO_FIRST ||
+           kind == CT_PROGRAM_MICRO_NEXT;
 }
 
 static bool has_labels(ct_program_kind kind)
@@ -82,6 +85,16 @@ static bool has_mask(const ct_model_spec *m)
 /* Channels of a model's pictures: the mask comes from their place. */
 static int64_t pixel_channels(const ct_model_spec *m) { return m->channels - (has_mask(m) ? 1 : 0); }
 
+static ct_status check_parts(const ct_program_spec *s, ct_program_kind kind)
+{
+    const int64_t parts = s->parts > 1 ? s->parts : 1;
+    if ((parts & (parts - 1)) != 0 || s->part < 0 || s->part >= parts)
+        return ct_fail(CT_EINVAL, "program: part %" PRId64 " of %" PRId64 ", which must be a power of two", s->part,
+                       parts);
+    if ((kind == CT_PROGRAM_PART) == (s->part < parts - 1) && (parts == 1 || s->accumulate == 1)) return CT_OK;
+    return ct_fail(CT_EINVAL, "program: the last part of a step alone has its update, and parts have no micro-steps");
+}
+
 static ct_status check(const ct_program_spec *s, ct_program_kind kind, const ct_graph *layout_from)
 {
     if (s->batch < 1) return ct_fail(CT_EINVAL, "program: a batch of %" PRId64 " samples", s->batch);
@@ -92,6 +105,7 @@ static ct_status check(const ct_program_spec *s, ct_program_kind kind, const ct_
                        s->accumulate);
     if (kind == CT_PROGRAM_UPDATE && !layout_from)
         return ct_fail(CT_EINVAL, "program: the update cannot be a model's first program");
+    if (trains(kind)) CT_TRY(check_parts(s, kind));
     if (trains(kind) && s->recompute < -1)
         return ct_fail(CT_EINVAL, "program: whether to recompute has not been decided (ct_spec_settle)");
     ct_dtype c = s->compute, m = s->model.dtype;
@@ -249,6 +263,7 @@ static ct_status build_forward(const ct_program_spec *s, ct_program *p)
         if (st != CT_OK) return ct_fail_context(st, "train.freeze");
     }
     CT_TRY(ct_pass_fuse(g, NULL));
+    if (training && s->sync_norm) CT_TRY(ct_pass_sync(g, s->batch, s->model.of > 0 ? s->model.of : s->batch, NULL));
     if (s->fuse_more && !s->inspect) CT_TRY(ct_pass_fuse_more(g, NULL));
     CT_TRY(ct_pass_cast(g, s->compute));
     return ct_pass_pad(g, s->channel_multiple);
@@ -273,6 +288,7 @@ static ct_status build_backward(const ct_program_spec *s, ct_program *p)
     CT_TRY(ct_graph_node(g, CT_OP_LOSS_SEED, &a, "seed", 1, &state, 1, 1, &seed));
     CT_TRY(ct_autodiff(g, ct_program_role(p, CT_PORT_LOSS), seed));
     CT_TRY(ct_pass_dead(g));
+    if (s->sync_norm) CT_TRY(ct_pass_sync_gradients(g, NULL));
     if (s->skip_still) CT_TRY(ct_pass_still(g, NULL));
     if (s->fuse_more && !s->inspect) CT_TRY(ct_pass_join(g, NULL));
     if (s->recompute >= 0)
@@ -280,6 +296,9 @@ static ct_status build_backward(const ct_program_spec *s, ct_program *p)
     else if (!s->inspect && !s->norms_kept)
         CT_TRY(ct_pass_reapply(g, NULL));
     if (s->inspect) keep_norms(g);
+    p->settle = g->nnodes;
+    /* all parts of a batch draw alike, as its rows do */
+    if (p->kind == CT_PROGRAM_PART) return CT_OK;
     return ct_graph_node(g, CT_OP_NEXT_DRAW, NULL, "next_draw", 1, &state, 0, 0, NULL);
 }
 
@@ -449,14 +468,19 @@ ct_status ct_program_build(const ct_program_spec *spec, ct_program_kind kind, co
     }
     if (casts_flat(&s))
         CT_GOTO(st, ct_pass_flat(out->graph, s.compute, layout->param_elems, kind == CT_PROGRAM_STEP, &flat));
+    ct_tree_count(out->graph, s.part);
+    if (trains(kind)) CT_GOTO(st, ct_tree_build(out->graph, layout, s.part, s.parts));
+    out->update = out->graph->nnodes;
     switch (kind) {
     case CT_PROGRAM_STEP: CT_GOTO(st, build_update(&s, out->graph, layout, CT_ARENA_GRAD, &flat)); break;
     case CT_PROGRAM_UPDATE: CT_GOTO(st, build_update(&s, out->graph, layout, CT_ARENA_GACC, &flat)); break;
     case CT_PROGRAM_MICRO_FIRST: CT_GOTO(st, build_accumulate(out->graph, layout, true)); break;
     case CT_PROGRAM_MICRO_NEXT: CT_GOTO(st, build_accumulate(out->graph, layout, false)); break;
+    case CT_PROGRAM_PART:
     case CT_PROGRAM_EVAL:
     case CT_PROGRAM_PREDICT: break;
     }
+    if (kind != CT_PROGRAM_STEP && kind != CT_PROGRAM_UPDATE) out->update = out->graph->nnodes;
     return CT_OK;
 fail:
     ct_program_free(out);

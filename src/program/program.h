@@ -8,7 +8,8 @@
 #include "task/task.h"
 
 typedef enum ct_program_kind {
-    CT_PROGRAM_STEP,    /* forward, loss, backward, update: one whole step (accumulate == 1) */
+    CT_PROGRAM_STEP,    /* forward, loss, backward, update: one whole step (accumulate == 1); with `parts` its last */
+    CT_PROGRAM_PART,    /* a part in front of the last: forward, loss, backward; see `parts` */
     CT_PROGRAM_MICRO_FIRST, /* forward, loss, backward; gradients replace GACC */
     CT_PROGRAM_MICRO_NEXT,  /* the same; gradients are added to GACC */
     CT_PROGRAM_UPDATE,  /* update alone, from GACC */
@@ -35,8 +36,14 @@ typedef struct ct_program_spec {
                                   they are */
     ct_goal goal;              /* what is trained for; task NULL: the usual loss of the model's task */
     int64_t accumulate;        /* micro-steps per update, each counting 1/accumulate; 1 also makes a group of one */
-    int64_t members;           /* devices whose gradients are summed (exec/comm.h); 0 is 1. Of a batch of model.of
-                                  samples each has some, and what it gives counts batch/of; of 0: 1/members */
+    int64_t members;           /* devices, or parts of the batch, whose gradients are summed (exec/comm.h); 0 is 1. Of
+                                  a batch of model.of samples each has some, and what it gives counts batch/of; of 0:
+                                  1/members */
+    int64_t parts, part;       /* of a step this device computes `parts` parts one after another, a power of two of them
+                                  (0 is 1), and this program is number `part`. Each adds the gradients, and the running
+                                  statistics, of those that make a whole subtree with it to its own: parts 0 and 1, then
+                                  2 and 3, then both pairs, ... The last leaves the sum in GRAD, the mean in BUFFER */
+    bool sync_norm;            /* batch norms take their statistics from all `model.of` samples (ct_pass_sync) */
     int recompute;             /* -1 off, 0 per block, n > 0 about n segments; or CT_RECOMPUTE_AUTO */
     bool flat_casts; /* 16-bit types: parameters and gradients have 16-bit arenas, which the update writes and reads, in
                         place of a cast for each (ct_pass_flat); not in a group */
@@ -91,13 +98,15 @@ typedef struct ct_program {
     ct_graph *graph;
     ct_port port[CT_MAX_PORTS];
     int ports;
+    size_t settle, update; /* training: nodes [settle, update) take in what the backward pass gave (draws are counted,
+                              gradients summed), those behind them are the update */
 } ct_program;
 
 /* The value of a port by its name or, the first of them, by its role; CT_NOVAL if the program has none. */
 ct_val ct_program_port(const ct_program *p, const char *name);
 ct_val ct_program_role(const ct_program *p, ct_port_role role);
 
-/* Which kinds carry what: STEP, MICRO_* and EVAL have fields, terms, a loss, results, and add to the metric sums;
+/* Which kinds carry what: STEP, PART, MICRO_* and EVAL have fields, terms, a loss, results, and add to the metric sums;
  * PREDICT has results; UPDATE has nothing but its effect on the arenas. All but UPDATE have scores. The images come in
  * as src with index, or as x when src_h == 0; resident pixels are no port. Models with time steps (ct_model_elastic)
  * have len. What the other ports hold is said where the task builds them (src/task/<name>/program.c). */
@@ -110,7 +119,7 @@ void ct_program_defaults(ct_program_spec *spec);
 ct_status ct_program_usual_goal(ct_program_spec *spec);
 
 /* Builds and optimises one program (fuse, cast, autodiff, recompute, update). `layout_from` = the graph whose arena
- * offsets it takes, or NULL for the first program of a model, which must be STEP or MICRO_FIRST when the model is
+ * offsets it takes, or NULL for the first program of a model, which must be STEP, PART or MICRO_FIRST when the model is
  * trained; *layout receives the layout then. With layout_from, *layout is read: it must be what the first program
  * gave. UPDATE cannot be the first. Programs of other batch sizes are built from a spec that differs in `batch`
  * only, those of other lengths (elastic models) from one that differs in model.width and src_w, or in model.frames.

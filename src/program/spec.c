@@ -234,6 +234,7 @@ ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int s
     CT_TRY(task->specify(cfg, facts, &s.model, &s.goal));
     s.batch = batch_of(cfg);
     s.accumulate = cfg->train.accumulate;
+    s.parts = cfg->train.parts;
     s.src_h = src_h;
     s.src_w = src_w;
     s.recompute = recompute_of(cfg->train.recompute);
@@ -371,6 +372,18 @@ ct_status ct_spec_device(const ct_program_spec *spec, const ct_backend *backend,
     return CT_OK;
 }
 
+ct_program_spec ct_spec_of_part(const ct_program_spec *spec)
+{
+    ct_program_spec s = *spec;
+    if (spec->parts <= 1) return s;
+    s.part = spec->parts - 1;
+    s.members = spec->parts;
+    s.model.row = spec->batch * s.part / spec->parts;
+    s.model.of = spec->batch;
+    s.batch = spec->batch - s.model.row;
+    return s;
+}
+
 static ct_status peak_of(const ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts,
                          int64_t *peak, ct_device_info *info)
 {
@@ -379,10 +392,12 @@ static ct_status peak_of(const ct_program_spec *spec, const ct_backend *backend,
     ct_arenas *store = NULL;
     ct_plan *plan = NULL;
     ct_plan_stats stats;
-    ct_arenas_needs needs = ct_program_needs(spec, true);
+    const ct_program_spec part = ct_spec_of_part(spec);
+    ct_arenas_needs needs = ct_program_needs(&part, true);
     ct_status st;
     CT_GOTO(st,
-            ct_program_build(spec, spec->accumulate > 1 ? CT_PROGRAM_MICRO_FIRST : CT_PROGRAM_STEP, NULL, &layout, &p));
+            ct_program_build(&part, spec->accumulate > 1 ? CT_PROGRAM_MICRO_FIRST : CT_PROGRAM_STEP, NULL, &layout,
+                             &p));
     CT_GOTO(st, ct_arenas_create(backend, opts, &layout, &needs, true, &store));
     CT_GOTO(st, ct_plan_create(store, p.graph, false, &plan));
     CT_GOTO(st, backend->info(store->device, info));

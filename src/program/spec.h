@@ -49,7 +49,8 @@ ct_status ct_spec_loss(ct_program_spec *spec, const char *loss);
 
 /* Pictures of the longest clip of training on a view; 0 where samples are pictures. */
 int64_t ct_spec_longest(const ct_config *cfg, const ct_view *train);
-/* The loader of training on a view: batch, order and last batch as cfg says; endless, from the first batch. */
+/* The loader of training on a view: batch, order and last batch as cfg says; endless, from the first batch. Its
+ * workers are negative for train.workers: auto, which the opener of the loader settles: ct_loader_workers(). */
 void ct_spec_loader(const ct_config *cfg, const ct_view *train, ct_loader_spec *out);
 /* ct_spec_epoch() for a view whose samples may have several lengths: batches hold samples of one. */
 ct_status ct_spec_epoch_of(const ct_config *cfg, const ct_view *train, int64_t *batches, int64_t *steps);
@@ -60,6 +61,10 @@ const char *ct_spec_precision_name(const ct_program_spec *spec);
 /* Sets what the options of a device take from the specification: tf32. CT_ECONFIG where tf32 is asked of a backend that
  * cannot tell in what it computes (it has no receipt()), and so has none. */
 ct_status ct_spec_device(const ct_program_spec *spec, const ct_backend *backend, ct_device_opts *opts);
+
+/* Of a step in parts (parts > 1) what its last and largest part computes where one device has all of them: rows, place,
+ * share. Others stay as they are. */
+ct_program_spec ct_spec_of_part(const ct_program_spec *spec);
 
 /* Planned peak of one training step (all arenas), bytes, and the device's memory; either pointer may be NULL.
  * Touches no tensor. */

@@ -34,14 +34,7 @@ static ct_status run_batch(ct_run *r, const ct_batch *b, int64_t in_group, int64
                            : in_group == 0    ? CT_PROGRAM_MICRO_FIRST
                                               : CT_PROGRAM_MICRO_NEXT;
     for (int i = 0; i < b->all; i++) r->ids[r->nids++] = (int32_t)b->samples[i];
-    if (b->n == 0) return ct_session_idle(s, kind);
-    ct_unit *u = ct_session_find(s, kind, b->all, b->length, group, false);
-    if (!u)
-        return ct_fail(CT_EINTERNAL,
-                       "no training program for micro-step %" PRId64 " of %" PRId64 " with %d samples of length %d",
-                       in_group, group, b->all, b->length);
-    CT_TRY(ct_session_upload(s, u, b));
-    return ct_session_run(s, u);
+    return ct_session_train(s, kind, r->loader, b, group);
 }
 
 /* Seconds that the bar's rate looks back: the first steps are slow, and what else the machine does changes. */
@@ -59,7 +52,8 @@ static void keep_pace(ct_run *r, double seconds)
 static ct_status run_step(ct_run *r)
 {
     int64_t left = r->batches - r->p.batch, group = r->accumulate < left ? r->accumulate : left;
-    double started = ct_now(), waited = ct_loader_get_stats(r->loader).wait_s;
+    double started = ct_now(), waited = ct_loader_get_stats(r->loader).wait_s, sums, before, after;
+    ct_group_times(r->session.group, &sums, &before);
     r->nids = 0;
     for (int64_t k = 0; k < group; k++) {
         const ct_batch *b;
@@ -73,7 +67,7 @@ static ct_status run_step(ct_run *r)
     if (r->accumulate > 1) {
         ct_unit *u =
             ct_session_find(&r->session, CT_PROGRAM_UPDATE, r->batch, ct_session_length(&r->session), r->accumulate,
-                            false);
+                            false, 0);
         if (!u) return ct_fail(CT_EINTERNAL, "no update program");
         CT_TRY(ct_session_run(&r->session, u));
     }
@@ -84,6 +78,8 @@ static ct_status run_step(ct_run *r)
     r->window.samples += r->nids;
     r->window.wait += ct_loader_get_stats(r->loader).wait_s - waited;
     keep_pace(r, ct_now() - started);
+    ct_group_times(r->session.group, &sums, &after);
+    r->own_s = ct_now() - started - (after - before);
     return CT_OK;
 }
 
@@ -140,8 +136,11 @@ static ct_status log_step(ct_run *r, const ct_moment *at, const ct_window *w)
     CT_GOTO(st, ct_json_set(o, "data_s", ct_json_number(w->wait)));
     CT_GOTO(st, ct_json_set(o, "compute_s", ct_json_number(seconds - w->wait)));
     if (r->peers) {
-        double sums, waited;
+        double sums, waited, ratio;
+        const int slowest = ct_run_slowest(r, false, &ratio), n = ct_peers_size(r->peers);
         ct_group_times(r->session.group, &sums, &waited);
+        if (slowest >= 0) CT_GOTO(st, ct_json_set(o, "slowest_rank", json_integer(slowest)));
+        memset(r->own, 0, (size_t)n * sizeof *r->own);
         CT_GOTO(st, ct_json_set(o, "comm_s", ct_json_number(sums - r->comm_s)));
         CT_GOTO(st, ct_json_set(o, "comm_wait_s", ct_json_number(waited - r->comm_wait_s)));
         r->comm_s = sums;
@@ -185,9 +184,8 @@ static ct_status read_back(ct_run *r)
     if (r->read_step == r->p.step) return CT_OK;
     const double skipped = r->state[CT_STATE_SKIPPED];
     const ct_moment at = now(r);
-    CT_TRY(ct_group_metrics(r->session.group));
+    CT_TRY(ct_session_metrics(&r->session, sums));
     CT_TRY(ct_group_wait(r->session.group));
-    CT_TRY(ct_arenas_get_metrics(r->session.store, sums, true));
     CT_TRY(ct_arenas_get_state(r->session.store, r->state));
     return absorb(r, &at, sums, skipped, &r->window);
 }
@@ -243,7 +241,7 @@ static void show(ct_run *r, bool force)
 
 /* ---- checkpoints and evaluation ---- */
 
-static ct_status save(ct_run *r)
+static ct_status save_now(ct_run *r)
 {
     double started = ct_now();
     CT_TRY(read_back(r));
@@ -258,6 +256,14 @@ static ct_status save(ct_run *r)
     json_t *o = json_pack("{s:I,s:f,s:f}", "step", (json_int_t)r->p.step, "epoch", epochs_done(r), "seconds",
                           ct_now() - started);
     return ct_journal_event(r->journal, "checkpoint", o);
+}
+
+static ct_status save(ct_run *r)
+{
+    const ct_activity before = ct_crash_at(CT_AT_SAVE);
+    ct_status st = save_now(r);
+    ct_crash_at(before);
+    return st;
 }
 
 static ct_status write_best(ct_run *r)
@@ -291,7 +297,7 @@ fail:
 }
 
 /* Scores the validation set, and tells both judges, as of `epoch` complete epochs. */
-static ct_status validate(ct_run *r, int64_t epoch)
+static ct_status validate_now(ct_run *r, int64_t epoch)
 {
     double sums[CT_METRIC_COUNT], started = ct_now();
     char training[48] = "", brief[160];
@@ -317,6 +323,14 @@ static ct_status validate(ct_run *r, int64_t epoch)
         ct_info("early stopping: no improvement in %" PRId64 " evaluations", r->p.stopper.stale);
     }
     return CT_OK;
+}
+
+static ct_status validate(ct_run *r, int64_t epoch)
+{
+    const ct_activity before = ct_crash_at(CT_AT_SCORE);
+    ct_status st = validate_now(r, epoch);
+    ct_crash_at(before);
+    return st;
 }
 
 static ct_status log_epoch(ct_run *r, int64_t epoch)
@@ -374,6 +388,8 @@ static ct_status open_loader(ct_run *r)
     spec.start_batch = r->p.batch;
     spec.rank = ct_peers_rank(r->peers);
     spec.size = ct_peers_size(r->peers);
+    spec.parts = ct_session_parts(&r->session);
+    spec.workers = ct_session_workers(&r->session, spec.workers);
     return ct_loader_open(&spec, &r->loader);
 }
 
@@ -394,15 +410,16 @@ ct_status ct_run_loop(ct_run *r)
     const ct_config *cfg = r->cfg;
     r->saved_epoch = r->saved_batch = -1;
     r->last_loss = NAN;
+    ct_crash_step(r->p.step);
     CT_TRY(ct_group_share(r->session.group));
     CT_TRY(ct_arenas_get_state(r->session.store, r->state));
     r->read_step = r->p.step;
-    double clear[CT_METRIC_COUNT];
-    CT_TRY(ct_arenas_get_metrics(r->session.store, clear, true));
+    CT_TRY(ct_session_metrics_clear(&r->session));
     /* the limits may have been raised since */
     r->p.stopped_early = r->p.stopped_early && ct_stopper_done(&r->p.stopper, &cfg->early_stopping, r->p.epoch);
     if (!ct_run_complete(r)) r->p.finished = false;
     window_reset(r);
+    ct_crash_at(CT_AT_STEP);
     ct_gauge_begin(&r->gauge, r->session.backend, r->session.device_opts.index, ct_now(), r->p.samples);
     while (!r->p.finished) {
         CT_TRY(ct_run_stops(r));

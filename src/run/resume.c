@@ -20,6 +20,8 @@ static const char *const harmless[] = {
     "data.train",
     "data.val",
     "data.test",
+    "data.labels",
+    "data.root",
     "data.cache",
     "data.resident",
     "data.max_bad",

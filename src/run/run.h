@@ -15,6 +15,7 @@
 #include "session/readback.h"
 #include "session/resident.h"
 #include "session/session.h"
+#include "task/calibration.h"
 #include "task/datasets.h"
 #include "weights/checkpoint.h"
 
@@ -34,12 +35,20 @@ typedef struct ct_moment {
     int64_t nids;
 } ct_moment;
 
+/* What processes tell each other at each step. */
+typedef struct ct_word {
+    int stop;     /* signal; 0: none */
+    double own_s; /* as in ct_run */
+} ct_word;
+
 typedef struct ct_run {
     ct_peers *peers; /* the processes that train together; NULL: one alone */
     bool lead;       /* the first of them, or alone: it writes RUN */
     bool told;       /* what failed is told by another process */
     int stop;        /* signal that all processes know of; 0: none */
-    int *stops;      /* [processes] what each has got; NULL: one alone */
+    ct_word *word;   /* [processes] what each said last; NULL: one alone */
+    double own_s;    /* seconds of the last step that this process loaded and computed, and did not wait for others */
+    double *own;     /* [2 x processes] sums of those of each: since the last "step" event, and in this part */
     ct_config *cfg;
     char *out, *checkpoints; /* directories */
     FILE *log;               /* run.log; of processes behind the first ranks/NNNN.log */
@@ -121,6 +130,9 @@ ct_status ct_run_follow(ct_run *r, ct_status st);
 ct_status ct_run_agree(ct_run *r, ct_status st);
 /* Whether to stop: a signal that one of the processes got, r->stop at all of them behind the same step. */
 ct_status ct_run_stops(ct_run *r);
+/* The process whose own part of the steps took longest (since the last "step" event; with `all` in this part of the
+ * run), and how many times as long as that of the fastest; -1: nothing was measured, or one is alone. */
+int ct_run_slowest(const ct_run *r, bool all, double *ratio);
 /* Parts from the others, after a run that ended with `st`. */
 void ct_run_part(ct_run *r, ct_status st);
 
@@ -165,6 +177,7 @@ typedef struct ct_report {
     const ct_findings *findings; /* of the best weights on the validation set; NULL without one */
     const double *val, *test;    /* metric sums; NULL without such a set */
     int64_t peak_bytes;
+    const ct_calibration *calibration; /* of the confidences; NULL: there is none */
 } ct_report;
 /* Writes RUN/report.html, atomically. */
 ct_status ct_report_write(const ct_report *rep);

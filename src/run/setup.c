@@ -223,7 +223,9 @@ static ct_status choose_fastest(ct_run *r)
     if (!ct_tune_is_auto(r->cfg) || r->from || r->choices) return CT_OK;
     for (size_t i = 0; i < s->units; i++)
         CT_GOTO(st, ct_call_list_add_graph(&calls, s->unit[i].prog.graph, CT_OP_COUNT));
+    const ct_activity before = ct_crash_at(CT_AT_TUNE);
     if (r->lead) st = ct_tune_auto(s->backend, &s->device_opts, &calls, &r->choices);
+    ct_crash_at(before);
     CT_GOTO(st, ct_peers_settle(r->peers, st, &r->told));
     CT_GOTO(st, take_choices(r));
     s->device_opts.choices = r->choices;
@@ -235,13 +237,19 @@ fail:
 /* Of several processes each can take what the one with the least memory can. */
 static ct_status share_auto(ct_run *r)
 {
-    const int64_t members = ct_peers_size(r->peers);
-    int64_t each = r->cfg->train.batch_size;
+    const int64_t members = ct_peers_size(r->peers), parts = r->cfg->train.parts;
+    const int64_t shares = parts > 0 ? parts : members;
+    int64_t all = r->cfg->train.batch_size; /* in parts what one process takes: the same for any number of them */
     char number[32];
-    if (!r->peers) return CT_OK;
-    CT_TRY(ct_peers_extreme(r->peers, true, &each));
-    if (each > r->data.train.n / members && r->data.train.n >= members) each = r->data.train.n / members;
-    snprintf(number, sizeof number, "%" PRId64, each * members);
+    if (!r->peers && parts == 0) return CT_OK;
+    CT_TRY(ct_peers_extreme(r->peers, true, &all));
+    if (parts == 0) all *= members;
+    if (all > r->data.train.n) all = r->data.train.n;
+    all -= all % shares;
+    if (all == 0)
+        return ct_fail(CT_ECONFIG, "train.batch_size: auto: %" PRId64 " training samples are too few for %" PRId64
+                       " parts", r->data.train.n, shares);
+    snprintf(number, sizeof number, "%" PRId64, all);
     return ct_config_set(r->cfg, "train.batch_size", number, "train.batch_size: auto");
 }
 
@@ -295,7 +303,10 @@ static void list_terms(ct_run *r)
 /* The batch is cut evenly, so that no process waits for another. */
 static ct_status check_share(const ct_run *r)
 {
-    const int64_t members = ct_peers_size(r->peers), rest = r->batch % members;
+    const int64_t members = ct_peers_size(r->peers), rest = r->batch % members, parts = r->cfg->train.parts;
+    if (parts > 0 && parts % members != 0) /* parts are a power of two */
+        return ct_fail(CT_ECONFIG, "train.parts: %" PRId64 " parts cannot be shared evenly by %" PRId64
+                       " processes: start 1, 2, 4, ... of them, at most %" PRId64, parts, members, parts);
     if (rest == 0) return CT_OK;
     const int64_t below = r->batch - rest;
     return ct_fail(CT_ECONFIG, "train.batch_size: %" PRId64 " samples cannot be shared evenly by %" PRId64
@@ -333,6 +344,9 @@ ct_status ct_run_build(ct_run *r)
     CT_TRY(ct_session_begin(s, &spec, true, cfg->train.backend, &opts, r->why, sizeof r->why));
     ct_crash_backend(s->backend->name);
     s->join = ct_peers_join(r->peers);
+    s->join.tree = cfg->train.parts > 0;
+    s->join.sync = cfg->train.sync_norm;
+    s->parts = cfg->train.parts;
     s->bucket_bytes = cfg->group.bucket_mb << 20;
     CT_TRY(choose_resident(r));
     CT_TRY(add_training(r));
@@ -353,7 +367,7 @@ ct_status ct_run_build(ct_run *r)
     r->ids = ct_calloc(ids, sizeof *r->ids, "sample numbers of a step");
     r->asked_ids = ct_calloc(ids, sizeof *r->asked_ids, "sample numbers of a step");
     if (!r->ids || !r->asked_ids) return CT_ENOMEM;
-    if (s->join.size <= 1) CT_TRY(ct_readback_open(s->store, &r->readback));
+    if (s->join.size <= 1 && s->parts == 0) CT_TRY(ct_readback_open(s->store, &r->readback));
     if (r->data.val.data) {
         int64_t shared;
         CT_TRY(ct_datasets_shared(&r->data.train, &r->data.val, &shared));
@@ -423,17 +437,24 @@ static bool has_norms(const ct_session *s)
 {
     const ct_graph *g = s->unit[0].prog.graph;
     for (size_t i = 0; i < g->nnodes; i++)
-        if (g->nodes[i].op == CT_OP_BATCHNORM) return true;
+        if (g->nodes[i].op == CT_OP_BATCHNORM || g->nodes[i].op == CT_OP_BATCHNORM_JOINT) return true;
     return false;
 }
 
 static void describe_processes(const ct_run *r)
 {
     const int n = ct_peers_size(r->peers), hosts = ct_peers_hosts(r->peers);
-    if (!r->peers) return;
-    ct_info("  processes  %d on %d machine%s, over %s; each computes %" PRId64 " of %" PRId64 " samples%s", n, hosts,
-            hosts == 1 ? "" : "s", ct_peers_engine(r->peers), r->batch / n, r->batch,
-            has_norms(&r->session) ? ", and batch norms see those" : "");
+    const int64_t parts = r->session.parts;
+    const char *norms = !has_norms(&r->session)    ? ""
+                        : r->session.join.sync ? ", and batch norms see all"
+                                               : ", and batch norms see those";
+    if (r->peers)
+        ct_info("  processes  %d on %d machine%s, over %s; each computes %" PRId64 " of %" PRId64 " samples%s", n,
+                hosts, hosts == 1 ? "" : "s", ct_peers_engine(r->peers), r->batch / n, r->batch,
+                parts > 0 ? "" : norms);
+    if (parts > 0)
+        ct_info("  parts      %" PRId64 " of %" PRId64 " samples each%s; any power of two up to %" PRId64
+                " processes trains the same bits", parts, r->batch / parts, norms, parts);
 }
 
 void ct_run_describe(const ct_run *r)
@@ -446,20 +467,22 @@ void ct_run_describe(const ct_run *r)
     const ct_place place = ct_session_place(s, cfg, r->data.facts);
     char reads[96];
     r->data.task->outputs(&place, reads, sizeof reads);
-    ct_info("  model      %s, %s parameters, %" PRId64 "x%" PRId64 "x%" PRId64 " pixels -> %s", m->name,
-            ct_text_count(s->layout.params, a, sizeof a), m->height, m->width, m->channels, reads);
-    if (r->data.task->describe) r->data.task->describe(&place, tell, NULL);
     ct_info("  data       %s training samples (%s), %s for validation%s%s", ct_text_count(r->data.train.n, a, sizeof a),
             ct_dataset_root(r->data.train.data), ct_text_count(r->data.val.n, b, sizeof b), *cfg->data.val ? ": " : "",
             cfg->data.val);
-    ct_info("  device     %s: %s, %d thread%s%s%s", s->backend->name, s->device.name, s->device.threads,
-            s->device.threads == 1 ? "" : "s", *r->why ? "; " : "", r->why);
-    describe_processes(r);
-    ct_info("  precision  %s%s", ct_run_precision(s), r->fp16 ? " with dynamic loss scale" : "");
+    if (r->data.task->describe) r->data.task->describe(&place, tell, NULL);
+    ct_info("  model      %s, %s parameters, %" PRId64 "x%" PRId64 "x%" PRId64 " pixels -> %s", m->name,
+            ct_text_count(s->layout.params, a, sizeof a), m->height, m->width, m->channels, reads);
     ct_info("  batch      %" PRId64 " x %" PRId64 " = %" PRId64 " samples per step; %" PRId64 " batches and %" PRId64
             " steps per epoch, at most %s steps",
             r->batch, r->accumulate, r->batch * r->accumulate, r->batches, r->steps_per_epoch,
             ct_text_count(r->total_steps, a, sizeof a));
+    /* why this backend, only where another could have been expected */
+    const char *others = strstr(r->why, "; ");
+    ct_info("  device     %s: %s, %d thread%s%s", s->backend->name, s->device.name, s->device.threads,
+            s->device.threads == 1 ? "" : "s", others ? others : "");
+    describe_processes(r);
+    ct_info("  precision  %s%s", ct_run_precision(s), r->fp16 ? " with dynamic loss scale" : "");
     ct_info("  lr         %g (optimizer.lr %g, schedule.lr_rule %s)", s->spec.schedule.base_lr, cfg->optimizer.lr,
             cfg->schedule.lr_rule == CT_CFG_LR_LINEAR ? "linear"
             : cfg->schedule.lr_rule == CT_CFG_LR_SQRT ? "sqrt"
@@ -490,10 +513,12 @@ void ct_run_release(ct_run *r)
     ct_free(r->ids);
     ct_free(r->asked_ids);
     ct_peers_part(r->peers, false);
-    ct_free(r->stops);
+    ct_free(r->word);
+    ct_free(r->own);
     ct_log_set_file(NULL);
     ct_crash_log(-1);
     ct_crash_step(-1);
+    ct_crash_at(CT_AT_START);
     ct_crash_backend(NULL);
     ct_crash_doing(NULL, NULL); /* its names go with the graphs */
     if (r->log) fclose(r->log);

@@ -46,7 +46,8 @@ ct_status ct_run_meet(ct_run *r, ct_status st)
     if (st != CT_OK) ct_fail(st, "%s", why);
     if (st == CT_OK) st = met;
     if (st == CT_OK && r->peers &&
-        !(r->stops = ct_calloc((size_t)id.size, sizeof *r->stops, "signals of all processes")))
+        !((r->word = ct_calloc((size_t)id.size, sizeof *r->word, "words of all processes")) &&
+          (r->own = ct_calloc(2 * (size_t)id.size, sizeof *r->own, "times of all processes"))))
         st = CT_ENOMEM;
     if (met != CT_OK) r->told = !r->lead; /* every process finds the same */
     else st = ct_peers_settle(r->peers, st, &r->told);
@@ -122,9 +123,14 @@ fail:
 }
 
 /* Implementations may differ where processors do: sums of all are the same for all, but not those of one alone. */
-static ct_status tell_of_kernels(ct_run *r)
+static ct_status compare_kernels(ct_run *r)
 {
     char hash[33];
+    if (r->cfg->train.parts > 0) {
+        CT_TRY(ct_peers_same(r->peers, "arithmetic (train.parts promises the same bits)", r->session.device.kernels));
+        ct_hash_hex(r->meta.kernels, strlen(r->meta.kernels), hash);
+        return ct_peers_same(r->peers, "choice of implementations (train.parts)", hash);
+    }
     ct_hash_hex(r->meta.kernels, strlen(r->meta.kernels), hash);
     hash[15] = '\0';
     int64_t most = strtoll(hash, NULL, 16), least = most;
@@ -145,7 +151,7 @@ static ct_status agree(ct_run *r)
     CT_TRY(ct_peers_same(r->peers, "set of validation samples", r->meta.val_key));
     snprintf(at, sizeof at, "step %" PRId64 ", epoch %" PRId64 ", batch %" PRId64, r->p.step, r->p.epoch, r->p.batch);
     CT_TRY(ct_peers_same(r->peers, "position", at));
-    return tell_of_kernels(r);
+    return compare_kernels(r);
 }
 
 ct_status ct_run_agree(ct_run *r, ct_status st)
@@ -161,20 +167,42 @@ ct_status ct_run_agree(ct_run *r, ct_status st)
 
 ct_status ct_run_stops(ct_run *r)
 {
-    const int n = ct_peers_size(r->peers), mine = ct_stop_signal;
-    r->stop = mine;
+    const int n = ct_peers_size(r->peers);
+    ct_word mine = { .stop = ct_stop_signal, .own_s = r->own_s };
+    r->stop = mine.stop;
+    r->own_s = 0;
     if (!r->peers) return CT_OK;
     /* as in the sums of a step, nobody waits here longer than group.deadline */
-    CT_TRY(ct_group_gather(r->session.group, &mine, sizeof mine, r->stops));
-    for (int i = 0; i < n; i++)
-        if (r->stops[i] > r->stop) r->stop = r->stops[i];
+    CT_TRY(ct_group_gather(r->session.group, &mine, sizeof mine, r->word));
+    for (int i = 0; i < n; i++) {
+        if (r->word[i].stop > r->stop) r->stop = r->word[i].stop;
+        r->own[i] += r->word[i].own_s;
+        r->own[n + i] += r->word[i].own_s;
+    }
     return CT_OK;
+}
+
+int ct_run_slowest(const ct_run *r, bool all, double *ratio)
+{
+    const int n = ct_peers_size(r->peers);
+    int most = 0, least = 0;
+    *ratio = 1;
+    if (!r->own) return -1;
+    const double *own = all ? r->own + n : r->own;
+    for (int i = 1; i < n; i++) {
+        if (own[i] > own[most]) most = i;
+        if (own[i] < own[least]) least = i;
+    }
+    if (own[least] <= 0) return -1;
+    *ratio = own[most] / own[least];
+    return most;
 }
 
 void ct_run_part(ct_run *r, ct_status st)
 {
     const bool same = st == CT_OK || st == CT_ESIGNAL || st == CT_ENUMERIC; /* which all of them come to */
     if (same) r->told = !r->lead;
+    else ct_peers_over(r->peers, st, ct_error_message());
     ct_peers_part(r->peers, same);
     r->peers = NULL;
     if (r->shared_log) {

@@ -87,28 +87,34 @@ static ct_status show(look *k, ct_session *s, ct_unit *u, const ct_batch *b)
     return k->gather ? ct_gather_collect(k->gather, &o, f) : f->task->collect(f, &o);
 }
 
-static ct_status run_batch(ct_session *s, bool ema, look *k, const ct_batch *b)
+/* A part of a batch; or, without labels, all of this member's rows. */
+static ct_status run_part(ct_session *s, bool ema, look *k, const ct_batch *b, int part)
 {
     const bool labels = !k->f || k->f->labels;
     if (b->n == 0) return k->gather ? ct_gather_collect(k->gather, &(ct_outcome){ .n = 0 }, k->f) : CT_OK;
-    ct_unit *u =
-        labels ? ct_session_find(s, CT_PROGRAM_EVAL, b->all, b->length, 1, ema) : ct_session_predictor(s, b->length);
+    ct_unit *u = labels ? ct_session_find(s, CT_PROGRAM_EVAL, b->all, b->length, 1, ema, part)
+                        : ct_session_predictor(s, b->length, b->n);
     if (!u || u->rows < b->n)
         return ct_fail(CT_EINTERNAL, "no evaluation program for a batch of %d of length %d", b->n, b->length);
     CT_TRY(ct_session_upload(s, u, b));
-    CT_TRY(ct_plan_run(u->plan));
+    CT_TRY(ct_session_run(s, u));
     k->done += b->n;
     return k->f ? show(k, s, u, b) : CT_OK;
 }
 
-static ct_status run_batches(ct_session *s, bool ema, look *k, ct_loader *loader, const volatile sig_atomic_t *stop)
+static ct_status run_batches(ct_session *s, bool ema, look *k, ct_loader *loader, int parts,
+                             const volatile sig_atomic_t *stop)
 {
     for (;;) {
         const ct_batch *b;
         if (stop && *stop) return ct_fail(CT_ESIGNAL, "evaluation interrupted by a signal");
         CT_TRY(ct_loader_next(loader, &b));
         if (!b) return CT_OK;
-        CT_TRY(run_batch(s, ema, k, b));
+        for (int part = 0; part < parts; part++) {
+            ct_batch rows;
+            ct_loader_part(loader, b, part, &rows);
+            CT_TRY(run_part(s, ema, k, &rows, part));
+        }
     }
 }
 
@@ -120,17 +126,16 @@ ct_status ct_evaluate(ct_session *s, bool ema, const ct_view *view, int64_t batc
     look k;
     const bool labels = !findings || findings->labels;
     const ct_loader_spec spec = {
-        .data = view->data, .index = view->index, .n = view->n, .batch = (int)batch, .workers = workers, .epochs = 1,
-        .rank = ct_group_rank(s->group), .size = ct_group_size(s->group)
+        .data = view->data, .index = view->index, .n = view->n, .batch = (int)batch, .epochs = 1,
+        .workers = ct_session_workers(s, workers),
+        .rank = ct_group_rank(s->group), .size = ct_group_size(s->group), .parts = labels ? ct_session_parts(s) : 1
     };
     const bool alone = spec.size == 1;
     CT_GOTO(st, look_begin(&k, s, findings, view, batch));
-    CT_GOTO(st, ct_arenas_get_metrics(s->store, sums, true));
+    CT_GOTO(st, ct_session_metrics_clear(s));
     CT_GOTO(st, ct_loader_open(&spec, &loader));
-    CT_GOTO(st, run_batches(s, ema, &k, loader, stop));
-    CT_GOTO(st, ct_group_metrics(s->group));
-    CT_GOTO(st, ct_group_wait(s->group));
-    CT_GOTO(st, ct_arenas_get_metrics(s->store, sums, true));
+    CT_GOTO(st, run_batches(s, ema, &k, loader, spec.parts, stop));
+    CT_GOTO(st, ct_session_metrics(s, sums));
     if ((alone && k.done != view->n) || (labels && sums[CT_METRIC_SAMPLES] != (double)view->n)) {
         st = ct_fail(CT_EINTERNAL, "%.0f of %" PRId64 " samples were scored (%" PRId64 " were run)",
                      sums[CT_METRIC_SAMPLES], view->n, k.done);

@@ -6,12 +6,15 @@ libcaptrain_la_SOURCES += \
 	src/session/feed.h \
 	src/session/memory.c \
 	src/session/memory.h \
+	src/session/parts.c \
+	src/session/parts.h \
 	src/session/readback.c \
 	src/session/readback.h \
 	src/session/resident.c \
 	src/session/resident.h \
 	src/session/session.c \
-	src/session/session.h
+	src/session/session.h \
+	src/session/step.c
 
 check_PROGRAMS += tests/session/check_feed
 tests_session_check_feed_SOURCES = tests/session/check_feed.c
@@ -26,3 +29,5 @@ dist_check_SCRIPTS += tests/sh/feed.sh
 check_PROGRAMS += tests/session/check_share
 tests_session_check_share_SOURCES = tests/session/check_share.c
 tests_session_check_share_LDADD = $(CT_TEST_LIBS)
+
+dist_check_SCRIPTS += tests/sh/parts.sh tests/sh/sync_norm.sh

@@ -11,6 +11,7 @@
 #include "formats/json.h"
 #include "program/spec.h"
 #include "session/memory.h"
+#include "session/parts.h"
 #include "session/resident.h"
 
 ct_status ct_session_begin(ct_session *s, const ct_program_spec *spec, bool train, const char *backend,
@@ -32,80 +33,106 @@ int64_t ct_session_length(const ct_session *s)
 }
 
 ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t length, int64_t accumulate,
-                         bool ema)
+                         bool ema, int part)
 {
+    kind = ct_session_kind(s, kind, part);
     for (size_t i = 0; i < s->units; i++) {
         ct_unit *u = &s->unit[i];
         bool micro = kind == CT_PROGRAM_MICRO_FIRST || kind == CT_PROGRAM_MICRO_NEXT;
-        if (u->kind == kind && u->batch == batch && u->length == length && u->ema == ema &&
+        if (u->kind == kind && u->batch == batch && u->length == length && u->ema == ema && u->part == part &&
             (!micro || u->accumulate == accumulate))
             return u;
     }
     return NULL;
 }
 
-ct_unit *ct_session_predictor(ct_session *s, int64_t length)
+ct_unit *ct_session_predictor(ct_session *s, int64_t length, int64_t rows)
 {
-    for (size_t i = 0; i < s->units; i++)
-        if (s->unit[i].kind == CT_PROGRAM_PREDICT && s->unit[i].length == length) return &s->unit[i];
-    return NULL;
+    ct_unit *best = NULL;
+    for (size_t i = 0; i < s->units; i++) {
+        ct_unit *u = &s->unit[i];
+        if (u->kind != CT_PROGRAM_PREDICT || u->length != length || u->rows < rows) continue;
+        if (!best || u->rows < best->rows) best = u;
+    }
+    return best;
 }
 
-/* This member's rows of a batch. */
-static int64_t rows_of(const ct_session *s, int64_t batch)
+/* Kinds whose programs compute one of this member's parts; others compute all of its rows. */
+static bool in_parts(ct_program_kind kind)
 {
-    return ct_share_first(batch, s->join.rank + 1, s->join.size) - ct_share_first(batch, s->join.rank, s->join.size);
+    return kind == CT_PROGRAM_STEP || kind == CT_PROGRAM_PART || kind == CT_PROGRAM_EVAL;
+}
+
+/* First row, of a batch, of a part of this member's; `part` may be their number: the first row behind all. */
+static int64_t first_row(const ct_session *s, ct_program_kind kind, int64_t batch, int part)
+{
+    const int parts = in_parts(kind) ? ct_session_parts(s) : 1, members = s->join.size > 1 ? s->join.size : 1;
+    return ct_share_first(batch, s->join.rank * parts + part, members * parts);
+}
+
+static int64_t rows_of(const ct_session *s, ct_program_kind kind, int64_t batch, int part)
+{
+    return first_row(s, kind, batch, part + 1) - first_row(s, kind, batch, part);
 }
 
 /* The specification of a unit: only elastic models have programs of several lengths. */
-static ct_program_spec unit_spec(const ct_session *s, int64_t batch, int64_t length, int64_t accumulate)
+static ct_program_spec unit_spec(const ct_session *s, const ct_unit *u)
 {
     ct_program_spec spec = s->spec;
-    spec.batch = rows_of(s, batch) > 0 ? rows_of(s, batch) : 1; /* never run: what it knows of weights and update is
-                                                                   wanted */
-    spec.accumulate = accumulate;
-    spec.members = s->join.size;
-    spec.model.row = ct_share_first(batch, s->join.rank, s->join.size);
-    spec.model.of = batch;
+    const int64_t rows = rows_of(s, u->kind, u->batch, u->part);
+    spec.batch = rows > 0 ? rows : 1; /* never run: what it knows of weights and update is wanted */
+    spec.accumulate = u->accumulate;
+    spec.members = s->parts > 0 ? s->parts : s->join.size;
+    spec.parts = ct_session_parts(s);
+    spec.part = u->part;
+    spec.sync_norm = s->join.sync && s->join.size > 1;
+    spec.model.row = first_row(s, u->kind, u->batch, u->part);
+    spec.model.of = u->batch;
     if (s->resident) spec.resident = ct_dataset_size(s->resident);
     if (!ct_model_elastic(&spec.model)) return spec;
-    ct_model_set_length(&spec.model, length);
-    if (!ct_model_clip(&spec.model)) spec.src_w = length;
+    ct_model_set_length(&spec.model, u->length);
+    if (!ct_model_clip(&spec.model)) spec.src_w = u->length;
     return spec;
 }
 
-static bool has_kind(const ct_session *s, ct_program_kind kind)
+static bool has_kind(const ct_session *s, ct_program_kind kind, int part)
 {
     for (size_t i = 0; i < s->units; i++)
-        if (s->unit[i].kind == kind) return true;
+        if (s->unit[i].kind == kind && s->unit[i].part == part) return true;
     return false;
+}
+
+static ct_status add_unit(ct_session *s, const ct_unit *as)
+{
+    if (rows_of(s, as->kind, as->batch, as->part) == 0 && has_kind(s, as->kind, as->part)) return CT_OK;
+    CT_TRY(ct_grow(&s->unit, s->units, &s->cap_units, sizeof *s->unit, "programs of a session"));
+    ct_unit *u = &s->unit[s->units];
+    *u = *as;
+    const ct_program_spec spec = unit_spec(s, u);
+    const ct_graph *from = s->units > 0 ? s->unit[0].prog.graph : NULL;
+    CT_TRY(ct_program_build(&spec, u->kind, from, &s->layout, &u->prog));
+    u->rows = spec.batch;
+    s->units++;
+    const bool updates = u->kind == CT_PROGRAM_STEP || u->kind == CT_PROGRAM_UPDATE;
+    const ct_arena sums = u->kind == CT_PROGRAM_STEP ? CT_ARENA_GRAD : CT_ARENA_GACC;
+    const int64_t bytes = s->bucket_bytes > 0 ? s->bucket_bytes : CT_BUCKET_BYTES;
+    return updates ? ct_buckets_make(u->prog.graph, &s->layout, sums, bytes, &u->buckets) : CT_OK;
 }
 
 ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t length, int64_t accumulate,
                          bool ema)
 {
-    if (ct_session_find(s, kind, batch, length, accumulate, ema)) return CT_OK;
     if (!ct_model_elastic(&s->spec.model) && length != s->spec.src_w)
         return ct_fail(CT_EINTERNAL, "a program for images of width %" PRId64 " of a model for %" PRId64, length,
                        s->spec.src_w);
-    if (rows_of(s, batch) == 0 && has_kind(s, kind)) return CT_OK;
-    CT_TRY(ct_grow(&s->unit, s->units, &s->cap_units, sizeof *s->unit, "programs of a session"));
-    ct_unit *u = &s->unit[s->units];
-    memset(u, 0, sizeof *u);
-    const ct_program_spec spec = unit_spec(s, batch, length, accumulate);
-    const ct_graph *from = s->units > 0 ? s->unit[0].prog.graph : NULL;
-    CT_TRY(ct_program_build(&spec, kind, from, &s->layout, &u->prog));
-    u->kind = kind;
-    u->batch = batch;
-    u->rows = spec.batch;
-    u->length = length;
-    u->accumulate = accumulate;
-    u->ema = ema;
-    s->units++;
-    const bool updates = kind == CT_PROGRAM_STEP || kind == CT_PROGRAM_UPDATE;
-    const ct_arena sums = kind == CT_PROGRAM_STEP ? CT_ARENA_GRAD : CT_ARENA_GACC;
-    const int64_t bytes = s->bucket_bytes > 0 ? s->bucket_bytes : CT_BUCKET_BYTES;
-    return updates ? ct_buckets_make(u->prog.graph, &s->layout, sums, bytes, &u->buckets) : CT_OK;
+    CT_TRY(ct_session_check_parts(s, kind));
+    const int parts = in_parts(kind) ? ct_session_parts(s) : 1;
+    for (int part = 0; part < parts; part++) {
+        if (ct_session_find(s, kind, batch, length, accumulate, ema, part)) continue;
+        CT_TRY(add_unit(s, &(ct_unit){ .kind = ct_session_kind(s, kind, part), .batch = batch, .length = length,
+                                       .accumulate = accumulate, .ema = ema, .part = part }));
+    }
+    return CT_OK;
 }
 
 ct_status ct_session_add_eval(ct_session *s, const ct_view *view, int64_t batch, bool ema)
@@ -167,28 +194,6 @@ ct_status ct_session_upload(ct_session *s, ct_unit *u, const ct_batch *b)
     if (s->feed) return ct_feed_send(s->feed, u->plan, part, n);
     for (int i = 0; i < n; i++) CT_TRY(ct_plan_upload(u->plan, part[i].input, part[i].host));
     return CT_OK;
-}
-
-ct_status ct_session_run(ct_session *s, ct_unit *u)
-{
-    return u->buckets.bucket ? ct_group_step(s->group, u->plan, &u->buckets) : ct_plan_run(u->plan);
-}
-
-ct_status ct_session_idle(ct_session *s, ct_program_kind kind)
-{
-    ct_unit *u = NULL;
-    for (size_t i = 0; i < s->units && !u; i++)
-        if (s->unit[i].kind == kind) u = &s->unit[i];
-    if (!u) return ct_fail(CT_EINTERNAL, "a member without rows, and without a program of its kind");
-    const ct_graph *g = ct_plan_graph(u->plan);
-    size_t draw = 0; /* the node that counts draws */
-    while (draw < g->nnodes && g->nodes[draw].op != CT_OP_NEXT_DRAW) draw++;
-    if (draw == g->nnodes) return ct_fail(CT_EINTERNAL, "a training program that counts no draws");
-    if (kind == CT_PROGRAM_STEP) return ct_group_idle_step(s->group, u->plan, &u->buckets, draw);
-    if (kind == CT_PROGRAM_MICRO_FIRST)
-        CT_TRY(s->backend->clear(s->store->device, s->store->stream, s->store->base[CT_ARENA_GACC],
-                                 s->store->bytes[CT_ARENA_GACC]));
-    return ct_plan_run_nodes(u->plan, draw, draw + 1);
 }
 
 /* Bytes of the largest batch. */
@@ -253,7 +258,8 @@ static ct_status list_tensors(ct_session *s)
 ct_status ct_session_ready(ct_session *s)
 {
     ct_program_spec spec = s->spec;
-    spec.members = s->join.size;
+    spec.members = s->parts > 0 ? s->parts : s->join.size;
+    spec.parts = ct_session_parts(s);
     ct_arenas_needs needs = ct_program_needs(&spec, s->train);
     CT_TRY(ct_arenas_create(s->backend, &s->device_opts, &s->layout, &needs, true, &s->store));
     CT_TRY(s->backend->info(s->store->device, &s->device));
@@ -262,6 +268,7 @@ ct_status ct_session_ready(ct_session *s)
         CT_TRY(ct_arenas_hold(s->store, ct_dataset_size(d) * ct_dataset_height(d) * ct_dataset_width(d) *
                                             ct_dataset_channels(d)));
     }
+    CT_TRY(ct_session_count_parts(s));
     int64_t rows = 0;
     for (size_t i = 0; i < s->units; i++) {
         CT_TRY(ct_plan_create(s->store, s->unit[i].prog.graph, s->unit[i].ema, &s->unit[i].plan));
@@ -296,6 +303,7 @@ void ct_session_end(ct_session *s)
     ct_free(s->tensor);
     ct_free(s->host);
     ct_free(s->len);
+    ct_free(s->counted);
     memset(s, 0, sizeof *s);
 }
 

@@ -20,7 +20,8 @@
 typedef struct ct_unit {
     ct_program_kind kind;
     int64_t batch;      /* samples, of all members of the group */
-    int64_t rows;       /* of them this member's, which the program computes */
+    int64_t rows;       /* of them those of this member's part, which the program computes */
+    int part;           /* of this member's: ct_session_parts() */
     int64_t length;     /* of its samples: width of the source images, pixels; of clips pictures */
     int64_t accumulate; /* micro-steps per update its gradient is scaled for */
     bool ema;           /* reads the averaged weights */
@@ -57,9 +58,13 @@ typedef struct ct_session {
                                    before programs are added; must outlive the session */
     ct_feed *feed;              /* how batches get to a device with memory of its own; NULL: they are uploaded */
     ct_group_opts join;         /* the group of devices to train in; zeroed: alone. Set before programs are added */
+    int64_t parts;              /* in which every batch is cut, a power of two and a multiple of the members, each of
+                                   which computes its share of them one after another: results do not depend on
+                                   their number then (program/tree.h). 0: a part for each member. Set before, too */
     int64_t bucket_bytes;       /* gradients of a group are summed in pieces of about this; 0: CT_BUCKET_BYTES. Set
                                    before, too */
     ct_group *group;            /* of one or more */
+    double *counted; /* [parts][CT_METRIC_COUNT] room for what each has counted; NULL: with parts 0 */
     int32_t *len; /* [largest batch] time steps of a batch, for the upload; NULL unless the model has any */
 } ct_session;
 
@@ -69,9 +74,14 @@ ct_status ct_session_begin(ct_session *s, const ct_program_spec *spec, bool trai
                            const ct_device_opts *opts, char *why, size_t why_size);
 /* The length that a program has where nothing else is said: spec.src_w, or of clips spec.model.frames. */
 int64_t ct_session_length(const ct_session *s);
+/* Parts that this member computes of every batch, at least 1. */
+int ct_session_parts(const ct_session *s);
+/* Threads that load batches for this session: ct_loader_workers(). */
+int ct_session_workers(const ct_session *s, int64_t wanted);
 /* Adds a program for a batch of samples of this length (models of fixed size: ct_session_length()) unless it is
- * there. In a group it computes this member's rows (ct_share_first()) and is left out where that is none and another
- * of its kind is there. The first one of a training session must be STEP or MICRO_FIRST. */
+ * there; STEP and EVAL for each of this member's parts. It computes the rows of that part (ct_share_first()) and is
+ * left out where that is none and another like it is there. The first one of a training session must be STEP or
+ * MICRO_FIRST. CT_EINVAL: parts that are no power of two, or that members cannot share evenly; micro-steps of parts. */
 ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t length, int64_t accumulate,
                          bool ema);
 /* What evaluating a view in batches of `batch` needs: for every length a full and a shorter last program. Fields have
@@ -85,22 +95,31 @@ ct_status ct_session_ready(ct_session *s);
 ct_status ct_session_join(ct_session *s);
 void ct_session_end(ct_session *s); /* empties; NULL and a zeroed session are fine */
 
-/* NULL if it was not added. */
+/* NULL if it was not added. The parts of a STEP in front of the last are of kind PART, and found as STEP. */
 ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t length, int64_t accumulate,
-                         bool ema);
-/* The unit of kind PREDICT for samples of this length; NULL. One program serves every number of rows up to its
- * batch. */
-ct_unit *ct_session_predictor(ct_session *s, int64_t length);
+                         bool ema, int part);
+/* The smallest unit of kind PREDICT for so many samples of this length, at least 1; NULL. One program serves every
+ * number of rows up to its batch. */
+ct_unit *ct_session_predictor(ct_session *s, int64_t length, int64_t rows);
 
 /* Sends a batch of the loader to a unit of its size (PREDICT: or larger; rows behind the batch's hold anything): pixels
  * unless they are resident, index, the fields the program has, time steps where the model has them. The batch may be
  * changed when this returns. */
 ct_status ct_session_upload(ct_session *s, ct_unit *u, const ct_batch *b);
-/* Runs a training unit: a micro-step, or a step or update together with the group. */
+/* Runs a unit: a micro-step, a part of a step or of scoring, or a step or update together with the group. Parts of a
+ * batch are run in their order. */
 ct_status ct_session_run(ct_session *s, ct_unit *u);
-/* What a member does in a step or micro-step of this kind while others compute a batch of which it has no row: it
- * adds zeros to the gradients, and goes on as if it had drawn. */
-ct_status ct_session_idle(ct_session *s, ct_program_kind kind);
+/* What a member does in a step or micro-step of this kind for a part that has no row of the batch: it adds zeros to the
+ * gradients, and goes on as if it had drawn. */
+ct_status ct_session_idle(ct_session *s, ct_program_kind kind, int part);
+/* A batch of the loader through training units of this kind, part for part. CT_EINTERNAL: one is not there. */
+ct_status ct_session_train(ct_session *s, ct_program_kind kind, const ct_loader *l, const ct_batch *b,
+                           int64_t accumulate);
+
+/* What all members have counted since it was asked last, and starts counting anew. All must ask at the same place. */
+ct_status ct_session_metrics(ct_session *s, double sums[CT_METRIC_COUNT]);
+/* Starts counting anew; nobody is asked. */
+ct_status ct_session_metrics_clear(ct_session *s);
 
 /* Copies tensor i of `arena` to or from host memory. */
 ct_status ct_session_get(ct_session *s, size_t i, ct_arena arena, void *host);

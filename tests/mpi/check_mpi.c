@@ -108,6 +108,52 @@ START_TEST(sums)
 }
 END_TEST
 
+/* The same sum by pairs of pairs, of members' numbers as they are stored. */
+static void *by_tree(ct_dtype type, int64_t n, int which)
+{
+    const size_t bytes = (size_t)n * ct_dtype_size(type);
+    char *part = ct_malloc((size_t)size * bytes, "test");
+    for (int k = 0; k < size; k++) fill(type, part + (size_t)k * bytes, n, k, which);
+    for (int stride = 1; stride < size; stride *= 2)
+        for (int k = 0; k + stride < size; k += 2 * stride)
+            for (int64_t i = 0; i < n; i++) {
+                char *a = part + (size_t)k * bytes, *b = part + (size_t)(k + stride) * bytes;
+                ct_store(type, a, i, ct_load(type, a, i) + ct_load(type, b, i));
+            }
+    return part;
+}
+
+/* Bit for bit what the tree says, between other sums. */
+START_TEST(trees)
+{
+    const ct_dtype type = _i ? CT_F64 : CT_F32;
+    void *buf[SUMS];
+    double other = rank + 1;
+    bool power = (size & (size - 1)) == 0;
+    for (int round = 0; round < 2; round++) { /* the second one takes the first one's memory */
+        ok(engine->comm->all_reduce_sum(world, NULL, &other, 1, CT_F64));
+        for (int k = 0; k < SUMS; k++) {
+            ck_assert_ptr_nonnull(buf[k] = ct_malloc((size_t)lengths[k] * ct_dtype_size(type), "test"));
+            fill(type, buf[k], lengths[k], rank, k);
+            const ct_status st = engine->comm->tree_sum(world, NULL, buf[k], lengths[k], type);
+            if (power) ok(st);
+            else says(st, CT_EINVAL, "must be a power of two");
+        }
+        ok(engine->comm->finish(world, PATIENCE));
+        for (int k = 0; k < SUMS; k++) {
+            const size_t bytes = (size_t)lengths[k] * ct_dtype_size(type);
+            void *want = by_tree(type, lengths[k], k);
+            if (power) ck_assert_mem_eq(buf[k], want, bytes);
+            if (power) all_have(buf[k], bytes);
+            ct_free(buf[k]);
+            ct_free(want);
+        }
+    }
+    says(engine->comm->tree_sum(world, NULL, &size, 1, CT_I32), CT_EUNSUPPORTED, "of elements of type");
+    ok(engine->comm->check(world));
+}
+END_TEST
+
 START_TEST(nan_is_everyones)
 {
     float x[64];
@@ -257,6 +303,7 @@ static int run_suite(void)
     TCase *t = tcase_create("engine");
     begin();
     tcase_add_loop_test(t, sums, 0, 2);
+    tcase_add_loop_test(t, trees, 0, 2);
     tcase_add_test(t, nan_is_everyones);
     tcase_add_test(t, sendings);
     tcase_add_test(t, polls);

@@ -18,6 +18,11 @@ static ct_status stop(double deadline)
     return CT_OK;
 }
 
+static void patience(const ct_patience *p)
+{
+    (void)p;
+}
+
 static ct_status id(unsigned char name[CT_COMM_ID])
 {
     name[0] = 0;
@@ -115,6 +120,7 @@ static const ct_engine table = {
     .start = start,
     .stop = stop,
     .comm = &comm,
+    .patience = patience,
 };
 
 const ct_engine *ct_engine_entry(const ct_services *services);

@@ -644,6 +644,7 @@ static Suite *suite(void)
     suite_add_tcase(s, spec_case());
     suite_add_tcase(s, ctc_case());
     suite_add_tcase(s, pad_case());
+    suite_add_tcase(s, parts_case());
     suite_add_tcase(s, flat_case());
     return s;
 }

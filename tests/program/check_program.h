@@ -49,5 +49,6 @@ TCase *spec_case(void);
 TCase *ctc_case(void);
 TCase *flat_case(void);
 TCase *pad_case(void);
+TCase *parts_case(void);
 
 #endif

@@ -28,7 +28,7 @@ typedef struct sum {
 static void open_sum_as(sum *s, const ct_backend *backend, bool eager)
 {
     const ct_device_opts opts = { .threads = 1, .eager = eager };
-    const ct_arenas_needs needs = { .train = true, .accumulate = true };
+    const ct_arenas_needs needs = { .train = true, .sums = 1 };
     const ct_attrs add = { .scale = { .alpha = 1, .beta = 1 } };
     ct_val acc;
     ct_layout l;

@@ -151,7 +151,7 @@ START_TEST(sessions_share_batches)
             ok(ct_session_add(&x, CT_PROGRAM_MICRO_FIRST, 9, s.src_w, k, false)); /* of every kind there is one */
             const size_t before = x.units;
             ok(ct_session_add(&x, CT_PROGRAM_MICRO_FIRST, batches[b], s.src_w, k, false));
-            const ct_unit *u = ct_session_find(&x, CT_PROGRAM_MICRO_FIRST, batches[b], s.src_w, k, false);
+            const ct_unit *u = ct_session_find(&x, CT_PROGRAM_MICRO_FIRST, batches[b], s.src_w, k, false, 0);
             ck_assert_uint_eq(x.units, before + (batches[b] != 9 && rows > 0));
             ck_assert_int_eq(u != NULL, rows > 0);
             if (u) {

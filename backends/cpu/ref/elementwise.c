@@ -118,6 +118,7 @@ static const ct_impl impls[] = {
     { CT_OP_MUL, "ref", CT_REF_FLAGS, accept_float, mul },
     { CT_OP_SCALE, "ref", CT_REF_FLAGS, accept_float, scale },
     { CT_OP_CAST, "ref", CT_REF_FLAGS, accept_any, cast },
+    { CT_OP_GROUP_SUM, "ref", CT_REF_FLAGS, accept_float, cast },
     { CT_OP_ACCUMULATE, "ref", CT_REF_FLAGS, accept_float, accumulate },
     { CT_OP_FIT_CHANNELS, "ref", CT_REF_FLAGS, accept_float, fit_channels },
 };

@@ -8,6 +8,8 @@
  * batchnorm_bwd adds dy2 to dy, where it is given, before all else; with dy2_step s, to pixels (si,sj) alone. batchnorm_sum is
  * max(0, z + z2) of two norms, and its backward that of each of them. batchnorm_pool is batchnorm with relu, of which the first greatest of each
  * window of 2x2 pixels (or, with overlap, 3x3) is kept; its backward takes for e of a pixel the sum of dy of its windows whose index says that it was kept.
+ * batchnorm_joint has mean = S/M and var = Q/M - mean^2 from moments (S, Q) of M rows that it need not see; its backward holds both in dx
+ * and gives dS = -gamma*invstd*(sum e - mean*invstd*sum(e*xhat))/M, dQ = -gamma*invstd^2*sum(e*xhat)/(2M).
  * batchnorm_mean is the mean over all pixels of a sample of batchnorm with relu; its backward has e = dy / pixels where
  * mask is set.
  * And l2_normalize over the rows' columns: r = max(||x||, 1e-12), y = x/r, dx = (dy - y*(y.dy))/r, or dy/r where ||x|| < r. */
@@ -20,7 +22,7 @@
 #include "ops/math/mask_math.h"
 
 /* Rows of C doubles that each operator needs. */
-enum { FORWARD_ROWS = 6, INFER_ROWS = 6, SUM_ROWS = 10, MEAN_ROWS = 7, BACKWARD_ROWS = 10, L2_ROWS = 2 };
+enum { FORWARD_ROWS = 6, INFER_ROWS = 6, SUM_ROWS = 10, MEAN_ROWS = 7, BACKWARD_ROWS = 10, JOINT_ROWS = 9, L2_ROWS = 2 };
 
 /* All but the mask must be floating. */
 static ct_accept accept_rows(const ct_call *call, int64_t rows)
@@ -89,22 +91,11 @@ static bool finite_as(const ct_tensor *t, double v)
     return isfinite(t->desc.dtype == CT_F64 ? v : (double)(float)v);
 }
 
-/* mean and invstd of the batch as they are stored, and the running statistics; row is room for one. */
-static void statistics(const ct_call *call, double *mean, double *var, double *row)
+/* mean [C] and n*variance [C] of n rows become mean and invstd as they are stored, and the running statistics. */
+static void put_statistics(const ct_call *call, double n, double *mean, double *var)
 {
     const ct_norm_attrs *a = &call->attrs.norm;
-    int64_t rows = ct_ref_rows(&call->in[0]), cols = ct_ref_cols(&call->in[0]);
-    double n = (double)rows;
-    for (int64_t c = 0; c < cols; c++) mean[c] = var[c] = 0;
-    for (int64_t m = 0; m < rows; m++) {
-        ct_ref_load(&call->in[0], m * cols, cols, row);
-        for (int64_t c = 0; c < cols; c++) mean[c] += row[c];
-    }
-    for (int64_t c = 0; c < cols; c++) mean[c] /= n;
-    for (int64_t m = 0; m < rows; m++) {
-        ct_ref_load(&call->in[0], m * cols, cols, row);
-        for (int64_t c = 0; c < cols; c++) var[c] += (row[c] - mean[c]) * (row[c] - mean[c]);
-    }
+    const int64_t cols = ct_ref_cols(&call->in[0]);
     if (a->update_stats) {
         for (int64_t c = 0; c < cols; c++) {
             double m = (1 - a->momentum) * ct_ref_at(&call->in[3], c) + a->momentum * mean[c];
@@ -123,6 +114,37 @@ static void statistics(const ct_call *call, double *mean, double *var, double *r
     ct_ref_load(&call->out[2], 0, cols, invstd);
 }
 
+/* mean and invstd of the batch as they are stored, and the running statistics; row is room for one. */
+static void statistics(const ct_call *call, double *mean, double *var, double *row)
+{
+    int64_t rows = ct_ref_rows(&call->in[0]), cols = ct_ref_cols(&call->in[0]);
+    double n = (double)rows;
+    for (int64_t c = 0; c < cols; c++) mean[c] = var[c] = 0;
+    for (int64_t m = 0; m < rows; m++) {
+        ct_ref_load(&call->in[0], m * cols, cols, row);
+        for (int64_t c = 0; c < cols; c++) mean[c] += row[c];
+    }
+    for (int64_t c = 0; c < cols; c++) mean[c] /= n;
+    for (int64_t m = 0; m < rows; m++) {
+        ct_ref_load(&call->in[0], m * cols, cols, row);
+        for (int64_t c = 0; c < cols; c++) var[c] += (row[c] - mean[c]) * (row[c] - mean[c]);
+    }
+    put_statistics(call, n, mean, var);
+}
+
+/* The same from moments. */
+static void joint_statistics(const ct_call *call, double *mean, double *var)
+{
+    const double n = (double)call->attrs.norm.total, *s = call->in[6].data;
+    const int64_t cols = ct_ref_cols(&call->in[0]);
+    for (int64_t c = 0; c < cols; c++) {
+        const double m2 = s[cols + c] - s[c] * (s[c] / n);
+        mean[c] = s[c] / n;
+        var[c] = m2 < 0 ? 0 : m2; /* rounding; NaN stays */
+    }
+    put_statistics(call, n, mean, var);
+}
+
 static ct_status forward(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
     (void)dev;
@@ -130,10 +152,56 @@ static ct_status forward(ct_device *dev, ct_stream *stream, const ct_call *call,
     const int64_t cols = ct_ref_cols(&call->in[0]);
     double *mean = scratch, *invstd = mean + cols, *row = invstd + cols, *gamma = row + cols, *beta = gamma + cols,
            *add = beta + cols;
-    statistics(call, mean, invstd, row);
+    if (call->op == CT_OP_BATCHNORM_JOINT) joint_statistics(call, mean, invstd);
+    else statistics(call, mean, invstd, row);
     ct_ref_load(&call->in[1], 0, cols, gamma);
     ct_ref_load(&call->in[2], 0, cols, beta);
     normalise(call, mean, invstd, gamma, beta, row, add);
+    return CT_OK;
+}
+
+static ct_accept accept_joint(const ct_device *dev, const ct_call *call)
+{
+    (void)dev;
+    return accept_rows(call, FORWARD_ROWS);
+}
+
+static ct_accept accept_moments(const ct_device *dev, const ct_call *call)
+{
+    (void)dev;
+    const char *reason = ct_ref_all_float(call);
+    return reason ? ct_accept_no(reason) : ct_accept_yes((size_t)ct_ref_cols(&call->in[0]) * sizeof(double));
+}
+
+static ct_status moments(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    const int64_t rows = ct_ref_rows(&call->in[0]), cols = ct_ref_cols(&call->in[0]);
+    double *row = scratch, *sum = call->out[0].data, *square = sum + cols;
+    for (int64_t c = 0; c < 2 * cols; c++) sum[c] = 0;
+    for (int64_t m = 0; m < rows; m++) {
+        ct_ref_load(&call->in[0], m * cols, cols, row);
+        for (int64_t c = 0; c < cols; c++) {
+            sum[c] += row[c];
+            square[c] += row[c] * row[c];
+        }
+    }
+    return CT_OK;
+}
+
+static ct_status moments_bwd(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    const int64_t rows = ct_ref_rows(&call->in[0]), cols = ct_ref_cols(&call->in[0]);
+    const double *ds = call->in[1].data, *dq = ds + cols;
+    double *row = scratch;
+    for (int64_t m = 0; m < rows; m++) {
+        ct_ref_load(&call->in[0], m * cols, cols, row);
+        for (int64_t c = 0; c < cols; c++) row[c] = ds[c] + 2 * row[c] * dq[c];
+        ct_ref_store(&call->out[0], m * cols, cols, row);
+    }
     return CT_OK;
 }
 
@@ -403,6 +471,83 @@ static ct_status backward(ct_device *dev, ct_stream *stream, const ct_call *call
     return CT_OK;
 }
 
+/* What both halves of the gradient of a norm over a group read; x and e are room for a row. */
+static channels load_channels(const ct_call *call, double *scratch, double **x, double **e, double **other)
+{
+    const int64_t cols = ct_ref_cols(&call->in[1]);
+    channels k = { scratch, call->attrs.norm.act == CT_NORM_SILU ? scratch + cols : NULL, scratch + 2 * cols,
+                   scratch + 3 * cols };
+    ct_ref_load(&call->in[2], 0, cols, k.gamma);
+    ct_ref_load(&call->in[3], 0, cols, k.mean);
+    ct_ref_load(&call->in[4], 0, cols, k.invstd);
+    if (k.beta) ct_ref_load(&call->in[6], 0, cols, k.beta);
+    *x = scratch + 4 * cols;
+    *e = *x + cols;
+    *other = *e + cols;
+    return k;
+}
+
+static ct_status joint_sums(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    const int64_t rows = ct_ref_rows(&call->in[1]), cols = ct_ref_cols(&call->in[1]);
+    const double n = (double)call->attrs.norm.total;
+    double *x, *e, *other, *ds = call->out[2].data, *dq = ds + cols;
+    const channels k = load_channels(call, scratch, &x, &e, &other);
+    double *dgamma = other + cols, *dbeta = dgamma + cols;
+    for (int64_t c = 0; c < cols; c++) dgamma[c] = dbeta[c] = 0;
+    for (int64_t m = 0; m < rows; m++) {
+        ct_ref_load(&call->in[1], m * cols, cols, x);
+        ct_ref_load(&call->in[0], m * cols, cols, e);
+        gate(call, &k, m, x, e, other);
+        for (int64_t c = 0; c < cols; c++) {
+            dbeta[c] += e[c];
+            dgamma[c] += e[c] * ((x[c] - k.mean[c]) * k.invstd[c]);
+        }
+    }
+    for (int64_t c = 0; c < cols; c++) {
+        ds[c] = -k.gamma[c] * k.invstd[c] * (dbeta[c] - k.mean[c] * k.invstd[c] * dgamma[c]) / n;
+        dq[c] = -k.gamma[c] * k.invstd[c] * k.invstd[c] * dgamma[c] / (2 * n);
+    }
+    ct_ref_store(&call->out[0], 0, cols, dgamma);
+    ct_ref_store(&call->out[1], 0, cols, dbeta);
+    return CT_OK;
+}
+
+static ct_status joint_backward(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    const int64_t rows = ct_ref_rows(&call->in[1]), cols = ct_ref_cols(&call->in[1]);
+    const bool has_add = call->nout > 1 && ct_present(&call->out[1]);
+    const double *ds = call->nin > 8 && ct_present(&call->in[8]) ? call->in[8].data : NULL;
+    double *x, *e, *other;
+    const channels k = load_channels(call, scratch, &x, &e, &other);
+    for (int64_t m = 0; m < rows; m++) {
+        ct_ref_load(&call->in[1], m * cols, cols, x);
+        ct_ref_load(&call->in[0], m * cols, cols, e);
+        gate(call, &k, m, x, e, other);
+        for (int64_t c = 0; c < cols; c++) {
+            const double through = ds ? ds[c] + 2 * x[c] * ds[cols + c] : 0;
+            x[c] = k.gamma[c] * k.invstd[c] * e[c] + through;
+        }
+        ct_ref_store(&call->out[0], m * cols, cols, x);
+        if (has_add) ct_ref_store(&call->out[1], m * cols, cols, e);
+    }
+    return CT_OK;
+}
+
+static ct_accept accept_joint_backward(const ct_device *dev, const ct_call *call)
+{
+    (void)dev;
+    ct_call rest = *call;
+    rest.in[5].desc = ct_absent_desc(); /* all but the mask must be floating */
+    const char *reason = ct_ref_all_float(&rest);
+    if (reason) return ct_accept_no(reason);
+    return ct_accept_yes((size_t)(JOINT_ROWS * ct_ref_cols(&call->in[1])) * sizeof(double));
+}
+
 /* The gradient of each norm is that of a batchnorm with a ReLU, from the same dy and mask. */
 static ct_status backward_sum(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
@@ -463,6 +608,11 @@ static const ct_impl impls[] = {
     { CT_OP_BATCHNORM, "ref", CT_REF_FLAGS, accept_forward, forward },
     { CT_OP_BATCHNORM_INFER, "ref", CT_REF_FLAGS, accept_infer, infer },
     { CT_OP_BATCHNORM_BWD, "ref", CT_REF_FLAGS, accept_backward, backward },
+    { CT_OP_BATCHNORM_MOMENTS, "ref", CT_REF_FLAGS, accept_moments, moments },
+    { CT_OP_BATCHNORM_MOMENTS_BWD, "ref", CT_REF_FLAGS, accept_moments, moments_bwd },
+    { CT_OP_BATCHNORM_JOINT, "ref", CT_REF_FLAGS, accept_joint, forward },
+    { CT_OP_BATCHNORM_JOINT_SUMS, "ref", CT_REF_FLAGS, accept_joint_backward, joint_sums },
+    { CT_OP_BATCHNORM_JOINT_BWD, "ref", CT_REF_FLAGS, accept_joint_backward, joint_backward },
     { CT_OP_BATCHNORM_SUM, "ref", CT_REF_FLAGS, accept_sum, forward_sum },
     { CT_OP_BATCHNORM_SUM_BWD, "ref", CT_REF_FLAGS, accept_backward, backward_sum },
     { CT_OP_BATCHNORM_POOL, "ref", CT_REF_FLAGS, accept_forward, forward_pool },

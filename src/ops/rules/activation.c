@@ -1,7 +1,7 @@
 /* Activation functions and dropout. */
 #include "config.h"
 
-#include "ops/rules/family.h"
+#include "ops/family.h"
 
 static const ct_attr_field act_fields[] = { CT_FIELD_INT(act, kind), CT_FIELD_REAL(act, alpha), CT_FIELD_END };
 static const ct_attr_field mask_fields[] = {

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "ops/rules/family.h"
+#include "ops/family.h"
 
 static const ct_attr_field no_fields[] = { CT_FIELD_END };
 static const ct_attr_field part_fields[] = { CT_FIELD_INT(channels, first), CT_FIELD_INT(channels, channels), CT_FIELD_END };

@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "ops/rules/family.h"
+#include "ops/family.h"
 
 #define WINDOW_FIELDS                                                                                                 \
     CT_FIELD_INT(conv, stride_h), CT_FIELD_INT(conv, stride_w), CT_FIELD_INT(conv, pad_h), CT_FIELD_INT(conv, pad_w), \

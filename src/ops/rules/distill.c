@@ -5,7 +5,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "ops/rules/family.h"
+#include "ops/family.h"
 
 static const ct_attr_field fields[] = { CT_FIELD_REAL(distill, temperature), CT_FIELD_INT(distill, first),
                                         CT_FIELD_INT(distill, detach), CT_FIELD_END };

@@ -4,7 +4,7 @@
 #include <float.h>
 #include <inttypes.h>
 
-#include "ops/rules/family.h"
+#include "ops/family.h"
 
 static const ct_attr_field no_fields[] = { CT_FIELD_END };
 static const ct_attr_field reshape_fields[] = {
@@ -76,6 +76,13 @@ static ct_status fit_shape(ct_call *c)
     return CT_OK;
 }
 
+static ct_status group_sum_shape(ct_call *c)
+{
+    CT_TRY(ct_rule_dtype(c, 0, "x", CT_F64));
+    ct_rule_out(c, 0, c->in[0].desc);
+    return CT_OK;
+}
+
 static ct_status reshape_grad(const ct_grad_ctx *g)
 {
     if (g->dout[0] == CT_NOVAL || !g->need[0]) return CT_OK;
@@ -115,6 +122,13 @@ static ct_status cast_grad(const ct_grad_ctx *g)
     return ct_grad_emit1(g, CT_OP_CAST, &a, 1, &g->dout[0], &g->din[0]);
 }
 
+/* What all members lose by this member's x is what each loses by the sum. */
+static ct_status group_sum_grad(const ct_grad_ctx *g)
+{
+    if (g->dout[0] == CT_NOVAL || !g->need[0]) return CT_OK;
+    return ct_grad_emit1(g, CT_OP_GROUP_SUM, g->attrs, 1, &g->dout[0], &g->din[0]);
+}
+
 static ct_status fit_grad(const ct_grad_ctx *g)
 {
     if (g->dout[0] == CT_NOVAL || !g->need[0]) return CT_OK;
@@ -145,6 +159,9 @@ const ct_op_rules ct_elementwise_rules[] = {
       .fields = cast_fields,
       .shape = cast_shape, .grad = cast_grad,
       .domain = { CT_ANY_OR(ct_domain_nan) } },
+    { .op = CT_OP_GROUP_SUM, .flags = CT_OPF_EXACT_INTS, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW,
+      .fields = no_fields, .shape = group_sum_shape, .grad = group_sum_grad,
+      .roundings = 1, .domain = { CT_ANY } },
     { .op = CT_OP_ACCUMULATE, .flags = CT_OPF_NO_GRAD | CT_OPF_EXACT_INTS, .mutates = 1u << 1, .inplace_out = -1,
       .inplace_in = -1,
       .precision = CT_PREC_FLOW, .fields = scale_fields, .shape = accumulate_shape, .flops = accumulate_flops,

@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "ops/rules/family.h"
+#include "ops/family.h"
 
 static const ct_attr_field no_fields[] = { CT_FIELD_END };
 

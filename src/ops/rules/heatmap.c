@@ -6,7 +6,7 @@
 #include <float.h>
 #include <inttypes.h>
 
-#include "ops/rules/family.h"
+#include "ops/family.h"
 
 static const ct_attr_field focal_fields[] = { CT_FIELD_REAL(heat, alpha), CT_FIELD_REAL(heat, beta),
                                               CT_FIELD_REAL(heat, threshold), CT_FIELD_REAL(heat, eps), CT_FIELD_END };

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 
 #include "ops/math/image_math.h"
-#include "ops/rules/family.h"
+#include "ops/family.h"
 
 static const ct_attr_field image_fields[] = { CT_FIELD_INT(image, out_h),
                                               CT_FIELD_INT(image, out_w),

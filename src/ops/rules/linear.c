@@ -1,7 +1,7 @@
 /* Linear layers: y = x w^T + bias over rows x [...,I], like torch.nn.Linear; and the gradient of a bias over rows. */
 #include "config.h"
 
-#include "ops/rules/family.h"
+#include "ops/family.h"
 
 static const ct_attr_field no_fields[] = { CT_FIELD_END };
 

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "ops/rules/family.h"
+#include "ops/family.h"
 
 static const ct_attr_field seed_fields[] = { CT_FIELD_REAL(loss, alpha), CT_FIELD_INT(loss, dtype), CT_FIELD_END };
 static const ct_attr_field xent_fields[] = {

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "ops/rules/family.h"
+#include "ops/family.h"
 
 static const ct_attr_field no_fields[] = { CT_FIELD_END };
 static const ct_attr_field argmax_fields[] = { CT_FIELD_INT(loss, positions), CT_FIELD_INT(loss, classes),

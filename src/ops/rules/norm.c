@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-#include "ops/rules/family.h"
+#include "ops/family.h"
 #include "ops/math/mask_math.h"
 
 static const ct_attr_field bn_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_REAL(norm, momentum),
@@ -14,6 +14,11 @@ static const ct_attr_field infer_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD
                                               CT_FIELD_INT(norm, given_invstd), CT_FIELD_END };
 static const ct_attr_field bwd_fields[] = { CT_FIELD_INT(norm, act), CT_FIELD_INT(norm, has_add),
                                             CT_FIELD_INT(norm, dy2_step), CT_FIELD_END };
+static const ct_attr_field joint_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_REAL(norm, momentum),
+                                              CT_FIELD_INT(norm, act), CT_FIELD_INT(norm, update_stats),
+                                              CT_FIELD_INT(norm, total), CT_FIELD_END };
+static const ct_attr_field joint_sums_fields[] = { CT_FIELD_INT(norm, act), CT_FIELD_INT(norm, total), CT_FIELD_END };
+static const ct_attr_field joint_bwd_fields[] = { CT_FIELD_INT(norm, act), CT_FIELD_INT(norm, has_add), CT_FIELD_END };
 static const ct_attr_field sum_bwd_fields[] = { CT_FIELD_INT(norm, dy2_step), CT_FIELD_END };
 static const ct_attr_field relu_fields[] = { CT_FIELD_REAL(norm, eps), CT_FIELD_REAL(norm, momentum),
                                              CT_FIELD_INT(norm, update_stats), CT_FIELD_END };
@@ -137,6 +142,94 @@ static ct_status bwd_shape(ct_call *c)
     ct_rule_out(c, 1, stat);
     ct_rule_out(c, 2, stat);
     if (a->has_add) ct_rule_out(c, 3, *dy);
+    return CT_OK;
+}
+
+static ct_desc moments_of(const ct_desc *x) { return ct_desc2(CT_F64, 2, ct_last_dim(x)); }
+
+static ct_status check_moments(const ct_call *c, int i, const ct_desc *x)
+{
+    char got[CT_DESC_STR], want[CT_DESC_STR];
+    const ct_desc d = moments_of(x);
+    if (ct_desc_equal(&c->in[i].desc, &d)) return CT_OK;
+    return ct_rule_fail(c, "moments are %s, but must be %s", ct_desc_str(&c->in[i].desc, got), ct_desc_str(&d, want));
+}
+
+static ct_status moments_shape(ct_call *c)
+{
+    CT_TRY(ct_rule_ndim_least(c, 0, "x", 2));
+    CT_TRY(ct_rule_float(c, 0, "x"));
+    ct_rule_out(c, 0, moments_of(&c->in[0].desc));
+    return CT_OK;
+}
+
+static ct_status moments_bwd_shape(ct_call *c)
+{
+    CT_TRY(ct_rule_ndim_least(c, 0, "x", 2));
+    CT_TRY(ct_rule_float(c, 0, "x"));
+    CT_TRY(check_moments(c, 1, &c->in[0].desc));
+    ct_rule_out(c, 0, c->in[0].desc);
+    return CT_OK;
+}
+
+/* batchnorm, but for where its statistics come from: this member may have one row alone, the group has more. */
+static ct_status joint_shape(ct_call *c)
+{
+    const ct_desc *x = &c->in[0].desc;
+    CT_TRY(check_forward(c));
+    if (c->nin < 7) return ct_rule_fail(c, "%d inputs given, needs x, gamma, beta, run_mean, run_var, add?, moments", c->nin);
+    CT_TRY(check_moments(c, 6, x));
+    CT_TRY(ct_rule_real(c, "momentum", c->attrs.norm.momentum, 0, 1));
+    CT_TRY(ct_rule_int(c, "update_stats", c->attrs.norm.update_stats, 0, 1));
+    const int64_t least = ct_rows(x) < 2 ? 2 : ct_rows(x);
+    CT_TRY(ct_rule_int(c, "total", c->attrs.norm.total, least, CT_RULE_MAX_EXTENT));
+    const bool relu = c->attrs.norm.act == CT_NORM_RELU;
+    if (relu && c->nout < 4) return ct_rule_fail(c, "act=1 gives 4 outputs, but %d are wanted", c->nout);
+    c->nout = relu ? 4 : 3;
+    const ct_desc stat = ct_desc1(ct_accum_dtype(x->dtype), ct_last_dim(x));
+    ct_rule_out(c, 0, *x);
+    ct_rule_out(c, 1, stat);
+    ct_rule_out(c, 2, stat);
+    if (relu) ct_rule_out(c, 3, mask_of(x));
+    return CT_OK;
+}
+
+static ct_status check_joint_bwd(const ct_call *c)
+{
+    static const char *const names[] = { "dy", "x", "gamma", "mean", "invstd" };
+    const ct_desc *dy = &c->in[0].desc;
+    ct_call seen = *c; /* without moments, which stand where batchnorm_bwd has dy2 */
+    seen.in[8].desc = ct_absent_desc();
+    CT_TRY(ct_rule_ndim_least(c, 0, "dy", 2));
+    CT_TRY(ct_rule_float(c, 0, "dy"));
+    CT_TRY(ct_rule_same(c, 1, "x", 0, "dy"));
+    for (int i = 2; i < 5; i++)
+        CT_TRY(ct_rule_vector(c, i, names[i], ct_accum_dtype(dy->dtype), ct_last_dim(dy)));
+    return check_activation(&seen);
+}
+
+static ct_status joint_sums_shape(ct_call *c)
+{
+    const ct_desc *dy = &c->in[0].desc;
+    CT_TRY(check_joint_bwd(c));
+    const int64_t least = ct_rows(dy) < 2 ? 2 : ct_rows(dy);
+    CT_TRY(ct_rule_int(c, "total", c->attrs.norm.total, least, CT_RULE_MAX_EXTENT));
+    const ct_desc stat = ct_desc1(ct_accum_dtype(dy->dtype), ct_last_dim(dy));
+    ct_rule_out(c, 0, stat);
+    ct_rule_out(c, 1, stat);
+    ct_rule_out(c, 2, moments_of(dy));
+    return CT_OK;
+}
+
+static ct_status joint_bwd_shape(ct_call *c)
+{
+    const ct_desc *dy = &c->in[0].desc;
+    const bool has_add = c->attrs.norm.has_add != 0;
+    CT_TRY(check_joint_bwd(c));
+    if (ct_present(&c->in[8])) CT_TRY(check_moments(c, 8, dy));
+    if (has_add && c->nout < 2) return ct_rule_fail(c, "has_add=1 gives 2 outputs, but %d are wanted", c->nout);
+    c->nout = has_add ? 2 : 1;
+    for (int i = 0; i < c->nout; i++) ct_rule_out(c, i, *dy);
     return CT_OK;
 }
 
@@ -301,6 +394,45 @@ static ct_status bn_grad(const ct_grad_ctx *g)
     return CT_OK;
 }
 
+static ct_status moments_grad(const ct_grad_ctx *g)
+{
+    if (g->dout[0] == CT_NOVAL || !g->need[0]) return CT_OK;
+    return ct_grad_emit1(g, CT_OP_BATCHNORM_MOMENTS_BWD, g->attrs, 2, (ct_val[]){ g->in[0], g->dout[0] }, &g->din[0]);
+}
+
+/* As batchnorm's, but what goes through mean and invstd goes to the moments: x has it from there. */
+static ct_status joint_grad(const ct_grad_ctx *g)
+{
+    ct_val dy = g->dout[0];
+    const int64_t act = g->attrs->norm.act;
+    const bool relu = act == CT_NORM_RELU, silu = act == CT_NORM_SILU;
+    const bool added = g->in[5] != CT_NOVAL, want_add = added && g->need[5];
+    if (g->dout[1] != CT_NOVAL || g->dout[2] != CT_NOVAL)
+        return ct_fail(CT_EUNSUPPORTED,
+                       "batchnorm_joint: gradients through the batch's mean or invstd are not defined here");
+    if (dy == CT_NOVAL) return CT_OK;
+    if (want_add && act == CT_NORM_LINEAR) g->din[5] = dy;
+    if (!g->need[0] && !g->need[1] && !g->need[2] && !g->need[6] && !(want_add && act != CT_NORM_LINEAR)) return CT_OK;
+    if (relu && g->out[3] == CT_NOVAL)
+        return ct_fail(CT_EUNSUPPORTED, "batchnorm_joint: no gradient through a ReLU whose mask was not wanted");
+    const ct_attrs sums = { .norm = { .act = act, .total = g->attrs->norm.total } };
+    const ct_attrs a = { .norm = { .act = act, .has_add = want_add && act != CT_NORM_LINEAR } };
+    ct_val in[8] = { dy, g->in[0], g->in[1], g->out[1], g->out[2], relu ? g->out[3] : CT_NOVAL,
+                     silu ? g->in[2] : CT_NOVAL, silu && added ? g->in[5] : CT_NOVAL };
+    ct_val out[3] = { CT_NOVAL, CT_NOVAL, CT_NOVAL };
+    const int nin = silu ? (added ? 8 : 7) : relu ? 6 : 5, nout = a.norm.has_add ? 2 : 1;
+    if (g->need[1] || g->need[2] || g->need[6])
+        CT_TRY(g->emit(g->self, CT_OP_BATCHNORM_JOINT_SUMS, &sums, nin, in, 3, 7, out));
+    if (g->need[1]) g->din[1] = out[0];
+    if (g->need[2]) g->din[2] = out[1];
+    if (g->need[6]) g->din[6] = out[2];
+    if (!g->need[0] && !a.norm.has_add) return CT_OK;
+    CT_TRY(g->emit(g->self, CT_OP_BATCHNORM_JOINT_BWD, &a, nin, in, nout, (1u << nout) - 1, out));
+    if (g->need[0]) g->din[0] = out[0];
+    if (a.norm.has_add) g->din[5] = out[1];
+    return CT_OK;
+}
+
 static ct_status sum_grad(const ct_grad_ctx *g)
 {
     bool wanted = false;
@@ -378,6 +510,19 @@ static double bwd_flops(const ct_call *c)
     return (act == CT_NORM_SILU ? 16.0 : act == CT_NORM_RELU ? 11.0 : 10.0) * (double)ct_desc_numel(&c->in[0].desc);
 }
 
+/* A sum and a sum of squares; and of their gradient a product and a sum. */
+static double moments_flops(const ct_call *c) { return 3.0 * (double)ct_desc_numel(&c->in[0].desc); }
+static double moments_bwd_flops(const ct_call *c) { return 2.0 * (double)ct_desc_numel(&c->in[0].desc); }
+
+/* batchnorm without mean and variance; its gradient in two halves, that of the activation in both. */
+static double joint_flops(const ct_call *c) { return bn_flops(c) - 4.0 * (double)ct_desc_numel(&c->in[0].desc); }
+static double joint_sums_flops(const ct_call *c) { return bwd_flops(c) - 5.0 * (double)ct_desc_numel(&c->in[0].desc); }
+static double joint_bwd_flops(const ct_call *c)
+{
+    const double left_out = ct_present(&c->in[8]) ? 5 : 9;
+    return bwd_flops(c) - left_out * (double)ct_desc_numel(&c->in[0].desc);
+}
+
 /* Two of them, the addition and the ReLU; of the gradient all but dbeta twice. */
 static double sum_flops(const ct_call *c) { return 14.0 * (double)ct_desc_numel(&c->in[0].desc); }
 static double sum_bwd_flops(const ct_call *c) { return 20.0 * (double)ct_desc_numel(&c->in[0].desc); }
@@ -433,6 +578,19 @@ static double bwd_typical(int output, double n, const double rms[CT_MAX_IN])
     return output == 1 ? sqrt(n) * rms[0] * (1 + rms[1]) : output == 2 ? ct_typical_sum(output, n, rms) : 0;
 }
 
+/* dgamma, dbeta and, from the same two sums, dmoments. */
+static double joint_sums_typical(int output, double n, const double rms[CT_MAX_IN])
+{
+    return output < 2 ? bwd_typical(output + 1, n, rms) : 0;
+}
+
+/* Sums whose mean of squares is above the square of their mean. */
+static ct_domain likely_moments(const ct_call *c)
+{
+    const double n = (double)c->attrs.norm.total;
+    return (ct_domain){ .kind = CT_DOM_RANGE, .lo = 0.1 * n, .hi = 0.3 * n };
+}
+
 /* As those of a norm alone: what belongs to the second lies 5 inputs and 3 outputs further. */
 static double sum_typical(int output, double n, const double rms[CT_MAX_IN])
 {
@@ -468,6 +626,27 @@ const ct_op_rules ct_norm_rules[] = {
     { .op = CT_OP_BATCHNORM_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0, .precision = CT_PREC_FLOW,
       .fields = bwd_fields, .shape = bwd_shape, .flops = bwd_flops, .reduction = rows_reduction,
       .roundings = 4, .typical = bwd_typical,
+      .domain = { CT_ANY, CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), CT_IS(BITS), CT_ANY, CT_ANY, CT_ANY } },
+    { .op = CT_OP_BATCHNORM_MOMENTS, .inplace_out = -1, .inplace_in = -1, .precision = CT_PREC_FLOW,
+      .fields = no_fields, .shape = moments_shape, .grad = moments_grad, .flops = moments_flops,
+      .reduction = rows_reduction, .roundings = 2, .domain = { CT_ANY_OR(far_from_0) } },
+    { .op = CT_OP_BATCHNORM_MOMENTS_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0,
+      .precision = CT_PREC_FLOW,
+      .fields = no_fields, .shape = moments_bwd_shape, .flops = moments_bwd_flops, .roundings = 4,
+      .domain = { CT_ANY, CT_ANY } },
+    { .op = CT_OP_BATCHNORM_JOINT, .mutates = 1u << 3 | 1u << 4, .inplace_out = -1, .inplace_in = -1,
+      .precision = CT_PREC_FLOW,
+      .fields = joint_fields, .shape = joint_shape, .grad = joint_grad, .flops = joint_flops,
+      .roundings = 6, .keeps = keeps_stats, .kink = has_relu, .mask_out = 3,
+      .domain = { CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_ANY, CT_RANGE(0.1, 2), CT_ANY, CT_BY_CALL(likely_moments) } },
+    { .op = CT_OP_BATCHNORM_JOINT_SUMS, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1,
+      .precision = CT_PREC_FLOW,
+      .fields = joint_sums_fields, .shape = joint_sums_shape, .flops = joint_sums_flops, .reduction = rows_reduction,
+      .roundings = 6, .typical = joint_sums_typical,
+      .domain = { CT_ANY, CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), CT_IS(BITS), CT_ANY, CT_ANY } },
+    { .op = CT_OP_BATCHNORM_JOINT_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0,
+      .precision = CT_PREC_FLOW,
+      .fields = joint_bwd_fields, .shape = joint_bwd_shape, .flops = joint_bwd_flops, .roundings = 6,
       .domain = { CT_ANY, CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), CT_IS(BITS), CT_ANY, CT_ANY, CT_ANY } },
     { .op = CT_OP_BATCHNORM_SUM, .mutates = 1u << 3 | 1u << 4 | 1u << 8 | 1u << 9, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_FLOW,

@@ -3,7 +3,7 @@
 
 #include <float.h>
 
-#include "ops/rules/family.h"
+#include "ops/family.h"
 
 static const ct_attr_field no_fields[] = { CT_FIELD_END };
 static const ct_attr_field schedule_fields[] = {

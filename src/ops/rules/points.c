@@ -5,7 +5,7 @@
 #include <float.h>
 #include <inttypes.h>
 
-#include "ops/rules/family.h"
+#include "ops/family.h"
 #include "ops/math/points_math.h"
 
 static const ct_attr_field pool_fields[] = { CT_FIELD_INT(points, channel), CT_FIELD_INT(points, factor),

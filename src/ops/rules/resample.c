@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "ops/rules/family.h"
+#include "ops/family.h"
 
 static const ct_attr_field fields[] = { CT_FIELD_INT(resample, scale), CT_FIELD_END };
 

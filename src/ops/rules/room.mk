@@ -1,6 +1,5 @@
 # What there is to know of operators: a file per family with rules of shape, gradient, cost and tolerance.
 libcaptrain_la_SOURCES += \
-	src/ops/rules/family.h \
 	src/ops/rules/activation.c \
 	src/ops/rules/channels.c \
 	src/ops/rules/conv.c \
@@ -18,7 +17,6 @@ libcaptrain_la_SOURCES += \
 	src/ops/rules/points.c \
 	src/ops/rules/pool.c \
 	src/ops/rules/resample.c \
-	src/ops/rules/rules.c \
 	src/ops/rules/sequence.c \
 	src/ops/rules/softmax.c \
 	src/ops/rules/spectrum.c

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "ops/rules/family.h"
+#include "ops/family.h"
 
 static const ct_attr_field no_fields[] = { CT_FIELD_END };
 

@@ -1,7 +1,7 @@
 /* Logarithm of the softmax over the last dimension. */
 #include "config.h"
 
-#include "ops/rules/family.h"
+#include "ops/family.h"
 
 static const ct_attr_field no_fields[] = { CT_FIELD_END };
 

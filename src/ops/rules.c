@@ -1,6 +1,6 @@
 #include "config.h"
 
-#include "ops/rules/family.h"
+#include "ops/family.h"
 
 #include <inttypes.h>
 #include <math.h>
