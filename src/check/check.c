@@ -9,17 +9,19 @@
 #include "base/log.h"
 #include "data/build.h"
 #include "check/check.h"
+#include "data/pictures.h"
 #include "data/scan.h"
-#include "data/workers.h"
+#include "base/workers.h"
 
 /* What decoding found out about one sample. */
 typedef struct probe {
-    int w, h;         /* 0: not decodable */
-    char hash[33];    /* of the RGB pixels */
-    char *reason;     /* why not */
+    char *reason;     /* why it cannot be decoded */
+    const char *fault; /* what is wrong with the label of a picture that can be used (seen) */
+    int32_t w, h;     /* 0: not decodable */
+    uint8_t hash[CT_HASH_BYTES]; /* of the RGB pixels */
     bool good;        /* judged usable */
     bool seen;        /* the picture can be used: the label was judged */
-    const char *fault; /* and this is wrong with it */
+    bool coloured;    /* some pixel is not gray */
 } probe;
 
 typedef struct check_job {
@@ -29,6 +31,7 @@ typedef struct check_job {
     int sets;         /* 1 or 2 */
     int set;          /* the one being decoded */
     bool clips;       /* samples are clips */
+    ct_pictures *pictures;
 } check_job;
 
 void ct_check_free(ct_check_report *r)
@@ -48,17 +51,27 @@ void ct_check_free(ct_check_report *r)
         ct_free(g->name);
         ct_free(g->text);
     }
+    for (int set = 0; set < 2; set++) ct_free(r->labels_from[set]);
     ct_free(r->buckets);
     ct_free(r->issues);
     ct_free(r->dups);
     ct_free(r->sizes);
     ct_free(r->verdict);
+    ct_free(r->one_label);
     if (r->survey) r->survey->ops->close(r->survey);
     ct_labels_close(r->labels);
     *r = (ct_check_report){ 0 };
 }
 
 /* ---- decoding ---- */
+
+static bool is_coloured(const ct_image *im)
+{
+    const size_t n = (size_t)im->w * (size_t)im->h * 3;
+    for (size_t i = 0; i < n; i += 3)
+        if (im->px[i] != im->px[i + 1] || im->px[i] != im->px[i + 2]) return true;
+    return false;
+}
 
 /* Picture dir/name. CT_EIO and CT_EFORMAT are for p->reason; a later one of several must have the size of the first,
  * and the digest is of all so far. */
@@ -67,16 +80,21 @@ static ct_status probe_picture(const check_job *j, const char *dir, const char *
     const ct_dataset_spec *s = &j->spec->data;
     ct_image_opts opts = { .channels = 3 };
     ct_image im;
-    char both[66];
+    uint8_t both[2 * CT_HASH_BYTES];
     memcpy(opts.background, s->background, sizeof opts.background);
+    uint8_t *data = NULL;
+    size_t size = 0;
     char *path = ct_path_join(dir, name);
     if (!path) return CT_ENOMEM;
-    ct_status st = ct_image_read_file(path, &opts, &im);
+    ct_status st = ct_pictures_read(j->pictures, dir, name, &data, &size);
+    if (st == CT_OK) st = ct_image_read_mem(data, size, path, &opts, &im);
+    ct_free(data);
     if (st == CT_OK) {
-        memcpy(both, p->hash, 33);
-        ct_hash_hex(im.px, (size_t)im.w * (size_t)im.h * 3, both + 33);
-        if (first) memcpy(p->hash, both + 33, 33);
-        else ct_hash_hex(both, sizeof both, p->hash);
+        memcpy(both, p->hash, CT_HASH_BYTES);
+        ct_hash(im.px, (size_t)im.w * (size_t)im.h * 3, both + CT_HASH_BYTES);
+        if (first) memcpy(p->hash, both + CT_HASH_BYTES, CT_HASH_BYTES);
+        else ct_hash(both, sizeof both, p->hash);
+        p->coloured = p->coloured || is_coloured(&im);
         if (!first && (im.w != p->w || im.h != p->h))
             p->reason = ct_asprintf("frame %s has %dx%d pixels, the first one has %dx%d", name, im.w, im.h, p->w, p->h);
         if (!first && (im.w != p->w || im.h != p->h) && !p->reason) st = CT_ENOMEM;
@@ -286,6 +304,7 @@ static ct_status judge_all(const check_job *j, int set, ct_check_report *r, cons
             CT_TRY(st);
         } else {
             r->good[set]++;
+            r->coloured += j->probe[set][i].coloured;
             j->probe[set][i].good = true;
         }
     }
@@ -385,17 +404,22 @@ static ct_status count_sizes(const check_job *j, ct_check_report *r)
     }
     if (kinds > 1) qsort(r->sizes, kinds, sizeof *r->sizes, by_frequency);
     r->n_sizes = kinds;
+    if (kinds == 0) return CT_OK;
+    /* there are few, and this block had room for one of each sample */
+    ct_size_count *few = ct_realloc(r->sizes, kinds, sizeof *few, "sizes");
+    if (!few) return CT_ENOMEM;
+    r->sizes = few;
     return CT_OK;
 }
 
 /* ---- duplicates ---- */
 
-typedef struct twin { const probe *p; const ct_sample *s; int set; size_t i; } twin;
+typedef struct twin { const probe *p; const ct_sample *s; int set; } twin;
 
 static int by_pixels(const void *a, const void *b)
 {
     const twin *x = a, *y = b;
-    int c = strcmp(x->p->hash, y->p->hash);
+    int c = memcmp(x->p->hash, y->p->hash, CT_HASH_BYTES);
     if (c) return c;
     return x->p->w != y->p->w ? (x->p->w < y->p->w ? -1 : 1) : x->p->h < y->p->h ? -1 : x->p->h > y->p->h;
 }
@@ -404,7 +428,7 @@ static int by_pixels_then_place(const void *a, const void *b)
 {
     const twin *x = a, *y = b;
     int c = by_pixels(a, b);
-    return c ? c : x->set != y->set ? x->set - y->set : x->i < y->i ? -1 : x->i > y->i;
+    return c ? c : x->set != y->set ? x->set - y->set : x->s < y->s ? -1 : x->s > y->s;
 }
 
 static int by_first_member(const void *a, const void *b)
@@ -446,7 +470,7 @@ static ct_status find_duplicates(const check_job *j, ct_check_report *r)
         for (size_t i = 0; i < j->scan[set].n; i++) {
             const ct_sample *s = &j->scan[set].s[i];
             bool again = i > 0 && strcmp(s->name, s[-1].name) == 0; /* one file in two lines: not two pictures */
-            if (j->probe[set][i].w > 0 && !again) t[n++] = (twin){ &j->probe[set][i], s, set, i };
+            if (j->probe[set][i].w > 0 && !again) t[n++] = (twin){ &j->probe[set][i], s, set };
         }
     }
     if (n > 1) qsort(t, n, sizeof *t, by_pixels_then_place);
@@ -463,16 +487,18 @@ fail:
 /* ---- verdict ---- */
 
 /* One label for all is more likely a rule that does not suit the files than what is wanted. */
-static void warn_of_one_label(const check_job *j, const ct_check_report *r)
+static ct_status warn_of_one_label(const check_job *j, ct_check_report *r)
 {
     const char *first = NULL;
     for (size_t i = 0; i < j->scan[0].n; i++) {
         if (!j->probe[0][i].good) continue;
         if (!first) first = j->scan[0].s[i].text;
-        else if (strcmp(first, j->scan[0].s[i].text) != 0) return;
+        else if (strcmp(first, j->scan[0].s[i].text) != 0) return CT_OK;
     }
-    if (first && *first && r->good[0] > 1)
-        ct_warn("%s: all %" PRId64 " usable samples have the label \"%s\"", j->scan[0].dir, r->good[0], first);
+    if (!first || !*first || r->good[0] < 2) return CT_OK;
+    ct_warn("%s: all %" PRId64 " usable samples have the label \"%s\"", ct_scan_place(&j->scan[0]),
+            r->good[0], first);
+    return (r->one_label = ct_strdup(first, "label")) ? CT_OK : CT_ENOMEM;
 }
 
 static ct_status verdict(const check_job *j, ct_check_report *r)
@@ -480,7 +506,7 @@ static ct_status verdict(const check_job *j, ct_check_report *r)
     static const char *const what[2] = { "training", "validation" };
     int64_t limit = j->spec->data.max_bad;
     r->ok = true;
-    warn_of_one_label(j, r);
+    CT_TRY(warn_of_one_label(j, r));
     if (!j->spec->with_config) {
         const int64_t bad = ct_check_count(r, CT_ISSUE_UNREADABLE);
         r->ok = bad == 0 && r->good[0] > 0;
@@ -520,9 +546,12 @@ ct_status ct_check_run(const ct_check_spec *spec, ct_labels *labels, ct_check_re
 
     *out = (ct_check_report){ .labels = labels };
     CT_GOTO(st, list_kinds(out));
+    CT_GOTO(st, ct_pictures_open(&j.pictures));
     for (j.set = 0; j.set < j.sets; j.set++) {
         ct_scan *scan = &j.scan[j.set];
-        CT_GOTO(st, labels->ops->scan(labels, j.set ? spec->val_path : spec->data.path, scan));
+        CT_GOTO(st, ct_scan_sources(labels, j.set ? spec->val_path : spec->data.path, scan));
+        out->labels_from[j.set] = ct_strdup(scan->label_file ? scan->label_file : CT_LABELS_FROM_NAMES, "label file");
+        if (!out->labels_from[j.set]) CT_GOTO(st, CT_ENOMEM);
         j.probe[j.set] = ct_calloc(scan->n, sizeof *j.probe[j.set], "samples");
         if (!j.probe[j.set]) {
             st = CT_ENOMEM;
@@ -538,6 +567,7 @@ ct_status ct_check_run(const ct_check_spec *spec, ct_labels *labels, ct_check_re
     CT_GOTO(st, find_duplicates(&j, out));
     CT_GOTO(st, verdict(&j, out));
 fail:
+    ct_pictures_close(j.pictures);
     for (int set = 0; set < 2; set++) {
         for (size_t i = 0; j.probe[set] && i < j.scan[set].n; i++) ct_free(j.probe[set][i].reason);
         ct_free(j.probe[set]);

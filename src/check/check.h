@@ -16,6 +16,7 @@ typedef struct ct_check_spec {
     int workers;
 } ct_check_spec;
 
+#define CT_LABELS_FROM_NAMES "the names of the files"
 #define CT_ISSUE_KINDS 16
 /* Kinds of issues, in this order: those below, the reader's own (ct_labels_ops.faults), the size. */
 #define CT_ISSUE_UNREADABLE "unreadable" /* cannot be opened or decoded, listed but absent */
@@ -46,6 +47,7 @@ typedef struct ct_size_count { int w, h; int64_t n; } ct_size_count;
 typedef struct ct_check_report {
     int64_t samples[2], good[2];          /* per folder */
     int64_t ignored[2];                   /* other files and sub-folders */
+    char *labels_from[2];                 /* label file, or "the names of the pictures"; NULL: no such set */
     ct_issue *issues;  size_t n_issues;   /* by set, then by name */
     int kinds;
     ct_label_fault kind[CT_ISSUE_KINDS];  /* [kinds] */
@@ -56,6 +58,8 @@ typedef struct ct_check_report {
     ct_bucket_count *buckets; size_t n_buckets; /* with_config: ascending widths */
     ct_labels *labels;                    /* the reader, which learnt from the first folder; owned */
     ct_survey *survey;                    /* what it tells beside; NULL: nothing */
+    int64_t coloured;                     /* pictures that are not gray alone */
+    char *one_label;                      /* that all usable samples of the first folder have; NULL: they differ */
     bool ok;                              /* exit 0? */
     char *verdict;                        /* one sentence: why (not) */
 } ct_check_report;

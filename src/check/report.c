@@ -96,6 +96,9 @@ void ct_check_print(const ct_check_report *r, FILE *out)
         if (set == 1 && r->samples[1] == 0) break;
         fprintf(out, "%s: %" PRId64 ", usable: %" PRId64 ", other files and folders: %" PRId64 "\n", what[set],
                 r->samples[set], r->good[set], r->ignored[set]);
+        fputs("labels from: ", out);
+        ct_text_put(out, r->labels_from[set], false);
+        fputc('\n', out);
     }
     print_issues(r, out);
     print_duplicates(r, out);
@@ -126,6 +129,14 @@ static json_t *pair_of_sets(const int64_t v[2], bool *ok)
     json_t *o = json_object();
     put(o, "train", json_integer(v[0]), ok);
     put(o, "val", json_integer(v[1]), ok);
+    return o;
+}
+
+static json_t *labels_from_json(const ct_check_report *r, bool *ok)
+{
+    json_t *o = json_object();
+    for (int set = 0; set < 2; set++)
+        put(o, set ? "val" : "train", r->labels_from[set] ? ct_json_any(r->labels_from[set]) : json_null(), ok);
     return o;
 }
 
@@ -207,6 +218,7 @@ ct_status ct_check_write_json(const ct_check_report *r, FILE *out)
     put(root, "ok", json_boolean(r->ok), &ok);
     put(root, "verdict", ct_json_any(r->verdict), &ok);
     put(root, "samples", pair_of_sets(r->samples, &ok), &ok);
+    put(root, "labels_from", labels_from_json(r, &ok), &ok);
     put(root, "usable", pair_of_sets(r->good, &ok), &ok);
     put(root, "other_files", pair_of_sets(r->ignored, &ok), &ok);
     for (int kind = 0; kind < r->kinds; kind++) put(counts, r->kind[kind].word, json_integer(r->count[kind]), &ok);
@@ -224,7 +236,7 @@ ct_status ct_check_write_json(const ct_check_report *r, FILE *out)
     ct_status st = CT_OK;
     if (!ok) {
         st = ct_fail(CT_ENOMEM, "out of memory while writing JSON");
-    } else if (json_dumpf(root, out, JSON_COMPACT) != 0 || fputc('\n', out) == EOF) {
+    } else if ((st = ct_json_print(root, 0, out)) == CT_OK && ferror(out)) {
         st = ct_fail(CT_EIO, "the report cannot be written");
     }
     json_decref(root);

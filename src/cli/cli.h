@@ -23,11 +23,17 @@ typedef struct cli_args {
     const char **sets; size_t nsets;     /* --set, in order */
     cli_list maps;
     ct_option *option; size_t noptions;  /* what tasks decide, in order */
-    const char *out, *init, *config, *model, *precision, *golden, *ctc, *map_file, *layout, *labels;
-    const char *op, *impl, *call, *tune, *device, *interval, *loss, *hosts;
-    bool dry_run, resume, json, force, recompute, ops, calls, exact, inexact, deterministic, full, no_graph;
+    const char *out, *init, *config, *model, *precision, *golden, *ctc, *map_file, *layout, *labels, *like;
+    const char *key, *map_preset, *write_map;
+    const char *format, *target, *normalise, *check;
+    const char *op, *impl, *call, *tune, *device, *interval, *loss, *hosts, *html;
+    bool dry_run, resume, json, force, recompute, ops, calls, exact, inexact, deterministic, full, no_graph, yes;
+    bool no_fold;
     int64_t batch, steps, warmup, count, memory, processes, restarts; /* 0: not given */
+    int64_t opset, prove;                /* likewise */
     ct_model_sizes sizes; /* likewise */
+    bool jsonl;
+    double reject_below;                 /* 0: not given */
     int64_t seed;                        /* -1: not given */
 } cli_args;
 
@@ -37,6 +43,7 @@ typedef enum cli_type {
     CLI_INT,    /* int64_t in [min,max] */
     CLI_INT_AUTO, /* the same, or the word auto: -1 */
     CLI_THREADS,/* int in [min,max] */
+    CLI_SHARE,  /* double from 0 to 1 */
     CLI_BYTES,  /* int64_t with an optional K, M, G (1024) */
     CLI_SET,    /* appends to sets */
     CLI_LIST    /* appends to a cli_list */
@@ -75,9 +82,9 @@ typedef struct cli_command {
     int (*run)(const cli_args *a); /* exit code */
 } cli_command;
 
-extern const cli_command cli_train, cli_eval, cli_predict, cli_gen, cli_check, cli_import, cli_export, cli_plan,
-    cli_bench, cli_tune, cli_profile, cli_selftest, cli_doctor, cli_monitor, cli_launch,
-    cli_help;
+extern const cli_command cli_train, cli_eval, cli_predict, cli_gen, cli_check, cli_init, cli_import, cli_export,
+    cli_plan, cli_bench, cli_tune, cli_profile, cli_selftest, cli_doctor, cli_monitor, cli_compare,
+    cli_launch, cli_completion, cli_help;
 
 /* ---- cli.c ---- */
 /* The program captrain: runs what argv asks for and gives the exit code. */

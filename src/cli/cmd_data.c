@@ -1,4 +1,4 @@
-/* Verbs about data: gen and check. */
+/* Verbs about data: gen, check, init. */
 #include "config.h"
 
 #include "cli/cli.h"
@@ -9,6 +9,8 @@ static const cli_option gen_options[] = {
     { "--out", "DIR", CLI_STRING, OFF(out), 0, 0, "folder to write into; created if need be" },
     { "--count", "N", CLI_INT, OFF(count), 1, 100000000, "number of images; default 1000" },
     { "--seed", "S", CLI_INT, OFF(seed), 0, INT64_MAX, "seed; image i is a function of (S, i) alone; default 1" },
+    { "--like", "RUN|CONFIG", CLI_STRING, OFF(like), 0, 0,
+      "draw what its model reads: characters, lengths, size, style" },
     { "--force", NULL, CLI_FLAG, OFF(force), 0, 0, "write into a folder that is not empty" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
 };
@@ -26,6 +28,7 @@ static int run_gen(const cli_args *a)
                             .seed = a->seed >= 0 ? (uint64_t)a->seed : 1,
                             .threads = a->common.threads,
                             .force = a->force,
+                            .like = a->like,
                             .option = a->option,
                             .noptions = a->noptions };
     return cli_finish(ct_run_gen(&o, stdout));
@@ -43,7 +46,7 @@ static const cli_option check_options[] = {
     { "--config", "CONFIG", CLI_STRING, OFF(config), 0, 0,
       "judge the data as a training with this configuration would" },
     { "--set", "KEY=VALUE", CLI_SET, 0, 0, 0, "set a configuration key" },
-    { "--labels", "FILE", CLI_STRING, OFF(labels), 0, 0, "label file of DATA, if that is a folder of clips" },
+    { "--labels", "FILE", CLI_STRING, OFF(labels), 0, 0, "label file of DATA; default: found by its name" },
     { "--json", NULL, CLI_FLAG, OFF(json), 0, 0, "print one JSON object" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
 };
@@ -68,4 +71,30 @@ const cli_command cli_check = {
     "(also across training and validation), sizes and what the labels are made of. Without --config only unreadable "
     "files or an empty folder give exit code 1; with it, whatever would make that training fail.",
     check_options, 1, 1, run_check
+};
+
+static const cli_option init_options[] = {
+    { "--out", "FILE", CLI_STRING, OFF(out), 0, 0, "configuration to write; default named after DATA" },
+    { "--labels", "FILE", CLI_STRING, OFF(labels), 0, 0, "label file of DATA; default: found by its name" },
+    { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
+};
+
+static int run_init(const cli_args *a)
+{
+    const ct_init_opts o = { .size = sizeof o,
+                             .data = a->pos[0],
+                             .out = a->out,
+                             .labels = a->labels,
+                             .threads = a->common.threads,
+                             .backend = a->common.backend };
+    return cli_finish(ct_run_init(&o, stdout));
+}
+
+const cli_command cli_init = {
+    "init", "DATA", "write a configuration for a folder of labelled images",
+    "Looks at DATA as check does and writes a configuration that trains with it: model, size, characters, split, "
+    "batch, augmentation, with the reason for each key above it. DATA is a folder, a folder with train/ and val/ in "
+    "it, or a label file. What could not be trained with is refused with the reason; a file that exists is not "
+    "overwritten.",
+    init_options, 1, 1, run_init
 };

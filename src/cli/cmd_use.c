@@ -1,6 +1,8 @@
 /* Verbs that use a trained model: eval and predict. */
 #include "config.h"
 
+#include <signal.h>
+
 #include "cli/cli.h"
 
 #define OFF(field) offsetof(cli_args, field)
@@ -30,6 +32,10 @@ const cli_command cli_eval = {
 
 static const cli_option predict_options[] = {
     { "--json", NULL, CLI_FLAG, OFF(json), 0, 0, "print a JSON array" },
+    { "--jsonl", NULL, CLI_FLAG, OFF(jsonl), 0, 0,
+      "print a JSON object a line, each batch as soon as it is read; pictures that cannot be read are lines, too" },
+    { "--reject-below", "X", CLI_SHARE, OFF(reject_below), 0, 1,
+      "mark what is read with a confidence below X, 0 to 1, as rejected" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
 };
 
@@ -42,15 +48,20 @@ static int run_predict(const cli_args *a)
                           .nfiles = (size_t)a->npos - 1,
                           .json = a->json,
                           .option = a->option,
-                          .noptions = a->noptions };
+                          .noptions = a->noptions,
+                          .jsonl = a->jsonl,
+                          .reject_below = a->reject_below };
+    signal(SIGPIPE, SIG_DFL); /* where the reader goes, `captrain predict | head`, it ends as other programs do */
     return cli_finish(ct_run_predict(&o, stdout));
 }
 
 const cli_command cli_predict = {
     "predict", "MODEL FILE...", "read images with a model",
-    "Prints a line for each image: file, text, confidence (the product of the characters' probabilities), with tabs "
-    "between them. MODEL is a checkpoint, or a run's folder: its best one; FILE is an image, or a folder: all images "
-    "in it. Classes, geometry and normalisation come from the model file; nothing else is needed. A file that cannot "
-    "be read is reported, the others are still read, and the exit code is 1.",
+    "Prints a line for each image: file, text, confidence, with tabs between them; one that --reject-below rejects has "
+    "no text and the word rejected behind its confidence. MODEL is a checkpoint, or a run's folder: its best one; FILE "
+    "is an image, or a folder: all images in it, or -: standard input, which is one image where it begins as PNG, "
+    "JPEG, BMP and WebP files do, and else the name of an image in each line. Classes, geometry, normalisation and the "
+    "calibration of the confidence come from the model file; nothing else is needed. A file that cannot be read is "
+    "reported, the others are still read, and the exit code is 1.",
     predict_options, 2, -1, run_predict
 };

@@ -1,6 +1,7 @@
 /* Help as plain text and as a man page, and the verb that prints it. */
 #include "config.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "cli/cli.h"
@@ -140,6 +141,19 @@ static void print_man(const cli_command *const *commands, FILE *f)
 
 /* ---- captrain help ---- */
 
+/* `train` and `eval` are verbs and sections of keys. */
+static void print_section_too(const char *name)
+{
+    char *text = NULL;
+    size_t size = 0;
+    FILE *f = open_memstream(&text, &size);
+    if (!f) return;
+    const bool found = ct_print_config_topic(f, name);
+    fclose(f);
+    if (found) printf("\nConfiguration keys %s.*:\n\n%s", name, text);
+    free(text);
+}
+
 static int run_help(const cli_args *a)
 {
     if (a->npos == 0) {
@@ -150,8 +164,10 @@ static int run_help(const cli_args *a)
     if (strcmp(a->pos[0], "config") == 0) ct_print_config_help(stdout);
     else if (strcmp(a->pos[0], "config-md") == 0) ct_print_config_markdown(stdout);
     else if (strcmp(a->pos[0], "man") == 0) print_man(a->commands, stdout);
-    else if (c) cli_print_command_help(c, stdout);
-    else if (!ct_print_config_topic(stdout, a->pos[0])) {
+    else if (c) {
+        cli_print_command_help(c, stdout);
+        print_section_too(c->name);
+    } else if (!ct_print_config_topic(stdout, a->pos[0])) {
         const char *like = cli_like_verb(a->commands, a->pos[0]);
         fprintf(stderr,
                 "captrain help: unknown topic '%s'%s%s%s; topics are the verbs, configuration keys and their sections, "

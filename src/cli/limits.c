@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <sched.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <time.h>
@@ -15,6 +14,7 @@
 #endif
 
 #include "base/alloc.h"
+#include "base/cpus.h"
 #include "cli/cli.h"
 
 void cli_open_streams(void)
@@ -60,18 +60,12 @@ static int count_buffers(void)
     return n;
 }
 
-static int usable_cores(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
-}
-
 void cli_check_space(int threads, bool computes)
 {
     const struct timespec moment = { .tv_nsec = 2000000 };
     struct rlimit l;
     if (getrlimit(RLIMIT_AS, &l) != 0 || l.rlim_cur == RLIM_INFINITY || l.rlim_cur > SIZE_MAX / 2) return;
-    const int others = count_others(), mine = !computes ? 0 : threads > 0 ? threads : usable_cores();
+    const int others = count_others(), mine = !computes ? 0 : threads > 0 ? threads : ct_cpus();
     int missing = others - count_buffers();
     for (int i = 0; missing > 0 && i < 50; i++) { /* they are just starting */
         nanosleep(&moment, NULL);

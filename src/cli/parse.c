@@ -29,6 +29,15 @@ static bool parse_int(const char *s, int64_t min, int64_t max, int64_t *out)
     return true;
 }
 
+static bool parse_share(const char *s, double *out)
+{
+    char *end;
+    const double v = strtod(s, &end);
+    if (end == s || *end || !(v >= 0 && v <= 1)) return false;
+    *out = v;
+    return true;
+}
+
 static bool parse_bytes(const char *s, int64_t *out)
 {
     char *end;
@@ -64,6 +73,7 @@ static bool store(cli_args *a, const cli_option *o, const char *value)
         if (!parse_int(value, o->min, o->max, &v)) return false;
         *(int *)field = (int)v;
         return true;
+    case CLI_SHARE: return parse_share(value, (double *)field);
     case CLI_BYTES: return parse_bytes(value, (int64_t *)field);
     case CLI_SET:
         if (!strchr(value, '=') || value[0] == '=') return false;
@@ -109,6 +119,7 @@ static int bad_value(const cli_option *o, const char *value)
     case CLI_INT_AUTO:
         fprintf(stderr, "a whole number from %lld to %lld, or auto", (long long)o->min, (long long)o->max);
         break;
+    case CLI_SHARE: fputs("a number from 0 to 1", stderr); break;
     case CLI_BYTES: fputs("a size such as 512M or 8G", stderr); break;
     default: fputs("of the form KEY=VALUE", stderr); break;
     }

@@ -8,12 +8,14 @@ libcaptrain_cli_la_SOURCES += \
 	src/cli/cmd_data.c \
 	src/cli/cmd_inspect.c \
 	src/cli/cmd_launch.c \
+	src/cli/cmd_compare.c \
 	src/cli/cmd_monitor.c \
 	src/cli/cmd_profile.c \
 	src/cli/cmd_train.c \
 	src/cli/cmd_tune.c \
 	src/cli/cmd_use.c \
 	src/cli/commands.c \
+	src/cli/completion.c \
 	src/cli/exit.c \
 	src/cli/help.c \
 	src/cli/limits.c \
@@ -21,6 +23,6 @@ libcaptrain_cli_la_SOURCES += \
 	src/cli/parse.c \
 	src/cli/suggest.c
 
-dist_check_SCRIPTS += tests/sh/monitor.sh tests/sh/cli.sh tests/sh/bad_input.sh
+dist_check_SCRIPTS += tests/sh/monitor.sh tests/sh/cli.sh tests/sh/completion.sh tests/sh/bad_input.sh
 dist_check_SCRIPTS += tests/sh/crash_report.sh tests/sh/hostile_config.sh tests/sh/hostile_labels.sh tests/sh/hostile_process.sh tests/sh/hostile_run.sh
 EXTRA_DIST += tests/sh/lib.sh

@@ -105,6 +105,22 @@ static void about_model(FILE *f, const ct_report *rep)
     fputs("</table></div>\n", f);
 }
 
+/* Where several processes lose time: by one that is slow, else by what they send. */
+static void group(FILE *f, const ct_run *r, int processes)
+{
+    double ratio;
+    const int slowest = ct_run_slowest(r, true, &ratio);
+    if (slowest < 0) return;
+    const double own = r->own[processes], all = own + r->comm_wait_s;
+    row(f, "slowest", "process %d (%s): its own part of a step takes %.2f times as long as the fastest's%s", slowest,
+        ct_peers_host(r->peers, slowest), ratio, ratio >= 1.25 ? ", and the others wait for it" : "");
+    row(f, "sums", "%.3g s, of which %.3g s were waited for%s", r->comm_s, r->comm_wait_s,
+        r->comm_wait_s < 0.2 * all || ratio >= 1.25
+            ? ""
+            : ": communication bound. A smaller group.bucket_mb begins the sums earlier, a larger train.batch_size "
+              "has fewer of them");
+}
+
 static void about_data(FILE *f, const ct_report *rep)
 {
     const ct_datasets *d = &rep->run->data;
@@ -130,9 +146,11 @@ static void about_data(FILE *f, const ct_report *rep)
     row(f, "device", "%s: %s, %d thread%s", s->backend->name, s->device.name, s->device.threads,
         s->device.threads == 1 ? "" : "s");
     const int processes = ct_peers_size(rep->run->peers), hosts = ct_peers_hosts(rep->run->peers);
-    if (processes > 1)
+    if (processes > 1) {
         row(f, "processes", "%d on %d machine%s, over %s", processes, hosts, hosts == 1 ? "" : "s",
             ct_peers_engine(rep->run->peers));
+        group(f, rep->run, processes);
+    }
     if (*s->device.detail) row(f, "details", "%s", s->device.detail);
     row(f, "precision", "%s", ct_run_precision(s));
     row(f, "weights, buffers", "%s", ct_text_bytes(ps.param_bytes + ps.buffer_bytes, t, sizeof t));

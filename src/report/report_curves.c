@@ -82,7 +82,7 @@ static void add(drawing *d, const history *h, int event, const double *y, const 
 
 static ct_status plot(FILE *f, const char *title, const char *unit, const drawing *d, bool log_y, bool zero)
 {
-    const ct_svg_plot p = { title, "epoch", unit && *unit ? unit : NULL, 560, 300, log_y, zero, d->s, d->n };
+    const ct_svg_plot p = { title, "epoch", unit && *unit ? unit : NULL, 460, 280, log_y, zero, d->s, d->n };
     fputs("<div>", f);
     CT_TRY(ct_svg_write(f, &p));
     fputs("</div>\n", f);

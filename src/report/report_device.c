@@ -21,7 +21,7 @@ typedef struct readings {
     double *col[DEV_COLUMNS];
     size_t cap[DEV_COLUMNS];
     size_t n, told; /* steps that were logged; those of them at which the device told something */
-    bool known[DEV_COLUMNS]; /* has at least one number */
+    size_t known[DEV_COLUMNS]; /* how many of them are numbers */
     reason reason[MOST_REASONS];
     size_t reasons;
 } readings;
@@ -59,7 +59,7 @@ static ct_status take(void *user, const char *event, const json_t *line)
     for (int i = 0; i < DEV_COLUMNS; i++) {
         CT_TRY(ct_grow(&h->col[i], h->n, &h->cap[i], sizeof(double), "readings of the device"));
         h->col[i][h->n] = v[i];
-        h->known[i] = h->known[i] || !isnan(v[i]);
+        h->known[i] += !isnan(v[i]);
     }
     h->n++;
     h->told += d != NULL;
@@ -67,14 +67,15 @@ static ct_status take(void *user, const char *event, const json_t *line)
     return CT_OK;
 }
 
-/* A plot of one or two columns, or nothing where the first has no number. */
+/* A plot of one or two columns, or nothing where the first has no two numbers: one makes no curve. */
 static ct_status plot(FILE *f, const readings *h, const char *title, const char *unit, int first, const char *name,
                       int second, const char *second_name)
 {
-    ct_svg_series s[2] = { { name, h->col[DEV_X], h->col[first], h->n, false, false },
+    const bool few = h->known[first] <= 40; /* readings may be rarer than steps: lines between them are not to be had */
+    ct_svg_series s[2] = { { name, h->col[DEV_X], h->col[first], h->n, false, few && first != DEV_RATE },
                            { second_name, h->col[DEV_X], h->col[second], h->n, second == DEV_LIMIT, false } };
-    if (!h->known[first]) return CT_OK;
-    ct_svg_plot p = { title, "epoch", unit, 560, 300, false, true, s, 1 + (second != first && h->known[second]) };
+    if (h->known[first] < 2) return CT_OK;
+    ct_svg_plot p = { title, "epoch", unit, 460, 280, false, true, s, 1 + (second != first && h->known[second] > 0) };
     fputs("<div>", f);
     CT_TRY(ct_svg_write(f, &p));
     fputs("</div>\n", f);
@@ -113,7 +114,7 @@ static void table(FILE *f, const ct_gauge *g, const readings *h)
         snprintf(text, sizeof text, "%.0f W while it trained", ct_gauge_power(g));
         row(f, "mean power", text);
     }
-    if (h->known[DEV_BUSY]) {
+    if (h->known[DEV_BUSY] > 0) {
         snprintf(text, sizeof text, "%.0f %% of the time, mean of the readings", mean(h->col[DEV_BUSY], h->n));
         row(f, "busy", text);
     }
@@ -131,8 +132,8 @@ ct_status ct_report_device(FILE *f, const ct_report *rep)
     ct_status st;
     memset(&h, 0, sizeof h);
     CT_GOTO(st, ct_journal_read(rep->run->out, take, &h));
-    const bool told = h.known[DEV_POWER] || h.known[DEV_BUSY] || h.known[DEV_TEMPERATURE];
-    if (!told && !h.known[DEV_RATE]) goto fail;
+    const bool told = h.known[DEV_POWER] > 0 || h.known[DEV_BUSY] > 0 || h.known[DEV_TEMPERATURE] > 0;
+    if (!told && h.known[DEV_RATE] < 2) goto fail;
     fprintf(f, "<section><h2>%s</h2><div class=\"plots\">\n", told ? "Device" : "Speed");
     CT_GOTO(st, plot(f, &h, "Throughput", "samples/s", DEV_RATE, NULL, DEV_RATE, NULL));
     CT_GOTO(st, plot(f, &h, "Power", "W", DEV_POWER, "power", DEV_LIMIT, "limit"));

@@ -32,6 +32,7 @@
  * Not judged either: gradients and updates of the file's zero_grad_params, whose gradient is rounding noise. After each
  * step they are set to what the file has (between steps 2 and 3 to the middle of what it has before and after), since
  * running means and evaluation depend on them.
+ * A file of a large network may leave gradients out (left_out_grads); they are not judged.
  * Parameters in no_grad_params must have no gradient here and must not change. num_batches_tracked must have
  * counted the steps. */
 #ifndef CT_SELFTEST_GOLDEN_H
@@ -57,6 +58,7 @@ typedef struct ct_golden {
     ct_program_spec spec;       /* model, batch, loss, AdamW as the file says; its strings point into this struct */
     char model[32];
     json_t *no_grad, *zero_grad;/* arrays of names */
+    json_t *left_out;           /* array of names whose gradients the file has not; NULL: it has all */
     json_t *noise;              /* object: parameter -> relative L2 of torch fp32 against fp64; NULL: none */
     double usual_noise;         /* the median of these; 0: none */
     void *x;                    /* [N,H,W,C] of the file's type */

@@ -108,6 +108,7 @@ static ct_status read_lists(ct_golden *g)
     CT_TRY(meta_json(g, "zero_grad_params", &g->zero_grad));
     if (!json_is_array(g->no_grad) || !json_is_array(g->zero_grad))
         return ct_fail(CT_EFORMAT, "%s: no_grad_params and zero_grad_params must be lists", g->path);
+    if (ct_safetensors_meta(g->st, "left_out_grads")) CT_TRY(meta_json(g, "left_out_grads", &g->left_out));
     if (!ct_safetensors_meta(g->st, "fp32_noise")) return CT_OK;
     json_t *noise = NULL;
     CT_TRY(meta_json(g, "fp32_noise", &noise));
@@ -206,6 +207,7 @@ void ct_golden_close(ct_golden *g)
     ct_safetensors_close(g->st);
     json_decref(g->no_grad);
     json_decref(g->zero_grad);
+    json_decref(g->left_out);
     json_decref(g->noise);
     ct_free(g->x);
     for (int i = 0; i < g->batch.fields; i++) ct_free(g->batch.field[i].host);

@@ -25,7 +25,10 @@ EXTRA_DIST += \
 	tests/golden/crnn-f32.safetensors \
 	tests/golden/crnn-f64.safetensors \
 	tests/golden/crnn-stacked-f32.safetensors \
+	tests/golden/make_resnet.py \
 	tests/golden/resnet18-f32.safetensors \
+	tests/golden/resnet101-f32.safetensors \
+	tests/golden/resnet152-f32.safetensors \
 	tests/golden/textcnn-dropout-f32.safetensors \
 	tests/golden/textcnn-dropout-f64.safetensors \
 	tests/golden/textcnn-f32.safetensors \

@@ -31,6 +31,7 @@ ct_status ct_beam_option(const ct_option *option, size_t options, int *width)
 typedef struct node {
     int32_t parent, id; /* the row of `parent`, and one symbol */
     int32_t slot;       /* where it stands in the beam of this step; -1: nowhere */
+    int32_t length;     /* symbols of the row */
 } node;
 
 /* A beginning in the beam, or a candidate for the next. */
@@ -43,6 +44,8 @@ typedef struct entry {
 } entry;
 
 struct ct_beam {
+    const ct_restriction *limit; /* NULL: none */
+    int64_t left; /* steps behind the one at hand */
     int width;
     int64_t classes;
     node *nodes;
@@ -115,6 +118,8 @@ void ct_beam_free(ct_beam *b)
     ct_free(b);
 }
 
+void ct_beam_restrict(ct_beam *b, const ct_restriction *r) { b->limit = r && r->any ? r : NULL; }
+
 /* ---- the tree ---- */
 
 static size_t place(const ct_beam *b, int32_t parent, int32_t id)
@@ -153,7 +158,7 @@ static int32_t find_node(ct_beam *b, int32_t parent, int32_t id)
 {
     const size_t at = place(b, parent, id);
     if (!b->table[at]) {
-        b->nodes[b->nnodes++] = (node){ parent, id, -1 };
+        b->nodes[b->nnodes++] = (node){ parent, id, -1, b->nodes[parent].length + 1 };
         b->table[at] = (int32_t)b->nnodes;
     }
     return b->table[at] - 1;
@@ -164,7 +169,7 @@ static ct_status restart(ct_beam *b)
     b->nnodes = 0;
     CT_TRY(reserve_nodes(b, 1));
     memset(b->table, 0, b->table_size * sizeof *b->table);
-    b->nodes[b->nnodes++] = (node){ -1, -1, -1 };
+    b->nodes[b->nnodes++] = (node){ -1, -1, -1, 0 };
     b->beam[0] = (entry){ .node = 0, .id = -1, .blank = 0, .symbol = -INFINITY, .total = 0 };
     b->nbeam = 1;
     return CT_OK;
@@ -178,6 +183,7 @@ static void find_top(ct_beam *b)
     b->ntop = 0;
     int least = 0; /* of those in top, the one to give way: the least probable, among equals the last */
     for (int32_t id = 0; id + 1 < b->classes; id++) {
+        if (b->limit && !b->limit->may[id]) continue;
         if (b->ntop < b->symbols) {
             b->top[b->ntop++] = id;
         } else if (b->logp[id + 1] > b->logp[b->top[least] + 1]) {
@@ -223,6 +229,18 @@ static void extend(ct_beam *b, int i, int32_t id)
     }
 }
 
+/* Can the rest of the steps make a row of a length that may be of this candidate? Where only one symbol may be, it
+ * needs a blank before it comes again. */
+static bool may_end(const ct_beam *b, const entry *e)
+{
+    const ct_restriction *r = b->limit;
+    if (!r || r->most == 0) return true;
+    const int64_t length = b->nodes[e->node].length + (e->id >= 0);
+    int64_t more = b->left;
+    if (r->symbols == 1) more = length == 0 || e->blank > -INFINITY ? (b->left + 1) / 2 : b->left / 2;
+    return length <= r->most && length + more >= r->least;
+}
+
 static int by_total(const void *pa, const void *pb)
 {
     const entry *a = pa, *b = pb;
@@ -257,11 +275,12 @@ static ct_status step(ct_beam *b)
     }
     for (int i = 0; i < b->nbeam; i++) b->nodes[b->beam[i].node].slot = -1;
     for (size_t i = 0; i < b->nnext; i++) {
-        b->next[i].total = lse(b->next[i].blank, b->next[i].symbol);
+        b->next[i].total = may_end(b, &b->next[i]) ? lse(b->next[i].blank, b->next[i].symbol) : -INFINITY;
         b->next[i].order = (int32_t)i;
     }
     qsort(b->next, b->nnext, sizeof *b->next, by_total);
     b->nbeam = b->nnext < (size_t)b->width ? (int)b->nnext : b->width;
+    while (b->limit && b->nbeam > 0 && b->next[b->nbeam - 1].total == -INFINITY) b->nbeam--;
     for (int i = 0; i < b->nbeam; i++) {
         b->beam[i] = b->next[i];
         if (b->beam[i].id < 0) continue;
@@ -279,10 +298,9 @@ static double log_prob_of(ct_dtype type, const void *logp, int64_t i)
     return isnan(v) ? -INFINITY : v;
 }
 
-/* conf[k]: greatest probability of row[k] within its run on the best path through the states blank, row[0], blank,
- * ... */
-static ct_status confidences(ct_beam *b, ct_dtype type, const void *logp, int64_t first, int64_t stride, int64_t steps,
-                             const int32_t *row, int64_t n, float *conf)
+/* The best path through the states blank, row[0], blank, ...: *end is where it ends, b->from how it came there. */
+static ct_status best_path(ct_beam *b, ct_dtype type, const void *logp, int64_t first, int64_t stride, int64_t steps,
+                           const int32_t *row, int64_t n, int64_t *end)
 {
     const int64_t states = 2 * n + 1;
     const size_t need = (size_t)steps * (size_t)states;
@@ -314,8 +332,17 @@ static ct_status confidences(ct_beam *b, ct_dtype type, const void *logp, int64_
             now[s] = best + log_prob_of(type, logp, first + t * stride + class);
         }
     }
+    *end = n > 0 && now[states - 2] > now[states - 1] ? states - 2 : states - 1;
+    return CT_OK;
+}
+
+ct_status ct_beam_confidences(ct_beam *b, ct_dtype type, const void *logp, int64_t first, int64_t stride,
+                              int64_t steps, const int32_t *row, int64_t n, float *conf)
+{
+    const int64_t states = 2 * n + 1;
+    int64_t s;
+    CT_TRY(best_path(b, type, logp, first, stride, steps, row, n, &s));
     for (int64_t k = 0; k < n; k++) conf[k] = 0;
-    int64_t s = n > 0 && now[states - 2] > now[states - 1] ? states - 2 : states - 1;
     for (int64_t t = steps - 1; t >= 0; t--) {
         if (s % 2) {
             const float p = (float)exp(log_prob_of(type, logp, first + t * stride + row[s / 2] + 1));
@@ -330,14 +357,35 @@ ct_status ct_beam_decode(ct_beam *b, ct_dtype type, const void *logp, int64_t fi
                          int32_t *row, float *conf, int64_t *n, double *log_prob)
 {
     CT_TRY(restart(b));
+    b->left = 0;
     for (int64_t t = 0; t < steps; t++) {
         for (int64_t c = 0; c < b->classes; c++) b->logp[c] = log_prob_of(type, logp, first + t * stride + c);
+        b->left = steps - 1 - t;
         CT_TRY(step(b));
     }
+    *n = -1;
+    if (b->nbeam == 0 || !may_end(b, &b->beam[0])) return CT_OK;
     int64_t count = 0;
     for (int32_t at = b->beam[0].node; at > 0; at = b->nodes[at].parent) count++;
     *n = count;
     for (int32_t at = b->beam[0].node; at > 0; at = b->nodes[at].parent) row[--count] = b->nodes[at].id;
     if (log_prob) *log_prob = b->beam[0].total;
-    return confidences(b, type, logp, first, stride, steps, row, *n, conf);
+    return ct_beam_confidences(b, type, logp, first, stride, steps, row, *n, conf);
+}
+
+ct_status ct_beam_places(ct_beam *b, ct_dtype type, const void *logp, int64_t first, int64_t stride, int64_t steps,
+                         const int32_t *row, int64_t n, int32_t (*place)[2])
+{
+    const int64_t states = 2 * n + 1;
+    int64_t s;
+    CT_TRY(best_path(b, type, logp, first, stride, steps, row, n, &s));
+    for (int64_t k = 0; k < n; k++) place[k][0] = place[k][1] = 0;
+    for (int64_t t = steps - 1; t >= 0; t--) {
+        if (s % 2) {
+            if (place[s / 2][1] == 0) place[s / 2][1] = (int32_t)t + 1;
+            place[s / 2][0] = (int32_t)t;
+        }
+        s -= b->from[t * states + s];
+    }
+    return CT_OK;
 }

@@ -13,6 +13,7 @@
 
 #include "base/dtype.h"
 #include "base/status.h"
+#include "task/best_path.h"
 #include "task/task.h"
 
 #define CT_BEAM_WIDTH 10 /* used where none is given */
@@ -27,13 +28,24 @@ typedef struct ct_beam ct_beam;
 /* classes: blank and symbols, at least 1. CT_EINVAL, CT_ENOMEM. */
 ct_status ct_beam_new(int width, int64_t classes, ct_beam **out);
 void ct_beam_free(ct_beam *b); /* NULL is fine */
+/* From now on only rows that keep r are followed, which must outlive b: symbols that may not be are passed over, and
+ * beginnings that the steps to come cannot bring to a length that may be. NULL: all. */
+void ct_beam_restrict(ct_beam *b, const ct_restriction *r);
 
 /* The most probable row found. logp: log-probabilities of type `type`; that of class c at step t is element first +
  * t*stride + c; class 0 is the blank, class k+1 symbol k. row [steps] and conf [steps] receive *n symbols and for each
  * the greatest probability it has within its run of time steps on the best path that spells the row; *log_prob (may be
  * NULL) the logarithm of the row's probability, over the paths that were followed. A NaN counts as probability 0.
- * CT_ENOMEM. */
+ * *n -1: no row keeps the restriction. CT_ENOMEM. */
 ct_status ct_beam_decode(ct_beam *b, ct_dtype type, const void *logp, int64_t first, int64_t stride, int64_t steps,
                          int32_t *row, float *conf, int64_t *n, double *log_prob);
+/* conf[k]: the greatest probability of symbol k of a row within its run of time steps on the best path that spells the
+ * row, however it was decoded. CT_ENOMEM. */
+ct_status ct_beam_confidences(ct_beam *b, ct_dtype type, const void *logp, int64_t first, int64_t stride,
+                              int64_t steps, const int32_t *row, int64_t n, float *conf);
+/* Where the n symbols of a row stand on the best path that spells it, however it was decoded: symbol k in the time
+ * steps [place[k][0], place[k][1]). CT_ENOMEM. */
+ct_status ct_beam_places(ct_beam *b, ct_dtype type, const void *logp, int64_t first, int64_t stride, int64_t steps,
+                         const int32_t *row, int64_t n, int32_t (*place)[2]);
 
 #endif

@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cpus.h"
 #include "base/file.h"
 #include "base/log.h"
+#include "base/paths.h"
 
 static ct_size_rule size_rule(const ct_config *cfg)
 {
@@ -79,7 +81,11 @@ ct_status ct_datasets_generator(const ct_task *task, const char *path, const ct_
                    list);
 }
 
-static int decoders(const ct_config *cfg) { return cfg->train.workers > 0 ? (int)cfg->train.workers : 1; }
+/* Threads that decode a data set as it is opened; nothing computes yet. */
+static int decoders(const ct_config *cfg)
+{
+    return cfg->train.workers > 0 ? (int)cfg->train.workers : cfg->train.workers < 0 ? ct_cpus() : 1;
+}
 
 /* What a set is made of beside its path. */
 typedef struct wanted {
@@ -104,12 +110,25 @@ static ct_status open_drawn(const wanted *w, const ct_generator *g, ct_dataset *
 }
 
 /* A folder that is for certain another task's. */
-static ct_status check_claims(const ct_task *task, const char *path)
+static ct_status check_claim(const ct_task *task, const char *path)
 {
     const ct_task *whose;
     CT_TRY(ct_task_claiming(path, task, &whose));
     if (!whose || whose == task) return CT_OK;
     return ct_fail(CT_EDATA, "%s: holds samples for %s models, not for %s models", path, whose->name, task->name);
+}
+
+static ct_status check_claims(const ct_task *task, const char *paths)
+{
+    char *one;
+    ct_status st = CT_OK;
+    for (const char *at = paths; st == CT_OK;) {
+        CT_TRY(ct_paths_next(&at, &one));
+        if (!one) break;
+        st = check_claim(task, one);
+        ct_free(one);
+    }
+    return st;
 }
 
 static ct_status open_set(const wanted *w, const char *path, ct_dataset **out)

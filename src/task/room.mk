@@ -2,6 +2,8 @@
 libcaptrain_la_SOURCES += \
 	src/task/beam.c \
 	src/task/beam.h \
+	src/task/best_path.c src/task/best_path.h \
+	src/task/calibration.c src/task/calibration.h \
 	src/task/common.c \
 	src/task/confusions.c \
 	src/task/confusions.h \
@@ -13,6 +15,8 @@ libcaptrain_la_SOURCES += \
 	src/task/options.c \
 	src/task/parts.c \
 	src/task/parts.h \
+	src/task/paths.c src/task/paths.h \
+	src/task/reading.c src/task/reading.h \
 	src/task/registry.c \
 	src/task/task.h \
 	src/task/track.c \
@@ -25,6 +29,10 @@ tests_task_check_datasets_LDADD = $(CT_TEST_LIBS)
 check_PROGRAMS += tests/task/check_decode
 tests_task_check_decode_SOURCES = tests/task/check_decode.c
 tests_task_check_decode_LDADD = $(CT_TEST_LIBS)
+
+check_PROGRAMS += tests/task/check_restricted
+tests_task_check_restricted_SOURCES = tests/task/check_restricted.c
+tests_task_check_restricted_LDADD = $(CT_TEST_LIBS)
 
 check_PROGRAMS += tests/task/check_metrics
 tests_task_check_metrics_SOURCES = tests/task/check_metrics.c

@@ -21,6 +21,7 @@
 #include "models/models.h"
 #include "ops/ops.h"
 #include "task/parts.h"
+#include "task/reading.h"
 
 typedef struct ct_facts ct_facts;
 typedef struct ct_findings ct_findings;
@@ -143,6 +144,27 @@ ct_status ct_golden_sequences(const char *path, const ct_safetensors *st, const 
 /* In place: x [...,C] less log(sum of exp(x)) over its row of classes. */
 void ct_golden_log_softmax(const ct_desc *d, void *x);
 
+/* ---- captrain init ---- */
+
+typedef struct ct_seen_size { int width, height; int64_t n; } ct_seen_size;
+
+/* What was seen of the samples that a configuration is to be written for. */
+typedef struct ct_seen {
+    int64_t samples;          /* that will be trained with */
+    const ct_seen_size *size; /* [sizes] of the pictures, most frequent first; pixels */
+    size_t sizes;
+    bool coloured;            /* some picture is not gray alone */
+    const char *labels;       /* a label file that was named; NULL: found */
+    const ct_labels *reader;  /* the task's own, which learnt from the samples, */
+    const ct_survey *survey;  /* and what it counted; NULL: it counts nothing */
+} ct_seen;
+
+/* Takes a key, its value as --set has it, and why, as a sentence without a full stop. All are copied. */
+typedef ct_status ct_propose_put(void *user, const char *key, const char *value, const char *why);
+/* common.c: train.batch_size and train.epochs for about so many optimizer steps in all, within so many epochs. */
+ct_status ct_propose_length(const ct_seen *seen, int64_t batch, int64_t steps, int64_t least, int64_t most,
+                            ct_propose_put *put, void *user);
+
 /* ---- the table ---- */
 
 /* Rows that differ between two models in what a head's numbers mean: for --init. */
@@ -255,6 +277,29 @@ struct ct_task {
     /* `captrain predict`: sample i of the view, as JSON members or as what stands behind its name and a tab. */
     ct_status (*predict_json)(const ct_findings *f, int64_t i, json_t *into);
     ct_status (*predict_text)(const ct_findings *f, int64_t i, FILE *to);
+    /* Calibration. The findings, which have seen nothing yet, are to keep what nll() wants of the samples at places 0,
+     * *every, 2 * *every.. of the view, *every being at least 2; with labels. NULL, as the next two: none. */
+    ct_status (*keep)(ct_findings *f, int64_t *every);
+    /* The negative log-likelihood of what is right of the kept samples, scores divided by a temperature. */
+    double (*nll)(const ct_findings *f, double temperature);
+    /* From now on facts are those of a model of this temperature; findings that are begun later go by it. Written with
+     * them, as "temperature". */
+    void (*temper)(ct_facts *facts, double temperature);
+    /* How sure sample i is read, 0..1: what `predict --reject-below` goes by; and the members of predict_json that are
+     * the answer, which are null where it is rejected, NULL behind the last. NULL both: nothing can be rejected. */
+    double (*confidence)(const ct_findings *f, int64_t i);
+    const char *const *answer;
+    /* Why sample i has no reading, though its picture is fine: what options ask for leaves none. Gives buf; NULL: it
+     * has one. NULL: they all have. */
+    const char *(*unread)(const ct_findings *f, int64_t i, char *buf, size_t size);
+    /* For programs that call the library. The findings, which have seen nothing yet, are to keep what reading() wants
+     * beyond what predict tells, such as where a symbol stands. NULL: there is no more. */
+    ct_status (*locate)(ct_findings *f);
+    /* Sample i of the view. */
+    ct_status (*reading)(const ct_findings *f, int64_t i, ct_reading_draft *into);
+    /* What a model can read: how many symbols, and the text of symbol i (buf may hold it). NULL both: it reads none. */
+    size_t (*symbols)(const ct_facts *facts);
+    const char *(*symbol)(const ct_facts *facts, size_t i, char buf[CT_SYMBOL_BYTES]);
     /* Members of "validation" and "test" in result.json beside samples and metrics. NULL: none. */
     ct_status (*result)(const ct_findings *f, const double sums[CT_METRIC_COUNT], json_t *into);
     /* Sample i in short: its label and what was predicted, for the end of a training. CT_ENOMEM; ct_free() both. */
@@ -271,8 +316,18 @@ struct ct_task {
      * files. */
     ct_status (*generate)(const ct_option *option, size_t options, const char *dir, int64_t count, uint64_t seed,
                           int threads, bool force, FILE *to);
+    /* Options of `generate` that draw what a model of this configuration and these facts reads, through `put`, before
+     * those that are given. NULL: the task's pictures do not depend on a model. */
+    ct_status (*like)(const ct_config *cfg, const ct_facts *facts,
+                      ct_status (*put)(void *user, const char *key, const char *value), void *user);
+    /* `captrain init`: the keys of a configuration that trains with such samples, but for where they are and how they
+     * are split; those of a section one after another. CT_EDATA where no model suits them. NULL: the task has none. */
+    ct_status (*propose)(const ct_seen *seen, ct_propose_put *put, void *user);
     /* What of the machine the task needs beside the program, for `captrain doctor`. NULL: nothing. */
     void (*needs)(ct_need *tell, void *user);
+    /* A file that ddddocr wants beside an ONNX file of such a model (export --for): its name and contents,
+     * ct_free() both. NULL: it has no use for such models. */
+    ct_status (*beside)(const ct_place *p, char **name, char **text);
     /* Facts for import-torch from the configuration and the options of the verb, which may change the configuration. */
     ct_status (*given)(ct_config *cfg, const ct_option *option, size_t options, ct_facts **out);
 };

@@ -49,6 +49,8 @@ $ captrain help config | grep ' = '
 | data.val = ""
 | data.test = ""
 | data.val_fraction = 0.1
+| data.labels = ""
+| data.root = ""
 | data.charset = ""
 | data.length = 0
 | data.letter_case = keep
@@ -165,10 +167,12 @@ $ captrain help config | grep ' = '
 | schedule.reference_batch = 256
 | train.batch_size = 64
 | train.batch_per_process = 0
+| train.parts = 0
+| train.sync_norm = false
 | train.epochs = 30
 | train.steps = 0
 | train.seed = 42
-| train.workers = 2
+| train.workers = auto
 | train.precision = fp32
 | train.amp = false
 | train.accumulate = 1
@@ -299,7 +303,7 @@ $ captrain train --set model.width=x
 ? 2
 
 $ captrain train --set model.name=textcn
-! captrain: --set model.name=textcn: model.name: must be one of textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18, resnet34, resnet50, slider, slider-small, hrnet-w32, hrnet-w48, tfnet, tfnet-small (got 'textcn')
+! captrain: --set model.name=textcn: model.name: must be one of textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18, resnet34, resnet50, resnet101, resnet152, slider, slider-small, hrnet-w32, hrnet-w48, tfnet, tfnet-small (got 'textcn')
 ? 2
 
 $ captrain train --set train.batch_size=automatic
@@ -311,7 +315,7 @@ $ captrain train --set data.charset=0
 ? 2
 
 $ captrain plan --model nonsense
-! captrain: there is no model 'nonsense'; did you mean 'crnn'? (models: textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18, resnet34, resnet50, slider, slider-small, hrnet-w32, hrnet-w48, tfnet, tfnet-small)
+! captrain: there is no model 'nonsense'; did you mean 'crnn'? (models: textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18, resnet34, resnet50, resnet101, resnet152, slider, slider-small, hrnet-w32, hrnet-w48, tfnet, tfnet-small)
 ? 2
 
 # Values that do not go together.

@@ -38,6 +38,7 @@ $ captrain gen text --charset "aé漢" --out b --count 2
 
 $ captrain check old/pictures
 | samples: 12, usable: 12, other files and folders: 0
+| labels from: the names of the files
 |
 | duplicates: none
 |
@@ -47,13 +48,14 @@ $ captrain check old/pictures
 | label lengths (characters):
 |       2               12
 |
-| charset, 2 characters: 01
+| charset, 2 characters: "01"
 | rarest: '0' (U+0030), 9 times; most frequent: '1' (U+0031), 15 times
 |
 | good: every picture can be read
 
 $ captrain check old/pictures --config old/crnn.yaml
 | samples: 12, usable: 12, other files and folders: 0
+| labels from: the names of the files
 |
 | duplicates: none
 |
@@ -63,7 +65,7 @@ $ captrain check old/pictures --config old/crnn.yaml
 | label lengths (characters):
 |       2               12
 |
-| charset, 2 characters: 01
+| charset, 2 characters: "01"
 | rarest: '0' (U+0030), 9 times; most frequent: '1' (U+0031), 15 times
 |
 | buckets (width, usable samples, share of padding):
@@ -79,9 +81,10 @@ $ cp -r old/pictures d; chmod u+w d; cp d/00_000006.png d/01_again.png; cp d/00_
 
 $ captrain check d
 | samples: 16, usable: 15, other files and folders: 1
+| labels from: the names of the files
 |
 | unreadable files: 1
-|   00_text.png: neither PNG nor JPEG
+|   00_text.png: none of PNG, JPEG, BMP and WebP
 |
 | duplicates: 1 groups of equal pictures, 3 pictures too many; 1 groups with different labels
 |   00000000000000000000_long.png 00_000006.png 01_again.png 0z_other.png  [different labels]
@@ -93,7 +96,7 @@ $ captrain check d
 |       2               15
 |      20                1
 |
-| charset, 3 characters: 01z
+| charset, 3 characters: "01z"
 | rarest: 'z' (U+007A), 1 times; most frequent: '0' (U+0030), 33 times
 |
 | NOT GOOD: 1 files cannot be read
@@ -102,9 +105,10 @@ $ captrain check d
 
 $ captrain check d --config old/crnn.yaml
 | samples: 16, usable: 13, other files and folders: 1
+| labels from: the names of the files
 |
 | unreadable files: 1
-|   00_text.png: neither PNG nor JPEG
+|   00_text.png: none of PNG, JPEG, BMP and WebP
 |
 | labels outside the charset: 1
 |   0z_other.png: label "0z": character 'z' (U+007A) is not in the charset "01"
@@ -122,7 +126,7 @@ $ captrain check d --config old/crnn.yaml
 |       2               15
 |      20                1
 |
-| charset, 2 characters: 01
+| charset, 2 characters: "01"
 | rarest: 'z' (U+007A), 1 times; most frequent: '0' (U+0030), 33 times
 |
 | buckets (width, usable samples, share of padding):
@@ -137,9 +141,10 @@ $ captrain check d --config old/crnn.yaml
 
 $ captrain check d --config old/cnn.yaml
 | samples: 16, usable: 14, other files and folders: 1
+| labels from: the names of the files
 |
 | unreadable files: 1
-|   00_text.png: neither PNG nor JPEG
+|   00_text.png: none of PNG, JPEG, BMP and WebP
 |
 | labels outside the charset: 1
 |   0z_other.png: label "0z": character 'z' (U+007A) is not in the charset "0123"
@@ -154,7 +159,7 @@ $ captrain check d --config old/cnn.yaml
 |       2               15
 |      20                1
 |
-| charset, 4 characters: 0123
+| charset, 4 characters: "0123"
 | rarest: 'z' (U+007A), 1 times; most frequent: '0' (U+0030), 33 times
 |
 | buckets (width, usable samples, share of padding):
@@ -182,7 +187,7 @@ $ captrain check old/pictures --config old/cnn.yaml --set train.backend=cuda >/d
 ? 1
 
 $ mkdir empty; captrain check empty
-! captrain: empty: no PNG or JPEG pictures in this folder (0 other files, 0 sub-folders; sub-folders are not searched)
+! captrain: empty: no PNG, JPEG, BMP or WebP pictures in this folder (0 other files, 0 sub-folders; sub-folders are not searched)
 ? 1
 
 $ captrain check absent

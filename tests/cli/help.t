@@ -12,8 +12,9 @@ $ captrain --help
 |   predict      read images with a model
 |   gen          draw labelled images
 |   check        examine a folder of labelled images
+|   init         write a configuration for a folder of labelled images
 |   import-torch make a model file from PyTorch weights
-|   export       write the weights of a model for other programs
+|   export       write the weights of a model, or the model as ONNX, for other programs
 |   plan         print what a training would do, without doing it
 |   bench        time training steps, or single operators
 |   tune         measure which implementations are fastest here
@@ -22,6 +23,8 @@ $ captrain --help
 |   doctor       tell what this machine and build offer
 |   monitor      watch power, load, clocks and memory of a device
 |   launch       run a verb in several processes, started by mpirun
+|   compare      runs beside each other: results, and keys that differ
+|   completion   print what bash or zsh completes command lines with
 |   help         help on a verb, on configuration keys, or the man page
 |
 | Options of every verb (before or after it):
@@ -105,6 +108,11 @@ $ captrain eval --help
 |       greedy or, for models with CTC, beam; default greedy
 |   --beam-width N
 |       texts that --decoder beam follows at a time; default 10
+|   --charset CHARS
+|       only texts of these characters, which the model must know, are read: the most probable one of
+|       them
+|   --length N|A-B
+|       only texts of N, or A to B, characters are read; a picture too narrow for that is an error
 |
 | Options of the task gloss:
 |   --labels FILE
@@ -128,21 +136,33 @@ $ captrain eval --help
 $ captrain predict --help
 | captrain predict MODEL FILE... [OPTION]...
 |
-| Prints a line for each image: file, text, confidence (the product of the characters' probabilities),
-| with tabs between them. MODEL is a checkpoint, or a run's folder: its best one; FILE is an image, or
-| a folder: all images in it. Classes, geometry and normalisation come from the model file; nothing
-| else is needed. A file that cannot be read is reported, the others are still read, and the exit code
-| is 1.
+| Prints a line for each image: file, text, confidence, with tabs between them; one that
+| --reject-below rejects has no text and the word rejected behind its confidence. MODEL is a
+| checkpoint, or a run's folder: its best one; FILE is an image, or a folder: all images in it, or -:
+| standard input, which is one image where it begins as PNG, JPEG, BMP and WebP files do, and else the
+| name of an image in each line. Classes, geometry, normalisation and the calibration of the
+| confidence come from the model file; nothing else is needed. A file that cannot be read is reported,
+| the others are still read, and the exit code is 1.
 |
 | Options:
 |   --json
 |       print a JSON array
+|   --jsonl
+|       print a JSON object a line, each batch as soon as it is read; pictures that cannot be read are
+|       lines, too
+|   --reject-below X
+|       mark what is read with a confidence below X, 0 to 1, as rejected
 |
 | Options of the task text:
 |   --decoder NAME
 |       greedy or, for models with CTC, beam; default greedy
 |   --beam-width N
 |       texts that --decoder beam follows at a time; default 10
+|   --charset CHARS
+|       only texts of these characters, which the model must know, are read: the most probable one of
+|       them
+|   --length N|A-B
+|       only texts of N, or A to B, characters are read; a picture too narrow for that is an error
 |
 | Options of every verb:
 |   --backend NAME
@@ -173,6 +193,8 @@ $ captrain gen --help
 |       number of images; default 1000
 |   --seed S
 |       seed; image i is a function of (S, i) alone; default 1
+|   --like RUN|CONFIG
+|       draw what its model reads: characters, lengths, size, style
 |   --force
 |       write into a folder that is not empty
 |
@@ -252,7 +274,7 @@ $ captrain check --help
 |   --set KEY=VALUE
 |       set a configuration key
 |   --labels FILE
-|       label file of DATA, if that is a folder of clips
+|       label file of DATA; default: found by its name
 |   --json
 |       print one JSON object
 |
@@ -274,10 +296,13 @@ $ captrain check --help
 $ captrain import-torch --help
 | captrain import-torch FILE [OPTION]...
 |
-| Reads a PyTorch state dict saved as a safetensors file and writes a model file that eval, predict
-| and train --init take. Tensors go by PyTorch's names; the order of their elements is converted,
-| floating point types are converted to the model's. Every tensor must be there in the right shape and
-| none may be left over (num_batches_tracked apart); those that are not are listed.
+| Reads a PyTorch state dict, a .pth or .pt file of torch.save or a safetensors file, and writes a
+| model file that eval, predict and train --init take. Nothing in the file is run: what is no tensor,
+| dict, list, number or text is refused by name. In a checkpoint the state dict is found, whatever is
+| beside it. Tensors go by PyTorch's names; the order of their elements is converted, floating point
+| types are converted to the model's. Every tensor must be there in the right shape and none may be
+| left over (num_batches_tracked apart); those that are not are listed. Where shapes and order say
+| what is meant, --yes or --write-map take them so.
 |
 | Options:
 |   --out MODEL
@@ -293,6 +318,16 @@ $ captrain import-torch --help
 |       than once, the first rule that fits is applied
 |   --map-file FILE
 |       more such rules, one a line
+|   --map-preset NAME
+|       names and normalisation of another program: crnn.pytorch, torchvision.resnet, timm.resnet
+|   --key NAME
+|       dict of a checkpoint that is meant (ema, state.net); default state_dict, model, ... or the
+|       only one
+|   --yes
+|       take tensors by shape and order where names do not fit
+|   --write-map FILE
+|       write how tensors would be taken as rules for --map-file, to look through and change; makes no
+|       model
 |   --force
 |       replace a file that exists
 |
@@ -327,11 +362,28 @@ $ captrain export --help
 |
 | Writes the weights of MODEL (the averaged ones where the model is read with them) as a safetensors
 | file: with the torch layout a state dict that safetensors.torch.load_file() and load_state_dict()
-| take. import-torch reads it back bit by bit.
+| take. import-torch reads it back bit by bit. With --format onnx it writes a graph that ONNX Runtime
+| and others run, reads the file back, runs it over validation pictures of the run and compares what
+| it reads and all scores with the model; a file that differs is not left behind.
 |
 | Options:
 |   --out FILE
-|       safetensors file to write
+|       file to write; its ending is that of the format
+|   --format NAME
+|       safetensors: the weights (default); onnx: a graph that runs
+|   --for PROGRAM
+|       onnx: as PROGRAM loads it, and with it what it wants beside: ddddocr (1.6) or ddddocr-1.5 (1.4
+|       and 1.5)
+|   --opset N
+|       onnx: operator set, 11 to 20; default 17, for ddddocr-1.5 12
+|   --normalise WHERE
+|       onnx: inside: pixels 0..1 go in (default); outside: pixels with mean and std taken off
+|   --no-fold
+|       onnx: batch norms stay nodes of their own
+|   --prove N
+|       onnx: pictures that the file is proved with; default 2000
+|   --check FILE
+|       prove an ONNX file of MODEL that is there; nothing is written
 |   --layout NAME
 |       torch: shapes and element order of PyTorch (default); captrain: as trained here
 |   --map OLD=NEW
@@ -600,6 +652,35 @@ $ captrain doctor --help
 | reference's. Exit code 1 if that fails.
 |
 | Options:
+|   --json
+|       print one JSON object
+|
+| Options of every verb:
+|   --backend NAME
+|       backend to compute on: auto, cpu, cuda; a backend that cannot run is an error, never a
+|       fall-back
+|   --threads N
+|       compute threads; 0 = all cores this process may use
+|   --verbose
+|       say more; also -v
+|   --quiet
+|       errors only; also -q
+|   --help
+|       help on the verb; also -h
+|   --version
+|       print the version; also -V
+
+$ captrain compare --help
+| captrain compare RUN RUN... [OPTION]...
+|
+| Prints a table of what runs came to, the best marked by a star, and the configuration keys in which
+| they differ. Of a run that has not finished, metrics are those of its last scoring. Runs of
+| different tasks may stand beside each other; a dash says that a run has no such number. The page of
+| --html needs no other file.
+|
+| Options:
+|   --html FILE
+|       also write one page with the tables and the curves over each other
 |   --json
 |       print one JSON object
 |

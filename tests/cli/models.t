@@ -5,6 +5,7 @@ $ captrain eval old/run-cnn old/pictures --threads 1 --backend cpu
 | string accuracy  66.67 %  (8 right)
 | char accuracy    83.33 %  (20 of 24)
 | loss             0.38872
+| confidence       uncalibrated, 0.2536 from the accuracy (expected calibration error)
 | errors by position:  1: 0  2: 4
 | most frequent confusions (label read as):
 |   0 -> 3  2
@@ -21,6 +22,7 @@ $ captrain eval old/run-crnn old/pictures --threads 1 --backend cpu
 | string accuracy  75.00 %  (9 right)
 | character errors 12.50 %  (3 edits in 24 characters)
 | loss             0.64003
+| confidence       uncalibrated, 0.2103 from the accuracy (expected calibration error)
 | edits:  substitutions 3  insertions 0  deletions 0
 | most frequent confusions (label read as):
 |   1 -> 0  3
@@ -35,6 +37,7 @@ $ captrain eval old/run-crnn old/pictures --threads 1 --backend cpu --decoder be
 | string accuracy  83.33 %  (10 right)
 | character errors 8.33 %  (2 edits in 24 characters)
 | loss             0.64003
+| confidence       uncalibrated, 0.2325 from the accuracy (expected calibration error)
 | edits:  substitutions 2  insertions 0  deletions 0
 | most frequent confusions (label read as):
 |   1 -> 0  2
@@ -63,12 +66,12 @@ $ captrain predict old/run-crnn old/pictures/00_000006.png old/pictures/11_00001
 # A file that is no picture is said, the others are read.
 $ captrain predict old/run-crnn old/cnn.yaml old/pictures/00_000006.png --threads 1 --backend cpu
 | old/pictures/00_000006.png	00	0.9802
-! captrain: error: old/cnn.yaml: neither PNG nor JPEG
+! captrain: error: old/cnn.yaml: none of PNG, JPEG, BMP and WebP
 ! captrain: 1 of 2 pictures could not be read
 ? 1
 
 $ captrain predict old/run-crnn old/cnn.yaml --threads 1 --backend cpu
-! captrain: error: old/cnn.yaml: neither PNG nor JPEG
+! captrain: error: old/cnn.yaml: none of PNG, JPEG, BMP and WebP
 ! captrain: 1 of 1 pictures could not be read
 ? 1
 
@@ -90,8 +93,8 @@ $ captrain predict old old/pictures
 ? 1
 
 $ mkdir empty; captrain predict old/run-cnn empty; captrain eval old/run-cnn empty
-! captrain: empty: no PNG or JPEG pictures in this folder (0 other files, 0 sub-folders; sub-folders are not searched)
-! captrain: empty: no PNG or JPEG pictures in this folder (0 other files, 0 sub-folders; sub-folders are not searched)
+! captrain: empty: no PNG, JPEG, BMP or WebP pictures in this folder (0 other files, 0 sub-folders; sub-folders are not searched)
+! captrain: empty: no PNG, JPEG, BMP or WebP pictures in this folder (0 other files, 0 sub-folders; sub-folders are not searched)
 ? 1
 
 $ head -c 300 old/run-cnn/checkpoints/best.safetensors >cut.safetensors; captrain predict cut.safetensors old/pictures

@@ -15,12 +15,12 @@ $ captrain train old/cnn.yaml --out run --threads 1 --backend cpu --set train.ep
 | report: run/report.html
 | use it: captrain predict run IMAGE...
 ! captrain VERSION, run directory run
-!   model      textcnn-small, 13,040 parameters, 32x64x1 pixels -> 2 x 4 classes
-!   charset    0123
 !   data       64 training samples (synth:text), 40 for validation
-!   device     cpu: DEVICE, 1 thread; cpu: asked for
-!   precision  fp32
+!   charset    0123
+!   model      textcnn-small, 13,040 parameters, 32x64x1 pixels -> 2 x 4 classes
 !   batch      16 x 1 = 16 samples per step; 4 batches and 4 steps per epoch, at most 4 steps
+!   device     cpu: DEVICE, 1 thread
+!   precision  fp32
 !   lr         0.005 (optimizer.lr 0.005, schedule.lr_rule none)
 !   images     are sent batch by batch: the device reads the host's memory
 !   memory     3.34 MB planned on the device

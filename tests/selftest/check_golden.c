@@ -60,6 +60,8 @@ START_TEST(files_agree)
     agrees("textcnn-dropout-f32.safetensors");
     agrees("textcnn-dropout-f64.safetensors");
     agrees("resnet18-f32.safetensors");
+    agrees("resnet101-f32.safetensors");
+    agrees("resnet152-f32.safetensors");
     agrees("crnn-f32.safetensors");
     agrees("crnn-f64.safetensors");
     agrees("crnn-stacked-f32.safetensors");

@@ -15,7 +15,7 @@ done
 # --- without a configuration: what is there ---
 expect 0 "$captrain" check "$work/d"
 prints 'samples: 24, usable: 24'
-prints 'charset, 3 characters: abc'
+prints 'charset, 3 characters: "abc"'
 
 # --- a model of fixed length does not take labels of several ---
 cat >"$work/ctc.yaml" <<END
@@ -82,6 +82,6 @@ for folder in zh zl; do
     # shellcheck disable=SC2086
     expect 0 "$captrain" check "$work/$folder" $ctc
     prints 'samples: 8, usable: 8'
-    prints 'charset, 4 characters: 中国字文'
+    prints 'charset, 4 characters: "中国字文"'
 done
 finish

@@ -26,6 +26,10 @@ put() { # PROGRAM...: with the libraries that it needs
     done
 }
 put sh env cat cp mv rm mkdir mktemp date sync cut tr head tail sort wc grep sed awk paste cksum sleep basename dirname timeout nproc setsid
+# what is libc's own is in no archive: libraries of others may name its old parts, as liblmdb does libpthread
+for lib in $(ldd "$CT_BUILDDIR/captrain" | awk '$1 ~ /^lib(pthread|dl|rt|m)\.so/ && $3 ~ /^\// { print $3 }'); do
+    [ -e "$room$lib" ] || { mkdir -p "$room${lib%/*}" && cp -L "$lib" "$room$lib"; }
+done
 cat >"$work/enter" <<'SH2'
 mount -t proc proc "$1/proc" && mount --bind /dev/null "$1/dev/null" || exit 1
 exec chroot "$@"

@@ -81,10 +81,10 @@ list() {
     expect 1 "$captrain" check "$work/listed"
     says "$1"
 }
-list gt.txt '%s, "Tiredness"'
+list ground_truth.txt '%s, "Tiredness"'
 list metadata.csv '%s,Tiredness'
-list metadata.jsonl '{"file_name": "%s", "text": "Tiredness"}'
-list rec_gt_train.txt 'train/%s\tTiredness'
+list data.jsonl '{"file_name": "%s", "text": "Tiredness"}'
+list rec_train.txt 'train/%s\tTiredness'
 list annotations.json '"%s": "Tiredness",'
 # a list in the folder above it, which names the pictures with their folder, or is of our own form and the folder is given without it
 listed_above() { # NAME FORMAT FOLDER
@@ -136,9 +136,9 @@ says 'all [0-9]* usable samples have the label "word"'
 folder gbk
 (cd "$work/gbk" && for f in *.png; do printf '%s,\326\320\316\304\n' "$f"; done >labels.csv)
 expect 1 "$captrain" check "$work/gbk"
-prints 'NOT GOOD'
+says 'by its bytes, GBK; .*iconv -f GBK'
 expect 1 train "$work/gbk" --set data.max_bad=1000
-says 'none of the 24 samples'
+says 'by its bytes, GBK'
 
 # --- names that would move the cursor of a terminal ---
 esc=$(printf '\033')

@@ -75,6 +75,21 @@ expect 0 tiny black --set "data.train=$work/black" --set 'data.label_separator='
 written black
 events zero_gradient
 
+# --- enough validation pictures for a temperature: the run says it, and the model goes by it ---
+expect 0 tiny sure --set data.synth.val_count=120 --quiet
+written sure
+events calibration
+checks=$((checks + 1))
+grep -q '^  "calibration": {$' "$work/sure/result.json" || fail "result.json has no calibration"
+json eval eval "$work/sure" "$CT_SRCDIR/tests/old/0.1/pictures" --threads 1
+checks=$((checks + 1))
+[ "$(sed -n 's/^    "temperature": \([0-9.]*\),$/\1/p' "$work/sure/result.json")" = "$(sed -n 's/^  "temperature": \([0-9.]*\),$/\1/p' "$work/json")" ] ||
+    fail "eval goes by another temperature than result.json has"
+expect 0 "$captrain" predict "$work/sure" "$CT_SRCDIR/tests/old/0.1/pictures" --threads 1 --jsonl
+prints '"calibrated":true'
+mv "$work/out" "$work/json"
+lines predict-line "$work/json"
+
 # --- using models: both kinds, both decoders, a file that is none; data with every kind of issue ---
 pictures=$CT_SRCDIR/tests/old/0.1/pictures
 json eval eval "$work/run-cnn" "$pictures" --threads 1
@@ -84,6 +99,12 @@ json predict predict "$work/run-cnn" "$pictures" --threads 1
 expect 1 "$captrain" predict "$work/run-crnn" "$pictures" "$work/tiny.yaml" --threads 1 --json
 mv "$work/out" "$work/json"
 documents predict "$work/json"
+for option in '' '--reject-below 0.9'; do
+    # shellcheck disable=SC2086
+    expect 1 "$captrain" predict "$work/run-crnn" "$pictures" "$work/tiny.yaml" --threads 1 --jsonl $option
+    mv "$work/out" "$work/json"
+    lines predict-line "$work/json"
+done
 json check check "$pictures"
 cp -r "$pictures" "$work/mixed"
 chmod -R u+w "$work/mixed"
@@ -128,6 +149,7 @@ json tune tune "$work/tiny.yaml" --threads 1 --out "$work/choices.json"
 documents choices "$work/choices.json"
 json profile profile "$work/tiny.yaml" --threads 1 --steps 2
 json doctor doctor
+json compare compare "$work/run-cnn" "$work/blind" "$work/bad"
 expect 0 "$captrain" monitor --backend cpu --count 2 --interval 0.05 --json
 mv "$work/out" "$work/json"
 lines monitor "$work/json"

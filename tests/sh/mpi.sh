@@ -64,7 +64,7 @@ if grep -i 'libmpi' "$work/out"; then fail "captrain is linked with MPI"; fi
 # suite FAMILY N: sets $digest
 suite() {
     expect 0 group "$1" "$2" suite
-    prints "100%: Checks: 14, Failures: 0, Errors: 0"
+    prints "100%: Checks: 16, Failures: 0, Errors: 0"
     prints ", $2 members, digest ................\$"
     digest=$(sed -n 's/.*digest //p' "$work/out")
 }

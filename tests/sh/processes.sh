@@ -27,7 +27,7 @@ EOF
 launched() {
     n=$1
     shift
-    timeout 120 "$captrain" launch -n "$n" train small.yaml --threads 1 "$@"
+    timeout 300 "$captrain" launch -n "$n" train small.yaml --threads 1 "$@"
 }
 
 # value RUN KEY: of result.json
@@ -89,6 +89,13 @@ done
 expect 1 timeout 60 "$captrain" launch -n 2 eval "$work/n2" nowhere
 same "messages of one failure" "$(grep -c 'cannot open the folder' err)" 1
 
+# rank RUN N: the process that is number N
+rank() {
+    for p in $(pgrep -f "captrain train .*--out $1( |\$)"); do
+        tr '\0' '\n' < "/proc/$p/environ" 2> /dev/null | grep -qxE "(OMPI_COMM_WORLD|PMI)_RANK=$2" && echo "$p"
+    done
+}
+
 # --- a signal to one of them: all stop behind the same step, saved ---
 # started RUN STEP: waits until it has done so many steps
 started() {
@@ -114,20 +121,22 @@ for sig in TERM:143 USR1:75; do
     grep -q "stopped by SIG${sig%:*} after step" "$run/ranks/0001.log" || fail "the other's log does not say why it stopped"
 done
 
+length=400 # steps: sanitizers make them slow
+[ -z "${CT_QUICK:-}" ] || length=150
 # --- killed, and resumed by as many, or by others ---
 for n in $again; do
     run=$work/killed-$n
-    launched 2 --out "$run" --set train.steps=400 --set checkpoint.every_steps=50 --set train.batch_size=12 > kill.out 2> kill.err &
+    launched 2 --out "$run" --set train.steps=$length --set checkpoint.every_steps=50 --set train.batch_size=12 > kill.out 2> kill.err &
     job=$!
     started "$run" 60 || fail "the training does not begin"
     kill -9 "$(pgrep -f "captrain train .*--out $run( |\$)" | tail -1)"
     wait $job
     same "exit code after a kill" $? 75
     nobody "$run"
-    expect 0 launched $n --out "$run" --resume --set train.steps=400 --set train.batch_size=12
-    same "steps after a kill" "$(value "$run" steps)" 400
+    expect 0 launched $n --out "$run" --resume --set train.steps=$length --set train.batch_size=12
+    same "steps after a kill" "$(value "$run" steps)" $length
 done
-expect 0 launched 2 --out "$work/undisturbed" --set train.steps=400 --set checkpoint.every_steps=50 --set train.batch_size=12
+expect 0 launched 2 --out "$work/undisturbed" --set train.steps=$length --set checkpoint.every_steps=50 --set train.batch_size=12
 same "killed and resumed" "$(value "$work/killed-2" weights_hash)" "$(value undisturbed weights_hash)"
 
 # --- launch goes on by itself ---
@@ -153,7 +162,7 @@ for k in 1 2 3; do
     launched 2 --out "$run" --set train.steps=100000 --set train.epochs=100000 --set group.deadline=2 > still.out 2> still.err &
     job=$!
     started "$run" $((3 * k)) || fail "the training does not begin"
-    stopped=$(pgrep -f "captrain train .*--out $run( |\$)" | tail -1)
+    stopped=$(rank "$run" 1)
     kill -STOP "$stopped"
     before=$(date +%s)
     wait $job
@@ -161,7 +170,33 @@ for k in 1 2 3; do
     kill -9 "$stopped" 2> /dev/null
     checks=$((checks + 2))
     [ $(($(date +%s) - before)) -lt 15 ] || fail "it took $(($(date +%s) - before)) s to notice"
-    grep -q 'waited 2 s for the others' "$run/run.log" || fail "run.log does not say who waited"
+    grep -q 'rank 1 (.*) is behind: step [0-9]*, ' "$run/run.log" || fail "run.log does not say who is behind"
+done
+
+# --- at random moments one of them is killed: no checkpoint is lost, and what comes of it is what comes undisturbed ---
+moments=3
+[ -z "${CT_QUICK:-}" ] || moments=1
+k=0
+while [ $k -lt $moments ]; do
+    # seeded: the step, the process; words of their own
+    # shellcheck disable=SC2046
+    set -- $(awk -v k=$k -v len=$length 'BEGIN { srand(7 + k); print 20 + int((len - 100) * rand()), int(2 * rand()) }')
+    run=$work/moment-$k
+    launched 2 --out "$run" --set train.steps=$length --set checkpoint.every_steps=50 --set train.batch_size=12 > kill.out 2> kill.err &
+    job=$!
+    started "$run" "$1" || fail "the training does not begin"
+    kill -9 "$(rank "$run" "$2")"
+    before=$(date +%s)
+    wait $job
+    same "exit code after a kill of $2 at step $1" $? 75
+    checks=$((checks + 1))
+    [ $(($(date +%s) - before)) -le 10 ] || fail "it took $(($(date +%s) - before)) s to end"
+    nobody "$run"
+    [ "$1" -lt 60 ] || same "a checkpoint behind step $1" "$(find "$run/checkpoints" -name '*.safetensors' | grep -c .)" \
+        "$(find "$run/checkpoints" -name '*.safetensors' -size +1k | grep -c .)"
+    expect 0 launched 2 --out "$run" --resume --set train.steps=$length --set train.batch_size=12
+    same "weights after a kill of $2 at step $1" "$(value "$run" weights_hash)" "$(value undisturbed weights_hash)"
+    k=$((k + 1))
 done
 
 # --- what must be the same is compared before the first step, and told once ---
@@ -187,6 +222,34 @@ case $("${mpirun%% *}" --version 2>&1) in
     expect 2 two '--set data.synth.count=40' '--set data.synth.count=41'
     says 'data.synth.count is 41, but 40 at process 0'
     rm -rf two
+    # one of them has not the memory: before the first step its message is everyone's
+    printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || ulimit -v "$CT_LIMIT"\nexec "$@"\n' > limited
+    printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || export SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=5 SLURM_PROCID=4\nexec "$@"\n' > stray
+    printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || export RANK=0 WORLD_SIZE=2 LOCAL_RANK=0 LOCAL_WORLD_SIZE=2\nexec "$@"\n' > torch
+    chmod +x limited stray torch
+    # wrapped BY WORDS...: two processes, started by a script that changes one of them
+    wrapped() {
+        by=$1
+        shift
+        # Options of mpirun come as words.
+        # shellcheck disable=SC2086
+        timeout 30 $mpirun --oversubscribe --bind-to none -n 2 "$work/$by" "$captrain" train small.yaml --threads 1 --out "$work/two" "$@"
+    }
+    if [ -z "${CT_SANITIZERS:-}" ]; then
+        CT_LIMIT=1200000
+        export CT_LIMIT
+        expect 1 wrapped limited --set model.hidden=4000
+        says '^captrain: process 1 of 2 (.*): .*memory'
+        rm -rf two
+    fi
+    # two launchers that disagree, at one of them: it says so and ends, and mpirun ends the other
+    expect 2 wrapped stray
+    says 'SLURM_PROCID.*OMPI_COMM_WORLD_RANK\|OMPI_COMM_WORLD_RANK.*SLURM_PROCID'
+    expect 2 wrapped torch
+    says 'OMPI_COMM_WORLD_RANK.*RANK'
+    mkdir closed && touch closed/file
+    expect 1 launched 2 --out "$work/closed/file/run"
+    same "messages of a folder that cannot be made" "$(grep -c '^captrain: .*closed/file' err)" 1
     expect 0 two '--set train.workers=0' '--set train.workers=2' # everyone's own business
     rm -rf two
     ;;

@@ -203,10 +203,10 @@ expect 1 "$captrain" predict "$work" "$work/run/examples" --threads 1
 says 'holds no checkpoints/best.safetensors'
 mkdir "$work/nothing"
 expect 1 "$captrain" predict "$model" "$work/nothing" --threads 1
-says 'nothing: no PNG or JPEG pictures'
+says 'nothing: no PNG, JPEG, BMP or WebP pictures'
 expect 0 tiny warmer --init "$work/run" --quiet
 expect 1 "$captrain" predict "$model" "$work"/run/examples/*.png "$work/tiny.yaml" --threads 1
-says 'tiny.yaml: neither PNG nor JPEG'
+says 'tiny.yaml: none of PNG'
 prints 'examples/'
 expect 1 "$captrain" eval "$work/tiny.yaml" synth:text
 expect 0 tiny warm --init "$model" --quiet

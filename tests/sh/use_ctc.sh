@@ -76,7 +76,7 @@ prints 'substitutions'
 
 # a file that is no picture, and decoders that cannot be
 expect 1 "$captrain" predict "$model" "$work/ctc.yaml" "$(head -1 "$work/files")" --threads 1
-says 'ctc.yaml: neither PNG nor JPEG'
+says 'ctc.yaml: none of PNG'
 prints 'set/'
 expect 1 "$captrain" predict "$model" "$work/ctc.yaml" --threads 1
 says '1 of 1 pictures could not be read'

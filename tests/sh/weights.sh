@@ -31,6 +31,21 @@ expect 0 "$captrain" predict "$work/m.safetensors" "$work"/img/*.png --json
 cp "$work/out" "$work/read2"
 expect 0 cmp "$work/read" "$work/read2"
 
+# --- the same as torch.save writes it, without PyTorch; tensors that are left out ---
+if command -v python3 >/dev/null; then
+    python3 "$CT_SRCDIR/tests/pickle/hostile.py" --pth "$work/a.safetensors" "$work/a.pth" || fail 'no .pth made'
+    expect 0 import "$work/a.pth" --model textcnn-small --charset 0123 --length 2 --out "$work/p.safetensors"
+    says "takes its 'model' .*, not its epoch"
+    expect 0 "$captrain" export "$work/p.safetensors" --out "$work/p.torch.safetensors" --quiet
+    expect 0 cmp "$work/a.safetensors" "$work/p.torch.safetensors"
+    expect 1 import "$work/a.pth" --model textcnn-small --charset 0123 --length 2 --out "$work/p2.safetensors" --map fc=
+    says 'fc.weight: missing'
+    expect 1 import "$work/a.pth" --model textcnn-small --charset 0123 --length 2 --out "$work/p2.safetensors" --key epoch
+    says 'key epoch: no dict of tensors'
+    expect 2 import "$work/a.safetensors" --model textcnn-small --charset 0123 --length 2 --out "$work/p2.safetensors" --key model
+    says 'is no file of torch.save'
+fi
+
 # --- names: rules given, in a file, and missing ---
 expect 0 "$captrain" export "$model" --out "$work/named.safetensors" --map =net. --quiet
 expect 1 import "$work/named.safetensors" --model textcnn-small --charset 0123 --length 2 --out "$work/n.safetensors"

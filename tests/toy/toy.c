@@ -238,6 +238,7 @@ const ct_task toy_task = {
     .eval_text = toy_eval_text,
     .predict_json = toy_predict_json,
     .predict_text = toy_predict_text,
+    .reading = toy_reading,
     .example = toy_example,
     .headline = headline,
     .report = toy_report,

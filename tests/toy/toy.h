@@ -44,6 +44,7 @@ ct_status toy_eval_json(const ct_findings *f, const double sums[CT_METRIC_COUNT]
 ct_status toy_eval_text(const ct_findings *f, const double sums[CT_METRIC_COUNT], FILE *to);
 ct_status toy_predict_json(const ct_findings *f, int64_t i, json_t *into);
 ct_status toy_predict_text(const ct_findings *f, int64_t i, FILE *to);
+ct_status toy_reading(const ct_findings *f, int64_t i, ct_reading_draft *into);
 ct_status toy_example(const ct_findings *f, int64_t i, char **label, char **predicted);
 ct_status toy_report(const ct_findings *f, const double sums[CT_METRIC_COUNT], int64_t gallery, FILE *to);
 

@@ -10,7 +10,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "data/scan.h"
-#include "data/workers.h"
+#include "base/workers.h"
 #include "toy/toy.h"
 
 /* ---- labels ---- */

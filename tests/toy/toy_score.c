@@ -123,6 +123,14 @@ ct_status toy_predict_json(const ct_findings *f, int64_t i, json_t *into)
     return ct_json_set(into, "confidence", ct_json_number((double)d->conf));
 }
 
+ct_status toy_reading(const ct_findings *f, int64_t i, ct_reading_draft *into)
+{
+    const found *d = &of(f)->f[i];
+    const double at[2] = { (double)d->x, (double)d->y };
+    into->out.confidence = (double)d->conf;
+    return ct_reading_add_point(into, "dot", at, (double)d->conf);
+}
+
 static const char *shade(int32_t bright) { return bright ? "bright" : "dark"; }
 
 ct_status toy_predict_text(const ct_findings *f, int64_t i, FILE *to)

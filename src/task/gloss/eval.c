@@ -142,6 +142,11 @@ ct_status ct_gloss_eval_text(const ct_findings *f, const double sums[CT_METRIC_C
 
 /* ---- predict ---- */
 
+double ct_gloss_confidence(const ct_findings *f, int64_t i)
+{
+    return ct_signed_confidence(ct_gloss_findings_of(f), i);
+}
+
 ct_status ct_gloss_predict_json(const ct_findings *f, int64_t i, json_t *row)
 {
     const ct_gloss_findings *t = ct_gloss_findings_of(f);
@@ -156,7 +161,7 @@ ct_status ct_gloss_predict_json(const ct_findings *f, int64_t i, json_t *row)
     CT_TRY(ct_json_set(row, "confidence", ct_json_number(ct_signed_confidence(t, i))));
     CT_TRY(ct_json_set(row, "gloss_confidence", list = json_array()));
     for (int64_t k = 0; k < n; k++)
-        if (json_array_append_new(list, ct_json_number((double)t->conf[i * t->columns + k])) != 0)
+        if (json_array_append_new(list, ct_json_float(t->conf[i * t->columns + k])) != 0)
             return ct_fail(CT_ENOMEM, "out of memory writing predictions");
     CT_TRY(ct_json_set(row, "frames", json_integer(frames)));
     return ct_json_set(row, "steps", json_integer(t->steps[i]));

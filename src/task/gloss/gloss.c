@@ -17,6 +17,8 @@ static const ct_task_option options[] = {
     { "gen", "size", "--size", "PX", "gestures: height and width, pixels; default 96" },
 };
 
+static const char *const answer[] = { "glosses", NULL };
+
 const ct_task ct_task_gloss = {
     .name = "gloss",
     .doc = "reads continuous sign language as glosses",
@@ -65,13 +67,19 @@ const ct_task ct_task_gloss = {
     .right = ct_gloss_right,
     .eval_json = ct_gloss_eval_json,
     .eval_text = ct_gloss_eval_text,
+    .confidence = ct_gloss_confidence,
+    .answer = answer,
     .predict_json = ct_gloss_predict_json,
     .predict_text = ct_gloss_predict_text,
+    .reading = ct_gloss_reading,
+    .symbols = ct_gloss_symbols,
+    .symbol = ct_gloss_symbol,
     .result = ct_gloss_result,
     .example = ct_gloss_example,
     .headline = ct_gloss_headline,
     .report = ct_gloss_report,
     /* verbs */
     .generate = ct_gloss_generate,
+    .propose = ct_gloss_propose,
     .given = ct_gloss_given,
 };

@@ -61,6 +61,8 @@ void ct_gloss_golden_score(const ct_goal *goal, const char *name, const ct_desc 
 
 /* ---- reader.c, facts.c: labels and vocabulary of data sets ---- */
 ct_status ct_gloss_labels(const ct_config *cfg, const ct_facts *facts, ct_labels **out);
+/* propose.c: ct_task.propose. */
+ct_status ct_gloss_propose(const ct_seen *seen, ct_propose_put *put, void *user);
 ct_status ct_gloss_claims(const char *path, bool *yes);
 int ct_gloss_columns(const ct_dataset *ds);                       /* L */
 const int32_t *ct_gloss_ids(const ct_dataset *ds, int64_t i);     /* [L] words, -1 behind a shorter label */
@@ -107,9 +109,13 @@ void ct_gloss_drop(ct_findings *f);
 bool ct_gloss_right(const ct_findings *f, int64_t i);
 ct_status ct_gloss_eval_json(const ct_findings *f, const double sums[CT_METRIC_COUNT], json_t *into);
 ct_status ct_gloss_eval_text(const ct_findings *f, const double sums[CT_METRIC_COUNT], FILE *to);
+double ct_gloss_confidence(const ct_findings *f, int64_t i);
 ct_status ct_gloss_predict_json(const ct_findings *f, int64_t i, json_t *into);
 ct_status ct_gloss_predict_text(const ct_findings *f, int64_t i, FILE *to);
 ct_status ct_gloss_result(const ct_findings *f, const double sums[CT_METRIC_COUNT], json_t *into);
+ct_status ct_gloss_reading(const ct_findings *f, int64_t i, ct_reading_draft *into);
+size_t ct_gloss_symbols(const ct_facts *facts);
+const char *ct_gloss_symbol(const ct_facts *facts, size_t i, char buf[CT_SYMBOL_BYTES]);
 ct_status ct_gloss_example(const ct_findings *f, int64_t i, char **label, char **predicted);
 ct_status ct_gloss_report(const ct_findings *f, const double sums[CT_METRIC_COUNT], int64_t gallery, FILE *to);
 

@@ -16,7 +16,9 @@ libcaptrain_la_SOURCES += \
 	src/task/gloss/lexicon.h \
 	src/task/gloss/metrics.c \
 	src/task/gloss/program.c \
+	src/task/gloss/propose.c \
 	src/task/gloss/reader.c \
+	src/task/gloss/reading.c \
 	src/task/gloss/reader.h \
 	src/task/gloss/remap.c \
 	src/task/gloss/report.c \

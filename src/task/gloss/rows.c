@@ -1,5 +1,6 @@
 #include "config.h"
 
+#include "lists/label_files.h"
 #include "task/gloss/rows.h"
 
 #include <inttypes.h>
@@ -12,7 +13,7 @@
 #include "base/file.h"
 #include "base/text.h"
 #include "data/scan.h"
-#include "data/table.h"
+#include "lists/table.h"
 #include "task/gloss/cleanup.h"
 
 enum { GLOSS_BYTES = 1000 };
@@ -256,7 +257,7 @@ ct_status ct_gloss_rows_read(const char *path, ct_gloss_list *out)
     uint8_t *data;
     size_t size;
     *out = (ct_gloss_list){ 0 };
-    CT_TRY(ct_file_read_plain(path, CT_SCAN_LABEL_BYTES, &data, &size));
+    CT_TRY(ct_file_read_plain(path, CT_LABEL_FILE_BYTES, &data, &size));
     const ct_status st = ct_gloss_rows_parse((char *)data, size, path, out);
     ct_free(data);
     return st;
@@ -272,7 +273,7 @@ ct_status ct_gloss_rows_known(const char *path, bool *yes)
     int n = 0;
     int64_t line;
     *yes = false;
-    ct_status st = ct_file_read_plain(path, CT_SCAN_LABEL_BYTES, &data, &size);
+    ct_status st = ct_file_read_plain(path, CT_LABEL_FILE_BYTES, &data, &size);
     if (st != CT_OK) return st == CT_ENOMEM ? st : CT_OK;
     st = open_table((char *)data, size, path, &t);
     if (st == CT_OK) st = next_record(&t, field, &n, &line);

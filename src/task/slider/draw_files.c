@@ -11,7 +11,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "base/log.h"
-#include "data/workers.h"
+#include "base/workers.h"
 #include "task/slider/draw.h"
 
 void ct_slider_drawn_label(const ct_slider_drawn *d, ct_slider_label *l)

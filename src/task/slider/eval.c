@@ -230,6 +230,12 @@ static json_t *pair(const double v[2])
     return a;
 }
 
+double ct_slider_confidence(const ct_findings *f, int64_t i)
+{
+    const double *conf = ct_slider_findings_of(f)->f[i].conf;
+    return fmin(conf[0], conf[1]);
+}
+
 ct_status ct_slider_predict_json(const ct_findings *f, int64_t i, json_t *into)
 {
     const ct_slider_found *d = &ct_slider_findings_of(f)->f[i];
@@ -241,7 +247,7 @@ ct_status ct_slider_predict_json(const ct_findings *f, int64_t i, json_t *into)
     CT_TRY(ct_json_set(into, "angle_deg", ct_json_number(d->angle)));
     CT_TRY(ct_json_set(into, "gap_confidence", ct_json_number(d->conf[0])));
     CT_TRY(ct_json_set(into, "slider_confidence", ct_json_number(d->conf[1])));
-    return ct_json_set(into, "confidence", ct_json_number(fmin(d->conf[0], d->conf[1])));
+    return ct_json_set(into, "confidence", ct_json_number(ct_slider_confidence(f, i)));
 }
 
 ct_status ct_slider_predict_text(const ct_findings *f, int64_t i, FILE *to)
@@ -250,7 +256,20 @@ ct_status ct_slider_predict_text(const ct_findings *f, int64_t i, FILE *to)
     double at[2][2];
     for (int k = 0; k < 2; k++) ct_slider_original(f, i, d->at[k], at[k]);
     fprintf(to, "%.2f %.2f\t%.2f %.2f\t%.2f\t%.4f", at[0][0], at[0][1], at[1][0], at[1][1], at[0][0] - at[1][0],
-            fmin(d->conf[0], d->conf[1]));
+            ct_slider_confidence(f, i));
+    return CT_OK;
+}
+
+ct_status ct_slider_reading(const ct_findings *f, int64_t i, ct_reading_draft *into)
+{
+    static const char *const name[2] = { "gap", "slider" };
+    const ct_slider_found *d = &ct_slider_findings_of(f)->f[i];
+    double at[2];
+    for (int k = 0; k < 2; k++) {
+        ct_slider_original(f, i, d->at[k], at);
+        CT_TRY(ct_reading_add_point(into, name[k], at, d->conf[k]));
+    }
+    into->out.confidence = ct_slider_confidence(f, i);
     return CT_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/shortest.h"
 
 /* ---- beginning and end ---- */
 
@@ -183,7 +184,8 @@ ct_status ct_slider_collect(ct_findings *f, const ct_outcome *o)
         ct_slider_found *d = &t->f[o->place[i]];
         for (int k = 0; k < 4; k++)
             d->at[k / 2][k % 2] = ct_load(o->output[0].desc.dtype, o->output[0].host, 4 * i + k);
-        for (int k = 0; k < 2; k++) d->conf[k] = ct_load(o->output[1].desc.dtype, o->output[1].host, 2 * i + k);
+        for (int k = 0; k < 2; k++)
+            d->conf[k] = ct_shortest_float((float)ct_load(o->output[1].desc.dtype, o->output[1].host, 2 * i + k));
         d->angle = angle_at(o, 2, i, d->at[0]);
         if (!f->labels) continue;
         judge(t, o->sample[i], d);

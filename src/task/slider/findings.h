@@ -73,8 +73,11 @@ bool ct_slider_right(const ct_findings *f, int64_t i);
 /* eval.c */
 ct_status ct_slider_eval_json(const ct_findings *f, const double sums[CT_METRIC_COUNT], json_t *into);
 ct_status ct_slider_eval_text(const ct_findings *f, const double sums[CT_METRIC_COUNT], FILE *to);
+/* The less sure of its two places. */
+double ct_slider_confidence(const ct_findings *f, int64_t i);
 ct_status ct_slider_predict_json(const ct_findings *f, int64_t i, json_t *into);
 ct_status ct_slider_predict_text(const ct_findings *f, int64_t i, FILE *to);
+ct_status ct_slider_reading(const ct_findings *f, int64_t i, ct_reading_draft *into);
 ct_status ct_slider_result(const ct_findings *f, const double sums[CT_METRIC_COUNT], json_t *into);
 ct_status ct_slider_example(const ct_findings *f, int64_t i, char **label, char **predicted);
 

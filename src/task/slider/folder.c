@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "data/scan.h"
+#include "lists/label_files.h"
 #include "task/slider/slider.h"
 
 static const char form[] = "Pic0001_Bgx200Bgy80_Sdx40Sdy80_0a1b2c3d.png";
@@ -70,7 +71,7 @@ static ct_status find_json(const char *path, char **out)
     for (size_t k = 0; k < (pictures ? 3 : 2); k++) {
         bool there;
         *out = NULL;
-        CT_TRY(ct_scan_label_file(path, place[k], &there));
+        CT_TRY(ct_label_file_there(path, place[k], &there));
         if (there) return (*out = ct_path_join(path, place[k])) ? CT_OK : CT_ENOMEM;
     }
     return CT_OK;
@@ -131,7 +132,7 @@ static bool name_of(const json_t *entry, char name[256])
 static ct_status open_book(const char *path, book *b)
 {
     *b = (book){ 0 };
-    CT_TRY(ct_json_read(path, CT_SCAN_LABEL_BYTES, &b->root));
+    CT_TRY(ct_json_read(path, CT_LABEL_FILE_BYTES, &b->root));
     if (!json_is_array(b->root)) return ct_fail(CT_EFORMAT, "%s: is not a list of entries, one for each picture", path);
     b->count = json_array_size(b->root);
     b->n = ct_calloc(b->count + 1, sizeof *b->n, "labels");

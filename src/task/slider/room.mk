@@ -12,6 +12,7 @@ libcaptrain_la_SOURCES += \
 	src/task/slider/label.h \
 	src/task/slider/metrics.c \
 	src/task/slider/program.c \
+	src/task/slider/propose.c \
 	src/task/slider/reader.c \
 	src/task/slider/report.c \
 	src/task/slider/slider.c \

@@ -108,6 +108,8 @@ static void geometry(const ct_config *cfg, ct_dataset_spec *spec)
     spec->min_side = 2 * CT_SLIDER_STRIDE;
 }
 
+static const char *const answer[] = { "gap", "slider", "distance", "angle_deg", NULL };
+
 const ct_task ct_task_slider = {
     .name = "slider",
     .doc = "finds the gap and the piece of a slider puzzle",
@@ -146,13 +148,17 @@ const ct_task ct_task_slider = {
     .right = ct_slider_right,
     .eval_json = ct_slider_eval_json,
     .eval_text = ct_slider_eval_text,
+    .confidence = ct_slider_confidence,
+    .answer = answer,
     .predict_json = ct_slider_predict_json,
     .predict_text = ct_slider_predict_text,
+    .reading = ct_slider_reading,
     .result = ct_slider_result,
     .example = ct_slider_example,
     .headline = headline,
     .report = ct_slider_report,
     /* verbs */
     .generate = ct_slider_generate,
+    .propose = ct_slider_propose,
     .given = given,
 };

@@ -37,6 +37,9 @@ extern const ct_label_fault ct_slider_faults[];
 /* Whether a folder holds samples as the reference has them, whoever asks. */
 ct_status ct_slider_claims(const char *path, bool *yes);
 
+/* ---- propose.c ---- */
+ct_status ct_slider_propose(const ct_seen *seen, ct_propose_put *put, void *user);
+
 /* ---- generator.c ---- */
 extern const ct_generator ct_slider_generator;
 

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
+#include "task/calibration.h"
 #include "task/text/findings.h"
 
 #define SHOWN_CONFUSIONS 10
@@ -60,6 +61,25 @@ static ct_status put_wrong(json_t *out, const ct_text_findings *t)
     return CT_OK;
 }
 
+static double calibration_error(const ct_text_findings *t)
+{
+    ct_reliability r = { 0 };
+    for (int64_t i = 0; i < t->n; i++) ct_reliability_add(&r, ct_found_confidence(t, i), ct_text_right(&t->base, i));
+    return ct_reliability_error(&r);
+}
+
+/* null: uncalibrated. */
+static json_t *temperature_of(const ct_text_findings *t)
+{
+    return t->temperature > 0 ? json_real(t->temperature) : json_null();
+}
+
+static ct_status put_confidence(json_t *out, const ct_text_findings *t)
+{
+    CT_TRY(ct_json_set(out, "temperature", temperature_of(t)));
+    return ct_json_set(out, "calibration_error", ct_json_number(calibration_error(t)));
+}
+
 ct_status ct_text_eval_json(const ct_findings *f, const double sums[CT_METRIC_COUNT], json_t *out)
 {
     const ct_text_findings *t = ct_text_findings_of(f);
@@ -70,6 +90,7 @@ ct_status ct_text_eval_json(const ct_findings *f, const double sums[CT_METRIC_CO
     CT_TRY(ct_json_set(out, "chars_right", json_integer((json_int_t)sums[CT_TEXT_CHARS_OK])));
     CT_TRY(ct_json_set(out, "edits", json_integer((json_int_t)ct_text_edits(sums))));
     if (t->sequence) CT_TRY(ct_json_set(out, "infeasible", json_integer((json_int_t)sums[CT_TEXT_INFEASIBLE])));
+    CT_TRY(put_confidence(out, t));
     CT_TRY(put_edits(out, t));
     return put_wrong(out, t);
 }
@@ -131,6 +152,10 @@ ct_status ct_text_eval_text(const ct_findings *f, const double sums[CT_METRIC_CO
         fprintf(to,
                 "infeasible       %" PRId64 " labels do not fit into their image's time steps: no part of the loss\n",
                 (int64_t)sums[CT_TEXT_INFEASIBLE]);
+    fprintf(to, "confidence       ");
+    if (t->temperature > 0) fprintf(to, "calibrated (temperature %g)", t->temperature);
+    else fprintf(to, "uncalibrated");
+    fprintf(to, ", %.4f from the accuracy (expected calibration error)\n", calibration_error(t));
     print_edits(t, to);
     return print_wrong(t, to);
 }
@@ -148,8 +173,9 @@ ct_status ct_text_predict_json(const ct_findings *f, int64_t i, json_t *row)
     ct_free(text);
     CT_TRY(st);
     CT_TRY(ct_json_set(row, "confidence", ct_json_number(ct_found_confidence(t, i))));
+    CT_TRY(ct_json_set(row, "calibrated", json_boolean(t->temperature > 0)));
     CT_TRY(ct_json_set(row, "char_confidence", chars = json_array()));
-    for (int k = 0; k < n; k++) json_array_append_new(chars, ct_json_number((double)t->conf[i * t->columns + k]));
+    for (int k = 0; k < n; k++) json_array_append_new(chars, ct_json_float(t->conf[i * t->columns + k]));
     return CT_OK;
 }
 

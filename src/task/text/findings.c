@@ -27,11 +27,16 @@ static ct_status reserve(ct_text_findings *t, int64_t classes)
     t->conf = ct_calloc(cells, sizeof *t->conf, "confidences");
     if (!t->sequence) t->errors = ct_calloc((size_t)t->columns, sizeof *t->errors, "errors per position");
     if (!t->pred || !t->conf || (!t->sequence && !t->errors)) return CT_ENOMEM;
-    if (t->beam == 0) return CT_OK;
+    if (t->limit.any) t->refused = ct_calloc((size_t)(t->n > 0 ? t->n : 1), sizeof *t->refused, "texts");
+    if (t->limit.any && !t->refused) return CT_ENOMEM;
+    if (t->beam == 0 && !t->limit.any) return CT_OK;
     t->text = ct_calloc((size_t)t->columns, sizeof *t->text, "texts");
     t->text_conf = ct_calloc((size_t)t->columns, sizeof *t->text_conf, "confidences");
     if (!t->text || !t->text_conf) return CT_ENOMEM;
-    return ct_beam_new(t->beam, classes, &t->search);
+    if (t->beam == 0) return CT_OK;
+    CT_TRY(ct_beam_new(t->beam, classes, &t->search));
+    ct_beam_restrict(t->search, &t->limit);
+    return CT_OK;
 }
 
 ct_status ct_text_look(const ct_place *p, const ct_view *v, bool labels, const ct_option *option, size_t options,
@@ -51,8 +56,11 @@ ct_status ct_text_look(const ct_place *p, const ct_view *v, bool labels, const c
                                 : p->model->positions;
     t->columns = (int)(columns > 0 ? columns : 1);
     CT_GOTO(st, find_decoder(p, option, options, &t->beam));
-    if (t->beam) t->base.want[2] = "logits";
+    CT_GOTO(st, ct_text_restrict(p, option, options, &t->limit));
+    if (t->beam) ct_text_want_scores(&t->base);
     CT_GOTO(st, reserve(t, p->model->classes));
+    t->temperature = t->facts->temperature;
+    if (t->temperature > 0 || t->limit.any) CT_GOTO(st, ct_text_sure_reserve(t, p->model->classes));
     *out = &t->base;
     return CT_OK;
 fail:
@@ -65,6 +73,18 @@ void ct_text_drop(ct_findings *f)
     ct_text_findings *t = (ct_text_findings *)f;
     if (!t) return;
     ct_beam_free(t->search);
+    ct_beam_free(t->placer);
+    ct_free(t->place);
+    ct_free(t->steps);
+    ct_restriction_free(&t->limit);
+    ct_best_path_free(&t->path);
+    ct_free(t->refused);
+    ct_free(t->tempered);
+    ct_free(t->work);
+    ct_free(t->sure);
+    ct_beam_free(t->pacer);
+    ct_free(t->kept_steps);
+    ct_free(t->kept_score);
     ct_edit_free(&t->edit);
     ct_free(t->text);
     ct_free(t->text_conf);
@@ -85,16 +105,6 @@ static void count(ct_text_counts *c, int64_t chars, int64_t edits)
     c->edits += edits;
 }
 
-/* The label of a row; none where there are no labels. */
-static const int32_t *label_of(const ct_text_findings *t, int64_t sample, int64_t *n)
-{
-    *n = 0;
-    if (!t->base.labels) return NULL;
-    const int32_t *id = ct_text_ids(t->base.view.data, sample);
-    *n = ct_edit_length(id, ct_text_columns(t->base.view.data));
-    return id;
-}
-
 /* Puts a text into place i. */
 static void keep_text(ct_text_findings *t, int64_t i, const int32_t *text, int64_t n, const float *conf)
 {
@@ -102,6 +112,21 @@ static void keep_text(ct_text_findings *t, int64_t i, const int32_t *text, int64
         t->pred[i * t->columns + c] = c < n ? text[c] : -1;
         t->conf[i * t->columns + c] = c < n ? conf[c] : 0;
     }
+}
+
+/* Decodes row i anew, where the device's greedy text is not what is asked for; under a restriction that leaves none it
+ * is empty. */
+static ct_status decode(ct_text_findings *t, const ct_text_scores *s, int64_t place, int64_t *n)
+{
+    if (t->search)
+        CT_TRY(ct_beam_decode(t->search, s->type, s->score, s->first, s->stride, s->steps, t->text, t->text_conf, n,
+                              NULL));
+    else
+        CT_TRY(ct_best_path_decode(&t->path, &t->limit, s->type, s->score, s->first, s->stride, s->steps, t->text, n));
+    if (*n >= 0) return CT_OK;
+    *n = 0;
+    if (t->refused) t->refused[place] = (int32_t)s->steps + 1;
+    return CT_OK;
 }
 
 /* Row i of a model with time steps. */
@@ -112,7 +137,7 @@ static ct_status collect_text(ct_text_findings *t, const ct_outcome *o, int64_t 
     const ct_dtype conf_type = o->output[1].desc.dtype;
     const int32_t *text = pred + i * steps;
     int64_t n = ct_edit_length(text, steps), chars;
-    const int32_t *label = label_of(t, o->sample[i], &chars);
+    const int32_t *label = ct_found_label_of(t, o->sample[i], &chars);
     for (int64_t c = 0; c < n; c++)
         if (text[c] >= t->characters)
             return ct_fail(CT_EINTERNAL, "predicted character %d of %d", (int)text[c], t->characters);
@@ -121,17 +146,19 @@ static ct_status collect_text(ct_text_findings *t, const ct_outcome *o, int64_t 
         count(&t->device, chars, t->edit.distance);
     }
     float *conf = t->conf + o->place[i] * t->columns;
-    if (t->search) {
-        const ct_desc *logits = &o->output[2].desc;
-        const int64_t classes = logits->dim[2];
-        CT_TRY(ct_beam_decode(t->search, logits->dtype, o->output[2].host, i * classes, o->batch * classes, o->steps[i],
-                              t->text, t->text_conf, &n, NULL));
+    ct_text_scores s = { 0 };
+    if (t->search || t->tempered) CT_TRY(ct_text_scores_of(o, i, &s));
+    if (t->search || t->limit.any) {
+        CT_TRY(decode(t, &s, o->place[i], &n));
         text = t->text;
         conf = t->text_conf;
         if (t->base.labels) CT_TRY(ct_edit_align(&t->edit, label, chars, text, n));
     } else {
         for (int64_t c = 0; c < n; c++) conf[c] = (float)ct_load(conf_type, o->output[1].host, i * steps + c);
     }
+    if (t->kept > 0) ct_text_kept(t, &s, o->place[i]);
+    if (t->pacer) CT_TRY(ct_text_sure(t, &s, o->place[i], text, n, conf));
+    if (t->placer) CT_TRY(ct_text_place(t, o, i, text, n));
     keep_text(t, o->place[i], text, n, conf);
     if (!t->base.labels) return CT_OK;
     count(&t->decoder, chars, t->edit.distance);
@@ -141,25 +168,34 @@ static ct_status collect_text(ct_text_findings *t, const ct_outcome *o, int64_t 
 /* Row i of a model with fixed positions. */
 static ct_status collect_positions(ct_text_findings *t, const ct_outcome *o, int64_t i)
 {
-    const int32_t *pred = o->output[0].host;
+    const int32_t *pred = (const int32_t *)o->output[0].host + i * t->columns;
     const ct_dtype type = o->output[1].desc.dtype;
-    const int64_t at = o->place[i] * t->columns;
-    int64_t wrong = 0, chars;
-    const int32_t *label = label_of(t, o->sample[i], &chars);
+    int32_t *read = t->pred + o->place[i] * t->columns;
+    float *conf = t->conf + o->place[i] * t->columns;
+    int64_t wrong = 0, device_wrong = 0, chars;
+    const int32_t *label = ct_found_label_of(t, o->sample[i], &chars);
     for (int c = 0; c < t->columns; c++) {
-        const int64_t cell = i * t->columns + c;
-        const int32_t read = pred[cell];
-        t->pred[at + c] = read;
-        t->conf[at + c] = (float)ct_load(type, o->output[1].host, cell);
-        if (read < 0 || read >= t->characters)
-            return ct_fail(CT_EINTERNAL, "predicted class %d of %d", (int)read, t->characters);
-        if (!label || read == label[c]) continue;
+        if (pred[c] < 0 || pred[c] >= t->characters)
+            return ct_fail(CT_EINTERNAL, "predicted class %d of %d", (int)pred[c], t->characters);
+        read[c] = pred[c];
+        conf[c] = (float)ct_load(type, o->output[1].host, i * t->columns + c);
+        device_wrong += label && pred[c] != label[c];
+    }
+    if (t->tempered) {
+        ct_text_scores s;
+        CT_TRY(ct_text_scores_of(o, i, &s));
+        if (t->kept > 0) ct_text_kept(t, &s, o->place[i]);
+        if (t->limit.any) ct_text_allowed(&t->limit, &s, read);
+        if (t->limit.any || t->temperature > 0) CT_TRY(ct_text_sure(t, &s, o->place[i], read, t->columns, conf));
+    }
+    for (int c = 0; label && c < t->columns; c++) {
+        if (read[c] == label[c]) continue;
         wrong++;
         t->errors[c]++;
-        CT_TRY(ct_confusions_note(&t->edits, label[c], read));
+        CT_TRY(ct_confusions_note(&t->edits, label[c], read[c]));
     }
-    if (label) count(&t->device, t->columns, wrong);
-    t->decoder = t->device;
+    if (label) count(&t->device, t->columns, device_wrong);
+    if (label) count(&t->decoder, t->columns, wrong);
     return CT_OK;
 }
 
@@ -201,50 +237,4 @@ ct_status ct_text_settle(ct_findings *f, double sums[CT_METRIC_COUNT])
     sums[CT_TEXT_CHARS_OK] = (double)t->decoder.chars_ok;
     sums[CT_TEXT_EDITS] = (double)t->decoder.edits;
     return CT_OK;
-}
-
-/* ---- edits ---- */
-
-char *ct_confusion_text(const ct_charset *cs, int ch, char buf[32])
-{
-    const int32_t id = ch;
-    if (ch < 0) return strcpy(buf, "(nothing)");
-    return ct_charset_decode(cs, &id, 1, buf, 32);
-}
-
-/* ---- predictions ---- */
-
-const int32_t *ct_found_label(const ct_text_findings *t, int64_t i, int64_t *n)
-{
-    return label_of(t, ct_view_sample(&t->base.view, i), n);
-}
-
-int ct_found_length(const ct_text_findings *t, int64_t i)
-{
-    return (int)ct_edit_length(t->pred + i * t->columns, t->columns);
-}
-
-double ct_found_confidence(const ct_text_findings *t, int64_t i)
-{
-    const int n = ct_found_length(t, i);
-    double p = n > 0 ? 1 : 0;
-    for (int k = 0; k < n; k++) p *= (double)t->conf[i * t->columns + k];
-    return p;
-}
-
-bool ct_text_right(const ct_findings *f, int64_t i)
-{
-    const ct_text_findings *t = ct_text_findings_of(f);
-    int64_t chars;
-    const int32_t *label = ct_found_label(t, i, &chars);
-    const int n = ct_found_length(t, i);
-    return n == chars && memcmp(label, t->pred + i * t->columns, (size_t)n * sizeof *label) == 0;
-}
-
-char *ct_found_text(const ct_text_findings *t, int64_t i)
-{
-    const int n = ct_found_length(t, i);
-    const size_t size = 4 * (size_t)n + 1;
-    char *text = ct_malloc(size, "text");
-    return text ? ct_charset_decode(&t->facts->charset, t->pred + i * t->columns, n, text, size) : NULL;
 }

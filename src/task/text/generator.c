@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,6 +230,32 @@ ct_status ct_text_generate(const ct_option *option, size_t options, const char *
     CT_TRY(read_options(option, options, &p));
     CT_TRY(ct_synth_text_write(&p, seed, count, dir, force, threads));
     ct_info("wrote %lld images of %dx%d pixels to %s", (long long)count, p.width, p.height, dir);
+    return CT_OK;
+}
+
+ct_status ct_text_like(const ct_config *cfg, const ct_facts *facts,
+                       ct_status (*put)(void *user, const char *key, const char *value), void *user)
+{
+    const struct ct_text_facts *f = ct_text_facts(facts);
+    const ct_cfg_synth *y = &cfg->data.synth;
+    const bool drawn = strcmp(cfg->data.train, ct_text_generator.name) == 0;
+    /* drawn labels have the lengths they were drawn with; of others the longest is known */
+    const int64_t most = drawn ? (y->length_max > 0 ? y->length_max : y->length) : f->positions;
+    const int64_t least = drawn ? (y->length_min > 0 ? y->length_min : y->length) : ct_text_sequence(cfg) ? 1 : most;
+    char number[64];
+    CT_TRY(put(user, "charset", f->charset.utf8));
+    CT_TRY(put(user, "style", y->style));
+    snprintf(number, sizeof number, "%" PRId64 "-%" PRId64, least, most);
+    CT_TRY(put(user, "length", number));
+    snprintf(number, sizeof number, "%" PRId64, cfg->data.height);
+    CT_TRY(put(user, "height", number));
+    snprintf(number, sizeof number, "%" PRId64, cfg->data.width);
+    CT_TRY(put(user, "width", number));
+    for (size_t i = 0; i < y->fonts.n; i++) CT_TRY(put(user, "font", y->fonts.v[i]));
+    for (size_t i = 0; i < y->sizes.n; i++) {
+        snprintf(number, sizeof number, "%g", y->sizes.v[i]);
+        CT_TRY(put(user, "size", number));
+    }
     return CT_OK;
 }
 

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <utf8proc.h>
+
 #include "base/text.h"
 #include "task/text/label.h"
 
@@ -43,58 +45,83 @@ const char *ct_label_case_name(ct_label_case c)
     return case_names[c];
 }
 
-/* Capital and small letters lie at a fixed distance in these ranges (first and last capital, distance). */
-static const struct case_range { uint32_t first, last, distance; } ranges[] = {
-    { 'A', 'Z', 32 },         /* ASCII */
-    { 0xc0, 0xd6, 32 },       /* Latin-1, left of the multiplication sign */
-    { 0xd8, 0xde, 32 },       /* and right of it */
-    { 0x391, 0x3a1, 32 },     /* Greek alpha .. rho */
-    { 0x3a3, 0x3ab, 32 },     /* sigma .. upsilon with dialytika */
-    { 0x400, 0x40f, 80 },     /* Cyrillic extensions */
-    { 0x410, 0x42f, 32 },     /* Cyrillic */
-};
+/* Characters of a label before they are composed, at most; each is up to four then. */
+enum { RAW_MAX = 4 * CT_LABEL_MAX, DECOMPOSED_MAX = 4 * RAW_MAX };
 
-static uint32_t fold(uint32_t cp, ct_label_case rule)
+static ct_status too_long(const char *name)
 {
-    for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++) {
-        uint32_t a = ranges[i].first, b = ranges[i].last, d = ranges[i].distance;
-        if (rule == CT_CASE_LOWER && cp >= a && cp <= b) return cp + d;
-        if (rule == CT_CASE_UPPER && cp >= a + d && cp <= b + d) return cp - d;
+    return ct_fail(CT_EDATA, "%s: the label has more than %d characters", name, CT_LABEL_MAX);
+}
+
+/* The code points of `text`, each of which may stand in a label. */
+static ct_status decode(const char *name, const char *text, int32_t cp[RAW_MAX], int *n)
+{
+    const char *s = text;
+    *n = 0;
+    for (int32_t c; (c = ct_utf8_next(&s)) != 0;) {
+        if (c < 0)
+            return ct_fail(CT_EDATA, "%s: the label is not valid UTF-8 (byte 0x%02x)", name,
+                           (unsigned)(unsigned char)*s);
+        if (ct_utf8_control((uint32_t)c))
+            return ct_fail(CT_EDATA, "%s: the label has the control character U+%04X at place %d", name, (unsigned)c,
+                           *n + 1);
+        if (*n == RAW_MAX) return too_long(name);
+        cp[(*n)++] = c;
     }
-    return cp;
+    return *n > 0 ? CT_OK : ct_fail(CT_EDATA, "%s: the label is empty", name);
+}
+
+/* One character for another, whatever the locale: Unicode's simple mapping. */
+static int32_t fold(int32_t cp, ct_label_case rule)
+{
+    return rule == CT_CASE_LOWER ? utf8proc_tolower(cp) : rule == CT_CASE_UPPER ? utf8proc_toupper(cp) : cp;
+}
+
+/* Composes cp[0..*n), of RAW_MAX, into out. */
+static ct_status compose(const char *name, const int32_t *cp, int *n, int32_t out[DECOMPOSED_MAX])
+{
+    utf8proc_ssize_t len = 0;
+    int last = 0;
+    for (int i = 0; i < *n; i++) {
+        const utf8proc_ssize_t more = utf8proc_decompose_char(cp[i], out + len, DECOMPOSED_MAX - len,
+                                                              UTF8PROC_DECOMPOSE | UTF8PROC_STABLE, &last);
+        if (more < 0 || more > DECOMPOSED_MAX - len) return too_long(name);
+        len += more;
+    }
+    /* marks in canonical order: a stable insertion sort by combining class, starters stay */
+    for (utf8proc_ssize_t i = 1; i < len; i++) {
+        const int32_t c = out[i];
+        const int order = utf8proc_get_property(c)->combining_class;
+        utf8proc_ssize_t k = i;
+        for (; order > 0 && k > 0 && utf8proc_get_property(out[k - 1])->combining_class > order; k--)
+            out[k] = out[k - 1];
+        out[k] = c;
+    }
+    len = utf8proc_normalize_utf32(out, len, UTF8PROC_COMPOSE | UTF8PROC_STABLE);
+    if (len < 0) return ct_fail(CT_EDATA, "%s: %s", name, utf8proc_errmsg(len));
+    *n = (int)len;
+    return CT_OK;
 }
 
 ct_status ct_label_clean(const ct_label_rule *rule, const char *name, const char *text, char out[CT_LABEL_BYTES])
 {
+    int32_t raw[RAW_MAX], whole[DECOMPOSED_MAX], *cp = raw;
     int n = 0;
     size_t len = 0;
-    const char *s = text;
     out[0] = '\0';
-    for (;;) {
-        int32_t cp = ct_utf8_next(&s);
-        if (cp == 0) break;
-        if (cp < 0) {
-            out[0] = '\0';
-            return ct_fail(CT_EDATA, "%s: the label is not valid UTF-8 (byte 0x%02x)", name,
-                           (unsigned)(unsigned char)*s);
-        }
-        if (ct_utf8_control((uint32_t)cp)) {
-            out[0] = '\0';
-            return ct_fail(CT_EDATA, "%s: the label has the control character U+%04X at place %d", name, (unsigned)cp,
-                           n + 1);
-        }
-        if (++n > CT_LABEL_MAX) {
-            out[0] = '\0';
-            return ct_fail(CT_EDATA, "%s: the label has more than %d characters", name, CT_LABEL_MAX);
-        }
+    CT_TRY(decode(name, text, raw, &n));
+    if (!rule->as_is) {
+        CT_TRY(compose(name, raw, &n, whole));
+        cp = whole;
+    }
+    if (n > CT_LABEL_MAX) return too_long(name);
+    for (int i = 0; i < n; i++) {
         char c[5];
-        size_t bytes = (size_t)ct_utf8_put(rule->fold == CT_CASE_KEEP ? (uint32_t)cp : fold((uint32_t)cp, rule->fold),
-                                           c);
+        const size_t bytes = (size_t)ct_utf8_put((uint32_t)fold(cp[i], rule->fold), c);
         memcpy(out + len, c, bytes);
         len += bytes;
     }
     out[len] = '\0';
-    if (n == 0) return ct_fail(CT_EDATA, "%s: the label is empty", name);
     return CT_OK;
 }
 

@@ -36,6 +36,10 @@ int ct_charset_find(const ct_charset *cs, uint32_t cp);     /* class id or -1 */
 /* Text of n class ids (ids < 0 are left out) into buf of `size` bytes, always terminated; returns buf. */
 char *ct_charset_decode(const ct_charset *cs, const int32_t *id, int n, char *buf, size_t size);
 
+/* Unicode's name of a character that leaves no mark where it stands: blanks of all kinds, joiners, marks of direction,
+ * fillers; NULL: one that is seen. */
+const char *ct_invisible_name(uint32_t cp);
+
 /* ---- label rule ---- */
 
 typedef enum ct_label_side {
@@ -49,14 +53,17 @@ typedef enum ct_label_case { CT_CASE_KEEP, CT_CASE_UPPER, CT_CASE_LOWER } ct_lab
 
 /* The file name without folder and extension (from the last '.') is cut at the separator; without a separator in it
  * the whole stem is the label. An empty separator never cuts. The case rule then applies (to labels from a label
- * file too): ASCII, Latin-1, Greek and Cyrillic letters; independent of the locale. */
+ * file too): Unicode's simple mapping of single characters, whatever the locale: I and U+0130 (I with a dot) become i
+ * when folded down, i and U+0131 (i without one) become I when folded up; a character without a single counterpart
+ * stays. Before that a label is composed (NFC): e and a combining acute accent are one character. */
 typedef struct ct_label_rule {
     char separator[16];
     ct_label_side side;
     ct_label_case fold;
+    bool as_is; /* not composed: for models that were trained before labels were */
 } ct_label_rule;
 
-#define CT_LABEL_RULE_DEFAULT { "_", CT_LABEL_BEFORE_FIRST, CT_CASE_KEEP }
+#define CT_LABEL_RULE_DEFAULT { "_", CT_LABEL_BEFORE_FIRST, CT_CASE_KEEP, false }
 
 bool ct_label_side_parse(const char *s, ct_label_side *out);   /* the names below; "before", "after" */
 const char *ct_label_side_name(ct_label_side s);               /* "before_first" ... "after_last" */

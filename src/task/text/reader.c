@@ -15,6 +15,7 @@ typedef struct reader {
     ct_charset given;    /* of the rules; n 0: none */
     ct_charset charset;  /* n 0: none yet */
     void *user;          /* owned copy */
+    char *labels, *of, *root; /* owned copies; "": not given */
 } reader;
 
 static const reader *of(const ct_labels *l) { return (const reader *)l; }
@@ -25,6 +26,9 @@ static void reader_close(ct_labels *l)
     ct_charset_free(&r->given);
     ct_charset_free(&r->charset);
     ct_free(r->user);
+    ct_free(r->labels);
+    ct_free(r->of);
+    ct_free(r->root);
     ct_free(r);
 }
 
@@ -40,7 +44,9 @@ static ct_status read_label(const void *user, const char *name, const char *text
 
 static ct_status reader_scan(ct_labels *l, const char *path, ct_scan *out)
 {
-    return ct_scan_folder(path, read_label, &of(l)->rules.rule, out);
+    const reader *r = of(l);
+    const ct_scan_source from = { path, strcmp(path, r->of) == 0 ? r->labels : NULL, r->root };
+    return ct_scan_from(&from, read_label, &r->rules.rule, out);
 }
 
 /* ---- shapes ---- */
@@ -188,7 +194,12 @@ ct_status ct_text_labels(const ct_text_rules *rules, ct_labels **out)
         if (!(r->user = ct_malloc(rules->user_bytes, "label reader"))) CT_GOTO(st, CT_ENOMEM);
         memcpy(r->user, rules->user, rules->user_bytes);
     }
+    const struct { const char *from; char **to; } own[] = { { rules->labels, &r->labels }, { rules->of, &r->of },
+                                                            { rules->root, &r->root } };
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (!(*own[i].to = ct_strdup(own[i].from ? own[i].from : "", "label reader"))) CT_GOTO(st, CT_ENOMEM);
     r->rules.charset = NULL;
+    r->rules.labels = r->rules.of = r->rules.root = NULL;
     r->rules.user = r->user;
     *out = &r->base;
     return CT_OK;

@@ -9,6 +9,8 @@
 #define CT_TEXT_FIELD "target"
 
 typedef struct ct_text_rules {
+    const char *labels, *of;   /* label file of the folder `of`, which others do not have; NULL: found by its name */
+    const char *root;          /* what names in label files are relative to; NULL: their folder. All three are copied */
     ct_label_rule rule;
     const ct_charset *charset; /* NULL: collected from the labels, ascending */
     int length;                /* characters of every label; 0: any */
@@ -48,6 +50,7 @@ int64_t ct_text_reader_steps(const ct_labels *l, int width);
 /* ---- survey.c: what `captrain check` tells about texts ---- */
 
 typedef struct ct_char_count { uint32_t cp; int64_t n; } ct_char_count;
+enum { CT_CHAR_PAGE = 256, CT_CHAR_PAGES = 0x110000 / CT_CHAR_PAGE };
 
 /* What CTC needs for a label, and what its picture gives. */
 typedef struct ct_step_count {
@@ -60,10 +63,14 @@ typedef struct ct_text_survey {
     ct_survey base;
     const ct_labels *labels;
     int64_t lengths[CT_LABEL_MAX + 1];    /* labels with so many characters */
+    double tightest; /* most steps that a label needs for a picture as wide as high */
     ct_step_count *steps; size_t n_steps, cap_steps; /* for sequences: samples with picture and label, in order */
-    ct_char_count *chars; size_t n_chars, cap_chars; /* ascending */
+    int64_t *page[CT_CHAR_PAGES]; /* of each [CT_CHAR_PAGE] how often its characters occur; NULL: none of them does */
+    size_t n_chars;               /* different ones */
 } ct_text_survey;
 
 ct_status ct_text_survey_open(const ct_labels *l, ct_survey **out);
+/* The next counted character, ascending; begins with c->n 0. False behind the last. */
+bool ct_text_survey_next(const ct_text_survey *v, ct_char_count *c);
 
 #endif

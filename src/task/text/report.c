@@ -8,6 +8,7 @@
 #include "formats/html.h"
 #include "formats/svg.h"
 #include "task/text/findings.h"
+#include "task/text/grades.h"
 
 #define CONFUSIONS 12
 
@@ -140,26 +141,52 @@ static void summary(FILE *f, const ct_text_findings *d, const double sums[CT_MET
     fputs("</p>", f);
 }
 
+/* Pictures of strings that were read rightly or not, from the surest on or from the least sure on; at most `max`.
+ * Returns how many through *shown. */
+static ct_status gallery_of(FILE *f, const ct_text_grades *g, bool right, bool surest, int64_t max, int64_t *shown)
+{
+    const int64_t n = g->of->n;
+    *shown = 0;
+    for (int64_t k = 0; k < n && *shown < max; k++) {
+        const int64_t i = g->order[surest ? k : n - 1 - k];
+        if (g->right[i] != right) continue;
+        CT_TRY(figure(f, g->of, i));
+        ++*shown;
+    }
+    return CT_OK;
+}
+
+static ct_status galleries(FILE *f, const ct_text_grades *g, int64_t gallery)
+{
+    int64_t shown;
+    fputs("<section><h2>Wrong predictions, the surest first</h2>\n<div class=\"gallery\">\n", f);
+    CT_TRY(gallery_of(f, g, false, true, gallery, &shown));
+    fputs("</div>", f);
+    if (shown > 0 && g->of->sequence) fputs("<p class=\"none\">A dot stands for a character that was not read.</p>", f);
+    if (shown == 0) fputs("<p class=\"none\">None: every validation string was read.</p>", f);
+    fputs("</section>\n<section><h2>Right, but least sure</h2>\n<div class=\"gallery\">\n", f);
+    CT_TRY(gallery_of(f, g, true, false, (gallery + 1) / 2, &shown));
+    fputs("</div>", f);
+    if (shown == 0) fputs("<p class=\"none\">None: no validation string was read.</p>", f);
+    fputs("</section>\n", f);
+    return CT_OK;
+}
+
 ct_status ct_text_report(const ct_findings *findings, const double sums[CT_METRIC_COUNT], int64_t gallery, FILE *f)
 {
     const ct_text_findings *d = ct_text_findings_of(findings);
+    ct_text_grades g;
+    ct_status st;
+    CT_TRY(ct_text_grade(d, &g));
     summary(f, d, sums);
     fputs("<div class=\"cols\">\n", f);
     if (d->sequence) edits(f, d);
     else positions(f, d);
     confusions(f, d);
-    fputs("</div></section>\n", f);
-    if (gallery == 0) return CT_OK;
-    fputs("<section><h2>Wrong predictions</h2>\n<div class=\"gallery\">\n", f);
-    int64_t shown = 0;
-    for (int64_t i = 0; i < d->n && shown < gallery; i++) {
-        if (ct_text_right(findings, i)) continue;
-        CT_TRY(figure(f, d, i));
-        shown++;
-    }
-    fputs("</div>", f);
-    if (shown > 0 && d->sequence) fputs("<p class=\"none\">A dot stands for a character that was not read.</p>", f);
-    if (shown == 0) fputs("<p class=\"none\">None: every validation string was read.</p>", f);
-    fputs("</section>\n", f);
-    return CT_OK;
+    fputs("</div>\n", f);
+    CT_GOTO(st, ct_text_grades_html(&g, f));
+    st = gallery > 0 ? galleries(f, &g, gallery) : CT_OK;
+fail:
+    ct_text_grades_free(&g);
+    return st;
 }

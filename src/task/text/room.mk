@@ -1,19 +1,30 @@
 # The text task: pictures of text. Everything that knows a charset lives here.
 libcaptrain_la_SOURCES += \
 	src/task/text/charset.c \
+	src/task/text/confidence.c \
 	src/task/text/eval.c \
 	src/task/text/findings.c \
 	src/task/text/findings.h \
+	src/task/text/found.c \
 	src/task/text/generator.c \
 	src/task/text/golden.c \
+	src/task/text/grades.c \
+	src/task/text/grades.h \
+	src/task/text/grades_html.c \
+	src/task/text/invisible.c \
 	src/task/text/label.c \
 	src/task/text/label.h \
 	src/task/text/metrics.c \
 	src/task/text/program.c \
+	src/task/text/propose.c \
 	src/task/text/reader.c \
+	src/task/text/places.c \
+	src/task/text/beside.c \
+	src/task/text/reading.c \
 	src/task/text/reader.h \
 	src/task/text/remap.c \
 	src/task/text/report.c \
+	src/task/text/restrict.c \
 	src/task/text/rules.c \
 	src/task/text/survey.c \
 	src/task/text/text.c \

@@ -49,9 +49,11 @@ ct_status ct_text_rules_config(const ct_config *cfg, const ct_facts *facts, ct_t
     const struct ct_text_facts *f = ct_text_facts(facts);
     const bool sequence = ct_text_sequence(cfg);
     memset(own, 0, sizeof *own);
-    *out = (ct_text_rules){ .rule = rule_of(cfg) };
+    *out = (ct_text_rules){ .rule = rule_of(cfg), .labels = cfg->data.labels, .of = cfg->data.train,
+                            .root = cfg->data.root };
     if (f) {
         out->charset = &f->charset;
+        out->rule.as_is = f->as_is;
     } else if (*cfg->data.charset) {
         ct_status st = ct_charset_parse(cfg->data.charset, &own->charset);
         if (st != CT_OK) return ct_fail_context(st, "data.charset");

@@ -14,29 +14,27 @@ static const ct_text_survey *of(const ct_survey *s) { return (const ct_text_surv
 
 /* ---- counting ---- */
 
-/* Place of the first counted character that is not below cp. */
-static size_t place_of(const ct_text_survey *v, uint32_t cp)
-{
-    size_t lo = 0, hi = v->n_chars;
-    while (lo < hi) {
-        size_t mid = lo + (hi - lo) / 2;
-        if (v->chars[mid].cp < cp) lo = mid + 1;
-        else hi = mid;
-    }
-    return lo;
-}
-
+/* Counts are kept by code point, in pages of a plane that are made when they are needed: a character costs the same,
+ * however many there are. */
 static ct_status count_char(ct_text_survey *v, uint32_t cp)
 {
-    const size_t at = place_of(v, cp);
-    if (at < v->n_chars && v->chars[at].cp == cp) {
-        v->chars[at].n++;
-        return CT_OK;
-    }
-    CT_TRY(ct_grow(&v->chars, v->n_chars, &v->cap_chars, sizeof *v->chars, "characters"));
-    memmove(v->chars + at + 1, v->chars + at, (v->n_chars++ - at) * sizeof *v->chars);
-    v->chars[at] = (ct_char_count){ cp, 1 };
+    int64_t **page = &v->page[cp / CT_CHAR_PAGE];
+    if (!*page && !(*page = ct_calloc(CT_CHAR_PAGE, sizeof **page, "characters"))) return CT_ENOMEM;
+    v->n_chars += (*page)[cp % CT_CHAR_PAGE]++ == 0;
     return CT_OK;
+}
+
+bool ct_text_survey_next(const ct_text_survey *v, ct_char_count *c)
+{
+    for (uint32_t cp = c->n > 0 ? c->cp + 1 : 0; cp < CT_CHAR_PAGES * CT_CHAR_PAGE; cp++) {
+        const int64_t *page = v->page[cp / CT_CHAR_PAGE];
+        if (!page) cp |= CT_CHAR_PAGE - 1;
+        else if (page[cp % CT_CHAR_PAGE] > 0) {
+            *c = (ct_char_count){ cp, page[cp % CT_CHAR_PAGE] };
+            return true;
+        }
+    }
+    return false;
 }
 
 /* Time steps that a label needs: characters, and a blank between equal neighbours. */
@@ -66,11 +64,39 @@ static ct_status add(ct_survey *s, int set, const ct_label_in *in, const char *f
     const char *text = in->text;
     if (len >= 0 && len <= CT_LABEL_MAX) v->lengths[len]++;
     for (int32_t cp; (cp = ct_utf8_next(&text)) > 0;) CT_TRY(count_char(v, (uint32_t)cp));
+    if (in->width > 0 && !fault) {
+        const double tight = (double)steps_of(v->labels, in->text) * in->height / in->width;
+        if (tight > v->tightest) v->tightest = tight;
+    }
     const bool readable = !fault || strcmp(fault, "steps") == 0;
     return in->width > 0 && readable && ct_text_reader_sequence(v->labels) ? count_steps(v, set, in) : CT_OK;
 }
 
 /* ---- text ---- */
+
+/* The charset in quotes; what nobody sees as \u{200b}. */
+static void print_charset(const ct_charset *cs, FILE *to)
+{
+    fprintf(to, "\ncharset, %d characters: \"", cs->n);
+    for (int i = 0; i < cs->n; i++) {
+        char c[5];
+        if (cs->cp[i] != ' ' && ct_invisible_name(cs->cp[i])) {
+            fprintf(to, "\\u{%x}", (unsigned)cs->cp[i]);
+            continue;
+        }
+        ct_utf8_put(cs->cp[i], c);
+        fprintf(to, "%s%s", strchr("\"\\", c[0]) ? "\\" : "", c);
+    }
+    fputs("\"\n", to);
+}
+
+static void print_invisible(const ct_text_survey *v, FILE *to)
+{
+    for (ct_char_count c = { 0 }; ct_text_survey_next(v, &c);) {
+        const char *name = ct_invisible_name(c.cp);
+        if (name) fprintf(to, "  U+%04X %s, which nobody sees: %" PRId64 " times\n", (unsigned)c.cp, name, c.n);
+    }
+}
 
 static void print_labels(const ct_text_survey *v, FILE *to)
 {
@@ -79,16 +105,17 @@ static void print_labels(const ct_text_survey *v, FILE *to)
     for (int i = 0; i <= CT_LABEL_MAX; i++) {
         if (v->lengths[i] > 0) fprintf(to, "  %5d         %8" PRId64 "\n", i, v->lengths[i]);
     }
-    fprintf(to, "\ncharset, %d characters: %s\n", cs->n, cs->utf8 ? cs->utf8 : "");
-    const ct_char_count *least = NULL, *most = NULL;
-    for (size_t i = 0; i < v->n_chars; i++) {
-        if (!least || v->chars[i].n < least->n) least = &v->chars[i];
-        if (!most || v->chars[i].n > most->n) most = &v->chars[i];
+    print_charset(cs, to);
+    print_invisible(v, to);
+    ct_char_count least = { 0 }, most = { 0 };
+    for (ct_char_count c = { 0 }; ct_text_survey_next(v, &c);) {
+        if (least.n == 0 || c.n < least.n) least = c;
+        if (c.n > most.n) most = c;
     }
-    if (least) {
+    if (least.n > 0) {
         char a[32], b[32];
-        fprintf(to, "rarest: %s, %" PRId64 " times; most frequent: %s, %" PRId64 " times\n", ct_utf8_show(least->cp, a),
-                least->n, ct_utf8_show(most->cp, b), most->n);
+        fprintf(to, "rarest: %s, %" PRId64 " times; most frequent: %s, %" PRId64 " times\n", ct_utf8_show(least.cp, a),
+                least.n, ct_utf8_show(most.cp, b), most.n);
     }
 }
 
@@ -134,10 +161,10 @@ static ct_status labels_json(const ct_text_survey *v, json_t *into)
         snprintf(key, sizeof key, "%d", i);
         st = ct_json_set(lengths, key, json_integer(v->lengths[i]));
     }
-    for (size_t i = 0; i < v->n_chars && st == CT_OK; i++) {
+    for (ct_char_count c = { 0 }; st == CT_OK && ct_text_survey_next(v, &c);) {
         char key[5];
-        ct_utf8_put(v->chars[i].cp, key);
-        st = ct_json_set(chars, key, json_integer(v->chars[i].n));
+        ct_utf8_put(c.cp, key);
+        st = ct_json_set(chars, key, json_integer(c.n));
     }
     return st;
 }
@@ -171,7 +198,7 @@ static void close_survey(ct_survey *s)
     ct_text_survey *v = (ct_text_survey *)s;
     for (size_t i = 0; i < v->n_steps; i++) ct_free(v->steps[i].name);
     ct_free(v->steps);
-    ct_free(v->chars);
+    for (size_t i = 0; i < CT_CHAR_PAGES; i++) ct_free(v->page[i]);
     ct_free(v);
 }
 

@@ -10,6 +10,8 @@
 
 #include "base/alloc.h"
 #include "base/log.h"
+#include "base/shortest.h"
+#include "task/calibration.h"
 #include "task/text/findings.h"
 
 /* ---- facts ---- */
@@ -23,7 +25,7 @@ static void forget(ct_facts *facts)
 }
 
 /* Takes the charset over, also when it fails. */
-static ct_status facts_of(ct_charset *charset, int64_t positions, ct_facts **out)
+static ct_status facts_of(ct_charset *charset, int64_t positions, bool as_is, ct_facts **out)
 {
     struct ct_text_facts *f = ct_malloc(sizeof *f, "facts");
     *out = (ct_facts *)f;
@@ -31,7 +33,7 @@ static ct_status facts_of(ct_charset *charset, int64_t positions, ct_facts **out
         ct_charset_free(charset);
         return CT_ENOMEM;
     }
-    *f = (struct ct_text_facts){ .charset = *charset, .positions = (int)positions };
+    *f = (struct ct_text_facts){ .charset = *charset, .positions = (int)positions, .as_is = as_is };
     return CT_OK;
 }
 
@@ -54,7 +56,7 @@ static ct_status learn(const ct_config *cfg, const ct_dataset *train, ct_facts *
     *out = NULL;
     warn_of_one_label(train);
     CT_TRY(ct_charset_copy(ct_text_charset(train), &charset));
-    return facts_of(&charset, ct_text_columns(train), out);
+    return facts_of(&charset, ct_text_columns(train), false, out);
 }
 
 static ct_status foresee(const ct_config *cfg, bool must, ct_facts **out)
@@ -65,11 +67,11 @@ static ct_status foresee(const ct_config *cfg, bool must, ct_facts **out)
         ct_text_params p;
         CT_TRY(ct_text_generator_params(cfg, &p));
         CT_TRY(ct_charset_parse(p.alphabet, &charset));
-        return facts_of(&charset, p.length_max, out);
+        return facts_of(&charset, p.length_max, false, out);
     }
     if (*cfg->data.charset && cfg->data.length > 0) {
         CT_TRY(ct_charset_parse(cfg->data.charset, &charset));
-        return facts_of(&charset, cfg->data.length, out);
+        return facts_of(&charset, cfg->data.length, false, out);
     }
     if (!must) return CT_OK;
     return ct_fail(CT_ECONFIG, "data.charset and data.length are open, and there is no data.train to take them from");
@@ -98,10 +100,12 @@ static ct_status write_facts(const ct_place *p, ct_status (*put)(void *user, con
                              void *user)
 {
     const struct ct_text_facts *f = ct_text_facts(p->facts);
-    char number[16];
+    char number[16], temperature[CT_SHORTEST_BYTES];
     snprintf(number, sizeof number, "%d", f->positions);
     CT_TRY(put(user, "charset", f->charset.utf8));
     CT_TRY(put(user, "positions", number));
+    if (!f->as_is) CT_TRY(put(user, "unicode", CT_TEXT_COMPOSED));
+    if (f->temperature > 0) CT_TRY(put(user, "temperature", ct_shortest(f->temperature, temperature)));
     return put(user, "decode",
                ct_model_head(p->model) == CT_HEAD_CTC
                    ? "CTC: class 0 of a time step is the blank, class k+1 is character k of charset; best path, "
@@ -116,10 +120,26 @@ static ct_status need(const char *path, const char *(*get)(const void *user, con
     return *value ? CT_OK : ct_fail(CT_EFORMAT, "%s: not a captrain model (its metadata has no '%s')", path, key);
 }
 
+/* Of a calibrated model; others have none. The point is a '.' in any locale. */
+static ct_status read_temperature(const char *path, const char *text, double *out)
+{
+    json_t *v = NULL;
+    *out = 0;
+    if (!text) return CT_OK;
+    const ct_status st = ct_json_parse(text, strlen(text), path, &v);
+    if (st == CT_OK) *out = json_number_value(v);
+    json_decref(v);
+    if (st == CT_ENOMEM) return st;
+    if (st == CT_OK && *out >= CT_TEMPERATURE_MIN && *out <= CT_TEMPERATURE_MAX) return CT_OK;
+    return ct_fail(CT_EFORMAT, "%s: temperature '%.40s' is not within %g..%g", path, text, CT_TEMPERATURE_MIN,
+                   CT_TEMPERATURE_MAX);
+}
+
 static ct_status read_facts(const char *path, const char *(*get)(const void *user, const char *key), const void *user,
                             ct_facts **out)
 {
     const char *utf8, *number;
+    double temperature;
     ct_charset charset;
     *out = NULL;
     CT_TRY(need(path, get, user, "charset", &utf8));
@@ -127,8 +147,17 @@ static ct_status read_facts(const char *path, const char *(*get)(const void *use
     const int positions = atoi(number);
     if (positions < 1 || positions > CT_LABEL_MAX)
         return ct_fail(CT_EFORMAT, "%s: positions '%s' is not within 1..%d", path, number, CT_LABEL_MAX);
+    CT_TRY(read_temperature(path, get(user, "temperature"), &temperature));
     CT_TRY(ct_charset_parse(utf8, &charset));
-    return facts_of(&charset, positions, out);
+    /* files that do not say it are older: labels were taken as they are */
+    const char *unicode = get(user, "unicode");
+    if (unicode && strcmp(unicode, CT_TEXT_COMPOSED) != 0) {
+        ct_charset_free(&charset);
+        return ct_fail(CT_EFORMAT, "%s: labels are '%s' in this model file; a newer captrain wrote it", path, unicode);
+    }
+    CT_TRY(facts_of(&charset, positions, !unicode, out));
+    ct_text_temper(*out, temperature);
+    return CT_OK;
 }
 
 /* ---- configuration ---- */
@@ -176,6 +205,10 @@ static ct_status accept(const ct_config *cfg, const ct_dataset *set, const char 
 static const ct_task_option options[] = {
     { "eval predict", "decoder", "--decoder", "NAME", "greedy or, for models with CTC, beam; default greedy" },
     { "eval predict", "beam_width", "--beam-width", "N", "texts that --decoder beam follows at a time; default 10" },
+    { "eval predict", "charset", "--charset", "CHARS",
+      "only texts of these characters, which the model must know, are read: the most probable one of them" },
+    { "eval predict", "length", "--length", "N|A-B",
+      "only texts of N, or A to B, characters are read; a picture too narrow for that is an error" },
     { "gen", "style", "--style", "NAME", "style of the pictures; `list` prints the styles" },
     { "gen", "charset", "--charset", "CHARS", "characters to draw from, UTF-8; default 0-9A-Z" },
     { "gen", "length", "--length", "N|LO-HI", "characters per image; default 4" },
@@ -217,11 +250,12 @@ static ct_status given(ct_config *cfg, const ct_option *option, size_t n, ct_fac
                        "import-torch: the characters of the classes must be given, in class order%s: --charset",
                        m->head == CT_HEAD_CTC ? " (without the blank, which is class 0)" : "");
     CT_TRY(ct_charset_parse(cfg->data.charset, &charset));
-    return facts_of(&charset, cfg->data.length > 0 ? cfg->data.length : m->positions, out);
+    return facts_of(&charset, cfg->data.length > 0 ? cfg->data.length : m->positions, false, out);
 }
 
 /* ---- the table ---- */
 
+static const char *const answer[] = { "text", NULL };
 static const char *const in_facts[] = { "data.charset", "data.length", NULL };
 
 const ct_task ct_task_text = {
@@ -275,12 +309,25 @@ const ct_task ct_task_text = {
     .eval_text = ct_text_eval_text,
     .predict_json = ct_text_predict_json,
     .predict_text = ct_text_predict_text,
+    .keep = ct_text_keep,
+    .nll = ct_text_nll,
+    .temper = ct_text_temper,
+    .unread = ct_text_unread,
+    .confidence = ct_text_confidence,
+    .answer = answer,
+    .locate = ct_text_locate,
+    .reading = ct_text_reading,
+    .beside = ct_text_beside,
+    .symbols = ct_text_symbols,
+    .symbol = ct_text_symbol,
     .result = ct_text_result,
     .example = ct_text_example,
     .headline = ct_text_headline,
     .report = ct_text_report,
     /* verbs */
     .generate = ct_text_generate,
+    .like = ct_text_like,
+    .propose = ct_text_propose,
     .needs = ct_text_needs,
     .given = given,
 };

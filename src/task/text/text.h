@@ -14,7 +14,11 @@ extern const ct_task ct_task_text;
 struct ct_text_facts {
     ct_charset charset; /* characters; a model with a blank has one class more */
     int positions;      /* characters per label; for a CTC model the columns of every set's labels */
+    bool as_is;         /* labels are not composed: the model is older than that */
+    double temperature; /* by which scores are divided before they become confidences; 0: none was fitted */
 };
+/* What a model file says of its labels' Unicode. */
+#define CT_TEXT_COMPOSED "NFC; letter case: simple mapping of characters, no locale"
 const struct ct_text_facts *ct_text_facts(const ct_facts *facts);
 
 /* ---- rules.c ---- */
@@ -47,8 +51,14 @@ ct_status ct_text_drawn_labels(const ct_text_params *p, const ct_text_rules *rul
 /* ct_task.generate. */
 ct_status ct_text_generate(const ct_option *option, size_t options, const char *dir, int64_t count, uint64_t seed,
                            int threads, bool force, FILE *to);
+/* ct_task.like: the model's characters, lengths and size, and the generator's style, fonts and sizes. */
+ct_status ct_text_like(const ct_config *cfg, const ct_facts *facts,
+                       ct_status (*put)(void *user, const char *key, const char *value), void *user);
 /* ct_task.needs: fonts. */
 void ct_text_needs(ct_need *tell, void *user);
+
+/* ---- propose.c ---- */
+ct_status ct_text_propose(const ct_seen *seen, ct_propose_put *put, void *user);
 
 /* Metric slots. */
 enum {

@@ -192,7 +192,7 @@ START_TEST(folder)
     ck_assert(!sample(&s, "t-2")->bad && sample(&s, "t-2")->frames == 2);
     static const struct { const char *name, *says; } bad[] = { { "t-3", "there is no such folder" },
                                                                { "B/t-4", "has no row for it" },
-                                                               { "B/t-5", "no PNG or JPEG pictures" },
+                                                               { "B/t-5", "no PNG, JPEG, BMP or WebP pictures" },
                                                                { "t-6", "there is no such folder" } };
     for (size_t i = 0; i < 4; i++)
         ck_assert_msg(strstr(sample(&s, bad[i].name)->bad, bad[i].says) != NULL, "%s", sample(&s, bad[i].name)->bad);

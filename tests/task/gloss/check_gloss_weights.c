@@ -101,7 +101,7 @@ static float *scores_of(const ct_golden *g, const char *model, ct_desc *d)
     ok(ct_session_add(&s, CT_PROGRAM_PREDICT, g->spec.batch, frames, 1, false));
     ok(ct_session_ready(&s));
     ok(ct_checkpoint_load_weights(&s, file.st, model, file.prefix, false));
-    ct_unit *u = ct_session_predictor(&s, frames);
+    ct_unit *u = ct_session_predictor(&s, frames, 1);
     const ct_val lp5 = ct_program_port(&u->prog, "lp5");
     ok(ct_plan_upload(u->plan, ct_program_role(&u->prog, CT_PORT_READY), g->x));
     ok(ct_plan_upload(u->plan, ct_program_role(&u->prog, CT_PORT_STEPS), g->batch.steps));
@@ -156,8 +156,8 @@ START_TEST(whole_state)
     ck_assert_msg(most < 1e-5, "lp5 differs by %g", most);
     ck_assert_msg(likely - least > 0.1, "lp5 says nothing: %g to %g", least, likely);
 
-    ok(export(in_dir("model"), in_dir("again")));
-    same_state(in_dir("state"), in_dir("again"), n);
+    ok(export(in_dir("model"), in_dir("again.safetensors")));
+    same_state(in_dir("state"), in_dir("again.safetensors"), n);
     free(ours);
     free(theirs);
     ct_golden_close(&g);
@@ -211,11 +211,11 @@ START_TEST(trunk)
     ok(import(in_dir("resnet"), in_dir("one"), 3, sets, 5));
     sets[4] = "train.seed=2";
     ok(import(in_dir("resnet"), in_dir("two"), 3, sets, 5));
-    ok(export(in_dir("one"), in_dir("one.out")));
-    ok(export(in_dir("two"), in_dir("two.out")));
+    ok(export(in_dir("one"), in_dir("one.safetensors")));
+    ok(export(in_dir("two"), in_dir("two.safetensors")));
     ok(ct_safetensors_open(in_dir("resnet"), &from));
-    ok(ct_safetensors_open(in_dir("one.out"), &one));
-    ok(ct_safetensors_open(in_dir("two.out"), &two));
+    ok(ct_safetensors_open(in_dir("one.safetensors"), &one));
+    ok(ct_safetensors_open(in_dir("two.safetensors"), &two));
     for (size_t i = 0; i < ct_safetensors_count(one); i++) {
         const ct_st_tensor *t = ct_safetensors_at(one, i), *u = ct_safetensors_find(two, t->name),
                            *want = ct_safetensors_find(from, t->name);

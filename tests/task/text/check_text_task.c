@@ -99,7 +99,7 @@ typedef struct metadata {
 static ct_status put(void *user, const char *key, const char *value)
 {
     metadata *m = user;
-    ck_assert(m->n < 4 && strlen(key) < sizeof m->key[0] && strlen(value) < sizeof m->value[0]);
+    ck_assert(m->n < (int)(sizeof m->key / sizeof *m->key) && strlen(key) < sizeof m->key[0] && strlen(value) < sizeof m->value[0]);
     strcpy(m->key[m->n], key);
     strcpy(m->value[m->n++], value);
     return CT_OK;
@@ -134,7 +134,8 @@ START_TEST(in_files)
     char why[200];
     ct_facts *facts = foreseen((const char *const[]){ "data.charset=b\xc3\xa9" "a", "data.length=5", NULL }), *back;
     write_all(facts, "textcnn", &m);
-    ck_assert_int_eq(m.n, 3);
+    ck_assert_int_eq(m.n, 4);
+    ck_assert_str_eq(get(&m, "unicode"), CT_TEXT_COMPOSED);
     ck_assert_str_eq(get(&m, "charset"), "b\xc3\xa9" "a");
     ck_assert_str_eq(get(&m, "positions"), "5");
     ck_assert_str_eq(get(&m, "decode"), "argmax per position; class k of a position is character k of charset");
@@ -142,13 +143,13 @@ START_TEST(in_files)
     ck_assert(ct_task_text.same(facts, back, why, sizeof why));
     ct_task_text.forget(back);
     write_all(facts, "crnn", &m);
-    ck_assert_int_eq(m.n, 3);
+    ck_assert_int_eq(m.n, 4);
     ck_assert_str_eq(get(&m, "decode"), "CTC: class 0 of a time step is the blank, class k+1 is character k of "
                                         "charset; best path, repeats merged, blanks dropped");
     ck_assert_int_eq(ct_task_text.read("f", get, &m, &back), CT_OK);
     ck_assert(ct_task_text.same(facts, back, why, sizeof why));
     ct_task_text.forget(back);
-    for (int i = 0; i < 3; i++) { /* what cannot be written is told */
+    for (int i = 0; i < m.n; i++) { /* what cannot be written is told */
         const ct_model_spec spec = { .name = "crnn" };
         const ct_place place = { .facts = facts, .model = &spec };
         ck_assert_int_eq(ct_task_text.write(&place, refuse, m.key[i]), CT_EIO);
@@ -191,8 +192,8 @@ static ct_option_info option_at(const char *verb, size_t i)
 START_TEST(listed_options)
 {
     static const struct { const char *verb, *key[8]; } row[] = {
-        { "eval", { "decoder", "beam_width" } },
-        { "predict", { "decoder", "beam_width" } },
+        { "eval", { "decoder", "beam_width", "charset", "length" } },
+        { "predict", { "decoder", "beam_width", "charset", "length" } },
         { "gen", { "style", "charset", "length", "width", "height", "font", "size" } },
         { "import-torch", { "charset", "length" } },
         { "import", { NULL } }, /* a part of a verb is none */
@@ -239,7 +240,9 @@ START_TEST(options_of_two_tasks)
     last = 0;
     while (ct_option_at("gen", last + 1, &o)) last++;
     ck_assert_str_eq(option_at("gen", last).name, "--radius");
-    o = option_at("predict", 2);
+    last = 0;
+    while (ct_option_at("predict", last + 1, &o)) last++;
+    o = option_at("predict", last);
     ck_assert_str_eq(o.key, "all");
     ck_assert_ptr_null(o.arg);
     const ct_option radius = { "radius", "3" }, decoder = { "decoder", "greedy" };
@@ -247,7 +250,7 @@ START_TEST(options_of_two_tasks)
     ck_assert_int_eq(ct_options_check(&points, "eval", &decoder, 1), CT_ECONFIG);
     ck_message("eval: a model of the task points has no option 'decoder' (its own: radius)");
     ck_assert_int_eq(ct_options_check(&ct_task_text, "eval", &radius, 1), CT_ECONFIG);
-    ck_message("eval: a model of the task text has no option 'radius' (its own: decoder, beam_width)");
+    ck_message("eval: a model of the task text has no option 'radius' (its own: decoder, beam_width, charset, length)");
 }
 END_TEST
 
@@ -260,7 +263,7 @@ START_TEST(checked_options)
     ck_assert_int_eq(ct_options_check(&ct_task_text, "predict", good, 3), CT_OK);
     ck_assert_int_eq(ct_options_check(&ct_task_text, "eval", bad, 1), CT_OK);
     ck_assert_int_eq(ct_options_check(&ct_task_text, "eval", bad, 3), CT_ECONFIG);
-    ck_message("has no option 'beam-width' (its own: decoder, beam_width)"); /* the first of them */
+    ck_message("has no option 'beam-width' (its own: decoder, beam_width, charset, length)"); /* the first of them */
     ck_assert_int_eq(ct_options_check(&ct_task_text, "eval", bad + 2, 1), CT_ECONFIG); /* another verb's */
     ck_message("has no option 'style'");
     ck_assert_int_eq(ct_options_check(&ct_task_text, "gen", bad + 2, 1), CT_OK);

@@ -12,7 +12,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "data/workers.h"
+#include "base/workers.h"
 #include "task/gloss/synth/internal.h"
 
 enum { PARTS = 3, QUALITY = 95, MOST_CLIPS = 10000000 };

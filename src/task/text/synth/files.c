@@ -5,7 +5,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "data/workers.h"
+#include "base/workers.h"
 #include "task/text/synth/internal.h"
 
 typedef struct write_job {

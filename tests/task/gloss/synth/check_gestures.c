@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
-#include "data/workers.h"
+#include "base/workers.h"
 #include "tests/data/data_util.h"
 #include "tests/task/gloss/synth/gesture_util.h"
 
