@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 #ifdef HAVE_EXECINFO_H
@@ -27,6 +28,32 @@ void ct_crash_doing(const char *what, const char *how)
 {
     atomic_store_explicit(&node, what, memory_order_relaxed);
     atomic_store_explicit(&impl, how, memory_order_relaxed);
+}
+
+static _Atomic ct_activity activity = CT_AT_START;
+
+static const struct { const char *name; bool alone; } what[CT_AT_COUNT] = {
+    [CT_AT_START] = { "starting", true },
+    [CT_AT_STEP] = { "between two operators", false },
+    [CT_AT_BATCH] = { "loading a batch", false },
+    [CT_AT_CACHE] = { "building the packed cache", true },
+    [CT_AT_TUNE] = { "measuring implementations", true },
+    [CT_AT_SCORE] = { "scoring", true },
+    [CT_AT_SAVE] = { "saving", true },
+    [CT_AT_REPORT] = { "writing the report", true },
+};
+
+ct_activity ct_crash_at(ct_activity now) { return atomic_exchange_explicit(&activity, now, memory_order_relaxed); }
+const char *ct_activity_name(ct_activity a) { return what[a].name; }
+bool ct_activity_alone(ct_activity a) { return what[a].alone; }
+
+void ct_crash_where(ct_whereabouts *out)
+{
+    out->at = atomic_load_explicit(&activity, memory_order_relaxed);
+    out->step = atomic_load_explicit(&step, memory_order_relaxed);
+    /* names of nodes are read in steps alone, whose graphs stay */
+    const char *on = out->at == CT_AT_STEP ? atomic_load_explicit(&node, memory_order_relaxed) : NULL;
+    snprintf(out->doing, sizeof out->doing, "%s", on ? on : what[out->at].name);
 }
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

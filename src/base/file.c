@@ -422,6 +422,13 @@ bool ct_path_is_file(const char *path)
     return stat(path, &info) == 0 && S_ISREG(info.st_mode);
 }
 
+void ct_hash(const void *data, size_t bytes, uint8_t out[CT_HASH_BYTES])
+{
+    XXH128_canonical_t c;
+    XXH128_canonicalFromHash(&c, XXH3_128bits(data, bytes));
+    memcpy(out, c.digest, CT_HASH_BYTES);
+}
+
 void ct_hash_hex(const void *data, size_t bytes, char out[33])
 {
     XXH128_hash_t h = XXH3_128bits(data, bytes);

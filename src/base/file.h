@@ -51,7 +51,9 @@ bool ct_path_exists(const char *path);
 bool ct_path_is_dir(const char *path);
 bool ct_path_is_file(const char *path);         /* a regular one, or a link to one */
 
-/* XXH3-128 of a block, as 32 hex digits and NUL. */
+#define CT_HASH_BYTES 16
+void ct_hash(const void *data, size_t bytes, uint8_t out[CT_HASH_BYTES]); /* XXH3-128 of a block */
+/* The same as 32 hex digits and NUL. */
 void ct_hash_hex(const void *data, size_t bytes, char out[33]);
 
 /* The folder of this user's cache that `what` names ("data", "tune"): below CAPTRAIN_CACHE_DIR, else the user's cache

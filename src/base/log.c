@@ -21,6 +21,7 @@ static void (*hook_after)(void *);
 static void *hook_user;
 
 static atomic_int max_level = CT_LOG_INFO;
+static _Thread_local const ct_log_sink *sink; /* of this thread; NULL: what is above */
 
 static const char *const topic_names[CT_TOPIC_COUNT] = {
     [CT_TOPIC_DISPATCH] = "dispatch",
@@ -42,8 +43,16 @@ void ct_log_set_level(ct_log_level level)
     atomic_store(&max_level, (int)level);
 }
 
+const ct_log_sink *ct_log_redirect(const ct_log_sink *to)
+{
+    const ct_log_sink *before = sink;
+    sink = to;
+    return before;
+}
+
 ct_log_level ct_log_get_level(void)
 {
+    if (sink) return sink->level;
     return (ct_log_level)atomic_load(&max_level);
 }
 
@@ -94,6 +103,11 @@ static void write_line(ct_log_level level, const char *front, const char *separa
     char text[LINE_BYTES];
     if (vsnprintf(text, sizeof text, fmt, ap) >= LINE_BYTES)
         memcpy(text + ct_utf8_cut(text, LINE_BYTES - 4), "...", 4);
+    if (sink) { /* the caller's own function: no lock of ours is held */
+        if (sink->line) sink->line(sink->user, (int)level, text);
+        errno = saved;
+        return;
+    }
     pthread_mutex_lock(&lock);
     if (!shared_file) {
         if (hook_before) hook_before(hook_user);

@@ -26,6 +26,15 @@ void ct_log_set_quiet(FILE *shared, const char *name);
 /* Called before and after a line goes to the terminal, so that a progress bar can step aside. */
 void ct_log_set_hooks(void (*before)(void *), void (*after)(void *), void *user);
 
+/* Where lines of this thread go instead: to nothing else, whatever is set above. A NULL function: nowhere. The level
+ * is the sink's own. Gives the sink there was before; NULL: the usual places. The sink must stay. */
+typedef struct ct_log_sink {
+    void (*line)(void *user, int level, const char *text);
+    void *user;
+    ct_log_level level;
+} ct_log_sink;
+const ct_log_sink *ct_log_redirect(const ct_log_sink *sink);
+
 void ct_log(ct_log_level level, const char *fmt, ...) CT_PRINTF(2, 3);
 void ct_log_topic_line(ct_log_topic topic, const char *fmt, ...) CT_PRINTF(2, 3);
 

@@ -28,6 +28,16 @@ ct_status ct_sized_take(void *own, size_t own_size, const void *given, const cha
     return CT_OK;
 }
 
+ct_status ct_sized_at(const void *list, size_t i, const char *type, const void **out)
+{
+    size_t size = 0, own = 0;
+    CT_TRY(size_of(list, type, &size));
+    *out = (const char *)list + i * size;
+    memcpy(&own, *out, sizeof own);
+    if (own == size) return CT_OK;
+    return ct_fail(CT_EINVAL, "%s: number %zu of a list has a size of %zu, the first one of %zu", type, i, own, size);
+}
+
 ct_status ct_sized_give(void *given, const void *own, size_t own_size, const char *type)
 {
     size_t size = 0, first = sizeof size;

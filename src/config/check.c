@@ -114,6 +114,32 @@ static void check_data(const ct_config *cfg, ct_problems *p)
                    (long long)d->channels);
 }
 
+/* Parts are added in pairs, and each is a micro-step already. */
+static void check_parts(const ct_config *cfg, ct_problems *p)
+{
+    const int64_t parts = cfg->train.parts, batch = cfg->train.batch_size;
+    const bool power = (parts & (parts - 1)) == 0;
+    if (!power)
+        ct_problem(p, ct_config_place(cfg, "train.parts", NULL), "train.parts: must be a power of two (got %lld)",
+                   (long long)parts);
+    if (parts > 0 && !cfg->train.deterministic)
+        ct_problem(p, ct_config_place(cfg, "train.deterministic", "train.parts"),
+                   "train.parts gives the same bits for any number of processes, and they have not the same number of "
+                   "threads: it needs train.deterministic");
+    if (parts > 0 && cfg->train.sync_norm)
+        ct_problem(p, ct_config_place(cfg, "train.sync_norm", "train.parts"),
+                   "train.sync_norm: parts of train.parts are computed one after another, and cannot wait for each "
+                   "other's statistics");
+    if (parts > 0 && cfg->train.accumulate > 1)
+        ct_problem(p, ct_config_place(cfg, "train.parts", "train.accumulate"),
+                   "train.parts computes a batch part by part already: make train.batch_size %lld times as large in "
+                   "place of train.accumulate", (long long)cfg->train.accumulate);
+    if (parts > 0 && power && batch % parts != 0)
+        ct_problem(p, ct_config_place(cfg, "train.batch_size", "train.parts"),
+                   "train.batch_size: %lld samples cannot be cut into %lld equal parts; %lld can", (long long)batch,
+                   (long long)parts, (long long)((batch / parts + 1) * parts));
+}
+
 static void check_training(const ct_config *cfg, ct_problems *p)
 {
     const ct_cfg_optimizer_keys *o = &cfg->optimizer;
@@ -146,6 +172,10 @@ static void check_training(const ct_config *cfg, ct_problems *p)
     if (s->name == CT_CFG_SCHED_MULTISTEP && s->milestones.n == 0)
         ct_problem(p, ct_config_place(cfg, "schedule.name", NULL),
                    "schedule.name: multistep needs schedule.milestones");
+    check_parts(cfg, p);
+    if (cfg->train.sync_norm && cfg->train.recompute != CT_CFG_RECOMPUTE_NONE)
+        ct_problem(p, ct_config_place(cfg, "train.sync_norm", "train.recompute"),
+                   "train.sync_norm: statistics of a group cannot be computed again: it wants train.recompute none");
     if (sgd && o->nesterov && o->momentum == 0)
         ct_problem(p, ct_config_place(cfg, "optimizer.nesterov", "optimizer.momentum"),
                    "optimizer.nesterov needs optimizer.momentum above 0");

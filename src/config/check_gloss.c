@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "config/config.h"
+#include "base/paths.h"
 #include "config/internal.h"
 
 /* What models of the task read unless keys say otherwise. */
@@ -50,6 +51,12 @@ static void derive_sides(ct_config *cfg, int64_t width, int64_t height)
 static void check_clips(ct_config *cfg, ct_problems *p)
 {
     const ct_cfg_synth *y = &cfg->data.synth;
+    const struct { const char *key, *path; } set[] = { { "data.train", cfg->data.train }, { "data.val", cfg->data.val },
+                                                       { "data.test", cfg->data.test } };
+    for (size_t k = 0; k < sizeof set / sizeof *set; k++)
+        if (ct_paths_several(set[k].path))
+            ct_problem(p, ct_config_place(cfg, set[k].key, NULL),
+                       "%s: a list; models of sign language take one folder of clips with one label file", set[k].key);
     if (y->glosses_min > y->glosses_max)
         ct_problem(p, ct_config_place(cfg, "data.synth.glosses_min", "data.synth.glosses_max"),
                    "data.synth.glosses_min is %lld but data.synth.glosses_max is %lld", (long long)y->glosses_min,

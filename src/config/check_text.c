@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/paths.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "config/internal.h"
@@ -70,6 +71,9 @@ static void check_length(const ct_config *cfg, ct_problems *p)
 
 void ct_config_check_text(const ct_config *cfg, ct_problems *p)
 {
+    if (*cfg->data.labels && ct_paths_several(cfg->data.train))
+        ct_problem(p, ct_config_place(cfg, "data.labels", NULL), "data.labels names the label file of one folder, "
+                   "data.train is a list; label files stand in the list in their folders' place");
     check_charset(cfg, p);
     if (strlen(cfg->data.label_separator) > CT_CONFIG_SEPARATOR_BYTES)
         ct_problem(p, ct_config_place(cfg, "data.label_separator", NULL), "data.label_separator: longer than %d bytes",

@@ -93,6 +93,7 @@ typedef struct ct_cfg_synth {  /* used by data.train, data.val, data.test = "syn
 typedef struct ct_cfg_data {
     char *train, *val, *test;  /* folder, or "synth:text"; "" = none */
     double val_fraction;       /* share of data.train held out when data.val is "" */
+    char *labels, *root;       /* label file of train; what names in label files are relative to; "" = found */
     char *train_labels, *val_labels, *test_labels; /* label files of clips; "" = found by the folders' names */
     char *vocab;               /* "all", "train" or a file of words */
     int64_t max_frames;        /* of a clip; 0 = all */
@@ -207,10 +208,13 @@ typedef struct ct_cfg_train {
     int64_t batch_size;        /* samples per micro-step; 0 = auto, until ct_memory_auto() has decided */
     int64_t batch_per_process; /* samples of each process of a group in batch_size's place; 0: batch_size is all
                                   processes' */
+    int64_t parts;             /* in which a batch is cut, the same for any number of processes; 0: one for each of
+                                  them */
+    bool sync_norm;            /* batch norms see the samples of all processes */
     int64_t epochs;
     int64_t steps;             /* stop after this many optimizer steps; 0 = epochs alone decide */
     int64_t seed;
-    int64_t workers;           /* loader threads; 0 = the training thread loads */
+    int64_t workers;           /* loader threads; 0 = the training thread loads; -1 = auto: ct_loader_workers() */
     ct_cfg_precision precision;
     int64_t accumulate;        /* micro-steps per optimizer step */
     ct_cfg_last_batch last_batch;
@@ -296,7 +300,8 @@ typedef struct ct_config {
 
 /* ---- reading ---- */
 
-/* Reads `config` (a YAML or JSON file, or the name of a shipped example such as "quickstart"; NULL = the built-in
+/* Reads `config` (a YAML or JSON file, the folder of a run, which keeps one, or the
+ * name of a shipped example such as "quickstart"; NULL = the built-in
  * quickstart), then applies sets[0..nsets): "key=value" strings of --set, later ones over earlier ones, then checks
  * keys against each other. All problems (at most 10 listed) are in one CT_ECONFIG message, one a line:
  *   file.yaml:12:9: optimizer.lr: must be between 0 and 100 (got -1)
@@ -390,7 +395,7 @@ typedef struct ct_config_row {
     double min, max;       /* of numbers and list elements; equal to -+HUGE_VAL where open */
     bool min_open, max_open; /* the bound itself is not allowed */
     int list_min, list_max;/* elements of a list */
-    const char *word;      /* of an integer: may be written instead of a number, and is kept as 0; NULL = none */
+    const char *word;      /* of an integer: may be written instead of a number, and is kept as min - 1; NULL = none */
     const char *values;    /* enum and choice: "adamw adam sgd", blank separated; a synonym follows as "cuda=gpu". Of a
                               path: names that mean no file */
     const char *unit;      /* "samples", "epochs", "pixels"; "" = none */

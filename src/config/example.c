@@ -6,6 +6,7 @@
 #include "base/alloc.h"
 #include "base/env.h"
 #include "base/file.h"
+#include "base/place.h"
 #include "config/config.h"
 
 /* Set by the Makefile: the directory where `make install` puts examples/. */
@@ -17,6 +18,7 @@ char *ct_config_find_example(const char *name)
 {
     static const char prefix[] = "examples/";
     const char *dirs[3];
+    char *moved = NULL, *found = NULL;
     size_t n = 0, len;
     if (strncmp(name, prefix, sizeof prefix - 1) == 0) name += sizeof prefix - 1;
     len = strlen(name);
@@ -28,14 +30,17 @@ char *ct_config_find_example(const char *name)
     if (ct_env_get(CT_ENV_DATA_DIR)) {
         dirs[n++] = ct_env_get(CT_ENV_DATA_DIR);
     } else {
+        if (ct_place_installed(CT_PKGDATADIR, &moved) != CT_OK) return NULL;
+        if (moved) dirs[n++] = moved;
         dirs[n++] = CT_PKGDATADIR;
         dirs[n++] = ".";
     }
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < n && !found; i++) {
         char *path = ct_asprintf("%s/examples/%.*s.yaml", dirs[i], (int)len, name);
-        if (!path) return NULL;
-        if (ct_path_exists(path)) return path;
-        ct_free(path);
+        if (path && ct_path_exists(path)) found = path;
+        else ct_free(path);
+        if (!path) break;
     }
-    return NULL;
+    ct_free(moved);
+    return found;
 }

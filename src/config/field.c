@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/paths.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "config/internal.h"
@@ -167,13 +168,30 @@ static ct_status put_path(text *t, const char *path, bool json)
     return st;
 }
 
+/* A path, or several of them. */
+static ct_status put_paths(text *t, const char *paths, bool json)
+{
+    char *one;
+    ct_status st = CT_OK;
+    if (!ct_paths_several(paths)) return put_path(t, paths, json);
+    for (const char *at = paths; st == CT_OK;) {
+        const bool first = at == paths;
+        CT_TRY(ct_paths_next(&at, &one));
+        if (!one) break;
+        st = puts_to(t, first ? "[" : ", ");
+        if (st == CT_OK) st = put_path(t, one, true);
+        ct_free(one);
+    }
+    return st == CT_OK ? puts_to(t, "]") : st;
+}
+
 static ct_status put_field(text *t, const ct_config_row *row, const void *field, bool json)
 {
     char buf[64];
     switch (row->type) {
     case CT_KEY_BOOL: return puts_to(t, *(const bool *)field ? "true" : "false");
     case CT_KEY_INT:
-        if (row->word && *(const int64_t *)field == 0) return put_string(t, row->word, json);
+        if (row->word && *(const int64_t *)field < row->min) return put_string(t, row->word, json);
         snprintf(buf, sizeof buf, "%" PRId64, *(const int64_t *)field);
         return puts_to(t, buf);
     case CT_KEY_FLOAT: return puts_to(t, ct_format_double(*(const double *)field, buf));
@@ -212,7 +230,7 @@ static ct_status put_field(text *t, const ct_config_row *row, const void *field,
         }
         return puts_to(t, "]");
     }
-    case CT_KEY_PATH: return put_path(t, *(char *const *)field, json);
+    case CT_KEY_PATH: return put_paths(t, *(char *const *)field, json);
     default: return put_string(t, *(char *const *)field, json);
     }
 }

@@ -17,6 +17,8 @@
 #define CHOICE(field, d, v) AT(field), .type = CT_KEY_CHOICE, .def = d, .values = v
 #define STRING(field, d) AT(field), .type = CT_KEY_STRING, .def = d
 #define PATH(field, d) AT(field), .type = CT_KEY_PATH, .def = d
+/* Or a list of them, kept as base/paths.h has several. */
+#define PATHS(field, d) PATH(field, d), .list_max = 64
 #define LIST(field, t, d, nlo, nhi, lo, hi) \
     AT(field), .type = t, .def = d, .list_min = nlo, .list_max = nhi, .min = lo, .max = hi
 #define ABOVE .min_open = true

@@ -13,7 +13,7 @@ static const char no_compile[] = "the plan is built and optimised before every r
 static const char tf32_key[] = "TF32 is chosen by train.precision: tf32";
 static const char run_dir[] = "everything a run writes is in its run directory (--out)";
 static const char one_label[] =
-    "labels come from file names, or from labels.txt, labels.csv or labels.tsv beside the images";
+    "labels come from file names, or from a label file beside the images: data.labels";
 static const char always_timed[] = "time, speed and ETA are always shown and logged";
 static const char measured[] =
     "metrics.jsonl and the TensorBoard files hold the measurements; profiling is `captrain profile`";

@@ -11,6 +11,13 @@ static const ct_config_row model[] = {
 const ct_key_table ct_keys_text_model = CT_KEY_TABLE(model);
 
 static const ct_config_row labels[] = {
+    { PATH(data.labels, ""), .unit = "", .reader = "data",
+      .doc = "Label file of the folder data.train: csv, tsv, jsonl, or lines of name and text. Empty: one that is "
+             "called as doc/formats.md says (labels.csv, gt.txt, metadata.jsonl ...), else the names of the pictures. "
+             "data.train itself may be one." },
+    { PATH(data.root, ""), .unit = "", .reader = "data",
+      .doc = "Folder that the names in label files are relative to, and that absolute ones must be in; empty: the "
+             "label file's own folder, or images/ in it." },
     { STRING(data.charset, ""), .unit = "", .reader = "data",
       .doc = "The characters a label may have, in class order (UTF-8); empty: the sorted characters of the training "
              "labels." },

@@ -60,6 +60,16 @@ static bool is_builtin(const char *config)
            strcmp(config, "examples/quickstart.yaml") == 0;
 }
 
+/* The configuration that a run keeps in its folder; NULL: it is no run's. */
+static ct_status kept_in(const char *dir, char **path)
+{
+    if (!(*path = ct_path_join(dir, "config.yaml"))) return CT_ENOMEM;
+    if (ct_path_is_file(*path)) return CT_OK;
+    ct_free(*path);
+    *path = NULL;
+    return CT_OK;
+}
+
 /* A bare word (no folder, no extension) is an example's name first: in a source tree `quickstart` is also a shell
  * script. *found is the path to read (ct_free), NULL with CT_OK for the built-in text. */
 static ct_status locate(const char *config, char **found)
@@ -70,8 +80,11 @@ static ct_status locate(const char *config, char **found)
         *found = ct_config_find_example(config);
         if (*found || is_builtin(config)) return CT_OK;
     }
-    if (ct_path_is_dir(config))
+    if (ct_path_is_dir(config)) {
+        CT_TRY(kept_in(config, found));
+        if (*found) return CT_OK;
         return ct_fail(CT_ECONFIG, "%s is a folder, not a configuration file (images are given by data.train)", config);
+    }
     if (!ct_path_exists(config))
         return ct_fail(CT_ECONFIG, "%s: there is no such file, and no example of that name is installed", config);
     *found = ct_strdup(config, "a path");

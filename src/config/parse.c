@@ -368,7 +368,10 @@ void ct_config_read_row(ct_config *cfg, const ct_config_row *row, const char *ke
 {
     ct_value v = { 0 };
     bool list = row->type == CT_KEY_INT_LIST || row->type == CT_KEY_FLOAT_LIST || row->type == CT_KEY_STR_LIST;
-    if (list || (row->type == CT_KEY_COLOR && strchr(value, ','))) {
+    /* a folder that is called so may be given as ./[a] */
+    const bool paths = row->type == CT_KEY_PATH && row->list_max > 0 && value[0] == '[' &&
+                       value[strlen(value) - 1] == ']';
+    if (list || paths || (row->type == CT_KEY_COLOR && strchr(value, ','))) {
         if (split_list(value, &v) != CT_OK) p->fatal = CT_ENOMEM;
     } else if (!(v.text = ct_strdup(value, "configuration value"))) {
         p->fatal = CT_ENOMEM;

@@ -13,7 +13,7 @@ static const ct_config_row run[] = {
 static const ct_config_row model[] = {
     { CHOICE(model.name, "textcnn",
              "textcnn textcnn-small=textcnn_small crnn crnn-stacked=crnn_stacked crnn-small=crnn_small "
-             "resnet18 resnet34 resnet50 "
+             "resnet18 resnet34 resnet50 resnet101 resnet152 "
              "slider=Lite-HRNet-18+LiteFPN slider-small=slider_small hrnet-w32=hrnet_w32 hrnet-w48=hrnet_w48 "
              "tfnet=TFNet tfnet-small=tfnet_small"),
       .aliases = "Params.moduleChoice", .unit = "", .reader = "models",
@@ -34,14 +34,15 @@ static const ct_config_row model[] = {
 };
 
 static const ct_config_row sources[] = {
-    { PATH(data.train, "synth:text"), .values = "synth:text synth:slider synth:gestures",
+    { PATHS(data.train, "synth:text"), .values = "synth:text synth:slider synth:gestures",
       .aliases = "data.processed_dir dataset.train_data_path Path.trainDataPath", .unit = "", .reader = "data",
-      .doc = "Folder with the training images, or synth:text, synth:slider or synth:gestures for the built-in "
-             "generators. Slider models: synth:slider, models of sign language: synth:gestures unless it is given." },
-    { PATH(data.val, ""), .aliases = "dataset.valid_data_path Path.validDataPath", .unit = "", .reader = "data",
-      .doc = "Folder with the validation images; empty: data.val_fraction of data.train is held out." },
-    { PATH(data.test, ""), .aliases = "dataset.test_data_path Path.testDataPath", .unit = "", .reader = "data",
-      .doc = "Folder with images that are scored once, after training, with the best weights; empty: none." },
+      .doc = "Folder with the training images, label file or LMDB database of them, or a list of several; or "
+             "synth:text, synth:slider or synth:gestures for the built-in generators. Slider models: synth:slider, "
+             "models of sign language: synth:gestures unless it is given." },
+    { PATHS(data.val, ""), .aliases = "dataset.valid_data_path Path.validDataPath", .unit = "", .reader = "data",
+      .doc = "The same for the validation images; empty: data.val_fraction of data.train is held out." },
+    { PATHS(data.test, ""), .aliases = "dataset.test_data_path Path.testDataPath", .unit = "", .reader = "data",
+      .doc = "The same for images that are scored once, after training, with the best weights; empty: none." },
     { FLOAT(data.val_fraction, "0.1", 0, 1), BELOW, .aliases = "data_split.val_ratio", .unit = "share",
       .reader = "data",
       .doc = "Share of data.train held out for validation when data.val is empty; 0 trains without validation." },
@@ -198,6 +199,12 @@ static const ct_config_row train[] = {
     { INT(train.batch_per_process, "0", 0, 65536), .unit = "samples", .reader = "trainer",
       .doc = "Samples per micro-step of each process of a group: train.batch_size becomes so many times their "
              "number. 0: train.batch_size is what all of them compute together." },
+    { INT(train.parts, "0", 0, 1024), .unit = "parts", .reader = "trainer",
+      .doc = "Cuts every batch into so many parts (a power of two), which any such number of processes up to it "
+             "shares: all train the same bits. Batch norms see a part. 0: each process computes its samples at once." },
+    { BOOL(train.sync_norm, "false"), .unit = "", .reader = "trainer",
+      .doc = "Batch norms of several processes see the samples of all, as one process would, instead of their own. "
+             "Each norm then waits for the others twice a step." },
     { INT(train.epochs, "30", 1, 1e6), .aliases = "sched.epochs train.num_epochs training.num_epochs epochs",
       .unit = "epochs", .reader = "trainer", .doc = "Passes over the training images." },
     { INT(train.steps, "0", 0, 1e12), .aliases = "train.max_steps", .unit = "steps", .reader = "trainer",
@@ -205,10 +212,11 @@ static const ct_config_row train[] = {
     { INT(train.seed, "42", 0, 9007199254740992.0), .aliases = "seed data_split.random_seed", .unit = "",
       .reader = "trainer",
       .doc = "Seed of initialisation, order, augmentation, dropout and the validation split." },
-    { INT(train.workers, "2", 0, 256),
+    { INT(train.workers, "auto", 0, 256), .word = "auto",
       .aliases = "train.num_workers training.num_workers Params.numWorkers num_workers", .unit = "threads",
       .reader = "loader",
-      .doc = "Threads that decode and assemble batches; 0: the training thread does. Results do not depend on it." },
+      .doc = "Threads that decode and assemble batches; 0: the training thread does. auto: the cores that computing "
+             "leaves, at least 1, at most 4, and 16 for all processes of a machine. Results do not depend on it." },
     { ENUM(train.precision, "fp32", "fp32=float32 bf16=bfloat16 fp16=float16=half tf32 f64=fp64=float64"), .unit = "",
       .reader = "trainer",
       .doc = "Arithmetic of the heavy operators; weights, statistics and losses stay fp32 (f64: everything is "
@@ -311,7 +319,8 @@ static const ct_config_row group[] = {
       .doc = "What carries sums between several processes that train together (captrain launch, mpirun): mpi where "
              "they compute on CPUs." },
     { FLOAT(group.deadline, "30", 1, 86400), .unit = "s", .reader = "trainer",
-      .doc = "A process that waits for the others longer than this in a step ends the run." },
+      .doc = "A process that waits for the others longer than this in a step, or hears nothing of one of "
+             "them for as long, ends the run." },
     { INT(group.bucket_mb, "25", 1, 4096), .unit = "MB", .reader = "trainer",
       .doc = "Gradients are summed over the processes in pieces of about this size, while others are still computed." },
 };
@@ -323,7 +332,8 @@ static const ct_config_row output[] = {
     { BOOL(log.tensorboard, "true"), .aliases = "logging.tensorboard", .unit = "", .reader = "trainer",
       .doc = "Write TensorBoard event files into the run directory." },
     { INT(report.gallery, "24", 0, 1000), .aliases = "eval.vis_fail_k", .unit = "images", .reader = "report",
-      .doc = "Wrong predictions shown with their images in report.html." },
+      .doc = "Wrong predictions shown with their images in report.html, the surest first; of texts half as many right "
+             "ones, the least sure first." },
 };
 
 /* The table, in the order of the documentation, in which sections are contiguous: a task adds a line where its keys

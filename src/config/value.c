@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/paths.h"
 #include "base/text.h"
 #include "config/config.h"
 #include "config/internal.h"
@@ -164,7 +165,7 @@ static ct_status parse_int(const ct_config_row *row, const ct_value *v, int64_t 
 static ct_status parse_int_or_word(const ct_config_row *row, const ct_value *v, int64_t *out, char *err, size_t n)
 {
     if (!row->word) return parse_int(row, v, out, err, n);
-    if (strcasecmp(v->text, row->word) == 0) return *out = 0, CT_OK;
+    if (strcasecmp(v->text, row->word) == 0) return *out = (int64_t)row->min - 1, CT_OK;
     if (parse_int(row, v, out, err, n) == CT_OK) return CT_OK;
     size_t used = strlen(err);
     snprintf(err + used, n > used ? n - used : 0, "; %s is possible, too", row->word);
@@ -334,6 +335,40 @@ static ct_status store_path(const ct_value *v, char **field, char *err, size_t n
     return CT_OK;
 }
 
+/* Several paths as one text. */
+static ct_status store_paths(const ct_config_row *row, const ct_value *v, char **field, char *err, size_t n,
+                             const ct_value **bad)
+{
+    char *all = NULL;
+    if (v->nested || v->n < 1 || v->n > (size_t)row->list_max) {
+        snprintf(err, n, "must be a path, or a list of 1 to %d (got a list %s)", row->list_max,
+                 v->nested ? "with lists or maps inside" : v->n == 0 ? "of none" : "of more");
+        return CT_ECONFIG;
+    }
+    for (size_t i = 0; i < v->n; i++) {
+        char *one = NULL, *more;
+        *bad = &v->item[i];
+        ct_status st = store_path(&v->item[i], &one, err, n);
+        const char *why = NULL;
+        if (st == CT_OK && ct_paths_several(one)) why = "is no path";
+        else if (st == CT_OK && v->n > 1 && !*one) why = "has an empty path in a list";
+        else if (st == CT_OK && v->n > 1 && strncmp(one, "synth:", 6) == 0)
+            why = "a generator stands alone, not in a list";
+        if (why) {
+            snprintf(err, n, "%s", why);
+            st = CT_ECONFIG;
+        }
+        more = st == CT_OK ? ct_asprintf("%s%s%s", all ? all : "", all ? CT_PATHS_BETWEEN : "", one) : NULL;
+        ct_free(all);
+        ct_free(one);
+        all = more;
+        if (!all) return st == CT_OK ? CT_ENOMEM : st;
+    }
+    ct_free(*field);
+    *field = all;
+    return CT_OK;
+}
+
 static ct_status store_list(const ct_config_row *row, const ct_value *v, void *field, char *err, size_t n,
                             const ct_value **bad)
 {
@@ -385,6 +420,8 @@ ct_status ct_value_store(const ct_config_row *row, const ct_value *v, void *fiel
         ct_value alone = { .is_list = true, .item = (ct_value *)(uintptr_t)v, .n = 1 };
         return store_list(row, v->is_list ? v : &alone, field, err, err_size, bad);
     }
+    if (v->is_list && row->type == CT_KEY_PATH && row->list_max > 0)
+        return store_paths(row, v, field, err, err_size, bad);
     if (v->is_list && row->type != CT_KEY_COLOR) {
         snprintf(err, err_size, "must be %s (got a list)", ct_key_type_name(row->type));
         return CT_ECONFIG;
@@ -408,7 +445,10 @@ ct_status ct_value_store(const ct_config_row *row, const ct_value *v, void *fiel
             snprintf(err, err_size, "is longer than 65535 bytes");
             return CT_ECONFIG;
         }
-        return row->type == CT_KEY_PATH ? store_path(v, field, err, err_size) : store_string(v, field, err, err_size);
+        if (row->type != CT_KEY_PATH) return store_string(v, field, err, err_size);
+        const ct_value alone = { .is_list = true, .item = (ct_value *)(uintptr_t)v, .n = 1 };
+        if (row->list_max > 0) return store_paths(row, &alone, field, err, err_size, bad);
+        return store_path(v, field, err, err_size);
     }
 }
 

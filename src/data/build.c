@@ -5,10 +5,13 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/crash.h"
 #include "base/file.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "data/build.h"
-#include "data/workers.h"
+#include "data/pictures.h"
+#include "base/workers.h"
 
 /* Part of the cache key: to be raised whenever the same files or parameters may give other pixels. */
 #define DECODER_VERSION "captrain-pack-2"
@@ -83,43 +86,73 @@ ct_status ct_dataset_cache_dir(char **dir)
     return ct_cache_dir("data", dir);
 }
 
-/* The path for `key`, and its folder; both NULL if none is known. */
-static ct_status cache_path(const char *key, bool files, char **path, char **dir)
+/* Where the pack of one key lies; what is NULL is not known, and no cache is kept. */
+typedef struct cache {
+    const char *key;
+    char *path, *dir;
+    char *lock; /* a file beside it: who makes the pack holds it */
+    int held;   /* -1: not */
+} cache;
+
+static ct_status cache_find(const char *key, bool files, cache *c)
 {
-    *path = NULL;
-    CT_TRY(ct_dataset_cache_dir(dir));
-    if (!*dir) return CT_OK;
-    *path = ct_asprintf("%s/%s%s.ctpack", *dir, key, files ? ".files" : "");
-    return *path ? CT_OK : CT_ENOMEM;
+    c->key = key;
+    CT_TRY(ct_dataset_cache_dir(&c->dir));
+    if (!c->dir) return CT_OK;
+    c->path = ct_asprintf("%s/%s%s.ctpack", c->dir, key, files ? ".files" : "");
+    return c->path && (c->lock = ct_asprintf("%s.lock", c->path)) ? CT_OK : CT_ENOMEM;
 }
 
 /* Looks the pack up; *hit says whether *out is filled. A damaged file is warned about and counts as a miss. */
-static ct_status cache_look(const char *path, const char *key, int64_t n, const ct_dataset_spec *spec, ct_pack *out,
-                            bool *hit)
+static ct_status cache_look(const cache *c, int64_t n, const ct_dataset_spec *spec, ct_pack *out, bool *hit)
 {
     *hit = false;
-    if (!path || !ct_path_exists(path)) return CT_OK;
+    if (!c->path || !ct_path_exists(c->path)) return CT_OK;
     ct_pack_shape shape = ct_fit_shape(spec);
-    ct_status st = ct_pack_load(path, key, n, &shape, out);
+    ct_status st = ct_pack_load(c->path, c->key, n, &shape, out);
     if (st == CT_ENOMEM) return st;
     *hit = st == CT_OK;
     if (!*hit) ct_warn("%s; it is made anew", ct_error_message());
     return CT_OK;
 }
 
+/* The same, and where it is not there, once no other process is making it: of several that start together one decodes,
+ * the others take what it made. */
+static ct_status cache_enter(cache *c, int64_t n, const ct_dataset_spec *spec, ct_pack *out, bool *hit)
+{
+    bool waited = false;
+    CT_TRY(cache_look(c, n, spec, out, hit));
+    if (*hit || !c->path) return CT_OK;
+    const ct_status st = ct_mkdir_p(c->dir);
+    if (st == CT_ENOMEM) return st;
+    if (st != CT_OK) return CT_OK; /* cache_keep() will say it */
+    const ct_activity before = ct_crash_at(CT_AT_CACHE);
+    c->held = ct_lock_enter(c->lock, &waited);
+    ct_crash_at(before);
+    return waited ? cache_look(c, n, spec, out, hit) : CT_OK;
+}
+
+static void cache_leave(cache *c)
+{
+    ct_lock_leave(c->held, c->lock);
+    ct_free(c->path);
+    ct_free(c->dir);
+    ct_free(c->lock);
+}
+
 /* Stores a new pack and goes over to the mapped file, so that the blocks can be given back. That the cache cannot be
  * written is no failure. */
-static ct_status cache_keep(const char *path, const char *key, const char *what, ct_pack *pack)
+static ct_status cache_keep(const cache *c, const char *what, ct_pack *pack)
 {
-    if (!path) return CT_OK;
-    ct_status st = ct_pack_store(path, key, pack);
+    if (!c->path) return CT_OK;
+    ct_status st = ct_pack_store(c->path, c->key, pack);
     if (st == CT_ENOMEM) return st;
     if (st != CT_OK) {
         ct_info("%s: no cache could be written (%s); the pixels stay in memory", what, ct_error_message());
         return CT_OK;
     }
     ct_pack mapped;
-    st = ct_pack_load(path, key, pack->n, &pack->shape, &mapped);
+    st = ct_pack_load(c->path, c->key, pack->n, &pack->shape, &mapped);
     if (st == CT_ENOMEM) return st;
     if (st != CT_OK) return CT_OK; /* removed or damaged meanwhile: the pixels in memory are good */
     ct_pack_free(pack);
@@ -135,6 +168,7 @@ typedef struct file_job {
     const char *const *name;
     char (*hash)[33];     /* [n] content digest, or "" for a file that cannot be read */
     uint64_t *size;       /* [n] bytes */
+    ct_pictures *pictures;
     intake in;
 } file_job;
 
@@ -147,14 +181,13 @@ static bool sample_failure(ct_status st)
 /* A failure names the sample as the decoders do: without the folder. */
 static ct_status read_sample(const file_job *j, int64_t i, uint8_t **data, size_t *size)
 {
+    ct_status st = ct_pictures_read(j->pictures, j->dir, j->name[i], data, size);
+    if (!sample_failure(st)) return st;
     char *path = ct_path_join(j->dir, j->name[i]);
     if (!path) return CT_ENOMEM;
-    ct_status st = ct_file_read(path, CT_IMAGE_MAX_FILE, data, size);
-    if (sample_failure(st)) {
-        char *why = ct_reason_dup(path);
-        st = why ? ct_fail(st, "%s: %s", j->name[i], why) : CT_ENOMEM;
-        ct_free(why);
-    }
+    char *why = ct_reason_dup(path);
+    st = why ? ct_fail(st, "%s: %s", j->name[i], why) : CT_ENOMEM;
+    ct_free(why);
     ct_free(path);
     return st;
 }
@@ -303,7 +336,7 @@ ct_status ct_build_files(ct_dataset_spec *spec, const char *dir, const char *con
                          ct_pack *out, char key[33], bool *cached)
 {
     ct_status st = CT_OK;
-    char *path = NULL, *folder = NULL;
+    cache kept = { .held = -1 };
     double start = ct_now();
     file_job j = { .spec = spec, .dir = dir, .name = name };
 
@@ -315,28 +348,32 @@ ct_status ct_build_files(ct_dataset_spec *spec, const char *dir, const char *con
         st = CT_ENOMEM;
         goto fail;
     }
+    CT_GOTO(st, ct_pictures_open(&j.pictures));
     if (spec->height == 0) CT_GOTO(st, first_size(&j, n));
     choose_keep(spec, n);
     CT_GOTO(st, ct_parallel_for(n, workers, hash_item, &j));
     CT_GOTO(st, files_key(&j, n, key));
     double hashed = ct_now();
-    if (spec->cache) CT_GOTO(st, cache_path(key, spec->keep == CT_KEEP_FILES, &path, &folder));
-    CT_GOTO(st, cache_look(path, key, n, spec, out, cached));
+    if (spec->cache) CT_GOTO(st, cache_find(key, spec->keep == CT_KEEP_FILES, &kept));
+    CT_GOTO(st, cache_enter(&kept, n, spec, out, cached));
     if (!*cached) {
-        CT_GOTO(st, spec->keep == CT_KEEP_FILES ? open_files(&j, n, folder, out)
-                                                : intake_open(spec, n, folder, out, &j.in));
-        CT_GOTO(st, ct_parallel_for(n, workers, decode_item, &j));
+        CT_GOTO(st, spec->keep == CT_KEEP_FILES ? open_files(&j, n, kept.dir, out)
+                                                : intake_open(spec, n, kept.dir, out, &j.in));
+        const ct_activity before = ct_crash_at(CT_AT_CACHE);
+        st = ct_parallel_for(n, workers, decode_item, &j);
+        ct_crash_at(before);
+        if (st != CT_OK) goto fail;
         CT_GOTO(st, intake_finish(&j.in));
-        CT_GOTO(st, cache_keep(path, key, dir, out));
+        CT_GOTO(st, cache_keep(&kept, dir, out));
     }
     ct_log_topic_line(CT_TOPIC_LOADER, "%s: %" PRId64 " files, %.2f s reading, %.2f s %s, key %s", dir, n,
                       hashed - start, ct_now() - hashed, *cached ? "mapping the cache" : "decoding", key);
 fail:
     intake_close(&j.in);
+    cache_leave(&kept);
+    ct_pictures_close(j.pictures);
     ct_free(j.hash);
     ct_free(j.size);
-    ct_free(path);
-    ct_free(folder);
     if (st != CT_OK) ct_pack_free(out);
     return st;
 }
@@ -412,7 +449,8 @@ ct_status ct_build_source(ct_dataset_spec *spec, const ct_source *src, int worke
                           bool *cached)
 {
     ct_status st = CT_OK;
-    char *path = NULL, *folder = NULL, text[512], rules[128];
+    cache kept = { .held = -1 };
+    char text[512], rules[128];
     source_job j = { .spec = spec, .src = src };
     int64_t items = 0;
 
@@ -437,23 +475,25 @@ ct_status ct_build_source(ct_dataset_spec *spec, const ct_source *src, int worke
                        src->first, src->n, rules);
     if (src->clip) len += snprintf(text + len, sizeof text - (size_t)len, " frames %d", spec->max_frames);
     ct_hash_hex(text, (size_t)len, key);
-    if (spec->cache && src->key[0]) CT_GOTO(st, cache_path(key, false, &path, &folder));
-    CT_GOTO(st, cache_look(path, key, items, spec, out, cached));
+    if (spec->cache && src->key[0]) CT_GOTO(st, cache_find(key, false, &kept));
+    CT_GOTO(st, cache_enter(&kept, items, spec, out, cached));
     if (!*cached) {
-        CT_GOTO(st, intake_open(spec, items, folder, out, &j.in));
-        CT_GOTO(st, ct_parallel_for(items, workers, source_item, &j));
+        CT_GOTO(st, intake_open(spec, items, kept.dir, out, &j.in));
+        const ct_activity before = ct_crash_at(CT_AT_CACHE);
+        st = ct_parallel_for(items, workers, source_item, &j);
+        ct_crash_at(before);
+        if (st != CT_OK) goto fail;
         CT_GOTO(st, intake_finish(&j.in));
-        CT_GOTO(st, cache_keep(path, key, src->name, out));
+        CT_GOTO(st, cache_keep(&kept, src->name, out));
     }
 fail:
     intake_close(&j.in);
     for (int i = 0; i < workers; i++) {
         if (j.state[i]) src->close(j.state[i]);
     }
+    cache_leave(&kept);
     ct_free(j.state);
     ct_free(j.first);
-    ct_free(path);
-    ct_free(folder);
     if (st != CT_OK) ct_pack_free(out);
     return st;
 }

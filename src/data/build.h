@@ -17,6 +17,8 @@ int ct_fit_bucket(const ct_dataset_spec *spec, int width);
 /* How a picture of w x h pixels comes to its place by the size rule; w or h 0: nothing moves. */
 void ct_fit_of(const ct_dataset_spec *spec, int w, int h, ct_fit *out);
 
+/* Whether a picture of w x h pixels can be brought to the geometry of spec: CT_EDATA names both sizes if not. */
+ct_status ct_fit_check(const ct_dataset_spec *spec, const char *name, int w, int h);
 /* Brings a decoded picture to the geometry of spec (height and width above 0), in place: resize or refuse, channels,
  * padding: im->w is then the width of its bucket. *width (may be NULL): its true width. CT_EDATA names both sizes. */
 ct_status ct_fit_image(const ct_dataset_spec *spec, const char *name, ct_image *im, int *width);

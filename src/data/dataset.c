@@ -263,11 +263,12 @@ ct_status ct_dataset_open(const ct_dataset_spec *spec, ct_labels *labels, int wo
         CT_GOTO(st, ct_fail(CT_EINVAL, "%s: labels of a generator are not read from a folder",
                             spec->path ? spec->path : "data"));
     }
-    CT_GOTO(st, labels->ops->scan(labels, spec->path, &scan));
+    CT_GOTO(st, ct_scan_sources(labels, spec->path, &scan));
     ct_free(ds->root);
-    if (!(ds->root = ct_strdup(scan.dir, "data set"))) CT_GOTO(st, CT_ENOMEM);
+    if (!(ds->root = ct_strdup(ct_scan_place(&scan), "data set"))) CT_GOTO(st, CT_ENOMEM);
     if (scan.ignored > 0 || scan.folders > 0) {
-        ct_info("%s: %" PRId64 " files that are no pictures and %" PRId64 " sub-folders are left alone", scan.dir,
+        ct_info("%s: %" PRId64 " files that are no pictures and %" PRId64 " sub-folders are left alone",
+                ct_scan_place(&scan),
                 scan.ignored, scan.folders);
     }
     CT_GOTO(st, is_clips(ds) ? ct_clips_scanned(ds, &scan, workers) : build_scanned(ds, &scan, workers));

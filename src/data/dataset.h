@@ -14,17 +14,10 @@
  * Clips. Samples of some label readers are clips, rows of pictures of one size (resized as said above, fit_height and
  * letterbox apart): see ct_dataset_frames().
  *
- * Folder. A label reader may have rules of its own; ct_scan_folder() knows two forms:
- *   DIR/ABCD_1.png ...                 label in the name, where the label reader finds it
- *   DIR/labels.{txt,csv,tsv} [+ images/]   lines `name<sep>label`; names are relative to DIR/images if that folder
- *                                      exists, else to DIR. txt: tab, else comma, else blanks; csv: comma or semicolon,
- *                                      with "quotes"; tsv: tab. A first row that has one of file, filename, file_name,
- *                                      image, img, name, path (and no such file exists) and, unless that is the first
- *                                      field, one of label, labels, text, captcha, value, target, string, solution is a
- *                                      header and says which column is which. Without one: name, label. Empty lines are
- *                                      passed over, '#' is no comment.
- * Another list of the folder's pictures beside them (gt.txt, metadata.csv, ...), while labels come from names, is an
- * error, and so is a label file of those names that is no regular file.
+ * Samples. A label reader may have rules of its own; ct_scan_folder() knows pictures with the label in the name, where
+ * the reader finds it (DIR/ABCD_1.png), label files of all layouts (lists/label_files.h), and databases (database.c).
+ * Another list of a folder's pictures, while labels come from names, is an error. Several sources make one set:
+ * ct_scan_sources().
  * The search is flat (sub-folders are not entered). Samples: files that end in .png .jpg .jpeg .gif .bmp .webp .tif
  * .tiff (any case), and files of any other name that begin like a PNG or JPEG. Dot files are not samples. Order: by the
  * bytes of the relative path, so it never depends on the file system.

@@ -76,17 +76,28 @@ void ct_fit_of(const ct_dataset_spec *s, int w, int h, ct_fit *out)
     out->window[2] = (float)width;
 }
 
+ct_status ct_fit_check(const ct_dataset_spec *s, const char *name, int w, int h)
+{
+    if (s->size_rule == CT_SIZE_REFUSE && (w != s->width || h != s->height))
+        return ct_fail(CT_EDATA, "%s: the picture is %dx%d, %dx%d is expected (size rule: refuse)", name, w, h,
+                       s->width, s->height);
+    if (s->size_rule != CT_SIZE_LETTERBOX) return CT_OK;
+    ct_fit fit;
+    ct_fit_of(s, w, h, &fit);
+    const int nw = (int)(fit.window[2] - fit.window[0]), nh = (int)(fit.window[3] - fit.window[1]);
+    if (nw >= s->min_side && nh >= s->min_side) return CT_OK;
+    return ct_fail(CT_EDATA, "%s: of %dx%d pixels %dx%d would be left in %dx%d, which is too thin to be read (least "
+                   "side: %d)", name, w, h, nw, nh, s->width, s->height, s->min_side);
+}
+
 /* Resized by the factor of a letterbox, in the middle of the background. */
-static ct_status letterbox(const ct_dataset_spec *s, const char *name, ct_image *im)
+static ct_status letterbox(const ct_dataset_spec *s, ct_image *im)
 {
     ct_fit fit;
     ct_image small, out;
     ct_fit_of(s, im->w, im->h, &fit);
     const int left = (int)fit.window[0], top = (int)fit.window[1];
     const int w = (int)fit.window[2] - left, h = (int)fit.window[3] - top;
-    if (w < s->min_side || h < s->min_side)
-        return ct_fail(CT_EDATA, "%s: of %dx%d pixels %dx%d would be left in %dx%d, which is too thin to be read "
-                       "(least side: %d)", name, im->w, im->h, w, h, s->width, s->height, s->min_side);
     CT_TRY(ct_image_resize_scale(im, fit.scale[0], w, h, &small));
     ct_status st = ground(s, s->width, s->height, im->c, &out);
     if (st == CT_OK) {
@@ -117,16 +128,13 @@ ct_status ct_fit_image(const ct_dataset_spec *spec, const char *name, ct_image *
     int w = ct_fit_width(spec, im->w, im->h), bucket = ct_fit_bucket(spec, w);
     if (width) *width = w;
     if (spec->channels == 1) ct_image_to_gray(im);
+    CT_TRY(ct_fit_check(spec, name, im->w, im->h));
     if (spec->size_rule == CT_SIZE_LETTERBOX) {
-        CT_TRY(letterbox(spec, name, im));
+        CT_TRY(letterbox(spec, im));
         return im->c == spec->channels ? CT_OK : replicate_gray(im);
     }
     if (im->w != w || im->h != spec->height) {
         ct_image fitted;
-        if (spec->size_rule == CT_SIZE_REFUSE) {
-            return ct_fail(CT_EDATA, "%s: the picture is %dx%d, %dx%d is expected (size rule: refuse)", name, im->w,
-                           im->h, spec->width, spec->height);
-        }
         CT_TRY(ct_image_resize_bilinear(im, w, spec->height, &fitted));
         ct_image_free(im);
         *im = fitted;

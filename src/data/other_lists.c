@@ -1,6 +1,6 @@
-/* Labels that are not read: lists such as ICDAR's gt.txt, metadata.csv and metadata.jsonl and those of other trainers,
- * in the folder of the pictures or the one above it, and files such as a.txt beside a.png. A folder that has them would
- * be trained on the names of its files. */
+/* Labels that are not read: lists of other trainers whose names nobody knows, or that lie where they are not looked
+ * for, in the folder of the pictures or the one above it, and files such as a.txt beside a.png. A folder that has them
+ * would be trained on the names of its files. */
 #include "config.h"
 
 #include <dirent.h>
@@ -90,6 +90,13 @@ static bool is_list(const ct_scan *s, const char *above, int dir, const char *na
     return about > 0 && 2 * about >= lines;
 }
 
+/* A database whose name is not the one that is looked for. */
+static bool is_database(const char *name)
+{
+    const char *dot = strrchr(name, '.');
+    return dot && (strcasecmp(dot, ".mdb") == 0 || strcasecmp(dot, ".lmdb") == 0) && strcmp(name, "lock.mdb") != 0;
+}
+
 /* Lists in folder `dir`, which is closed. */
 static ct_status look_for_lists(const ct_scan *s, const char *above, const char *path, int dir, char *buf)
 {
@@ -97,10 +104,16 @@ static ct_status look_for_lists(const ct_scan *s, const char *above, const char 
     DIR *d = dir < 0 ? NULL : fdopendir(dir);
     if (!d && dir >= 0) close(dir);
     for (struct dirent *e; d && st == CT_OK && (e = readdir(d));) {
-        if (e->d_name[0] == '.' || !text_extension(e->d_name) || !is_list(s, above, dirfd(d), e->d_name, buf)) continue;
+        if (!above && e->d_name[0] != '.' && is_database(e->d_name))
+            st = ct_fail(CT_EFORMAT,
+                         "%s/%s: a database beside pictures that is not read: labels would come from the files' "
+                         "names; as data.mdb in a folder of its own it can be data.train, or move it away", path,
+                         e->d_name);
+        if (st != CT_OK || e->d_name[0] == '.' || !text_extension(e->d_name)) continue;
+        if (!is_list(s, above, dirfd(d), e->d_name, buf)) continue;
         st = ct_fail(CT_EFORMAT,
-                     "%s/%s: a list of pictures that is not read: labels would come from the files' names; write "
-                     "`name,label` lines to labels.csv, or move the list away if the names are the labels", path,
+                     "%s/%s: a list of pictures that is not read: labels would come from the files' names; "
+                     "name it with data.labels, or move it away if the names are the labels", path,
                      e->d_name);
     }
     if (d) closedir(d);

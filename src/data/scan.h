@@ -34,11 +34,19 @@ struct ct_scan {
  * there is no label file, the label is in the name. CT_EDATA with a message: the sample is bad. */
 typedef ct_status ct_scan_label(const void *user, const char *name, const char *text, char **out);
 
-enum { CT_SCAN_LABEL_BYTES = 256 << 20 }; /* of a file of labels, at most */
-/* Is there a file of labels of this name? One that is there but cannot be read as a file must not be passed over, or
- * labels would come from the names of the pictures: CT_EIO. CT_ENOMEM. */
-ct_status ct_scan_label_file(const char *dir, const char *name, bool *there);
+/* Where samples are: see doc/formats.md. */
+typedef struct ct_scan_source {
+    const char *path;   /* a folder, or a label file */
+    const char *labels; /* of a folder: its label file, a path within it or from here; NULL, "": found by its name */
+    const char *root;   /* what the names in a label file are relative to; NULL, "": its folder, or images/ there */
+} ct_scan_source;
 
+/* The samples of one source, or of several (base/paths.h), by their names; those of several are called by their whole
+ * paths, dir is "" and label_file tells of each. Errors as the reader's scan; CT_EDATA: a source is named twice. */
+ct_status ct_scan_sources(ct_labels *l, const char *paths, ct_scan *out);
+const char *ct_scan_place(const ct_scan *s); /* dir, or the sources: for people */
+/* Samples of a folder or of a list. Errors as ct_scan_folder(). */
+ct_status ct_scan_from(const ct_scan_source *from, ct_scan_label *label, const void *user, ct_scan *out);
 /* Samples with labels from their names or from a label file: see data/dataset.h. Errors: CT_EIO (folder or label
  * file), CT_EDATA (no sample at all), CT_EFORMAT (label file), CT_ENOMEM. */
 ct_status ct_scan_folder(const char *path, ct_scan_label *label, const void *user, ct_scan *out);
@@ -58,25 +66,6 @@ ct_status ct_scan_pictures(const char *path, char ***paths, size_t *n);
  * are numbers (00001.jpg) stand by these and must have no gap; others by their bytes. CT_EDATA naming what is wrong: no
  * picture (a video instead is told how to become pictures), a gap; CT_EIO, CT_ENOMEM. */
 ct_status ct_scan_frames(const char *path, char ***frame, int64_t *n);
-
-/* One line of a label file. Strings point into the text given to ct_label_table_parse(). */
-typedef struct ct_label_row {
-    char *name, *text; /* text NULL: the line has no second field */
-    int64_t line;      /* from 1 */
-} ct_label_row;
-
-typedef struct ct_label_table {
-    ct_label_row *row;
-    size_t n;
-} ct_label_table;
-
-/* Parses a label file. `text` [size] is changed in place and must have a NUL behind it; `kind` is 't' txt, 'c' csv, 'v'
- * tsv. `exists` (may be NULL) says whether a file of this name is there: a first row that looks like a header but names
- * a file is none. Errors: CT_EFORMAT naming file and line (NUL bytes, open quotes, a header without a label column),
- * CT_ENOMEM.
- * Rows are owned by the caller: ct_free(out->row). */
-ct_status ct_label_table_parse(char *text, size_t size, char kind, const char *path,
-                               bool (*exists)(void *user, const char *name), void *user, ct_label_table *out);
 
 /* The message of this thread's last failure as an own string (ct_free), without a leading "name: ". NULL: no memory. */
 char *ct_reason_dup(const char *name);

@@ -6,13 +6,15 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cpus.h"
+#include "base/crash.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/philox.h"
 #include "data/build.h"
 #include "loader/schedule.h"
 #include "loader/tempo.h"
-#include "data/workers.h"
+#include "base/workers.h"
 
 /* Batches are numbered by tickets 0, 1, 2 ... from the start position on. Ticket t lives in slot t % depth. A worker
  * takes the next ticket when its slot is free (t < released + depth), copies the sample numbers under the lock and
@@ -44,6 +46,7 @@ struct ct_loader {
     int64_t most;           /* pictures of the longest clip, 1 where samples are pictures */
     ct_tempo tempo;         /* clips */
     int depth;
+    int parts;              /* of this member's rows, at least 1 */
     int fields;             /* of the set */
     size_t field_bytes[CT_MAX_FIELDS]; /* of one sample */
 
@@ -119,6 +122,20 @@ static slot *prepare(ct_loader *l, int64_t t)
     return s;
 }
 
+/* Bytes of a picture of a batch. */
+static size_t picture_bytes(const ct_loader *l, const ct_batch *b)
+{
+    const ct_dataset *ds = l->spec.data;
+    return (size_t)ct_dataset_height(ds) * (size_t)b->width * (size_t)ct_dataset_channels(ds);
+}
+
+/* First row of a part of this member's rows of a batch of `all`. */
+static int64_t part_first(const ct_loader *l, int64_t all, int part)
+{
+    const int members = l->spec.size > 1 ? l->spec.size : 1, first = l->spec.rank * l->parts, of = members * l->parts;
+    return ct_share_first(all, first + part, of) - ct_share_first(all, first, of);
+}
+
 /* Row i of a batch of a stream: the picture is drawn now. *pen is made when it is first needed. */
 static ct_status draw(const ct_loader *l, slot *s, int i, size_t bytes, void **pen)
 {
@@ -147,11 +164,12 @@ static ct_status draw(const ct_loader *l, slot *s, int i, size_t bytes, void **p
     return st;
 }
 
-static ct_status fill_drawn(const ct_loader *l, slot *s, size_t bytes, void **pen)
+/* Rows [first, end), a part. */
+static ct_status fill_drawn(const ct_loader *l, slot *s, int first, int end, size_t bytes, void **pen)
 {
-    for (int i = 0; i < s->batch.n; i++) {
+    for (int i = first; i < end; i++) {
         CT_TRY(draw(l, s, i, bytes, pen));
-        s->index[CT_INDEX_OF_PICTURES * i] = i;
+        s->index[CT_INDEX_OF_PICTURES * i] = i - first;
         s->index[CT_INDEX_OF_PICTURES * i + 1] = (int32_t)s->batch.sample[i];
         s->index[CT_INDEX_OF_PICTURES * i + 2] = (int32_t)s->batch.epoch;
         s->lengths[i] = s->batch.width;
@@ -166,9 +184,9 @@ static void fill_fields(const ct_loader *l, slot *s, int i)
                l->field_bytes[k]);
 }
 
-/* Clip i of a batch; *rows: of px that are taken. A frame that is shown more than once, as those at the ends are, is
- * one row. */
-static ct_status fill_clip(const ct_loader *l, slot *s, int i, size_t bytes, int32_t *rows)
+/* Clip i of a batch; *rows: of its part's pictures at px that are taken. A frame that is shown more than once, as those
+ * at the ends are, is one row. */
+static ct_status fill_clip(const ct_loader *l, slot *s, int i, uint8_t *px, size_t bytes, int32_t *rows)
 {
     const ct_dataset *ds = l->spec.data;
     const ct_batch *b = &s->batch;
@@ -180,7 +198,7 @@ static ct_status fill_clip(const ct_loader *l, slot *s, int i, size_t bytes, int
     for (int p = 0; p < b->frames; p++) {
         const int64_t frame = s->pick[ct_clip_frame(l->tempo.clip, own, p)];
         int32_t *row = s->index + CT_INDEX_OF_CLIPS * ((int64_t)i * b->frames + p);
-        if (frame != shown) CT_TRY(ct_dataset_read(ds, id, (int)frame, s->px + (size_t)(*rows)++ * bytes));
+        if (frame != shown) CT_TRY(ct_dataset_read(ds, id, (int)frame, px + (size_t)(*rows)++ * bytes));
         shown = frame;
         row[0] = *rows - 1;
         row[1] = (int32_t)id;
@@ -190,25 +208,30 @@ static ct_status fill_clip(const ct_loader *l, slot *s, int i, size_t bytes, int
     return CT_OK;
 }
 
-static ct_status fill_clips(const ct_loader *l, slot *s, size_t bytes)
+static ct_status fill_clips(const ct_loader *l, slot *s, int first, int end, size_t bytes)
 {
-    const ct_batch *b = &s->batch;
+    uint8_t *px = s->px + (size_t)first * (size_t)s->batch.frames * bytes;
     int32_t rows = 0;
-    for (int i = 0; i < b->n; i++) CT_TRY(fill_clip(l, s, i, bytes, &rows));
-    /* other rows may be from a longer batch, and name pictures that a program of this length has no room for */
-    const size_t filled = (size_t)b->n * (size_t)b->frames, all = (size_t)l->rows * (size_t)b->frames;
-    memset(s->index + CT_INDEX_OF_CLIPS * filled, 0, CT_INDEX_OF_CLIPS * (all - filled) * sizeof *s->index);
+    for (int i = first; i < end; i++) CT_TRY(fill_clip(l, s, i, px, bytes, &rows));
     return CT_OK;
 }
 
-static ct_status fill_pictures(const ct_loader *l, slot *s, size_t bytes)
+static void clear_other_clips(const ct_loader *l, slot *s)
+{
+    const ct_batch *b = &s->batch;
+    /* other rows may be from a longer batch, and name pictures that a program of this length has no room for */
+    const size_t filled = (size_t)b->n * (size_t)b->frames, all = (size_t)l->rows * (size_t)b->frames;
+    memset(s->index + CT_INDEX_OF_CLIPS * filled, 0, CT_INDEX_OF_CLIPS * (all - filled) * sizeof *s->index);
+}
+
+static ct_status fill_pictures(const ct_loader *l, slot *s, int first, int end, size_t bytes)
 {
     const ct_dataset *ds = l->spec.data;
-    for (int i = 0; i < s->batch.n; i++) {
+    for (int i = first; i < end; i++) {
         const int64_t id = s->batch.sample[i];
         if (s->px) CT_TRY(ct_dataset_read(ds, id, 0, s->px + (size_t)i * bytes));
         fill_fields(l, s, i);
-        s->index[CT_INDEX_OF_PICTURES * i] = s->px ? i : (int32_t)ct_dataset_sample_row(ds, id);
+        s->index[CT_INDEX_OF_PICTURES * i] = s->px ? i - first : (int32_t)ct_dataset_sample_row(ds, id);
         s->index[CT_INDEX_OF_PICTURES * i + 1] = (int32_t)id;
         s->index[CT_INDEX_OF_PICTURES * i + 2] = (int32_t)s->batch.epoch;
         s->lengths[i] = ct_dataset_sample_width(ds, id);
@@ -223,10 +246,15 @@ static ct_status fill_pictures(const ct_loader *l, slot *s, size_t bytes)
 static void fill(const ct_loader *l, slot *s, void **pen)
 {
     const ct_dataset *ds = l->spec.data;
-    const size_t bytes = (size_t)ct_dataset_height(ds) * (size_t)s->batch.width * (size_t)ct_dataset_channels(ds);
-    s->st = ct_dataset_stream(ds) ? fill_drawn(l, s, bytes, pen)
-            : l->tempo.clip       ? fill_clips(l, s, bytes)
-                                  : fill_pictures(l, s, bytes);
+    const size_t bytes = picture_bytes(l, &s->batch);
+    s->st = CT_OK;
+    for (int k = 0; k < l->parts && s->st == CT_OK; k++) {
+        const int first = (int)part_first(l, s->batch.all, k), end = (int)part_first(l, s->batch.all, k + 1);
+        s->st = ct_dataset_stream(ds) ? fill_drawn(l, s, first, end, bytes, pen)
+                : l->tempo.clip       ? fill_clips(l, s, first, end, bytes)
+                                      : fill_pictures(l, s, first, end, bytes);
+    }
+    if (l->tempo.clip) clear_other_clips(l, s);
     if (s->st == CT_OK) return;
     ct_free(s->message);
     s->message = ct_strdup(ct_error_message(), "message");
@@ -267,6 +295,7 @@ static ct_status check_set(const ct_loader_spec *s)
         return ct_fail(CT_EINVAL, "clips, and pictures that are packed as files, cannot be resident");
     if (s->frames_step < 0 || !(s->tempo >= 0 && s->tempo <= 0.5))
         return ct_fail(CT_EINVAL, "loader: clips in steps of %d frames, tempo %g", s->frames_step, s->tempo);
+    if (s->parts < 0) return ct_fail(CT_EINVAL, "loader: %d parts", s->parts);
     if (s->rank < 0 || s->rank >= (s->size > 1 ? s->size : 1))
         return ct_fail(CT_EINVAL, "loader: member %d of a group of %d", s->rank, s->size);
     if (n < 1) return ct_fail(CT_EINVAL, "the data set is empty");
@@ -277,6 +306,19 @@ static ct_status check_set(const ct_loader_spec *s)
         }
     }
     return CT_OK;
+}
+
+int ct_loader_workers(int64_t wanted, int threads, int here)
+{
+    enum { MOST = 4, MACHINE = 16 };
+    if (wanted >= 0) return (int)wanted;
+    if (here < 1) here = 1;
+    /* A launcher that binds gives each process its own processors; else all of them share those there are. */
+    const int usable = ct_cpus(), mine = (int64_t)usable * here > ct_cpus_online() ? usable / here : usable;
+    int n = mine - threads;
+    if (n > MOST) n = MOST;
+    if (n > MACHINE / here) n = MACHINE / here;
+    return n > 1 ? n : 1;
 }
 
 static ct_status check_batches(const ct_loader_spec *s, const ct_tally *t)
@@ -373,6 +415,7 @@ ct_status ct_loader_open(const ct_loader_spec *spec, ct_loader **out)
     l->spec = *spec;
     l->n = ct_loader_samples(spec);
     l->rows = most_rows(spec);
+    l->parts = spec->parts > 1 ? spec->parts : 1;
     l->tempo = ct_loader_tempo(spec);
     l->most = l->tempo.clip ? ct_loader_longest(spec) : 1;
     CT_GOTO(st, ct_tally_make(spec, &l->tally));
@@ -437,10 +480,12 @@ ct_status ct_loader_next(ct_loader *l, const ct_batch **batch)
     if (l->delivered >= l->total) return CT_OK;
     slot *s;
     if (l->n_threads == 0) {
+        const ct_activity before = ct_crash_at(CT_AT_BATCH);
         double start = ct_now();
         s = prepare(l, l->delivered);
         fill(l, s, &l->pen);
         l->stats.wait_s += ct_now() - start;
+        ct_crash_at(before);
     } else {
         s = &l->slots[l->delivered % l->depth];
         pthread_mutex_lock(&l->lock);
@@ -450,9 +495,11 @@ ct_status ct_loader_next(ct_loader *l, const ct_batch **batch)
         }
         /* `ready` of a slot tells about its current ticket only once that ticket is taken. */
         if (l->next <= l->delivered || !s->ready) {
+            const ct_activity before = ct_crash_at(CT_AT_BATCH);
             double start = ct_now();
             while (l->next <= l->delivered || !s->ready) pthread_cond_wait(&l->filled, &l->lock);
             l->stats.wait_s += ct_now() - start;
+            ct_crash_at(before);
         }
         pthread_mutex_unlock(&l->lock);
     }
@@ -462,6 +509,20 @@ ct_status ct_loader_next(ct_loader *l, const ct_batch **batch)
     l->stats.samples += s->batch.n;
     *batch = &s->batch;
     return CT_OK;
+}
+
+void ct_loader_part(const ct_loader *l, const ct_batch *b, int part, ct_batch *out)
+{
+    const int64_t first = part_first(l, b->all, part), pictures = first * b->frames;
+    *out = *b;
+    out->n = (int)(part_first(l, b->all, part + 1) - first);
+    if (b->px) out->px = b->px + (size_t)pictures * picture_bytes(l, b);
+    out->sample = b->sample + first;
+    for (int k = 0; k < l->fields; k++)
+        out->field[k] = (const uint8_t *)b->field[k] + (size_t)first * l->field_bytes[k];
+    out->index = b->index + pictures * (l->tempo.clip ? CT_INDEX_OF_CLIPS : CT_INDEX_OF_PICTURES);
+    out->lengths = b->lengths + first;
+    if (b->windows) out->windows = b->windows + 4 * first;
 }
 
 int64_t ct_loader_batches(const ct_loader *l)

@@ -12,7 +12,8 @@
  * does the number of batches.
  *
  * Groups. Every member walks the same batches and fills in its own rows of each; what a batch is like (width,
- * pictures of a clip) is settled for all of its rows.
+ * pictures of a clip) is settled for all of its rows. Where a member computes its rows in parts, one after another, the
+ * rows of each part are laid out as if they were a batch of their own.
  *
  * A position (epoch, batch) is all the state there is: opening at any position continues exactly there. Nothing depends
  * on the number of workers. Augmentation is done by the PREPROCESS operator from (epoch,
@@ -32,6 +33,7 @@ typedef struct ct_loader_spec {
     int64_t n;               /* with index: its length */
     int batch;               /* N: rows of a full batch, of all members of a group together */
     int rank, size;          /* this member of the group, whose rows it delivers; size 0 or 1: all */
+    int parts;               /* in which they are cut, as even as can be; 0: 1 */
     bool shuffle;
     bool drop_last;          /* true: shorter last batches are left out; false: they are delivered short */
     bool resident;           /* true: no pixels are copied (px NULL); index column 0 is ct_dataset_sample_row(): the
@@ -45,6 +47,11 @@ typedef struct ct_loader_spec {
     int64_t start_epoch;     /* position of the first batch */
     int64_t start_batch;     /* may equal the batches per epoch: means the next epoch's first */
 } ct_loader_spec;
+
+/* Worker threads of one process: `wanted`, or for a negative number (auto) the processors that it may use less the
+ * `threads` that compute, at least 1 and at most 4, and at most 16 for all `here` processes of the run on this
+ * machine. */
+int ct_loader_workers(int64_t wanted, int threads, int here);
 
 /* The rows of member `rank` of a group of `size` in a batch of n samples: [first(rank), first(rank + 1)), as even as
  * can be. A batch of fewer samples than members leaves some without any. */
@@ -93,6 +100,9 @@ ct_status ct_loader_open(const ct_loader_spec *spec, ct_loader **out);
  * streams (ct_dataset_open_stream()) and packed files only, whose pictures the workers draw or decode: then the same
  * batch fails again. */
 ct_status ct_loader_next(ct_loader *l, const ct_batch **batch);
+/* Part `part` of a batch that this loader delivered: a view of its rows, which is valid as long as the batch is. n is 0
+ * where the part has none; all and samples are the whole batch's. */
+void ct_loader_part(const ct_loader *l, const ct_batch *b, int part, ct_batch *out);
 /* Stops the workers, whatever they are doing, and frees everything; NULL is fine. */
 void ct_loader_close(ct_loader *l);
 

@@ -1,12 +1,15 @@
 /* Floor 1, numbers: element types and their conversions, tensor descriptors, random numbers. */
 #include "config.h"
 
+#include <float.h>
+#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/dtype.h"
 #include "base/philox.h"
+#include "base/shortest.h"
 #include "tests/ct_check.h"
 
 /* ---- element types ---- */
@@ -268,6 +271,94 @@ START_TEST(permutations)
 }
 END_TEST
 
+/* ---- shortest decimals ---- */
+
+/* Digits of a decimal, without the zeros that only say where the point is. */
+static int digits_of(const char *text)
+{
+    int n = 0, zeros = 0;
+    for (; *text && *text != 'e'; text++) {
+        if (*text < '0' || *text > '9' || (n == 0 && *text == '0')) continue;
+        if (*text == '0') zeros++;
+        else n += zeros + 1, zeros = 0;
+    }
+    return n;
+}
+
+/* What Python's repr() says, which is David Gay's shortest; the form is ours. */
+START_TEST(shortest_known)
+{
+    static const struct { double v; const char *text; } k[] = {
+        { 0, "0.0" }, { -0.0, "-0.0" }, { 1, "1.0" }, { 100, "100.0" }, { 0.985, "0.985" }, { -0.1, "-0.1" },
+        { 0.1 + 0.2, "0.30000000000000004" }, { 1.0 / 3, "0.3333333333333333" }, { 123456.789, "123456.789" },
+        { 0.0001, "0.0001" }, { 0.00001, "1e-5" }, { 1.5e-7, "1.5e-7" }, { 1e15, "1000000000000000.0" },
+        { 1e16, "1e16" }, { 1.5e300, "1.5e300" }, { 1e23, "1e23" }, { 9007199254740993.0, "9007199254740992.0" },
+        { 5e-324, "5e-324" }, { 2.2250738585072014e-308, "2.2250738585072014e-308" },
+        { 1.7976931348623157e308, "1.7976931348623157e308" },
+        { 0x1p-44, "5.684341886080802e-14" }, /* the nearest of 16 digits, ...801e-14, is another number */
+        { 0x1p-1074 * 3, "1.5e-323" }, { 9.5, "9.5" }, { 0.999999, "0.999999" },
+    };
+    char buf[CT_SHORTEST_BYTES];
+    for (size_t i = 0; i < sizeof k / sizeof *k; i++) ck_assert_str_eq(ct_shortest(k[i].v, buf), k[i].text);
+}
+END_TEST
+
+/* Any bits read back, and the nearest decimal of a digit less does not. */
+START_TEST(shortest_reads_back)
+{
+    ct_rng rng;
+    char buf[CT_SHORTEST_BYTES];
+    ct_rng_init(&rng, 7, 0, 0);
+    for (int i = 0; i < 20000; i++) {
+        const uint64_t bits = (uint64_t)ct_rng_u32(&rng) << 32 | ct_rng_u32(&rng);
+        double v;
+        memcpy(&v, &bits, sizeof v);
+        if (i % 4 == 0) v = ldexp(1, (int)(bits % 2046) - 1022);
+        if (!isfinite(v)) continue;
+        ck_assert_double_eq(strtod(ct_shortest(v, buf), NULL), v);
+        const int digits = digits_of(buf);
+        ck_assert_int_le(digits, 17);
+        if (digits == 1) continue;
+        char less[64];
+        snprintf(less, sizeof less, "%.*e", digits - 2, v);
+        ck_assert(strtod(less, NULL) != v);
+    }
+}
+END_TEST
+
+START_TEST(shortest_of_floats)
+{
+    ct_rng rng;
+    ct_rng_init(&rng, 8, 0, 0);
+    char buf[CT_SHORTEST_BYTES];
+    ck_assert_double_eq(ct_shortest_float(0.1f), 0.1);
+    ck_assert_double_eq(ct_shortest_float(0.985f), 0.985);
+    ck_assert_double_eq(ct_shortest_float(16777216.0f), 16777216.0);
+    ck_assert_str_eq(ct_shortest(ct_shortest_float(FLT_MAX), buf), "3.4028235e38");
+    ck_assert_str_eq(ct_shortest(ct_shortest_float(1.4e-45f), buf), "1e-45");
+    ck_assert(isnan(ct_shortest_float(NAN)));
+    for (int i = 0; i < 20000; i++) {
+        const uint32_t bits = ct_rng_u32(&rng);
+        float v;
+        memcpy(&v, &bits, sizeof v);
+        if (!isfinite(v)) continue;
+        ck_assert(strtof(ct_shortest(ct_shortest_float(v), buf), NULL) == v);
+        ck_assert_int_le(digits_of(buf), 9);
+    }
+}
+END_TEST
+
+/* A locale whose point is a comma, where the machine has one, changes nothing. */
+START_TEST(shortest_in_any_locale)
+{
+    char buf[CT_SHORTEST_BYTES];
+    if (!setlocale(LC_NUMERIC, "de_DE.UTF-8")) setlocale(LC_NUMERIC, "de_DE");
+    ck_assert_str_eq(ct_shortest(0.985, buf), "0.985");
+    ck_assert_double_eq(ct_shortest_float(0.985f), 985.0 / 1000);
+    setlocale(LC_NUMERIC, "C");
+}
+END_TEST
+
 static Suite *base_numbers_suite(void)
 {
     Suite *s = suite_create("base_numbers");
@@ -277,6 +368,12 @@ static Suite *base_numbers_suite(void)
     tcase_add_loop_test(t, rounding_between_16_bit_values, 0, 2);
     tcase_add_test(t, load_and_store);
     tcase_add_test(t, descriptors);
+    suite_add_tcase(s, t);
+    t = tcase_create("shortest");
+    tcase_add_test(t, shortest_known);
+    tcase_add_test(t, shortest_reads_back);
+    tcase_add_test(t, shortest_of_floats);
+    tcase_add_test(t, shortest_in_any_locale);
     suite_add_tcase(s, t);
     t = tcase_create("philox");
     tcase_add_test(t, philox_known_answers);

@@ -189,6 +189,8 @@ START_TEST(verbs)
     asks(ct_run_tune(&tune, stdout), "ct_tune_opts");
     asks(ct_run_profile(&profile, stdout), "ct_profile_opts");
     asks(ct_run_selftest(&selftest, stdout), "ct_selftest_run_opts");
+    ct_compare_opts compare = { 0 };
+    asks(ct_run_compare(&compare, stdout), "ct_compare_opts");
     asks(ct_run_monitor(&monitor, stdout), "ct_monitor_opts");
     asks(ct_run_launch(&launch, stdout, &code), "ct_launch_opts");
 }

@@ -164,7 +164,7 @@ START_TEST(messages)
     BAD("name: \xff\n", "t.yaml: byte 6: invalid leading UTF-8 octet (files are UTF-8)");
     BAD("model: {name: 'a\tb'}\n",
         "t.yaml:1:15: model.name: must be one of textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18, "
-        "resnet34, resnet50, slider, slider-small, hrnet-w32, hrnet-w48, tfnet, tfnet-small (got 'a?b')");
+        "resnet34, resnet50, resnet101, resnet152, slider, slider-small, hrnet-w32, hrnet-w48, tfnet, tfnet-small (got 'a?b')");
 }
 END_TEST
 

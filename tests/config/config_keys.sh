@@ -14,7 +14,7 @@ trap 'exit 1' HUP INT TERM
 # list_keys FILE...: keys with a field, from the tables. The macros take the field as first argument.
 list_keys()
 {
-    cat "$@" | sed -n -e 's/^ *{ *\(BOOL\|INT\|FLOAT\|ENUM\|CHOICE\|STRING\|PATH\|LIST\|AT\)(\([a-z0-9_.]*\)[,)].*/\2/p'
+    cat "$@" | sed -n -e 's/^ *{ *\(BOOL\|INT\|FLOAT\|ENUM\|CHOICE\|STRING\|PATH\|PATHS\|LIST\|AT\)(\([a-z0-9_.]*\)[,)].*/\2/p'
 }
 
 # unread KEYS FILES: prints the keys of the list that no file reads.

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/lock.h"
 #include "base/log.h"
 #include "data/pack.h"
 #include "tests/ct_check.h"
@@ -52,7 +53,7 @@ END_TEST
 
 START_TEST(scan_table)
 {
-    ct_label_rule rule = { "_", CT_LABEL_BEFORE_FIRST, CT_CASE_UPPER };
+    ct_label_rule rule = { "_", CT_LABEL_BEFORE_FIRST, CT_CASE_UPPER, false };
     ct_scan s;
     mkdir(ct_util_path(dir, "images"), 0777);
     const char *images = ct_util_path(dir, "images");
@@ -64,7 +65,7 @@ START_TEST(scan_table)
                  "file,label\n2.png,ab\n./images/1.png,cd\ngone.png,x\n../e.png,y\n3.png\n2.png,zz\n");
     ck_assert_msg(scan_text(dir, &rule, &s) == CT_OK, "%s", ct_error_message());
     static const char *const want[][3] = {
-        { "../e.png", NULL, "the name leads out of the folder" }, { "1.png", "CD", NULL }, { "2.png", "AB", NULL },
+        { "../e.png", NULL, "the name leads out of the folder (data.root says where pictures are)" }, { "1.png", "CD", NULL }, { "2.png", "AB", NULL },
         { "2.png", "ZZ", "listed again in line 7 (first in line 2)" }, { "3.png", NULL, "the line has no label" },
         { "gone.png", "X", "named in line 4 of the label file, but there is no such file" },
         { "unlisted.png", NULL, "not in the label file" },
@@ -90,11 +91,11 @@ START_TEST(scan_errors)
     ck_assert_int_eq(scan_text(ct_util_path(dir, "none"), &rule, &s), CT_EIO);
     ck_message("none: cannot open the folder: No such file");
     ct_util_text(dir, "file", "x");
-    ck_assert_int_eq(scan_text(ct_util_path(dir, "file"), &rule, &s), CT_EIO);
-    ck_message("is not a folder");
+    ck_assert_int_eq(scan_text(ct_util_path(dir, "file"), &rule, &s), CT_EFORMAT);
+    ck_message("file:1: there is no picture 'x' in ");
     mkdir(ct_util_path(dir, "sub"), 0777);
     ck_assert_int_eq(scan_text(dir, &rule, &s), CT_EDATA);
-    ck_message("no PNG or JPEG pictures in this folder (1 other files, 1 sub-folders");
+    ck_message("no PNG, JPEG, BMP or WebP pictures in this folder (1 other files, 1 sub-folders");
     ck_assert_int_eq(scan_text("", &rule, &s), CT_EINVAL);
 }
 END_TEST
@@ -510,6 +511,57 @@ START_TEST(concurrent_processes)
 }
 END_TEST
 
+/* While one process makes a cache the others wait for it, and take what it made. The one here is this test. */
+START_TEST(one_makes_the_cache)
+{
+    char path[8200], aside[8300], lock[8300];
+    bool waited;
+    int status;
+    ct_util_picture(dir, "A_1.png", 16, 8, 1);
+    ct_dataset_spec s = spec_for(dir);
+    ct_dataset_close(must_open(&s, 1));
+    snprintf(path, sizeof path, "%s", cache_file());
+    snprintf(aside, sizeof aside, "%s.aside", path);
+    snprintf(lock, sizeof lock, "%s.lock", path);
+    ck_assert_int_eq(access(lock, F_OK), -1); /* none stays */
+    ck_assert_int_eq(rename(path, aside), 0);
+    const int held = ct_lock_enter(lock, &waited);
+    ck_assert(held >= 0 && !waited);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        ct_dataset *ds = must_open(&s, 1);
+        _exit(ct_dataset_was_cached(ds) ? 0 : 3);
+    }
+    usleep(300000);
+    ck_assert_int_eq(waitpid(pid, &status, WNOHANG), 0);
+    ck_assert_int_eq(rename(aside, path), 0);
+    ct_lock_leave(held, lock);
+    ck_assert_int_eq(waitpid(pid, &status, 0), pid);
+    ck_assert_int_eq(status, 0);
+    ck_assert_int_eq(access(lock, F_OK), -1);
+}
+END_TEST
+
+/* Who dies over it keeps nobody waiting. */
+START_TEST(maker_of_the_cache_dies)
+{
+    char lock[8300];
+    bool waited;
+    snprintf(lock, sizeof lock, "%s/made.lock", cache);
+    const pid_t pid = fork();
+    if (pid == 0) {
+        ct_lock_enter(lock, &waited);
+        raise(SIGKILL);
+    }
+    waitpid(pid, NULL, 0);
+    ck_assert_int_eq(access(lock, F_OK), 0);
+    const int held = ct_lock_enter(lock, &waited);
+    ck_assert(held >= 0 && !waited);
+    ct_lock_leave(held, lock);
+    ck_assert_int_eq(ct_lock_enter("/nonexistent/lock", &waited), -1);
+}
+END_TEST
+
 START_TEST(split)
 {
     ct_subset a, b, c, d;
@@ -577,6 +629,8 @@ int main(void)
     tcase_add_test(t, many_bad_samples);
     tcase_add_test(t, spec_errors);
     tcase_add_test(t, concurrent_processes);
+    tcase_add_test(t, one_makes_the_cache);
+    tcase_add_test(t, maker_of_the_cache_dies);
     tcase_add_test(t, split);
     tcase_add_test(t, out_of_memory);
     suite_add_tcase(s, t);

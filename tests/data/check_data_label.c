@@ -7,7 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "data/scan.h"
+#include "lists/label_files.h"
 #include "tests/ct_check.h"
 
 #define ck_message(text) \

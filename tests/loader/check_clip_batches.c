@@ -286,6 +286,35 @@ static ct_dataset *open_kept(const char *dir, ct_keep keep)
     return ds;
 }
 
+/* Rows of a batch in two parts show what they show in one. */
+static void same_parts(ct_loader_spec s)
+{
+    ct_loader *l[2];
+    const ct_batch *x, *y;
+    ct_batch part;
+    ck_assert_int_eq(ct_loader_open(&s, &l[0]), CT_OK);
+    s.parts = 2;
+    ck_assert_int_eq(ct_loader_open(&s, &l[1]), CT_OK);
+    for (;;) {
+        ck_assert_int_eq(ct_loader_next(l[0], &x), CT_OK);
+        ck_assert_int_eq(ct_loader_next(l[1], &y), CT_OK);
+        if (!x) break;
+        const int32_t *index = x->index;
+        for (int k = 0; k < 2; k++) {
+            ct_loader_part(l[1], y, k, &part);
+            for (int i = 0; i < part.n * part.frames; i++, index += CT_INDEX_OF_CLIPS) {
+                const int32_t *own = part.index + CT_INDEX_OF_CLIPS * i;
+                ck_assert_int_eq(own[0] < part.n * part.frames, true);
+                ck_assert_mem_eq(own + 1, index + 1, 3 * sizeof *own);
+                ck_assert_mem_eq(part.px + own[0] * SIDE * SIDE, x->px + index[0] * SIDE * SIDE, SIDE * SIDE);
+            }
+        }
+        ck_assert_int_eq(index - x->index, CT_INDEX_OF_CLIPS * x->n * x->frames);
+    }
+    ct_loader_close(l[0]);
+    ct_loader_close(l[1]);
+}
+
 /* Batches of both hold the same pixels. */
 START_TEST(packed_files)
 {
@@ -315,6 +344,7 @@ START_TEST(packed_files)
         ck_assert_ptr_null(y);
         ct_loader_close(l[0]);
         ct_loader_close(l[1]);
+        same_parts(s);
     }
     ct_dataset_close(files);
     ct_dataset_close(pixels);

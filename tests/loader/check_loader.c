@@ -7,9 +7,10 @@
 #include <unistd.h>
 
 #include "base/alloc.h"
+#include "base/cpus.h"
 #include "base/philox.h"
 #include "loader/loader.h"
-#include "data/workers.h"
+#include "base/workers.h"
 #include "tests/ct_check.h"
 #include "tests/data/tiny_labels.h"
 
@@ -159,6 +160,48 @@ START_TEST(groups_share_batches)
     s.rank = s.size = 2;
     ck_assert_int_eq(ct_loader_open(&s, &l), CT_EINVAL);
     ck_assert_ptr_nonnull(strstr(ct_error_message(), "member 2 of a group of 2"));
+}
+END_TEST
+
+/* Parts of a member's rows are batches of their own: pictures, fields and lengths of these rows, counted from 0. */
+START_TEST(members_have_parts)
+{
+    static const int sizes[] = { 1, 2, 3 }, parts[] = { 1, 2, 4 };
+    for (int z = 0; z < 9; z++) {
+        ct_loader *alone, *l[3];
+        const ct_batch *whole, *x;
+        ct_batch part;
+        ct_loader_spec s = spec_of(7, _i);
+        ck_assert_int_eq(ct_loader_open(&s, &alone), CT_OK);
+        s.parts = parts[z / 3];
+        for (s.rank = 0, s.size = sizes[z % 3]; s.rank < s.size; s.rank++)
+            ck_assert_msg(ct_loader_open(&s, &l[s.rank]) == CT_OK, "%s", ct_error_message());
+        for (;;) {
+            int rows = 0;
+            ck_assert_int_eq(ct_loader_next(alone, &whole), CT_OK);
+            for (int r = 0; r < s.size; r++) {
+                ck_assert_int_eq(ct_loader_next(l[r], &x), CT_OK);
+                for (int k = 0; x && k < s.parts; k++) {
+                    ct_loader_part(l[r], x, k, &part);
+                    const int of = s.size * s.parts, at = r * s.parts + k;
+                    ck_assert_int_eq(part.n, ct_share_first(whole->n, at + 1, of) - ct_share_first(whole->n, at, of));
+                    ck_assert_int_eq(part.all, whole->n);
+                    ck_assert_mem_eq(part.sample, whole->sample + rows, (size_t)part.n * sizeof *part.sample);
+                    ck_assert_mem_eq(part.px, whole->px + rows * H * W, (size_t)(part.n * H * W));
+                    ck_assert_mem_eq(part.field[0], (const int32_t *)whole->field[0] + rows * L, (size_t)part.n * L * 4);
+                    ck_assert_mem_eq(part.lengths, whole->lengths + rows, (size_t)part.n * sizeof *part.lengths);
+                    ck_assert_mem_eq(part.windows, whole->windows + 4 * rows, (size_t)part.n * 4 * sizeof *part.windows);
+                    for (int i = 0; i < part.n; i++) ck_assert_int_eq(part.index[3 * i], i);
+                    for (int i = 0; i < part.n; i++) ck_assert_int_eq(part.index[3 * i + 1], whole->sample[rows + i]);
+                    rows += part.n;
+                }
+            }
+            if (!whole) break;
+            ck_assert_int_eq(rows, whole->n);
+        }
+        for (int r = 0; r < s.size; r++) ct_loader_close(l[r]);
+        ct_loader_close(alone);
+    }
 }
 END_TEST
 
@@ -573,6 +616,22 @@ static ct_status tally_item(void *user, int worker, int64_t i)
     return CT_OK;
 }
 
+/* train.workers: auto. */
+START_TEST(workers_by_themselves)
+{
+    const int n = ct_cpus(), left = n - 1 < 1 ? 1 : n - 1 > 4 ? 4 : n - 1;
+    for (int wanted = 0; wanted < 9; wanted++) ck_assert_int_eq(ct_loader_workers(wanted, n, 3), wanted);
+    ck_assert_int_eq(ct_loader_workers(-1, n, 1), 1); /* computing takes all of them */
+    ck_assert_int_eq(ct_loader_workers(-1, 1, 1), left);
+    ck_assert_int_eq(ct_loader_workers(-1, 1, 0), left);
+    ck_assert_int_eq(ct_loader_workers(-1, 0, 1000), 1);
+    for (int here = 1; here < 40; here++) {
+        const int each = ct_loader_workers(-1, 1, here);
+        ck_assert(each >= 1 && each <= 4 && (each == 1 || each * here <= 16));
+    }
+}
+END_TEST
+
 START_TEST(parallel_for)
 {
     for (int workers = 0; workers <= 4; workers++) {
@@ -618,6 +677,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, any_workers);
     tcase_add_loop_test(t, groups_share_batches, 0, 3);
+    tcase_add_loop_test(t, members_have_parts, 0, 3);
     tcase_add_test(t, any_position);
     tcase_add_test(t, orders);
     tcase_add_test(t, subset);
@@ -629,6 +689,7 @@ int main(void)
     tcase_add_test(t, bucket_shapes);
     tcase_add_test(t, bucket_sets);
     tcase_add_test(t, bucket_out_of_memory);
+    tcase_add_test(t, workers_by_themselves);
     tcase_add_test(t, parallel_for);
     tcase_add_test(t, failing_source);
     suite_add_tcase(s, t);

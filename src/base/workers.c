@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
-#include "data/workers.h"
+#include "base/workers.h"
 
 int ct_thread_start(pthread_t *t, void *(*run)(void *), void *arg)
 {

@@ -1,6 +1,6 @@
 /* A bounded number of threads over a list of independent items. */
-#ifndef CT_DATA_WORKERS_H
-#define CT_DATA_WORKERS_H
+#ifndef CT_BASE_WORKERS_H
+#define CT_BASE_WORKERS_H
 
 #include <pthread.h>
 #include <stdint.h>

@@ -1,0 +1,11 @@
+/* Processors. */
+#ifndef CT_BASE_CPUS_H
+#define CT_BASE_CPUS_H
+
+/* Logical processors that this process may use: those of its affinity mask, which taskset, a launcher that binds, or a
+ * container's cpuset made smaller; where there is none those the machine has. At least 1. */
+int ct_cpus(void);
+/* Those of the machine that are on, whoever may use them. At least 1. */
+int ct_cpus_online(void);
+
+#endif
