@@ -5,8 +5,9 @@ EXTRA_DIST += doc/report.png doc/slider-styles.png doc/slider.png doc/text-style
 schemadir = $(docdir)/json
 dist_schema_DATA = \
 	doc/json/bench.schema.json doc/json/check.schema.json doc/json/choices.schema.json doc/json/common.schema.json \
+	doc/json/compare.schema.json \
 	doc/json/doctor.schema.json doc/json/eval.schema.json doc/json/metrics.schema.json doc/json/monitor.schema.json \
-	doc/json/plan.schema.json doc/json/predict.schema.json doc/json/profile.schema.json doc/json/receipt.schema.json \
+	doc/json/plan.schema.json doc/json/predict.schema.json doc/json/predict-line.schema.json doc/json/profile.schema.json doc/json/receipt.schema.json \
 	doc/json/result.schema.json doc/json/tune.schema.json
 
 recipesdir = $(docdir)/recipes
@@ -15,9 +16,21 @@ dist_examples_DATA += examples/finetune-pretrain.yaml examples/finetune.yaml
 dist_examples_SCRIPTS = examples/finetune.sh
 
 # The manual page is printed by the program itself, from the tables its parser reads.
+dist_man_MANS += doc/libcaptrain.3
 if !CROSS_COMPILING
 man_MANS += doc/captrain.1
+bashcompletiondir = $(datadir)/bash-completion/completions
+bashcompletion_DATA = doc/completion/captrain
+zshcompletiondir = $(datadir)/zsh/site-functions
+zshcompletion_DATA = doc/completion/_captrain
 endif
+CLEANFILES += doc/completion/captrain doc/completion/_captrain
+doc/completion/captrain: captrain$(EXEEXT)
+	@$(MKDIR_P) doc/completion
+	$(AM_V_GEN)./captrain$(EXEEXT) completion bash > $@.tmp && mv $@.tmp $@
+doc/completion/_captrain: captrain$(EXEEXT)
+	@$(MKDIR_P) doc/completion
+	$(AM_V_GEN)./captrain$(EXEEXT) completion zsh > $@.tmp && mv $@.tmp $@
 CLEANFILES += doc/captrain.1
 doc/captrain.1: captrain$(EXEEXT)
 	@$(MKDIR_P) doc

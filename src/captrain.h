@@ -6,8 +6,10 @@
  * with; the rest starts zeroed: 0, NULL and false are the defaults. So
  *     ct_eval_opts o = { .size = sizeof o, .model = "RUN", .data = "DIR" };
  * Members that later versions add stand behind those of today: a program goes on working with a newer library, and with an older one as long
- * as it leaves at 0 what that one does not know. Strings are UTF-8 and borrowed for the call unless said otherwise. Sizes are bytes, images are pixels, times are seconds. One call at a time per process: the verbs
- * share the log and, for training, the signal handlers. */
+ * as it leaves at 0 what that one does not know. Strings are UTF-8 and borrowed for the call unless said otherwise. Sizes are bytes, images are pixels, times are seconds.
+ *
+ * Threads. The verbs, ct_run_*(), share the log and, for training, the signal handlers: one of them at a time per process. A model
+ * that is kept open, ct_model_*(), shares nothing with others and may be used from any number of threads at once, beside a verb, too. */
 #ifndef CAPTRAIN_H
 #define CAPTRAIN_H
 
@@ -126,12 +128,126 @@ typedef struct ct_predict_opts {
     size_t size;                 /* sizeof(ct_predict_opts) */
     ct_common common;
     const char *model;
-    const char *const *files; size_t nfiles; /* images, or folders of them */
-    bool json;
+    const char *const *files; size_t nfiles; /* images, or folders of them; "-": standard input, a name of one in each line, or an image */
+    bool json;                   /* one array */
     const ct_option *option; size_t noptions;
+    bool jsonl;                  /* instead: an object a line, written and flushed batch by batch */
+    double reject_below;         /* what is less sure than this is marked as rejected; 0: nothing is */
 } ct_predict_opts;
-/* Prints a line per file: name, text, confidence. A file that cannot be read is reported there, the others are still done; then CT_EDATA. */
+/* Prints a line per file, in their order: name, text, confidence. A file that cannot be read is reported (with json and jsonl among the
+ * rows, as "error"), the others are still done; then CT_EDATA. Takes no more memory for more files, but with json. */
 ct_status ct_run_predict(const ct_predict_opts *opts, FILE *to);
+
+/* ---- a model kept open ---- */
+/* Reads pictures in memory, again and again, as ct_run_predict() does those in files: with the same decoding, resizing and
+ * normalisation. Nothing is printed, no signal is handled, nothing ends the process. A handle may be used from several threads at
+ * once; only its close must be the last call. Messages are the calling thread's: ct_error_message(). */
+typedef struct ct_model ct_model;
+typedef struct ct_readings ct_readings;
+
+typedef struct ct_model_opts {
+    size_t size;                 /* sizeof(ct_model_opts) */
+    ct_common common;            /* threads: that one read computes with; 0: 1 */
+    int at_once;                 /* reads that compute at the same time, others wait; each takes a copy of the weights, when it is needed
+                                    first. 0: as many as `threads` go into the cores this process may use */
+    int64_t batch;               /* pictures that are computed together, at most; 0: 64. Clips are one by one */
+    const ct_option *option; size_t noptions; /* those of "predict", for every read */
+    /* What would be worth a line in a program's log (level 0 error, 1 warning, 2 information, 3 debug): one line without its newline,
+     * valid during the call, from the thread that reads. NULL: nothing is told. */
+    void (*log)(void *user, int level, const char *line);
+    void *log_user;
+} ct_model_opts;
+
+/* Opens a model file, or the best one of a run's folder, and takes what reading one picture needs. opts NULL: all defaults. *out:
+ * ct_model_close(); NULL on failure. CT_EIO, CT_EFORMAT, CT_EBACKEND, CT_ECONFIG (an option), CT_ENOMEM. The file must stay as it
+ * is until the handle is closed. */
+ct_status ct_model_open(const char *path, const ct_model_opts *opts, ct_model **out);
+void ct_model_close(ct_model *model);          /* NULL is fine */
+
+/* What a model is. Strings and lists belong to the handle. */
+typedef struct ct_model_description {
+    size_t size;                 /* sizeof(ct_model_description) */
+    const char *task;            /* "text": what it reads */
+    const char *model;           /* model.name: "textcnn-small" */
+    const char *backend;         /* "cpu" */
+    const char *precision;       /* "fp32" */
+    const char *size_rule;       /* what becomes of a picture: "resize", "refuse", "fit_height", "letterbox" (doc/configuration.md) */
+    int height, width, channels; /* that the model sees, pixels; fit_height: the greatest width */
+    bool clips;                  /* reads rows of pictures: ct_model_read_clips() */
+    int positions;               /* symbols of every reading; 0: any number */
+    size_t symbols;              /* that it can read: characters, or words; 0: it reads none */
+    const char *const *symbol;   /* [symbols] UTF-8, in the order of its classes, the blank left out */
+} ct_model_description;
+ct_status ct_model_describe(const ct_model *model, ct_model_description *out);
+
+/* What the bytes of a picture are. */
+typedef enum ct_pixels {
+    CT_PIXELS_FILE = 0,          /* those of a picture file, PNG, JPEG, ...: it says its size itself */
+    CT_PIXELS_GRAY = 1,          /* a byte a pixel */
+    CT_PIXELS_RGB = 3,           /* R, G, B */
+    CT_PIXELS_RGBA = 4           /* R, G, B and opacity, not multiplied: laid over the model's background */
+} ct_pixels;
+
+typedef struct ct_picture {
+    size_t size;                 /* sizeof(ct_picture), in every picture of a list */
+    const void *data;            /* NULL: `path` names a file */
+    size_t bytes;                /* of data: nothing behind them is read. Pixels that do not lie within are CT_EINVAL */
+    ct_pixels pixels;
+    int width, height;           /* of pixels, 1 to 32767 */
+    size_t stride;               /* bytes from a row to the next; 0: rows without a gap */
+    const char *path;
+    const char *name;            /* in messages; NULL: the path, or "picture 0" */
+} ct_picture;
+
+/* A clip: pictures of one size in a row. */
+typedef struct ct_picture_row {
+    size_t size;                 /* sizeof(ct_picture_row), in every row of a list */
+    const ct_picture *picture; size_t pictures;
+    const char *name;            /* in messages; NULL: "clip 0" */
+} ct_picture_row;
+
+/* A character of a text, or a word of a clip. Lists hold pointers: later members stand behind those of today. */
+typedef struct ct_symbol {
+    const char *text;            /* UTF-8 */
+    double confidence;           /* 0..1 */
+    int index;                   /* number of the symbol in ct_model_description.symbol */
+    double first, last;          /* where, about: from column to column of the picture, pixels. NAN: not known, as of clips and of
+                                    models that read a fixed number of positions */
+} ct_symbol;
+
+typedef struct ct_point {
+    const char *name;            /* "gap": as `predict --json` calls it */
+    double x, y;                 /* pixels of the picture as it was given */
+    double confidence;           /* 0..1 */
+} ct_point;
+
+typedef struct ct_reading {
+    size_t size;                 /* bytes of this struct that the library knows */
+    ct_status status;            /* CT_OK; CT_EINVAL, CT_EIO, CT_EFORMAT, CT_EDATA: this picture could not be read, the rest is empty */
+    const char *error;           /* why; "" */
+    const char *text;            /* UTF-8: characters in a row, words with blanks between them; "" where the task has none */
+    double confidence;           /* 0..1: of texts the product over the symbols, 0 of none; of points the least */
+    size_t symbols; const ct_symbol *const *symbol;
+    size_t points; const ct_point *const *point;
+    const char *json;            /* with ct_read_opts.json: all that the task tells, as `predict --json` does; else "" */
+} ct_reading;
+
+typedef struct ct_read_opts {
+    size_t size;                 /* sizeof(ct_read_opts) */
+    const ct_option *option; size_t noptions; /* over those of the handle */
+    bool json;
+} ct_read_opts;
+
+/* Reads n pictures; opts NULL: none. CT_EDATA: some of them could not be read, ct_reading.status says which and why, and the message is
+ * the first one's; *out is there in this case, too. Any other failure leaves *out NULL. A model of clips is CT_EINVAL. */
+ct_status ct_model_read(ct_model *model, const ct_picture *picture, size_t n, const ct_read_opts *opts, ct_readings **out);
+/* The same of n clips; a model of pictures is CT_EINVAL. */
+ct_status ct_model_read_clips(ct_model *model, const ct_picture_row *clip, size_t n, const ct_read_opts *opts, ct_readings **out);
+
+size_t ct_readings_count(const ct_readings *readings);
+/* Reading i = 0, 1, ... in the order they were given, valid until ct_readings_free(); NULL behind the last. */
+const ct_reading *ct_readings_at(const ct_readings *readings, size_t i);
+void ct_readings_free(ct_readings *readings);  /* NULL is fine; the model may be closed before */
 
 /* ---- gen ---- */
 typedef struct ct_gen_opts {
@@ -144,6 +260,8 @@ typedef struct ct_gen_opts {
     bool force;                  /* write into a folder that is not empty */
     const ct_option *option; size_t noptions; /* of the task, as ct_option_at() lists them; a key may come several times.
                                                  "style" "list" makes nothing and prints the styles, one a line */
+    const char *like;            /* NULL, or a configuration, a run or a model file: options that are not given are as it says, so that
+                                    its model can read what is drawn */
 } ct_gen_opts;
 /* Writes labelled PNG files of generated samples. */
 ct_status ct_run_gen(const ct_gen_opts *opts, FILE *to);
@@ -157,15 +275,28 @@ typedef struct ct_check_opts {
     int threads;
     bool json;
     const char *backend;         /* with config: over train.backend */
-    const char *labels;          /* label file of a folder of clips; NULL: found by its name */
+    const char *labels;          /* label file of the folder; NULL: found by its name */
 } ct_check_opts;
 /* Decodes everything and reports on files, labels, duplicates and sizes. CT_EDATA if a training with `config` would fail. */
 ct_status ct_run_check(const ct_check_opts *opts, FILE *to);
 
+/* ---- init ---- */
+typedef struct ct_init_opts {
+    size_t size;                 /* sizeof(ct_init_opts) */
+    const char *data;            /* folder of labelled samples, or a label file */
+    const char *out;             /* configuration to write, which must not exist; NULL: named after data, in the working directory */
+    const char *labels;          /* label file of the folder; NULL: found by its name */
+    int threads;
+    const char *backend;         /* the training that is tried is for this one; NULL: auto */
+} ct_init_opts;
+/* Writes a configuration that trains with these samples, with a reason for every key, and says so on `to`. CT_EDATA where they could not be
+ * trained with; CT_EIO where the file is there. */
+ct_status ct_run_init(const ct_init_opts *opts, FILE *to);
+
 /* ---- import-torch, export ---- */
 typedef struct ct_import_opts {
     size_t size;                 /* sizeof(ct_import_opts) */
-    const char *file, *out;      /* safetensors file with a PyTorch state dict; model file to write */
+    const char *file, *out;      /* PyTorch state dict: .pth, .pt, .safetensors; model file to write */
     const char *model;           /* over model.name of the configuration; NULL: as configured */
     const char *config;          /* geometry, mean, std, ...; NULL: all defaults */
     const char *const *sets; size_t nsets;
@@ -173,8 +304,13 @@ typedef struct ct_import_opts {
     const char *map_file;        /* more of them, one a line; NULL: none */
     bool force;                  /* replace a file that exists */
     const ct_option *option; size_t noptions; /* what the task wants to know of the classes: ct_option_at() */
+    const char *key;             /* the dict in a file of torch.save that is meant ("ema", "state.net"); NULL: the usual one */
+    const char *map_preset;      /* names of another program: "crnn.pytorch", "torchvision.resnet", "timm.resnet"; NULL: none */
+    const char *write_map;       /* write the names as rules, to look through, and no model; NULL: make the model */
+    bool yes;                    /* take tensors by shape and order where names do not fit */
 } ct_import_opts;
-/* Makes a model file of PyTorch weights. CT_EFORMAT naming every tensor that is missing, left over or of another shape. */
+/* Makes a model file of PyTorch weights: a file of torch.save, of which nothing is run, or safetensors. CT_EFORMAT naming every tensor that
+ * is missing, left over or of another shape, CT_EUNSUPPORTED naming what was refused in a pickle. */
 ct_status ct_run_import(const ct_import_opts *opts);
 
 typedef struct ct_export_opts {
@@ -184,8 +320,18 @@ typedef struct ct_export_opts {
     const char *const *maps; size_t nmaps; /* as for import, our names on the left */
     const char *map_file;
     bool force;
+    const char *format;          /* "safetensors" (NULL) or "onnx": what is in the file, to which its suffix must fit */
+    /* onnx alone: */
+    int64_t opset;               /* 11 to 20; 0: 17, or what `target` needs */
+    const char *normalise;       /* "inside": pixels 0..1 go in (NULL); "outside": normalised values */
+    const char *target;          /* the program that is to load the file: "ddddocr", "ddddocr-1.5"; NULL: any */
+    bool no_fold;                /* batch norms stay nodes */
+    int64_t prove;               /* pictures of the proof, at most; 0: 2000 */
+    const char *check;           /* in place of `out`: a file that is proved as if it had just been written */
 } ct_export_opts;
-/* Writes the weights of a model for other programs. */
+/* Writes a model for other programs: its weights, or with format "onnx" a graph with them, which is read back, run and compared with the
+ * model, and only stays if both say the same. CT_EDATA naming the node, initializer or picture that says otherwise, CT_EUNSUPPORTED for a
+ * model that ONNX has no operators for. */
 ct_status ct_run_export(const ct_export_opts *opts);
 
 /* Sizes of a model of the catalogue; 0: its default. */
@@ -284,6 +430,16 @@ typedef struct ct_selftest_run_opts {
  * tolerance. */
 ct_status ct_run_selftest(const ct_selftest_run_opts *opts, FILE *to);
 
+/* ---- compare ---- */
+typedef struct ct_compare_opts {
+    size_t size;                 /* sizeof(ct_compare_opts) */
+    const char *const *runs; size_t nruns; /* 2 to 64 folders of runs */
+    const char *html;            /* file to write a page into; NULL: none */
+    bool json;                   /* one JSON object instead of a table */
+} ct_compare_opts;
+/* Prints what runs came to beside each other, and the keys of configuration in which they differ. CT_ECONFIG naming a folder that is no run. */
+ct_status ct_run_compare(const ct_compare_opts *opts, FILE *to);
+
 /* ---- monitor ---- */
 typedef struct ct_monitor_opts {
     size_t size;                 /* sizeof(ct_monitor_opts) */
@@ -323,6 +479,9 @@ ct_status ct_run_doctor(bool json, FILE *to);
 void ct_print_config_help(FILE *to);           /* every configuration key: type, default, range, meaning */
 /* The same for one key ("train.epochs", or another name of it), or the keys of a section ("train"). False: there is neither. */
 bool ct_print_config_topic(FILE *to, const char *topic);
+/* Key i by its name, and what it may be if that is one of a few words, with blanks between and synonyms behind '=' ("cpu cuda=gpu");
+ * "" else. False behind the last. Both stay valid. */
+bool ct_config_key(size_t i, const char **name, const char **values);
 /* The key that an option of another program probably means ("epochs" is train.epochs, "batch-size" train.batch_size); NULL: none. */
 const char *ct_config_key_like(const char *word);
 void ct_print_config_markdown(FILE *to);       /* the same as doc/configuration.md */

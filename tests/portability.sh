@@ -10,7 +10,7 @@
 # out for want of tools. For aarch64 on Debian:
 #   dpkg --add-architecture arm64 && apt-get update
 #   apt-get install gcc-aarch64-linux-gnu g++-aarch64-linux-gnu qemu-user libopenblas-dev:arm64 libyaml-dev:arm64 libjansson-dev:arm64 \
-#       libxxhash-dev:arm64 libprotobuf-c-dev:arm64 libpng-dev:arm64 libjpeg-dev:arm64 libfreetype-dev:arm64 libgomp1:arm64 check:arm64
+#       libxxhash-dev:arm64 libprotobuf-c-dev:arm64 zlib1g-dev:arm64 libpng-dev:arm64 libjpeg-dev:arm64 libfreetype-dev:arm64 libutf8proc-dev:arm64 libwebp-dev:arm64 liblmdb-dev:arm64 libgomp1:arm64 check:arm64
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 dir=''
@@ -105,7 +105,7 @@ part_aarch64() {
     for q in qemu-aarch64 qemu-aarch64-static; do command -v "$q" > /dev/null && qemu=$q; done
     PKG_CONFIG_LIBDIR=/usr/lib/$cross/pkgconfig:/usr/share/pkgconfig
     if [ -z "$qemu" ] || ! command -v $cross-gcc > /dev/null ||
-        ! PKG_CONFIG_LIBDIR=$PKG_CONFIG_LIBDIR pkg-config openblas yaml-0.1 jansson libxxhash libprotobuf-c libpng libjpeg freetype2 check; then
+        ! PKG_CONFIG_LIBDIR=$PKG_CONFIG_LIBDIR pkg-config openblas yaml-0.1 jansson libxxhash libprotobuf-c zlib libpng libjpeg freetype2 check; then
         echo "left out: aarch64: the cross compiler, qemu-user or a library for $cross is missing; see the head of this script"
         left_out=$((left_out + 1))
         return

@@ -20,10 +20,15 @@ dist_check_SCRIPTS += tests/sh/json.sh
 EXTRA_DIST += tests/cli/run tests/cli/config.t tests/cli/data.t tests/cli/help.t tests/cli/launch.t tests/cli/models.t tests/cli/plan.t tests/cli/train.t tests/cli/usage.t
 dist_check_SCRIPTS += tests/sh/cli_cases.sh
 
+# README's commands.
+EXTRA_DIST += tests/readme/run
+dist_check_SCRIPTS += tests/sh/readme.sh
+
 # What the compiler and the linker are asked to do against the use of faults is in what was built.
 dist_check_SCRIPTS += tests/sh/hardening.sh
 
 # What looks for faults on its own: failing system calls, power cuts, hostile files, hours of use.
+EXTRA_DIST += tests/cluster/run tests/cluster/hold.c
 EXTRA_DIST += tests/torture/run tests/torture/preload.c tests/torture/planted.c tests/crash/run tests/crash/cut.c
 EXTRA_DIST += tests/fuzz/coverage tests/fuzz/soak tests/fuzz/spare.list tests/fuzz/dict tests/fuzz/corpus/choices tests/fuzz/corpus/cli \
 	tests/fuzz/corpus/folder tests/fuzz/corpus/gloss tests/fuzz/corpus/journal \

@@ -172,7 +172,7 @@ static ct_status make_spec(planned *p)
  * evaluation as well for a configuration. */
 static ct_status make_plans(planned *p)
 {
-    const ct_program_spec *s = &p->spec;
+    const ct_program_spec part = ct_spec_of_part(&p->spec), *s = &part;
     const ct_arenas_needs needs = ct_program_needs(s, true);
     bool micro = s->accumulate > 1;
     CT_TRY(ct_program_build(s, micro ? CT_PROGRAM_MICRO_NEXT : CT_PROGRAM_STEP, NULL, &p->layout, &p->step));
@@ -287,6 +287,11 @@ static ct_status print_text(const planned *p, FILE *to)
     print_still(p, to);
     fprintf(to, "batch          %" PRId64 " x %" PRId64 " micro-step%s = %" PRId64 " effective\n", s->batch,
             s->accumulate, s->accumulate > 1 ? "s" : "", ct_spec_effective_batch(s));
+    if (s->parts > 1)
+        fprintf(to,
+                "parts          %" PRId64 " of %" PRId64
+                " samples, shown is the last; one process computes all of them, %" PRId64 " one each\n",
+                s->parts, s->batch / s->parts, s->parts);
     fprintf(to, "learning rate  %g", s->schedule.base_lr);
     if (p->cfg) fprintf(to, " (optimizer.lr %g after schedule.lr_rule)", p->cfg->optimizer.lr);
     fprintf(to, "\nrecompute      %s\n", s->recompute >= 0 ? "each block"
@@ -372,6 +377,7 @@ static ct_status print_json(const planned *p, FILE *to)
     CT_GOTO(st, set_int(o, "activations_unshared", p->stats.unshared_bytes));
     CT_GOTO(st, set_int(o, "batch", s->batch));
     CT_GOTO(st, set_int(o, "accumulate", s->accumulate));
+    CT_GOTO(st, set_int(o, "parts", s->parts > 1 ? s->parts : 1));
     CT_GOTO(st, set_int(o, "effective_batch", ct_spec_effective_batch(s)));
     CT_GOTO(st, set_int(o, "largest_batch", p->fits));
     CT_GOTO(st, set_int(o, "largest_batch_memory", p->memory));
@@ -384,7 +390,8 @@ static ct_status print_json(const planned *p, FILE *to)
         CT_GOTO(st, set_int(o, "samples", p->samples));
         CT_GOTO(st, set_int(o, "steps", s->schedule.total_steps));
     }
-    CT_GOTO(st, ct_json_set(o, "flops_per_step", ct_json_number(p->stats.flops * (double)s->accumulate)));
+    const int64_t runs = s->accumulate * (s->parts > 1 ? s->parts : 1); /* of this program in a step */
+    CT_GOTO(st, ct_json_set(o, "flops_per_step", ct_json_number(p->stats.flops * (double)runs)));
     CT_GOTO(st, ct_json_set(o, "recompute", json_boolean(s->recompute >= 0)));
     CT_GOTO(st, ct_json_set(o, "precision", json_string(ct_spec_precision_name(s))));
     CT_GOTO(st, ct_json_set(o, "backend", json_string(p->backend->name)));

@@ -102,6 +102,8 @@ static ct_status set_up_config(profile *p)
     CT_TRY(ct_run_start(r, NULL));
     ct_spec_loader(r->cfg, &r->data.train, &l);
     l.resident = r->session.resident != NULL;
+    l.parts = ct_session_parts(&r->session);
+    l.workers = ct_session_workers(&r->session, l.workers);
     CT_TRY(ct_loader_open(&l, &r->loader));
     p->spec = r->session.spec;
     p->store = r->session.store;
@@ -142,29 +144,42 @@ static ct_status timed_start(profile *p, ct_unit *u, bool apart, stages *t)
     return CT_OK;
 }
 
+static ct_status send_and_start(profile *p, ct_unit *u, const ct_batch *b, bool apart, stages *t)
+{
+    const double t0 = ct_now();
+    CT_TRY(u ? ct_session_upload(&p->run.session, u, b) : send_model(p));
+    if (apart) CT_TRY(wait_for_device(p));
+    t->copy += ct_now() - t0;
+    return timed_start(p, u, apart, t);
+}
+
 /* Micro-step k of *group, which the first one learns from the loader: a group does not reach over the end of an epoch.
  */
 static ct_status micro_step(profile *p, int64_t k, int64_t *group, bool apart, stages *t)
 {
     ct_run *r = &p->run;
-    ct_unit *u = NULL;
+    ct_session *s = &r->session;
     const ct_batch *b = NULL;
     const double t0 = ct_now();
-    if (!p->from_model) {
-        CT_TRY(ct_loader_next(r->loader, &b));
-        if (k == 0) *group = r->batches - b->batch < r->accumulate ? r->batches - b->batch : r->accumulate;
-        const ct_program_kind kind = r->accumulate == 1 ? CT_PROGRAM_STEP
-                                     : k == 0           ? CT_PROGRAM_MICRO_FIRST
-                                                        : CT_PROGRAM_MICRO_NEXT;
-        u = ct_session_find(&r->session, kind, b->n, b->length, *group, false);
-        if (!u) return ct_fail(CT_EINTERNAL, "no program for a batch of %d samples of length %d", b->n, b->length);
+    if (p->from_model) return send_and_start(p, NULL, NULL, apart, t);
+    CT_TRY(ct_loader_next(r->loader, &b));
+    t->loader += ct_now() - t0;
+    if (k == 0) *group = r->batches - b->batch < r->accumulate ? r->batches - b->batch : r->accumulate;
+    const ct_program_kind kind = r->accumulate == 1 ? CT_PROGRAM_STEP
+                                 : k == 0           ? CT_PROGRAM_MICRO_FIRST
+                                                    : CT_PROGRAM_MICRO_NEXT;
+    for (int part = 0; part < ct_session_parts(s); part++) {
+        ct_batch rows;
+        ct_loader_part(r->loader, b, part, &rows);
+        if (rows.n == 0) {
+            CT_TRY(ct_session_idle(s, kind, part));
+            continue;
+        }
+        ct_unit *u = ct_session_find(s, kind, b->all, b->length, *group, false, part);
+        if (!u) return ct_fail(CT_EINTERNAL, "no program for a batch of %d samples of length %d", b->all, b->length);
+        CT_TRY(send_and_start(p, u, &rows, apart, t));
     }
-    const double t1 = ct_now();
-    CT_TRY(u ? ct_session_upload(&r->session, u, b) : send_model(p));
-    if (apart) CT_TRY(wait_for_device(p));
-    t->loader += t1 - t0;
-    t->copy += ct_now() - t1;
-    return timed_start(p, u, apart, t);
+    return CT_OK;
 }
 
 static ct_status one_step(profile *p, bool apart, stages *t)
@@ -174,7 +189,7 @@ static ct_status one_step(profile *p, bool apart, stages *t)
     for (int64_t k = 0; k < group; k++) CT_TRY(micro_step(p, k, &group, apart, t));
     if (p->from_model || r->accumulate == 1) return CT_OK;
     ct_session *s = &r->session;
-    ct_unit *u = ct_session_find(s, CT_PROGRAM_UPDATE, r->batch, ct_session_length(s), r->accumulate, false);
+    ct_unit *u = ct_session_find(s, CT_PROGRAM_UPDATE, r->batch, ct_session_length(s), r->accumulate, false, 0);
     return u ? timed_start(p, u, apart, t) : ct_fail(CT_EINTERNAL, "no update program");
 }
 
@@ -352,14 +367,30 @@ static void print_stage(const char *what, double seconds, double step, FILE *to)
     fprintf(to, "  %-44s %10.3f ms %6.1f%%\n", what, 1e3 * seconds, 100 * seconds / (step > 0 ? step : 1e-12));
 }
 
-static void print_text(const profile *p, FILE *to)
+/* What to do, before the numbers that say so. */
+static void print_verdict(const profile *p, FILE *to)
 {
     const ct_profile_facts *f = &p->facts;
     const ct_verdict *v = &p->verdict;
+    fprintf(to, "bound by: %s: %s\nturn: %s\nshares of a step:", ct_bound_name(v->bound), v->why, v->knob);
+    for (int b = 0; b < CT_BOUND_COUNT; b++)
+        fprintf(to, "%s %s %.0f%%", b ? "," : "", ct_bound_name((ct_bound)b), 100 * v->share[b]);
+    fputc('\n', to);
+    if (ct_profile_disagrees(f))
+        fprintf(to, "two measurements disagree: operators one by one take %.3f ms, all of them in a row %.3f ms; "
+                    "something else was using this machine, or its clock changed: measure again before you believe "
+                    "the shares\n", 1e3 * f->operators, 1e3 * f->run);
+    fputc('\n', to);
+}
+
+static void print_text(const profile *p, FILE *to)
+{
+    const ct_profile_facts *f = &p->facts;
     const double n = (double)p->steps, step = f->step;
     fprintf(to, "%s, batch %" PRId64 " x %" PRId64 ", %s, %s with %d thread%s (%s), %" PRId64 " steps\n",
             p->spec.model.name, p->spec.batch, p->spec.accumulate, ct_spec_precision_name(&p->spec), p->backend->name,
             p->info.threads, p->info.threads == 1 ? "" : "s", p->info.name, p->steps);
+    print_verdict(p, to);
     ct_peaks_print(&p->peaks, to);
     fputs("\nhost and device                                        per step   of it\n", to);
     print_stage("step, as training runs it", step, step, to);
@@ -378,10 +409,6 @@ static void print_text(const profile *p, FILE *to)
     ct_op_times_print(&p->by_op, &p->peaks, to);
     fputc('\n', to);
     ct_op_times_print(&p->by_call, &p->peaks, to);
-    fputs("\nshares of a step:", to);
-    for (int b = 0; b < CT_BOUND_COUNT; b++)
-        fprintf(to, "%s %s %.0f%%", b ? "," : "", ct_bound_name((ct_bound)b), 100 * v->share[b]);
-    fprintf(to, "\nbound by: %s: %s\nturn: %s\n", ct_bound_name(v->bound), v->why, v->knob);
 }
 
 static ct_status set_ms(json_t *o, const char *key, double seconds)
@@ -419,6 +446,7 @@ static ct_status print_json(const profile *p, FILE *to)
     CT_GOTO(st, ct_json_set(o, "bound", json_string(ct_bound_name(v->bound))));
     CT_GOTO(st, ct_json_set(o, "why", json_string(v->why)));
     CT_GOTO(st, ct_json_set(o, "knob", json_string(v->knob)));
+    CT_GOTO(st, ct_json_set(o, "disagree", json_boolean(ct_profile_disagrees(&p->facts))));
     CT_GOTO(st, ct_json_set(o, "model", json_string(p->spec.model.name)));
     CT_GOTO(st, ct_json_set(o, "batch", json_integer(p->spec.batch)));
     CT_GOTO(st, ct_json_set(o, "accumulate", json_integer(p->spec.accumulate)));

@@ -42,6 +42,10 @@ typedef struct ct_verdict {
 } ct_verdict;
 
 const char *ct_bound_name(ct_bound b); /* "loader", ... */
+/* Whether operators timed one by one and a whole run of them are further apart than a quarter: then something else was
+ * going on, and the verdict is worth little. A far device that is given them one by one may take longer for all of
+ * them: that is what the share of launches says. */
+bool ct_profile_disagrees(const ct_profile_facts *f);
 /* A pure function of the facts. What overlaps counts only where it shows. */
 void ct_profile_judge(const ct_profile_facts *f, ct_verdict *out);
 

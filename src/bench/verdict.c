@@ -55,6 +55,12 @@ static double within(double v, double most)
     return v < 0 ? 0 : v > most ? most : v;
 }
 
+bool ct_profile_disagrees(const ct_profile_facts *f)
+{
+    const double sum = f->operators + f->communication, most = 1.25;
+    return sum > most * f->run || (!f->far && f->run > most * sum);
+}
+
 void ct_profile_judge(const ct_profile_facts *f, ct_verdict *out)
 {
     const double step = f->step > 0 ? f->step : 1e-12;

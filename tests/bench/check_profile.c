@@ -57,6 +57,21 @@ START_TEST(compute_and_memory)
 }
 END_TEST
 
+START_TEST(two_measurements)
+{
+    ct_profile_facts f = busy();
+    ck_assert(!ct_profile_disagrees(&f));
+    f.operators = 12.6e-3;
+    ck_assert(ct_profile_disagrees(&f));
+    f.operators = 7e-3; /* what is missing went into queueing them */
+    ck_assert(!ct_profile_disagrees(&f));
+    f.far = false;
+    ck_assert(ct_profile_disagrees(&f));
+    f.operators = 9e-3;
+    ck_assert(!ct_profile_disagrees(&f));
+}
+END_TEST
+
 START_TEST(loader)
 {
     ct_profile_facts f = busy();
@@ -229,6 +244,7 @@ int main(void)
     Suite *s = suite_create("profile");
     TCase *t = tcase_create("verdicts");
     tcase_add_test(t, compute_and_memory);
+    tcase_add_test(t, two_measurements);
     tcase_add_test(t, loader);
     tcase_add_test(t, copy);
     tcase_add_test(t, launch);

@@ -1,6 +1,7 @@
 #!/bin/sh
 # One process with N threads beside N processes with one, in turns, and beside PyTorch's DistributedDataParallel, on pictures drawn
-# before: a row of a Markdown table for each round. See doc/performance.md.
+# before: a row of a Markdown table for each round. See doc/performance.md. "at the end": what was waited for where nothing is summed
+# before the step's last gradient is there. The last two columns are of one process: 4 parts beside 4 micro-steps.
 #
 #   tests/bench/processes.sh [-n N] [-r ROUNDS] [-s STEPS] [-p PEER_TORCH.PY] MODEL BATCH
 #
@@ -58,15 +59,18 @@ print("%.1f %.1f %.1f %.1f" % (1000 * s, int(sys.argv[2]) / s, mean("comm_s"), m
 EOF
 }
 
-echo "| model, batch | $n threads, ms | $n processes, ms | sums, ms | waited, ms | ratio | PyTorch DDP, ms | ratio |"
-echo "|---|---|---|---|---|---|---|---|"
+echo "| model, batch | $n threads, ms | $n processes, ms | sums, ms | waited, ms | ratio | at the end, ms | PyTorch DDP, ms | ratio | parts: 4, ms | of accumulate: 4 |"
+echo "|---|---|---|---|---|---|---|---|---|---|---|"
 for round in $(seq "$rounds"); do
     one=$(trained "one$round" "$captrain" train "$work/config.yaml" --threads "$n" "$@")
     many=$(trained "many$round" "$captrain" launch -n "$n" train "$work/config.yaml" --threads 1 "$@")
-    other=
+    late=$(trained "late$round" "$captrain" launch -n "$n" train "$work/config.yaml" --threads 1 "$@" --set group.bucket_mb=4096)
+    parts=$(trained "parts$round" "$captrain" train "$work/config.yaml" --threads "$n" "$@" --set train.parts=4)
+    micro=$(trained "micro$round" "$captrain" train "$work/config.yaml" --threads "$n" "$@" --set train.accumulate=4 \
+        --set "train.batch_size=$((batch / 4))")
+    other=-
     [ -z "$peer" ] || other=$(python3 "$here/ddp.py" -n "$n" --peer "$peer" --batch "$batch" "$model" | sed -n 's/.*"ms_per_step": \([0-9.]*\).*/\1/p')
-    # Words of the two lines, and one more where there is a peer.
-    # shellcheck disable=SC2086
-    set -- "$@" && echo "$one $many $other" | awk -v what="$model, $batch" '{
-        printf "| %s | %s | %s | %s | %s | %.2f | %s | %s |\n", what, $1, $5, $7, $8, $1 / $5, $9 == "" ? "-" : $9, $9 == "" ? "-" : sprintf("%.2f", $9 / $5) }'
+    echo "$one $many $late $parts $micro $other" | awk -v what="$model, $batch" '{
+        printf "| %s | %s | %s | %s | %s | %.2f | %s | %s | %s | %s | %.2f |\n", what, $1, $5, $7, $8, $1 / $5, $12, $21,
+            $21 == "-" ? "-" : sprintf("%.2f", $21 / $5), $13, $13 / $17 }'
 done

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -58,12 +59,13 @@ static void look(ct_labels *reader)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const char *const names[] = { "labels.csv", "labels.txt", "labels.tsv", "all_labels.json", "gt.txt",
-                                         "word_2.txt", "../list.jsonl", "../labels.csv" };
+                                         "word_2.txt", "../list.jsonl", "../labels.csv", "metadata.csv",
+                                         "metadata.jsonl", "rec_gt_train.txt", "annotation.txt", "list.csv", "words.lmdb" };
     char path[160];
     if (size < 1) return 0;
     const char *name = names[data[0] % (sizeof names / sizeof *names)];
     put(name, data + 1, size - 1);
-    look(data[0] % 8 == 3 ? slider_reader : text_reader);
+    look(strcmp(name, "all_labels.json") == 0 ? slider_reader : text_reader);
     snprintf(path, sizeof path, "%s/%s", in, name);
     unlink(path);
     return 0;

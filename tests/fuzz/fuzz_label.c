@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/text.h"
-#include "data/scan.h"
+#include "lists/label_files.h"
 #include "task/text/label.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -16,7 +16,11 @@ static void table(char *text, size_t size, char kind)
     ct_label_rule rule = CT_LABEL_RULE_DEFAULT;
     ct_label_table t;
     char out[CT_LABEL_BYTES];
-    if (ct_label_table_parse(text, size, kind, "fuzz", NULL, NULL, &t) != CT_OK) return;
+    if ((strchr("gpmj", kind) ? ct_label_lines_parse(text, size, kind, "fuzz", &t)
+                              : ct_label_table_parse(text, size, kind, "fuzz", NULL, NULL, &t)) != CT_OK) {
+        if (ct_error_message()[0] == '\0' || t.row) abort();
+        return;
+    }
     int64_t line = 0;
     for (size_t i = 0; i < t.n; i++) {
         if (t.row[i].line <= line) abort(); /* lines come in order */
@@ -24,12 +28,12 @@ static void table(char *text, size_t size, char kind)
         if (strlen(t.row[i].name) > size) abort();
         if (t.row[i].text) (void)ct_label_clean(&rule, t.row[i].name, t.row[i].text, out);
     }
-    ct_free(t.row);
+    ct_label_table_free(&t);
 }
 
 static void name(const char *text, unsigned how)
 {
-    ct_label_rule rule = { "_", (ct_label_side)(how & 3), (ct_label_case)((how >> 2) % 3) };
+    ct_label_rule rule = { "_", (ct_label_side)(how & 3), (ct_label_case)((how >> 2) % 3), (how & 64) != 0 };
     char out[CT_LABEL_BYTES];
     int32_t id[CT_LABEL_MAX];
     ct_charset cs;
@@ -52,11 +56,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memcpy(text, data + 1, size - 1);
     text[size - 1] = '\0';
     ct_charset cs;
-    switch (data[0] % 5) {
+    switch (data[0] % 10) {
     case 0: table(text, size - 1, 't'); break;
     case 1: table(text, size - 1, 'c'); break;
     case 2: table(text, size - 1, 'v'); break;
     case 3: name(text, data[0]); break;
+    case 5: table(text, size - 1, 'h'); break;
+    case 6: table(text, size - 1, 'g'); break;
+    case 7: table(text, size - 1, 'p'); break;
+    case 8: table(text, size - 1, 'm'); break;
+    case 9: table(text, size - 1, 'j'); break;
     default:
         if (ct_charset_parse(text, &cs) == CT_OK) {
             if (strcmp(cs.utf8, text) != 0) abort();

@@ -1,11 +1,15 @@
 /* Writes the seed corpora of fuzz_image and fuzz_label: make_seeds DIR fills DIR/image and DIR/label. The files are
- * checked in (tests/fuzz/corpus); this says where they come from. */
+ * checked in (tests/fuzz/corpus); this says where they come from. Those of fuzz_lmdb are made by tests/data/make_lmdb. */
 #include "config.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#ifdef HAVE_WEBP
+#include <webp/encode.h>
+#endif
 
 #include "tests/data/data_util.h"
 
@@ -37,6 +41,27 @@ static void pngs(const char *dir)
         ct_util_write(dir, name, b.data, b.size);
         free(b.data);
     }
+}
+
+/* Lossy and lossless, each with transparent pixels and without. */
+static void webps(const char *dir)
+{
+#ifdef HAVE_WEBP
+    uint8_t px[9 * 10 * 4];
+    for (int kind = 0; kind < 4; kind++) {
+        uint8_t *file = NULL;
+        char name[64];
+        for (size_t i = 0; i < sizeof px; i++) px[i] = i % 4 == 3 && kind % 2 == 0 ? 255 : (uint8_t)(i * 29 >> 2);
+        const size_t size = kind < 2 ? WebPEncodeRGBA(px, 9, 10, 36, 50, &file)
+                                     : WebPEncodeLosslessRGBA(px, 9, 10, 36, &file);
+        if (size == 0) abort();
+        snprintf(name, sizeof name, "%d.webp", kind);
+        ct_util_write(dir, name, file, size);
+        WebPFree(file);
+    }
+#else
+    (void)dir;
+#endif
 }
 
 static void jpegs(const char *dir)
@@ -88,6 +113,7 @@ int main(int argc, char **argv)
     mkdir(label, 0777);
     pngs(image);
     jpegs(image);
+    webps(image);
     labels(label);
     return 0;
 }

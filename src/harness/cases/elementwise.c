@@ -21,6 +21,7 @@ const ct_case_row ct_cases_elementwise[] = {
     { "cast{dtype=1}(T[2,333])", CT_TYPES_ALL, CASTS, 0 },
     { "cast{dtype=2}(T[2,333])", CT_TYPES_ALL, CASTS, 0 },
     { "cast{dtype=3}(T[2,333])", CT_TYPES_ALL, CASTS, 0 },
+    { "group_sum(f64[2,33])", CT_TYPES_ALL, DATA, 0 },
     { "accumulate{alpha=1 beta=1}(T[777], A[777])", CT_TYPES_ALL, DATA, 0 },
     { "accumulate{alpha=0.5 beta=2}(T[3,5], A[3,5])", CT_TYPES_ALL, DATA, 0 },
     { "accumulate{alpha=1}(T[130], A[130])", CT_TYPES_ALL, DATA, 0 },
