@@ -236,8 +236,8 @@ static ct_status write_text(const draft *d, const ct_config *cfg, const ct_check
     say(to, "\n");
     ct_status st = CT_OK;
     for (size_t i = 0; st == CT_OK && i < d->n; i++) st = write_section(d, i, cfg, to);
-    const bool bad = ferror(to) != 0;
-    if ((fclose(to) != 0 || bad) && st == CT_OK) st = ct_fail(CT_ENOMEM, "out of memory writing a configuration");
+    const ct_status closed = ct_memstream_close(to, "a configuration");
+    if (st == CT_OK) st = closed;
     if (st == CT_OK) return CT_OK;
     ct_free(*text);
     *text = NULL;

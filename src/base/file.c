@@ -323,6 +323,13 @@ ct_status ct_file_write_atomic(const char *path, const void *data, size_t bytes)
     return ct_atomic_commit(f);
 }
 
+ct_status ct_memstream_close(FILE *f, const char *what)
+{
+    const bool lost = ferror(f) != 0;
+    if (fclose(f) == 0 && !lost) return CT_OK;
+    return ct_fail(CT_ENOMEM, "%s: out of memory", what);
+}
+
 ct_status ct_mkdir_p(const char *path)
 {
     ct_status st = CT_OK;

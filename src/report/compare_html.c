@@ -93,7 +93,10 @@ ct_status ct_compare_html(const char *path, const ct_compared *run, size_t n)
     size_t size = 0;
     FILE *f = open_memstream(&text, &size);
     ct_status st = f ? page(f, run, n) : ct_fail(CT_ENOMEM, "%s: out of memory", path);
-    if (f && fclose(f) != 0 && st == CT_OK) st = ct_fail(CT_ENOMEM, "%s: out of memory", path);
+    if (f) {
+        const ct_status closed = ct_memstream_close(f, path);
+        if (st == CT_OK) st = closed;
+    }
     if (st == CT_OK) st = ct_file_write_atomic(path, text, size);
     ct_free(text);
     return st;

@@ -222,7 +222,10 @@ ct_status ct_report_write(const ct_report *rep)
     if (!path) return CT_ENOMEM;
     FILE *f = open_memstream(&text, &size);
     ct_status st = f ? page(f, rep) : ct_fail(CT_ENOMEM, "%s: out of memory", path);
-    if (f && fclose(f) != 0 && st == CT_OK) st = ct_fail(CT_ENOMEM, "%s: out of memory", path);
+    if (f) {
+        const ct_status closed = ct_memstream_close(f, path);
+        if (st == CT_OK) st = closed;
+    }
     if (st == CT_OK) st = ct_file_write_atomic(path, text, size);
     ct_free(text);
     ct_free(path);

@@ -282,7 +282,10 @@ ssize_t write(int fd, const void *buf, size_t n)
 size_t fwrite(const void *buf, size_t size, size_t n, FILE *f)
 {
     REAL(size_t, fwrite, (const void *, size_t, size_t, FILE *))
-    if (f != stdout && f != stderr && turn(WRITE)) return errno = ENOSPC, (size_t)0;
+    if (f != stdout && f != stderr && turn(WRITE)) {
+        f->_flags |= 0x20; /* glibc's _IO_ERR_SEEN: ferror() tells of it, as it does of a true failure */
+        return errno = ENOSPC, (size_t)0;
+    }
     return real_fwrite(buf, size, n, f);
 }
 
