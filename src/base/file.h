@@ -38,7 +38,8 @@ ct_status ct_atomic_write(ct_atomic_file *f, const void *data, size_t bytes);
 ct_status ct_atomic_commit(ct_atomic_file *f);   /* frees f, whatever it returns */
 void ct_atomic_abort(ct_atomic_file *f);         /* frees f; NULL is fine */
 ct_status ct_file_write_atomic(const char *path, const void *data, size_t bytes);
-/* Closes a stream of open_memstream. CT_ENOMEM, naming `what`, where a write to it has failed: such a stream only remembers. */
+/* Closes a stream of open_memstream. CT_ENOMEM, naming `what`, where a write to it has failed: such a stream only
+ * remembers. */
 ct_status ct_memstream_close(FILE *f, const char *what);
 /* For files that can be made again: written under a temporary name and renamed, so that an interrupted run leaves no
  * broken one behind, but not flushed to the disk one by one. */

@@ -83,8 +83,8 @@ static ct_status check_ports(const char *source, const Onnx__GraphProto *g)
     return CT_OK;
 }
 
-/* Keys of the metadata are distinct, as ONNX's IR.md asks: a reader that takes the first of two and one that takes the last
- * would see different models. */
+/* Keys of the metadata are distinct, as ONNX's IR.md asks: a reader that takes the first of two and one that takes the
+ * last would see different models. */
 static ct_status check_properties(const char *source, const Onnx__ModelProto *m)
 {
     if (m->n_metadata_props > MOST_PROPERTIES) return damaged(source, "too many properties", NULL);
