@@ -178,6 +178,7 @@ static const ct_impl_set *const sets[] = {
     &ct_cpu_conv_wgrad_impls,
     &ct_cpu_linear_impls,
     &ct_cpu_norm_impls,
+    &ct_cpu_norm_length_impls,
     &ct_cpu_activation_impls,
     &ct_cpu_elementwise_impls,
     &ct_cpu_pool_impls,

@@ -136,6 +136,7 @@ extern const ct_impl_set ct_cpu_conv_impls;
 extern const ct_impl_set ct_cpu_conv_wgrad_impls;
 extern const ct_impl_set ct_cpu_linear_impls;
 extern const ct_impl_set ct_cpu_norm_impls;
+extern const ct_impl_set ct_cpu_norm_length_impls;
 extern const ct_impl_set ct_cpu_activation_impls;
 extern const ct_impl_set ct_cpu_elementwise_impls;
 extern const ct_impl_set ct_cpu_pool_impls;

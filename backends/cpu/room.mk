@@ -9,7 +9,7 @@ libcaptrain_cpu_la_SOURCES += \
 	backends/cpu/kern_depthwise.h backends/cpu/kern_element.h backends/cpu/kern_lstm.h backends/cpu/kern_norm.h backends/cpu/kern_optim.h \
 	backends/cpu/kern_planes.h backends/cpu/kern_pool.h backends/cpu/kern_resample.h backends/cpu/kern_silu.h backends/cpu/kern_soft.h backends/cpu/kern_sum.h \
 	backends/cpu/kern_table.h backends/cpu/kern_vec.h backends/cpu/kern_wino.h backends/cpu/linear.c \
-	backends/cpu/metric.c backends/cpu/norm.c backends/cpu/optim.c backends/cpu/parallel.c backends/cpu/planes.c backends/cpu/points.c backends/cpu/pool.c \
+	backends/cpu/metric.c backends/cpu/norm.c backends/cpu/norm_length.c backends/cpu/optim.c backends/cpu/parallel.c backends/cpu/planes.c backends/cpu/points.c backends/cpu/pool.c \
 	backends/cpu/resample.c backends/cpu/sequence.c backends/cpu/softmax.c backends/cpu/spectrum.c backends/cpu/telemetry.c \
 	backends/cpu/wino.c backends/cpu/wino.h backends/cpu/wino_wgrad.c
 

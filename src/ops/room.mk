@@ -2,6 +2,9 @@
 libcaptrain_la_SOURCES += \
 	src/ops/family.h src/ops/ops.c src/ops/ops.h src/ops/ops.def src/ops/families.def src/ops/ops_text.c src/ops/rules.c
 
+check_PROGRAMS += tests/ops/check_ops_refused
+tests_ops_check_ops_refused_SOURCES = tests/ops/check_ops_refused.c
+tests_ops_check_ops_refused_LDADD = $(CT_TEST_LIBS)
 check_PROGRAMS += tests/ops/check_ops_rules
 tests_ops_check_ops_rules_SOURCES = tests/ops/check_ops_rules.c
 tests_ops_check_ops_rules_LDADD = $(CT_TEST_LIBS)
