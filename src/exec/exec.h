@@ -15,6 +15,8 @@
 /* Number of names known: built-in backends and those a plug-in may provide. */
 size_t ct_backend_count(void);
 const char *ct_backend_name(size_t i);
+/* Whether it is worth a word that this backend cannot be had: not where neither the build nor the machine is for it. */
+bool ct_backend_is_news(size_t i);
 /* Loads a backend by name, once. Missing plug-in, library, driver or device: CT_EBACKEND with a message of its own
  * each. */
 ct_status ct_backend_load(const char *name, const ct_backend **out);

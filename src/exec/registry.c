@@ -92,9 +92,9 @@ ct_status ct_backend_load(const char *name, const ct_backend **out)
     return st;
 }
 
-/* Whether it is worth a word that this backend cannot be had: not where neither the build nor the machine is for it. */
-static bool is_news(const struct entry *e)
+bool ct_backend_is_news(size_t i)
 {
+    const struct entry *e = &entries[i];
     return !e->sign || ct_path_exists(e->sign) || ct_plugin_there(e->name);
 }
 
@@ -116,7 +116,7 @@ ct_status ct_backend_choose(const char *name, const ct_backend **out, char *why,
             return CT_OK;
         }
         if (st == CT_ENOMEM) return st;
-        if (n < sizeof refused && is_news(&entries[i]))
+        if (n < sizeof refused && ct_backend_is_news(i))
             n += (size_t)snprintf(refused + n, sizeof refused - n, "%s%s", n ? "; " : "", ct_error_message());
     }
     return ct_fail(CT_EBACKEND, "no backend works here: %s", refused);

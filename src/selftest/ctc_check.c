@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "exec/exec.h"
 #include "formats/safetensors.h"
+#include "selftest/each.h"
 
 #define NAMED 20           /* samples listed */
 #define SUM_TOLERANCE 1e-6 /* of a row sum of the gradient, from what it should be */
@@ -309,10 +309,21 @@ static double loss_error(const ctc_file *f, const answer *a, int64_t n)
 }
 
 /* Runs on one device in one type, compares, and prints a line. */
-static ct_status check_on(const ctc_file *f, const ct_backend *b, ct_dtype d, const ct_common *common, FILE *to)
+typedef struct checking {
+    const ctc_file *f;
+    const ct_common *common;
+    ct_dtype dtype;
+    FILE *to;
+} checking;
+
+static ct_status check_on(void *user, const ct_backend *b)
 {
+    const checking *k = user;
+    const ctc_file *f = k->f;
+    const ct_dtype d = k->dtype;
+    FILE *to = k->to;
     const double tolerance = d == CT_F64 ? 1e-10 : 1e-5;
-    runner r = { .b = b, .opts = { .threads = common->threads, .reference = d == CT_F64 } };
+    runner r = { .b = b, .opts = { .threads = k->common->threads, .reference = d == CT_F64 } };
     answer a = { NULL, NULL };
     worst loss = { 0, -1 }, grad = { 0, -1 };
     ct_status st;
@@ -388,24 +399,11 @@ static void print_head(const ctc_file *f, FILE *to)
 ct_status ct_ctc_check(const char *path, const ct_common *common, FILE *to)
 {
     ctc_file f;
-    const ct_backend *b;
     CT_TRY(open_file(path, &f));
-    ct_status st;
-    bool chosen = common->backend && *common->backend && strcmp(common->backend, "auto") != 0;
     print_head(&f, to);
-    CT_GOTO(st, ct_backend_load("cpu", &b)); /* where the reference lives */
-    CT_GOTO(st, check_on(&f, b, CT_F64, common, to));
-    for (size_t i = 0; i < ct_backend_count(); i++) {
-        if (chosen && strcmp(ct_backend_name(i), common->backend) != 0) continue;
-        if (ct_backend_load(ct_backend_name(i), &b) != CT_OK && !chosen) {
-            fprintf(to, "not checked: %s\n", ct_error_message());
-            continue;
-        }
-        CT_GOTO(st, ct_backend_load(ct_backend_name(i), &b));
-        CT_GOTO(st, check_on(&f, b, CT_F32, common, to));
-    }
-    if (chosen) CT_GOTO(st, ct_backend_load(common->backend, &b)); /* an unknown name is an error */
-fail:
+    checking exact = { &f, common, CT_F64, to }, usual = { &f, common, CT_F32, to };
+    ct_status st = ct_backend_each("cpu", to, check_on, &exact); /* where the reference lives */
+    if (st == CT_OK) st = ct_backend_each(common->backend, to, check_on, &usual);
     close_file(&f);
     return st;
 }

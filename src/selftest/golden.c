@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "selftest/each.h"
 
 /* A model with its weights on a device, and the programs of a run. */
 typedef struct session {
@@ -517,11 +518,22 @@ static ct_status run_on(const ct_golden *g, const ct_backend *b, const ct_common
     return st;
 }
 
-static ct_status check_backend(const ct_golden *g, const ct_backend *b, const ct_common *common, bool inexact, FILE *to)
+typedef struct checking {
+    const ct_golden *g;
+    const ct_common *common;
+    bool inexact;
+    FILE *to;
+} checking;
+
+static ct_status check_backend(void *user, const ct_backend *b)
 {
+    const checking *c = user;
+    const ct_golden *g = c->g;
+    const bool inexact = c->inexact;
+    FILE *to = c->to;
     ct_golden_table t = { NULL, 0, 0 };
     ct_golden_ties ties = { 0, 0 };
-    ct_status st = run_on(g, b, common, inexact, &t, &ties);
+    ct_status st = run_on(g, b, c->common, inexact, &t, &ties);
     if (st != CT_OK) goto fail;
     bool f64 = g->spec.model.dtype == CT_F64;
     fprintf(to, "%s: %s, %" PRId64 " samples of %" PRId64 "x%" PRId64 "x%" PRId64 ", on %s\n", g->path, g->model,
@@ -548,28 +560,14 @@ fail:
 ct_status ct_golden_check(const char *path, const ct_common *common, bool inexact, FILE *to)
 {
     ct_golden g;
-    const ct_backend *b;
     CT_TRY(ct_golden_open(path, &g));
-    ct_status st = CT_OK;
-    bool chosen = common->backend && *common->backend && strcmp(common->backend, "auto") != 0;
-    if (g.spec.model.dtype == CT_F64) {
-        if (inexact)
-            CT_GOTO(st, ct_fail(CT_EINVAL, "%s: an f64 file is compared with the reference, which is exact", path));
-        CT_GOTO(st, ct_backend_load("cpu", &b)); /* where the reference lives */
-        CT_GOTO(st, check_backend(&g, b, common, inexact, to));
-    } else if (chosen) {
-        CT_GOTO(st, ct_backend_load(common->backend, &b));
-        CT_GOTO(st, check_backend(&g, b, common, inexact, to));
-    } else {
-        for (size_t i = 0; i < ct_backend_count(); i++) {
-            if (ct_backend_load(ct_backend_name(i), &b) != CT_OK) {
-                fprintf(to, "not checked: %s\n", ct_error_message());
-                continue;
-            }
-            CT_GOTO(st, check_backend(&g, b, common, inexact, to));
-        }
-    }
-fail:
+    ct_status st;
+    const bool f64 = g.spec.model.dtype == CT_F64;
+    checking c = { &g, common, inexact, to };
+    if (f64 && inexact)
+        st = ct_fail(CT_EINVAL, "%s: an f64 file is compared with the reference, which is exact", path);
+    else /* the reference lives in cpu */
+        st = ct_backend_each(f64 ? "cpu" : common->backend, to, check_backend, &c);
     ct_golden_close(&g);
     return st;
 }

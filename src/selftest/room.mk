@@ -2,6 +2,8 @@
 libcaptrain_la_SOURCES += \
 	src/selftest/ctc_check.c \
 	src/selftest/ctc_check.h \
+	src/selftest/each.c \
+	src/selftest/each.h \
 	src/selftest/golden.c \
 	src/selftest/golden.h \
 	src/selftest/golden_file.c \

@@ -8,6 +8,7 @@
 #include "base/sized.h"
 #include "harness/harness.h"
 #include "selftest/ctc_check.h"
+#include "selftest/each.h"
 #include "selftest/golden.h"
 
 /* Seed of the run: the option, the environment, or 1. */
@@ -22,48 +23,43 @@ static ct_status find_seed(const ct_selftest_run_opts *o, uint64_t *seed)
     return CT_OK;
 }
 
-static ct_status check_backend(const ct_backend *b, const ct_common *common, const ct_selftest_opts *o,
-                               ct_selftest_report *r)
+typedef struct operators {
+    int threads;
+    ct_selftest_opts opts;
+    ct_selftest_report report;
+} operators;
+
+static ct_status check_backend(void *user, const ct_backend *b)
 {
+    operators *o = user;
     ct_device *dev = NULL;
-    const ct_device_opts opts = { .threads = common->threads };
+    const ct_device_opts opts = { .threads = o->threads };
     CT_TRY(b->open(&opts, &dev));
-    ct_status st = ct_selftest_ops(b, dev, o, r);
+    ct_status st = ct_selftest_ops(b, dev, &o->opts, &o->report);
     b->close(dev);
     return st;
 }
 
 static ct_status check_operators(const ct_selftest_run_opts *opts, FILE *to)
 {
-    ct_selftest_opts o = { .op = opts->op,
-                           .impl = opts->impl,
-                           .call = opts->call,
-                           .full = opts->full,
-                           .log = to,
-                           .program = "captrain selftest" };
-    ct_selftest_report r = { .rows = NULL };
+    operators o = { .threads = opts->common.threads,
+                    .opts = { .op = opts->op,
+                              .impl = opts->impl,
+                              .call = opts->call,
+                              .full = opts->full,
+                              .log = to,
+                              .program = "captrain selftest" } };
+    ct_selftest_report *r = &o.report;
     ct_status st;
-    const ct_backend *b;
-    const char *name = opts->common.backend;
-    bool chosen = name && *name && strcmp(name, "auto") != 0;
-    CT_GOTO(st, find_seed(opts, &o.seed));
-    for (size_t i = 0; i < ct_backend_count(); i++) {
-        if (chosen && strcmp(ct_backend_name(i), name) != 0) continue;
-        if (ct_backend_load(ct_backend_name(i), &b) != CT_OK && !chosen) {
-            fprintf(to, "not checked: %s\n", ct_error_message());
-            continue;
-        }
-        CT_GOTO(st, ct_backend_load(ct_backend_name(i), &b));
-        CT_GOTO(st, check_backend(b, &opts->common, &o, &r));
-    }
-    if (chosen) CT_GOTO(st, ct_backend_load(name, &b)); /* an unknown name is an error, not an empty table */
-    if (!opts->impl && !opts->call) CT_GOTO(st, ct_selftest_gradients(&o, &r));
-    ct_selftest_print(&r, to);
-    if (r.failed)
-        st = ct_fail(CT_EINTERNAL, "selftest: %d of %d cases failed; first: %s", r.failed, r.cases,
-                     r.first_failure ? r.first_failure : "?");
+    CT_GOTO(st, find_seed(opts, &o.opts.seed));
+    CT_GOTO(st, ct_backend_each(opts->common.backend, to, check_backend, &o));
+    if (!opts->impl && !opts->call) CT_GOTO(st, ct_selftest_gradients(&o.opts, r));
+    ct_selftest_print(r, to);
+    if (r->failed)
+        st = ct_fail(CT_EINTERNAL, "selftest: %d of %d cases failed; first: %s", r->failed, r->cases,
+                     r->first_failure ? r->first_failure : "?");
 fail:
-    ct_selftest_report_free(&r);
+    ct_selftest_report_free(r);
     return st;
 }
 

@@ -17,6 +17,15 @@ if grep -q 'avx2' "$work/out"; then
     prints 'WARNING: OPENBLAS_CORETYPE'
 fi
 
+# --- a backend that neither build nor machine is for is not spoken of unless asked ---
+if [ ! -e /proc/driver/nvidia ]; then
+    expect 0 env CAPTRAIN_BACKEND_PATH="$work/none" "$captrain" selftest --op l2_normalize
+    checks=$((checks + 1))
+    if grep -q cuda "$work/out" "$work/err"; then fail "selftest speaks of a backend that is not there"; fi
+    expect 2 env CAPTRAIN_BACKEND_PATH="$work/none" "$captrain" --backend cuda selftest --op l2_normalize
+    says 'no plug-in'
+fi
+
 # --- output that cannot be written is a failure ---
 if [ -w /dev/full ]; then
     checks=$((checks + 1))
