@@ -321,8 +321,9 @@ static const ct_config_row group[] = {
     { FLOAT(group.deadline, "30", 1, 86400), .unit = "s", .reader = "trainer",
       .doc = "A process that waits for the others longer than this in a step, or hears nothing of one of "
              "them for as long, ends the run." },
-    { INT(group.bucket_mb, "25", 1, 4096), .unit = "MB", .reader = "trainer",
-      .doc = "Gradients are summed over the processes in pieces of about this size, while others are still computed." },
+    { INT(group.bucket_mb, "25", 0, 4096), .unit = "MB", .reader = "trainer",
+      .doc = "Gradients are summed over the processes in pieces of about this size, smaller ones towards the end of a "
+             "step, while others are still computed. 0: in one piece, at its end." },
 };
 
 static const ct_config_row output[] = {

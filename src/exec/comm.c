@@ -60,13 +60,22 @@ static ct_status find_cuts(const ct_graph *g, ct_arena arena, int64_t end, int64
     return CT_OK;
 }
 
-/* Beginning of the bucket that ends at `end` and must not reach below `floor`. */
+/* Beginning of the bucket that ends at `end` and must not reach below `floor`: the first cut behind which there is enough, else the
+ * last one, since a tensor alone is sooner summed than several. */
 static int64_t bucket_begin(const int64_t *cut, size_t n, int64_t floor, int64_t end, int64_t bytes)
 {
+    if (bytes == CT_BUCKET_WHOLE) return floor;
     if (n == 0) return end - floor > bytes ? end - (bytes + CT_ALIGN - 1) / CT_ALIGN * CT_ALIGN : floor;
-    for (size_t i = 0; i < n; i++)
-        if (cut[i] < end && cut[i] >= floor && end - cut[i] >= bytes) return cut[i];
-    return floor;
+    const int64_t left = end - floor;
+    int64_t want = left - left / 4, begin = floor;
+    if (want < CT_BUCKET_LEAST) want = CT_BUCKET_LEAST;
+    if (want > bytes) want = bytes;
+    for (size_t i = 0; i < n && cut[i] > floor; i++) {
+        if (cut[i] >= end) continue;
+        if (end - cut[i] >= want) return cut[i];
+        begin = cut[i];
+    }
+    return left > CT_BUCKET_LEAST && bytes >= CT_BUCKET_LEAST ? begin : floor;
 }
 
 ct_status ct_buckets_make(const ct_graph *g, const ct_layout *layout, ct_arena arena, int64_t bytes, ct_buckets *out)

@@ -15,6 +15,8 @@
 /* ---- buckets ---- */
 
 #define CT_BUCKET_BYTES ((int64_t)25 << 20) /* about: a bucket holds whole tensors */
+#define CT_BUCKET_LEAST ((int64_t)1 << 20)  /* of those that are made smaller on purpose */
+#define CT_BUCKET_WHOLE INT64_MAX           /* all gradients of the step at its end */
 
 typedef struct ct_bucket {
     int64_t first, end; /* bytes [first, end) of the arena */
@@ -30,7 +32,9 @@ typedef struct ct_buckets {
 
 /* Cuts the gradients of a program with an update (STEP: arena GRAD; UPDATE: GACC) into buckets of about `bytes`: every byte of the
  * trained range [0, train_elems) of the arena is in exactly one. The arena is cut from its end, whose gradients the backward pass
- * gives first, and where weight decay begins, because the gradients without it are complete last. CT_EINVAL: a program without an
+ * gives first, and where weight decay begins, because the gradients without it are complete last. Nothing hides the sum of what is
+ * complete last, so buckets become smaller towards the beginning: each has at most three quarters of what is left, down to
+ * CT_BUCKET_LEAST. CT_EINVAL: a program without an
  * update. CT_EINTERNAL: one that writes gradients in it. */
 ct_status ct_buckets_make(const ct_graph *g, const ct_layout *layout, ct_arena arena, int64_t bytes, ct_buckets *out);
 void ct_buckets_free(ct_buckets *b); /* empties; a zeroed one is fine */

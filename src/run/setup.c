@@ -347,7 +347,7 @@ ct_status ct_run_build(ct_run *r)
     s->join.tree = cfg->train.parts > 0;
     s->join.sync = cfg->train.sync_norm;
     s->parts = cfg->train.parts;
-    s->bucket_bytes = cfg->group.bucket_mb << 20;
+    s->bucket_bytes = cfg->group.bucket_mb > 0 ? cfg->group.bucket_mb << 20 : CT_BUCKET_WHOLE;
     CT_TRY(choose_resident(r));
     CT_TRY(add_training(r));
     list_terms(r);

@@ -64,7 +64,7 @@ echo "|---|---|---|---|---|---|---|---|---|---|---|"
 for round in $(seq "$rounds"); do
     one=$(trained "one$round" "$captrain" train "$work/config.yaml" --threads "$n" "$@")
     many=$(trained "many$round" "$captrain" launch -n "$n" train "$work/config.yaml" --threads 1 "$@")
-    late=$(trained "late$round" "$captrain" launch -n "$n" train "$work/config.yaml" --threads 1 "$@" --set group.bucket_mb=4096)
+    late=$(trained "late$round" "$captrain" launch -n "$n" train "$work/config.yaml" --threads 1 "$@" --set group.bucket_mb=0)
     parts=$(trained "parts$round" "$captrain" train "$work/config.yaml" --threads "$n" "$@" --set train.parts=4)
     micro=$(trained "micro$round" "$captrain" train "$work/config.yaml" --threads "$n" "$@" --set train.accumulate=4 \
         --set "train.batch_size=$((batch / 4))")
