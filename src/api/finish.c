@@ -319,6 +319,7 @@ ct_status ct_run_finish(ct_run *r, ct_train_result *res)
                                  json_pack("{s:I,s:I,s:f,s:s}", "step", (json_int_t)r->p.step, "epochs",
                                            (json_int_t)r->p.epoch, "seconds", r->p.seconds, "weights_hash",
                                            res->weights_hash)));
+    if (val) CT_GOTO(st, ct_run_show_wrong(r, vals.findings)); /* behind the end, which a run that goes on cuts off */
     const ct_report rep = { r, res, vals.findings, val, test, res->peak_bytes, fit ? &sure : NULL };
     CT_GOTO(st, ct_report_write(&rep));
     CT_GOTO(st, write_result(&rep, &vals, &tests));

@@ -62,6 +62,10 @@ static ct_status open_journal(ct_run *r, bool resumed)
                               "total_steps", (json_int_t)r->total_steps, "precision", ct_run_precision(&r->session));
         CT_TRY(ct_journal_event(r->journal, "start", o));
     }
+    if (ct_journal_shows(r->journal) && !ct_journal_begun(r->journal)) {
+        CT_TRY(ct_journal_begin(r->journal, r->p.step, r->cfg));
+        CT_TRY(ct_run_show_augmented(r));
+    }
     if (!(r->resumed = json_array())) return ct_fail(CT_ENOMEM, "out of memory");
     return ct_journal_read(r->out, gather_resumes, r->resumed);
 }

@@ -512,9 +512,13 @@ static ct_status verdict(const check_job *j, ct_check_report *r)
         r->ok = bad == 0 && r->good[0] > 0;
         if (r->ok && r->survey && r->survey->ops->object) CT_TRY(r->survey->ops->object(r->survey, &r->verdict));
         if (r->verdict) r->ok = false;
-        else if (r->ok) r->verdict = ct_asprintf("every picture can be read");
+        else if (r->ok && r->good[0] == r->samples[0]) r->verdict = ct_asprintf("every picture can be read");
+        else if (r->ok)
+            r->verdict = ct_asprintf("every picture can be read, but %" PRId64 " of %" PRId64 " samples ha%s no usable "
+                                     "label", r->samples[0] - r->good[0], r->samples[0],
+                                     r->samples[0] - r->good[0] == 1 ? "s" : "ve");
         else if (bad == 0) r->verdict = ct_asprintf("no sample can be used");
-        else r->verdict = ct_asprintf("%" PRId64 " files cannot be read", bad);
+        else r->verdict = ct_asprintf("%" PRId64 " file%s cannot be read", bad, bad == 1 ? "" : "s");
         return r->verdict ? CT_OK : CT_ENOMEM;
     }
     for (int set = 0; set < j->sets && r->ok; set++) {

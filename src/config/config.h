@@ -344,6 +344,9 @@ const char *ct_config_place(const ct_config *cfg, const char *key, const char *o
 /* The value of a key as it would be written in YAML, e.g. "64", "[0.9, 0.999]"; ct_free(). NULL (with a message)
  * for an unknown key or without memory. */
 char *ct_config_value(const ct_config *cfg, const char *key);
+/* The value of a key that is true or false, or a number and not a word in its place; of the former 0 or 1. False where
+ * it is anything else, and for an unknown key. */
+bool ct_config_number(const ct_config *cfg, const char *key, double *out);
 
 /* ---- writing: the resolved configuration; reading it back gives an equal struct ---- */
 

@@ -255,6 +255,21 @@ char *ct_config_value(const ct_config *cfg, const char *key)
     return ct_value_format(row, ct_config_field(cfg, row), false);
 }
 
+bool ct_config_number(const ct_config *cfg, const char *key, double *out)
+{
+    const ct_config_row *row = ct_config_find_row(key);
+    if (!row || row->cls != CT_CLASS_KEY) return false;
+    const void *field = ct_config_field(cfg, row);
+    switch (row->type) {
+    case CT_KEY_BOOL: *out = *(const bool *)field; return true;
+    case CT_KEY_FLOAT: *out = *(const double *)field; return true;
+    case CT_KEY_INT:
+        *out = (double)*(const int64_t *)field;
+        return !row->word || *out >= row->min;
+    default: return false;
+    }
+}
+
 bool ct_config_equal(const ct_config *a, const ct_config *b)
 {
     const ct_config_row *row;

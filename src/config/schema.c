@@ -331,10 +331,10 @@ static const ct_config_row output[] = {
       .unit = "steps",
       .reader = "trainer", .doc = "A line of metrics.jsonl every so many optimizer steps." },
     { BOOL(log.tensorboard, "true"), .aliases = "logging.tensorboard", .unit = "", .reader = "trainer",
-      .doc = "Write TensorBoard event files into the run directory." },
+      .doc = "Write a TensorBoard file into the run directory: curves, keys, and a few pictures." },
     { INT(report.gallery, "24", 0, 1000), .aliases = "eval.vis_fail_k", .unit = "images", .reader = "report",
       .doc = "Wrong predictions shown with their images in report.html, the surest first; of texts half as many right "
-             "ones, the least sure first." },
+             "ones, the least sure first; and half as many training samples as augmented." },
 };
 
 /* The table, in the order of the documentation, in which sections are contiguous: a task adds a line where its keys

@@ -2,8 +2,10 @@
 #include "config.h"
 
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/alloc.h"
 #include "base/file.h"
@@ -96,7 +98,11 @@ static ct_status add_row(ct_scan *s, size_t *cap, const base *b, const ct_label_
     if (leaves_folder(name))
         return ct_scan_add(s, cap, name, NULL, "the name leads out of the folder (data.root says where pictures are)",
                            row->line);
-    if (!row->text) return ct_scan_add(s, cap, name, NULL, "the line has no label", row->line);
+    if (!row->text || !*row->text) {
+        char why[64];
+        snprintf(why, sizeof why, "line %lld of the label file has no label", (long long)row->line);
+        return ct_scan_add(s, cap, name, NULL, why, row->line);
+    }
     return ct_scan_add_read(s, cap, name, how, row->text, row->line);
 }
 
@@ -154,6 +160,10 @@ static ct_status judge(ct_scan *s)
 
 static ct_status parse(const char *path, char kind, base *first, uint8_t *data, size_t size, ct_label_table *t)
 {
+    const char *dot = strrchr(path, '.');
+    if (dot && strcasecmp(dot, ".json") == 0)
+        return ct_fail(CT_EFORMAT, "%s: a list in one piece of JSON is not read; as metadata.jsonl it has a line "
+                       "{\"file_name\": \"a.png\", \"text\": \"AB\"} for each picture", path);
     if (strchr("gpmj", kind)) return ct_label_lines_parse((char *)data, size, kind, path, t);
     look l = { first, CT_OK };
     CT_TRY(ct_label_table_parse((char *)data, size, kind, path, names_file, &l, t));

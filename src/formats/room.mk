@@ -5,7 +5,7 @@ libcaptrain_la_SOURCES += \
 	src/formats/lmdb.c src/formats/lmdb.h src/formats/lmdb_sound.c \
 	src/formats/safetensors.c src/formats/safetensors.h src/formats/st_internal.h src/formats/st_writer.c \
 	src/formats/svg.c src/formats/svg.h \
-	src/formats/tfevents.c src/formats/tfevents.h
+	src/formats/tfevents.c src/formats/tfevents.h src/formats/tfevents_hparams.c src/formats/tfevents_tags.h
 nodist_libcaptrain_la_SOURCES += src/formats/tfevents.pb-c.c src/formats/tfevents.pb-c.h
 BUILT_SOURCES += src/formats/tfevents.pb-c.h
 CLEANFILES += src/formats/tfevents.pb-c.c src/formats/tfevents.pb-c.h

@@ -12,12 +12,14 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "formats/tfevents.pb-c.h"
+#include "formats/tfevents_tags.h"
 
-#define MAX_RECORD ((uint64_t)64 << 20) /* bytes; scalars take about 60 */
+#define MAX_RECORD ((uint64_t)64 << 20) /* bytes; scalars take about 60, pictures what their PNG does */
 
 struct ct_tfevents {
     FILE *f;
     char *path;
+    bool begun; /* it tells that the run begins */
 };
 
 /* ---- CRC-32C ---- */
@@ -55,8 +57,9 @@ static uint64_t get_le(const uint8_t *p, int bytes)
 
 static void *pb_alloc(void *user, size_t n)
 {
-    (void)user;
-    return ct_malloc(n, "TensorBoard event");
+    void *p = ct_malloc(n, "TensorBoard event");
+    if (!p) *(bool *)user = true;
+    return p;
 }
 
 static void pb_free(void *user, void *p)
@@ -65,7 +68,33 @@ static void pb_free(void *user, void *p)
     ct_free(p);
 }
 
-static ProtobufCAllocator allocator = { pb_alloc, pb_free, NULL };
+/* An event from n bytes, NULL where they are none; forget() it. CT_ENOMEM. */
+static ct_status event_of(const uint8_t *data, size_t n, Captrain__Event **out)
+{
+    bool short_of_memory = false;
+    ProtobufCAllocator allocator = { pb_alloc, pb_free, &short_of_memory };
+    *out = captrain__event__unpack(&allocator, n, data);
+    return *out || !short_of_memory ? CT_OK : CT_ENOMEM;
+}
+
+static void forget(Captrain__Event *e)
+{
+    ProtobufCAllocator allocator = { pb_alloc, pb_free, NULL };
+    captrain__event__free_unpacked(e, &allocator);
+}
+
+static const Captrain__Summary *summary_of(const Captrain__Event *e)
+{
+    return e->what_case == CAPTRAIN__EVENT__WHAT_SUMMARY ? e->summary : NULL;
+}
+
+static bool has_tag(const Captrain__Event *e, const char *tag)
+{
+    const Captrain__Summary *s = summary_of(e);
+    for (size_t i = 0; s && i < s->n_value; i++)
+        if (strcmp(s->value[i]->tag, tag) == 0) return true;
+    return false;
+}
 
 /* ---- reading ---- */
 
@@ -96,24 +125,26 @@ ct_status ct_tfevents_read(const char *path, ct_tfevents_visit *visit, void *use
     bool damaged;
     CT_TRY(ct_mmap_open(path, &m));
     while (st == CT_OK && next_record(&m, &at, &data, &n, &damaged)) {
-        Captrain__Event *e = captrain__event__unpack(&allocator, n, data);
+        Captrain__Event *e;
+        if ((st = event_of(data, n, &e)) != CT_OK) break;
         if (!e) {
             st = ct_fail(CT_EFORMAT, "%s: byte %zu: not a TensorBoard event", path, (size_t)(data - m.data));
             break;
         }
-        const Captrain__Summary *s = e->what_case == CAPTRAIN__EVENT__WHAT_SUMMARY ? e->summary : NULL;
+        const Captrain__Summary *s = summary_of(e);
         for (size_t i = 0; s && st == CT_OK && i < s->n_value; i++)
             if (s->value[i]->value_case == CAPTRAIN__SUMMARY_VALUE__VALUE_SIMPLE_VALUE)
                 st = visit(user, e->step, s->value[i]->tag, (double)s->value[i]->simple_value);
-        captrain__event__free_unpacked(e, &allocator);
+        forget(e);
     }
     if (st == CT_OK && damaged) st = ct_fail(CT_EFORMAT, "%s: byte %zu: damaged record", path, at);
     ct_mmap_close(&m);
     return st;
 }
 
-/* How many bytes of an existing file stay when a run is resumed at keep_step. */
-static ct_status kept_bytes(const char *path, int64_t keep_step, size_t *bytes)
+/* How many bytes of an existing file stay when a run is resumed at keep_step: what was told behind its end goes, too,
+ * and the end itself, which it comes to anew. *begun: whether they tell that it begins. */
+static ct_status kept_bytes(const char *path, int64_t keep_step, size_t *bytes, bool *begun)
 {
     ct_mmap m;
     const uint8_t *data;
@@ -121,18 +152,20 @@ static ct_status kept_bytes(const char *path, int64_t keep_step, size_t *bytes)
     bool damaged = false;
     ct_status st = CT_OK;
     *bytes = 0;
+    *begun = false;
     CT_TRY(ct_mmap_open(path, &m));
     while (next_record(&m, &at, &data, &n, &damaged)) {
-        Captrain__Event *e = captrain__event__unpack(&allocator, n, data);
-        if (!e) break;
-        bool later = e->step > keep_step;
-        captrain__event__free_unpacked(e, &allocator);
-        if (later) break;
+        Captrain__Event *e;
+        if ((st = event_of(data, n, &e)) != CT_OK || !e) break;
+        const bool stays = e->step <= keep_step && !has_tag(e, CT_TFEVENTS_END);
+        if (stays) *begun |= has_tag(e, CT_TFEVENTS_START);
+        forget(e);
+        if (!stays) break;
         *bytes = at;
     }
     /* A killed machine may leave the beginning of the first record, or zeros where data never arrived. */
     static const uint8_t zeros[12] = { 0 };
-    if (*bytes == 0 && m.size >= 12 && memcmp(m.data, zeros, 12) != 0 &&
+    if (st == CT_OK && *bytes == 0 && m.size >= 12 && memcmp(m.data, zeros, 12) != 0 &&
         masked(ct_crc32c(m.data, 8)) != (uint32_t)get_le(m.data + 8, 4))
         st = ct_fail(CT_EFORMAT, "%s: not a TensorBoard event file", path);
     ct_mmap_close(&m);
@@ -163,11 +196,13 @@ static ct_status write_event(ct_tfevents *w, Captrain__Event *e)
 ct_status ct_tfevents_open(const char *path, int64_t keep_step, ct_tfevents **out)
 {
     size_t kept = 0;
+    bool begun = false;
     ct_status st = CT_OK;
     ct_tfevents *w;
     *out = NULL;
-    if (keep_step >= 0 && ct_path_exists(path)) CT_TRY(kept_bytes(path, keep_step, &kept));
+    if (keep_step >= 0 && ct_path_exists(path)) CT_TRY(kept_bytes(path, keep_step, &kept, &begun));
     if (!(w = ct_calloc(1, sizeof *w, "TensorBoard writer"))) return CT_ENOMEM;
+    w->begun = begun;
     if (!(w->path = ct_strdup(path, "TensorBoard writer"))) {
         st = CT_ENOMEM;
         goto fail;
@@ -199,21 +234,54 @@ fail:
     return st;
 }
 
-ct_status ct_tfevents_scalar(ct_tfevents *w, int64_t step, const char *tag, double value)
+static ct_status write_value(ct_tfevents *w, int64_t step, const char *tag, Captrain__SummaryValue *v)
 {
     Captrain__Event e = CAPTRAIN__EVENT__INIT;
     Captrain__Summary s = CAPTRAIN__SUMMARY__INIT;
-    Captrain__SummaryValue v = CAPTRAIN__SUMMARY_VALUE__INIT, *values[1] = { &v };
-    v.tag = (char *)(uintptr_t)tag;
-    v.value_case = CAPTRAIN__SUMMARY_VALUE__VALUE_SIMPLE_VALUE;
-    v.simple_value = (float)value;
+    v->tag = (char *)(uintptr_t)tag;
     s.n_value = 1;
-    s.value = values;
+    s.value = &v;
     e.step = step;
     e.what_case = CAPTRAIN__EVENT__WHAT_SUMMARY;
     e.summary = &s;
     return write_event(w, &e);
 }
+
+ct_status ct_tfevents_scalar(ct_tfevents *w, int64_t step, const char *tag, double value)
+{
+    Captrain__SummaryValue v = CAPTRAIN__SUMMARY_VALUE__INIT;
+    v.value_case = CAPTRAIN__SUMMARY_VALUE__VALUE_SIMPLE_VALUE;
+    v.simple_value = (float)value;
+    return write_value(w, step, tag, &v);
+}
+
+ct_status ct_tfevents_picture(ct_tfevents *w, int64_t step, const char *tag, const ct_event_picture *picture)
+{
+    Captrain__SummaryValue v = CAPTRAIN__SUMMARY_VALUE__INIT;
+    Captrain__Picture p = CAPTRAIN__PICTURE__INIT;
+    p.height = picture->height;
+    p.width = picture->width;
+    p.colorspace = picture->channels;
+    p.encoded_image_string = (ProtobufCBinaryData){ picture->bytes, (uint8_t *)(uintptr_t)picture->png };
+    v.value_case = CAPTRAIN__SUMMARY_VALUE__VALUE_IMAGE;
+    v.image = &p;
+    return write_value(w, step, tag, &v);
+}
+
+ct_status ct_tfevents_plugin(ct_tfevents *w, int64_t step, const char *tag, const char *plugin, const void *content,
+                             size_t bytes)
+{
+    Captrain__SummaryValue v = CAPTRAIN__SUMMARY_VALUE__INIT;
+    Captrain__SummaryMetadata m = CAPTRAIN__SUMMARY_METADATA__INIT;
+    Captrain__PluginData d = CAPTRAIN__PLUGIN_DATA__INIT;
+    d.plugin_name = (char *)(uintptr_t)plugin;
+    d.content = (ProtobufCBinaryData){ bytes, (uint8_t *)(uintptr_t)content };
+    m.plugin_data = &d;
+    v.metadata = &m;
+    return write_value(w, step, tag, &v);
+}
+
+bool ct_tfevents_begun(const ct_tfevents *w) { return w->begun; }
 
 ct_status ct_tfevents_flush(ct_tfevents *w)
 {

@@ -41,7 +41,10 @@ static ct_status csv_field(ct_table *j, bool last, char **field, bool *more)
         }
         if (*r == '\r' && (r + 1 == j->end || r[1] == '\n')) r++;
         if (r < j->end && *r != sep && *r != '\n') {
-            return ct_fail(CT_EFORMAT, "%s:%lld: text behind a closing quote", j->path, (long long)j->line);
+            if (j->line == first)
+                return ct_fail(CT_EFORMAT, "%s:%lld: text behind a closing quote", j->path, (long long)first);
+            return ct_fail(CT_EFORMAT, "%s:%lld: the quote opened here is not closed: the next one, in line %lld, has "
+                           "text behind it", j->path, (long long)first, (long long)j->line);
         }
     } else {
         while (r < j->end && *r != sep && *r != '\n') r++;

@@ -175,6 +175,33 @@ static ct_status build_input(const ct_program_spec *s, bool training, ct_program
     return ct_graph_node(g, CT_OP_PREPROCESS, &moves->attrs, "x", has_mask(m) ? 3 : 2, in, 1, 1, x);
 }
 
+ct_status ct_program_pictures(const ct_program_spec *spec, int64_t pictures, ct_program *out)
+{
+    *out = (ct_program){ .kind = CT_PROGRAM_PREDICT };
+    ct_program_spec s = *spec;
+    ct_moves moves;
+    ct_val x;
+    ct_status st;
+    if (s.src_h <= 0) return ct_fail(CT_EINVAL, "program: ready input has no pictures");
+    CT_TRY(ct_model_resolve(&s.model));
+    s.batch = pictures;
+    s.model.frames = 1;
+    s.model.dtype = CT_F32;
+    s.resident = 0;
+    for (int c = 0; c < CT_IMAGE_CHANNELS; c++) {
+        s.image.mean[c] = 0;
+        s.image.std[c] = 1;
+    }
+    CT_GOTO(st, ct_graph_create(&out->graph));
+    CT_GOTO(st, build_input(&s, true, out, &moves, &x));
+    CT_GOTO(st, add_port(out, "x", CT_PORT_SCORE, x));
+    ct_graph_keep(out->graph, x);
+    return CT_OK;
+fail:
+    ct_program_free(out);
+    return st;
+}
+
 /* Golden files bring the dropout mask along: it replaces the drawn one. */
 static ct_status replace_mask(const ct_program_spec *s, ct_program *p)
 {

@@ -126,6 +126,10 @@ ct_status ct_program_usual_goal(ct_program_spec *spec);
  * CT_EINVAL: a combination without meaning; CT_ECONFIG: a model that cannot be built at this size. */
 ct_status ct_program_build(const ct_program_spec *spec, ct_program_kind kind, const ct_graph *layout_from,
                            ct_layout *layout, ct_program *out);
+/* What training makes of pictures before its model sees them, and nothing behind it: ports src, index and, of models
+ * with a mask, window, for so many pictures of src_w x src_h, of clips frames as index names them; and score "x" f32
+ * [N,H,W,C], values of 0..1, not normalised, the mask behind them. Needs no weights. */
+ct_status ct_program_pictures(const ct_program_spec *spec, int64_t pictures, ct_program *out);
 void ct_program_free(ct_program *p); /* members; NULL is fine */
 /* The step state a run starts with: loss scale of the spec, clip coefficient 1, everything else 0. */
 void ct_program_initial_state(const ct_program_spec *spec, double state[CT_STATE_COUNT]);

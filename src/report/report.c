@@ -200,6 +200,7 @@ static ct_status page(FILE *f, const ct_report *rep)
     CT_TRY(ct_report_device(f, rep));
     const ct_task *task = rep->run->data.task;
     if (rep->findings && task->report) CT_TRY(task->report(rep->findings, rep->val, cfg->report.gallery, f));
+    CT_TRY(ct_report_samples(f, rep));
     fputs("<section><h2>Summary</h2><div class=\"cols\">\n", f);
     about_model(f, rep);
     about_data(f, rep);

@@ -8,6 +8,7 @@ libcaptrain_la_SOURCES += \
 	src/report/report_curves.c \
 	src/report/report_device.c \
 	src/report/report_html.h \
+	src/report/report_samples.c \
 	src/report/report_style.c
 
 dist_check_SCRIPTS += tests/sh/report.sh tests/sh/compare.sh

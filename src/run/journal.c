@@ -1,10 +1,11 @@
-/* metrics.jsonl and TensorBoard scalars. */
+/* metrics.jsonl and TensorBoard's file. */
 #include "config.h"
 
 #include "run/journal.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -216,8 +217,13 @@ static ct_status scalars_of(ct_journal *j, int64_t at, const char *group, json_t
 static ct_status scalars(ct_journal *j, const char *event, json_t *line)
 {
     bool step = strcmp(event, "step") == 0, eval = strcmp(event, "eval") == 0;
-    if (!j->tb || (!step && !eval)) return CT_OK;
+    if (!j->tb) return CT_OK;
     int64_t at = json_integer_value(json_object_get(line, "step"));
+    if (strcmp(event, "end") == 0) {
+        CT_TRY(ct_tfevents_end(j->tb, at));
+        return ct_tfevents_flush(j->tb);
+    }
+    if (!step && !eval) return CT_OK;
     json_t *device = json_object_get(line, "device"), *losses = json_object_get(line, "losses");
     CT_TRY(scalars_of(j, at, step ? "train" : "val", line));
     if (losses) CT_TRY(scalars_of(j, at, step ? "train/losses" : "val/losses", losses));
@@ -255,6 +261,65 @@ fail:
     json_decref(fields);
     ct_free(text);
     ct_free(line);
+    return st;
+}
+
+/* ---- what TensorBoard alone gets ---- */
+
+bool ct_journal_shows(const ct_journal *j) { return j && j->tb; }
+bool ct_journal_begun(const ct_journal *j) { return j && j->tb && ct_tfevents_begun(j->tb); }
+
+ct_status ct_journal_begin(ct_journal *j, int64_t step, const ct_config *cfg)
+{
+    if (!ct_journal_shows(j)) return CT_OK;
+    const ct_config_row *row;
+    const size_t most = ct_config_row_count();
+    ct_hparam *key = ct_calloc(most, sizeof *key, "keys for TensorBoard");
+    char **text = ct_calloc(most, sizeof *text, "keys for TensorBoard");
+    size_t n = 0;
+    ct_status st;
+    if (!key || !text) CT_GOTO(st, CT_ENOMEM);
+    for (size_t i = 0; (row = ct_config_row_at(i)); i++) {
+        if (row->cls != CT_CLASS_KEY) continue;
+        ct_hparam *k = &key[n];
+        k->name = row->name;
+        k->type = !ct_config_number(cfg, row->name, &k->number) ? CT_HPARAM_TEXT
+                  : row->type == CT_KEY_BOOL                    ? CT_HPARAM_BOOL
+                                                                : CT_HPARAM_NUMBER;
+        if (k->type == CT_HPARAM_TEXT && !(k->text = text[n] = ct_config_value(cfg, row->name)))
+            CT_GOTO(st, CT_ENOMEM);
+        n++;
+    }
+    CT_GOTO(st, ct_tfevents_begin(j->tb, step, key, n));
+    st = ct_tfevents_flush(j->tb);
+fail:
+    for (size_t i = 0; text && i < most; i++) ct_free(text[i]);
+    ct_free(text);
+    ct_free(key);
+    return st;
+}
+
+ct_status ct_journal_picture(ct_journal *j, int64_t step, const char *tag, const ct_image *im)
+{
+    if (!ct_journal_shows(j)) return CT_OK;
+    ct_image smaller = { .px = NULL };
+    uint8_t *png = NULL;
+    size_t bytes = 0;
+    ct_status st;
+    const int side = im->w > im->h ? im->w : im->h;
+    if (side > CT_JOURNAL_SIDE) {
+        const double scale = (double)CT_JOURNAL_SIDE / side;
+        const int w = (int)lround(scale * im->w), h = (int)lround(scale * im->h);
+        CT_TRY(ct_image_resize_scale(im, scale, w > 0 ? w : 1, h > 0 ? h : 1, &smaller));
+        im = &smaller;
+    }
+    CT_GOTO(st, ct_image_encode_png(im, &png, &bytes));
+    const ct_event_picture p = { .png = png, .bytes = bytes, .width = im->w, .height = im->h, .channels = im->c };
+    CT_GOTO(st, ct_tfevents_picture(j->tb, step, tag, &p));
+    st = ct_tfevents_flush(j->tb);
+fail:
+    ct_free(png);
+    ct_image_free(&smaller);
     return st;
 }
 

@@ -161,6 +161,12 @@ ct_status ct_run_judge(ct_run *r, const ct_moment *at, int64_t skipped, double l
  */
 ct_status ct_run_zero_gradients(ct_run *r);
 
+/* ---- pictures.c ---- */
+/* For TensorBoard, where it is told anything: what the first samples look like to the model in the first epoch; and the
+ * pictures that the best weights read wrongly, the surest first. Few of each, and small. */
+ct_status ct_run_show_augmented(ct_run *r);
+ct_status ct_run_show_wrong(ct_run *r, const ct_findings *f);
+
 /* ---- place.c ---- */
 /* When the best weights were reached: "epoch 3, step 120", or "within epoch 1, step 7" for an evaluation in the middle
  * of one. Gives buf. */

@@ -1,5 +1,7 @@
 # Sessions: a model on a device; how batches get there and numbers come back; scoring passes.
 libcaptrain_la_SOURCES += \
+	src/session/augmented.c \
+	src/session/augmented.h \
 	src/session/evaluate.c \
 	src/session/evaluate.h \
 	src/session/feed.c src/session/gather.c src/session/gather.h \
@@ -31,3 +33,7 @@ tests_session_check_share_SOURCES = tests/session/check_share.c
 tests_session_check_share_LDADD = $(CT_TEST_LIBS)
 
 dist_check_SCRIPTS += tests/sh/parts.sh tests/sh/sync_norm.sh
+
+check_PROGRAMS += tests/session/check_augmented
+tests_session_check_augmented_SOURCES = tests/session/check_augmented.c
+tests_session_check_augmented_LDADD = $(CT_TEST_LIBS)

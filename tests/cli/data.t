@@ -99,8 +99,8 @@ $ captrain check d
 | charset, 3 characters: "01z"
 | rarest: 'z' (U+007A), 1 times; most frequent: '0' (U+0030), 33 times
 |
-| NOT GOOD: 1 files cannot be read
-! captrain: d: 1 files cannot be read
+| NOT GOOD: 1 file cannot be read
+! captrain: d: 1 file cannot be read
 ? 1
 
 $ captrain check d --config old/crnn.yaml

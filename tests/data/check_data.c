@@ -66,7 +66,7 @@ START_TEST(scan_table)
     ck_assert_msg(scan_text(dir, &rule, &s) == CT_OK, "%s", ct_error_message());
     static const char *const want[][3] = {
         { "../e.png", NULL, "the name leads out of the folder (data.root says where pictures are)" }, { "1.png", "CD", NULL }, { "2.png", "AB", NULL },
-        { "2.png", "ZZ", "listed again in line 7 (first in line 2)" }, { "3.png", NULL, "the line has no label" },
+        { "2.png", "ZZ", "listed again in line 7 (first in line 2)" }, { "3.png", NULL, "line 6 of the label file has no label" },
         { "gone.png", "X", "named in line 4 of the label file, but there is no such file" },
         { "unlisted.png", NULL, "not in the label file" },
     };

@@ -84,6 +84,7 @@ START_TEST(label_table_errors)
         { "a,b\n\"c,d\ne", "L:2: the quote opened here is not closed" },
         { "a,\"b\"\r9\n", "L:1: text behind a closing quote" },
         { "\"a\"b,c\n", "L:1: text behind a closing quote" },
+        { "a,b\nc,\"d\ne,\"f\"\n", "L:2: the quote opened here is not closed: the next one, in line 3, has text behind it" },
         { "file,a,b\nx,y,z\n", "L:1: the header names no label column" },
     };
     ct_label_table t;

@@ -122,7 +122,7 @@ START_TEST(issues)
 
     must_run(&s, &r); /* without a configuration: only unreadable files count */
     ck_assert(!r.ok);
-    ck_assert_str_eq(r.verdict, "1 files cannot be read");
+    ck_assert_str_eq(r.verdict, "1 file cannot be read");
     ck_assert(ct_check_count(&r, CT_ISSUE_UNREADABLE) == 1 && ct_check_count(&r, CT_ISSUE_LABEL) == 1);
     ck_assert(r.n_issues == 2);
     ck_assert_str_eq(charset_of(&r), "ABX");
@@ -312,7 +312,7 @@ START_TEST(output)
     fclose(f);
     static const char *const lines[] = { "samples: 3, usable: 2", "unreadable files: 1", "bad\\xff_1.png: empty file",
                                          "duplicates: 1 groups", "[different labels]", "16 x 8",
-                                         "charset, 3 characters: \"ABC\"", "NOT GOOD: 1 files cannot be read" };
+                                         "charset, 3 characters: \"ABC\"", "NOT GOOD: 1 file cannot be read" };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         ck_assert_msg(strstr(text, lines[i]) != NULL, "no \"%s\" in:\n%s", lines[i], text);
     }

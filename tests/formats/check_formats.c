@@ -15,6 +15,7 @@
 #include "formats/safetensors.h"
 #include "formats/svg.h"
 #include "formats/tfevents.h"
+#include "formats/tfevents.pb-c.h"
 #include "tests/ct_check.h"
 
 static char dir[32];
@@ -424,6 +425,160 @@ START_TEST(tfevents)
 }
 END_TEST
 
+/* Record k of a file as an event, or NULL behind the last; captrain__event__free_unpacked(). */
+static Captrain__Event *event_at(const uint8_t *data, size_t size, int k)
+{
+    for (size_t at = 0; at + 16 <= size; k--) {
+        uint64_t n;
+        memcpy(&n, data + at, sizeof n);
+        if (k == 0) return captrain__event__unpack(NULL, (size_t)n, data + at + 12);
+        at += (size_t)n + 16;
+    }
+    return NULL;
+}
+
+static const Captrain__SummaryValue *only_value(const Captrain__Event *e, int64_t step)
+{
+    ck_assert_ptr_nonnull(e);
+    ck_assert_int_eq(e->step, step);
+    ck_assert_uint_eq(e->what_case, CAPTRAIN__EVENT__WHAT_SUMMARY);
+    ck_assert_uint_eq(e->summary->n_value, 1);
+    return e->summary->value[0];
+}
+
+/* What the plugin's data of a value say; captrain__hparams_plugin_data__free_unpacked(). */
+static Captrain__HParamsPluginData *plugin_of(const Captrain__SummaryValue *v, const char *tag)
+{
+    ck_assert_str_eq(v->tag, tag);
+    ck_assert_str_eq(v->metadata->plugin_data->plugin_name, "hparams");
+    const ProtobufCBinaryData c = v->metadata->plugin_data->content;
+    Captrain__HParamsPluginData *d = captrain__hparams_plugin_data__unpack(NULL, c.len, c.data);
+    ck_assert_ptr_nonnull(d);
+    ck_assert_int_eq(d->version, 0);
+    return d;
+}
+
+static ct_status write_run(const char *path, int64_t keep, int64_t from, int64_t to, bool *begun)
+{
+    static const ct_hparam key[] = { { "optimizer.lr", CT_HPARAM_NUMBER, NULL, 0.25 },
+                                     { "data.cache", CT_HPARAM_TEXT, "pix\xc3\xa4ls", 0 },
+                                     { "train.deterministic", CT_HPARAM_BOOL, NULL, 1 } };
+    static const uint8_t png[] = { 0x89, 'P', 'N', 'G', 0 };
+    const ct_event_picture picture = { png, sizeof png, 7, 5, 3 };
+    ct_tfevents *w;
+    CT_TRY(ct_tfevents_open(path, keep, &w));
+    *begun = ct_tfevents_begun(w);
+    ct_status st = *begun ? CT_OK : ct_tfevents_begin(w, from - 1, key, 3);
+    for (int64_t s = from; s <= to && st == CT_OK; s++) st = ct_tfevents_scalar(w, s, "loss", 1);
+    if (st == CT_OK) st = ct_tfevents_end(w, to);
+    if (st == CT_OK) st = ct_tfevents_picture(w, to, "wrong/01", &picture);
+    const ct_status closed = ct_tfevents_close(w);
+    return st == CT_OK ? closed : st;
+}
+
+/* Version, beginning, scalars from..to, end, picture. */
+static void check_run(const char *path, int64_t to)
+{
+    uint8_t *data;
+    size_t size;
+    Captrain__Event *e;
+    ck_assert_int_eq(ct_file_read(path, 1 << 20, &data, &size), CT_OK);
+    e = event_at(data, size, 1);
+    Captrain__HParamsPluginData *d = plugin_of(only_value(e, 0), "_hparams_/session_start_info");
+    ck_assert_uint_eq(d->data_case, CAPTRAIN__HPARAMS_PLUGIN_DATA__DATA_SESSION_START_INFO);
+    const Captrain__SessionStartInfo *s = d->session_start_info;
+    ck_assert_uint_eq(s->n_hparams, 3);
+    ck_assert_str_eq(s->hparams[0]->key, "optimizer.lr");
+    ck_assert_uint_eq(s->hparams[0]->value->kind_case, CAPTRAIN__VALUE__KIND_NUMBER_VALUE);
+    ck_assert_double_eq(s->hparams[0]->value->number_value, 0.25);
+    ck_assert_str_eq(s->hparams[1]->value->string_value, "pix\xc3\xa4ls");
+    ck_assert_uint_eq(s->hparams[2]->value->kind_case, CAPTRAIN__VALUE__KIND_BOOL_VALUE);
+    ck_assert(s->hparams[2]->value->bool_value);
+    ck_assert_double_gt(s->start_time_secs, 1.6e9);
+    captrain__hparams_plugin_data__free_unpacked(d, NULL);
+    captrain__event__free_unpacked(e, NULL);
+    for (int64_t k = 1; k <= to; k++) {
+        e = event_at(data, size, 1 + (int)k);
+        ck_assert_str_eq(only_value(e, k)->tag, "loss");
+        captrain__event__free_unpacked(e, NULL);
+    }
+    e = event_at(data, size, 2 + (int)to);
+    d = plugin_of(only_value(e, to), "_hparams_/session_end_info");
+    ck_assert_uint_eq(d->data_case, CAPTRAIN__HPARAMS_PLUGIN_DATA__DATA_SESSION_END_INFO);
+    ck_assert_int_eq(d->session_end_info->status, 1);
+    captrain__hparams_plugin_data__free_unpacked(d, NULL);
+    captrain__event__free_unpacked(e, NULL);
+    e = event_at(data, size, 3 + (int)to);
+    const Captrain__Picture *p = only_value(e, to)->image;
+    ck_assert_ptr_nonnull(p);
+    ck_assert_int_eq(p->width, 7);
+    ck_assert_int_eq(p->height, 5);
+    ck_assert_int_eq(p->colorspace, 3);
+    ck_assert_uint_eq(p->encoded_image_string.len, 5);
+    ck_assert_mem_eq(p->encoded_image_string.data, "\x89PNG", 5);
+    captrain__event__free_unpacked(e, NULL);
+    ck_assert_ptr_null(event_at(data, size, 4 + (int)to));
+    ct_free(data);
+}
+
+/* A run tells its keys once and its end once, however often it goes on: from within, from its end, and to a later one. */
+START_TEST(tfevents_run)
+{
+    const char *path = in_dir("run.tfevents");
+    bool begun;
+    ck_assert_int_eq(write_run(path, -1, 1, 4, &begun), CT_OK);
+    ck_assert(!begun);
+    check_run(path, 4);
+    ck_assert_int_eq(write_run(path, 2, 3, 4, &begun), CT_OK);
+    ck_assert(begun);
+    check_run(path, 4);
+    ck_assert_int_eq(write_run(path, 4, 5, 4, &begun), CT_OK); /* it was at its end: that is told anew, its pictures too */
+    check_run(path, 4);
+    ck_assert_int_eq(write_run(path, 4, 5, 6, &begun), CT_OK);
+    ck_assert(begun);
+    check_run(path, 6);
+    /* what says how it began was lost with the rest */
+    ck_assert_int_eq(truncate(path, 45), 0);
+    ck_assert_int_eq(write_run(path, 6, 1, 3, &begun), CT_OK);
+    ck_assert(!begun);
+    check_run(path, 3);
+}
+END_TEST
+
+/* Without memory nothing of an existing file is lost: it goes on as if that had not been tried. */
+START_TEST(tfevents_run_memory)
+{
+    const char *path = in_dir("run-memory.tfevents");
+    int failed = 0;
+    bool begun;
+    for (long n = 0;; n++) {
+        ct_status st = write_run(path, -1, 1, 3, &begun);
+        ck_assert_int_eq(st, CT_OK);
+        ct_alloc_fail_after(n);
+        st = write_run(path, 2, 3, 3, &begun);
+        const long made = ct_alloc_fail_after(-1);
+        if (st == CT_OK && made <= n) break;
+        if (st != CT_OK) ck_assert_int_eq(st, CT_ENOMEM);
+        failed++;
+        ck_assert_int_eq(write_run(path, 2, 3, 3, &begun), CT_OK);
+        ck_assert(begun);
+        check_run(path, 3);
+    }
+    ck_assert_int_ge(failed, 20);
+    failed = 0;
+    for (long n = 0;; n++) {
+        ct_alloc_fail_after(n);
+        const ct_status st = write_run(path, -1, 1, 3, &begun);
+        const long made = ct_alloc_fail_after(-1);
+        if (st == CT_OK && made <= n) break;
+        if (st != CT_OK) ck_assert_int_eq(st, CT_ENOMEM);
+        failed++;
+    }
+    ck_assert_int_ge(failed, 10);
+    check_run(path, 3);
+}
+END_TEST
+
 START_TEST(tfevents_memory)
 {
     const char *path = in_dir("tfevents.oom");
@@ -676,6 +831,8 @@ int main(void)
     tcase_add_loop_test(t, st_memory, 0, 2);
     tcase_add_test(t, crc32c);
     tcase_add_test(t, tfevents);
+    tcase_add_test(t, tfevents_run);
+    tcase_add_test(t, tfevents_run_memory);
     tcase_add_test(t, tfevents_memory);
     tcase_add_test(t, json_memory);
     tcase_add_test(t, svg_plots);

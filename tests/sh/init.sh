@@ -93,7 +93,7 @@ refused empty 'no PNG, JPEG, BMP or WebP pictures in this folder'
 refused nowhere 'nowhere: '
 cp -r "my pictures #1" spoilt
 printf 'no picture' >spoilt/abab_1.png
-refused spoilt '1 files cannot be read; nothing is written (`captrain check`'
+refused spoilt '1 file cannot be read; nothing is written (`captrain check`'
 rm spoilt/abab_1.png
 printf '%s\n' "$(cd spoilt && ls | head -n 5 | sed 's/$/,a/')" >spoilt/labels.csv
 refused spoilt 'all 5 usable samples have the label "a"'

@@ -121,6 +121,16 @@ spoilt() { # WHAT PATTERN
 }
 printf 'filename,words\n01.png,"a\n02.png,b\n' >"$work/d/labels.csv"
 spoilt 'labels.csv:2: the quote opened here is not closed'
+printf 'filename,words\n01.png,"a\n02.png,"b"\n' >"$work/d/labels.csv"
+spoilt 'labels.csv:2: the quote opened here is not closed: the next one, in line 3'
+printf '01.png,a\n02.png,\n' >"$work/d/labels.csv"
+expect 1 "$captrain" train "$work/c.yaml" --set "data.train=$work/d" --out "$work/never"
+says '02.png: line 2 of the label file has no label'
+expect 0 "$captrain" check "$work/d"
+prints '02.png: line 2 of the label file has no label'
+prints 'good: every picture can be read, but 1 of 2 samples has no usable label'
+printf '01.png\n02.png\n' >"$work/d/labels.csv"
+spoilt 'line 1 of the label file has no label'
 printf 'file,n,text\n01.png,1,a,b\n02.png,2,c\n' >"$work/d/labels.csv"
 spoilt 'labels.csv:2: 4 fields, the first line has 3; .*quotes'
 printf 'file,label,text\n01.png,1,a\n' >"$work/d/labels.csv"
@@ -150,6 +160,11 @@ rm "$work/d/metadata.jsonl"
 printf '01.png,a\n02.png,b\n' >"$work/d/metadata.csv"
 spoilt 'metadata.csv:1: the first line is no header'
 rm "$work/d/metadata.csv"
+printf '[{"file_name": "01.png", "text": "a"}, {"file_name": "02.png", "text": "b"}]\n' >"$work/d/labels.json"
+spoilt 'labels.json: a list of pictures that is not read'
+expect 1 "$captrain" check "$work/d" --labels labels.json
+says 'labels.json: a list in one piece of JSON is not read; as metadata.jsonl it has a line {"file_name"'
+rm "$work/d/labels.json"
 
 # other encodings, with the command that helps
 bytes '01.png,\xd6\xd0\xb9\xfa\n02.png,\xce\xc4\xd7\xd6\n' >"$work/d/labels.csv" # GBK

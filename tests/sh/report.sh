@@ -44,6 +44,11 @@ has a '>Strings right of the surest x %<'
 has a '>Reliability<'
 has a '<circle class="h".*<title>training: .* at epoch '
 has a 'title="[01&lt;;()a-z]* read as [01&lt;;()a-z]*: [0-9]* of [0-9]*"'
+has a '<h2>What the model was shown</h2>'
+# half as many as report.gallery, with their labels
+checks=$((checks + 1))
+shown=$(awk '/What the model was shown/ { on = 1 } /<h2>Summary/ { on = 0 } on' "$work/a/report.html" | grep -c '<figure>.*</code><small>synth:text/')
+[ "$shown" -eq 3 ] || fail "$shown augmented pictures instead of 3"
 # what the cells and rows say adds up to what result.json counts
 number() { sed -n "s/^ *\"$1\": \([-0-9.e]*\),\{0,1\}\$/\1/p" "$work/a/result.json" | head -1; }
 rows() { awk -v from="$1" 'index($0, from) { on = 1 } on { print } on && /<\/table>/ { exit }' "$work/a/report.html" | tr '>' '\n' |

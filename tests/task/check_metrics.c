@@ -541,6 +541,64 @@ START_TEST(test_journal_resume)
 }
 END_TEST
 
+static long bytes_of(const char *path)
+{
+    FILE *f = fopen(path, "rb");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_eq(fseek(f, 0, SEEK_END), 0);
+    const long n = ftell(f);
+    fclose(f);
+    return n;
+}
+
+/* What TensorBoard alone gets is told once; large pictures are scaled; without TensorBoard nothing is. */
+START_TEST(test_journal_shows)
+{
+    ct_journal *j;
+    ct_config *cfg;
+    ct_image im;
+    make_dir();
+    ok(ct_config_defaults(&cfg));
+    ok(ct_image_make(4096, 1024, 3, 200, &im));
+    for (size_t i = 0, n = (size_t)4096 * 1024 * 3, x = 7; i < n; i++) im.px[i] = (uint8_t)((x = x * 1103515245 + 12345) >> 16);
+    char *tb = ct_path_join(dir, "tensorboard/captrain.tfevents");
+    ok(ct_journal_open(dir, true, -1, 0, &j));
+    ck_assert(ct_journal_shows(j));
+    ck_assert(!ct_journal_begun(j));
+    ok(ct_journal_begin(j, 0, cfg));
+    const long told = bytes_of(tb); /* flushed */
+    ck_assert_int_gt(told, 2000);
+    ok(ct_journal_picture(j, 0, "one", &im));
+    const long pictured = bytes_of(tb);
+    ck_assert_int_gt(pictured, told + 1000);
+    ck_assert_int_lt(pictured, told + 3 * CT_JOURNAL_SIDE * CT_JOURNAL_SIDE / 4 * 2); /* 512 x 128 pixels, not 4096 x 1024 */
+    ok(ct_journal_event(j, "step", at(1)));
+    ok(ct_journal_event(j, "end", json_pack("{s:i}", "step", 1)));
+    const long ended = bytes_of(tb);
+    ok(ct_journal_picture(j, 1, "two", &im));
+    const int64_t keep = ct_journal_bytes(j);
+    ct_journal_close(j);
+    /* at its end: that goes, and the picture behind it */
+    ok(ct_journal_open(dir, true, keep, 1, &j));
+    ck_assert(ct_journal_begun(j));
+    ok(ct_journal_event(j, "end", json_pack("{s:i}", "step", 1)));
+    ct_journal_close(j);
+    ck_assert_int_eq(bytes_of(tb), ended);
+    ok(ct_journal_open(dir, false, -1, 0, &j));
+    ck_assert(!ct_journal_shows(j));
+    ck_assert(!ct_journal_begun(j));
+    ok(ct_journal_begin(j, 0, cfg));
+    ok(ct_journal_picture(j, 0, "three", &im));
+    ct_journal_close(j);
+    ck_assert_int_eq(bytes_of(tb), ended);
+    ck_assert(!ct_journal_shows(NULL));
+    ct_image_free(&im);
+    ct_config_free(cfg);
+    ct_free(tb);
+    remove_dir();
+}
+END_TEST
+
 START_TEST(test_journal_numbers)
 {
     ct_journal *j;
@@ -635,6 +693,7 @@ static Suite *suite(void)
     tcase_add_test(t, test_progress_before);
     tcase_add_test(t, test_best_before);
     tcase_add_test(t, test_journal_resume);
+    tcase_add_test(t, test_journal_shows);
     tcase_add_test(t, test_journal_numbers);
     tcase_add_test(t, test_conflicts);
     suite_add_tcase(s, t);
