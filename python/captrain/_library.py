@@ -141,8 +141,9 @@ def _load() -> ctypes.CDLL:
     except OSError as e:
         raise ImportError(
             f"captrain: {path} cannot be loaded: {e}. The library needs OpenBLAS, OpenMP (libgomp), libyaml, jansson, "
-            "xxHash, protobuf-c, libpng, libjpeg and FreeType: on Debian and Ubuntu `apt-get install libopenblas0 "
-            "libgomp1 libyaml-0-2 libjansson4 libxxhash0 libprotobuf-c1 libpng16-16 libjpeg62-turbo libfreetype6`"
+            "xxHash, protobuf-c, zlib, libpng, libjpeg, FreeType, utf8proc and, where it was built with them, libwebp and LMDB: "
+            "on Debian and Ubuntu `apt-get install libopenblas0 libgomp1 libyaml-0-2 libjansson4 libxxhash0 libprotobuf-c1 "
+            "zlib1g libpng16-16 libjpeg62-turbo libfreetype6 libutf8proc2 libwebp7 liblmdb0`"
         ) from e
     for name, (result, arguments) in _FUNCTIONS.items():
         function = getattr(library, name, None)

@@ -35,6 +35,8 @@ typedef struct writer {
     ct_graph *g;
     place *at;         /* [values] */
     const ct_node *in; /* the node being written */
+    const ct_node *first; /* the convolution that the normalisation went into; NULL: none */
+    double scale[CT_IMAGE_CHANNELS], shift[CT_IMAGE_CHANNELS]; /* from what is given to what the model takes */
     bool *done;        /* [nodes] folded into one before */
 } writer;
 
@@ -184,6 +186,20 @@ static ct_status write_norm(writer *w)
 
 /* ---- convolutions and products ---- */
 
+/* The first filters [K,P,C] take over what is to be done to the picture; the new bias. */
+static double *take_input(writer *w, double *v, const double *bias, int64_t K, int64_t P, int64_t C)
+{
+    double *b = ct_onnx_take(w->k, (size_t)K * sizeof *b);
+    for (int64_t k = 0; b && k < K; k++) {
+        b[k] = bias ? bias[k] : 0;
+        for (int64_t e = 0; e < P * C; e++) {
+            b[k] += v[k * P * C + e] * w->shift[e % C];
+            v[k * P * C + e] *= w->scale[e % C];
+        }
+    }
+    return b;
+}
+
 static ct_status write_conv(writer *w)
 {
     const ct_node *n = w->in;
@@ -191,7 +207,8 @@ static ct_status write_conv(writer *w)
     const ct_desc *f = desc(w, n->in[1]);
     const int64_t K = f->dim[0], R = f->dim[1], S = f->dim[2], C = f->dim[3], dims[4] = { K, C, R, S };
     const line l = take_norm(w);
-    const double *v = weight(w, n->in[1]), *bias = n->nin > 2 ? weight(w, n->in[2]) : NULL;
+    double *v = weight(w, n->in[1]), *bias = n->nin > 2 ? weight(w, n->in[2]) : NULL;
+    if (v && n == w->first) bias = take_input(w, v, bias, K, R * S, C);
     float *to = ct_onnx_floats(w->k, weight_name(w, n->in[1]), 4, dims);
     const char *bias_name = NULL;
     for (int64_t k = 0; w->k->status == CT_OK && k < K; k++)
@@ -199,7 +216,7 @@ static ct_status write_conv(writer *w)
             for (int64_t c = 0; c < C; c++)
                 to[(k * C + c) * R * S + p] = (float)(v[(k * R * S + p) * C + c] * (l.norm ? l.a[k] : 1));
     if (bias || l.norm) {
-        bias_name = bias ? weight_name(w, n->in[2]) : part(w, "bias");
+        bias_name = n->nin > 2 ? weight_name(w, n->in[2]) : part(w, "bias");
         float *b = bias_name ? ct_onnx_floats(w->k, bias_name, 1, &K) : NULL;
         for (int64_t k = 0; w->k->status == CT_OK && k < K; k++)
             b[k] = (float)(l.norm ? l.a[k] * (bias ? bias[k] : 0) + l.b[k] : bias[k]);
@@ -410,20 +427,37 @@ static ct_status write_node(writer *w)
 
 /* ---- ends ---- */
 
-/* From the numbers that are given to those the model takes: one batch norm with given statistics. */
-static const char *write_affine(writer *w, const char *input)
+/* Whether files for ddddocr need no node for the normalisation: a convolution alone reads the picture, and around it
+ * no zeros stand that would have to be something else. */
+static bool enters_first(writer *w, ct_val x)
+{
+    const int i = w->form->target == CT_ONNX_DDDDOCR && w->form->fold ? only_reader(w, x) : -1;
+    const ct_node *n = i < 0 ? NULL : &w->g->nodes[i];
+    if (!n || n->op != CT_OP_CONV2D || n->attrs.conv.groups != 1) return false;
+    for (int64_t c = 0; c < w->use->session.spec.model.channels; c++)
+        if (w->shift[c] != 0 && (n->attrs.conv.pad_h > 0 || n->attrs.conv.pad_w > 0)) return false;
+    w->first = n;
+    return true;
+}
+
+/* From the numbers that are given to those the model takes: in the first convolution, or one batch norm with given
+ * statistics. */
+static const char *write_affine(writer *w, ct_val x, const char *input)
 {
     const ct_onnx_affine from = ct_onnx_given(w->form, w->use), to = ct_onnx_wanted(w->use);
     const int64_t c = w->use->session.spec.model.channels;
     bool same = true;
-    for (int64_t i = 0; i < c; i++)
+    for (int64_t i = 0; i < c; i++) {
         same = same && fabs(from.mean[i] - to.mean[i]) < 1e-9 && fabs(from.std[i] - to.std[i]) < 1e-9;
-    if (same) return input;
+        w->scale[i] = from.std[i] / to.std[i];
+        w->shift[i] = (from.mean[i] - to.mean[i]) / to.std[i];
+    }
+    if (same || enters_first(w, x)) return input;
     static const char *const names[4] = { "normalise.scale", "normalise.shift", "normalise.mean", "normalise.var" };
     for (int k = 0; k < 4; k++) {
         float *v = ct_onnx_floats(w->k, names[k], 1, &c);
         for (int64_t i = 0; v && i < c; i++)
-            v[i] = (float)(k == 0   ? from.std[i] / to.std[i]
+            v[i] = (float)(k == 0   ? w->scale[i]
                            : k == 2 ? (to.mean[i] - from.mean[i]) / from.std[i]
                                     : k == 3);
     }
@@ -440,7 +474,7 @@ static void write_input(writer *w, ct_val x)
     const char *name = one ? "input1" : "input";
     ct_onnx_port(w->k, false, name, FLOAT, 4, (const int64_t[]) { 1, m->channels, m->height, m->width },
                  (const char *const[]) { one ? NULL : "N", NULL, NULL, wide ? "W" : NULL });
-    give(w, x, IMAGE, write_affine(w, name));
+    give(w, x, IMAGE, write_affine(w, x, name));
 }
 
 /* The scores behind value v: [N,T,K] and [N,P,K]; for ddddocr [T,1,K], or the ids [1,T] of the best. */

@@ -1,18 +1,21 @@
-/* Scores of a model file for pictures that are in FILE, beside those that PyTorch gave: tests/pickle/scores MODEL FILE.
+/* Scores of a model file for pictures that are in FILE, beside those that another program gave: tests/pickle/scores MODEL FILE.
  *
  * FILE is safetensors: x [N,H,W,C], normalised, and scores [N,K], of CTC models [T,N,K] before a log_softmax. Exit 1 where one differs
- * by more than 1e-4 of what they all reach, or where all are alike. */
+ * by more than 1e-4, or where all are alike. */
 #include "config.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "formats/safetensors.h"
 #include "models/models.h"
 #include "program/spec.h"
 #include "session/session.h"
 #include "weights/checkpoint.h"
+
+#define BATCH 32 /* pictures at a time */
 
 static double *doubles(const ct_st_tensor *t)
 {
@@ -32,35 +35,59 @@ static void log_softmax(double *v, int64_t n, int64_t k)
     }
 }
 
-static ct_status compare(const ct_safetensors *st, ct_unit *u, bool ctc)
+/* A file's pictures and scores, and what was found of them so far. */
+typedef struct rows {
+    const ct_st_tensor *x, *scores;
+    double *theirs; /* [N,K] or [T,N,K] as in the file */
+    int64_t n, t, k; /* pictures; time steps, 1 without; scores of a step */
+    bool ctc;
+    double worst, least, most;
+} rows;
+
+/* Scores of the pictures first .. first+n-1, which the program gave in `got`: [T,batch,K] or [batch,K]. */
+static void compare(rows *r, const float *got, int64_t batch, int64_t first, int64_t n, double *ours, double *theirs)
 {
-    const ct_st_tensor *x = ct_safetensors_find(st, "x"), *want = ct_safetensors_find(st, "scores");
+    for (int64_t t = 0; t < r->t; t++)
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t c = 0; c < r->k; c++) {
+                ours[(t * n + i) * r->k + c] = (double)got[(t * batch + i) * r->k + c];
+                theirs[(t * n + i) * r->k + c] = r->theirs[(t * r->n + first + i) * r->k + c];
+            }
+    const int64_t all = r->t * n * r->k;
+    if (r->ctc) log_softmax(ours, all, r->k), log_softmax(theirs, all, r->k);
+    for (int64_t i = 0; i < all; i++) {
+        r->worst = fmax(r->worst, fabs(ours[i] - theirs[i]));
+        r->least = fmin(r->least, theirs[i]);
+        r->most = fmax(r->most, theirs[i]);
+    }
+}
+
+/* All pictures, as many at a time as the program takes; the last batch is filled up with zeros. */
+static ct_status walk(rows *r, ct_unit *u)
+{
     const ct_val out = ct_program_port(&u->prog, "logits");
     const ct_desc d = *ct_graph_desc(u->prog.graph, out);
-    const int64_t n = ct_desc_numel(&d), k = want->desc.dim[want->desc.ndim - 1];
-    double worst = 0, least = HUGE_VAL, most = -HUGE_VAL;
-    if (n != ct_desc_numel(&want->desc)) return ct_fail(CT_EFORMAT, "other sizes");
-    float *got = malloc(ct_desc_bytes(&d)), *in = malloc(x->bytes);
-    double *ours = malloc((size_t)n * sizeof *ours), *theirs = doubles(want);
-    ct_st_read(x, CT_F32, in);
-    CT_TRY(ct_plan_upload(u->plan, ct_program_role(&u->prog, CT_PORT_READY), in));
+    const int64_t each = ct_desc_numel(&r->x->desc) / r->n, all = ct_desc_numel(&d);
+    if (all != u->rows * r->t * r->k) return ct_fail(CT_EFORMAT, "%d scores of %d pictures, not %d", (int)all, (int)u->rows, (int)(u->rows * r->t * r->k));
+    float *got = malloc(ct_desc_bytes(&d)), *in = calloc((size_t)(u->rows * each), sizeof *in);
+    float *whole = malloc(r->x->bytes);
+    double *ours = malloc((size_t)all * sizeof *ours), *theirs = malloc((size_t)all * sizeof *theirs);
+    int32_t *len = malloc((size_t)u->rows * sizeof *len);
     const ct_val steps = ct_program_role(&u->prog, CT_PORT_STEPS);
-    int32_t len[64];
-    for (int i = 0; i < 64; i++) len[i] = (int32_t)d.dim[0];
-    if (steps != CT_NOVAL && x->desc.dim[0] <= 64) CT_TRY(ct_plan_upload(u->plan, steps, len));
-    CT_TRY(ct_plan_run(u->plan));
-    CT_TRY(ct_plan_download(u->plan, out, got));
-    for (int64_t i = 0; i < n; i++) ours[i] = (double)got[i];
-    if (ctc) log_softmax(ours, n, k), log_softmax(theirs, n, k);
-    for (int64_t i = 0; i < n; i++) {
-        worst = fmax(worst, fabs(ours[i] - theirs[i]));
-        least = fmin(least, theirs[i]);
-        most = fmax(most, theirs[i]);
+    ct_status st = got && in && whole && ours && theirs && len ? CT_OK : CT_ENOMEM;
+    if (st == CT_OK) ct_st_read(r->x, CT_F32, whole);
+    for (int64_t i = 0; st == CT_OK && i < u->rows; i++) len[i] = (int32_t)r->t;
+    if (st == CT_OK && steps != CT_NOVAL) st = ct_plan_upload(u->plan, steps, len);
+    for (int64_t first = 0; st == CT_OK && first < r->n; first += u->rows) {
+        const int64_t n = r->n - first < u->rows ? r->n - first : u->rows;
+        memcpy(in, whole + first * each, (size_t)(n * each) * sizeof *in);
+        st = ct_plan_upload(u->plan, ct_program_role(&u->prog, CT_PORT_READY), in);
+        if (st == CT_OK) st = ct_plan_run(u->plan);
+        if (st == CT_OK) st = ct_plan_download(u->plan, out, got);
+        if (st == CT_OK) compare(r, got, u->rows, first, n, ours, theirs);
     }
-    printf("%d scores from %.3g to %.3g; ours differ by at most %.2g\n", (int)n, least, most, worst);
-    free(got), free(in), free(ours), free(theirs);
-    if (!(most - least > 0.1)) return ct_fail(CT_EINTERNAL, "the scores say nothing");
-    return worst <= 1e-4 ? CT_OK : ct_fail(CT_EINTERNAL, "scores differ by %g", worst);
+    free(got), free(in), free(whole), free(ours), free(theirs), free(len);
+    return st;
 }
 
 static ct_status run(const char *model, const char *file)
@@ -73,20 +100,29 @@ static ct_status run(const char *model, const char *file)
     const ct_device_opts opts = { .threads = 2, .exact = true };
     CT_TRY(ct_model_file_open(model, &m));
     CT_TRY(ct_safetensors_open(file, &st));
-    const ct_st_tensor *x = ct_safetensors_find(st, "x");
-    CT_TRY(ct_spec_from_config(m.cfg, m.facts, (int)x->desc.dim[1], (int)x->desc.dim[2], 0, 1, &spec));
+    rows r = { ct_safetensors_find(st, "x"), ct_safetensors_find(st, "scores"), .least = HUGE_VAL, .most = -HUGE_VAL };
+    if (!r.x || !r.scores || r.x->desc.ndim != 4) return ct_fail(CT_EFORMAT, "%s: no x [N,H,W,C] and scores", file);
+    CT_TRY(ct_spec_from_config(m.cfg, m.facts, (int)r.x->desc.dim[1], (int)r.x->desc.dim[2], 0, 1, &spec));
     spec.accumulate = 1;
-    spec.src_h = spec.src_w = 0; /* ready input */
+    spec.src_h = 0; /* ready input, src_w wide */
+    r.ctc = ct_model_head(&spec.model) == CT_HEAD_CTC;
+    r.n = r.x->desc.dim[0];
+    r.t = r.ctc ? r.scores->desc.dim[0] : 1;
+    r.k = ct_desc_numel(&r.scores->desc) / (r.n * r.t);
+    if (!(r.theirs = doubles(r.scores))) return CT_ENOMEM;
     CT_TRY(ct_session_begin(&s, &spec, false, "cpu", &opts, why, sizeof why));
-    CT_TRY(ct_session_add(&s, CT_PROGRAM_PREDICT, x->desc.dim[0], ct_session_length(&s), 1, false));
+    CT_TRY(ct_session_add(&s, CT_PROGRAM_PREDICT, r.n < BATCH ? r.n : BATCH, ct_session_length(&s), 1, false));
     CT_TRY(ct_session_ready(&s));
     CT_TRY(ct_checkpoint_load_weights(&s, m.st, model, m.prefix, false));
-    ct_unit *u = ct_session_predictor(&s, ct_session_length(&s), 1);
-    CT_TRY(compare(st, u, ct_model_head(&spec.model) == CT_HEAD_CTC));
+    CT_TRY(walk(&r, ct_session_predictor(&s, ct_session_length(&s), 1)));
+    printf("%d scores from %.3g to %.3g; ours differ by at most %.2g\n", (int)ct_desc_numel(&r.scores->desc), r.least,
+           r.most, r.worst);
+    free(r.theirs);
     ct_session_end(&s);
     ct_safetensors_close(st);
     ct_model_file_close(&m);
-    return CT_OK;
+    if (!(r.most - r.least > 0.1)) return ct_fail(CT_EINTERNAL, "the scores say nothing");
+    return r.worst <= 1e-4 ? CT_OK : ct_fail(CT_EINTERNAL, "scores differ by %g", r.worst);
 }
 
 int main(int argc, char **argv)

@@ -26,6 +26,16 @@ cat out
 # A library that is not there is said with what it needs.
 CAPTRAIN_LIBRARY=/nonexistent/lib.so PYTHONPATH=$CT_SRCDIR/python expect 1 "$python" -c 'import captrain'
 says 'ImportError: captrain: /nonexistent/lib.so cannot be loaded.*libopenblas0'
+# ... with all that it needs, and README with the same: Debian's packages are called by name and number of the soname.
+readelf -d "$CT_BUILDDIR/.libs/libcaptrain.so.1" | sed -n '/NEEDED.*\[lib/!d; s/.*\[\(lib.*\)\].*/\1/; /^libc\.\|^libm\./d
+    s/^libz\.so\.1$/zlib1g/; s/\([0-9]\)\.so\./\1-/; s/\.so\.//; p' >needed
+checks=$((checks + 1))
+[ "$(wc -l <needed)" -ge 9 ] || fail "$(cat needed) is not all that the library needs"
+cp err said
+while read -r package; do
+    checks=$((checks + 1))
+    grep -q "[ \`]$package" said && grep -q "[ \`(]$package\|^$package" "$CT_SRCDIR/python/README.md" || fail "$package is needed and not named"
+done <needed
 
 # The wheel in an empty environment.
 if "$python" -c 'import setuptools, pip, venv' 2>/dev/null && { "$python" -c 'import wheel' || "$python" -c 'import setuptools.command.bdist_wheel'; } 2>/dev/null; then
