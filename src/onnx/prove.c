@@ -216,6 +216,23 @@ static void arrange(const proof *p, const pair *q)
     }
 }
 
+/* Rows [2P-1,K+1] of files with a blank between two positions: every second one reads the blank, the others never. */
+static ct_status check_blanks(const proof *p, const pair *q, const ct_batch *b)
+{
+    const ct_model_spec *m = &p->use->session.spec.model;
+    const int64_t steps = 2 * m->positions - 1, k = m->classes + 1;
+    for (int64_t r = 0; r < b->n * steps; r++) {
+        int64_t best = 0;
+        for (int64_t c = 1; c < k; c++)
+            if (q->file[r * k + c] > q->file[r * k + best]) best = c;
+        if ((best == 0) != (r % steps % 2 == 1))
+            return ct_fail(CT_EDATA, "%s: picture %s: step %" PRId64 " %s the blank", p->path,
+                           ct_dataset_name(p->view.data, b->sample[r / steps]), r % steps,
+                           best == 0 ? "reads" : "does not read");
+    }
+    return CT_OK;
+}
+
 static double score(const ct_desc *d, const void *v, int64_t i)
 {
     return d->dtype == CT_F64 ? ((const double *)v)[i] : (double)((const float *)v)[i];
@@ -287,6 +304,7 @@ static ct_status prove_batch(proof *p, const ct_batch *b, int64_t first)
     CT_TRY(run_own(s, u, b));
     fill(p, q, b);
     CT_TRY(ct_onnx_runner_run(&q->run, q->x, q->file));
+    if (ct_onnx_spread(p->form, p->use)) CT_TRY(check_blanks(p, q, b));
     arrange(p, q);
     CT_TRY(ct_plan_upload(q->end.plan, q->end.in, q->mine));
     CT_TRY(ct_plan_run(q->end.plan));

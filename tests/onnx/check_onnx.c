@@ -1,14 +1,15 @@
-/* Files of ONNX: what was changed in one behind its back is found and named; what the reader does not know is
- * refused. */
+/* Files of ONNX: what was changed in one behind its back is found and named, also by what it reads alone; what the
+ * reader does not know is refused. */
 #include "config.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "base/alloc.h"
-#include "onnx/make.h"
-#include "onnx/onnx.h"
+#include "base/file.h"
 #include "onnx/read.h"
 #include "onnx/runner.h"
+#include "onnx/write.h"
 #include "tests/ct_check.h"
 
 #define F ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT
@@ -164,10 +165,127 @@ START_TEST(damage_is_refused)
 }
 END_TEST
 
+/* ---- the proof, with models that were trained for a moment ---- */
+
+enum { POSITIONS, CTC };
+static char work[64], run_of[2][96];
+static const char *const config[2] = {
+    "model: {name: textcnn-small, width: 0.5, hidden: 32}\n"
+    "data: {train: 'synth:text', charset: '0123', height: 16, width: 40, mean: [0.6], std: [0.3], synth: {style: plain, "
+    "count: 64, val_count: 40, length: 2}}\ntrain: {batch_size: 16, epochs: 2, workers: 0}\n",
+    "model: {name: crnn-small, width: 0.5, hidden: 16}\n"
+    "data: {train: 'synth:text', charset: '01', height: 32, width: 64, synth: {style: plain, count: 64, val_count: 40, "
+    "length: 2}}\ntrain: {batch_size: 16, epochs: 2, workers: 0}\n"
+};
+
+static void begin(void)
+{
+    snprintf(work, sizeof work, "/tmp/captrain-onnx.XXXXXX");
+    ck_assert_ptr_nonnull(mkdtemp(work));
+    ct_set_verbosity(0);
+    for (int i = 0; i < 2; i++) {
+        char yaml[96];
+        ct_train_opts o = { .size = sizeof o, .common = { .backend = "cpu", .threads = 1 } };
+        ct_train_result r = { .size = sizeof r };
+        snprintf(yaml, sizeof yaml, "%s/%d.yaml", work, i);
+        snprintf(run_of[i], sizeof run_of[i], "%s/run%d", work, i);
+        assert_ok(ct_file_write_atomic(yaml, config[i], strlen(config[i])));
+        o.config = yaml;
+        o.out = run_of[i];
+        assert_ok(ct_run_train(&o, &r));
+    }
+}
+
+static void end(void)
+{
+    char command[96];
+    snprintf(command, sizeof command, "rm -rf %s", work);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static void open_run(int i, ct_model_use *use)
+{
+    const ct_common cpu = { .backend = "cpu", .threads = 1 };
+    memset(use, 0, sizeof *use);
+    assert_ok(ct_model_use_begin(use, run_of[i], &cpu));
+}
+
+static ct_status prove(int i, const Onnx__ModelProto *m, const ct_onnx_form *form, ct_onnx_proof *out)
+{
+    ct_model_use use;
+    open_run(i, &use);
+    const ct_status st = ct_onnx_prove(&use, m, form, "f.onnx", 40, out);
+    ct_model_use_end(&use);
+    return st;
+}
+
+/* Changes the first number of an initializer. */
+static void shift(Onnx__ModelProto *m, const char *name, float by)
+{
+    float v;
+    for (size_t i = 0; i < m->graph->n_initializer; i++) {
+        Onnx__TensorProto *t = m->graph->initializer[i];
+        if (strcmp(t->name, name) != 0) continue;
+        memcpy(&v, t->raw_data.data, sizeof v);
+        v += by;
+        memcpy(t->raw_data.data, &v, sizeof v);
+        return;
+    }
+    ck_abort_msg("no initializer %s", name);
+}
+
+/* Whatever the bytes say: a graph that gives other scores is refused, with the picture and both scores; one that gives
+ * the same is not. */
+START_TEST(other_scores_are_refused)
+{
+    static const ct_onnx_form form[] = { { 17, CT_ONNX_ANYONE, true, true },
+                                         { 17, CT_ONNX_ANYONE, false, false },
+                                         { 12, CT_ONNX_DDDDOCR_15, false, true },
+                                         { 17, CT_ONNX_DDDDOCR, true, true } };
+    const int i = _i % 2;
+    const ct_onnx_form *f = &form[_i / 2];
+    ct_model_use use;
+    ct_onnx_maker k;
+    ct_onnx_proof proof;
+    open_run(i, &use);
+    assert_ok(ct_session_add(&use.session, CT_PROGRAM_PREDICT, 1, ct_session_length(&use.session), 1, false));
+    assert_ok(ct_model_use_ready(&use));
+    assert_ok(ct_onnx_maker_begin(&k));
+    assert_ok(ct_onnx_write(&k, &use, f));
+    ct_model_use_end(&use);
+    Onnx__ModelProto *m = copy(k.model);
+    assert_ok(prove(i, m, f, &proof));
+    ck_assert_int_eq(proof.pictures, 40);
+    ck_assert(proof.worst < 1e-4);
+    shift(m, "fc.bias", 1e-6f);
+    assert_ok(prove(i, m, f, &proof));
+    /* of positions with a blank between them the first score is the blank's, which must only stay the least */
+    const bool spread = f->target != CT_ONNX_ANYONE && i == POSITIONS;
+    shift(m, "fc.bias", 0.1f);
+    if (spread) assert_ok(prove(i, m, f, &proof));
+    shift(m, "fc.bias", spread ? 2e4f : 0);
+    refused(prove(i, m, f, &proof), CT_EDATA, "f.onnx: picture ", spread ? "step 0 reads the blank" : "off");
+    ct_onnx_close(m);
+    m = copy(k.model);
+    size_t n = 0;
+    while (n < m->graph->n_node && strcmp(m->graph->node[n]->op_type, "Relu") != 0) n++;
+    ck_assert_uint_lt(n, m->graph->n_node);
+    memcpy(m->graph->node[n]->op_type, "Tanh", 5);
+    refused(prove(i, m, f, &proof), CT_EDATA, "f.onnx: picture ", "score ");
+    ct_onnx_close(m);
+    ct_onnx_maker_end(&k);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("onnx");
-    TCase *t = tcase_create("files");
+    TCase *t = tcase_create("proof");
+    tcase_add_unchecked_fixture(t, begin, end);
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, other_scores_are_refused, 0, 8);
+    suite_add_tcase(s, t);
+    t = tcase_create("files");
     tcase_add_test(t, runs);
     tcase_add_test(t, changes_are_named);
     tcase_add_test(t, damage_is_refused);

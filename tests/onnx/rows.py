@@ -1,11 +1,11 @@
 """ONNX files of captrain in ONNX Runtime and in ddddocr: what they read, and with what scores, against captrain itself.
 
-    tests/onnx/rows.py CAPTRAIN WORK MODEL[:STEPS]... [--pictures N] [--threads N] [--opset N...] [--scores TOOL] [--ddddocr]
+    tests/onnx/rows.py CAPTRAIN WORK MODEL[:STEPS]... [--pictures N] [--threads N] [--opset N...] [--scores TOOL] [--ddddocr [only]]
 
 Trains each MODEL on generated text (WORK/MODEL, taken as it is where it is there already), exports it in every form and reads N pictures
 at batch 1 and 32. TOOL, tests/pickle/scores of a build, compares the scores themselves, of models that read any width at another width,
-too. Exits 77 without onnx, onnxruntime, numpy and Pillow. With --ddddocr the files for the ddddocr that is installed are tried, too
-(N pictures at the model's size, and enlarged, through its own resize)."""
+too. Exits 77 without onnx, onnxruntime, numpy and Pillow. With --ddddocr the files for the ddddocr that is installed are tried, too,
+or only they (N pictures at the model's size, and enlarged, through its own resize)."""
 import argparse
 import json
 import os
@@ -29,7 +29,7 @@ p.add_argument("work")
 p.add_argument("model", nargs="+")
 p.add_argument("--pictures", type=int, default=2000)
 p.add_argument("--threads", default="2")
-p.add_argument("--ddddocr", action="store_true")
+p.add_argument("--ddddocr", nargs="?", const="too", choices=["too", "only"])
 p.add_argument("--opset", nargs="*", default=["17"])
 p.add_argument("--scores")
 a = p.parse_args()
@@ -128,9 +128,9 @@ def check_files(run, name, pictures, own):
         for batch in (1, 32):
             theirs, scores = read(s, x, batch)
             same = sum(p[0] == q[0] for p, q in zip(own, theirs))
-            off = max([abs(p[1] - q[1]) for p, q in zip(own, theirs) if q[1] is not None], default=0)
+            off = max([abs(p[1] - q[1]) for p, q in zip(own, theirs) if q[1] is not None], default=0)  # of CTC scores alone
             fine, said = same_scores(run, x, inner, scores) if a.scores else (True, "not compared")
-            print("%s, %s, batch %d: %d of %d strings; confidences within %.2g; scores: %s" %
+            print("%s, %s, batch %d: %d of %d strings; confidences within %.1g; scores: %s" %
                   (name, form, batch, same, len(own), off, said))
             faults += same != len(own) or off > 1e-4 or not fine
         if s.get_inputs()[0].shape[3] == "W" and a.scores:
@@ -196,9 +196,10 @@ for row in a.model:
     own = [(r["text"], r["confidence"]) for r in json.loads(captrain("predict", run, *files, "--json"))]
     different = len({x[0] for x in own})
     print("%s: %d different strings in %d pictures" % (name, different, len(own)))
-    failed += different < min(40, len(own) // 4)  # files of a model that reads nothing would all agree
+    failed += different < min(40, len(own) // 8)  # files of a model that reads nothing would all agree
     pictures = [Image.open(f).convert("L") for f in files]
-    failed += check_files(run, name, pictures, own)
+    if a.ddddocr != "only":
+        failed += check_files(run, name, pictures, own)
     if a.ddddocr:
         failed += check_ddddocr(run, name, folder, pictures, own)
 sys.exit(1 if failed else 0)
