@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "ops/ops.h"
 
-#define CT_BACKEND_ABI 9 /* of all plug-ins, engines (engine.h) as well */
+#define CT_BACKEND_ABI 10 /* of all plug-ins, engines (engine.h) as well */
 
 typedef struct ct_device ct_device;   /* opened device; the backend's own struct */
 typedef struct ct_stream ct_stream;   /* ordered queue of work on a device */
@@ -133,6 +133,10 @@ typedef struct ct_comm_ops {
     /* all_reduce_sum by a fixed tree, for a group whose size is a power of two: members 2k and 2k+1 are added, then pairs of these sums,
      * ... Bits depend on nothing else. May be there with poll and finish alone. NULL: sums have an order of their own. */
     ct_status (*tree_sum)(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type);
+    /* all_reduce_sum, divided by the number of members; f32 and f64. NULL: whoever wants it divides himself, in the host's memory. */
+    ct_status (*all_reduce_mean)(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type);
+    /* Whether there can be groups here: CT_EBACKEND with the reason, such as a library that is missing. Begins nothing. NULL: yes. */
+    ct_status (*ready)(void);
 } ct_comm_ops;
 
 typedef struct ct_backend {
@@ -195,6 +199,9 @@ typedef struct ct_backend {
     /* What the number of channels that a convolution reads should be a multiple of, on device number opts->index (which need not be
      * open) and in storage type `type`: the images' channels are padded to that. NULL: 1. */
     int64_t (*channel_multiple)(const ct_device_opts *opts, ct_dtype type);
+    /* What device number `index` is in this machine, in words that are the same for every process that sees it, whatever number it has
+     * there: "0000:18:00.0". NULL: devices are not told apart, and any number of processes can share one. */
+    void (*device_place)(int index, char *buf, size_t size);
 
     /* Implementations, in sets; neither sets nor what is in them need follow the catalogue. Of several of one operator
      * the best is in the earliest set, and within a set stands first; the reference (if any) is the last. ct_impl_next

@@ -129,6 +129,12 @@ static int64_t channel_multiple(const ct_device_opts *opts, ct_dtype type)
     return type == CT_F32 && opts->tf32 && prop.major >= 8 ? 4 : 1;
 }
 
+/* By bus: two instances of a card that is cut into several (MIG) count as one, which is how NCCL sees them, too. */
+static void device_place(int index, char *buf, size_t size)
+{
+    if (!works(cudaDeviceGetPCIBusId(buf, (int)size, index))) snprintf(buf, size, "card %d", index);
+}
+
 /* ---- what the driver tells about a card ---- */
 
 static ct_status telemetry(int index, ct_telemetry *out)
@@ -410,6 +416,7 @@ static const ct_backend backend = {
     .telemetry = telemetry,
     .memory_holders = memory_holders,
     .channel_multiple = channel_multiple,
+    .device_place = device_place,
     .sets = sets,
     .nsets = sizeof sets / sizeof sets[0],
 };

@@ -14,7 +14,7 @@
 #include "base/env.h"
 
 enum { DONE = 0, IN_PROGRESS = 7 };                     /* ncclResult_t */
-enum { SUM = 0 };                                       /* ncclRedOp_t */
+enum { SUM = 0, MEAN = 4 };                             /* ncclRedOp_t; the mean since 2.10 */
 enum { AT_ONCE = 16 };                                  /* questions without a sleep between them, and more within SPIN seconds */
 #define SPIN 1e-4
 enum { OLDEST = 21400 };                                /* 2.14: the first with non-blocking communicators */
@@ -225,13 +225,23 @@ static ct_status gone(const ct_comm *c)
     return ct_core->fail(CT_EBACKEND, "cuda: NCCL: the group of %d members was given up", c->size);
 }
 
-static ct_status all_reduce_sum(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type)
+/* While the stream is captured the call is recorded, by a thread of the library: it is waited for here like any other. */
+static ct_status all_reduce(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type, int op, const char *what)
 {
-    const char *what = "a sum over the group";
     const int t = type_of(type);
     if (!c->c) return gone(c);
     if (t < 0) return ct_core->fail(CT_EINVAL, "cuda: NCCL: %s of elements of type %d", what, (int)type);
-    return finish(c, nccl.all_reduce(buf, buf, (size_t)n, t, SUM, c->c, s->s), what);
+    return finish(c, nccl.all_reduce(buf, buf, (size_t)n, t, op, c->c, s->s), what);
+}
+
+static ct_status all_reduce_sum(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type)
+{
+    return all_reduce(c, s, buf, n, type, SUM, "a sum over the group");
+}
+
+static ct_status all_reduce_mean(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type)
+{
+    return all_reduce(c, s, buf, n, type, MEAN, "a mean over the group");
 }
 
 static ct_status broadcast(ct_comm *c, ct_stream *s, void *buf, int64_t bytes, int root)
@@ -269,4 +279,6 @@ const ct_comm_ops ct_cuda_comm = {
     .check = check,
     .abort = give_up,
     .destroy = destroy,
+    .all_reduce_mean = all_reduce_mean,
+    .ready = need,
 };

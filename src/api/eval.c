@@ -70,6 +70,7 @@ static ct_status prepare(scoring *k, ct_view *view, int64_t *rows)
     ct_session *s = &k->use.session;
     CT_TRY(ct_model_use_begin(&k->use, o->model, &o->common));
     s->join = ct_peers_join(k->peers);
+    s->device_opts.index = ct_peers_device(k->peers);
     const ct_model_file *file = &k->use.file;
     const int64_t usual = ct_model_clip(&s->spec.model) ? CLIPS : PICTURES;
     const int64_t batch = *rows = o->batch > 0 ? o->batch : usual;
@@ -94,6 +95,7 @@ static ct_status agree(scoring *k, const ct_view *view)
     CT_TRY(ct_peers_same(k->peers, "model", hash));
     CT_TRY(ct_view_key(view, key));
     CT_TRY(ct_peers_same(k->peers, "set of samples", key));
+    CT_TRY(ct_peers_name_group(k->peers, k->use.session.backend, &k->use.session.join));
     return ct_session_join(&k->use.session);
 }
 
@@ -116,6 +118,15 @@ static ct_status score(scoring *k)
  * minutes. */
 #define DEADLINE 120
 
+static ct_status meet_others(const ct_identity *id, const ct_eval_opts *o, scoring *k)
+{
+    ct_meeting m = { .engine = "auto", .deadline = DEADLINE };
+    bool alike;
+    if (id->size <= 1) return CT_OK;
+    CT_TRY(ct_backend_choose(o->common.backend, &m.backend, NULL, 0));
+    return ct_peers_meet(id, &m, &alike, &k->peers);
+}
+
 ct_status ct_run_eval(const ct_eval_opts *given, FILE *to)
 {
     ct_eval_opts own;
@@ -126,7 +137,7 @@ ct_status ct_run_eval(const ct_eval_opts *given, FILE *to)
     if (!o->model || !o->data) return ct_fail(CT_EINVAL, "eval: needs a model file and a folder of labelled images");
     ct_identity id;
     CT_GOTO(st, ct_identity_read(&id));
-    CT_GOTO(st, ct_peers_meet(&id, "auto", DEADLINE, &k.peers));
+    CT_GOTO(st, meet_others(&id, o, &k));
     CT_GOTO(st, score(&k));
     if (id.rank > 0) goto fail; /* the first one tells */
     CT_GOTO(st, o->json ? write_json(&k, to) : print_table(&k, to));

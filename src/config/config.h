@@ -267,6 +267,7 @@ typedef struct ct_cfg_checkpoint {
 
 typedef struct ct_cfg_group {
     char *engine;              /* auto, mpi, nccl */
+    int64_t port;              /* 0: see ct_meeting */
     double deadline;           /* seconds that a process waits for the others in a step */
     int64_t bucket_mb;         /* megabytes of gradients that are summed in one call */
 } ct_cfg_group;

@@ -181,6 +181,11 @@ ct_status ct_arenas_grow(ct_arenas *s, int64_t act_bytes, int64_t input_bytes)
     return st;
 }
 
+void ct_arenas_unrecord(ct_arenas *s)
+{
+    rebind_all(s);
+}
+
 /* ---- access ---- */
 
 /* Where a parameter or buffer lies in `arena`. */

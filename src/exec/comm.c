@@ -9,6 +9,8 @@
 #include "base/alloc.h"
 #include "base/crash.h"
 #include "base/file.h"
+#include "exec/internal.h"
+#include "exec/staged.h"
 
 /* ---- buckets ---- */
 
@@ -120,6 +122,7 @@ void ct_buckets_free(ct_buckets *b)
 struct ct_group {
     ct_arenas *store;
     int rank, size;
+    bool alone; /* there is nothing to sum, and so nothing of what follows */
     bool tree, sync;
     double deadline;
     const ct_comm_ops *ops; /* NULL when alone, as all that follows */
@@ -129,6 +132,9 @@ struct ct_group {
     ct_stream *stream; /* of the sums */
     ct_event *event;
     ct_arenas_watch watch; /* while the host waits for the device */
+    const ct_group_talk *talk;
+    const ct_patience *patience;
+    double judged;         /* seconds of a waiting after which `patience` was asked last; 0: not yet */
 
     /* Of an engine alone, whose sums have to be moved. */
     bool queued;       /* some may be on their way */
@@ -148,6 +154,12 @@ ct_status ct_group_id(const ct_backend *b, unsigned char id[CT_COMM_ID])
     return b->comm->id(id);
 }
 
+ct_status ct_group_ready(const ct_backend *b)
+{
+    if (!b->comm) return ct_fail(CT_EUNSUPPORTED, "backend %s has groups of one device only", b->name);
+    return b->comm->ready ? b->comm->ready() : CT_OK;
+}
+
 static ct_status look(void *self, double waited);
 static ct_status move_on(void *self);
 static ct_status sum_now(void *self, void *buf, int64_t n, ct_dtype type);
@@ -156,18 +168,29 @@ static ct_status sum_now(void *self, void *buf, int64_t n, ct_dtype type);
 static ct_status choose_ops(ct_group *g, const ct_comm_ops *engine)
 {
     const ct_backend *b = g->store->backend;
-    if (engine && !b->host_memory)
-        return ct_fail(CT_EUNSUPPORTED, "backend %s: groups of processes need a device whose memory the host reads, as the CPU's is", b->name);
+    const bool staged = engine && !b->host_memory;
+    if (staged && !b->host_alloc)
+        return ct_fail(CT_EUNSUPPORTED, "backend %s: groups of processes need a device whose memory the host reads, or copies", b->name);
     if (!engine && !b->comm)
         return ct_fail(CT_EUNSUPPORTED, "backend %s has groups of one device only, not of %d", b->name, g->size);
-    g->ops = engine ? engine : b->comm;
-    if (g->tree && !g->ops->tree_sum)
+    g->ops = staged ? &ct_staged_ops : engine ? engine : b->comm;
+    if (g->tree && !(engine ? engine : b->comm)->tree_sum)
         return ct_fail(CT_EUNSUPPORTED, "backend %s: these groups add in an order of their own (train.parts wants a fixed one)", b->name);
-    if (g->sync && !g->ops->finish)
+    if (g->sync && (staged || !g->ops->finish))
         return ct_fail(CT_EUNSUPPORTED, "backend %s: these groups cannot join batch norms (train.sync_norm)", b->name);
     if (g->tree && (g->size & (g->size - 1)) != 0)
         return ct_fail(CT_EINVAL, "%d members cannot add in pairs of pairs: their number must be a power of two", g->size);
     return CT_OK;
+}
+
+/* An end of the group, through the host where an engine does not read the device's memory. */
+static ct_status make_comm(ct_group *g, const ct_group_opts *o, ct_comm **out)
+{
+    const ct_comm_ops *ops = o->ops ? o->ops : g->ops;
+    ct_comm *c = NULL;
+    CT_TRY(ops->create(g->store->device, o->id, g->rank, g->size, g->deadline, &c));
+    if (g->ops == ops) return *out = c, CT_OK;
+    return ct_staged_create(g->store, ops, c, g->size, g->tree, out);
 }
 
 ct_status ct_group_join(ct_arenas *store, const ct_group_opts *opts, ct_group **out)
@@ -179,6 +202,7 @@ ct_status ct_group_join(ct_arenas *store, const ct_group_opts *opts, ct_group **
     g->store = store;
     g->rank = opts ? opts->rank : 0;
     g->size = opts && opts->size > 1 ? opts->size : 1;
+    g->alone = g->size == 1 && !(opts && opts->one);
     g->tree = opts && opts->tree;
     g->sync = opts && opts->sync;
     g->deadline = opts && opts->deadline > 0 ? opts->deadline : 60;
@@ -187,13 +211,14 @@ ct_status ct_group_join(ct_arenas *store, const ct_group_opts *opts, ct_group **
         st = ct_fail(CT_EINVAL, "member %d of a group of %d: they are counted from 0", g->rank, g->size);
         goto fail;
     }
-    if (g->size > 1) {
+    if (!g->alone) {
         CT_GOTO(st, choose_ops(g, opts->ops));
         CT_GOTO(st, b->stream_create(store->device, &g->stream));
         CT_GOTO(st, b->event_create(store->device, &g->event));
-        CT_GOTO(st, g->ops->create(store->device, opts->id, g->rank, g->size, g->deadline, &g->comm));
-        if (g->sync)
-            CT_GOTO(st, g->ops->create(store->device, opts->id, g->rank, g->size, g->deadline, &g->narrow));
+        g->talk = opts->talk;
+        g->patience = opts->patience;
+        CT_GOTO(st, make_comm(g, opts, &g->comm));
+        if (g->sync) CT_GOTO(st, make_comm(g, opts, &g->narrow));
         g->sum = (ct_arenas_sum){ sum_now, g };
         if (g->sync) store->sum = &g->sum;
         g->between = (ct_arenas_between){ move_on, g };
@@ -214,6 +239,7 @@ void ct_group_leave(ct_group *g)
     if (g->store->watch == &g->watch) g->store->watch = NULL;
     if (g->store->between == &g->between) g->store->between = NULL;
     if (g->store->sum == &g->sum) g->store->sum = NULL;
+    if (!g->alone) ct_arenas_unrecord(g->store); /* a library may wait for recorded sums to be given up before it ends */
     if (g->ops) g->ops->destroy(g->narrow);
     if (g->ops) g->ops->destroy(g->comm);
     if (g->event) b->event_destroy(g->store->device, g->event);
@@ -241,11 +267,17 @@ static ct_status give_up(ct_group *g, ct_status st)
 {
     if (g->store->between == &g->between) g->store->between = NULL;
     g->queued = false;
+    ct_arenas_unrecord(g->store);
     g->ops->abort(g->comm);
     g->ops->destroy(g->narrow);
     g->ops->destroy(g->comm);
     g->comm = g->narrow = NULL;
     return st;
+}
+
+void ct_group_abandon(ct_group *g)
+{
+    if (g && g->comm) give_up(g, CT_OK);
 }
 
 /* What was just queued has to be moved from now on. */
@@ -294,17 +326,18 @@ static ct_status settle(ct_group *g)
 
 ct_status ct_group_gather(ct_group *g, const void *mine, size_t bytes, void *all)
 {
-    if (g->size == 1) {
+    if (g->alone) {
         memcpy(all, mine, bytes);
         return CT_OK;
     }
     CT_TRY(check_whole(g));
-    if (!g->ops->gather)
+    if (!g->talk && !g->ops->gather)
         return ct_fail(CT_EUNSUPPORTED, "backend %s: members cannot tell each other anything", g->store->backend->name);
     ct_crash_doing("telling the group", NULL);
-    ct_status st = g->ops->gather(g->comm, mine, bytes, all, g->deadline);
+    ct_status st = g->talk ? g->talk->gather(g->talk->self, mine, bytes, all, g->deadline)
+                           : g->ops->gather(g->comm, mine, bytes, all, g->deadline);
     ct_crash_doing(NULL, NULL);
-    if (st == CT_OK && g->queued) note_done(g);
+    if (st == CT_OK && g->queued && !g->talk) note_done(g);
     return st == CT_EBACKEND ? give_up(g, st) : st;
 }
 
@@ -319,15 +352,15 @@ ct_status ct_group_share(ct_group *g)
     static const ct_arena what[] = { CT_ARENA_PARAM, CT_ARENA_BUFFER, CT_ARENA_OPT1, CT_ARENA_OPT2,
                                      CT_ARENA_EMA,   CT_ARENA_EMABUF, CT_ARENA_STATE };
     ct_arenas *s = g->store;
-    if (g->size == 1) return CT_OK;
+    if (g->alone) return CT_OK;
     CT_TRY(check_whole(g));
     s->copied = CT_ARENA_INPUT; /* the weights change */
     for (size_t i = 0; i < sizeof what / sizeof what[0]; i++) {
         if (!s->base[what[i]]) continue;
         note_queued(g);
         CT_TRY(g->ops->broadcast(g->comm, s->stream, s->base[what[i]], (int64_t)s->bytes[what[i]], 0));
+        CT_TRY(ct_group_wait(g)); /* those that go through the host need room for one at a time */
     }
-    CT_TRY(ct_group_wait(g));
     g->sums = g->waited = 0; /* members begin at different times: that is nobody's waiting for sums */
     return CT_OK;
 }
@@ -351,7 +384,7 @@ ct_status ct_comm_reduce_gradients(ct_group *g, const ct_buckets *b, size_t buck
 {
     const ct_arenas *s = g->store;
     const ct_bucket *k = &b->bucket[bucket];
-    if (g->size == 1) return CT_OK;
+    if (g->alone) return CT_OK;
     CT_TRY(check_whole(g));
     CT_TRY(follow(g, s->stream, g->stream));
     return sum(g, (char *)s->base[b->arena] + k->first, (k->end - k->first) / (int64_t)ct_dtype_size(s->layout.dtype),
@@ -378,11 +411,17 @@ static ct_status average_statistics(ct_group *g)
     char *base = s->base[CT_ARENA_BUFFER];
     const ct_dtype type = s->layout.dtype;
     const int64_t n = base ? (int64_t)s->bytes[CT_ARENA_BUFFER] / (int64_t)ct_dtype_size(type) : 0;
-    if (!g->ops->finish || n == 0) return CT_OK;
+    if (n == 0) return CT_OK;
+    CT_TRY(follow(g, s->stream, g->stream));
     if (g->sync) {
         note_queued(g);
         return g->ops->broadcast(g->comm, g->stream, base, (int64_t)s->bytes[CT_ARENA_BUFFER], g->size - 1);
     }
+    if (g->ops->all_reduce_mean) {
+        note_queued(g);
+        return g->ops->all_reduce_mean(g->comm, g->stream, base, n, type);
+    }
+    if (!s->backend->host_memory) return ct_fail(CT_EUNSUPPORTED, "backend %s: these groups have no means", s->backend->name);
     for (int64_t i = 0; i < n; i++) ct_store(type, base, i, ct_load(type, base, i) / g->size);
     return sum(g, base, n, type);
 }
@@ -427,28 +466,54 @@ ct_status ct_group_idle_step(ct_group *g, ct_plan *p, const ct_buckets *b, size_
     return update(g, p, b);
 }
 
-ct_status ct_group_step(ct_group *g, ct_plan *p, const ct_buckets *b)
+/* A step of a member. */
+typedef struct stride {
+    ct_group *g;
+    ct_plan *p;
+    const ct_buckets *b;
+} stride;
+
+static ct_status queue_step(void *self)
 {
-    if (g->size == 1) return ct_plan_run(p);
+    const stride *k = self;
+    const ct_buckets *b = k->b;
     size_t at = 0;
     for (size_t i = 0; i < b->n; i++) {
         const size_t end = (size_t)(b->bucket[i].ready + 1);
-        if (end > at) CT_TRY(ct_plan_run_nodes(p, at, end));
+        if (end > at) CT_TRY(ct_plan_run_nodes(k->p, at, end));
         if (end > at) at = end;
-        CT_TRY(ct_comm_reduce_gradients(g, b, i));
+        CT_TRY(ct_comm_reduce_gradients(k->g, b, i));
     }
-    CT_TRY(ct_plan_run_nodes(p, at, (size_t)b->update));
-    return update(g, p, b);
+    CT_TRY(ct_plan_run_nodes(k->p, at, (size_t)b->update));
+    return update(k->g, k->p, b);
+}
+
+ct_status ct_group_step(ct_group *g, ct_plan *p, const ct_buckets *b, bool all)
+{
+    stride k = { g, p, b };
+    if (g->alone) return ct_plan_run(p);
+    CT_TRY(check_whole(g));
+    return all && !g->ops->finish ? ct_plan_run_as(p, queue_step, &k) : queue_step(&k);
 }
 
 ct_status ct_group_metrics(ct_group *g)
 {
     const ct_arenas *s = g->store;
-    if (g->size == 1) return CT_OK;
+    if (g->alone) return CT_OK;
     CT_TRY(check_whole(g));
     note_queued(g);
     CT_TRY(g->ops->all_reduce_sum(g->comm, s->stream, s->base[CT_ARENA_METRIC], CT_METRIC_COUNT, CT_F64));
     return settle(g); /* whoever reads them next waits for the device at most */
+}
+
+static ct_status ask_patience(ct_group *g, double waited)
+{
+    if (waited < g->judged) g->judged = 0; /* it waits for something else now */
+    if (waited < g->judged + 0.1) return CT_OK;
+    const bool first = g->judged == 0;
+    g->judged = waited;
+    ct_status st = g->patience->look(g->patience->self, first, g->deadline);
+    return st == CT_OK ? CT_OK : give_up(g, st);
 }
 
 /* Whoever waits for this member's device waits for the others, too: a step of its ends when theirs have come to the same sum. */
@@ -458,6 +523,7 @@ static ct_status look(void *self, double waited)
     CT_TRY(check_whole(g));
     ct_status st = g->ops->check(g->comm);
     if (st != CT_OK) return give_up(g, ct_fail_context(st, "member %d of %d", g->rank, g->size));
+    if (g->patience) return ask_patience(g, waited);
     if (waited <= g->deadline) return CT_OK;
     return give_up(g, ct_fail(CT_EBACKEND, "member %d of %d waited %g s for the others: one of them is gone or stands still",
                               g->rank, g->size, g->deadline));
@@ -466,7 +532,7 @@ static ct_status look(void *self, double waited)
 ct_status ct_group_wait(ct_group *g)
 {
     const ct_arenas *s = g->store;
-    if (g->size == 1) return CT_OK;
+    if (g->alone) return CT_OK;
     CT_TRY(check_whole(g));
     CT_TRY(settle(g));
     CT_TRY(s->backend->event_record(s->device, g->event, s->stream));

@@ -223,6 +223,9 @@ ct_status ct_plan_fill(ct_plan *p, ct_val input, const void *device);
  * the work is queued; ct_plan_download waits. Where the backend can capture, the third run records the calls and from
  * then on they are replayed as one piece, unless the store was made with `eager` or timing is on. */
 ct_status ct_plan_run(ct_plan *p);
+/* The same where more than calls is to be queued, or in another order: `body` queues all of a run, its nodes by ct_plan_run_nodes, and what
+ * it queues in other streams is recorded, too, if events lead there from the store's stream and back before it ends. */
+ct_status ct_plan_run_as(ct_plan *p, ct_status (*body)(void *self), void *self);
 /* Nodes [first, end) of it, for looking between two of them: ct_plan_download reads any value that is alive there, ct_plan_patch
  * overwrites one (host memory of ct_desc_bytes). */
 ct_status ct_plan_run_nodes(ct_plan *p, size_t first, size_t end);

@@ -336,12 +336,12 @@ ct_status ct_plan_run_nodes(ct_plan *p, size_t first, size_t end)
 }
 
 /* Records one run: the calls are queued into the capture instead of the stream. */
-static ct_status capture(ct_plan *p)
+static ct_status capture(ct_plan *p, ct_status (*body)(void *self), void *self)
 {
     const ct_arenas *s = p->store;
     ct_capture *c = NULL;
     CT_TRY(s->backend->capture_begin(s->device, s->stream));
-    ct_status st = run_calls(p, p->loads, p->nnodes);
+    ct_status st = body(self);
     if (st != CT_OK) { /* the stream must leave the capture in any case; the message to keep is the node's */
         char *message = ct_strdup(ct_error_message(), "a message");
         if (s->backend->capture_end(s->device, s->stream, &c) == CT_OK) s->backend->capture_destroy(s->device, c);
@@ -355,18 +355,29 @@ static ct_status capture(ct_plan *p)
     return CT_OK;
 }
 
-ct_status ct_plan_run(ct_plan *p)
+ct_status ct_plan_run_as(ct_plan *p, ct_status (*body)(void *self), void *self)
 {
     const ct_arenas *s = p->store;
     bool captures = s->backend->capture_begin && !s->opts.eager && !p->timing;
     if (!captures || (!p->captured && p->runs < WARM_RUNS)) {
         if (p->runs < WARM_RUNS) p->runs++;
-        return ct_plan_run_nodes(p, 0, p->nnodes);
+        return body(self);
     }
     CT_TRY(check_memory(p));
     CT_TRY(load(p));
-    if (!p->captured) CT_TRY(capture(p));
+    if (!p->captured) CT_TRY(capture(p, body, self));
     return s->backend->capture_replay(s->device, s->stream, p->captured);
+}
+
+static ct_status all_nodes(void *self)
+{
+    ct_plan *p = self;
+    return ct_plan_run_nodes(p, 0, p->nnodes);
+}
+
+ct_status ct_plan_run(ct_plan *p)
+{
+    return ct_plan_run_as(p, all_nodes, p);
 }
 
 ct_status ct_plan_download(ct_plan *p, ct_val v, void *host)

@@ -11,6 +11,7 @@ libcaptrain_la_SOURCES += \
 	src/exec/plugin.c src/exec/plugin.h \
 	src/exec/receipt.c \
 	src/exec/registry.c \
+	src/exec/staged.c src/exec/staged.h \
 	src/exec/telemetry.c src/exec/telemetry.h \
 	src/exec/validate.c
 

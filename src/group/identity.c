@@ -183,6 +183,20 @@ static ct_status check_node(ct_variable get, const claim *torch)
     return CT_OK;
 }
 
+/* "12345.0" */
+static void name_run(ct_variable get, ct_identity *id)
+{
+    static const char *const name[CT_LAUNCHER_COUNT][2] = {
+        [CT_LAUNCHER_SLURM] = { "SLURM_JOB_ID", "SLURM_STEP_ID" },
+        [CT_LAUNCHER_TORCH] = { "TORCHELASTIC_RUN_ID", "TORCHELASTIC_RESTART_COUNT" },
+    };
+    size_t n = 0;
+    for (int i = 0; i < 2; i++) {
+        const char *v = name[id->launcher][i] ? get(name[id->launcher][i]) : NULL;
+        if (v && n < sizeof id->run) n += (size_t)snprintf(id->run + n, sizeof id->run - n, "%s%s", n ? "." : "", v);
+    }
+}
+
 static ct_status find_master(ct_variable get, ct_identity *id)
 {
     const char *host = get("MASTER_ADDR"), *port = get("MASTER_PORT");
@@ -230,6 +244,8 @@ ct_status ct_identity_find(ct_variable get, ct_identity *id)
     id->size = c[taken].size;
     id->local_rank = taken ? c[taken].local_rank : 0;
     id->local_size = taken ? c[taken].local_size : 1;
+    id->pmi = id->launcher == CT_LAUNCHER_OPENMPI || id->launcher == CT_LAUNCHER_MPICH || get("PMIX_RANK");
+    name_run(get, id);
     return find_master(get, id);
 }
 

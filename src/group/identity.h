@@ -3,6 +3,8 @@
 #ifndef CT_GROUP_IDENTITY_H
 #define CT_GROUP_IDENTITY_H
 
+#include <stdbool.h>
+
 #include "base/status.h"
 
 typedef enum ct_launcher {
@@ -20,6 +22,8 @@ typedef struct ct_identity {
     ct_launcher launcher;       /* whose numbers these are: of several that agree, the first in the list above */
     char master[256];           /* MASTER_ADDR; "": not told */
     int port;                   /* MASTER_PORT; 0: not told */
+    char run[96];               /* what the launcher calls this run, start or step; "": nothing */
+    bool pmi;                   /* there is a process manager that MPI asks: not behind torchrun, nor srun without */
     char host[256];             /* name of this machine */
 } ct_identity;
 

@@ -10,38 +10,129 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "exec/engine.h"
+#include "exec/plugin.h"
+#include "group/star.h"
 #include "group/watch.h"
 
-enum { HOST = 64, MESSAGE = 4096, TEXT = 192 };
+enum { HOST = 64, MESSAGE = 4096, TEXT = 192, PLACE = 64 };
 
 struct ct_peers {
     ct_identity id;
-    const ct_engine *engine;
+    const ct_engine *engine; /* MPI; NULL where nobody brings it */
     ct_comm *comm;
+    ct_star *star;           /* what they tell each other goes over this then */
     double deadline;
+    bool cards;  /* sums are the devices' own */
+    int device;  /* of this process, on its machine */
     bool parted; /* some failed: there is nothing to tell each other any more */
-    int hosts, here; /* machines; processes on this one */
-    char name[HOST + 48];
+    int hosts, here, local; /* machines; processes on this one, and which of them this is */
+    char name[HOST + 48], means[192];
     char (*host)[HOST]; /* [size] */
     ct_watch *watch;
+    ct_patience patience;   /* the watch's, and whether connections are whole */
+    ct_group_talk talk;
 };
 
 /* ---- meeting and parting ---- */
 
-static ct_status gather(ct_peers *p, const void *mine, size_t bytes, void *all)
+static ct_status gather_for(ct_peers *p, const void *mine, size_t bytes, void *all, double deadline)
 {
-    return p->engine->comm->gather(p->comm, mine, bytes, all, p->deadline > CT_PATIENCE ? p->deadline : CT_PATIENCE);
+    return p->star ? ct_star_gather(p->star, mine, bytes, all, deadline)
+                   : p->engine->comm->gather(p->comm, mine, bytes, all, deadline);
 }
 
-/* `torchrun` and srun start processes that no MPI knows of, unless Slurm brings its own. */
-static ct_status choose_engine(const ct_identity *id, const char *name)
+static ct_status gather(ct_peers *p, const void *mine, size_t bytes, void *all)
 {
-    if (strcmp(name, "auto") != 0 && strcmp(name, "mpi") != 0)
-        return ct_fail(CT_ECONFIG, "group.engine: %s is not to be had for processes on the CPU: it is mpi", name);
-    if (id->launcher == CT_LAUNCHER_TORCH)
-        return ct_fail(CT_EBACKEND, "torchrun started %d processes, and on CPUs they need MPI: captrain launch -n %d "
-                       "train ..., or mpirun -n %d captrain train ...", id->size, id->size, id->size);
+    return gather_for(p, mine, bytes, all, p->deadline > CT_PATIENCE ? p->deadline : CT_PATIENCE);
+}
+
+/* What carries sums. Why the devices' own cannot is in *why, for those who then need MPI. */
+static ct_status choose_sums(ct_peers *p, const ct_meeting *m, char *why, size_t size)
+{
+    const bool own = m->backend && m->backend->comm;
+    why[0] = '\0';
+    if (strcmp(m->engine, "mpi") == 0) return CT_OK;
+    if (strcmp(m->engine, "nccl") == 0 && m->backend && !own)
+        return ct_fail(CT_ECONFIG, "group.engine: nccl is for cards; processes on backend %s add over mpi",
+                       m->backend->name);
+    if (!own) return CT_OK;
+    p->cards = true;
+    const ct_status st = ct_group_ready(m->backend);
+    if (st == CT_OK || strcmp(m->engine, "nccl") == 0) return st;
+    p->cards = false;
+    snprintf(why, size, "%s", ct_error_message());
     return CT_OK;
+}
+
+/* torchrun, and srun unless Slurm brings one, start processes that no MPI knows of. */
+static ct_status need_mpi(const ct_peers *p, const ct_meeting *m, const char *why)
+{
+    const ct_identity *id = &p->id;
+    const bool cpu = !m->backend || m->backend->host_memory;
+    if (id->launcher != CT_LAUNCHER_TORCH) return CT_OK;
+    return ct_fail(CT_EBACKEND, "torchrun started %d processes, and %s they need MPI%s%s%s: captrain launch -n %d "
+                   "train ..., or mpirun -n %d captrain train ...", id->size, cpu ? "on CPUs" : "here",
+                   *why ? " (" : "", why, *why ? ")" : "", id->size, id->size);
+}
+
+/* Where process 0 is met without MPI. */
+static ct_status find_place(const ct_peers *p, const ct_meeting *m, ct_star_at *at, char *named, size_t size)
+{
+    const ct_identity *id = &p->id;
+    *at = (ct_star_at){ .rank = id->rank, .size = id->size, .address = id->master, .named = named, .run = id->run,
+                        .here = id->local_size == id->size };
+    if (!*id->master && at->here) at->address = "127.0.0.1";
+    if (!*at->address)
+        return ct_fail(CT_ECONFIG, "process %d of %d does not know where process 0 is: MASTER_ADDR is not set (the "
+                       "name or address of its machine, such as $(scontrol show hostnames $SLURM_JOB_NODELIST | "
+                       "head -1))", id->rank, id->size);
+    if (m->port > 0) {
+        at->port = (int)m->port;
+        snprintf(named, size, "group.port");
+    } else if (id->port > 0) { /* which torchrun holds itself */
+        at->port = id->port < 65535 ? id->port + 1 : id->port - 1;
+        snprintf(named, size, "MASTER_PORT %c 1", id->port < 65535 ? '+' : '-');
+    } else {
+        at->port = CT_GROUP_PORT;
+        snprintf(named, size, "the default of group.port");
+    }
+    return CT_OK;
+}
+
+static ct_status meet_over_mpi(ct_peers *p, const ct_meeting *m)
+{
+    static const unsigned char any[CT_COMM_ID];
+    const ct_identity *id = &p->id;
+    CT_TRY(ct_engine_open("mpi", &p->engine));
+    CT_TRY(p->engine->start(id->rank, id->size));
+    CT_TRY(p->engine->comm->create(NULL, any, id->rank, id->size, m->deadline, &p->comm));
+    const bool staged = !p->cards && m->backend && !m->backend->host_memory;
+    snprintf(p->means, sizeof p->means, "%s%s%s", p->cards ? "NCCL, and words over " : "", p->engine->library,
+             staged ? ", through the host's memory" : "");
+    return CT_OK;
+}
+
+/* All are to have ended with a message of their own when the deadline, which most leave at half a minute, is over. */
+static ct_status meet_over_tcp(ct_peers *p, const ct_meeting *m)
+{
+    char named[48];
+    ct_star_at at;
+    CT_TRY(find_place(p, m, &at, named, sizeof named));
+    CT_TRY(ct_star_meet(&at, m->deadline * 5 / 6, &p->star));
+    snprintf(p->means, sizeof p->means, "NCCL, and words over TCP at port %d (%s)", at.port, named);
+    return CT_OK;
+}
+
+static ct_status meet(ct_peers *p, const ct_meeting *m, bool *alike)
+{
+    char why[512];
+    CT_TRY(choose_sums(p, m, why, sizeof why));
+    if (!p->cards && m->backend) CT_TRY(need_mpi(p, m, why));
+    if (*why && p->id.rank == 0) ct_warn("group.engine: auto is mpi, through the host's memory: %s", why);
+    const bool words = p->cards || (!m->backend && p->id.launcher == CT_LAUNCHER_TORCH);
+    if (!words || (p->id.pmi && ct_plugin_there("mpi"))) return meet_over_mpi(p, m);
+    *alike = false; /* where it is the network's fault each sees another part of it */
+    return meet_over_tcp(p, m);
 }
 
 static ct_status learn_hosts(ct_peers *p)
@@ -56,9 +147,20 @@ static ct_status learn_hosts(ct_peers *p)
         int first = 0;
         while (strcmp(p->host[first], p->host[i]) != 0) first++;
         p->hosts += first == i;
-        p->here += strcmp(mine, p->host[i]) == 0;
+        if (strcmp(mine, p->host[i]) != 0) continue;
+        p->here++;
+        p->local += i < p->id.rank;
     }
+    if (p->id.local_rank >= 0) p->local = p->id.local_rank;
     return CT_OK;
+}
+
+static ct_status look(void *self, bool first, double deadline)
+{
+    ct_peers *p = self;
+    const ct_patience *w = ct_watch_patience(p->watch);
+    if (p->star) CT_TRY(ct_star_check(p->star));
+    return w->look(w->self, first, deadline);
 }
 
 /* From here on the others know where this process is, and the watch judges how long is waited. */
@@ -70,27 +172,67 @@ static ct_status begin_watch(ct_peers *p)
     if (!all) return CT_ENOMEM;
     ct_status st = gather(p, &mine, sizeof mine, all);
     if (st == CT_OK) st = ct_watch_begin(p->watch, all, p->host[0], HOST);
-    if (st == CT_OK) p->engine->patience(ct_watch_patience(p->watch));
+    if (st == CT_OK && p->star) ct_star_patience(p->star, ct_watch_patience(p->watch));
+    else if (st == CT_OK) p->engine->patience(ct_watch_patience(p->watch));
+    p->patience = (ct_patience){ look, p };
     ct_free(all);
     return st;
 }
 
-ct_status ct_peers_meet(const ct_identity *id, const char *engine, double deadline, ct_peers **out)
+static ct_status talk(void *self, const void *mine, size_t bytes, void *all, double deadline)
 {
-    static const unsigned char any[CT_COMM_ID];
+    return gather_for(self, mine, bytes, all, deadline);
+}
+
+/* Two processes on one card: what adds on cards wants one for each. */
+static ct_status check_cards(const ct_peers *p, const char (*place)[PLACE], int cards)
+{
+    const int n = p->id.size, me = p->id.rank;
+    for (int i = 0; i < n && p->cards; i++) {
+        if (i == me || strcmp(p->host[i], p->host[me]) != 0 || strcmp(place[i], place[me]) != 0) continue;
+        return ct_fail(CT_ECONFIG, "processes %d and %d of %d share the card %s of %s: it has %d of the processes and "
+                       "shows %d card%s (CUDA_VISIBLE_DEVICES may hide others), and NCCL wants one for each; with "
+                       "group.engine mpi they share them", i < me ? i : me, i < me ? me : i, n, place[me], p->host[me],
+                       p->here, cards, cards == 1 ? "" : "s");
+    }
+    return CT_OK;
+}
+
+/* Card by card in the order of the machine's processes; a launcher may also show each of them its own card alone. */
+static ct_status choose_device(ct_peers *p, const ct_backend *b)
+{
+    char mine[PLACE] = "";
+    if (!b || !b->device_place) return CT_OK;
+    const int cards = b->device_count();
+    p->device = cards > 0 ? p->local % cards : 0;
+    b->device_place(p->device, mine, sizeof mine);
+    char(*place)[PLACE] = ct_calloc((size_t)p->id.size, sizeof *place, "cards of processes");
+    if (!place) return CT_ENOMEM;
+    ct_status st = gather(p, mine, sizeof mine, place);
+    if (st == CT_OK) st = check_cards(p, (const char(*)[PLACE])place, cards);
+    if (st == CT_OK && !p->cards && p->here > cards && p->local == 0)
+        ct_info("%d processes share %d card%s of %s", p->here, cards, cards == 1 ? "" : "s", p->host[p->id.rank]);
+    ct_free(place);
+    return st;
+}
+
+ct_status ct_peers_meet(const ct_identity *id, const ct_meeting *m, bool *alike, ct_peers **out)
+{
     ct_status st;
     *out = NULL;
+    *alike = true;
     if (id->size <= 1) return CT_OK;
-    CT_TRY(choose_engine(id, engine));
     ct_peers *p = ct_calloc(1, sizeof *p, "the processes of a run");
     if (!p) return CT_ENOMEM;
     p->id = *id;
-    p->deadline = deadline;
-    CT_GOTO(st, ct_engine_open("mpi", &p->engine));
-    CT_GOTO(st, p->engine->start(id->rank, id->size));
-    CT_GOTO(st, p->engine->comm->create(NULL, any, id->rank, id->size, deadline, &p->comm));
+    p->deadline = m->deadline;
+    p->talk = (ct_group_talk){ talk, p };
+    CT_GOTO(st, meet(p, m, alike));
+    *alike = true;
     CT_GOTO(st, learn_hosts(p));
     CT_GOTO(st, begin_watch(p));
+    if (m->backend) CT_GOTO(st, ct_peers_same(p, "way to add (group.engine)", p->cards ? "nccl" : "mpi"));
+    CT_GOTO(st, ct_peers_settle(p, choose_device(p, m->backend), NULL));
     *out = p;
     return CT_OK;
 fail:
@@ -103,8 +245,11 @@ void ct_peers_part(ct_peers *p, bool well)
     if (!p) return;
     if (p->comm) p->engine->comm->destroy(p->comm);
     if (p->engine && p->engine->stop(well ? CT_PATIENCE : 0) != CT_OK) ct_warn("%s", ct_error_message());
+    if (p->star && well && ct_star_gather(p->star, "", 0, p->name, CT_PATIENCE) != CT_OK)
+        ct_warn("%s", ct_error_message());
     if (p->engine) p->engine->patience(NULL);
-    ct_watch_close(p->watch);
+    ct_watch_close(p->watch); /* its last words go out before a connection ends */
+    ct_star_close(p->star);
     ct_free(p->host);
     ct_free(p);
 }
@@ -119,13 +264,14 @@ void ct_peers_over(ct_peers *p, ct_status st, const char *message)
 
 bool ct_peers_broke(const ct_peers *p)
 {
-    return p && p->watch && ct_watch_broke(p->watch);
+    return p && ((p->watch && ct_watch_broke(p->watch)) || (p->star && ct_star_broke(p->star)));
 }
 
 int ct_peers_rank(const ct_peers *p) { return p ? p->id.rank : 0; }
 int ct_peers_size(const ct_peers *p) { return p ? p->id.size : 1; }
 int ct_peers_hosts(const ct_peers *p) { return p ? p->hosts : 1; }
-const char *ct_peers_engine(const ct_peers *p) { return p ? p->engine->library : ""; }
+int ct_peers_device(const ct_peers *p) { return p ? p->device : 0; }
+const char *ct_peers_means(const ct_peers *p) { return p ? p->means : ""; }
 const char *ct_peers_host(const ct_peers *p, int rank) { return p->host[rank]; }
 const char *ct_peers_name(const ct_peers *p) { return p ? p->name : "the only process"; }
 
@@ -133,7 +279,21 @@ ct_group_opts ct_peers_join(const ct_peers *p)
 {
     if (!p) return (ct_group_opts){ .size = 0 };
     return (ct_group_opts){ .rank = p->id.rank, .size = p->id.size, .here = p->here, .deadline = p->deadline,
-                            .ops = p->engine->comm };
+                            .ops = p->cards ? NULL : p->engine->comm, .talk = p->cards ? &p->talk : NULL,
+                            .patience = p->cards ? &p->patience : NULL };
+}
+
+ct_status ct_peers_name_group(ct_peers *p, const ct_backend *b, ct_group_opts *join)
+{
+    unsigned char mine[CT_COMM_ID] = { 0 };
+    if (!p || !p->cards) return CT_OK;
+    CT_TRY(ct_peers_settle(p, p->id.rank == 0 ? ct_group_id(b, mine) : CT_OK, NULL));
+    unsigned char(*all)[CT_COMM_ID] = ct_calloc((size_t)p->id.size, sizeof *all, "the name of a group");
+    if (!all) return CT_ENOMEM;
+    const ct_status st = gather(p, mine, sizeof mine, all);
+    memcpy(join->id, all[0], sizeof join->id);
+    ct_free(all);
+    return st;
 }
 
 /* ---- what all must know, and what must be the same ---- */

@@ -148,7 +148,7 @@ static void about_data(FILE *f, const ct_report *rep)
     const int processes = ct_peers_size(rep->run->peers), hosts = ct_peers_hosts(rep->run->peers);
     if (processes > 1) {
         row(f, "processes", "%d on %d machine%s, over %s", processes, hosts, hosts == 1 ? "" : "s",
-            ct_peers_engine(rep->run->peers));
+            ct_peers_means(rep->run->peers));
         group(f, rep->run, processes);
     }
     if (*s->device.detail) row(f, "details", "%s", s->device.detail);

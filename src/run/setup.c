@@ -273,7 +273,8 @@ static ct_status settle_batch(ct_run *r)
         return st;
     }
     CT_TRY(ct_backend_choose(cfg->train.backend, &b, NULL, 0));
-    const ct_device_opts opts = { .threads = (int)cfg->train.threads,
+    const ct_device_opts opts = { .index = ct_peers_device(r->peers),
+                                  .threads = (int)cfg->train.threads,
                                   .exact = cfg->train.exact,
                                   .deterministic = cfg->train.deterministic };
     CT_TRY(ct_memory_auto(r->cfg, r->data.facts, ct_dataset_height(d), ct_dataset_width(d),
@@ -314,6 +315,32 @@ static ct_status check_share(const ct_run *r)
                    below + members);
 }
 
+/* One process that is to add over NCCL does so by itself: every call is made, and the numbers stay what they are. */
+static ct_status join_alone(ct_run *r)
+{
+    ct_session *s = &r->session;
+    if (r->peers || strcmp(r->cfg->group.engine, "nccl") != 0) return CT_OK;
+    if (ct_group_ready(s->backend) == CT_EUNSUPPORTED)
+        return ct_fail(CT_ECONFIG, "group.engine: nccl is for cards, and this is backend %s", s->backend->name);
+    CT_TRY(ct_group_ready(s->backend));
+    s->join = (ct_group_opts){ .size = 1, .one = true, .deadline = r->cfg->group.deadline };
+    return ct_group_id(s->backend, s->join.id);
+}
+
+/* What devices that add by themselves, or have memory of their own, do not do. */
+static ct_status check_sums(const ct_run *r)
+{
+    const ct_session *s = &r->session;
+    if ((!r->peers && !s->join.one) || s->backend->host_memory) return CT_OK;
+    if (s->join.sync)
+        return ct_fail(CT_ECONFIG, "train.sync_norm: batch norms see the samples of all processes on CPUs alone; on "
+                       "backend %s each process's see its own", s->backend->name);
+    if (s->join.tree && !s->join.ops)
+        return ct_fail(CT_ECONFIG, "train.parts: cards add in an order of their own; with group.engine mpi processes "
+                       "add in that of the parts");
+    return CT_OK;
+}
+
 ct_status ct_run_build(ct_run *r)
 {
     const ct_config *cfg = r->cfg;
@@ -334,7 +361,8 @@ ct_status ct_run_build(ct_run *r)
     r->has_ema = spec.optim.decay > 0;
     r->eval_ema = r->has_ema && cfg->eval.ema;
     r->fp16 = spec.compute == CT_F16;
-    const ct_device_opts opts = { .threads = (int)cfg->train.threads,
+    const ct_device_opts opts = { .index = ct_peers_device(r->peers),
+                                  .threads = (int)cfg->train.threads,
                                   .exact = cfg->train.exact,
                                   .eager = !cfg->train.graph,
                                   .deterministic = cfg->train.deterministic,
@@ -344,8 +372,10 @@ ct_status ct_run_build(ct_run *r)
     CT_TRY(ct_session_begin(s, &spec, true, cfg->train.backend, &opts, r->why, sizeof r->why));
     ct_crash_backend(s->backend->name);
     s->join = ct_peers_join(r->peers);
+    CT_TRY(join_alone(r));
     s->join.tree = cfg->train.parts > 0;
     s->join.sync = cfg->train.sync_norm;
+    CT_TRY(check_sums(r));
     s->parts = cfg->train.parts;
     s->bucket_bytes = cfg->group.bucket_mb > 0 ? cfg->group.bucket_mb << 20 : CT_BUCKET_WHOLE;
     CT_TRY(choose_resident(r));
@@ -357,7 +387,10 @@ ct_status ct_run_build(ct_run *r)
         CT_TRY(ct_session_add(s, CT_PROGRAM_EVAL, 1, ct_session_length(s), 1, false));
     CT_TRY(choose_fastest(r));
     CT_TRY(ct_peers_settle(r->peers, ct_session_ready(s), &r->told)); /* who has not the memory keeps nobody waiting */
-    if (r->peers) CT_TRY(ct_session_join(s));
+    if (r->peers) {
+        CT_TRY(ct_peers_name_group(r->peers, s->backend, &s->join));
+        CT_TRY(ct_session_join(s));
+    }
     r->peak_bytes = ct_session_peak(s);
     /* a device that is far away is asked rarely; on a CPU reading 200 bytes costs nothing and names a bad step exactly
      */
@@ -450,8 +483,12 @@ static void describe_processes(const ct_run *r)
                                                : ", and batch norms see those";
     if (r->peers)
         ct_info("  processes  %d on %d machine%s, over %s; each computes %" PRId64 " of %" PRId64 " samples%s", n,
-                hosts, hosts == 1 ? "" : "s", ct_peers_engine(r->peers), r->batch / n, r->batch,
+                hosts, hosts == 1 ? "" : "s", ct_peers_means(r->peers), r->batch / n, r->batch,
                 parts > 0 ? "" : norms);
+    const int cards = r->peers || r->session.backend->host_memory ? 1 : r->session.backend->device_count();
+    if (r->session.join.one) ct_info("  group      of one, over NCCL");
+    if (cards > 1)
+        ct_info("  cards      1 of the %d that are there; captrain launch train ... computes on all of them", cards);
     if (parts > 0)
         ct_info("  parts      %" PRId64 " of %" PRId64 " samples each%s; any power of two up to %" PRId64
                 " processes trains the same bits", parts, r->batch / parts, norms, parts);

@@ -40,8 +40,16 @@ ct_status ct_run_meet(ct_run *r, ct_status st)
     const ct_status read = ct_identity_read(&id);
     if (read != CT_OK) return st == CT_OK ? read : ct_fail(st, "%s", why);
     r->lead = id.rank == 0;
-    const char *engine = st == CT_OK ? r->cfg->group.engine : "auto";
-    const ct_status met = ct_peers_meet(&id, engine, st == CT_OK ? r->cfg->group.deadline : 30, &r->peers);
+    ct_meeting m = { .engine = "auto", .deadline = 30 };
+    bool alike;
+    if (st == CT_OK && id.size > 1) {
+        m = (ct_meeting){ .engine = r->cfg->group.engine,
+                          .port = r->cfg->group.port,
+                          .deadline = r->cfg->group.deadline };
+        st = ct_backend_choose(r->cfg->train.backend, &m.backend, NULL, 0);
+        if (st != CT_OK) snprintf(why, sizeof why, "%s", ct_error_message());
+    }
+    const ct_status met = ct_peers_meet(&id, &m, &alike, &r->peers);
     ct_signals_again();
     if (st != CT_OK) ct_fail(st, "%s", why);
     if (st == CT_OK) st = met;
@@ -49,7 +57,7 @@ ct_status ct_run_meet(ct_run *r, ct_status st)
         !((r->word = ct_calloc((size_t)id.size, sizeof *r->word, "words of all processes")) &&
           (r->own = ct_calloc(2 * (size_t)id.size, sizeof *r->own, "times of all processes"))))
         st = CT_ENOMEM;
-    if (met != CT_OK) r->told = !r->lead; /* every process finds the same */
+    if (met != CT_OK) r->told = alike && !r->lead; /* every process finds the same */
     else st = ct_peers_settle(r->peers, st, &r->told);
     return st == CT_OK ? settle_batch_per_process(r) : st;
 }
@@ -203,6 +211,7 @@ void ct_run_part(ct_run *r, ct_status st)
     const bool same = st == CT_OK || st == CT_ESIGNAL || st == CT_ENUMERIC; /* which all of them come to */
     if (same) r->told = !r->lead;
     else ct_peers_over(r->peers, st, ct_error_message());
+    if (!same) ct_group_abandon(r->session.group);
     ct_peers_part(r->peers, same);
     r->peers = NULL;
     if (r->shared_log) {

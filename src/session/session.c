@@ -279,7 +279,7 @@ ct_status ct_session_ready(ct_session *s)
         !(s->len = ct_calloc((size_t)rows, sizeof *s->len, "time steps of a batch")))
         return CT_ENOMEM;
     CT_TRY(open_inputs(s));
-    if (!s->join.ops) CT_TRY(ct_session_join(s));
+    if (s->join.size <= 1) CT_TRY(ct_session_join(s));
     return list_tensors(s);
 }
 

@@ -90,8 +90,7 @@ ct_status ct_session_add_eval(ct_session *s, const ct_view *view, int64_t batch,
 /* Makes the plans, then allocates the arenas. CT_ENOMEM if they need more than the device has free: as ct_memory_take()
  * says it. */
 ct_status ct_session_ready(ct_session *s);
-/* Joins the group: ct_session_ready() does, but where it is one of processes (join.ops), which have to know first
- * that all are ready. */
+/* Joins the group: ct_session_ready() does for who is alone. Several have to know first that all are ready. */
 ct_status ct_session_join(ct_session *s);
 void ct_session_end(ct_session *s); /* empties; NULL and a zeroed session are fine */
 

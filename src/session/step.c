@@ -24,7 +24,8 @@ static ct_status begin_part(ct_session *s, const ct_unit *u)
 ct_status ct_session_run(ct_session *s, ct_unit *u)
 {
     CT_TRY(begin_part(s, u));
-    return u->buckets.bucket ? ct_group_step(s->group, u->plan, &u->buckets) : ct_plan_run(u->plan);
+    const bool all = u->batch >= ct_group_size(s->group); /* nobody is without rows */
+    return u->buckets.bucket ? ct_group_step(s->group, u->plan, &u->buckets, all) : ct_plan_run(u->plan);
 }
 
 ct_status ct_session_idle(ct_session *s, ct_program_kind kind, int part)

@@ -157,13 +157,31 @@ static void run_kernel(dim3 grid, unsigned threads, const std::function<void()> 
  *
  * Streams run at once, unless EMULATE_LATE is set: then all that is queued is put off for as long as CUDA's rules allow, until somebody
  * waits for it. So a host that writes into memory which a copy still has to read, or a stream that does not wait for another, is
- * found by its wrong results. */
+ * found by its wrong results. A piece of work that has to wait for another process says so, and keeps its stream where it is.
+ *
+ * A captured stream takes those along that wait for an event of it. Each has a lane in what is recorded, which becomes a stream again when
+ * that is launched. */
 
-typedef std::vector<std::function<void()>> work_list;
+typedef std::function<bool()> piece; /* false: not yet */
+
+/* What is captured: work, and where a lane records or waits for record `key`. */
+struct emu_item {
+    enum { WORK, RECORD, WAIT } what;
+    int lane, key;
+    piece work;
+};
+struct emu_recording {
+    std::vector<emu_item> items;
+    std::vector<emu_stream *> lane; /* [0]: which the capture began with */
+    int records;
+    bool open, spoilt; /* still going on; of no use */
+};
 struct emu_stream {
-    work_list *capture;
-    bool spoilt; /* what is captured is of no use */
-    std::deque<std::function<void()>> late; /* not run yet */
+    std::shared_ptr<emu_recording> capture;
+    int lane;
+    size_t captured;         /* pieces of work */
+    bool loose;              /* lane 0 does not wait for all of them */
+    std::deque<piece> late;  /* not run yet */
 };
 /* One record of an event: done when its stream has come to it. */
 struct emu_mark {
@@ -174,9 +192,16 @@ struct emu_mark {
 struct emu_event {
     std::shared_ptr<emu_mark> mark; /* the last record; empty: none */
     int asked;                      /* since it was recorded */
+    std::shared_ptr<emu_recording> capture; /* that it was recorded in; then: */
+    emu_stream *stream;
+    int key;
+    size_t captured; /* of the stream at that time */
 };
-struct emu_graph { work_list work; };
-struct emu_graph_exec { work_list work; };
+struct emu_graph { std::shared_ptr<emu_recording> work; };
+struct emu_graph_exec {
+    std::shared_ptr<emu_recording> work;
+    std::vector<emu_stream *> side; /* lanes behind the first */
+};
 
 static const bool late = getenv("EMULATE_LATE") != NULL;
 static std::vector<emu_stream *> streams;
@@ -189,40 +214,96 @@ static double seconds()
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Runs the oldest piece of a stream's work. */
-static void advance(emu_stream *s)
+/* Runs the oldest piece of a stream's work; false where that cannot be run yet. */
+static bool advance(emu_stream *s)
 {
-    std::function<void()> work = s->late.front();
+    const piece work = s->late.front();
+    if (!work()) return false;
     s->late.pop_front();
-    work();
+    return true;
+}
+static std::vector<emu_stream *> all_streams()
+{
+    std::lock_guard<std::mutex> hold(streams_lock);
+    return streams;
 }
 static void drain(emu_stream *s)
 {
-    while (!s->late.empty()) advance(s);
+    const struct timespec pause = { 0, 100000 };
+    while (!s->late.empty()) {
+        if (advance(s)) continue;
+        std::vector<emu_stream *> all = all_streams(); /* the others of a card go on */
+        for (size_t i = 0; i < all.size(); i++)
+            while (all[i] != s && !all[i]->late.empty() && advance(all[i])) continue;
+        nanosleep(&pause, NULL);
+    }
 }
 static void drain_all()
 {
-    std::vector<emu_stream *> all;
-    {
-        std::lock_guard<std::mutex> hold(streams_lock);
-        all = streams;
-    }
+    std::vector<emu_stream *> all = all_streams();
     for (size_t i = 0; i < all.size(); i++) drain(all[i]);
 }
-/* Lets the stream of a record come to it. */
-static void reach(const std::shared_ptr<emu_mark> &mark)
+/* Lets the stream of a record come to it, as far as it gets. */
+static bool reach(const std::shared_ptr<emu_mark> &mark)
 {
     while (!mark->done) {
         if (mark->stream->late.empty()) die("an event that no stream will come to");
-        advance(mark->stream);
+        if (!advance(mark->stream)) return false;
+    }
+    return true;
+}
+
+static void submit(emu_stream *s, const piece &work)
+{
+    if (s && s->capture) {
+        s->capture->items.push_back(emu_item{ emu_item::WORK, s->lane, 0, work });
+        s->captured++;
+        s->loose = true;
+    } else if (s && (late || !s->late.empty() || !work())) {
+        s->late.push_back(work);
+    } else if (!s) {
+        while (!work()) continue;
     }
 }
 
 void emu_submit(cudaStream_t s, std::function<void()> work)
 {
-    if (s && s->capture) s->capture->push_back(work);
-    else if (s && late) s->late.push_back(work);
-    else work();
+    submit(s, [=]() { return work(), true; });
+}
+
+/* For libraries that stand in for those which come as files of their own: step(arg) until it gives 1; drop(arg) when it is needed no
+ * more. Gives whether it was recorded. */
+extern "C" int emu_enqueue(cudaStream_t s, int (*step)(void *), void (*drop)(void *), void *arg)
+{
+    const bool recorded = s && s->capture;
+    std::shared_ptr<void> held(arg, drop);
+    submit(s, [=]() { return step(held.get()) != 0; });
+    return recorded;
+}
+
+static std::shared_ptr<emu_mark> record(emu_stream *s)
+{
+    auto mark = std::make_shared<emu_mark>(emu_mark{ false, 0, s });
+    submit(s, [=]() {
+        mark->at = seconds();
+        return mark->done = true;
+    });
+    return mark;
+}
+
+static emu_stream *new_stream()
+{
+    emu_stream *s = new emu_stream();
+    std::lock_guard<std::mutex> hold(streams_lock);
+    streams.push_back(s);
+    return s;
+}
+static void end_stream(emu_stream *s)
+{
+    std::lock_guard<std::mutex> hold(streams_lock);
+    for (size_t i = 0; i < streams.size(); i++)
+        if (streams[i] == s) streams.erase(streams.begin() + (long)i--);
+    delete s;
 }
 
 void emu_launch(cudaStream_t s, dim3 grid, unsigned threads, std::function<void()> body)
@@ -247,7 +328,7 @@ static cudaError_t seen(cudaError_t e)
 }
 static bool refused()
 {
-    if (capturing) capturing->spoilt = true;
+    if (capturing) capturing->capture->spoilt = true;
     return capturing != NULL;
 }
 
@@ -256,7 +337,25 @@ extern "C" {
 /* 4 GiB; EMULATE_MEMORY: as many GiB, for plans of what no test could run. */
 static const size_t memory = (size_t)(getenv("EMULATE_MEMORY") ? atoi(getenv("EMULATE_MEMORY")) : 4) << 30;
 
-cudaError_t cudaGetDeviceCount(int *n) { return *n = 1, cudaSuccess; }
+/* EMULATE_CARDS: how many there are, of which CUDA_VISIBLE_DEVICES shows some, in its own order. */
+static std::vector<int> visible_cards()
+{
+    const int there = getenv("EMULATE_CARDS") ? atoi(getenv("EMULATE_CARDS")) : 1;
+    const char *shown = getenv("CUDA_VISIBLE_DEVICES");
+    std::vector<int> all;
+    for (int i = 0; i < there && !shown; i++) all.push_back(i);
+    while (shown && *shown >= '0' && *shown <= '9') {
+        char *end;
+        const int card = (int)strtol(shown, &end, 10);
+        if (card >= there) break; /* what follows one that is not there is hidden */
+        all.push_back(card);
+        shown = *end == ',' ? end + 1 : end;
+    }
+    return all;
+}
+static const std::vector<int> cards = visible_cards();
+
+cudaError_t cudaGetDeviceCount(int *n) { return *n = (int)cards.size(), cards.empty() ? seen(cudaErrorNoDevice) : cudaSuccess; }
 cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int)
 {
     memset(p, 0, sizeof *p);
@@ -268,7 +367,11 @@ cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *p, int)
     p->multiProcessorCount = getenv("EMULATE_SMS") ? atoi(getenv("EMULATE_SMS")) : 2; /* of a larger card */
     return cudaSuccess;
 }
-cudaError_t cudaDeviceGetPCIBusId(char *bus, int size, int) { return snprintf(bus, (size_t)size, "0000:00:00.0"), cudaSuccess; }
+cudaError_t cudaDeviceGetPCIBusId(char *bus, int size, int card)
+{
+    if (card < 0 || card >= (int)cards.size()) return seen(cudaErrorInvalidValue);
+    return snprintf(bus, (size_t)size, "0000:%02x:00.0", cards[(size_t)card]), cudaSuccess;
+}
 cudaError_t cudaDriverGetVersion(int *v) { return *v = 13000, cudaSuccess; }
 cudaError_t cudaRuntimeGetVersion(int *v) { return *v = 13000, cudaSuccess; }
 cudaError_t cudaSetDevice(int) { return cudaSuccess; }
@@ -332,55 +435,58 @@ cudaError_t cudaMemsetAsync(void *dst, int value, size_t bytes, cudaStream_t s)
     emu_submit(s, [=]() { memset(dst, value, bytes); });
     return cudaSuccess;
 }
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned)
-{
-    *s = new emu_stream();
-    std::lock_guard<std::mutex> hold(streams_lock);
-    streams.push_back(*s);
-    return cudaSuccess;
-}
-cudaError_t cudaStreamDestroy(cudaStream_t s)
-{
-    drain(s);
-    std::lock_guard<std::mutex> hold(streams_lock);
-    for (size_t i = 0; i < streams.size(); i++)
-        if (streams[i] == s) streams.erase(streams.begin() + (long)i--);
-    return delete s, cudaSuccess;
-}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t *s, unsigned) { return *s = new_stream(), cudaSuccess; }
+cudaError_t cudaStreamDestroy(cudaStream_t s) { return drain(s), end_stream(s), cudaSuccess; }
 cudaError_t cudaStreamSynchronize(cudaStream_t s)
 {
     if (refused()) return seen(cudaErrorStreamCaptureUnsupported);
     drain(s);
     return cudaSuccess;
 }
+/* An event that was captured takes the stream along, and is of no use once the capture has ended; one that was not has no place in it. */
 cudaError_t cudaStreamWaitEvent(cudaStream_t s, cudaEvent_t e, unsigned)
 {
-    std::shared_ptr<emu_mark> mark = e->mark;
-    if (mark) emu_submit(s, [=]() { reach(mark); });
+    if (e->capture && !e->capture->open) return seen(cudaErrorCapturedEvent);
+    if (!e->capture && s->capture) return s->capture->spoilt = true, seen(cudaErrorStreamCaptureIsolation);
+    if (!e->capture) {
+        std::shared_ptr<emu_mark> mark = e->mark;
+        if (mark) submit(s, [=]() { return reach(mark); });
+        return cudaSuccess;
+    }
+    emu_recording *r = e->capture.get();
+    if (!s->capture) {
+        s->capture = e->capture;
+        s->lane = (int)r->lane.size();
+        s->captured = 0;
+        s->loose = true; /* until it is waited for itself */
+        r->lane.push_back(s);
+    }
+    r->items.push_back(emu_item{ emu_item::WAIT, s->lane, e->key, piece() });
+    if (s->lane == 0 && e->captured == e->stream->captured) e->stream->loose = false;
     return cudaSuccess;
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t *e, unsigned) { return *e = new emu_event(), cudaSuccess; }
 cudaError_t cudaEventDestroy(cudaEvent_t e) { return delete e, cudaSuccess; }
 cudaError_t cudaEventRecord(cudaEvent_t e, cudaStream_t s)
 {
-    auto mark = std::make_shared<emu_mark>(emu_mark{ false, 0, s });
-    e->mark = mark;
     e->asked = 0;
-    emu_submit(s, [=]() {
-        mark->at = seconds();
-        mark->done = true;
-    });
+    e->capture = s->capture;
+    if (!s->capture) return e->mark = record(s), cudaSuccess;
+    e->stream = s;
+    e->captured = s->captured;
+    e->key = s->capture->records++;
+    s->capture->items.push_back(emu_item{ emu_item::RECORD, s->lane, e->key, piece() });
     return cudaSuccess;
 }
 /* A host that only asks gets its answer in the end: time passes on a card. */
 cudaError_t cudaEventQuery(cudaEvent_t e)
 {
     if (refused()) return seen(cudaErrorStreamCaptureUnsupported);
+    if (e->capture) return seen(cudaErrorCapturedEvent);
     if (emu_wrong("events")) return seen(cudaErrorLaunchFailure);
     if (!e->mark || e->mark->done) return cudaSuccess;
-    if (++e->asked < 3) return seen(cudaErrorNotReady);
-    reach(e->mark);
-    return cudaSuccess;
+    if (late && ++e->asked < 3) return seen(cudaErrorNotReady);
+    return reach(e->mark) ? cudaSuccess : seen(cudaErrorNotReady);
 }
 cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
 {
@@ -392,33 +498,67 @@ cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t from, cudaEvent_t to)
 cudaError_t cudaStreamBeginCapture(cudaStream_t s, enum cudaStreamCaptureMode)
 {
     if (s->capture) return seen(cudaErrorInvalidValue);
-    s->capture = new work_list();
-    s->spoilt = false;
+    s->capture = std::make_shared<emu_recording>();
+    s->capture->open = true;
+    s->capture->lane.push_back(s);
+    s->lane = 0;
+    s->captured = 0;
     capturing = s;
     return cudaSuccess;
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t s, cudaGraph_t *graph)
 {
-    if (!s->capture) return seen(cudaErrorInvalidValue);
-    *graph = s->spoilt ? NULL : new emu_graph{ *s->capture };
-    delete s->capture;
-    s->capture = NULL;
+    std::shared_ptr<emu_recording> r = s->capture;
+    bool joined = true;
+    *graph = NULL;
+    if (!r || s->lane != 0) return seen(cudaErrorInvalidValue);
+    for (size_t i = 0; i < r->lane.size(); i++) {
+        joined &= i == 0 || !r->lane[i]->loose;
+        r->lane[i]->capture.reset();
+    }
+    r->open = false;
     capturing = NULL;
-    return seen(*graph ? cudaSuccess : cudaErrorStreamCaptureInvalidated);
+    if (r->spoilt) return seen(cudaErrorStreamCaptureInvalidated);
+    if (!joined) return seen(cudaErrorStreamCaptureUnjoined);
+    *graph = new emu_graph{ r };
+    return cudaSuccess;
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t *exec, cudaGraph_t graph, unsigned long long)
 {
-    *exec = new emu_graph_exec{ graph->work };
-    if (getenv("EMULATE_SHOW")) fprintf(stderr, "emulated card: a graph of %zu calls\n", graph->work.size());
+    size_t calls = 0;
+    *exec = new emu_graph_exec{ graph->work, {} };
+    for (size_t i = 1; i < graph->work->lane.size(); i++) (*exec)->side.push_back(new_stream());
+    for (const emu_item &k : graph->work->items) calls += k.what == emu_item::WORK;
+    if (getenv("EMULATE_SHOW")) fprintf(stderr, "emulated card: a graph of %zu calls\n", calls);
     return cudaSuccess;
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t exec, cudaStream_t s)
 {
-    const size_t n = exec->work.size() - (emu_wrong("graphs") && !exec->work.empty());
-    for (size_t i = 0; i < n; i++) emu_submit(s, exec->work[i]);
+    const std::vector<emu_item> &items = exec->work->items;
+    std::vector<std::shared_ptr<emu_mark>> mark((size_t)exec->work->records);
+    size_t last = items.size();
+    for (size_t i = 0; i < items.size(); i++)
+        if (emu_wrong("graphs") && items[i].what == emu_item::WORK) last = i; /* which is left out */
+    for (size_t i = 0; i < items.size(); i++) {
+        const emu_item &k = items[i];
+        emu_stream *lane = k.lane == 0 ? s : exec->side[(size_t)k.lane - 1];
+        if (k.what == emu_item::RECORD) mark[(size_t)k.key] = record(lane);
+        else if (k.what == emu_item::WAIT) {
+            std::shared_ptr<emu_mark> m = mark[(size_t)k.key];
+            submit(lane, [=]() { return reach(m); });
+        } else if (i != last || !emu_wrong("graphs")) {
+            submit(lane, k.work);
+        }
+    }
     return cudaSuccess;
 }
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec) { return delete exec, cudaSuccess; }
+/* What is still running ends by itself. */
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t exec)
+{
+    for (emu_stream *s : exec->side)
+        if (s->late.empty()) end_stream(s);
+    return delete exec, cudaSuccess;
+}
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) { return delete graph, cudaSuccess; }
 cudaError_t cudaPeekAtLastError(void) { return last; }
 cudaError_t cudaGetLastError(void)

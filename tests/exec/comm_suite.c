@@ -57,7 +57,10 @@ static void keep(member *m, ct_arenas *store, ct_arena gradients)
     m->bytes = store->bytes[CT_ARENA_PARAM];
     m->weights = ct_malloc(m->bytes, "test");
     m->gradients = ct_malloc(m->bytes, "test");
+    m->statistics_bytes = store->bytes[CT_ARENA_BUFFER];
+    m->statistics = ct_malloc(m->statistics_bytes, "test");
     memcpy(m->weights, store->base[CT_ARENA_PARAM], m->bytes);
+    memcpy(m->statistics, store->base[CT_ARENA_BUFFER], m->statistics_bytes);
     memcpy(m->gradients, store->base[gradients], m->bytes);
 }
 
@@ -117,7 +120,7 @@ ct_status member_train(member *m)
                 upload_samples(more, &next, &s, m->data, i, false);
                 ok(ct_plan_run(more));
             }
-            st = ct_group_step(g, micro ? last : plan, &b);
+            st = ct_group_step(g, micro ? last : plan, &b, true);
             if (st == CT_OK) st = ct_group_wait(g);
         }
         if (st == CT_OK) ok(ct_group_metrics(g));
@@ -149,6 +152,7 @@ void member_forget(member *m)
 {
     ct_free(m->weights);
     ct_free(m->gradients);
+    ct_free(m->statistics);
 }
 
 /* ---- scenarios ---- */
@@ -167,6 +171,7 @@ static void all_same(const member *m, int size)
         same_weights(&m[0], &m[i]);
         ck_assert_mem_eq(m[0].gradients, m[i].gradients, m[0].bytes);
         ck_assert_mem_eq(m[0].metrics, m[i].metrics, sizeof m[0].metrics);
+        ck_assert_mem_eq(m[0].statistics, m[i].statistics, m[0].statistics_bytes); /* the mean of all */
     }
 }
 
@@ -215,6 +220,7 @@ static void judge_own(const member *m, int size, int variant)
     member alone = alone_like(m);
     all_same(m, size);
     ck_assert_mem_ne(m[0].weights, alone.weights, alone.bytes);
+    ck_assert_mem_ne(m[0].statistics, alone.statistics, alone.statistics_bytes);
     member_forget(&alone);
 }
 

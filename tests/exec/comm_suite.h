@@ -32,8 +32,8 @@ typedef struct member {
     int64_t bucket;      /* bytes */
     int64_t accumulate;
     double dropout;
-    void *weights, *gradients; /* as they are afterwards: member_forget() */
-    size_t bytes;
+    void *weights, *gradients, *statistics; /* as they are afterwards: member_forget() */
+    size_t bytes, statistics_bytes;
     double state[CT_STATE_COUNT], metrics[CT_METRIC_COUNT];
     double sums, waited; /* ct_group_times() */
     uint64_t seed;       /* of its first weights */

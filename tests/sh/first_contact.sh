@@ -91,7 +91,7 @@ for metric in 'gpu__time_duration.sum","ns","2,000,000' 'dram__bytes.sum","byte"
 done
 SH2
 mkdir -p "$room/opt/site/nvidia/nccl/lib"
-cp "$CT_BUILDDIR/tests/emulate/.libs/fake_nccl.so" "$room/opt/site/nvidia/nccl/lib/libnccl.so.2"
+cp "$CT_BUILDDIR/tests/emulate/.libs/nccl_processes.so" "$room/opt/site/nvidia/nccl/lib/libnccl.so.2"
 
 # contact STATUS OPTION...: first-contact in the room, afresh; its lines in $lines
 lines=$room/tmp/out/first-contact.jsonl

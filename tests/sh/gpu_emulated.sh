@@ -27,8 +27,10 @@ prints 'SKIP: no GPU to test: .*no plug-in captrain-cuda.so'
 
 # --- the emulated card passes ---
 CAPTRAIN_BACKEND_PATH=$CT_BUILDDIR/tests/emulate/.libs
-all='operators accuracy graph kill deterministic' n=5
-[ -z "${CT_QUICK-}" ] || all='operators graph' n=2
+CAPTRAIN_NCCL=$CAPTRAIN_BACKEND_PATH/nccl_processes.so
+export CAPTRAIN_NCCL
+all='operators accuracy graph group kill deterministic' n=6
+[ -z "${CT_QUICK-}" ] || all='operators graph group' n=3
 # shellcheck disable=SC2086
 expect 0 $run --quick --only "$all" --json "$work/json"
 prints 'captrain on emulated card (cuda), quick'
@@ -53,6 +55,9 @@ EMULATE_WRONG=graphs
 expect 1 $run --quick --only graph
 prints '^graph  *FAIL'
 unset EMULATE_WRONG
+# shellcheck disable=SC2086
+CAPTRAIN_NCCL=/nonexistent.so expect 0 $run --quick --only group
+prints '^group  *SKIP .*groups of cards need NCCL: /nonexistent.so'
 
 # --- the sanitizer is asked for what it can answer: a stand-in writes down what it is started with, and passes or fails ---
 mkdir "$work/bin"
