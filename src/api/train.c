@@ -91,6 +91,7 @@ static ct_status prepare(ct_run *r, const ct_train_opts *o, bool *resumed)
     if (o->resume && !*resumed) ct_warn("no checkpoint in %s: starting anew", r->checkpoints);
     if (!*resumed) CT_TRY(ct_run_start(r, o->init));
     else if (o->init) ct_info("--init %s is not used: the run goes on from its own weights", o->init);
+    ct_session_rest(&r->session);
     return CT_OK;
 }
 
