@@ -130,10 +130,10 @@ static ct_status train(ct_run *r, const ct_train_opts *o, ct_train_result *res)
 static void part(ct_run *r, ct_status st)
 {
     char why[4096];
-    if (!r->peers) return;
     snprintf(why, sizeof why, "%s", ct_error_message());
+    /* who never met the others may be the reason why, and whoever started it wants to name one */
     if (st != CT_OK && !r->told && ct_identity_tell_failure(why) != CT_OK) ct_warn("%s", ct_error_message());
-    ct_run_part(r, st);
+    if (r->peers) ct_run_part(r, st);
     if (st != CT_OK) ct_fail(st, "%s", why);
 }
 
