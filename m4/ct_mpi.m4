@@ -19,6 +19,8 @@ AS_IF([test $ct_mpi = no && test "x$with_mpi" != xno && test "x$with_mpi" != xau
 AC_SUBST([MPI_CPPFLAGS])
 AC_SUBST([MPI_LIBS])
 AC_SUBST([ct_mpicc])
+AS_IF([test $ct_mpi = yes],
+  [AC_DEFINE_UNQUOTED([CT_MPI_BUILT_WITH], ["$ct_mpi_family"], [Whose MPI captrain-mpi.so was built with])])
 AM_CONDITIONAL([HAVE_MPI], [test $ct_mpi = yes])])
 
 # One condition after the other; ct_mpi_why says which one failed.

@@ -36,8 +36,16 @@ typedef struct tree {
     span has[LEVELS + 1];   /* what this member is to have added when level k begins */
     int tag;
     MPI_Request request[2]; /* to it, from it */
+    MPI_Status status[2];
     bool busy;
 } tree;
+
+/* A piece of a sum that no tree has begun yet. */
+typedef struct piece {
+    char *buf;
+    int64_t n; /* elements */
+    ct_dtype type;
+} piece;
 
 struct ct_comm {
     MPI_Comm comm;
@@ -50,6 +58,8 @@ struct ct_comm {
     tree **tree;          /* [trees] those that are done are used again */
     int trees, tree_room;
     int growing;          /* trees that are busy */
+    piece *piece;         /* [pieces] of [piece_room]: those from next_piece on are still to be begun, in order */
+    int next_piece, pieces, piece_room;
     int tag;              /* of the next one */
     void *sent;           /* of a gathering that has not ended */
     struct ct_comm *next; /* in `lost` */
@@ -112,6 +122,11 @@ static ct_status make_room(ct_comm *c)
 
 static ct_status grow_trees(ct_comm *c);
 
+static bool all_done(const ct_comm *c)
+{
+    return c->left == 0 && c->growing == 0; /* with trees at work or none there are no pieces left */
+}
+
 /* Has the library move what is in the list. */
 static ct_status advance(ct_comm *c)
 {
@@ -133,7 +148,7 @@ static ct_status poll_group(ct_comm *c, bool *done)
     *done = false;
     CT_TRY(usable(c));
     CT_TRY(advance(c));
-    *done = c->left == 0 && c->growing == 0;
+    *done = all_done(c);
     return CT_OK;
 }
 
@@ -152,7 +167,7 @@ static ct_status finish(ct_comm *c, double deadline)
     CT_TRY(usable(c));
     for (;;) {
         CT_TRY(advance(c));
-        if (c->left == 0 && c->growing == 0) return CT_OK;
+        if (all_done(c)) return CT_OK;
         const double waited = ct_mpi_now() - started;
         ct_status st = ct_mpi_wait_on(waited, deadline, &next, &passed);
         if (passed) return late(c, deadline);
@@ -214,7 +229,7 @@ static ct_status create(ct_device *dev, const unsigned char id[CT_COMM_ID], int 
 static void destroy(ct_comm *c)
 {
     if (!c) return;
-    if (c->left > 0 || c->growing > 0) give_up(c);
+    if (!all_done(c)) give_up(c);
     if (c->failure[0]) {
         lose(c);
         return;
@@ -227,6 +242,7 @@ static void destroy(ct_comm *c)
         ct_mpi_core->free(c->tree[i]);
     }
     ct_mpi_core->free(c->tree);
+    ct_mpi_core->free(c->piece);
     ct_mpi_core->free(c);
 }
 
@@ -279,8 +295,13 @@ static tree *find_tree(ct_comm *c, size_t bytes)
     return c->tree[c->trees++] = t;
 }
 
-/* Bytes below which a sum is not cut: rounds cost more then. */
+/* Bytes below which a sum is not cut in halves: rounds cost more then. */
 #define CUT_FROM 16384
+
+/* A long sum is many trees of so many bytes, a few of them at work at a time: each has half of its bytes beside it, and
+ * libraries keep what messages on their way took, so that all at once would take the gradients' memory over again. Few
+ * enough to be small beside a plan, enough that a step whose nodes take long still gets its sums done between them. */
+enum { TREE_BYTES = 4 << 20, TREES_AT_WORK = 8 };
 
 static int64_t element(const tree *t) { return t->type == CT_F64 ? 8 : 4; }
 
@@ -343,6 +364,34 @@ static void end_round(tree *t, bool *done)
     else t->back = true; /* begins with this level */
 }
 
+static ct_status begin_tree(ct_comm *c, const piece *p)
+{
+    const int64_t size = p->type == CT_F64 ? 8 : 4;
+    const bool whole = p->n * size < CUT_FROM;
+    tree *t = find_tree(c, (size_t)((whole ? p->n : p->n - p->n / 2) * size));
+    if (!t) return CT_ENOMEM;
+    t->buf = p->buf;
+    t->type = p->type;
+    t->whole = whole;
+    t->level = 0;
+    t->back = false;
+    t->has[0] = (span){ 0, p->n };
+    t->tag = c->tag;
+    c->tag = (c->tag + 1) & 0x3fff; /* MPI promises no more than 32767 */
+    t->busy = true;
+    c->growing++;
+    return begin_round(c, t);
+}
+
+/* All members begin their trees in the same order. The first that is not done everywhere has been begun everywhere,
+ * since those before it are done: so there is always one that grows. */
+static ct_status begin_trees(ct_comm *c)
+{
+    while (c->next_piece < c->pieces && c->growing < TREES_AT_WORK) CT_TRY(begin_tree(c, &c->piece[c->next_piece++]));
+    if (c->next_piece == c->pieces) c->next_piece = c->pieces = 0;
+    return CT_OK;
+}
+
 static ct_status grow_trees(ct_comm *c)
 {
     for (int i = 0; i < c->trees; i++) {
@@ -350,7 +399,11 @@ static ct_status grow_trees(ct_comm *c)
         int there = 0;
         bool done;
         if (!t->busy) continue;
-        int code = MPI_Testall(2, t->request, &there, MPI_STATUSES_IGNORE);
+        int code = MPI_Testall(2, t->request, &there, t->status);
+        if (code == MPI_ERR_IN_STATUS)
+            for (int k = 0; k < 2; k++)
+                if (t->status[k].MPI_ERROR != MPI_SUCCESS && t->status[k].MPI_ERROR != MPI_ERR_PENDING)
+                    code = t->status[k].MPI_ERROR;
         if (code != MPI_SUCCESS) return broke(c, code, "a sum over the group");
         if (!there) continue;
         end_round(t, &done);
@@ -361,6 +414,22 @@ static ct_status grow_trees(ct_comm *c)
         t->busy = false;
         c->growing--;
     }
+    return begin_trees(c);
+}
+
+/* Room for so many pieces more. */
+static ct_status make_pieces(ct_comm *c, int64_t more)
+{
+    int room = c->piece_room ? c->piece_room : 32;
+    if (c->pieces + more > INT_MAX / 2) return ct_mpi_core->fail(CT_EINVAL, "mpi: a sum of too many pieces");
+    while (room < c->pieces + more) room *= 2;
+    if (room == c->piece_room) return CT_OK;
+    piece *longer = ct_mpi_core->alloc((size_t)room * sizeof *longer, "pieces of sums");
+    if (!longer) return CT_ENOMEM;
+    if (c->pieces > 0) memcpy(longer, c->piece, (size_t)c->pieces * sizeof *longer);
+    ct_mpi_core->free(c->piece);
+    c->piece = longer;
+    c->piece_room = room;
     return CT_OK;
 }
 
@@ -375,25 +444,12 @@ static ct_status tree_sum(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dty
     if (!power_of_two(ct_mpi.size))
         return ct_mpi_core->fail(CT_EINVAL, "mpi: %d members are no tree: their number must be a power of two",
                                  ct_mpi.size);
-    const int64_t size = type == CT_F64 ? 8 : 4, most = CT_MPI_PIECE / size;
-    for (int64_t first = 0; first < n && ct_mpi.size > 1; first += most) {
-        const int64_t count = n - first < most ? n - first : most;
-        const bool whole = count * size < CUT_FROM;
-        tree *t = find_tree(c, (size_t)((whole ? count : count - count / 2) * size));
-        if (!t) return CT_ENOMEM;
-        t->buf = (char *)buf + first * size;
-        t->type = type;
-        t->whole = whole;
-        t->level = 0;
-        t->back = false;
-        t->has[0] = (span){ 0, count };
-        t->tag = c->tag;
-        c->tag = (c->tag + 1) & 0x3fff; /* MPI promises no more than 32767 */
-        t->busy = true;
-        c->growing++;
-        CT_TRY(begin_round(c, t));
-    }
-    return CT_OK;
+    if (ct_mpi.size == 1) return CT_OK;
+    const int64_t size = type == CT_F64 ? 8 : 4, most = (CT_MPI_PIECE < TREE_BYTES ? CT_MPI_PIECE : TREE_BYTES) / size;
+    CT_TRY(make_pieces(c, (n + most - 1) / most));
+    for (int64_t first = 0; first < n; first += most)
+        c->piece[c->pieces++] = (piece){ (char *)buf + first * size, n - first < most ? n - first : most, type };
+    return begin_trees(c);
 }
 
 static ct_status all_reduce_sum(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type)

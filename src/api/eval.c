@@ -127,6 +127,15 @@ static ct_status meet_others(const ct_identity *id, const ct_eval_opts *o, scori
     return ct_peers_meet(id, &m, &alike, &k->peers);
 }
 
+/* To whoever started this process; the message stays. */
+static void tell_failure(ct_status st)
+{
+    char why[4096];
+    snprintf(why, sizeof why, "%s", ct_error_message());
+    if (ct_identity_tell_failure(why) != CT_OK) ct_warn("%s", ct_error_message());
+    ct_fail(st, "%s", why);
+}
+
 ct_status ct_run_eval(const ct_eval_opts *given, FILE *to)
 {
     ct_eval_opts own;
@@ -143,6 +152,7 @@ ct_status ct_run_eval(const ct_eval_opts *given, FILE *to)
     CT_GOTO(st, o->json ? write_json(&k, to) : print_table(&k, to));
     if (fflush(to) != 0 || ferror(to)) st = ct_fail(CT_EIO, "eval: the result cannot be written");
 fail:
+    if (st != CT_OK && !k.told) tell_failure(st);
     if (k.findings) k.findings->task->drop(k.findings);
     if (k.told) ct_fail(st, "%s", "");
     ct_peers_part(k.peers, st == CT_OK); /* before the graphs go, whose names tell where this process is */

@@ -17,8 +17,8 @@
 #include "group/job.h"
 #include "group/launch.h"
 
-#ifdef CT_MPI_FAMILY
-#define BUILT_WITH CT_MPI_FAMILY /* "Open MPI" or "MPICH": of captrain-mpi.so */
+#ifdef CT_MPI_BUILT_WITH
+#define BUILT_WITH CT_MPI_BUILT_WITH /* "Open MPI" or "MPICH": of captrain-mpi.so */
 #else
 #define BUILT_WITH NULL
 #endif

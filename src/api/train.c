@@ -95,6 +95,7 @@ static ct_status prepare(ct_run *r, const ct_train_opts *o, bool *resumed)
     if (o->resume && !*resumed) ct_warn("no checkpoint in %s: starting anew", r->checkpoints);
     if (!*resumed) CT_TRY(ct_run_start(r, o->init));
     else if (o->init) ct_info("--init %s is not used: the run goes on from its own weights", o->init);
+    ct_session_rest(&r->session);
     return CT_OK;
 }
 
@@ -134,6 +135,7 @@ static void part(ct_run *r, ct_status st)
 {
     char why[4096];
     snprintf(why, sizeof why, "%s", ct_error_message());
+    /* who never met the others may be the reason why, and whoever started it wants to name one */
     if (st != CT_OK && !r->told && ct_identity_tell_failure(why) != CT_OK) ct_warn("%s", ct_error_message());
     if (r->peers) ct_run_part(r, st);
     if (st != CT_OK) ct_fail(st, "%s", why);

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 /* Allocations made since the last ct_alloc_fail_after(), and the number of the one that fails (-1: none). Atomic,
@@ -151,6 +152,18 @@ char *ct_asprintf(const char *fmt, ...)
 void ct_free(void *p)
 {
     free(p);
+}
+
+void ct_pages_rest(void *p, size_t bytes)
+{
+#ifdef __linux__
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE), first = ct_align_up((size_t)(uintptr_t)p, page);
+    const size_t end = ((uintptr_t)p + bytes) / page * page;
+    if (p && end > first) (void)madvise((char *)p + (first - (uintptr_t)p), end - first, MADV_DONTNEED);
+#else
+    (void)p;
+    (void)bytes;
+#endif
 }
 
 long ct_alloc_fail_after(long n)

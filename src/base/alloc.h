@@ -21,6 +21,8 @@ char *ct_strdup(const char *s, const char *what);
 char *ct_strndup(const char *s, size_t n, const char *what);
 char *ct_asprintf(const char *fmt, ...) CT_PRINTF(1, 2);                  /* NULL with CT_ENOMEM recorded */
 void ct_free(void *p);                                                    /* NULL is fine */
+/* What a block holds is not wanted any more, but its room will be: the system may have its pages meanwhile. */
+void ct_pages_rest(void *p, size_t bytes);
 
 /* Under a limit of the address space (ulimit -v): from now on an allocation fails rather than leave less than
  * `reserve` of the `limit` bytes. Libraries that try for ever where they get no memory find theirs so. limit 0: no

@@ -12,6 +12,18 @@ int ct_cpus_online(void)
     return n > 0 ? (int)n : 1;
 }
 
+uint64_t ct_cpus_key(void)
+{
+    uint64_t key = 0;
+#if defined(__linux__)
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) != 0) return 0;
+    for (int i = 0; i < CPU_SETSIZE; i++)
+        if (CPU_ISSET(i, &set)) key = (key ^ (uint64_t)(i + 1)) * 0x100000001b3u; /* FNV-1a */
+#endif
+    return key;
+}
+
 int ct_cpus(void)
 {
 #if defined(__linux__)

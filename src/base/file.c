@@ -436,10 +436,42 @@ void ct_hash(const void *data, size_t bytes, uint8_t out[CT_HASH_BYTES])
     memcpy(out, c.digest, CT_HASH_BYTES);
 }
 
+static void hash_text(XXH128_hash_t h, char out[33])
+{
+    snprintf(out, 33, "%016llx%016llx", (unsigned long long)h.high64, (unsigned long long)h.low64);
+}
+
 void ct_hash_hex(const void *data, size_t bytes, char out[33])
 {
-    XXH128_hash_t h = XXH3_128bits(data, bytes);
-    snprintf(out, 33, "%016llx%016llx", (unsigned long long)h.high64, (unsigned long long)h.low64);
+    hash_text(XXH3_128bits(data, bytes), out);
+}
+
+struct ct_hashing {
+    XXH3_state_t *state;
+};
+
+ct_hashing *ct_hash_begin(void)
+{
+    ct_hashing *h = ct_malloc(sizeof *h, "a checksum");
+    if (!h) return NULL;
+    h->state = XXH3_createState();
+    if (h->state && XXH3_128bits_reset(h->state) == XXH_OK) return h;
+    XXH3_freeState(h->state);
+    ct_free(h);
+    ct_fail(CT_ENOMEM, "out of memory: a checksum");
+    return NULL;
+}
+
+void ct_hash_add(ct_hashing *h, const void *data, size_t bytes)
+{
+    XXH3_128bits_update(h->state, data, bytes);
+}
+
+void ct_hash_end_hex(ct_hashing *h, char out[33])
+{
+    hash_text(XXH3_128bits_digest(h->state), out);
+    XXH3_freeState(h->state);
+    ct_free(h);
 }
 
 double ct_now(void)

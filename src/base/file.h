@@ -59,6 +59,11 @@ bool ct_path_is_file(const char *path);         /* a regular one, or a link to o
 void ct_hash(const void *data, size_t bytes, uint8_t out[CT_HASH_BYTES]); /* XXH3-128 of a block */
 /* The same as 32 hex digits and NUL. */
 void ct_hash_hex(const void *data, size_t bytes, char out[33]);
+/* The same of a block that comes in pieces. NULL: CT_ENOMEM recorded. The end frees it. */
+typedef struct ct_hashing ct_hashing;
+ct_hashing *ct_hash_begin(void);
+void ct_hash_add(ct_hashing *h, const void *data, size_t bytes);
+void ct_hash_end_hex(ct_hashing *h, char out[33]);
 
 /* The folder of this user's cache that `what` names ("data", "tune"): below CAPTRAIN_CACHE_DIR, else the user's cache
  * directory; it need not exist. *dir: ct_free(); NULL with CT_OK where no home is known. */

@@ -240,6 +240,19 @@ ct_status ct_arenas_get(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena aren
     return download_wide(s, host, x->desc.dtype, (char *)s->base[x->arena] + x->offset, ct_desc_numel(&x->desc));
 }
 
+ct_status ct_arenas_see(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena arena, void *host, const void **p)
+{
+    void *there = NULL;
+    size_t bytes = 0;
+    const ct_val d = g->values[v].grad;
+    *p = host;
+    if (!s->backend->host_memory || (arena == CT_ARENA_GRAD && d != CT_NOVAL && g->values[d].arena == CT_ARENA_GRAD16))
+        return ct_arenas_get(s, g, v, arena, host);
+    CT_TRY(locate(s, g, v, arena, &there, &bytes));
+    *p = there;
+    return s->backend->stream_sync(s->device, s->stream);
+}
+
 ct_status ct_arenas_set(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena arena, const void *host)
 {
     void *p = NULL;

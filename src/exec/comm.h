@@ -54,6 +54,7 @@ typedef struct ct_group_opts {
     int rank, size;               /* this member, and how many there are; size 0 or 1: alone */
     bool one;                     /* who is alone has the calls made that members make, to see that they work */
     int here;                     /* of them those that are processes of this machine; 0: this one alone */
+    int beside;                   /* of these those that compute on the same processors as this one; 0: this one alone */
     unsigned char id[CT_COMM_ID]; /* names the group; of the first member: ct_group_id(). An engine's has none */
     bool tree;                    /* gradients and running statistics of members 0 and 1 are added, then those of 2 and 3, then both sums,
                                      ..., so that bits do not depend on who computed what; of an engine that can, and members

@@ -190,6 +190,8 @@ ct_status ct_arenas_reset_ema(ct_arenas *s);
  * ct_desc_bytes(). CT_EINVAL if the value has no place there or the store lacks that arena. Synchronises. GRAD of a
  * graph whose gradients are left in 16 bits is read there. */
 ct_status ct_arenas_get(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena arena, void *host);
+/* The same to read it where it lies, if the host reads the device's memory; else it is copied to `host`. */
+ct_status ct_arenas_see(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena arena, void *host, const void **p);
 ct_status ct_arenas_set(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena arena, const void *host);
 ct_status ct_arenas_get_state(ct_arenas *s, double state[CT_STATE_COUNT]);
 ct_status ct_arenas_set_state(ct_arenas *s, const double state[CT_STATE_COUNT]);

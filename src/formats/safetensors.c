@@ -187,6 +187,11 @@ static const char *meta_value(const ct_st_meta *m, size_t n, const char *key)
     return hit ? hit->value : NULL;
 }
 
+void ct_safetensors_rest(const ct_safetensors *st, const ct_st_tensor *t)
+{
+    if (st->map.data) ct_pages_rest((void *)(uintptr_t)t->data, t->bytes);
+}
+
 /* Verifies the checksums, if there are any, and takes them out of the metadata. A file either has all or none. */
 static ct_status check_sums(ct_safetensors *st, const uint8_t *data)
 {
@@ -211,6 +216,7 @@ static ct_status check_sums(ct_safetensors *st, const uint8_t *data)
         want = meta_value(st->meta, st->metas, key);
         ct_free(key);
         ct_hash_hex(t->data, t->bytes, hex);
+        ct_safetensors_rest(st, t);
         if (!want) return ct_fail(CT_EFORMAT, "%s: tensor '%s': no checksum, but others have one", st->source, t->name);
         if (strcmp(want, hex) != 0)
             return ct_fail(CT_EFORMAT, "%s: tensor '%s': damaged: the checksum of its data is %s, the file says %.40s",

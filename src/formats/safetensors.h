@@ -57,6 +57,9 @@ int64_t ct_st_not_finite(const ct_st_tensor *t);
 /* Copies a tensor's elements to dst, converted to dtype d (through double; equal dtypes are copied bit by bit). */
 void ct_st_read(const ct_st_tensor *t, ct_dtype d, void *dst);
 
+/* The tensor is not wanted soon: of a file the memory that it took goes back, and it is read anew when it is. */
+void ct_safetensors_rest(const ct_safetensors *st, const ct_st_tensor *t);
+
 /* ---- writing ---- */
 
 typedef struct ct_st_writer ct_st_writer;

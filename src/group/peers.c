@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cpus.h"
 #include "base/log.h"
 #include "base/text.h"
 #include "exec/engine.h"
@@ -26,6 +27,7 @@ struct ct_peers {
     int device;  /* of this process, on its machine */
     bool parted; /* some failed: there is nothing to tell each other any more */
     int hosts, here, local; /* machines; processes on this one, and which of them this is */
+    int beside;             /* of these, those that may use the same processors as this one, itself among them */
     char name[HOST + 48], means[192];
     char (*host)[HOST]; /* [size] */
     ct_watch *watch;
@@ -139,20 +141,26 @@ static ct_status learn_hosts(ct_peers *p)
 {
     const int n = p->id.size;
     char mine[HOST] = "";
+    const uint64_t cpus = ct_cpus_key();
     snprintf(mine, sizeof mine, "%.*s", (int)ct_utf8_cut(p->id.host, sizeof mine - 1), p->id.host);
     snprintf(p->name, sizeof p->name, "process %d of %d (%s)", p->id.rank, n, mine);
     if (!(p->host = ct_calloc((size_t)n, sizeof *p->host, "names of hosts"))) return CT_ENOMEM;
     CT_TRY(gather(p, mine, sizeof mine, p->host));
-    for (int i = 0; i < n; i++) {
+    uint64_t *each = ct_calloc((size_t)n, sizeof *each, "processors of processes");
+    if (!each) return CT_ENOMEM;
+    const ct_status st = gather(p, &cpus, sizeof cpus, each);
+    for (int i = 0; i < n && st == CT_OK; i++) {
         int first = 0;
         while (strcmp(p->host[first], p->host[i]) != 0) first++;
         p->hosts += first == i;
         if (strcmp(mine, p->host[i]) != 0) continue;
         p->here++;
         p->local += i < p->id.rank;
+        p->beside += each[i] == cpus;
     }
     if (p->id.local_rank >= 0) p->local = p->id.local_rank;
-    return CT_OK;
+    ct_free(each);
+    return st;
 }
 
 static ct_status look(void *self, bool first, double deadline)
@@ -278,9 +286,9 @@ const char *ct_peers_name(const ct_peers *p) { return p ? p->name : "the only pr
 ct_group_opts ct_peers_join(const ct_peers *p)
 {
     if (!p) return (ct_group_opts){ .size = 0 };
-    return (ct_group_opts){ .rank = p->id.rank, .size = p->id.size, .here = p->here, .deadline = p->deadline,
-                            .ops = p->cards ? NULL : p->engine->comm, .talk = p->cards ? &p->talk : NULL,
-                            .patience = p->cards ? &p->patience : NULL };
+    return (ct_group_opts){ .rank = p->id.rank, .size = p->id.size, .here = p->here, .beside = p->beside,
+                            .deadline = p->deadline, .ops = p->cards ? NULL : p->engine->comm,
+                            .talk = p->cards ? &p->talk : NULL, .patience = p->cards ? &p->patience : NULL };
 }
 
 ct_status ct_peers_name_group(ct_peers *p, const ct_backend *b, ct_group_opts *join)

@@ -308,14 +308,13 @@ static ct_status check_set(const ct_loader_spec *s)
     return CT_OK;
 }
 
-int ct_loader_workers(int64_t wanted, int threads, int here)
+int ct_loader_workers(int64_t wanted, int threads, int here, int beside)
 {
     enum { MOST = 4, MACHINE = 16 };
     if (wanted >= 0) return (int)wanted;
     if (here < 1) here = 1;
     /* A launcher that binds gives each process its own processors; else all of them share those there are. */
-    const int usable = ct_cpus(), mine = (int64_t)usable * here > ct_cpus_online() ? usable / here : usable;
-    int n = mine - threads;
+    int n = ct_cpus() / (beside > 1 ? beside : 1) - threads;
     if (n > MOST) n = MOST;
     if (n > MACHINE / here) n = MACHINE / here;
     return n > 1 ? n : 1;

@@ -48,10 +48,10 @@ typedef struct ct_loader_spec {
     int64_t start_batch;     /* may equal the batches per epoch: means the next epoch's first */
 } ct_loader_spec;
 
-/* Worker threads of one process: `wanted`, or for a negative number (auto) the processors that it may use less the
- * `threads` that compute, at least 1 and at most 4, and at most 16 for all `here` processes of the run on this
- * machine. */
-int ct_loader_workers(int64_t wanted, int threads, int here);
+/* Worker threads of one process: `wanted`, or for a negative number (auto) its share of the processors that it may use,
+ * which `beside` processes of the run do, less the `threads` that compute, at least 1 and at most 4, and at most 16 for
+ * all `here` processes of the run on this machine. */
+int ct_loader_workers(int64_t wanted, int threads, int here, int beside);
 
 /* The rows of member `rank` of a group of `size` in a batch of n samples: [first(rank), first(rank + 1)), as even as
  * can be. A batch of fewer samples than members leaves some without any. */

@@ -35,16 +35,17 @@ static ct_status bad_tensors(ct_run *r, char *buf, size_t size)
     ct_session *s = &r->session;
     int at = 0, found = 0;
     char item[160];
+    const void *values;
     ct_arena arena = r->accumulate > 1 ? CT_ARENA_GACC : CT_ARENA_GRAD;
     for (size_t i = 0; i < s->tensors; i++) {
         const ct_tensor_ref *t = &s->tensor[i];
         if (!t->trained) continue;
-        CT_TRY(ct_session_get(s, i, arena, s->host));
-        int64_t bad = first_bad(&t->desc, s->host);
+        CT_TRY(ct_session_see(s, i, arena, &values));
+        int64_t bad = first_bad(&t->desc, values);
         if (bad < 0) continue;
         if (found++ >= SHOWN_TENSORS) continue;
         snprintf(item, sizeof item, "%s%s (element %" PRId64 ": %g)", found == 1 ? "the gradient of " : ", ", t->name,
-                 bad, ct_load(t->desc.dtype, s->host, bad));
+                 bad, ct_load(t->desc.dtype, values, bad));
         at = put(buf, size, at, item);
     }
     if (found > SHOWN_TENSORS) {
@@ -54,10 +55,10 @@ static ct_status bad_tensors(ct_run *r, char *buf, size_t size)
     if (found > 0) return CT_OK;
     for (size_t i = 0; i < s->tensors; i++) {
         const ct_tensor_ref *t = &s->tensor[i];
-        CT_TRY(ct_session_get(s, i, t->arena, s->host));
-        int64_t bad = first_bad(&t->desc, s->host);
+        CT_TRY(ct_session_see(s, i, t->arena, &values));
+        int64_t bad = first_bad(&t->desc, values);
         if (bad < 0) continue;
-        snprintf(buf, size, "%s (element %" PRId64 ": %g)", t->name, bad, ct_load(t->desc.dtype, s->host, bad));
+        snprintf(buf, size, "%s (element %" PRId64 ": %g)", t->name, bad, ct_load(t->desc.dtype, values, bad));
         return CT_OK;
     }
     snprintf(buf, size, "the loss, all tensors being finite");
@@ -155,9 +156,10 @@ ct_status ct_run_zero_gradients(ct_run *r)
         if (is_still(s, t->name)) continue;
         bool zero = true;
         if (t->trained) {
-            CT_TRY(ct_session_get(s, i, arena, s->host));
+            const void *values;
+            CT_TRY(ct_session_see(s, i, arena, &values));
             int64_t n = ct_desc_numel(&t->desc);
-            for (int64_t k = 0; k < n && zero; k++) zero = ct_load(t->desc.dtype, s->host, k) == 0;
+            for (int64_t k = 0; k < n && zero; k++) zero = ct_load(t->desc.dtype, values, k) == 0;
         }
         if (!zero) continue;
         if (found++ >= 8) continue;

@@ -13,7 +13,7 @@ static int members(const ct_session *s)
 
 int ct_session_workers(const ct_session *s, int64_t wanted)
 {
-    return ct_loader_workers(wanted, s->device.threads, s->join.here);
+    return ct_loader_workers(wanted, s->device.threads, s->join.here, s->join.beside);
 }
 
 int ct_session_parts(const ct_session *s)

@@ -307,14 +307,36 @@ void ct_session_end(ct_session *s)
     memset(s, 0, sizeof *s);
 }
 
-ct_status ct_session_get(ct_session *s, size_t i, ct_arena arena, void *host)
+/* The graph that knows tensor i in `arena`, and its value there: of what type a gradient is only a step knows. */
+static const ct_graph *graph_of(const ct_session *s, size_t i, ct_arena arena, ct_val *v)
 {
-    for (size_t u = 0; u < s->units && arena == CT_ARENA_GRAD; u++) { /* of what type it is only a step knows */
+    for (size_t u = 0; u < s->units && arena == CT_ARENA_GRAD; u++) {
         const ct_graph *g = s->unit[u].prog.graph;
         if (s->unit[u].kind != CT_PROGRAM_STEP) continue;
-        return ct_arenas_get(s->store, g, ct_graph_find(g, s->tensor[i].name), arena, host);
+        *v = ct_graph_find(g, s->tensor[i].name);
+        return g;
     }
-    return ct_arenas_get(s->store, s->ref_graph, s->tensor[i].val, arena, host);
+    *v = s->tensor[i].val;
+    return s->ref_graph;
+}
+
+ct_status ct_session_get(ct_session *s, size_t i, ct_arena arena, void *host)
+{
+    ct_val v;
+    const ct_graph *g = graph_of(s, i, arena, &v);
+    return ct_arenas_get(s->store, g, v, arena, host);
+}
+
+ct_status ct_session_see(ct_session *s, size_t i, ct_arena arena, const void **p)
+{
+    ct_val v;
+    const ct_graph *g = graph_of(s, i, arena, &v);
+    return ct_arenas_see(s->store, g, v, arena, s->host, p);
+}
+
+void ct_session_rest(ct_session *s)
+{
+    ct_pages_rest(s->host, s->host_bytes);
 }
 
 ct_status ct_session_set(ct_session *s, size_t i, ct_arena arena, const void *host)

@@ -123,6 +123,12 @@ ct_status ct_session_metrics_clear(ct_session *s);
 /* Copies tensor i of `arena` to or from host memory. */
 ct_status ct_session_get(ct_session *s, size_t i, ct_arena arena, void *host);
 ct_status ct_session_set(ct_session *s, size_t i, ct_arena arena, const void *host);
+/* Tensor i of `arena` to be read: where it lies, if the host reads the device's memory, else a copy at s->host. Good
+ * until the next one is asked for, or anything runs. */
+ct_status ct_session_see(ct_session *s, size_t i, ct_arena arena, const void **p);
+/* Behind setting up: the pages of s->host, which are as many as the largest tensor has, go back to the system until it
+ * is written again. */
+void ct_session_rest(ct_session *s);
 
 /* Bytes on the device: all arenas, the shared ones as large as the largest plan wants them. */
 int64_t ct_session_peak(const ct_session *s);

@@ -31,7 +31,8 @@ void ct_model_meta_free(ct_model_meta *m)
     memset(m, 0, sizeof *m);
 }
 
-/* Host copies of everything in a file; the writer borrows them until it has saved. */
+/* Host copies of what is in a file, where the host does not read the device's memory; the writer borrows them until it
+ * has saved. */
 typedef struct snapshot {
     void **block;
     size_t n, cap;
@@ -43,6 +44,18 @@ static void snapshot_free(snapshot *sn)
     ct_free(sn->block);
 }
 
+/* What the writer is to borrow. */
+static ct_status lend(ct_session *s, snapshot *sn, size_t i, ct_arena arena, const void **data)
+{
+    if (s->backend->host_memory) return ct_session_see(s, i, arena, data);
+    CT_TRY(ct_grow(&sn->block, sn->n, &sn->cap, sizeof *sn->block, "checkpoint"));
+    void *host = ct_malloc(ct_desc_bytes(&s->tensor[i].desc), "a tensor of a checkpoint");
+    if (!host) return CT_ENOMEM;
+    sn->block[sn->n++] = host;
+    *data = host;
+    return ct_session_get(s, i, arena, host);
+}
+
 /* Adds all tensors of one arena, named prefix + name. Optimizer arenas hold parameters that are trained only. */
 static ct_status add_arena(ct_session *s, ct_st_writer *w, snapshot *sn, const char *prefix, ct_arena param,
                            ct_arena buffer, bool trained_only)
@@ -51,14 +64,11 @@ static ct_status add_arena(ct_session *s, ct_st_writer *w, snapshot *sn, const c
         const ct_tensor_ref *t = &s->tensor[i];
         ct_arena arena = t->arena == CT_ARENA_PARAM ? param : buffer;
         if (arena == CT_ARENA_COUNT || (trained_only && !t->trained)) continue;
-        CT_TRY(ct_grow(&sn->block, sn->n, &sn->cap, sizeof *sn->block, "checkpoint"));
-        void *host = ct_malloc(ct_desc_bytes(&t->desc), "a tensor of a checkpoint");
-        if (!host) return CT_ENOMEM;
-        sn->block[sn->n++] = host;
-        CT_TRY(ct_session_get(s, i, arena, host));
+        const void *data;
+        CT_TRY(lend(s, sn, i, arena, &data));
         char *name = ct_asprintf("%s%s", prefix, t->name);
         if (!name) return CT_ENOMEM;
-        ct_status st = ct_st_writer_add(w, name, &t->desc, host);
+        ct_status st = ct_st_writer_add(w, name, &t->desc, data);
         ct_free(name);
         if (st != CT_OK) return st;
     }
@@ -400,8 +410,10 @@ static ct_status load_arena(ct_session *s, const ct_safetensors *st, const char 
                         ct_desc_str(&have->desc, have_str), ct_desc_str(&t->desc, want_str));
         if (r == CT_OK && !trained_only) r = ct_weights_finite(have, path);
         if (r == CT_OK) {
-            ct_st_read(have, t->desc.dtype, s->host);
-            r = ct_session_set(s, i, arena, s->host);
+            const bool same = have->desc.dtype == t->desc.dtype;
+            if (!same) ct_st_read(have, t->desc.dtype, s->host);
+            r = ct_session_set(s, i, arena, same ? (const void *)have->data : s->host);
+            ct_safetensors_rest(st, have);
         }
         ct_free(name);
         if (r != CT_OK) return r;

@@ -10,21 +10,16 @@
 
 ct_status ct_weights_hash(ct_session *s, char out[33])
 {
-    size_t bytes = 0;
-    for (size_t i = 0; i < s->tensors; i++) bytes += ct_desc_bytes(&s->tensor[i].desc);
-    char *all = ct_malloc(bytes ? bytes : 1, "weights to hash"), *p = all;
-    if (!all) return CT_ENOMEM;
-    for (size_t i = 0; i < s->tensors; i++) {
-        ct_status st = ct_session_get(s, i, s->tensor[i].arena, p);
-        if (st != CT_OK) {
-            ct_free(all);
-            return st;
-        }
-        p += ct_desc_bytes(&s->tensor[i].desc);
+    ct_status st = CT_OK;
+    ct_hashing *h = ct_hash_begin();
+    if (!h) return CT_ENOMEM;
+    for (size_t i = 0; i < s->tensors && st == CT_OK; i++) {
+        const void *p;
+        st = ct_session_see(s, i, s->tensor[i].arena, &p);
+        if (st == CT_OK) ct_hash_add(h, p, ct_desc_bytes(&s->tensor[i].desc));
     }
-    ct_hash_hex(all, bytes, out);
-    ct_free(all);
-    return CT_OK;
+    ct_hash_end_hex(h, out);
+    return st;
 }
 
 static ct_status need(const ct_safetensors *st, const char *path, const char *key, const char **value)

@@ -4,22 +4,26 @@
 $ printf '#!/bin/sh\necho "mpirun (Open MPI) 4.1.4"\n' >mpirun && printf '#!/bin/sh\necho "HYDRA build details:"\n' >mpiexec && chmod +x mpirun mpiexec
 
 $ CAPTRAIN_MPIRUN=./mpirun taskset -c 0 captrain launch -n 3 --dry-run eval old/run-cnn 'my pictures' --json
+~ /captrain-mpi.so was built with/d
 ~ s/ --allow-run-as-root -n/ -n/
 ~ /launch: this is root/d
 | ./mpirun -n 3 --oversubscribe --bind-to none BUILD/captrain eval --threads 1 old/run-cnn 'my pictures' --json
 ! launch: 3 processes share 1 core: none is bound, --oversubscribe allows it
 
 $ CAPTRAIN_MPIRUN=./mpiexec taskset -c 0 captrain launch -n 3 --dry-run --threads 2 eval old/run-cnn 'my pictures'
+~ /captrain-mpi.so was built with/d
 | ./mpiexec -n 3 -bind-to none BUILD/captrain eval --threads 2 old/run-cnn 'my pictures'
 ! launch: 3 processes share 1 core: none is bound
 
 $ CAPTRAIN_MPIRUN=./mpiexec taskset -c 0 captrain launch --dry-run --hosts a:2,b:4 -- doctor --threads 1
+~ /captrain-mpi.so was built with/d
 | ./mpiexec -n 6 -hosts a:2,b:4 -bind-to none BUILD/captrain doctor --threads 1
 ! captrain: warning: launch: train and eval share their work among processes; each of 6 does all of doctor
 ! launch: 4 processes share 1 core of each machine: none is bound
 ! launch: every machine is taken to have 1 core as this one has
 
 $ CAPTRAIN_MPIRUN=./mpiexec taskset -c 0 captrain --backend cpu launch -n 4 --dry-run --hosts a,b --quiet profile --model textcnn
+~ /captrain-mpi.so was built with/d
 | ./mpiexec -n 4 -hosts a:2,b:2 -bind-to none BUILD/captrain profile --threads 1 --backend cpu --quiet --model textcnn
 
 # Options behind the verb are the verb's.

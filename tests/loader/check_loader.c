@@ -620,13 +620,18 @@ static ct_status tally_item(void *user, int worker, int64_t i)
 START_TEST(workers_by_themselves)
 {
     const int n = ct_cpus(), left = n - 1 < 1 ? 1 : n - 1 > 4 ? 4 : n - 1;
-    for (int wanted = 0; wanted < 9; wanted++) ck_assert_int_eq(ct_loader_workers(wanted, n, 3), wanted);
-    ck_assert_int_eq(ct_loader_workers(-1, n, 1), 1); /* computing takes all of them */
-    ck_assert_int_eq(ct_loader_workers(-1, 1, 1), left);
-    ck_assert_int_eq(ct_loader_workers(-1, 1, 0), left);
-    ck_assert_int_eq(ct_loader_workers(-1, 0, 1000), 1);
+    for (int wanted = 0; wanted < 9; wanted++) ck_assert_int_eq(ct_loader_workers(wanted, n, 3, 3), wanted);
+    ck_assert_int_eq(ct_loader_workers(-1, n, 1, 1), 1); /* computing takes all of them */
+    ck_assert_int_eq(ct_loader_workers(-1, 1, 1, 1), left);
+    ck_assert_int_eq(ct_loader_workers(-1, 1, 0, 0), left);
+    ck_assert_int_eq(ct_loader_workers(-1, 0, 1000, 1), 1);
+    /* where all compute on the same processors each has its share, whatever part of the machine they are */
+    for (int beside = 2; beside < 5; beside++) {
+        const int share = n / beside - 1 < 1 ? 1 : n / beside - 1 > 4 ? 4 : n / beside - 1;
+        ck_assert_int_eq(ct_loader_workers(-1, 1, beside, beside), share);
+    }
     for (int here = 1; here < 40; here++) {
-        const int each = ct_loader_workers(-1, 1, here);
+        const int each = ct_loader_workers(-1, 1, here, 1);
         ck_assert(each >= 1 && each <= 4 && (each == 1 || each * here <= 16));
     }
 }

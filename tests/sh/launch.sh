@@ -46,6 +46,8 @@ FAKE_DIR=$work/fake
 export FAKE_DIR
 saved_path=$PATH
 PATH=$work/bin:$PATH
+CAPTRAIN_MPIRUN=$work/bin/mpirun # else it is that of the MPI which the engine was built with
+export CAPTRAIN_MPIRUN
 
 # fresh: nothing has been started
 fresh() {
@@ -228,7 +230,7 @@ expect 2 env OMPI_COMM_WORLD_RANK=1 OMPI_COMM_WORLD_SIZE=2 "$captrain" launch -n
 says 'launch: this process is number 1 of 2 already, says openmpi'
 expect 2 env RANK=1 WORLD_SIZE=2 "$captrain" launch -n 2 doctor
 says 'RANK=1 without LOCAL_RANK is the number of this node'
-expect 2 env PATH=/nonexistent "$captrain" launch -n 2 doctor
+expect 2 env -u CAPTRAIN_MPIRUN PATH=/nonexistent "$captrain" launch -n 2 doctor
 says 'launch: there is no mpirun or mpiexec in PATH; packages that have one are openmpi-bin (Open MPI) and mpich'
 expect 2 env CAPTRAIN_MPIRUN=/nonexistent/mpirun "$captrain" launch -n 2 doctor
 says 'launch: CAPTRAIN_MPIRUN names no program: /nonexistent/mpirun'
@@ -240,6 +242,21 @@ expect 1 env CAPTRAIN_MPIRUN="$work/noise" "$captrain" launch -n 2 doctor
 says 'noise cannot be run: Exec format error'
 started 0
 expect 0 env CAPTRAIN_MPIRUN="$work/bin/mpirun" PATH="$saved_path" "$captrain" launch -n 2 doctor
+# --- the engine's own mpirun is taken, whichever is called mpirun here; another family's would start strangers ---
+if [ -e "$CT_BUILDDIR/.libs/captrain-mpi.so" ]; then
+    own='Open MPI' its='mpirun.openmpi' other=MPICH said='HYDRA build details:'
+    case $("$CT_MPICC" -show) in *mpich*) own=MPICH its=mpiexec.hydra other='Open MPI' said='mpirun (Open MPI) 4.1.4' ;; esac
+    expect 2 env -u CAPTRAIN_MPIRUN PATH="$work/bin" FAKE_VERSION="$said" "$captrain" launch -n 2 --dry-run doctor
+    says "launch: .*/bin/mpirun is $other's, captrain-mpi.so was built with $own"
+    mkdir "$work/both" && printf '#!/bin/sh\necho "%s"\n' "$said" >"$work/both/mpirun" && chmod +x "$work/both/mpirun"
+    cp "$work/bin/mpirun" "$work/both/$its"
+    said='mpirun (Open MPI) 4.1.4'
+    [ "$own" = 'Open MPI' ] || said='HYDRA build details:'
+    expect 0 env -u CAPTRAIN_MPIRUN PATH="$work/both" FAKE_VERSION="$said" "$captrain" launch -n 2 --dry-run doctor
+    prints "^[^ ]*/both/$its .*-n 2 "
+    expect 0 env CAPTRAIN_MPIRUN="$work/both/mpirun" "$captrain" launch -n 2 --dry-run doctor
+    says "launch: .*/both/mpirun is $other's, captrain-mpi.so was built with $own"
+fi
 started 1
 
 # --- what is installed ---

@@ -266,4 +266,12 @@ says 'group.engine: nccl is not to be had'
 expect 2 env RANK=0 LOCAL_RANK=0 WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 MASTER_ADDR=localhost MASTER_PORT=29500 \
     "$captrain" train small.yaml --out "$work/torch"
 says 'torchrun started 2 processes, and on CPUs they need MPI: captrain launch -n 2 train'
+# torchrun names as the cause what the first to fail has written
+expect 2 env RANK=0 LOCAL_RANK=0 WORLD_SIZE=2 LOCAL_WORLD_SIZE=2 TORCHELASTIC_ERROR_FILE="$work/cause.json" \
+    "$captrain" train small.yaml --out "$work/torch"
+checks=$((checks + 2))
+grep -q '"message": *{"message": *"torchrun started 2 processes.*"extraInfo": *{"timestamp": *"[0-9]*"}' cause.json ||
+    fail "TORCHELASTIC_ERROR_FILE has $(cat cause.json)"
+expect 1 env TORCHELASTIC_ERROR_FILE="$work/scoring.json" "$captrain" eval "$work/n2" nowhere
+grep -q 'cannot open the folder' scoring.json || fail "TORCHELASTIC_ERROR_FILE has nothing of a scoring that failed"
 finish
