@@ -55,7 +55,7 @@ static ct_status choose_sums(ct_peers *p, const ct_meeting *m, char *why, size_t
     why[0] = '\0';
     if (strcmp(m->engine, "mpi") == 0) return CT_OK;
     if (strcmp(m->engine, "nccl") == 0 && m->backend && !own)
-        return ct_fail(CT_ECONFIG, "group.engine: nccl is for cards; processes on backend %s add over mpi",
+        return ct_fail(CT_ECONFIG, "group.engine: nccl is not to be had for processes on backend %s: it is mpi",
                        m->backend->name);
     if (!own) return CT_OK;
     p->cards = true;
@@ -131,9 +131,10 @@ static ct_status meet(ct_peers *p, const ct_meeting *m, bool *alike)
     CT_TRY(choose_sums(p, m, why, sizeof why));
     if (!p->cards && m->backend) CT_TRY(need_mpi(p, m, why));
     if (*why && p->id.rank == 0) ct_warn("group.engine: auto is mpi, through the host's memory: %s", why);
-    const bool words = p->cards || (!m->backend && p->id.launcher == CT_LAUNCHER_TORCH);
+    const bool words = p->cards || (!m->backend && !p->id.pmi);
+    *alike = p->id.pmi; /* else others may meet elsewhere; and of a network's fault each sees another part */
     if (!words || (p->id.pmi && ct_plugin_there("mpi"))) return meet_over_mpi(p, m);
-    *alike = false; /* where it is the network's fault each sees another part of it */
+    *alike = false;
     return meet_over_tcp(p, m);
 }
 
@@ -192,35 +193,55 @@ static ct_status talk(void *self, const void *mine, size_t bytes, void *all, dou
     return gather_for(self, mine, bytes, all, deadline);
 }
 
-/* Two processes on one card: what adds on cards wants one for each. */
-static ct_status check_cards(const ct_peers *p, const char (*place)[PLACE], int cards)
+/* What each is about to compute with. */
+typedef struct post {
+    char sums[8];      /* "nccl", "mpi"; "": it cannot know, and will say why */
+    char place[PLACE]; /* of its card; "": none */
+} post;
+
+static ct_status check_sums(const ct_peers *p, const post *all)
 {
-    const int n = p->id.size, me = p->id.rank;
-    for (int i = 0; i < n && p->cards; i++) {
-        if (i == me || strcmp(p->host[i], p->host[me]) != 0 || strcmp(place[i], place[me]) != 0) continue;
-        return ct_fail(CT_ECONFIG, "processes %d and %d of %d share the card %s of %s: it has %d of the processes and "
-                       "shows %d card%s (CUDA_VISIBLE_DEVICES may hide others), and NCCL wants one for each; with "
-                       "group.engine mpi they share them", i < me ? i : me, i < me ? me : i, n, place[me], p->host[me],
-                       p->here, cards, cards == 1 ? "" : "s");
+    int first = 0;
+    for (int i = 0; i < p->id.size; i++) {
+        if (!*all[first].sums) first = i;
+        if (*all[i].sums && strcmp(all[i].sums, all[first].sums) != 0)
+            return ct_fail(CT_ECONFIG, "process %d of %d (%s) adds over %s (group.engine), and process %d (%s) over %s",
+                           i, p->id.size, p->host[i], all[i].sums, first, p->host[first], all[first].sums);
     }
     return CT_OK;
 }
 
-/* Card by card in the order of the machine's processes; a launcher may also show each of them its own card alone. */
+/* Two processes on one card: what adds on cards wants one for each. */
+static ct_status check_cards(const ct_peers *p, const post *all, int cards)
+{
+    const int n = p->id.size, me = p->id.rank;
+    for (int i = 0; i < n && p->cards; i++) {
+        if (i == me || strcmp(p->host[i], p->host[me]) != 0 || strcmp(all[i].place, all[me].place) != 0) continue;
+        return ct_fail(CT_ECONFIG, "processes %d and %d of %d share the card %s of %s: it has %d of the processes and "
+                       "shows %d card%s (CUDA_VISIBLE_DEVICES may hide others), and NCCL wants one for each; with "
+                       "group.engine mpi they share them", i < me ? i : me, i < me ? me : i, n, all[me].place,
+                       p->host[me], p->here, cards, cards == 1 ? "" : "s");
+    }
+    return CT_OK;
+}
+
+/* Card by card in the order of the machine's processes; a launcher may also show each of them its own card alone. All
+ * tell each other, those without a backend as well. */
 static ct_status choose_device(ct_peers *p, const ct_backend *b)
 {
-    char mine[PLACE] = "";
-    if (!b || !b->device_place) return CT_OK;
-    const int cards = b->device_count();
+    post mine = { .sums = "" };
+    const int cards = b && b->device_place ? b->device_count() : 0;
+    if (b) snprintf(mine.sums, sizeof mine.sums, "%s", p->cards ? "nccl" : "mpi");
     p->device = cards > 0 ? p->local % cards : 0;
-    b->device_place(p->device, mine, sizeof mine);
-    char(*place)[PLACE] = ct_calloc((size_t)p->id.size, sizeof *place, "cards of processes");
-    if (!place) return CT_ENOMEM;
-    ct_status st = gather(p, mine, sizeof mine, place);
-    if (st == CT_OK) st = check_cards(p, (const char(*)[PLACE])place, cards);
-    if (st == CT_OK && !p->cards && p->here > cards && p->local == 0)
+    if (cards > 0) b->device_place(p->device, mine.place, sizeof mine.place);
+    post *all = ct_calloc((size_t)p->id.size, sizeof *all, "cards of processes");
+    if (!all) return CT_ENOMEM;
+    ct_status st = gather(p, &mine, sizeof mine, all);
+    if (st == CT_OK) st = check_sums(p, all);
+    if (st == CT_OK && cards > 0) st = check_cards(p, all, cards);
+    if (st == CT_OK && !p->cards && cards > 0 && p->here > cards && p->local == 0)
         ct_info("%d processes share %d card%s of %s", p->here, cards, cards == 1 ? "" : "s", p->host[p->id.rank]);
-    ct_free(place);
+    ct_free(all);
     return st;
 }
 
@@ -239,7 +260,6 @@ ct_status ct_peers_meet(const ct_identity *id, const ct_meeting *m, bool *alike,
     *alike = true;
     CT_GOTO(st, learn_hosts(p));
     CT_GOTO(st, begin_watch(p));
-    if (m->backend) CT_GOTO(st, ct_peers_same(p, "way to add (group.engine)", p->cards ? "nccl" : "mpi"));
     CT_GOTO(st, ct_peers_settle(p, choose_device(p, m->backend), NULL));
     *out = p;
     return CT_OK;

@@ -209,6 +209,7 @@ $ captrain help config | grep ' = '
 | checkpoint.every_epochs = 1
 | checkpoint.keep = 3
 | group.engine = auto
+| group.port = 0
 | group.deadline = 30
 | group.bucket_mb = 25
 | log.interval_steps = 10

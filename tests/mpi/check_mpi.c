@@ -241,28 +241,38 @@ START_TEST(refusals)
 }
 END_TEST
 
+/* What every member has at `mine`, copied to the `theirs` of the others. */
+static void exchange_bytes(const void *mine, size_t bytes, void **theirs[])
+{
+    char *all = ct_malloc((size_t)size * bytes, "test");
+    ok(engine->comm->gather(world, mine, bytes, all, PATIENCE));
+    for (int i = 0; i < size; i++) {
+        if (i == rank) continue;
+        ck_assert_ptr_nonnull(*theirs[i] = ct_malloc(bytes, "test"));
+        memcpy(*theirs[i], all + (size_t)i * bytes, bytes);
+    }
+    ct_free(all);
+}
+
 /* What is shared is gathered: the results of all members, as if they had been trained here. */
 static void exchange(member *m)
 {
-    const size_t n = m[rank].bytes;
+    void **weights[MOST], **gradients[MOST], **statistics[MOST];
     member *all = ct_calloc((size_t)size, sizeof *all, "test");
-    char *weights = ct_malloc((size_t)size * n, "test"), *gradients = ct_malloc((size_t)size * n, "test");
     ok(engine->comm->gather(world, &m[rank], sizeof *m, all, PATIENCE));
-    ok(engine->comm->gather(world, m[rank].weights, n, weights, PATIENCE));
-    ok(engine->comm->gather(world, m[rank].gradients, n, gradients, PATIENCE));
     for (int i = 0; i < size; i++) {
+        weights[i] = &m[i].weights;
+        gradients[i] = &m[i].gradients;
+        statistics[i] = &m[i].statistics;
         if (i == rank) continue;
         m[i] = all[i]; /* pointers in it are the other process's */
-        ck_assert_uint_eq(m[i].bytes, n);
+        ck_assert_uint_eq(m[i].bytes, m[rank].bytes);
         m[i].b = m[rank].b;
         m[i].ops = m[rank].ops;
-        ck_assert_ptr_nonnull(m[i].weights = ct_malloc(n, "test"));
-        ck_assert_ptr_nonnull(m[i].gradients = ct_malloc(n, "test"));
-        memcpy(m[i].weights, weights + (size_t)i * n, n);
-        memcpy(m[i].gradients, gradients + (size_t)i * n, n);
     }
-    ct_free(weights);
-    ct_free(gradients);
+    exchange_bytes(m[rank].weights, m[rank].bytes, weights);
+    exchange_bytes(m[rank].gradients, m[rank].bytes, gradients);
+    exchange_bytes(m[rank].statistics, m[rank].statistics_bytes, statistics);
     ct_free(all);
 }
 

@@ -181,6 +181,20 @@ wait $other
 same 'exit code of the one that differs' $? 2
 same 'messages of a difference' "$(cat err err.1 | grep -c 'optimizer.lr is 0.5, but 0.001 at process 0')" 1
 
+# --- one cannot read its configuration, one finds no card: both end, and one message says whose fault it is ---
+for odd in "--set train.batch_siz=3 unknown key 'train.batch_siz'" '--backend cpu process 0 of 2 waited' 'CUDA_VISIBLE_DEVICES= backend cuda: no device'; do
+    options=$(echo "$odd" | cut -d' ' -f1-2) hidden=0,1 words=$(echo "$odd" | cut -d' ' -f3-)
+    case $odd in CUDA*) options='' hidden='' words=${odd#* } ;; esac
+    # shellcheck disable=SC2086
+    CUDA_VISIBLE_DEVICES=$hidden member 1 2 train small.yaml --out "$work/differ" --set group.port="$port" $options > out.1 2> err.1 < /dev/null &
+    other=$!
+    member 0 2 train small.yaml --out "$work/differ" --set group.port="$port" --set group.deadline=12 > out 2> err < /dev/null
+    code=$?
+    wait $other
+    same "exit codes where one is odd: $odd" "$? $code" '2 2'
+    same "messages where one is odd: $odd" "$(cat err err.1 | grep -c "$words")" 1
+done
+
 # --- somebody else has the port ---
 if command -v python3 > /dev/null; then
     python3 -c 'import socket, sys, time
