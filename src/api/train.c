@@ -119,6 +119,7 @@ static ct_status train(ct_run *r, const ct_train_opts *o, ct_train_result *res)
     CT_TRY(ct_peers_settle(r->peers, r->lead ? write_files(r, resumed) : CT_OK, &r->told));
     r->part_started = ct_now() - r->p.seconds;
     ct_run_describe(r);
+    if (r->lead) CT_TRY(ct_receipt_log(r));
     if (r->lead) ct_bar_begin(&r->bar, stderr);
     ct_status st = ct_run_loop(r);
     ct_bar_end(&r->bar);

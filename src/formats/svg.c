@@ -144,6 +144,7 @@ static bool find_ranges(const ct_svg_plot *p, frame *r)
         r->lo_y -= 0.1;
         r->hi_y += 0.1;
     }
+    if (!p->log_y && r->lo_y == 0 && r->hi_y == 0) r->hi_y = 1; /* nothing so far: of what may well not be negative */
     widen(&r->lo_y, &r->hi_y);
     double pad = 0.04 * (r->hi_y - r->lo_y);
     r->hi_y += pad;

@@ -17,10 +17,11 @@ ct_status ct_receipt_json(const ct_receipt_list *l, json_t *into);
  * are. */
 ct_status ct_receipt_strict(const ct_receipt_list *l);
 
-/* Of all programs of a run, once they are planned: the check of train.strict; into run.log and RUN/receipt.json; a
- * section of the report. */
+/* Of all programs of a run, once they are planned: the check of train.strict; into RUN/receipt.json; into run.log,
+ * behind what its reader wants to know first; a section of the report. */
 ct_status ct_receipt_check(const ct_run *r);
 ct_status ct_receipt_write(const ct_run *r);
+ct_status ct_receipt_log(const ct_run *r);
 ct_status ct_receipt_html(const ct_run *r, FILE *to);
 
 #endif

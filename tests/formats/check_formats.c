@@ -699,6 +699,15 @@ START_TEST(svg_plots)
     ck_assert_double_lt(first_key(text), 320); /* behind the title: seen where a narrow page cuts the plot off */
     ck_assert_ptr_null(strstr(text, "http://www.w3.org/1999")); /* nothing is loaded from elsewhere */
     free(text);
+    /* nothing but zeros: the axis does not go below them */
+    static const double none[3] = { 0 };
+    ct_svg_series zeros = { .x = x, .y = none, .n = 3 };
+    p = (ct_svg_plot){ .series = &zeros, .count = 1 };
+    text = svg(&p, CT_OK);
+    ck_assert_ptr_null(strstr(text, ">-"));
+    ck_assert_ptr_nonnull(strstr(text, ">1<"));
+    free(text);
+    p = (ct_svg_plot){ .title = "Loss \"of\" the run", .x_label = "step", .y_label = "loss", .series = s, .count = 2 };
     p.log_y = true;
     y[5] = 0;
     y[6] = -1;

@@ -183,6 +183,15 @@ says 'all 2 usable samples have the label "word"'
 bytes '01.png,\xc3\xa9\n02.png,e\xcc\x81\n' >"$work/d/labels.csv" # e with acute, one character and two
 expect 0 "$captrain" check "$work/d"
 prints 'charset, 1 characters: "é"$'
+# labels are composed, a charset is taken as it stands: one in pieces is told so
+expect 1 "$captrain" train "$work/c.yaml" --set "data.train=$work/d" --set "data.charset=$(bytes 'xe\xcc\x81')" --out "$work/never"
+says "character 'é' (U+00E9) is not in the charset .*, which has it in pieces (NFD)"
+expect 1 "$captrain" train "$work/c.yaml" --set "data.train=$work/d" --set data.charset=xe --out "$work/never"
+says "character 'é' (U+00E9) is not in the charset \"xe\"\$"
+# a mark that composes with nothing is a character of its own, and is not drawn on its neighbour
+bytes '01.png,x\xcc\xb8\n02.png,q\xcc\xb8\n' >"$work/d/labels.csv"
+expect 0 "$captrain" check "$work/d"
+prints 'charset, 3 characters: "qx\\u{338}"$'
 bytes '01.png,a\xe2\x80\x8b\n02.png,b"\n' >"$work/d/labels.csv"
 expect 0 "$captrain" check "$work/d"
 prints 'charset, 4 characters: "\\"ab\\u{200b}"$'

@@ -28,6 +28,13 @@ grep -q '"resumed_from_steps": \[\]' "$work/run/result.json" || fail "resumed_fr
 checks=$((checks + 1))
 if grep -q -i -e 'src="http' -e 'href="http' -e '<script' "$work/run/report.html"; then fail "report.html is not self-contained"; fi
 
+# run.log begins with what its reader wants to know; what operators do stands behind
+checks=$((checks + 1))
+sed -n 1p "$work/run/run.log" | grep -q ' captrain [0-9.]*, run directory ' || fail "run.log begins with: $(sed -n 1p "$work/run/run.log")"
+checks=$((checks + 1))
+awk '/ validation loss / { epoch = NR } /what the operators do \(receipt.json\)/ { receipt = NR } / memory .* planned / { memory = NR }
+    END { exit !(memory && memory < receipt && receipt < epoch) }' "$work/run/run.log" || fail 'the receipt is not between header and first epoch'
+
 # --- an occupied directory ---
 expect 2 tiny run
 says 'holds a run already'

@@ -156,6 +156,24 @@ ct_status ct_label_from_name(const ct_label_rule *rule, const char *name, char o
     return ct_label_clean(rule, name, label, out);
 }
 
+bool ct_label_mark(uint32_t cp)
+{
+    const utf8proc_category_t c = utf8proc_category((utf8proc_int32_t)cp);
+    return c == UTF8PROC_CATEGORY_MN || c == UTF8PROC_CATEGORY_ME;
+}
+
+/* Has the charset the pieces of this character, as one that was written decomposed (NFD) has? */
+static bool in_pieces(const ct_charset *cs, int32_t cp)
+{
+    utf8proc_int32_t piece[8];
+    int last = 0;
+    const utf8proc_ssize_t n =
+        utf8proc_decompose_char(cp, piece, 8, UTF8PROC_DECOMPOSE | UTF8PROC_STABLE, &last);
+    bool all = n > 1 && n <= 8;
+    for (utf8proc_ssize_t i = 0; all && i < n; i++) all = ct_charset_find(cs, (uint32_t)piece[i]) >= 0;
+    return all;
+}
+
 ct_status ct_label_encode(const ct_charset *cs, const char *name, const char *text, int want_len, int32_t *id, int L,
                           int *len)
 {
@@ -179,8 +197,11 @@ ct_status ct_label_encode(const ct_charset *cs, const char *name, const char *te
         if (k < 0) {
             char show[32];
             for (int i = 0; i < L; i++) id[i] = -1;
-            return ct_fail(CT_EDATA, "%s: label \"%s\": character %s is not in the charset \"%.80s%s\"", name, text,
-                           ct_utf8_show((uint32_t)cp, show), cs->utf8, strlen(cs->utf8) > 80 ? "..." : "");
+            return ct_fail(CT_EDATA, "%s: label \"%s\": character %s is not in the charset \"%.*s%s\"%s", name, text,
+                           ct_utf8_show((uint32_t)cp, show), (int)ct_utf8_cut(cs->utf8, 80), cs->utf8,
+                           strlen(cs->utf8) > 80 ? "..." : "",
+                           in_pieces(cs, cp) ? ", which has it in pieces (NFD): labels are composed, so write it as "
+                                               "one character (NFC)" : "");
         }
         id[n] = k;
     }

@@ -39,6 +39,8 @@ char *ct_charset_decode(const ct_charset *cs, const int32_t *id, int n, char *bu
 /* Unicode's name of a character that leaves no mark where it stands: blanks of all kinds, joiners, marks of direction,
  * fillers; NULL: one that is seen. */
 const char *ct_invisible_name(uint32_t cp);
+/* Is it drawn on the character before it (categories Mn and Me)? */
+bool ct_label_mark(uint32_t cp);
 
 /* ---- label rule ---- */
 

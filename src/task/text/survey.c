@@ -74,13 +74,13 @@ static ct_status add(ct_survey *s, int set, const ct_label_in *in, const char *f
 
 /* ---- text ---- */
 
-/* The charset in quotes; what nobody sees as \u{200b}. */
+/* The charset in quotes; what nobody sees, and marks that would stand on the character before them, as \u{200b}. */
 static void print_charset(const ct_charset *cs, FILE *to)
 {
     fprintf(to, "\ncharset, %d characters: \"", cs->n);
     for (int i = 0; i < cs->n; i++) {
         char c[5];
-        if (cs->cp[i] != ' ' && ct_invisible_name(cs->cp[i])) {
+        if ((cs->cp[i] != ' ' && ct_invisible_name(cs->cp[i])) || ct_label_mark(cs->cp[i])) {
             fprintf(to, "\\u{%x}", (unsigned)cs->cp[i]);
             continue;
         }
