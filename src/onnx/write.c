@@ -563,9 +563,8 @@ ct_status ct_onnx_write(ct_onnx_maker *k, ct_model_use *use, const ct_onnx_form 
     const ct_model_spec *m = &use->session.spec.model;
     if (ct_model_clip(m) || ct_model_outputs(m) != 1)
         return ct_fail(CT_EUNSUPPORTED,
-                       "export: %s cannot be written as ONNX: it has more than one output, or reads "
-                       "clips; --format safetensors writes its weights",
-                       m->name);
+                       "export: %s cannot be written as ONNX: it %s; --format safetensors writes its weights", m->name,
+                       ct_model_clip(m) ? "reads clips" : "has several outputs");
     ct_status st = write_head(&w);
     if (st == CT_OK) st = ct_graph_create(&w.g);
     if (st == CT_OK) st = write_graph(&w);
