@@ -154,8 +154,8 @@ ct_status ct_run_eval(const ct_eval_opts *given, FILE *to)
 fail:
     if (st != CT_OK && !k.told) tell_failure(st);
     if (k.findings) k.findings->task->drop(k.findings);
-    if (k.told) ct_fail(st, "%s", "");
     ct_peers_part(k.peers, st == CT_OK); /* before the graphs go, whose names tell where this process is */
+    if (st != CT_OK && k.told) ct_fail_told(st);
     ct_model_use_end(&k.use);
     ct_dataset_close(k.ds);
     ct_config_free(k.cfg);

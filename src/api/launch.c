@@ -70,9 +70,12 @@ static ct_status check_words(const ct_launch_opts *o, const ct_launch *l)
     const bool train = strcmp(o->words[0], "train") == 0;
     if (o->restarts && (!train || !o->can_resume))
         return ct_fail(CT_ECONFIG, "launch: only a training with a folder of its own can be started again");
-    if (l->processes > 1 && !train && strcmp(o->words[0], "eval") != 0)
-        ct_warn("launch: train and eval share their work among processes; each of %" PRId64 " does all of %s",
-                l->processes, o->words[0]);
+    bool shared = train || strcmp(o->words[0], "eval") == 0 || strcmp(o->words[0], "profile") == 0;
+    for (size_t i = 1; i < o->nwords; i++) /* a model of the catalogue alone is no training */
+        if (strncmp(o->words[i], "--model", 7) == 0) shared = train;
+    if (l->processes > 1 && !shared)
+        ct_warn("launch: train, eval and profile of a training share their work among processes; each of %" PRId64
+                " does all of %s", l->processes, o->words[0]);
     return CT_OK;
 }
 

@@ -13,6 +13,7 @@
 #define MESSAGE_BYTES 4096
 
 static _Thread_local char message[MESSAGE_BYTES];
+static _Thread_local bool told; /* by another process */
 
 /* Formats into buf; a message that does not fit ends in "...", cut between UTF-8 characters. */
 static void format_message(char buf[MESSAGE_BYTES], const char *fmt, va_list ap)
@@ -34,8 +35,21 @@ ct_status ct_fail(ct_status code, const char *fmt, ...)
     format_message(text, fmt, ap);
     va_end(ap);
     memcpy(message, text, strlen(text) + 1);
+    told = false;
     errno = saved;
     return code;
+}
+
+ct_status ct_fail_told(ct_status code)
+{
+    message[0] = '\0';
+    told = true;
+    return code;
+}
+
+bool ct_error_told(void)
+{
+    return told;
 }
 
 ct_status ct_fail_context(ct_status code, const char *fmt, ...)

@@ -7,6 +7,7 @@
 #define CT_BASE_STATUS_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
 #include "captrain.h" /* ct_status, ct_error_message(), ct_status_name() */
 
@@ -22,6 +23,10 @@ ct_status ct_fail(ct_status code, const char *fmt, ...) CT_PRINTF(2, 3);
 
 /* Puts "fmt: " in front of the recorded message and returns `code` unchanged. */
 ct_status ct_fail_context(ct_status code, const char *fmt, ...) CT_PRINTF(2, 3);
+
+/* Of processes that fail together one has the message, and the others have this. */
+ct_status ct_fail_told(ct_status code);
+bool ct_error_told(void);
 
 /* Passes a failure up: evaluates `expr` once and returns its status if it is not CT_OK. */
 #define CT_TRY(expr)                       \

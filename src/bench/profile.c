@@ -10,6 +10,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/log.h"
 #include "base/sized.h"
 #include "bench/bench.h"
 #include "measure/tune.h"
@@ -45,6 +46,7 @@ typedef struct profile {
     double wall;                 /* of the joined ones */
     double readback;             /* of one */
     double communication;        /* per step */
+    double waited;               /* of several processes: for sums, in the joined steps */
     ct_op_times by_op, by_call;
     ct_peaks peaks;
     ct_profile_facts facts;
@@ -88,6 +90,13 @@ static ct_status set_up_model(profile *p)
     return ct_random_batch_make(&p->spec, &p->program, &p->random);
 }
 
+static ct_status build_run(ct_run *r)
+{
+    if (*r->cfg->train.tune && !ct_tune_is_auto(r->cfg)) CT_TRY(ct_choices_read(r->cfg->train.tune, &r->choices));
+    CT_TRY(ct_run_build(r));
+    return ct_run_start(r, NULL);
+}
+
 static ct_status set_up_config(profile *p)
 {
     const ct_profile_opts *o = p->opts;
@@ -96,11 +105,13 @@ static ct_status set_up_config(profile *p)
         .size = sizeof opts, .common = o->common, .config = o->config, .sets = o->sets, .nsets = o->nsets
     };
     ct_loader_spec l;
-    CT_TRY(ct_run_configure(r, &opts));
-    if (*r->cfg->train.tune && !ct_tune_is_auto(r->cfg)) CT_TRY(ct_choices_read(r->cfg->train.tune, &r->choices));
-    CT_TRY(ct_run_build(r));
-    CT_TRY(ct_run_start(r, NULL));
+    CT_TRY(ct_run_meet(r, ct_run_configure(r, &opts)));
+    if (!r->lead) ct_log_set_level(CT_LOG_WARN); /* the first one tells */
+    CT_TRY(ct_run_agree(r, build_run(r)));
+    CT_TRY(ct_group_share(r->session.group));
     ct_spec_loader(r->cfg, &r->data.train, &l);
+    l.rank = ct_peers_rank(r->peers);
+    l.size = ct_peers_size(r->peers);
     l.resident = r->session.resident != NULL;
     l.parts = ct_session_parts(&r->session);
     l.workers = ct_session_workers(&r->session, l.workers);
@@ -295,6 +306,7 @@ static ct_status measure_communication(profile *p)
     for (size_t i = 0; i < s->units; i++) {
         const ct_buckets *b = &s->unit[i].buckets;
         if (!b->bucket) continue;
+        CT_TRY(ct_peers_settle(p->run.peers, CT_OK, NULL)); /* what is measured is not waiting for who comes late */
         const double t0 = ct_now();
         for (size_t k = 0; k < b->n; k++) CT_TRY(ct_comm_reduce_gradients(s->group, b, k));
         CT_TRY(ct_group_wait(s->group));
@@ -304,14 +316,23 @@ static ct_status measure_communication(profile *p)
     return CT_OK;
 }
 
+/* For sums over processes, so far. */
+static double seconds_waited(const profile *p)
+{
+    double sums, waited = 0;
+    if (p->run.peers) ct_group_times(p->run.session.group, &sums, &waited);
+    return waited;
+}
+
 static ct_status measure(profile *p)
 {
     stages unused;
     CT_TRY(p->backend->info(p->store->device, &p->info));
     CT_TRY(some_steps(p, WARM_STEPS, false, &unused));
-    const double started = ct_now();
+    const double started = ct_now(), before = seconds_waited(p);
     CT_TRY(some_steps(p, p->steps, false, &p->joined));
     p->wall = ct_now() - started;
+    p->waited = (seconds_waited(p) - before) / (double)p->steps;
     CT_TRY(some_steps(p, p->steps, true, &p->apart));
     p->eager = p->apart;
     if (p->backend->capture_begin && !p->device.eager) {
@@ -343,7 +364,8 @@ static void judge(profile *p)
                              .copy = p->apart.copy / n,
                              .run = p->apart.run / n,
                              .operators = p->by_call.seconds,
-                             .communication = p->communication,
+                             .communication = r->peers ? p->waited : p->communication,
+                             .parts = !p->from_model && r->cfg->train.parts > 0,
                              .far = p->backend->host_alloc != NULL,
                              .overlaps = !p->from_model && r->session.feed,
                              .resident = !p->from_model && r->session.resident,
@@ -387,9 +409,13 @@ static void print_text(const profile *p, FILE *to)
 {
     const ct_profile_facts *f = &p->facts;
     const double n = (double)p->steps, step = f->step;
+    const int processes = ct_peers_size(p->run.peers);
     fprintf(to, "%s, batch %" PRId64 " x %" PRId64 ", %s, %s with %d thread%s (%s), %" PRId64 " steps\n",
             p->spec.model.name, p->spec.batch, p->spec.accumulate, ct_spec_precision_name(&p->spec), p->backend->name,
             p->info.threads, p->info.threads == 1 ? "" : "s", p->info.name, p->steps);
+    if (processes > 1)
+        fprintf(to, "the first of %d processes over %s, which share this batch\n", processes,
+                ct_peers_engine(p->run.peers));
     print_verdict(p, to);
     ct_peaks_print(&p->peaks, to);
     fputs("\nhost and device                                        per step   of it\n", to);
@@ -404,7 +430,8 @@ static void print_text(const profile *p, FILE *to)
                 step, to);
     if (f->captures && !f->eager) print_stage("run, call by call", p->eager.run / n, step, to);
     print_stage("operators, sum of their own times", f->operators, step, to);
-    print_stage("summing gradients over the group", f->communication, step, to);
+    print_stage("summing gradients over the group", p->communication, step, to);
+    if (p->run.peers) print_stage("waiting for these sums within a step", p->waited, step, to);
     fprintf(to, "  %-44s %10.3f ms, not in every step\n\n", "reading metrics and state", 1e3 * p->readback);
     ct_op_times_print(&p->by_op, &p->peaks, to);
     fputc('\n', to);
@@ -431,7 +458,8 @@ static ct_status json_stages(const profile *p, json_t *o)
                    : ct_json_set(o, "ms_launch_eager", json_null()));
     CT_TRY(replays ? set_ms(o, "ms_run_eager", p->eager.run / n) : ct_json_set(o, "ms_run_eager", json_null()));
     CT_TRY(set_ms(o, "ms_operators", f->operators));
-    CT_TRY(set_ms(o, "ms_communication", f->communication));
+    CT_TRY(set_ms(o, "ms_communication", p->communication));
+    CT_TRY(set_ms(o, "ms_communication_waited", p->waited));
     return set_ms(o, "ms_readback", p->readback);
 }
 
@@ -454,6 +482,7 @@ static ct_status print_json(const profile *p, FILE *to)
     CT_GOTO(st, ct_json_set(o, "backend", json_string(p->backend->name)));
     CT_GOTO(st, ct_json_set(o, "device", json_string(p->info.name)));
     CT_GOTO(st, ct_json_set(o, "threads", json_integer(p->info.threads)));
+    CT_GOTO(st, ct_json_set(o, "processes", json_integer(ct_peers_size(p->run.peers))));
     CT_GOTO(st, ct_json_set(o, "steps", json_integer(p->steps)));
     CT_GOTO(st, ct_json_set(o, "resident", json_boolean(p->facts.resident)));
     CT_GOTO(st, json_stages(p, o));
@@ -464,6 +493,17 @@ static ct_status print_json(const profile *p, FILE *to)
 fail:
     json_decref(o);
     return st;
+}
+
+/* From the other processes; what failed keeps its message, unless another one tells it. */
+static void part(ct_run *r, ct_status st)
+{
+    char why[4096];
+    snprintf(why, sizeof why, "%s", ct_error_message());
+    const bool told = r->told;
+    if (r->peers) ct_run_part(r, st);
+    if (st != CT_OK && told) ct_fail_told(st);
+    else if (st != CT_OK) ct_fail(st, "%s", why);
 }
 
 ct_status ct_run_profile(const ct_profile_opts *given, FILE *to)
@@ -482,9 +522,11 @@ ct_status ct_run_profile(const ct_profile_opts *given, FILE *to)
     CT_GOTO(st, opts->model ? set_up_model(&p) : set_up_config(&p));
     CT_GOTO(st, measure(&p));
     judge(&p);
+    if (p.run.peers && !p.run.lead) goto fail;
     if (!opts->json) print_text(&p, to);
     else st = print_json(&p, to);
 fail:
+    part(&p.run, st);
     release(&p);
     return st;
 }

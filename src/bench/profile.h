@@ -13,7 +13,8 @@ typedef struct ct_profile_facts {
     double operators;     /* sum of the operators' own times; memory + compute */
     double memory;        /* of them those that the ceiling of memory is nearer to, */
     double compute;       /* and those that the ceiling of products is nearer to */
-    double communication; /* summing gradients over the group, nothing else being done */
+    double communication; /* summing gradients over the group, nothing else being done; of processes what is waited for
+                             within a step */
     bool far;             /* the device has memory of its own */
     bool overlaps;        /* copies run beside steps */
     bool resident;        /* images are on the device */
@@ -23,6 +24,7 @@ typedef struct ct_profile_facts {
     bool eager;           /* and is not asked to */
     bool full;            /* f32 or f64: not a 16-bit precision */
     bool tuned;           /* implementations were measured */
+    bool parts;           /* train.parts, with which there are no micro-steps */
 } ct_profile_facts;
 
 typedef enum ct_bound {

@@ -17,6 +17,7 @@ static bool drawn(const ct_profile_facts *f) { return f->fresh; }
 static bool sent(const ct_profile_facts *f) { return f->data && !f->resident; }
 static bool uncaptured(const ct_profile_facts *f) { return f->captures && f->eager; }
 static bool could_halve(const ct_profile_facts *f) { return f->far && f->full; }
+static bool in_parts(const ct_profile_facts *f) { return f->parts; }
 static bool untuned(const ct_profile_facts *f) { return !f->tuned; }
 
 /* The first row of a bound whose condition holds is what is said. */
@@ -36,6 +37,8 @@ static const struct {
       "train.graph: true replays a step in one piece" },
     { CT_BOUND_LAUNCH, always, "operators are so small that starting them takes longer than running them",
       "train.batch_size: larger batches give each more to do" },
+    { CT_BOUND_COMMUNICATION, in_parts, "the devices wait for the sum of their gradients",
+      "train.batch_size: fewer sums per image" },
     { CT_BOUND_COMMUNICATION, always, "the devices wait for the sum of their gradients",
       "train.accumulate: fewer sums per image" },
     { CT_BOUND_MEMORY, could_halve, "operators wait for the device's memory",

@@ -1,6 +1,7 @@
 /* How a verb ends. */
 #include "config.h"
 
+#include "base/status.h"
 #include "base/text.h"
 #include "cli/cli.h"
 
@@ -13,7 +14,7 @@ int cli_finish(ct_status st)
 {
     if (st == CT_OK) return 0;
     const char *msg = ct_error_message();
-    cli_say(*msg ? msg : ct_status_name(st));
+    if (!ct_error_told()) cli_say(*msg ? msg : ct_status_name(st));
     return ct_exit_code(st);
 }
 

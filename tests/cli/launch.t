@@ -18,7 +18,7 @@ $ CAPTRAIN_MPIRUN=./mpiexec taskset -c 0 captrain launch -n 3 --dry-run --thread
 $ CAPTRAIN_MPIRUN=./mpiexec taskset -c 0 captrain launch --dry-run --hosts a:2,b:4 -- doctor --threads 1
 ~ /captrain-mpi.so was built with/d
 | ./mpiexec -n 6 -hosts a:2,b:4 -bind-to none BUILD/captrain doctor --threads 1
-! captrain: warning: launch: train and eval share their work among processes; each of 6 does all of doctor
+! captrain: warning: launch: train, eval and profile of a training share their work among processes; each of 6 does all of doctor
 ! launch: 4 processes share 1 core of each machine: none is bound
 ! launch: every machine is taken to have 1 core as this one has
 
@@ -88,18 +88,18 @@ $ captrain launch --restarts many train --out x
 ? 2
 
 $ PATH=$(dirname "$(command -v captrain)") captrain launch -n 2 doctor
-! captrain: warning: launch: train and eval share their work among processes; each of 2 does all of doctor
+! captrain: warning: launch: train, eval and profile of a training share their work among processes; each of 2 does all of doctor
 ! captrain: launch: there is no mpirun or mpiexec in PATH; packages that have one are openmpi-bin (Open MPI) and mpich; CAPTRAIN_MPIRUN may name another
 ? 2
 
 $ CAPTRAIN_MPIRUN=./absent captrain launch -n 2 doctor
-! captrain: warning: launch: train and eval share their work among processes; each of 2 does all of doctor
+! captrain: warning: launch: train, eval and profile of a training share their work among processes; each of 2 does all of doctor
 ! captrain: launch: CAPTRAIN_MPIRUN names no program: ./absent
 ? 2
 
 $ CAPTRAIN_MPIRUN=/bin/true captrain launch -n 2 doctor
 ~ s/MPICH's: .*/MPICH's: WORDS/
-! captrain: warning: launch: train and eval share their work among processes; each of 2 does all of doctor
+! captrain: warning: launch: train, eval and profile of a training share their work among processes; each of 2 does all of doctor
 ! captrain: launch: /bin/true: --version is neither Open MPI's nor MPICH's: WORDS
 ? 2
 

@@ -117,7 +117,7 @@ fresh
 expect 0 "$captrain" launch -n $((cores + 1)) doctor
 given 1 '--oversubscribe' 1
 given 1 '1' 1 # thread each
-says "launch: train and eval share their work among processes; each of $((cores + 1)) does all of doctor"
+says "launch: train, eval and profile of a training share their work among processes; each of $((cores + 1)) does all of doctor"
 says "launch: $((cores + 1)) processes share [0-9]* cores*: none is bound, --oversubscribe allows it"
 fresh
 expect 0 "$captrain" launch -n 1 plan

@@ -87,7 +87,17 @@ for n in 2 3; do
     cmp -s one.json many.json || fail "eval in $n processes: $(diff one.json many.json | head -4)"
 done
 expect 1 timeout 60 "$captrain" launch -n 2 eval "$work/n2" nowhere
-same "messages of one failure" "$(grep -c 'cannot open the folder' err)" 1
+same "messages of one failure" "$(grep -c '^captrain: ' err)" 1
+
+# --- profile measures the group's steps, and one tells ---
+expect 0 timeout 60 "$captrain" launch -n 2 profile small.yaml --steps 2
+prints '^the first of 2 processes over .*, which share this batch$'
+prints '^  waiting for these sums within a step  *[0-9.]* ms'
+same "tables of two processes" "$(grep -c '^bound by: ' out)" 1
+expect 0 timeout 60 "$captrain" launch -n 2 profile small.yaml --steps 2 --set train.parts=4 --json
+prints '"processes": *2'
+expect 2 timeout 60 "$captrain" launch -n 3 profile small.yaml --steps 2
+same "messages of a profile that cannot be" "$(grep -c '^captrain: ' err)" 1
 
 # rank RUN N: the process that is number N
 rank() {
