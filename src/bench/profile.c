@@ -415,7 +415,7 @@ static void print_text(const profile *p, FILE *to)
             p->info.threads, p->info.threads == 1 ? "" : "s", p->info.name, p->steps);
     if (processes > 1)
         fprintf(to, "the first of %d processes over %s, which share this batch\n", processes,
-                ct_peers_engine(p->run.peers));
+                ct_peers_means(p->run.peers));
     print_verdict(p, to);
     ct_peaks_print(&p->peaks, to);
     fputs("\nhost and device                                        per step   of it\n", to);

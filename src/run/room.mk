@@ -21,6 +21,9 @@ check_PROGRAMS += tests/run/check_engines
 tests_run_check_engines_SOURCES = tests/run/check_engines.c
 tests_run_check_engines_LDADD = $(CT_TEST_LIBS)
 
+check_PROGRAMS += tests/run/check_journal
+tests_run_check_journal_SOURCES = tests/run/check_journal.c
+tests_run_check_journal_LDADD = $(CT_TEST_LIBS)
 check_PROGRAMS += tests/run/check_train
 tests_run_check_train_SOURCES = tests/run/check_train.c
 tests_run_check_train_LDADD = $(CT_TEST_LIBS)
