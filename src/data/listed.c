@@ -135,8 +135,8 @@ static ct_status add_unlisted(ct_scan *s, size_t *cap, const ct_listing *l)
     return CT_OK;
 }
 
-/* Names that stand twice, names without a file. */
-static ct_status judge(ct_scan *s)
+/* Names that stand twice, names without a file. header: the list's first line might have been meant as one. */
+static ct_status judge(ct_scan *s, bool header)
 {
     ct_status st = CT_OK;
     for (size_t i = 0; i < s->n; i++) {
@@ -150,7 +150,9 @@ static ct_status judge(ct_scan *s)
             why = ct_asprintf("listed again in line %lld (first in line %lld)", (long long)x->line,
                               (long long)s->s[i - 1].line);
         else
-            why = ct_asprintf("named in line %lld of the label file, but there is no such file", (long long)x->line);
+            why = ct_asprintf("named in line %lld of the label file, but there is no such file%s", (long long)x->line,
+                              header && x->line == 1 ? "; if this is a header, call its columns filename and label"
+                                                     : "");
         if (!why) return CT_ENOMEM;
         ct_free(x->bad);
         x->bad = why;
@@ -204,7 +206,7 @@ ct_status ct_scan_listed(ct_scan *s, char kind, char *const dir[2], bool all, co
     ct_label_table_free(&t);
     sort(s);
     CT_GOTO(st, add_unlisted(s, &cap, &l));
-    CT_GOTO(st, judge(s));
+    CT_GOTO(st, judge(s, strchr("tcv", kind) != NULL));
 fail:
     ct_listing_free(&l);
     ct_label_table_free(&t);

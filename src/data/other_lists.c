@@ -113,8 +113,8 @@ static ct_status look_for_lists(const ct_scan *s, const char *above, const char 
         if (!is_list(s, above, dirfd(d), e->d_name, buf)) continue;
         st = ct_fail(CT_EFORMAT,
                      "%s/%s: a list of pictures that is not read: labels would come from the files' names; "
-                     "name it with data.labels, or move it away if the names are the labels", path,
-                     e->d_name);
+                     "name it with data.labels (check and init: --labels), or move it away if the names are the labels",
+                     path, e->d_name);
     }
     if (d) closedir(d);
     return st;

@@ -64,8 +64,9 @@ static void count_line(census *c, const char *p, const char *end, int64_t line)
 
 static ct_status is_not(const char *path, const char *what, const char *from)
 {
-    return ct_fail(CT_EFORMAT, "%s: is %s; labels are read as UTF-8: iconv -f %s -t UTF-8 '%s' >utf8.txt makes it so",
-                   path, what, from, path);
+    return ct_fail(CT_EFORMAT,
+                   "%s: is %s; labels are read as UTF-8: iconv -f %s -t UTF-8 '%s' >utf8.txt && mv utf8.txt '%s' makes "
+                   "it so", path, what, from, path, path);
 }
 
 /* UTF-16 has a mark, or every second byte of its first ASCII characters is NUL. */

@@ -141,6 +141,8 @@ spoilt 'labels.csv:1: 3 fields and no header'
 spoilt 'labels.csv: lists no pictures'
 printf '01.png,a\n02.png,b\nmissing.png,a\n' >"$work/d/labels.csv"
 spoilt 'missing.png: named in line 3 of the label file, but there is no such file'
+printf 'Bild,Wort\n01.png,a\n02.png,b\n' >"$work/d/labels.csv"
+spoilt 'Bild: named in line 1 of the label file, but there is no such file; if this is a header, call its columns filename and label'
 printf '01.png,a\n' >"$work/d/labels.csv"
 expect 1 "$captrain" train "$work/c.yaml" --set "data.train=$work/d" --out "$work/never"
 says '02.png: not in the label file'
@@ -168,7 +170,7 @@ rm "$work/d/labels.json"
 
 # other encodings, with the command that helps
 bytes '01.png,\xd6\xd0\xb9\xfa\n02.png,\xce\xc4\xd7\xd6\n' >"$work/d/labels.csv" # GBK
-spoilt "labels.csv: is not UTF-8 but, by its bytes, GBK.*iconv -f GBK -t UTF-8"
+spoilt "labels.csv: is not UTF-8 but, by its bytes, GBK.*iconv -f GBK -t UTF-8 '.*labels.csv' >utf8.txt && mv utf8.txt '.*labels.csv'"
 bytes '01.png,\x82\xa0\x82\xa2\n02.png,\x93\xfa\x96\x7b\n' >"$work/d/labels.csv" # Shift-JIS
 spoilt 'by its bytes, Shift-JIS.*iconv -f CP932'
 bytes '\xff\xfe0\x001\x00.\x00p\x00n\x00g\x00,\x00a\x00\n\x00' >"$work/d/labels.csv"
