@@ -182,6 +182,7 @@ static ct_status write_result(const ct_report *rep, const scored *val, const sco
     }
     CT_GOTO(st, ct_json_set(o, "weights_hash", json_string(res->weights_hash)));
     CT_GOTO(st, ct_json_set(o, "resumed_from_steps", json_incref(r->resumed)));
+    CT_GOTO(st, ct_json_set(o, "resumed_with", json_incref(r->resumed_with)));
     CT_GOTO(st, ct_json_set(o, "stopped_early", json_boolean(r->p.stopped_early)));
     CT_GOTO(st, ct_json_set(o, "skipped_steps", json_integer((json_int_t)r->state[CT_STATE_SKIPPED])));
     if (r->p.best.any) {

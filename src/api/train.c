@@ -39,35 +39,48 @@ static ct_status write_choices(const ct_run *r)
     return st;
 }
 
-/* Steps of the "resume" events in metrics.jsonl. */
-static ct_status gather_resumes(void *user, const char *event, const json_t *line)
+/* Steps of the "resume" events in metrics.jsonl, and how many processes computed each part. Files of former versions,
+ * which had one process, do not say. */
+static ct_status gather_parts(void *user, const char *event, const json_t *line)
 {
-    if (strcmp(event, "resume") != 0) return CT_OK;
-    return json_array_append(user, json_object_get(line, "step")) == 0 ? CT_OK : ct_fail(CT_ENOMEM, "out of memory");
+    ct_run *r = user;
+    const bool resume = strcmp(event, "resume") == 0;
+    if (!resume && strcmp(event, "start") != 0) return CT_OK;
+    const json_t *n = json_object_get(line, "processes");
+    if (resume && json_array_append(r->resumed, json_object_get(line, "step")) != 0)
+        return ct_fail(CT_ENOMEM, "out of memory");
+    return json_array_append_new(r->resumed_with, json_integer(n ? json_integer_value(n) : 1)) == 0
+               ? CT_OK
+               : ct_fail(CT_ENOMEM, "out of memory");
 }
 
 static ct_status open_journal(ct_run *r, bool resumed)
 {
     bool tb = r->cfg->log.tensorboard;
+    const json_int_t processes = ct_peers_size(r->peers);
     CT_TRY(ct_journal_open(r->out, tb, resumed ? r->p.journal_bytes : -1, r->p.step, &r->journal));
     if (resumed) {
         CT_TRY(ct_journal_event(r->journal, "resume",
-                                json_pack("{s:I,s:I,s:I}", "step", (json_int_t)r->p.step, "epoch",
-                                          (json_int_t)r->p.epoch, "batch", (json_int_t)r->p.batch)));
+                                json_pack("{s:I,s:I,s:I,s:I}", "step", (json_int_t)r->p.step, "epoch",
+                                          (json_int_t)r->p.epoch, "batch", (json_int_t)r->p.batch, "processes",
+                                          processes)));
         CT_TRY(ct_journal_sync(r->journal));
     } else {
-        json_t *o = json_pack("{s:s,s:s,s:I,s:I,s:I,s:I,s:s}", "captrain_version", ct_version(), "model",
+        json_t *o = json_pack("{s:s,s:s,s:I,s:I,s:I,s:I,s:s,s:I}", "captrain_version", ct_version(), "model",
                               r->session.spec.model.name, "params", (json_int_t)r->session.layout.params,
                               "train_samples", (json_int_t)r->data.train.n, "val_samples", (json_int_t)r->data.val.n,
-                              "total_steps", (json_int_t)r->total_steps, "precision", ct_run_precision(&r->session));
+                              "total_steps", (json_int_t)r->total_steps, "precision", ct_run_precision(&r->session),
+                              "processes", processes);
         CT_TRY(ct_journal_event(r->journal, "start", o));
     }
     if (ct_journal_shows(r->journal) && !ct_journal_begun(r->journal)) {
         CT_TRY(ct_journal_begin(r->journal, r->p.step, r->cfg));
         CT_TRY(ct_run_show_augmented(r));
     }
-    if (!(r->resumed = json_array())) return ct_fail(CT_ENOMEM, "out of memory");
-    return ct_journal_read(r->out, gather_resumes, r->resumed);
+    r->resumed = json_array();
+    r->resumed_with = json_array();
+    if (!r->resumed || !r->resumed_with) return ct_fail(CT_ENOMEM, "out of memory");
+    return ct_journal_read(r->out, gather_parts, r);
 }
 
 static ct_status not_removed(const ct_run *r, ct_status st)

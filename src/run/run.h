@@ -98,6 +98,7 @@ typedef struct ct_run {
     double part_started;              /* ct_now() when this part of the run began, less p.seconds */
     int64_t saved_epoch, saved_batch; /* position of the last checkpoint written by this process; -1 */
     json_t *resumed;                  /* steps the run was resumed from, all parts */
+    json_t *resumed_with;             /* processes of each part, the first included */
 } ct_run;
 
 /* ---- setup.c ---- */

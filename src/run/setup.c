@@ -547,6 +547,7 @@ void ct_run_release(ct_run *r)
     ct_datasets_close(&r->data);
     ct_config_free(r->cfg);
     json_decref(r->resumed);
+    json_decref(r->resumed_with);
     ct_free(r->ids);
     ct_free(r->asked_ids);
     ct_peers_part(r->peers, false);

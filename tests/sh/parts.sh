@@ -78,6 +78,7 @@ go_on 2 --out "$work/cut" --set train.steps=6 --set train.epochs=9 --resume
 go_on 4 --out "$work/cut" --set train.steps=9 --set train.epochs=9 --resume
 same "a run that went on" "$(value cut weights_hash)" "$(value whole weights_hash)"
 same "steps of it" "$(value cut steps)" 9
+[ -z "$several" ] || same "processes of its parts" "$(tr -d ' \n' < cut/result.json | sed 's/.*"resumed_with":\[\([^]]*\)\].*/\1/')" 1,2,4
 expect 2 "$captrain" train small.yaml --out cut --set train.steps=12 --set train.epochs=9 --set train.parts=2 --resume
 says 'train.parts (4 -> 2)'
 
