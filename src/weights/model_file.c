@@ -56,7 +56,15 @@ ct_status ct_model_path(const char *given, char **out)
     if (ct_path_exists(*out)) return CT_OK;
     ct_free(*out);
     *out = NULL;
-    return ct_fail(CT_EIO, "%s: is a folder, and holds no checkpoints/best.safetensors of a run", given);
+    char *last = ct_path_join(given, "checkpoints/last.safetensors");
+    if (!last) return CT_ENOMEM;
+    const ct_status st =
+        ct_path_exists(last) ? ct_fail(CT_EIO, "%s: was stopped before any weights were scored, so that none are the "
+                                       "best; %s has those it was saved with", given, last)
+                             : ct_fail(CT_EIO, "%s: is a folder, and holds no checkpoints/best.safetensors of a run",
+                                       given);
+    ct_free(last);
+    return st;
 }
 
 /* What a file says twice must be the same. Files of 0.1 do not say the task. */

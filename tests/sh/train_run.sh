@@ -208,6 +208,11 @@ expect 0 "$captrain" eval "$work/run" synth:text --threads 1
 prints 'string accuracy'
 expect 1 "$captrain" predict "$work" "$work/run/examples" --threads 1
 says 'holds no checkpoints/best.safetensors'
+mkdir -p "$work/early/checkpoints"
+cp "$work/run/checkpoints/last.safetensors" "$work/early/checkpoints"
+expect 1 "$captrain" eval "$work/early" synth:text
+says 'early: was stopped before any weights were scored.*early/checkpoints/last.safetensors has those it was saved with'
+expect 0 "$captrain" eval "$work/early/checkpoints/last.safetensors" synth:text
 mkdir "$work/nothing"
 expect 1 "$captrain" predict "$model" "$work/nothing" --threads 1
 says 'nothing: no PNG, JPEG, BMP or WebP pictures'
