@@ -9,7 +9,7 @@ extern char **environ; /* no header is bound to declare it */
 
 static const ct_env_row table[CT_ENV_COUNT] = {
     [CT_ENV_VERBOSE] = { "CAPTRAIN_VERBOSE",
-                         "Comma-separated topics to print details about: dispatch, plan, loader, all." },
+                         "Comma-separated topics to print details about: dispatch, plan, loader, samples, all." },
     [CT_ENV_BACKEND_PATH] = { "CAPTRAIN_BACKEND_PATH",
                               "Colon-separated directories searched for plug-ins before the installed one; "
                               "without it a program that was not installed looks beside itself first." },

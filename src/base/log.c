@@ -27,6 +27,7 @@ static const char *const topic_names[CT_TOPIC_COUNT] = {
     [CT_TOPIC_DISPATCH] = "dispatch",
     [CT_TOPIC_PLAN] = "plan",
     [CT_TOPIC_LOADER] = "loader",
+    [CT_TOPIC_SAMPLES] = "samples",
 };
 static pthread_once_t topics_once = PTHREAD_ONCE_INIT;
 static unsigned topics_on; /* bit per topic; written once */
@@ -136,7 +137,7 @@ static void read_topics(void)
             }
         }
         if (!known)
-            ct_warn("%s: unknown topic \"%.*s\"; topics are dispatch, plan, loader, all",
+            ct_warn("%s: unknown topic \"%.*s\"; topics are dispatch, plan, loader, samples, all",
                     ct_env_table()[CT_ENV_VERBOSE].name, (int)n, s);
         s += n;
         if (*s == ',') s++;

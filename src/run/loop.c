@@ -27,6 +27,21 @@ static void window_reset(ct_run *r)
 
 /* ---- one step ---- */
 
+/* Which samples this process trains with: of several each writes its own down. */
+static void tell_samples(const ct_run *r, const ct_batch *b)
+{
+    enum { EACH = 32 };
+    if (!ct_log_topic_on(CT_TOPIC_SAMPLES)) return;
+    for (int first = 0; first < b->n; first += EACH) {
+        char text[EACH * 22];
+        size_t n = 0;
+        for (int i = first; i < b->n && i < first + EACH; i++)
+            n += (size_t)snprintf(text + n, sizeof text - n, " %" PRId64, b->sample[i]);
+        ct_log_topic_line(CT_TOPIC_SAMPLES, "step %" PRId64 ", process %d, %d of %d:%s", r->p.step + 1,
+                          ct_peers_rank(r->peers), b->n, b->all, text);
+    }
+}
+
 static ct_status run_batch(ct_run *r, const ct_batch *b, int64_t in_group, int64_t group)
 {
     ct_session *s = &r->session;
@@ -34,6 +49,7 @@ static ct_status run_batch(ct_run *r, const ct_batch *b, int64_t in_group, int64
                            : in_group == 0    ? CT_PROGRAM_MICRO_FIRST
                                               : CT_PROGRAM_MICRO_NEXT;
     for (int i = 0; i < b->all; i++) r->ids[r->nids++] = (int32_t)b->samples[i];
+    tell_samples(r, b);
     return ct_session_train(s, kind, r->loader, b, group);
 }
 

@@ -497,7 +497,7 @@ START_TEST(log_lines)
     ck_assert_int_eq(ct_file_read(in_dir("stderr"), 1 << 20, &data, &n), CT_OK);
     ck_assert_str_eq((char *)data, "line 1\n"
                                    "captrain: warning: CAPTRAIN_VERBOSE: unknown topic \"nonsense\"; "
-                                   "topics are dispatch, plan, loader, all\n"
+                                   "topics are dispatch, plan, loader, samples, all\n"
                                    "plan: arena 2\ncaptrain: error: last\ncaptrain: error: not in the file\n");
     ct_free(data);
     ck_assert_int_eq(ct_file_read(in_dir("log"), 1 << 20, &data, &n), CT_OK);

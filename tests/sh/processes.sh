@@ -71,6 +71,23 @@ awk -v a="$(events n1 step loss | head -1)" -v b="$(events n2 step loss | head -
 expect 0 launched 2 --out "$work/again" --set train.batch_size=12
 same "two processes twice" "$(value n2 weights_hash)" "$(value again weights_hash)"
 
+# --- the same samples in each step, none twice and none left out, however many processes share them ---
+# seen RUN: "STEP SAMPLE" of all processes, sorted
+seen() {
+    cat "$1/run.log" "$1"/ranks/*.log 2> /dev/null | sed -n 's/.*samples: step \([0-9]*\), process [^:]*: /\1 /p' |
+        awk '{ for (i = 2; i <= NF; i++) print $1, $i }' | sort -n -k1,1 -k2,2
+}
+for n in 1 2 3; do
+    expect 0 env CAPTRAIN_VERBOSE=samples "$captrain" launch -n $n train small.yaml --threads 1 --quiet --out "$work/seen$n" \
+        --set train.batch_size=12 --set data.synth.count=50 --set train.steps=10
+    seen "seen$n" > "seen.$n"
+    same "samples of 10 steps in $n processes" "$(wc -l < "seen.$n")" 100
+    same "samples that a step has twice" "$(uniq -d "seen.$n")" ''
+    same "samples of the first epoch" "$(awk '$1 <= 5 { print $2 }' "seen.$n" | sort -n | uniq -u | wc -l)" 50
+    expect 0 cmp seen.1 "seen.$n"
+    if [ $n -gt 1 ]; then same "the last process's share" "$(grep -c "samples: step [0-9]*, process $((n - 1)), $((12 / n)) of 12:" "seen$n/ranks/000$((n - 1)).log")" 8; fi
+done
+
 # --- a batch of fewer samples than processes: all take part in every step, and every sample is counted once ---
 expect 0 launched 4 --out "$work/short" --set data.synth.count=22 --set train.batch_size=20 --set train.epochs=3 --set train.steps=0
 same "steps of short batches" "$(value short steps)" "$(events short step step | tail -1)"
