@@ -11,8 +11,8 @@
 typedef enum ct_log_level { CT_LOG_ERROR, CT_LOG_WARN, CT_LOG_INFO, CT_LOG_DEBUG } ct_log_level;
 
 /* Topics of CAPTRAIN_VERBOSE=topic[,topic...]: "dispatch" prints who refused an operator call and why,
- * "plan" the memory plan, "loader" the cache and ring, "samples" which of them a process trains with in each step, "all"
- * everything. Default: none. */
+ * "plan" the memory plan, "loader" the cache and ring, "samples" which samples a process trains with in each step,
+ * "all" everything. Default: none. */
 typedef enum ct_log_topic {
     CT_TOPIC_DISPATCH, CT_TOPIC_PLAN, CT_TOPIC_LOADER, CT_TOPIC_SAMPLES, CT_TOPIC_COUNT
 } ct_log_topic;

@@ -21,6 +21,9 @@ src/formats/tfevents.pb-c.h: src/formats/tfevents.pb-c.c
 check_PROGRAMS += tests/formats/check_formats
 tests_formats_check_formats_SOURCES = tests/formats/check_formats.c
 tests_formats_check_formats_LDADD = $(CT_TEST_LIBS)
+check_PROGRAMS += tests/formats/check_tfevents
+tests_formats_check_tfevents_SOURCES = tests/formats/check_tfevents.c
+tests_formats_check_tfevents_LDADD = $(CT_TEST_LIBS)
 
 EXTRA_DIST += tests/fuzz/corpus/safetensors
 if CT_FUZZERS
