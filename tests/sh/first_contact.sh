@@ -14,7 +14,7 @@ export OMP_WAIT_POLICY
 
 # --- a root folder: in namespaces of its own, which need no rights where users may have them; else by chroot alone ---
 room=$work/room
-mkdir -p "$room/bin" "$room/dev" "$room/tmp" "$room/proc"
+mkdir -p "$room/bin" "$room/dev/shm" "$room/tmp" "$room/proc" # the stand-in for NCCL shares memory, as NCCL does
 : >"$room/dev/null"
 put() { # PROGRAM...: with the libraries that it needs
     for program in "$@"; do
