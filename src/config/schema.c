@@ -316,9 +316,9 @@ static const ct_config_row checkpoint[] = {
 
 static const ct_config_row group[] = {
     { CHOICE(group.engine, "auto", "auto mpi nccl"), .unit = "", .reader = "trainer",
-      .doc = "What carries sums between processes that train together (captrain launch, mpirun, srun, torchrun). nccl: "
-             "between cards, one for each process. mpi: between CPUs, or cards through the host's memory. auto: nccl on "
-             "cards that have it, else mpi." },
+      .doc = "What carries sums between processes that train together (captrain launch, mpirun, srun, torchrun). "
+             "nccl: between cards, one for each process. mpi: between CPUs, or cards through the host's memory. auto: "
+             "nccl on cards that have it, else mpi." },
     { INT(group.port, "0", 0, 65535), .unit = "", .reader = "trainer",
       .doc = "TCP port of process 0's machine (MASTER_ADDR, or this one) where processes that no MPI knows of meet. "
              "0: the one behind MASTER_PORT, which torchrun holds itself, or 29501." },
