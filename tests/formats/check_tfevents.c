@@ -13,18 +13,7 @@
 #include "formats/tfevents.h"
 #include "formats/tfevents.pb-c.h"
 #include "tests/ct_check.h"
-
-static char dir[32];
-
-/* A path in the test's own directory; static storage for two. */
-static const char *in_dir(const char *name)
-{
-    static char buf[2][128];
-    static int k;
-    k = !k;
-    snprintf(buf[k], sizeof buf[k], "%s/%s", dir, name);
-    return buf[k];
-}
+#include "tests/ct_dir.h"
 
 START_TEST(crc32c)
 {
@@ -305,25 +294,12 @@ START_TEST(tfevents_memory)
 }
 END_TEST
 
-static void make_dir(void)
-{
-    strcpy(dir, "/tmp/ct-tfevents-XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
-}
-
-static void remove_dir(void)
-{
-    char command[64];
-    snprintf(command, sizeof command, "rm -rf '%s'", dir);
-    ck_assert_int_eq(system(command), 0);
-}
-
 int main(void)
 {
     Suite *s = suite_create("tfevents");
     TCase *t = tcase_create("tfevents");
     tcase_set_timeout(t, 60);
-    tcase_add_checked_fixture(t, make_dir, remove_dir);
+    tcase_add_checked_fixture(t, ct_dir_make, ct_dir_remove);
     tcase_add_test(t, crc32c);
     tcase_add_test(t, tfevents);
     tcase_add_test(t, tfevents_run);

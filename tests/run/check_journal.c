@@ -11,23 +11,9 @@
 #include "formats/tfevents.h"
 #include "run/journal.h"
 #include "tests/ct_check.h"
+#include "tests/ct_dir.h"
 
 #define ok(expr) ck_assert_msg((expr) == CT_OK, "%s", ct_error_message())
-
-static char dir[64];
-
-static void make_dir(void)
-{
-    strcpy(dir, "/tmp/captrain-journal.XXXXXX");
-    ck_assert_ptr_nonnull(mkdtemp(dir));
-}
-
-static void remove_dir(void)
-{
-    char command[128];
-    snprintf(command, sizeof command, "rm -rf '%s'", dir);
-    ck_assert_int_eq(system(command), 0);
-}
 
 typedef struct seen {
     int n;
@@ -58,7 +44,7 @@ static ct_status count_scalar(void *user, int64_t step, const char *tag, double 
 START_TEST(test_journal_resume)
 {
     ct_journal *j;
-    make_dir();
+    ct_dir_make();
     ok(ct_journal_open(dir, true, -1, 0, &j));
     for (int s = 1; s <= 3; s++) ok(ct_journal_event(j, "step", at(s)));
     int64_t keep = ct_journal_bytes(j);
@@ -99,7 +85,7 @@ START_TEST(test_journal_resume)
     ck_assert_str_eq(s.events[1], "b");
     ct_free(path);
     ct_free(tb);
-    remove_dir();
+    ct_dir_remove();
 }
 END_TEST
 
@@ -119,7 +105,7 @@ START_TEST(test_journal_shows)
     ct_journal *j;
     ct_config *cfg;
     ct_image im;
-    make_dir();
+    ct_dir_make();
     ok(ct_config_defaults(&cfg));
     ok(ct_image_make(4096, 1024, 3, 200, &im));
     for (size_t i = 0, n = (size_t)4096 * 1024 * 3, x = 7; i < n; i++) im.px[i] = (uint8_t)((x = x * 1103515245 + 12345) >> 16);
@@ -157,14 +143,14 @@ START_TEST(test_journal_shows)
     ct_image_free(&im);
     ct_config_free(cfg);
     ct_free(tb);
-    remove_dir();
+    ct_dir_remove();
 }
 END_TEST
 
 START_TEST(test_journal_numbers)
 {
     ct_journal *j;
-    make_dir();
+    ct_dir_make();
     ok(ct_journal_open(dir, false, -1, 0, &j));
     json_t *o = json_object();
     ok(ct_json_set(o, "loss", ct_json_number(NAN)));
@@ -179,7 +165,7 @@ START_TEST(test_journal_numbers)
     ck_assert_ptr_null(strchr((char *)text, 'N'));
     ct_free(text);
     ct_free(path);
-    remove_dir();
+    ct_dir_remove();
 }
 END_TEST
 
