@@ -109,7 +109,7 @@ static void together(member *m, int first, int n)
 
 static void well(const member *m, int n)
 {
-    char said[8];
+    char said[16];
     for (int i = 0; i < n; i++) {
         ck_assert_msg(m[i].st == CT_OK, "%d: %s", i, m[i].message);
         for (int k = 0; k < n; k++) {
