@@ -262,6 +262,17 @@ ct_status ct_arenas_set(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena aren
     return upload(s, p, host, bytes);
 }
 
+ct_status ct_arenas_set_part(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena arena, size_t at, const void *host, size_t bytes)
+{
+    void *p = NULL;
+    size_t whole = 0;
+    CT_TRY(locate(s, g, v, arena, &p, &whole));
+    if (at > whole || bytes > whole - at)
+        return ct_fail(CT_EINVAL, "%s has %zu bytes: %zu from %zu on are not in it", g->values[v].name, whole, bytes, at);
+    if (arena == s->copied) s->copied = CT_ARENA_INPUT;
+    return upload(s, (char *)p + at, host, bytes);
+}
+
 static ct_status need_memory(const ct_arenas *s)
 {
     return s->planned_only ? ct_fail(CT_EINVAL, "these arenas are planned only: there is no memory behind them")

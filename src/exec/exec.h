@@ -193,6 +193,8 @@ ct_status ct_arenas_get(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena aren
 /* The same to read it where it lies, if the host reads the device's memory; else it is copied to `host`. */
 ct_status ct_arenas_see(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena arena, void *host, const void **p);
 ct_status ct_arenas_set(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena arena, const void *host);
+/* Of its bytes those [at, at + bytes) alone; CT_EINVAL beyond its end. */
+ct_status ct_arenas_set_part(ct_arenas *s, const ct_graph *g, ct_val v, ct_arena arena, size_t at, const void *host, size_t bytes);
 ct_status ct_arenas_get_state(ct_arenas *s, double state[CT_STATE_COUNT]);
 ct_status ct_arenas_set_state(ct_arenas *s, const double state[CT_STATE_COUNT]);
 /* Row 0, of most stores the only one; and all [rows][CT_METRIC_COUNT] that the store was made with. `clear` clears all. */

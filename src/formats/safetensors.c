@@ -32,6 +32,8 @@ static const struct { ct_dtype d; const char *name; } dtypes[] = {
 };
 #define DTYPES (sizeof dtypes / sizeof dtypes[0])
 
+#define WINDOW ((size_t)4 << 20) /* bytes of a file that lie in memory while a tensor is read through */
+
 const char *ct_st_dtype_name(ct_dtype d)
 {
     for (size_t i = 0; i < DTYPES; i++)
@@ -192,6 +194,29 @@ void ct_safetensors_rest(const ct_safetensors *st, const ct_st_tensor *t)
     if (st->map.data) ct_pages_rest((void *)(uintptr_t)t->data, t->bytes);
 }
 
+ct_st_tensor ct_st_window(const ct_st_tensor *t, size_t *at)
+{
+    const size_t size = ct_dtype_size(t->desc.dtype), from = *at, left = t->bytes / size - from, most = WINDOW / size;
+    const size_t n = left < most ? left : most;
+    *at = from + n;
+    return (ct_st_tensor){ .name = t->name,
+                           .desc = ct_desc1(t->desc.dtype, (int64_t)n),
+                           .data = t->data + from * size,
+                           .bytes = n * size };
+}
+
+/* XXH3-128 of a tensor's bytes, of which the memory goes back as it is read. */
+static ct_status hash_tensor(const ct_safetensors *st, const ct_st_tensor *t, char hex[33])
+{
+    ct_st_tensor w;
+    ct_hashing *h = ct_hash_begin();
+    if (!h) return CT_ENOMEM;
+    for (size_t at = 0; (w = ct_st_window(t, &at)).bytes; ct_safetensors_rest(st, &w)) ct_hash_add(h, w.data, w.bytes);
+    ct_hash_end_hex(h, hex);
+    ct_safetensors_rest(st, t);
+    return CT_OK;
+}
+
 /* Verifies the checksums, if there are any, and takes them out of the metadata. A file either has all or none. */
 static ct_status check_sums(ct_safetensors *st, const uint8_t *data)
 {
@@ -215,8 +240,7 @@ static ct_status check_sums(ct_safetensors *st, const uint8_t *data)
         if (!(key = ct_asprintf("xxh3:%s", t->name))) return CT_ENOMEM;
         want = meta_value(st->meta, st->metas, key);
         ct_free(key);
-        ct_hash_hex(t->data, t->bytes, hex);
-        ct_safetensors_rest(st, t);
+        CT_TRY(hash_tensor(st, t, hex));
         if (!want) return ct_fail(CT_EFORMAT, "%s: tensor '%s': no checksum, but others have one", st->source, t->name);
         if (strcmp(want, hex) != 0)
             return ct_fail(CT_EFORMAT, "%s: tensor '%s': damaged: the checksum of its data is %s, the file says %.40s",

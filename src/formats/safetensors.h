@@ -60,6 +60,10 @@ void ct_st_read(const ct_st_tensor *t, ct_dtype d, void *dst);
 /* The tensor is not wanted soon: of a file the memory that it took goes back, and it is read anew when it is. */
 void ct_safetensors_rest(const ct_safetensors *st, const ct_st_tensor *t);
 
+/* A tensor that is read once need not lie in memory whole: the next window of its elements, at most 4 MiB, from element
+ * *at on, which then is the first one behind them. It is a tensor of one dimension; bytes 0: none are left. */
+ct_st_tensor ct_st_window(const ct_st_tensor *t, size_t *at);
+
 /* ---- writing ---- */
 
 typedef struct ct_st_writer ct_st_writer;

@@ -344,6 +344,11 @@ ct_status ct_session_set(ct_session *s, size_t i, ct_arena arena, const void *ho
     return ct_arenas_set(s->store, s->ref_graph, s->tensor[i].val, arena, host);
 }
 
+ct_status ct_session_set_part(ct_session *s, size_t i, ct_arena arena, size_t at, const void *host, size_t bytes)
+{
+    return ct_arenas_set_part(s->store, s->ref_graph, s->tensor[i].val, arena, at, host, bytes);
+}
+
 int64_t ct_session_peak(const ct_session *s)
 {
     int64_t sum = ct_feed_bytes(s->feed);

@@ -123,6 +123,8 @@ ct_status ct_session_metrics_clear(ct_session *s);
 /* Copies tensor i of `arena` to or from host memory. */
 ct_status ct_session_get(ct_session *s, size_t i, ct_arena arena, void *host);
 ct_status ct_session_set(ct_session *s, size_t i, ct_arena arena, const void *host);
+/* Its bytes [at, at + bytes). */
+ct_status ct_session_set_part(ct_session *s, size_t i, ct_arena arena, size_t at, const void *host, size_t bytes);
 /* Tensor i of `arena` to be read: where it lies, if the host reads the device's memory, else a copy at s->host. Good
  * until the next one is asked for, or anything runs. */
 ct_status ct_session_see(ct_session *s, size_t i, ct_arena arena, const void **p);

@@ -380,13 +380,39 @@ fail:
 
 /* ---- reading ---- */
 
-ct_status ct_weights_finite(const ct_st_tensor *t, const char *path)
+/* t: a tensor, or a window of it from element `from` on. */
+static ct_status all_finite(const ct_st_tensor *t, int64_t from, const char *path)
 {
     const int64_t at = ct_st_not_finite(t);
     if (at < 0) return CT_OK;
     return ct_fail(CT_EFORMAT,
                    "%s: tensor %s: element %" PRId64 " is not a finite number: these weights cannot be used", path,
-                   t->name, at);
+                   t->name, from + at);
+}
+
+ct_status ct_weights_finite(const ct_st_tensor *t, const char *path)
+{
+    return all_finite(t, 0, path);
+}
+
+/* Copies `have` to tensor i of the arena, a window after the other, so that the file's copy is not in memory whole beside
+ * the model's. */
+static ct_status load_tensor(ct_session *s, size_t i, ct_arena arena, const ct_safetensors *st, const ct_st_tensor *have,
+                             const char *path, bool weights)
+{
+    const ct_dtype d = s->tensor[i].desc.dtype;
+    const size_t size = ct_dtype_size(d);
+    ct_status r = CT_OK;
+    ct_st_tensor w;
+    for (size_t at = 0, from = 0; r == CT_OK && (w = ct_st_window(have, &at)).bytes; from = at) {
+        const bool same = w.desc.dtype == d;
+        if (weights) r = all_finite(&w, (int64_t)from, path);
+        if (r == CT_OK && !same) ct_st_read(&w, d, s->host);
+        if (r == CT_OK) r = ct_session_set_part(s, i, arena, from * size, same ? (const void *)w.data : s->host, (at - from) * size);
+        ct_safetensors_rest(st, &w);
+    }
+    ct_safetensors_rest(st, have);
+    return r;
 }
 
 /* Copies all tensors prefix+name into the arenas given; trained_only: of the optimizer, else weights. */
@@ -408,14 +434,8 @@ static ct_status load_arena(ct_session *s, const ct_safetensors *st, const char 
         else if (!ct_desc_same_shape(&have->desc, &t->desc))
             r = ct_fail(CT_EFORMAT, "%s: tensor %s is %s, the model has %s", path, name,
                         ct_desc_str(&have->desc, have_str), ct_desc_str(&t->desc, want_str));
-        if (r == CT_OK && !trained_only) r = ct_weights_finite(have, path);
-        if (r == CT_OK) {
-            const bool same = have->desc.dtype == t->desc.dtype;
-            if (!same) ct_st_read(have, t->desc.dtype, s->host);
-            r = ct_session_set(s, i, arena, same ? (const void *)have->data : s->host);
-            ct_safetensors_rest(st, have);
-        }
         ct_free(name);
+        if (r == CT_OK) r = load_tensor(s, i, arena, st, have, path, !trained_only);
         if (r != CT_OK) return r;
     }
     return CT_OK;

@@ -538,6 +538,16 @@ START_TEST(access_errors)
          "'features.0.bias' lives in arena param");
     says(ct_arenas_set(r.store, r.p.graph, m, CT_ARENA_OPT1, buf), CT_EINVAL,
          "'features.1.running_mean' lives in arena buffer");
+    /* A part of a tensor is set alone, and none beyond its end. */
+    float whole[2][64];
+    const size_t bytes = ct_desc_bytes(&r.p.graph->values[w].desc), at = bytes / 2;
+    ck_assert_uint_le(bytes, sizeof whole[0]);
+    ok(ct_arenas_get(r.store, r.p.graph, w, CT_ARENA_PARAM, whole[0]));
+    for (size_t i = at / sizeof(float); i < bytes / sizeof(float); i++) whole[0][i] = (float)i + 0.5f;
+    ok(ct_arenas_set_part(r.store, r.p.graph, w, CT_ARENA_PARAM, at, (char *)whole[0] + at, bytes - at));
+    ok(ct_arenas_get(r.store, r.p.graph, w, CT_ARENA_PARAM, whole[1]));
+    ck_assert_mem_eq(whole[0], whole[1], bytes);
+    says(ct_arenas_set_part(r.store, r.p.graph, w, CT_ARENA_PARAM, at, buf, bytes - at + 1), CT_EINVAL, "are not in it");
     says(ct_plan_upload(r.plan, ct_program_port(&r.p, "logits"), buf), CT_EINVAL, "is not an input");
     ct_plan *other;
     says(ct_plan_create(r.store, r.p.graph, true, &other), CT_EINVAL, "averaged weights");

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -304,6 +305,52 @@ START_TEST(st_memory)
 }
 END_TEST
 
+/* A tensor of 64 MB, zeros but for four elements, is checked and read in windows: each element once, in order, and what is in
+ * memory at a time is a small part of it. Pages of zeros that are only read take no memory, so writing it takes none. */
+START_TEST(st_windows)
+{
+    const int64_t n = (16 << 20) + 3, marks[] = { 0, 1 << 20, (1 << 20) + 1, n - 1 };
+    const char *path = in_dir("large.safetensors");
+    const ct_desc d = ct_desc1(CT_F32, n);
+    float *data = calloc((size_t)n, sizeof *data);
+    struct rusage before, after;
+    ct_safetensors *st;
+    ct_st_writer *w;
+    ck_assert_ptr_nonnull(data);
+    for (int i = 0; i < 4; i++) data[marks[i]] = (float)(i + 1);
+    ck_assert_int_eq(ct_st_writer_new(&w), CT_OK);
+    ck_assert_int_eq(ct_st_writer_add(w, "large", &d, data), CT_OK);
+    ck_assert_msg(ct_st_writer_save(w, path) == CT_OK, "%s", ct_error_message());
+    ct_st_writer_free(w);
+    ck_assert_int_eq(getrusage(RUSAGE_SELF, &before), 0);
+    ck_assert_msg(ct_safetensors_open(path, &st) == CT_OK, "%s", ct_error_message());
+    ck_assert(ct_safetensors_has_checksums(st));
+    const ct_st_tensor *t = ct_safetensors_find(st, "large");
+    ct_st_tensor win;
+    int found = 0;
+    size_t from = 0;
+    for (size_t at = 0; (win = ct_st_window(t, &at)).bytes; from = at) {
+        ck_assert_uint_le(win.bytes, 4 << 20);
+        ck_assert_uint_eq(win.bytes, (at - from) * sizeof(float));
+        ck_assert_int_eq(win.desc.dim[0], (int64_t)(at - from));
+        for (size_t i = 0; i < at - from; i++) {
+            float v;
+            memcpy(&v, win.data + i * sizeof v, sizeof v);
+            if (v == 0) continue;
+            ck_assert_int_eq((int64_t)(from + i), marks[found]);
+            ck_assert(v == (float)++found);
+        }
+        ct_safetensors_rest(st, &win);
+    }
+    ck_assert_int_eq(found, 4);
+    ck_assert_uint_eq(from, (size_t)n);
+    ck_assert_int_eq(getrusage(RUSAGE_SELF, &after), 0);
+    ck_assert_msg(after.ru_maxrss - before.ru_maxrss < 24 << 10, "%ld kB more in memory", after.ru_maxrss - before.ru_maxrss);
+    ct_safetensors_close(st);
+    free(data);
+}
+END_TEST
+
 /* Memory that ends while JSON is read, at every place of it, an escape among them (see json.c), and more often than
  * what is set aside for jansson to come to its end in would last if it were not given back. */
 START_TEST(json_memory)
@@ -530,6 +577,7 @@ int main(void)
     tcase_add_test(t, st_round_trip);
     tcase_add_test(t, st_damage);
     tcase_add_test(t, st_headers);
+    tcase_add_test(t, st_windows);
     tcase_add_loop_test(t, st_memory, 0, 2);
     tcase_add_test(t, json_memory);
     tcase_add_test(t, svg_plots);
