@@ -121,10 +121,9 @@ static ct_status score(scoring *k)
 static ct_status meet_others(const ct_identity *id, const ct_eval_opts *o, scoring *k)
 {
     ct_meeting m = { .engine = "auto", .deadline = DEADLINE };
-    bool alike;
     if (id->size <= 1) return CT_OK;
     CT_TRY(ct_backend_choose(o->common.backend, &m.backend, NULL, 0));
-    return ct_peers_meet(id, &m, &alike, &k->peers);
+    return ct_peers_meet(id, &m, &k->told, &k->peers);
 }
 
 /* To whoever started this process; the message stays. */

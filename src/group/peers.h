@@ -24,8 +24,10 @@ typedef struct ct_meeting {
  * backend's devices add by themselves and the engine is "nccl" or "auto", else over MPI. Words go over MPI where a
  * process manager says that it is there, else over TCP. Each gets a device of its own, or, over MPI, shares one.
  * CT_EBACKEND or CT_ECONFIG, naming what to do about it: no engine, a launcher that it does not know, members that do
- * not come, too few cards. *alike: the others came to the same failure. */
-ct_status ct_peers_meet(const ct_identity *id, const ct_meeting *m, bool *alike, ct_peers **out);
+ * not come, too few cards. Failures that others may have come to as well reach process 0 at once and the others two
+ * seconds later, when a launcher that ends all processes with the first has done so: told once as a rule, and never not
+ * at all. *told: as of ct_peers_settle(). */
+ct_status ct_peers_meet(const ct_identity *id, const ct_meeting *m, bool *told, ct_peers **out);
 /* Parts: in peace where `well`, which waits for the others. Without, the process should end: the others may be
  * waiting. */
 void ct_peers_part(ct_peers *p, bool well);

@@ -41,7 +41,6 @@ ct_status ct_run_meet(ct_run *r, ct_status st)
     if (read != CT_OK) return st == CT_OK ? read : ct_fail(st, "%s", why);
     r->lead = id.rank == 0;
     ct_meeting m = { .engine = "auto", .deadline = 30 };
-    bool alike;
     if (st == CT_OK && id.size > 1) {
         m = (ct_meeting){ .engine = r->cfg->group.engine,
                           .port = r->cfg->group.port,
@@ -49,7 +48,7 @@ ct_status ct_run_meet(ct_run *r, ct_status st)
         st = ct_backend_choose(r->cfg->train.backend, &m.backend, NULL, 0);
         if (st != CT_OK) snprintf(why, sizeof why, "%s", ct_error_message());
     }
-    const ct_status met = ct_peers_meet(&id, &m, &alike, &r->peers);
+    const ct_status met = ct_peers_meet(&id, &m, &r->told, &r->peers);
     ct_signals_again();
     if (st != CT_OK) ct_fail(st, "%s", why);
     if (st == CT_OK) st = met;
@@ -57,8 +56,7 @@ ct_status ct_run_meet(ct_run *r, ct_status st)
         !((r->word = ct_calloc((size_t)id.size, sizeof *r->word, "words of all processes")) &&
           (r->own = ct_calloc(2 * (size_t)id.size, sizeof *r->own, "times of all processes"))))
         st = CT_ENOMEM;
-    if (met != CT_OK) r->told = alike && !r->lead; /* every process finds the same */
-    else st = ct_peers_settle(r->peers, st, &r->told);
+    if (met == CT_OK) st = ct_peers_settle(r->peers, st, &r->told);
     return st == CT_OK ? settle_batch_per_process(r) : st;
 }
 

@@ -395,10 +395,10 @@ ct_status ct_weights_finite(const ct_st_tensor *t, const char *path)
     return all_finite(t, 0, path);
 }
 
-/* Copies `have` to tensor i of the arena, a window after the other, so that the file's copy is not in memory whole beside
- * the model's. */
-static ct_status load_tensor(ct_session *s, size_t i, ct_arena arena, const ct_safetensors *st, const ct_st_tensor *have,
-                             const char *path, bool weights)
+/* Copies `have` to tensor i of the arena, a window after the other, so that the file's copy is not in memory whole
+ * beside the model's. */
+static ct_status load_tensor(ct_session *s, size_t i, ct_arena arena, const ct_safetensors *st,
+                             const ct_st_tensor *have, const char *path, bool weights)
 {
     const ct_dtype d = s->tensor[i].desc.dtype;
     const size_t size = ct_dtype_size(d);
@@ -408,7 +408,8 @@ static ct_status load_tensor(ct_session *s, size_t i, ct_arena arena, const ct_s
         const bool same = w.desc.dtype == d;
         if (weights) r = all_finite(&w, (int64_t)from, path);
         if (r == CT_OK && !same) ct_st_read(&w, d, s->host);
-        if (r == CT_OK) r = ct_session_set_part(s, i, arena, from * size, same ? (const void *)w.data : s->host, (at - from) * size);
+        const void *ready = same ? (const void *)w.data : s->host;
+        if (r == CT_OK) r = ct_session_set_part(s, i, arena, from * size, ready, (at - from) * size);
         ct_safetensors_rest(st, &w);
     }
     ct_safetensors_rest(st, have);

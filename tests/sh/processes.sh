@@ -274,6 +274,18 @@ case $("${mpirun%% *}" --version 2>&1) in
     says 'SLURM_PROCID.*OMPI_COMM_WORLD_RANK\|OMPI_COMM_WORLD_RANK.*SLURM_PROCID'
     expect 2 wrapped torch
     says 'OMPI_COMM_WORLD_RANK.*RANK'
+    # another version of the program at one of them; an engine that one of them alone has not
+    version=$("$captrain" --version | sed 's/.* //')
+    other=$(echo "$version" | tr '[0-8]' '[1-9]')
+    LC_ALL=C sed "s/$(echo "$version" | sed 's/\./\\./g')/$other/g" "$captrain" > newer
+    printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || { shift; set -- "%s" "$@"; }\nexec "$@"\n' "$work/newer" > mixed
+    printf '#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" != 1 ] || CAPTRAIN_BACKEND_PATH=%s\nexec "$@"\n' "$work" > partial
+    chmod +x newer mixed partial
+    expect 2 wrapped mixed
+    says "^captrain: process 1 of 2 (.*) has another version of captrain than process 0 (.*): $other instead of $version"
+    expect 2 wrapped partial
+    says '^captrain: engine mpi: no plug-in captrain-mpi.so in '
+    same "messages of an engine that one has not" "$(grep -c '^captrain: ' err)" 1
     mkdir closed && touch closed/file
     expect 1 launched 2 --out "$work/closed/file/run"
     same "messages of a folder that cannot be made" "$(grep -c '^captrain: .*closed/file' err)" 1
