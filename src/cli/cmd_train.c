@@ -64,8 +64,10 @@ static int run(const cli_args *a)
         if (!r.told) cli_say(ct_error_message());
         return r.signal == SIGINT ? 130 : r.signal == SIGTERM ? 143 : r.signal == SIGHUP ? 129 : 75;
     }
-    if (st != CT_OK && r.told) return ct_exit_code(st);
-    if (st != CT_OK) return r.broke ? (cli_finish(st), 75) : cli_finish(st);
+    if (st != CT_OK) {
+        const int code = r.told ? ct_exit_code(st) : cli_finish(st);
+        return r.broke ? 75 : code; /* all give the same, whoever tells */
+    }
     if (a->quiet || r.told) return 0;
     print_metrics(&r);
     if (r.examples) printf("examples from the validation set:\n");

@@ -51,7 +51,7 @@ static int within(double v, int low, int high) { return v < low ? low : v > high
 static ct_status propose_model(bool sequence, int least, int most, const frame *f,
                                ct_propose_put *put, void *user)
 {
-    char why[200];
+    char why[300];
     if (!sequence) snprintf(why, sizeof why, "all labels have %d characters and all pictures one shape: each position "
                             "has its place; textcnn is larger", most);
     else if (least != most)
@@ -62,7 +62,8 @@ static ct_status propose_model(bool sequence, int least, int most, const frame *
                  "is larger");
     else
         snprintf(why, sizeof why, "of so few pictures a model that reads from left to right (CTC) learns most; "
-                 "textcnn-small is the one for exactly %d characters", most);
+                 "textcnn-small is the one for exactly %d characters. Where validation stays near 0: more pictures, or "
+                 "drawn ones first (gen text, train --init)", most);
     return put(user, "model.name", sequence ? "crnn-small" : "textcnn-small", why);
 }
 
@@ -105,10 +106,13 @@ static ct_status propose_labels(const ct_seen *seen, bool sequence, int most, ct
 {
     char value[32], why[200];
     const ct_charset *cs = ct_text_reader_charset(seen->reader);
+    const ct_text_survey *v = (const ct_text_survey *)seen->survey;
+    double all = 0; /* characters of all labels */
     CT_TRY(put(user, "data.channels", seen->coloured ? "3" : "1",
                seen->coloured ? "some pictures are coloured; 1 would make all gray" : "all pictures are gray"));
-    snprintf(why, sizeof why, "the %d characters of the labels, in their order as classes; one that is missing here "
-             "can never be read", cs->n);
+    for (int i = 1; i <= CT_LABEL_MAX; i++) all += (double)i * (double)v->lengths[i];
+    snprintf(why, sizeof why, "the %d characters of the labels, each about %.0f times, in their order as classes; one "
+             "that is missing here can never be read", cs->n, all / cs->n);
     CT_TRY(put(user, "data.charset", cs->utf8, why));
     if (seen->labels) CT_TRY(put(user, "data.labels", seen->labels, "the label file that was named"));
     if (sequence) return CT_OK;
