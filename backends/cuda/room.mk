@@ -62,13 +62,13 @@ tests_emulate_captrain_cuda_la_LDFLAGS = -module -avoid-version -rpath /nowhere
 
 # Groups of cards in the emulated plug-in, with stand-ins for NCCL: one of today, one that is too old, one whose members are processes.
 check_LTLIBRARIES += tests/emulate/fake_nccl.la tests/emulate/fake_nccl_old.la
-tests_emulate_fake_nccl_la_SOURCES = tests/emulate/fake_nccl.c
+tests_emulate_fake_nccl_la_SOURCES = tests/emulate/fake_nccl.c tests/emulate/fake_nccl.h
 tests_emulate_fake_nccl_la_LDFLAGS = $(AM_LDFLAGS) -module -avoid-version -shared -rpath /nowhere
-tests_emulate_fake_nccl_old_la_SOURCES = tests/emulate/fake_nccl.c
+tests_emulate_fake_nccl_old_la_SOURCES = tests/emulate/fake_nccl.c tests/emulate/fake_nccl.h
 tests_emulate_fake_nccl_old_la_CPPFLAGS = $(AM_CPPFLAGS) -DFAKE_NCCL_OLD
 tests_emulate_fake_nccl_old_la_LDFLAGS = $(tests_emulate_fake_nccl_la_LDFLAGS)
 check_LTLIBRARIES += tests/emulate/nccl_processes.la
-tests_emulate_nccl_processes_la_SOURCES = tests/emulate/nccl_processes.c
+tests_emulate_nccl_processes_la_SOURCES = tests/emulate/fake_nccl.h tests/emulate/nccl_processes.c
 tests_emulate_nccl_processes_la_LDFLAGS = $(tests_emulate_fake_nccl_la_LDFLAGS)
 dist_check_SCRIPTS += tests/sh/cards.sh
 check_PROGRAMS += tests/cuda/check_nccl

@@ -5,12 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DONE = 0, INTERNAL = 3, INVALID = 4, REMOTE = 6, IN_PROGRESS = 7 };
+#include "tests/emulate/fake_nccl.h"
+
 enum { MOST = 8 };
 
-typedef struct { char internal[128]; } fake_id;
-typedef struct { size_t size; unsigned magic, version; int blocking; } fake_config;
-typedef struct fake_comm { int rank, size, asked, sums, questions; } fake_comm;
+struct fake_comm { int rank, size, asked, sums, questions; };
 
 static struct {
     char mode[16]; /* "": all is well */
@@ -27,19 +26,6 @@ static pthread_cond_t met = PTHREAD_COND_INITIALIZER;
  * never done; "stay": finalizing is never done; "slow": what is called is done at the tenth question. Forgets what was counted. */
 void fake_nccl_mode(const char *mode);
 void fake_nccl_counts(int *aborted, int *finalized, int *destroyed);
-int ncclGetVersion(int *version);
-int ncclGetUniqueId(fake_id *id);
-#ifndef FAKE_NCCL_OLD
-int ncclCommInitRankConfig(fake_comm **c, int size, fake_id id, int rank, fake_config *config);
-#endif
-int ncclCommFinalize(fake_comm *c);
-int ncclCommDestroy(fake_comm *c);
-int ncclCommAbort(fake_comm *c);
-int ncclCommGetAsyncError(fake_comm *c, int *result);
-int ncclAllReduce(const void *from, void *to, size_t n, int type, int op, fake_comm *c, void *stream);
-int ncclBroadcast(const void *from, void *to, size_t n, int type, int root, fake_comm *c, void *stream);
-const char *ncclGetErrorString(int result);
-const char *ncclGetLastError(fake_comm *c);
 
 static int is(const char *mode) { return strcmp(fake.mode, mode) == 0; }
 

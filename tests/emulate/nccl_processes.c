@@ -17,13 +17,11 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-enum { DONE = 0, SYSTEM = 2, INTERNAL = 3, INVALID = 4, IN_PROGRESS = 7 };
+#include "tests/emulate/fake_nccl.h"
+
 enum { SUM = 0, MEAN = 4, SEND = -1 };
 enum { U8 = 1, F32 = 7, F64 = 8 };
 enum { MOST = 8, CHUNK = 1 << 20 };
-
-typedef struct { char internal[128]; } fake_id;
-typedef struct { size_t size; unsigned magic, version; int blocking; } fake_config;
 
 /* Chunk number k of all that the group ever moves lies in slot k % 2 of each member. */
 typedef struct shared {
@@ -32,12 +30,12 @@ typedef struct shared {
     char slot[MOST][2][CHUNK];
 } shared;
 
-typedef struct fake_comm {
+struct fake_comm {
     char name[sizeof(fake_id)];
     shared *s;
     int rank, size, refs, recorded, pending, aborted;
     uint64_t next; /* chunk of the next call that runs */
-} fake_comm;
+};
 
 typedef struct call {
     fake_comm *c;
@@ -48,18 +46,6 @@ typedef struct call {
     uint64_t chunk;
     int running, given;
 } call;
-
-int ncclGetVersion(int *version);
-int ncclGetUniqueId(fake_id *id);
-int ncclCommInitRankConfig(fake_comm **c, int size, fake_id id, int rank, fake_config *config);
-int ncclCommFinalize(fake_comm *c);
-int ncclCommDestroy(fake_comm *c);
-int ncclCommAbort(fake_comm *c);
-int ncclCommGetAsyncError(fake_comm *c, int *result);
-int ncclAllReduce(const void *from, void *to, size_t n, int type, int op, fake_comm *c, void *stream);
-int ncclBroadcast(const void *from, void *to, size_t n, int type, int root, fake_comm *c, void *stream);
-const char *ncclGetErrorString(int result);
-const char *ncclGetLastError(fake_comm *c);
 
 /* ---- the emulated card, which was loaded for itself alone ---- */
 
