@@ -7,8 +7,8 @@
 
 #include "base/alloc.h"
 
-ct_status ct_onnx_runner_open(const char *source, const Onnx__ModelProto *m, const ct_device_opts *opts, int64_t batch,
-                              int64_t height, int64_t width, ct_onnx_runner *out)
+ct_status ct_onnx_runner_open(const char *source, const Onnx__ModelProto *m, const ct_device_opts *opts,
+                              const ct_onnx_size *size, ct_onnx_runner *out)
 {
     const ct_backend *cpu;
     const ct_arenas_needs needs = { .train = false };
@@ -16,9 +16,9 @@ ct_status ct_onnx_runner_open(const char *source, const Onnx__ModelProto *m, con
     ct_status st;
     memset(out, 0, sizeof *out);
     CT_GOTO(st, ct_backend_load("cpu", &cpu));
-    CT_GOTO(st, ct_onnx_graph_make(source, m, batch, height, width, &out->graph));
+    CT_GOTO(st, ct_onnx_graph_make(source, m, size, &out->graph));
     ct_graph *g = out->graph.g;
-    out->out = *ct_graph_desc(g, out->graph.scores);
+    for (int i = 0; i < out->graph.outs; i++) out->out[i] = *ct_graph_desc(g, out->graph.out[i]);
     CT_GOTO(st, ct_pass_dead(g));
     CT_GOTO(st, ct_layout_make(g, &layout));
     CT_GOTO(st, ct_arenas_create(cpu, opts, &layout, &needs, false, &out->store));
@@ -41,9 +41,10 @@ void ct_onnx_runner_close(ct_onnx_runner *r)
     memset(r, 0, sizeof *r);
 }
 
-ct_status ct_onnx_runner_run(ct_onnx_runner *r, const float *x, float *scores)
+ct_status ct_onnx_runner_run(ct_onnx_runner *r, const float *x, float *const out[])
 {
     CT_TRY(ct_plan_upload(r->plan, r->graph.x, x));
     CT_TRY(ct_plan_run(r->plan));
-    return ct_plan_download(r->plan, r->graph.scores, scores);
+    for (int i = 0; i < r->graph.outs; i++) CT_TRY(ct_plan_download(r->plan, r->graph.out[i], out[i]));
+    return CT_OK;
 }

@@ -160,7 +160,7 @@ def check_ddddocr(run, name, folder, pictures, own):
     theirs = ddddocr_reads(path, charsets, large)
     same = sum(x["text"] == y for x, y in zip(again, theirs))
     print("%s, ddddocr %s, twice as large, through its own resize: %d of %d strings" % (name, version, same, len(own)))
-    return faults + (same < 0.995 * len(own))
+    return faults + (len(own) - same > max(1, 0.005 * len(own)))  # one of a few pictures is no share of them
 
 
 # What makes a model read, within minutes on one core.
