@@ -1,10 +1,10 @@
 """ONNX files of models that give points, or read clips, in ONNX Runtime: what they read, and with what scores, against captrain itself.
 
-    tests/onnx/tasks.py CAPTRAIN WORK DOC RUN... [--samples N] [--batch N...] [--threads N] [--opset N...] [--size WxH] [--clips DIR] [--untrained]
+    tests/onnx/tasks.py CAPTRAIN WORK DOC RUN... [--samples N] [--batch N...] [--threads N] [--opset N...] [--size WxH] [--clips DIR] [--scores TOOL] [--untrained RUN...]
 
 Exports each RUN in every form, and reads N drawn pictures (of --size, or of any) or the clips below DIR with the functions that DOC, doc/onnx.md,
 has in Python, at every batch size, and one of them with its lines as they stand. `captrain predict` must say the same: glosses as they are, points
-within 0.01 pixel, confidences within 1e-4. Exits 77 without onnx, onnxruntime, numpy and Pillow."""
+within 0.01 pixel, confidences within 1e-4. TOOL, tests/pickle/scores of a build, compares all scores of some samples. Exits 77 without onnx, onnxruntime, numpy and Pillow."""
 import argparse
 import json
 import os
@@ -17,7 +17,7 @@ import tempfile
 try:
     import numpy as np
     import onnx
-    import onnxruntime as ort
+    import common
     import PIL
 except ImportError as e:
     print("needs onnx, onnxruntime, numpy and Pillow:", e)
@@ -34,15 +34,13 @@ p.add_argument("--threads", default="2")
 p.add_argument("--opset", nargs="*", default=["17"])
 p.add_argument("--size")
 p.add_argument("--clips")
-p.add_argument("--untrained", action="store_true", help="the runs may read the same in all samples, and leave in one form")
+p.add_argument("--scores")
+p.add_argument("--untrained", nargs="*", default=[], metavar="RUN", help="runs that may read the same in all samples, and leave in one form")
 a = p.parse_args()
 
 
 def captrain(*words):
-    r = subprocess.run([a.captrain, *map(str, words)], capture_output=True, text=True)
-    if r.returncode != 0:
-        sys.exit("captrain %s: %d\n%s%s" % (" ".join(map(str, words)), r.returncode, r.stdout[-2000:], r.stderr[-2000:]))
-    return r.stdout
+    return common.call(a.captrain, *words)
 
 
 def lines_of(title):
@@ -53,17 +51,11 @@ def lines_of(title):
     return "\n".join(x for x in parts if x.startswith(("import", "from", "def"))), code
 
 
-def session(path):
-    o = ort.SessionOptions()
-    o.intra_op_num_threads = int(a.threads)
-    return ort.InferenceSession(path, o, providers=["CPUExecutionProvider"])
-
-
-def forms():
-    if not a.untrained:
+def forms(trained):
+    if trained:
         yield "normalised outside", ["--normalise", "outside"]
         yield "norms kept", ["--no-fold"]
-    for opset in a.opset:
+    for opset in a.opset if trained else a.opset[:1]:
         yield "opset " + opset, ["--opset", opset]
 
 
@@ -123,6 +115,19 @@ def clips(run):
 KIND = { "points": ("Reading points with it", pictures, "a.png", same_points), "ctc": ("Reading clips with it", clips, "clip", same_glosses) }
 
 
+# Outputs of a file that are compared everywhere, as the model's own; "scores" are of time steps.
+OWN = { "heat_gap_logit": "heat_gap_logit", "heat_piece_logit": "heat_piece_logit", "offset": "offset", "scores": "lp5" }
+
+
+def all_scores(run, s, meta, inner, x):
+    """All scores of the samples that are as long as the first: whether they are the model's within 1e-4, and what is said of it. inner: the
+    properties of a file that takes what the model itself takes."""
+    x = np.stack([v for v in x if v.shape == x[0].shape][:32])
+    y = dict(zip([o.name for o in s.get_outputs()], s.run(None, {"input": given(meta, x)})))
+    own = {OWN[k]: v.transpose(1, 0, 2) if k == "scores" else v.transpose(0, 2, 3, 1) for k, v in y.items() if k in OWN}
+    return common.same_scores(a.scores, run, os.path.join(a.work, "scores.safetensors"), {"x": np.moveaxis(given(inner, x), -3, -1), **own}, *own)
+
+
 def as_it_stands(code, model, sample, called, same, own):
     """The document's lines in a folder of their own, with the model and the sample under the names that they use."""
     with tempfile.TemporaryDirectory() as here:
@@ -134,16 +139,17 @@ def as_it_stands(code, model, sample, called, same, own):
     return not fine
 
 
-def check(run):
-    name, faults = os.path.basename(run), 0
-    for form, options in forms():
+def check(run, trained):
+    name, faults, inner = os.path.basename(run), 0, None
+    for form, options in forms(trained):
         path = os.path.join(a.work, name + ".onnx")
         captrain("export", run, "--format", "onnx", *options, "--out", path, "--force", "--prove", 16)
         onnx.checker.check_model(path, full_check=True)
-        s = session(path)
+        s = common.session(path, a.threads)
         meta = s.get_modelmeta().custom_metadata_map
+        inner = inner or meta
         title, samples, called, same = KIND[meta["decoder"]]
-        files = samples(run)[:a.samples]
+        files = samples(run)[:a.samples if trained else 4]
         functions, code = lines_of(title)
         doc = {}
         exec(compile(functions, a.doc, "exec"), doc)
@@ -154,11 +160,17 @@ def check(run):
             count, said, fine = same(own, theirs)
             print("%s, %s, batch %d: %d of %d are read as captrain reads them; %s" % (name, form, n, count, len(own), said))
             faults += not fine
+        if a.scores and trained:
+            fine, said = all_scores(run, s, meta, inner, x)
+            print("%s, %s, all: %s" % (name, form, said))
+            faults += not fine
+    if not trained:
+        return faults
     faults += as_it_stands(code, path, files[0], called, same, own[0])
     different = len({json.dumps([o.get("gap"), o.get("glosses")]) for o in own})
     print("%s: %d different readings" % (name, different))
-    return faults + (not a.untrained and different < 2)  # files of a model that reads nothing would all agree
+    return faults + (different < 2)  # files of a model that reads nothing would all agree
 
 
 os.makedirs(a.work, exist_ok=True)
-sys.exit(1 if sum(check(r) for r in a.run) else 0)
+sys.exit(1 if sum([check(r, True) for r in a.run] + [check(r, False) for r in a.untrained]) else 0)
