@@ -11,23 +11,25 @@
 
 #define OFF 1e-4 /* of scores: times the score where that is above 1 */
 
-/* ---- small graphs ---- */
+/* ---- graphs without weights ---- */
 
-static ct_status open_small(ct_graph *g, const ct_device_opts *opts, ct_onnx_small *out)
+static ct_status plan_end(const ct_onnx_pair *q, ct_graph *g, ct_plan **plan)
 {
     const ct_arenas_needs needs = { .train = false };
     const ct_backend *cpu;
     ct_layout layout;
     CT_TRY(ct_backend_load("cpu", &cpu));
     CT_TRY(ct_layout_make(g, &layout));
-    CT_TRY(ct_arenas_create(cpu, opts, &layout, &needs, false, &out->store));
-    return ct_plan_create(out->store, g, false, &out->plan);
+    if (!q->shared->ends)
+        CT_TRY(ct_arenas_create(cpu, &q->use->session.device_opts, &layout, &needs, false, &q->shared->ends));
+    return ct_plan_create(q->shared->ends, g, false, plan);
 }
 
-static void close_small(ct_onnx_small *s)
+void ct_onnx_shared_free(ct_onnx_shared *s)
 {
-    ct_plan_free(s->plan);
-    ct_arenas_free(s->store);
+    ct_arenas_free(s->file.arenas);
+    ct_arenas_free(s->ends);
+    ct_free(s->x);
 }
 
 /* What takes pixels to the model, without augmentation and before the normalisation: the file has its own. */
@@ -38,7 +40,7 @@ static ct_status open_input(ct_onnx_pair *q, int64_t frames)
     s.src_w = ct_model_elastic(&s.model) && !ct_model_clip(&s.model) ? q->unit->length : s.src_w;
     if (ct_model_elastic(&s.model)) ct_model_set_length(&s.model, q->unit->length);
     CT_TRY(ct_program_pictures(&s, q->unit->rows * (frames > 0 ? frames : 1), &q->input));
-    return open_small(q->input.graph, &q->use->session.device_opts, &q->input_plan);
+    return plan_end(q, q->input.graph, &q->input_plan);
 }
 
 /* ---- the end: what reads scores, fed with those of the file ---- */
@@ -102,7 +104,7 @@ static ct_status open_end(ct_onnx_pair *q)
     for (int i = 0; i < p->scores; i++)
         if (p->score[i].val != CT_NOVAL) ct_graph_keep(q->end, p->score[i].val);
     for (int i = 0; i < p->results; i++) ct_graph_keep(q->end, p->result[i].val);
-    return open_small(q->end, &s->device_opts, &q->end_plan);
+    return plan_end(q, q->end, &q->end_plan);
 }
 
 /* Room for the scores, which must be as many as the model has. */
@@ -121,21 +123,26 @@ static ct_status make_room(ct_onnx_pair *q)
         if (!q->file[i] || !q->mine[i]) return CT_ENOMEM;
         if ((size_t)own > most) most = (size_t)own;
     }
-    q->x = ct_malloc(ct_desc_bytes(ct_graph_desc(q->run.graph.g, q->run.graph.x)), "pictures");
+    const size_t bytes = ct_desc_bytes(ct_graph_desc(q->run.graph.g, q->run.graph.x));
+    if (bytes > q->shared->bytes) {
+        ct_free(q->shared->x);
+        q->shared->x = ct_malloc(bytes, "pictures");
+        q->shared->bytes = q->shared->x ? bytes : 0;
+    }
     q->own = ct_malloc(most * sizeof(double), "scores");
     q->theirs = ct_malloc(most * sizeof(double), "scores");
-    return q->x && q->own && q->theirs ? CT_OK : CT_ENOMEM;
+    return q->shared->x && q->own && q->theirs ? CT_OK : CT_ENOMEM;
 }
 
 ct_status ct_onnx_pair_open(ct_model_use *use, const Onnx__ModelProto *m, const ct_onnx_form *form, const char *path,
-                            const ct_unit *unit, ct_onnx_pair *q)
+                            const ct_unit *unit, ct_onnx_shared *shared, ct_onnx_pair *q)
 {
     const ct_model_spec *spec = &use->session.spec.model;
     int place[CT_MODEL_OUTPUTS];
-    *q = (ct_onnx_pair) { .use = use, .form = form, .path = path, .unit = unit };
+    *q = (ct_onnx_pair) { .use = use, .form = form, .path = path, .unit = unit, .shared = shared };
     const bool clip = ct_model_clip(spec) != NULL, wide = ct_model_elastic(spec) && !clip;
     const ct_onnx_size size = { unit->rows, clip ? unit->length : 0, spec->height, wide ? unit->length : spec->width };
-    CT_TRY(ct_onnx_runner_open(path, m, &use->session.device_opts, &size, &q->run));
+    CT_TRY(ct_onnx_runner_open(path, m, &use->session.device_opts, &size, &shared->file, &q->run));
     const int due = find_outputs(q, place);
     if (q->run.graph.outs != due)
         return ct_fail(CT_EDATA, "%s: has %d outputs, not %d", path, q->run.graph.outs, due);
@@ -147,15 +154,14 @@ ct_status ct_onnx_pair_open(ct_model_use *use, const Onnx__ModelProto *m, const 
 void ct_onnx_pair_close(ct_onnx_pair *q)
 {
     ct_onnx_runner_close(&q->run);
-    close_small(&q->input_plan);
+    ct_plan_free(q->input_plan);
     ct_program_free(&q->input);
-    close_small(&q->end_plan);
+    ct_plan_free(q->end_plan);
     ct_graph_free(q->end);
     for (int i = 0; i < CT_MODEL_OUTPUTS; i++) {
         ct_free(q->file[i]);
         ct_free(q->mine[i]);
     }
-    ct_free(q->x);
     ct_free(q->own);
     ct_free(q->theirs);
 }
@@ -168,13 +174,14 @@ static ct_status fill(ct_onnx_pair *q, const ct_batch *b)
     const ct_onnx_affine a = ct_onnx_given(q->form, q->use);
     const ct_val window = ct_program_role(&q->input, CT_PORT_WINDOW), x = ct_program_port(&q->input, "x");
     const ct_desc *d = ct_graph_desc(q->input.graph, x);
-    CT_TRY(ct_plan_upload(q->input_plan.plan, ct_program_role(&q->input, CT_PORT_PIXELS), b->px));
-    CT_TRY(ct_plan_upload(q->input_plan.plan, ct_program_role(&q->input, CT_PORT_INDEX), b->index));
-    if (window != CT_NOVAL) CT_TRY(ct_plan_upload(q->input_plan.plan, window, b->windows));
-    CT_TRY(ct_plan_run(q->input_plan.plan));
-    CT_TRY(ct_plan_download(q->input_plan.plan, x, q->x));
+    CT_TRY(ct_plan_upload(q->input_plan, ct_program_role(&q->input, CT_PORT_PIXELS), b->px));
+    CT_TRY(ct_plan_upload(q->input_plan, ct_program_role(&q->input, CT_PORT_INDEX), b->index));
+    if (window != CT_NOVAL) CT_TRY(ct_plan_upload(q->input_plan, window, b->windows));
+    CT_TRY(ct_plan_run(q->input_plan));
+    float *px = q->shared->x;
+    CT_TRY(ct_plan_download(q->input_plan, x, px));
     const int64_t c = d->dim[3], n = ct_desc_numel(d);
-    for (int64_t e = 0; e < n; e++) q->x[e] = (float)(((double)q->x[e] - a.mean[e % c]) / a.std[e % c]);
+    for (int64_t e = 0; e < n; e++) px[e] = (float)(((double)px[e] - a.mean[e % c]) / a.std[e % c]);
     return CT_OK;
 }
 
@@ -221,15 +228,15 @@ static ct_status check_blanks(const ct_onnx_pair *q, const ct_batch *b)
 ct_status ct_onnx_pair_run(ct_onnx_pair *q, const ct_batch *b)
 {
     CT_TRY(fill(q, b));
-    CT_TRY(ct_onnx_runner_run(&q->run, q->x, q->file));
+    CT_TRY(ct_onnx_runner_run(&q->run, q->shared->x, q->file));
     if (ct_onnx_spread(q->form, q->use)) CT_TRY(check_blanks(q, b));
     for (int i = 0; i < q->run.graph.outs; i++) {
         arrange(q, i);
-        CT_TRY(ct_plan_upload(q->end_plan.plan, q->scores[i], q->mine[i]));
+        CT_TRY(ct_plan_upload(q->end_plan, q->scores[i], q->mine[i]));
     }
-    CT_TRY(ct_plan_upload(q->end_plan.plan, q->end_x, q->x));
-    if (q->end_len != CT_NOVAL) CT_TRY(ct_plan_upload(q->end_plan.plan, q->end_len, q->use->session.len));
-    return ct_plan_run(q->end_plan.plan);
+    CT_TRY(ct_plan_upload(q->end_plan, q->end_x, q->shared->x));
+    if (q->end_len != CT_NOVAL) CT_TRY(ct_plan_upload(q->end_plan, q->end_len, q->use->session.len));
+    return ct_plan_run(q->end_plan);
 }
 
 /* ---- scores ---- */
@@ -252,7 +259,7 @@ static ct_status compare(ct_onnx_pair *q, const ct_batch *b, const ct_part *part
     if (mine == CT_NOVAL) return ct_fail(CT_EINTERNAL, "the program gives no '%s'", part->name);
     const ct_desc *d = ct_graph_desc(q->unit->prog.graph, mine), *e = ct_graph_desc(q->end, part->val);
     CT_TRY(ct_plan_download(q->unit->plan, mine, q->own));
-    CT_TRY(ct_plan_download(q->end_plan.plan, part->val, q->theirs));
+    CT_TRY(ct_plan_download(q->end_plan, part->val, q->theirs));
     const int64_t n = ct_desc_numel(d);
     for (int64_t i = 0; i < n; i++) {
         const int64_t sample = sample_of(d, q->unit->rows, i);

@@ -5,11 +5,15 @@
 #include "onnx/runner.h"
 #include "session/session.h"
 
-/* A graph of ours with its own memory on the CPU. */
-typedef struct ct_onnx_small {
-    ct_arenas *store;
-    ct_plan *plan;
-} ct_onnx_small;
+/* What pairs of one file share, as they run one after another: memory of the file's graphs, that of what stands before
+ * and behind them, which has no weights, and pictures on the host. Zeroed: none yet. */
+typedef struct ct_onnx_shared {
+    ct_onnx_store file;
+    ct_arenas *ends;
+    float *x; /* [N,H,W,C], what the file is given */
+    size_t bytes;
+} ct_onnx_shared;
+void ct_onnx_shared_free(ct_onnx_shared *s); /* behind all pairs */
 
 /* For one program of the session: the file's graph for its batch and length; what makes its input of pixels; and what
  * reads its scores, the end of the model's own program. */
@@ -19,11 +23,11 @@ typedef struct ct_onnx_pair {
     const char *path;
     const ct_unit *unit;
     ct_onnx_runner run;
+    ct_onnx_shared *shared;
     ct_program input;
-    ct_onnx_small input_plan;
-    float *x; /* [N,H,W,C], what the file is given */
+    ct_plan *input_plan;
     ct_graph *end;
-    ct_onnx_small end_plan;
+    ct_plan *end_plan;
     ct_parts parts;                  /* of the end */
     ct_val scores[CT_MODEL_OUTPUTS]; /* its inputs, in the order of the file's outputs; */
     ct_val end_x, end_len;           /* the pictures and the time steps. CT_NOVAL: it has none */
@@ -32,7 +36,7 @@ typedef struct ct_onnx_pair {
 } ct_onnx_pair;
 
 ct_status ct_onnx_pair_open(ct_model_use *use, const Onnx__ModelProto *m, const ct_onnx_form *form, const char *path,
-                            const ct_unit *unit, ct_onnx_pair *out);
+                            const ct_unit *unit, ct_onnx_shared *shared, ct_onnx_pair *out);
 void ct_onnx_pair_close(ct_onnx_pair *q); /* a zeroed one is fine */
 /* A batch through the file's graph and the end behind it. Samples of `data` are called in messages as it calls them. */
 ct_status ct_onnx_pair_run(ct_onnx_pair *q, const ct_batch *b);

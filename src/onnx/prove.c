@@ -28,6 +28,7 @@ typedef struct proof {
     ct_view view;
     ct_onnx_pair *pair;
     size_t pairs;
+    ct_onnx_shared shared;
     ct_findings *own, *file;
     void *block[2][CT_PARTS_MAX]; /* outputs of a batch on the host */
     ct_onnx_proof *out;
@@ -107,7 +108,8 @@ static ct_status open_programs(proof *p, ct_loader_spec *l)
     CT_TRY(ct_model_use_ready(p->use));
     if (!(p->pair = ct_calloc(s->units, sizeof *p->pair, "programs"))) return CT_ENOMEM;
     for (size_t i = 0; i < s->units; i++)
-        CT_TRY(ct_onnx_pair_open(p->use, p->model, p->form, p->path, &s->unit[i], &p->pair[p->pairs++]));
+        CT_TRY(ct_onnx_pair_open(p->use, p->model, p->form, p->path, &s->unit[i], &p->shared,
+                                 &p->pair[p->pairs++]));
     return CT_OK;
 }
 
@@ -164,7 +166,7 @@ static ct_status prove_batch(proof *p, const ct_batch *b, int64_t first)
                      .sample = b->sample,
                      .steps = ct_program_role(&u->prog, CT_PORT_STEPS) == CT_NOVAL ? NULL : s->len };
     CT_TRY(show(p->own, u->plan, u->prog.graph, &u->prog, NULL, p->block[0], &o));
-    return show(p->file, q->end_plan.plan, q->end, NULL, &q->parts, p->block[1], &o);
+    return show(p->file, q->end_plan, q->end, NULL, &q->parts, p->block[1], &o);
 }
 
 /* ---- readings ---- */
@@ -280,7 +282,8 @@ ct_status ct_onnx_prove(ct_model_use *use, const Onnx__ModelProto *m, const ct_o
     const ct_status st = prove(&p, most);
     if (p.own) use->file.task->drop(p.own);
     if (p.file) use->file.task->drop(p.file);
-    for (size_t i = 0; i < p.pairs; i++) ct_onnx_pair_close(&p.pair[i]);
+    for (size_t i = p.pairs; i-- > 0;) ct_onnx_pair_close(&p.pair[i]);
+    ct_onnx_shared_free(&p.shared);
     ct_free(p.pair);
     for (int i = 0; i < CT_PARTS_MAX; i++) {
         ct_free(p.block[0][i]);

@@ -73,7 +73,7 @@ static ct_status run(const Onnx__ModelProto *m, const float *x, float *y)
     const ct_device_opts opts = { .threads = 1 };
     ct_onnx_runner r;
     const ct_onnx_size size = { 1, 0, 2, 3 };
-    CT_TRY(ct_onnx_runner_open("f.onnx", m, &opts, &size, &r));
+    CT_TRY(ct_onnx_runner_open("f.onnx", m, &opts, &size, NULL, &r));
     const ct_status st = ct_onnx_runner_run(&r, x, &y);
     ct_onnx_runner_close(&r);
     return st;
@@ -195,10 +195,10 @@ static void end_nodes(ct_onnx_maker *k, const char *word, const float *want, siz
     assert_ok(k->status);
     Onnx__ModelProto *m = copy(k->model);
     if (word) {
-        refused(ct_onnx_runner_open("f.onnx", m, &opts, &size, &r), CT_EFORMAT, "f.onnx: node y", word);
+        refused(ct_onnx_runner_open("f.onnx", m, &opts, &size, NULL, &r), CT_EFORMAT, "f.onnx: node y", word);
     } else {
         for (int i = 0; i < 48; i++) x[i] = (float)(i % 7) - 2;
-        assert_ok(ct_onnx_runner_open("f.onnx", m, &opts, &size, &r));
+        assert_ok(ct_onnx_runner_open("f.onnx", m, &opts, &size, NULL, &r));
         ck_assert_uint_eq((size_t)ct_desc_numel(&r.out[0]), n);
         assert_ok(ct_onnx_runner_run(&r, x, &out));
         for (size_t i = 0; i < n; i++)
