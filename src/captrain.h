@@ -326,11 +326,11 @@ typedef struct ct_export_opts {
     const char *normalise;       /* "inside": pixels 0..1 go in (NULL); "outside": normalised values */
     const char *target;          /* the program that is to load the file: "ddddocr", "ddddocr-1.5"; NULL: any */
     bool no_fold;                /* batch norms stay nodes */
-    int64_t prove;               /* pictures of the proof, at most; 0: 2000 */
+    int64_t prove;               /* pictures or clips of the proof, at most; 0: 2000 */
     const char *check;           /* in place of `out`: a file that is proved as if it had just been written */
 } ct_export_opts;
 /* Writes a model for other programs: its weights, or with format "onnx" a graph with them, which is read back, run and compared with the
- * model, and only stays if both say the same. CT_EDATA naming the node, initializer or picture that says otherwise, CT_EUNSUPPORTED for a
+ * model, and only stays if both say the same. CT_EDATA naming the node, initializer, picture or clip that says otherwise, CT_EUNSUPPORTED for a
  * model that ONNX has no operators for. */
 ct_status ct_run_export(const ct_export_opts *opts);
 

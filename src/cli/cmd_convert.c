@@ -68,7 +68,8 @@ static const cli_option export_options[] = {
     { "--normalise", "WHERE", CLI_STRING, OFF(normalise), 0, 0,
       "onnx: inside: pixels 0..1 go in (default); outside: pixels with mean and std taken off" },
     { "--no-fold", NULL, CLI_FLAG, OFF(no_fold), 0, 0, "onnx: batch norms stay nodes of their own" },
-    { "--prove", "N", CLI_INT, OFF(prove), 1, 1 << 24, "onnx: pictures that the file is proved with; default 2000" },
+    { "--prove", "N", CLI_INT, OFF(prove), 1, 1 << 24,
+      "onnx: pictures or clips that the file is proved with; default 2000" },
     { "--check", "FILE", CLI_STRING, OFF(check), 0, 0,
       "prove an ONNX file of MODEL that is there; nothing is written" },
     { "--layout", "NAME", CLI_STRING, OFF(layout), 0, 0,
@@ -110,7 +111,7 @@ const cli_command cli_export = {
     "Writes the weights of MODEL (the averaged ones where the model is read with them) as a safetensors file: with the "
     "torch layout a state dict that safetensors.torch.load_file() and load_state_dict() take. import-torch reads it "
     "back bit by bit. With --format onnx it writes a graph that ONNX Runtime and others run, reads the file back, runs "
-    "it over validation pictures of the run and compares what it reads and all scores with the model; a file that "
+    "it over validation samples of the run and compares what it reads and all scores with the model; a file that "
     "differs is not left behind.",
     export_options, 1, 1, run_export
 };

@@ -76,8 +76,13 @@ ct_status ct_onnx_compare(const char *path, const Onnx__ModelProto *must, const 
     bool yes;
     CT_TRY(same(a->input[0], b->input[0], &yes));
     if (!yes) return differs(path, "input", a->input[0]->name, "has another name, type or shape");
-    CT_TRY(same(a->output[0], b->output[0], &yes));
-    if (!yes) return differs(path, "output", a->output[0]->name, "has another name, type or shape");
+    if (a->n_output != b->n_output)
+        return ct_fail(CT_EDATA, "%s: has %zu outputs, not %zu; it is not what export writes of this model", path,
+                       b->n_output, a->n_output);
+    for (size_t i = 0; i < a->n_output; i++) {
+        CT_TRY(same(a->output[i], b->output[i], &yes));
+        if (!yes) return differs(path, "output", a->output[i]->name, "has another name, type or shape");
+    }
     CT_TRY(compare_nodes(path, a, b));
     CT_TRY(compare_weights(path, a, b));
     for (size_t i = 0; i < must->n_metadata_props; i++) {

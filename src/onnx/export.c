@@ -108,11 +108,12 @@ static ct_status prove_file(const ct_export_opts *o, const char *path, const cha
     CT_GOTO(st, open_model(o->model, &use));
     CT_GOTO(st, ct_onnx_prove(&use, is, form, called, o->prove > 0 ? o->prove : PROVE, &proof));
     ct_info("%s: read back and run on the CPU: %" PRId64 " of %" PRId64
-            " pictures (%s) are read as the model reads them, "
+            " %ss (%s) are read as the model reads them, "
             "%" PRId64 " different ones; the largest difference of a score is %.2g",
-            called, proof.pictures, proof.pictures, proof.from, proof.distinct, proof.worst);
-    if (proof.distinct < 2 && proof.pictures > 1)
-        ct_warn("%s: the model reads the same in all pictures: a model that is not trained proves little", called);
+            called, proof.samples, proof.samples, ct_onnx_sample(&use), proof.from, proof.distinct, proof.worst);
+    if (proof.distinct < 2 && proof.samples > 1)
+        ct_warn("%s: the model reads the same in all %ss: a model that is not trained proves little", called,
+                ct_onnx_sample(&use));
 fail:
     ct_onnx_close(is);
     ct_model_use_end(&use);

@@ -69,17 +69,23 @@ static ct_status check_node(const char *source, const Onnx__NodeProto *n)
     return n->domain && *n->domain ? damaged(source, "of another operator set is node", n->name) : CT_OK;
 }
 
+static ct_status check_port(const char *source, const char *what, const Onnx__ValueInfoProto *v)
+{
+    if (!v->name || !v->type || !v->type->tensor_type || !v->type->tensor_type->shape)
+        return damaged(source, "no shape has its", what);
+    return CT_OK;
+}
+
 static ct_status check_ports(const char *source, const Onnx__GraphProto *g)
 {
-    if (g->n_input != 1 || g->n_output != 1) return damaged(source, "not one input and one output", NULL);
-    for (int i = 0; i < 2; i++) {
-        const Onnx__ValueInfoProto *v = i ? g->output[0] : g->input[0];
-        if (!v->name || !v->type || !v->type->tensor_type || !v->type->tensor_type->shape)
-            return damaged(source, "no shape has its", i ? "output" : "input");
-    }
+    if (g->n_input != 1 || g->n_output < 1 || g->n_output > CT_MODEL_OUTPUTS)
+        return damaged(source, "not one input and one to eight outputs", NULL);
+    CT_TRY(check_port(source, "input", g->input[0]));
+    for (size_t i = 0; i < g->n_output; i++) CT_TRY(check_port(source, "output", g->output[i]));
     const Onnx__TypeProto__Tensor *t = g->input[0]->type->tensor_type;
-    if (t->elem_type != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT || t->shape->n_dim != 4)
-        return damaged(source, "no float [N,C,H,W] is its input", g->input[0]->name);
+    const size_t dims = t->shape->n_dim;
+    if (t->elem_type != ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT || (dims != 4 && dims != 5))
+        return damaged(source, "no float [N,C,H,W] or [N,F,C,H,W] is its input", g->input[0]->name);
     return CT_OK;
 }
 

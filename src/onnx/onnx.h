@@ -12,6 +12,7 @@
 #define CT_ONNX_OPSET 17
 #define CT_ONNX_OPSET_LEAST 11
 #define CT_ONNX_OPSET_MOST 20
+#define CT_ONNX_CHANNELS (CT_IMAGE_CHANNELS + 1) /* of a picture, and its mask */
 #define CT_ONNX_FILE_MOST ((size_t)2 << 30) /* bytes: no protobuf message is larger */
 
 /* Who is to load the file. */
@@ -28,13 +29,16 @@ typedef struct ct_onnx_form {
     bool fold;   /* batch norms into the layer before */
 } ct_onnx_form;
 
-/* Values of channel c that go into the graph are (v/255 - mean[c])/std[c]. */
+/* Values of channel c that go into the graph are (v/255 - mean[c])/std[c]; of a mask, v being 0 or 255, v/255. */
 typedef struct ct_onnx_affine {
-    double mean[CT_IMAGE_CHANNELS], std[CT_IMAGE_CHANNELS];
+    double mean[CT_ONNX_CHANNELS], std[CT_ONNX_CHANNELS];
 } ct_onnx_affine;
 /* What callers of such a file give it; and what the model itself takes. */
 ct_onnx_affine ct_onnx_given(const ct_onnx_form *form, const ct_model_use *use);
 ct_onnx_affine ct_onnx_wanted(const ct_model_use *use);
+
+/* What samples of the model are called in messages: "picture", "clip". */
+const char *ct_onnx_sample(const ct_model_use *use);
 
 /* Of models with positions files for ddddocr have a blank row between two characters, since ddddocr takes equal
  * neighbours for one. */
@@ -54,9 +58,9 @@ ct_status ct_onnx_compare(const char *path, const Onnx__ModelProto *must, const 
 
 /* What a proof looked at. */
 typedef struct ct_onnx_proof {
-    int64_t pictures, distinct; /* and so many different readings */
-    double worst;               /* largest difference of two scores */
-    char from[256];             /* where the pictures are from */
+    int64_t samples, distinct; /* and so many different readings */
+    double worst;              /* largest difference of two scores */
+    char from[256];            /* where they are from */
 } ct_onnx_proof;
 /* Runs the model of the file and the model it was made of over pictures of the run's validation set, at most `most`,
  * and compares readings and scores. `use` has no programs yet. CT_EDATA naming the first picture and what differs. */

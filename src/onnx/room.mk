@@ -6,10 +6,12 @@ libcaptrain_la_SOURCES += \
 	src/onnx/file.c \
 	src/onnx/make.c src/onnx/make.h \
 	src/onnx/onnx.h \
-	src/onnx/prove.c \
-	src/onnx/read.c src/onnx/read_nodes.c src/onnx/read_tensors.c src/onnx/read.h \
+	src/onnx/pair.c src/onnx/pair.h src/onnx/prove.c \
+	src/onnx/read.c src/onnx/read.h src/onnx/read_layers.c src/onnx/read_nodes.c src/onnx/read_numbers.c \
+	src/onnx/read_shapes.c src/onnx/read_tensors.c \
 	src/onnx/runner.c src/onnx/runner.h \
-	src/onnx/write.c src/onnx/write_text.c src/onnx/write.h
+	src/onnx/write.c src/onnx/write.h src/onnx/write_ends.c src/onnx/write_layers.c src/onnx/write_numbers.c \
+	src/onnx/write_shapes.c src/onnx/write_text.c src/onnx/writer.c src/onnx/writer.h
 nodist_libcaptrain_la_SOURCES += src/onnx/onnx.pb-c.c src/onnx/onnx.pb-c.h
 BUILT_SOURCES += src/onnx/onnx.pb-c.h
 CLEANFILES += src/onnx/onnx.pb-c.c src/onnx/onnx.pb-c.h
@@ -25,8 +27,8 @@ src/onnx/onnx.pb-c.h: src/onnx/onnx.pb-c.c
 check_PROGRAMS += tests/onnx/check_onnx
 tests_onnx_check_onnx_SOURCES = tests/onnx/check_onnx.c
 tests_onnx_check_onnx_LDADD = $(CT_TEST_LIBS)
-dist_check_SCRIPTS += tests/sh/onnx.sh
-EXTRA_DIST += tests/onnx/rows.py tests/fuzz/corpus/onnx
+dist_check_SCRIPTS += tests/sh/onnx.sh tests/sh/onnx_tasks.sh
+EXTRA_DIST += tests/onnx/common.py tests/onnx/rows.py tests/onnx/tasks.py tests/fuzz/corpus/onnx
 dist_doc_DATA += doc/onnx.md
 
 if CT_FUZZERS

@@ -117,6 +117,28 @@ struct ct_place {
     const ct_goal *goal;
 };
 
+/* ---- files for other programs ---- */
+
+/* An output of a model in such a file. */
+typedef struct ct_leaving_output {
+    const char *name;   /* in the file: "scores" */
+    const char *output; /* in the model's row: "logits" */
+    bool rows;          /* scores of symbols, which are given as [N,T,K] with CTC, else as [N,P,K]. false: as the model
+                           has them, maps as [N,C,H,W] */
+    bool where_read;    /* it means something only where something is found: a proof looks there alone (differs()) */
+} ct_leaving_output;
+
+/* How models of a task leave for programs that know nothing of us (export --format onnx). */
+typedef struct ct_leaving {
+    const char *decoder; /* property "decoder": how scores are read. NULL: "ctc" or "positions", as the model's head */
+    ct_leaving_output output[CT_MODEL_OUTPUTS]; /* all that reading takes; name NULL behind the last */
+    /* Further properties beside those that write() of the task gives. NULL: none. */
+    ct_status (*write)(const ct_place *p, ct_status (*put)(void *user, const char *key, const char *value), void *user);
+    /* What the model reads in sample i that the file does not, beyond the text and the points of reading(): half a
+     * sentence, in buf. NULL: nothing. NULL: there is no more. */
+    const char *(*differs)(const ct_findings *model, const ct_findings *file, int64_t i, char *buf, size_t size);
+} ct_leaving;
+
 /* ---- golden files ---- */
 
 /* The fields of a golden file's batch (src/selftest), as the task reads them from the file's tensors. */
@@ -325,6 +347,8 @@ struct ct_task {
     ct_status (*propose)(const ct_seen *seen, ct_propose_put *put, void *user);
     /* What of the machine the task needs beside the program, for `captrain doctor`. NULL: nothing. */
     void (*needs)(ct_need *tell, void *user);
+    /* Models as ONNX. NULL: those of the task do not leave. */
+    const ct_leaving *leaving;
     /* A file that ddddocr wants beside an ONNX file of such a model (export --for): its name and contents,
      * ct_free() both. NULL: it has no use for such models. */
     ct_status (*beside)(const ct_place *p, char **name, char **text);

@@ -363,8 +363,8 @@ $ captrain export --help
 | Writes the weights of MODEL (the averaged ones where the model is read with them) as a safetensors
 | file: with the torch layout a state dict that safetensors.torch.load_file() and load_state_dict()
 | take. import-torch reads it back bit by bit. With --format onnx it writes a graph that ONNX Runtime
-| and others run, reads the file back, runs it over validation pictures of the run and compares what
-| it reads and all scores with the model; a file that differs is not left behind.
+| and others run, reads the file back, runs it over validation samples of the run and compares what it
+| reads and all scores with the model; a file that differs is not left behind.
 |
 | Options:
 |   --out FILE
@@ -381,7 +381,7 @@ $ captrain export --help
 |   --no-fold
 |       onnx: batch norms stay nodes of their own
 |   --prove N
-|       onnx: pictures that the file is proved with; default 2000
+|       onnx: pictures or clips that the file is proved with; default 2000
 |   --check FILE
 |       prove an ONNX file of MODEL that is there; nothing is written
 |   --layout NAME

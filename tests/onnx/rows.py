@@ -10,14 +10,12 @@ import argparse
 import json
 import os
 import shutil
-import struct
-import subprocess
 import sys
 
 try:
     import numpy as np
     import onnx
-    import onnxruntime as ort
+    import common
     from PIL import Image
 except ImportError as e:
     print("needs onnx, onnxruntime, numpy and Pillow:", e)
@@ -36,10 +34,7 @@ a = p.parse_args()
 
 
 def captrain(*words):
-    r = subprocess.run([a.captrain, *map(str, words)], capture_output=True, text=True)
-    if r.returncode != 0:
-        sys.exit("captrain %s: %d\n%s%s" % (" ".join(map(str, words)), r.returncode, r.stdout[-2000:], r.stderr[-2000:]))
-    return r.stdout
+    return common.call(a.captrain, *words)
 
 
 def softmax(x):
@@ -61,12 +56,6 @@ def decode(scores, meta):
     return text, None
 
 
-def session(path):
-    o = ort.SessionOptions()
-    o.intra_op_num_threads = int(a.threads)
-    return ort.InferenceSession(path, o, providers=["CPUExecutionProvider"])
-
-
 def read(s, x, batch):
     """What a file reads in pictures x [N,C,H,W] of 0..1, and its scores [N,T,K]."""
     meta, out = s.get_modelmeta().custom_metadata_map, []
@@ -78,21 +67,9 @@ def read(s, x, batch):
 
 
 def same_scores(run, x, meta, scores):
-    """Whether the model gives these scores, within 1e-4: `tests/pickle/scores` computes them again."""
-    path = os.path.join(a.work, "scores.safetensors")
     mean, std = (np.float32(meta[k].split(",")).reshape(1, -1, 1, 1) for k in ("mean", "std"))
     given = {"x": ((x - mean) / std).transpose(0, 2, 3, 1), "scores": scores.transpose(1, 0, 2) if meta["decoder"] == "ctc" else scores}
-    head, data = {}, b""
-    for k, v in given.items():
-        raw = np.ascontiguousarray(v, np.float32).tobytes()
-        head[k] = {"dtype": "F32", "shape": v.shape, "data_offsets": [len(data), len(data) + len(raw)]}
-        data += raw
-    head = json.dumps(head).encode()
-    with open(path, "wb") as f:
-        f.write(struct.pack("<Q", len(head)) + head + data)
-    r = subprocess.run([a.scores, os.path.join(run, "checkpoints", "best.safetensors"), path], capture_output=True, text=True)
-    os.unlink(path)
-    return r.returncode == 0, (r.stdout + r.stderr).strip()
+    return common.same_scores(a.scores, run, os.path.join(a.work, "scores.safetensors"), given)
 
 
 def ddddocr_reads(path, charsets, pictures):
@@ -123,7 +100,7 @@ def check_files(run, name, pictures, own):
         path = os.path.join(a.work, name + ".onnx")
         captrain("export", run, "--format", "onnx", *options, "--out", path, "--force", "--prove", 200)
         onnx.checker.check_model(path, full_check=True)
-        s = session(path)
+        s = common.session(path, a.threads)
         inner = inner or s.get_modelmeta().custom_metadata_map
         for batch in (1, 32):
             theirs, scores = read(s, x, batch)

@@ -204,6 +204,11 @@ static ct_status given(ct_config *cfg, const ct_option *option, size_t options, 
     return learn(cfg, NULL, out);
 }
 
+static const ct_leaving leaving = {
+    .decoder = "dot",
+    .output = { { .name = "point", .output = "point" }, { .name = "bright", .output = "bright" } },
+};
+
 const ct_task toy_task = {
     .name = "dot",
     .doc = "finds the dot in a picture",
@@ -243,6 +248,7 @@ const ct_task toy_task = {
     .headline = headline,
     .report = toy_report,
     /* verbs */
+    .leaving = &leaving,
     .generate = toy_generate,
     .given = given,
 };

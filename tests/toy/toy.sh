@@ -196,4 +196,6 @@ prints 'weighted_sum'
 expect 0 "$captrain" plan --model dotnet
 prints 'bright_head'
 expect 0 "$captrain" export "$work/run" --out "$work/export.safetensors"
+expect 0 "$captrain" export "$work/run" --format onnx --out "$work/export.onnx" --prove 50
+says '50 of 50 pictures (synth:dot.*) are read as the model reads them'
 finish

@@ -237,9 +237,9 @@ ct_status ct_gloss_write(const ct_place *p, ct_status (*put)(void *user, const c
     ct_status st = put(user, "vocabulary", text);
     if (st == CT_OK) st = put(user, "columns", number);
     if (st == CT_OK)
-        st = put(user, "decode", "lp5 [T,N,classes]: log-probabilities, class 0 the blank, class k word k - 1 of the "
-                                 "vocabulary; of each time step the best class, runs of one class once, blanks left "
-                                 "out; ceil(frames / 4) time steps count");
+        st = put(user, "decode", "lp5: scores of classes for each time step, class 0 the blank, class k word k - 1 of "
+                                 "the vocabulary; of each time step the best class, runs of one class once, blanks "
+                                 "left out; ceil(frames / 4) time steps count");
     ct_free(text);
     return st;
 }

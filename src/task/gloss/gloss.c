@@ -81,5 +81,6 @@ const ct_task ct_task_gloss = {
     /* verbs */
     .generate = ct_gloss_generate,
     .propose = ct_gloss_propose,
+    .leaving = &ct_gloss_leaving,
     .given = ct_gloss_given,
 };

@@ -93,6 +93,9 @@ int64_t ct_gloss_rows(const ct_place *p, const char *output);
 int64_t ct_gloss_old_row(const ct_remap *m, int64_t r);
 void ct_gloss_remapped(const ct_place *now, const ct_place *old);
 
+/* ---- leaving.c: models for other programs ---- */
+extern const ct_leaving ct_gloss_leaving;
+
 /* ---- metrics.c ---- */
 enum { CT_GLOSS_METRICS = 6 };
 extern const ct_metric_row ct_gloss_metrics[CT_GLOSS_METRICS]; /* wer, wer_sentence, sentence_accuracy, substitutions,

@@ -12,6 +12,7 @@ libcaptrain_la_SOURCES += \
 	src/task/gloss/gloss.h \
 	src/task/gloss/goal.c \
 	src/task/gloss/golden.c \
+	src/task/gloss/leaving.c \
 	src/task/gloss/lexicon.c \
 	src/task/gloss/lexicon.h \
 	src/task/gloss/metrics.c \

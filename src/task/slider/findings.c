@@ -52,6 +52,7 @@ ct_status ct_slider_look(const ct_place *p, const ct_view *v, bool labels, const
     t->base = (ct_findings){ .task = p->goal->task, .view = *v, .labels = labels,
                              .want = { "found", "conf", "angle", labels ? "heat" : NULL } };
     t->unit = (double)CT_SLIDER_WIDTH / (double)p->model->width;
+    t->turned = p->goal->value[CT_SLIDER_W_ANGLE] > 0;
     t->map_h = (int)(p->model->height / CT_SLIDER_STRIDE);
     t->map_w = (int)(p->model->width / CT_SLIDER_STRIDE);
     t->f = ct_calloc((size_t)(v->n > 0 ? v->n : 1), sizeof *t->f, "findings");

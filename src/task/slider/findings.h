@@ -46,6 +46,7 @@ typedef struct ct_slider_findings {
     ct_slider_kept *kept[CT_SLIDER_KEPT]; /* [keep] each; best and worst first */
     int keep[CT_SLIDER_KEPT];
     bool heatmaps;          /* the report shows them */
+    bool turned;            /* the loss has a term for the angle */
     int map_h, map_w;       /* cells */
 } ct_slider_findings;
 
@@ -80,6 +81,9 @@ ct_status ct_slider_predict_text(const ct_findings *f, int64_t i, FILE *to);
 ct_status ct_slider_reading(const ct_findings *f, int64_t i, ct_reading_draft *into);
 ct_status ct_slider_result(const ct_findings *f, const double sums[CT_METRIC_COUNT], json_t *into);
 ct_status ct_slider_example(const ct_findings *f, int64_t i, char **label, char **predicted);
+
+/* leaving.c */
+extern const ct_leaving ct_slider_leaving;
 
 /* report.c */
 ct_status ct_slider_report(const ct_findings *f, const double sums[CT_METRIC_COUNT], int64_t gallery, FILE *to);

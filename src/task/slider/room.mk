@@ -10,6 +10,7 @@ libcaptrain_la_SOURCES += \
 	src/task/slider/golden.c \
 	src/task/slider/label.c \
 	src/task/slider/label.h \
+	src/task/slider/leaving.c \
 	src/task/slider/metrics.c \
 	src/task/slider/program.c \
 	src/task/slider/propose.c \

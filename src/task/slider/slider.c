@@ -160,5 +160,6 @@ const ct_task ct_task_slider = {
     /* verbs */
     .generate = ct_slider_generate,
     .propose = ct_slider_propose,
+    .leaving = &ct_slider_leaving,
     .given = given,
 };

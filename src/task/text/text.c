@@ -258,6 +258,8 @@ static ct_status given(ct_config *cfg, const ct_option *option, size_t n, ct_fac
 static const char *const answer[] = { "text", NULL };
 static const char *const in_facts[] = { "data.charset", "data.length", NULL };
 
+static const ct_leaving leaving = { .output = { { .name = "scores", .output = "logits", .rows = true } } };
+
 const ct_task ct_task_text = {
     .name = "text",
     .doc = "reads the text in a picture",
@@ -317,6 +319,7 @@ const ct_task ct_task_text = {
     .answer = answer,
     .locate = ct_text_locate,
     .reading = ct_text_reading,
+    .leaving = &leaving,
     .beside = ct_text_beside,
     .symbols = ct_text_symbols,
     .symbol = ct_text_symbol,
