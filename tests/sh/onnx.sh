@@ -73,7 +73,7 @@ done
 [ -n "$seen" ] || { echo "left out: ONNX Runtime's answers"; exit 0; }
 
 # The lines of Python in doc/onnx.md, as they stand, on a model of each decoder.
-sed -n '/^    import json, numpy/,/^$/s/^    //p' "$CT_SRCDIR/doc/onnx.md" >lines.py
+sed -n '/^    import json, numpy/,/^$/{s/^    //p;/^$/q;}' "$CT_SRCDIR/doc/onnx.md" >lines.py
 for run in work/textcnn-small work/crnn-small; do
     rm -rf model.onnx one
     "$captrain" export "$run" --format onnx --out model.onnx --prove 16 -q || fail "export of $run"
