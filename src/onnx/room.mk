@@ -28,7 +28,7 @@ check_PROGRAMS += tests/onnx/check_onnx
 tests_onnx_check_onnx_SOURCES = tests/onnx/check_onnx.c
 tests_onnx_check_onnx_LDADD = $(CT_TEST_LIBS)
 dist_check_SCRIPTS += tests/sh/onnx.sh tests/sh/onnx_tasks.sh
-EXTRA_DIST += tests/onnx/common.py tests/onnx/rows.py tests/onnx/tasks.py tests/fuzz/corpus/onnx
+EXTRA_DIST += tests/onnx/common.py tests/onnx/rows.py tests/onnx/tasks.py tests/sh/onnx_util.sh tests/fuzz/corpus/onnx
 dist_doc_DATA += doc/onnx.md
 
 if CT_FUZZERS

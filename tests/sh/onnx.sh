@@ -1,17 +1,7 @@
 #!/bin/sh
 # Models as ONNX from outside: a file is proved before it stays, one that was changed is refused and what was changed is named, options
 # that contradict each other are errors; and what ONNX Runtime reads, where it is.
-set -u
-tmp=$(mktemp -d) || exit 99
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp" || exit 99
-captrain="$CT_BUILDDIR/captrain"
-fail() { echo "FAIL: $*"; exit 1; }
-refused() { # what must be said, words of the command
-    say=$1; shift
-    "$captrain" export "$@" >out 2>&1 && fail "export $* was not refused"
-    grep -qF -- "$say" out || { cat out; fail "export $* does not say: $say"; }
-}
+. "${CT_SRCDIR:?}/tests/sh/onnx_util.sh"
 
 "$captrain" train quickstart --set data.charset=2345 --set data.synth.count=256 --set data.synth.val_count=64 --set train.steps=16 \
     --set 'data.std=[0.5]' --set train.batch_size=16 --threads 1 --out run -q || fail "a short training"

@@ -1,17 +1,7 @@
 #!/bin/sh
 # Models that give points or read clips as ONNX, from outside: every one leaves, is proved, and is refused with the name of what was
 # changed in it; and what ONNX Runtime reads with the lines of doc/onnx.md, where it is.
-set -u
-tmp=$(mktemp -d) || exit 99
-trap 'rm -rf "$tmp"' EXIT
-cd "$tmp" || exit 99
-captrain="$CT_BUILDDIR/captrain"
-fail() { echo "FAIL: $*"; exit 1; }
-refused() { # what must be said, words of the command
-    say=$1; shift
-    "$captrain" export "$@" >out 2>&1 && fail "export $* was not refused"
-    grep -qF -- "$say" out || { cat out; fail "export $* does not say: $say"; }
-}
+. "${CT_SRCDIR:?}/tests/sh/onnx_util.sh"
 
 steps=40 epochs=20 sizes="slider hrnet-w32" samples=16 opsets="11 20"
 [ -z "${CT_QUICK-}" ] || { steps=10 epochs=12 sizes=slider samples=6 opsets=17; }
