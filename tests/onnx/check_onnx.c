@@ -20,7 +20,7 @@ static void assert_ok(ct_status st)
 }
 
 /* An empty model of opset 17. */
-static void begin(ct_onnx_maker *k)
+static void empty_model(ct_onnx_maker *k)
 {
     assert_ok(ct_onnx_maker_begin(k));
     Onnx__OperatorSetIdProto *set = ct_onnx_take(k, sizeof *set), **list = ct_onnx_take(k, sizeof *list);
@@ -35,7 +35,7 @@ static void begin(ct_onnx_maker *k)
 /* x [N,1,2,3] -> a 1x1 convolution of two filters, ReLU, flatten, product of four -> scores [N,2,2]. */
 static void small(ct_onnx_maker *k)
 {
-    begin(k);
+    empty_model(k);
     ct_onnx_port(k, false, "input", F, 4, (const int64_t[]) { 1, 1, 2, 3 },
                  (const char *const[]) { "N", NULL, NULL, NULL });
     float *w = ct_onnx_floats(k, "w", 4, (const int64_t[]) { 2, 1, 1, 1 });
@@ -179,7 +179,7 @@ static void begin_nodes(ct_onnx_maker *k, bool clip)
 {
     static const char *const free_n[5] = { "N", NULL, NULL, NULL, NULL };
     const int64_t clips[5] = { 1, 2, 3, 2, 4 }, pictures[4] = { 1, 3, 2, 4 };
-    begin(k);
+    empty_model(k);
     ct_onnx_port(k, false, "x", F, clip ? 5 : 4, clip ? clips : pictures, free_n);
     ct_onnx_port(k, true, "y", F, 4, pictures, free_n);
 }
