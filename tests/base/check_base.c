@@ -1,4 +1,4 @@
-/* Floor 1: messages, memory, files, environment, log. Numbers are in check_base_numbers.c. */
+/* Floor 1: messages, memory, files, environment, log, workers. Numbers are in check_base_numbers.c. */
 #include "config.h"
 
 #include <errno.h>
@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/status.h"
 #include "base/version.h"
+#include "base/workers.h"
 #include "tests/ct_check.h"
 
 /* ---- status ---- */
@@ -511,6 +512,40 @@ START_TEST(log_lines)
 }
 END_TEST
 
+/* ---- workers ---- */
+
+typedef struct tally { pthread_mutex_t lock; int count[200]; int fail_from; } tally;
+
+static ct_status tally_item(void *user, int worker, int64_t i)
+{
+    tally *t = user;
+    ck_assert(worker >= 0 && worker < 4);
+    if (i >= t->fail_from) {
+        usleep((unsigned)(200 - i) * 10); /* later items fail earlier */
+        return ct_fail(CT_EDATA, "item %d", (int)i);
+    }
+    pthread_mutex_lock(&t->lock);
+    t->count[i]++;
+    pthread_mutex_unlock(&t->lock);
+    return CT_OK;
+}
+
+START_TEST(parallel_for)
+{
+    for (int workers = 0; workers <= 4; workers++) {
+        tally t = { .fail_from = 1000 };
+        pthread_mutex_init(&t.lock, NULL);
+        ck_assert_int_eq(ct_parallel_for(200, workers, tally_item, &t), CT_OK);
+        for (int i = 0; i < 200; i++) ck_assert_int_eq(t.count[i], 1);
+        t.fail_from = 37; /* the lowest failing item decides, for any number of threads */
+        ck_assert_int_eq(ct_parallel_for(200, workers, tally_item, &t), CT_EDATA);
+        ck_assert_str_eq(ct_error_message(), "item 37");
+        ck_assert_int_eq(ct_parallel_for(0, workers, tally_item, &t), CT_OK);
+        pthread_mutex_destroy(&t.lock);
+    }
+}
+END_TEST
+
 static Suite *base_suite(void)
 {
     Suite *s = suite_create("base");
@@ -541,6 +576,9 @@ static Suite *base_suite(void)
     tcase_add_checked_fixture(t, make_dir, remove_dir);
     tcase_add_test(t, environment);
     tcase_add_test(t, log_lines);
+    suite_add_tcase(s, t);
+    t = tcase_create("workers");
+    tcase_add_test(t, parallel_for);
     suite_add_tcase(s, t);
     return s;
 }

@@ -1,7 +1,6 @@
-/* The loader: order, positions, subsets, any number of workers, early close, errors; and the thread helper. */
+/* The loader: order, positions, subsets, any number of workers, early close, errors. */
 #include "config.h"
 
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,7 +9,6 @@
 #include "base/cpus.h"
 #include "base/philox.h"
 #include "loader/loader.h"
-#include "base/workers.h"
 #include "tests/ct_check.h"
 #include "tests/data/tiny_labels.h"
 
@@ -598,24 +596,6 @@ START_TEST(bucket_out_of_memory)
 }
 END_TEST
 
-/* ---- ct_parallel_for ---- */
-
-typedef struct tally { pthread_mutex_t lock; int count[200]; int fail_from; } tally;
-
-static ct_status tally_item(void *user, int worker, int64_t i)
-{
-    tally *t = user;
-    ck_assert(worker >= 0 && worker < 4);
-    if (i >= t->fail_from) {
-        usleep((unsigned)(200 - i) * 10); /* later items fail earlier */
-        return ct_fail(CT_EDATA, "item %d", (int)i);
-    }
-    pthread_mutex_lock(&t->lock);
-    t->count[i]++;
-    pthread_mutex_unlock(&t->lock);
-    return CT_OK;
-}
-
 /* train.workers: auto. */
 START_TEST(workers_by_themselves)
 {
@@ -633,22 +613,6 @@ START_TEST(workers_by_themselves)
     for (int here = 1; here < 40; here++) {
         const int each = ct_loader_workers(-1, 1, here, 1);
         ck_assert(each >= 1 && each <= 4 && (each == 1 || each * here <= 16));
-    }
-}
-END_TEST
-
-START_TEST(parallel_for)
-{
-    for (int workers = 0; workers <= 4; workers++) {
-        tally t = { .fail_from = 1000 };
-        pthread_mutex_init(&t.lock, NULL);
-        ck_assert_int_eq(ct_parallel_for(200, workers, tally_item, &t), CT_OK);
-        for (int i = 0; i < 200; i++) ck_assert_int_eq(t.count[i], 1);
-        t.fail_from = 37; /* the lowest failing item decides, for any number of threads */
-        ck_assert_int_eq(ct_parallel_for(200, workers, tally_item, &t), CT_EDATA);
-        ck_assert_str_eq(ct_error_message(), "item 37");
-        ck_assert_int_eq(ct_parallel_for(0, workers, tally_item, &t), CT_OK);
-        pthread_mutex_destroy(&t.lock);
     }
 }
 END_TEST
@@ -695,7 +659,6 @@ int main(void)
     tcase_add_test(t, bucket_sets);
     tcase_add_test(t, bucket_out_of_memory);
     tcase_add_test(t, workers_by_themselves);
-    tcase_add_test(t, parallel_for);
     tcase_add_test(t, failing_source);
     suite_add_tcase(s, t);
     return ct_check_main(s);
