@@ -144,7 +144,7 @@ def check_ddddocr(run, name, folder, pictures, own):
 # What makes a model read, within minutes on one core.
 RECIPE = {
     "textcnn-small": ["train.steps=300"],
-    "textcnn": ["train.steps=150"],
+    "textcnn": ["train.steps=400"],
     "crnn-small": ["train.steps=900", "data.synth.length=2", "data.height=32", "data.width=80"],
     "crnn": ["train.steps=1200", "train.batch_size=16", "data.synth.length=2", "data.height=32", "data.width=80", "optimizer.lr=7e-4"],
     "resnet18": ["train.steps=150"],
