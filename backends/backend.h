@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "ops/ops.h"
 
-#define CT_BACKEND_ABI 10 /* of all plug-ins, engines (engine.h) as well */
+#define CT_BACKEND_ABI 11 /* of all plug-ins, engines (engine.h) as well */
 
 typedef struct ct_device ct_device;   /* opened device; the backend's own struct */
 typedef struct ct_stream ct_stream;   /* ordered queue of work on a device */
@@ -52,6 +52,7 @@ enum ct_impl_flags {
     CT_IMPL_REFERENCE = 1, /* plain loops: the specification */
     CT_IMPL_EXACT = 2,     /* no algorithm that trades accuracy for speed (Winograd, ...) */
     CT_IMPL_DETERMINISTIC = 4, /* same bits for any number of threads */
+    CT_IMPL_ROUNDS = 16,   /* transformed operands are rounded to the tensors' 16 bits before they are multiplied: errors of a few of these' eps */
     CT_IMPL_YARDSTICK = 8  /* plain loops on the device, to check others by and for what they refuse: hundreds of times slower. Taken with a
                               warning, never timed while others accept, refused by train.strict */
 };
@@ -107,6 +108,10 @@ typedef struct ct_telemetry {
 
 enum { CT_COMM_ID = 128 }; /* bytes that name a group: made by one member, carried to the others by the launcher */
 
+typedef struct ct_comm_memory {
+    size_t own, common; /* bytes, multiples of CT_ALIGN */
+} ct_comm_memory;
+
 /* Groups of devices. Calls queue work in a stream, in the same order on every member; none waits for the device. Those of an engine
  * (engine.h) work on the host's memory and have no stream: what they are given is there when they are called, and what they make of
  * it is there when finish() has returned. */
@@ -137,6 +142,12 @@ typedef struct ct_comm_ops {
     ct_status (*all_reduce_mean)(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dtype type);
     /* Whether there can be groups here: CT_EBACKEND with the reason, such as a library that is missing. Begins nothing. NULL: yes. */
     ct_status (*ready)(void);
+    /* Memory of the host, cleared: *mine, m->own bytes, at the same place for every member, in which sums take least time, and *common,
+     * m->common bytes, which are the same memory for all. With none of both, short sums elsewhere take less time. *mine NULL where this
+     * group has no such thing, which one member logs with the reason. All call it, once, with the same numbers, and it waits as gather()
+     * does. It stays until release(*mine), whatever becomes of the group. Both or neither. */
+    ct_status (*memory)(ct_comm *c, const ct_comm_memory *m, double deadline, void **mine, void **common);
+    void (*release)(void *mine);
 } ct_comm_ops;
 
 typedef struct ct_backend {
@@ -195,6 +206,7 @@ typedef struct ct_backend {
     /* Who holds the memory of device number `index`: "2.1 GB by process 4711 (python3), ..."; "" if that cannot be known. */
     void (*memory_holders)(int index, char *buf, size_t size);
     const ct_comm_ops *comm; /* NULL: this backend has groups of one only, unless an engine's */
+    bool tf32;        /* can round the factors of f32 products to TF32 (ct_device_opts.tf32) */
     bool host_memory; /* the device's memory is the host's, and its calls are done when they return: engines can work on it */
     /* What the number of channels that a convolution reads should be a multiple of, on device number opts->index (which need not be
      * open) and in storage type `type`: the images' channels are padded to that. NULL: 1. */

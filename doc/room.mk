@@ -1,4 +1,4 @@
-dist_doc_DATA += doc/accuracy.md doc/cuda.md doc/distributed.md doc/generator.md doc/models.md doc/monitor.md doc/performance.md doc/portability.md doc/profile.md doc/reliability.md \
+dist_doc_DATA += doc/accuracy.md doc/cuda.md doc/distributed.md doc/fit-style.md doc/generator.md doc/models.md doc/monitor.md doc/performance.md doc/portability.md doc/profile.md doc/reliability.md \
 	doc/slider.md doc/weights.md
 EXTRA_DIST += doc/report.png doc/slider-styles.png doc/slider.png doc/text-styles.png
 
@@ -7,7 +7,7 @@ dist_schema_DATA = \
 	doc/json/bench.schema.json doc/json/check.schema.json doc/json/choices.schema.json doc/json/common.schema.json \
 	doc/json/compare.schema.json \
 	doc/json/doctor.schema.json doc/json/eval.schema.json doc/json/metrics.schema.json doc/json/monitor.schema.json \
-	doc/json/plan.schema.json doc/json/predict.schema.json doc/json/predict-line.schema.json doc/json/profile.schema.json doc/json/receipt.schema.json \
+	doc/json/plan.schema.json doc/json/predict.schema.json doc/json/predict-line.schema.json doc/json/profile.schema.json doc/json/race.schema.json doc/json/receipt.schema.json \
 	doc/json/result.schema.json doc/json/tune.schema.json
 
 recipesdir = $(docdir)/recipes

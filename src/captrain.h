@@ -266,6 +266,22 @@ typedef struct ct_gen_opts {
 /* Writes labelled PNG files of generated samples. */
 ct_status ct_run_gen(const ct_gen_opts *opts, FILE *to);
 
+/* ---- fit-style ---- */
+typedef struct ct_fit_style_opts {
+    size_t size;                 /* sizeof(ct_fit_style_opts) */
+    const char *folder;          /* of pictures; labels do not matter */
+    const char *out;             /* the style's file */
+    const char *html;            /* the page; NULL: as `out`, with .html */
+    int64_t rounds;              /* changes that are tried; 0: 400 */
+    uint64_t seed;               /* 0: 1 */
+    int threads;
+    bool force;                  /* replace a file that exists */
+    const ct_option *option; size_t noptions;
+} ct_fit_style_opts;
+/* Finds parameters of the text generator whose pictures look like those of a folder, writes them as a file for data.synth.style, and a page
+ * with both side by side; prints what was measured of both. */
+ct_status ct_run_fit_style(const ct_fit_style_opts *opts, FILE *to);
+
 /* ---- check ---- */
 typedef struct ct_check_opts {
     size_t size;                 /* sizeof(ct_check_opts) */
@@ -439,6 +455,24 @@ typedef struct ct_compare_opts {
 } ct_compare_opts;
 /* Prints what runs came to beside each other, and the keys of configuration in which they differ. CT_ECONFIG naming a folder that is no run. */
 ct_status ct_run_compare(const ct_compare_opts *opts, FILE *to);
+
+/* ---- race ---- */
+typedef struct ct_race_opts {
+    size_t size;                 /* sizeof(ct_race_opts) */
+    ct_common common;
+    const char *const *configs; size_t nconfigs; /* who races, each as in ct_train_opts; 7 with the command, at most */
+    const char *const *sets; size_t nsets;       /* for all of them */
+    const char *command;         /* another program that races: a line for the shell, {seed}, {target} and {threads} filled in; NULL: none */
+    const char *target;          /* "METRIC=VALUE"; NULL: train.target of the configurations */
+    int64_t seeds, seed;         /* how many, and the first of them; 0: 3, 1 */
+    int64_t every;               /* steps between two validations, over eval.every_steps; 0: as configured */
+    const char *out;             /* folder of the race; NULL: runs/<date>-race */
+    bool resume;                 /* go on with the race in `out` */
+    bool json;                   /* one JSON object instead of the table */
+} ct_race_opts;
+/* Trains with one seed after another until a validation reaches the target, and prints how long each run and their mean took. Every run is a
+ * folder below `out`, where race.json, race.csv and race.svg are, too. CT_ESIGNAL, after printing what there is: *signal is what came. */
+ct_status ct_run_race(const ct_race_opts *opts, FILE *to, int *signal);
 
 /* ---- monitor ---- */
 typedef struct ct_monitor_opts {

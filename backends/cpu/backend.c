@@ -59,7 +59,9 @@ static ct_status device_info(ct_device *dev, ct_device_info *out)
              ct_cpu_blas_core());
     const char *warning = ct_cpu_blas_warning();
     if (warning) snprintf(out->warning, sizeof out->warning, "%s", warning);
-    snprintf(out->precisions, sizeof out->precisions, "fp32, f64; bf16 and fp16 stored, computed in fp32");
+    snprintf(out->precisions, sizeof out->precisions, "fp32, f64; %s",
+             dev->kern->pairs ? "bf16 multiplied, summed in fp32; fp16 stored, computed in fp32"
+                              : "bf16 and fp16 stored, computed in fp32");
     out->threads = dev->threads;
     ct_cpu_memory(&out->memory_total, &out->memory_free);
     return CT_OK;
@@ -165,13 +167,26 @@ static ct_status event_done(ct_device *dev, ct_event *e, bool *done)
     return CT_OK;
 }
 
+/* Factors of bf16 are multiplied as such by what is named so; all else widens what it reads. */
+static ct_status receipt(const ct_device *dev, const ct_impl *impl, const ct_call *call, ct_receipt *out)
+{
+    (void)dev;
+    (void)call;
+    if (strcmp(impl->name, CT_CPU_PAIRS) == 0 || strcmp(impl->name, CT_CPU_PAIRS_WINO) == 0) out->math = "bf16";
+    return CT_OK;
+}
+
 /* ---- implementations ---- */
 
-/* In order of preference where several have an operator: convolutions for single channels, for few of them, with fewer
- * products, for any shape. The references come last: of every operator they are the last choice. */
+/* In order of preference where several have an operator: convolutions for single channels, for few of them, with
+ * products of bf16, with fewer products, for any shape. The references come last: of every operator they are the last choice. */
 static const ct_impl_set *const sets[] = {
     &ct_cpu_depthwise_impls,
     &ct_cpu_planes_impls,
+    &ct_cpu_wino_pairs_impls,
+    &ct_cpu_wino_wgrad_pairs_impls,
+    &ct_cpu_conv_pairs_impls,
+    &ct_cpu_conv_wgrad_pairs_impls,
     &ct_cpu_wino_impls,
     &ct_cpu_wino_wgrad_impls,
     &ct_cpu_conv_impls,
@@ -179,6 +194,7 @@ static const ct_impl_set *const sets[] = {
     &ct_cpu_linear_impls,
     &ct_cpu_norm_impls,
     &ct_cpu_norm_length_impls,
+    &ct_cpu_standardize_impls,
     &ct_cpu_activation_impls,
     &ct_cpu_elementwise_impls,
     &ct_cpu_pool_impls,
@@ -193,7 +209,7 @@ static const ct_impl_set *const sets[] = {
     &ct_cpu_heatmap_impls,
     &ct_cpu_metric_impls,
     &ct_cpu_points_impls,
-    &ct_cpu_optim_impls,
+    &ct_cpu_optim_impls, &ct_cpu_muon_impls,
     &ct_cpu_image_impls,
 #define CT_FAMILY(rules, cases, references) &references,
 #include "ops/families.def"
@@ -222,6 +238,7 @@ const ct_backend ct_backend_cpu = {
     .event_record = event_record,
     .event_wait = event_wait,
     .event_done = event_done,
+    .receipt = receipt,
     .telemetry = ct_cpu_telemetry,
     .host_memory = true,
     .sets = sets,

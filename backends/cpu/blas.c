@@ -33,7 +33,7 @@ const char *ct_cpu_blas_warning(void)
     if (!pin) return NULL;
     for (int i = 0; with_avx512[i]; i++)
         if (strcasecmp(pin, with_avx512[i]) == 0) return NULL;
-    if (strcmp(isa, "avx512") == 0)
+    if (strncmp(isa, "avx512", 6) == 0)
         return "OPENBLAS_CORETYPE pins a kernel set without AVX-512, which this processor has: matrix products run at "
                "about half speed; "
                "unset it";

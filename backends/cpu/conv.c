@@ -3,7 +3,11 @@
  * a row of zeros. The kernel (ct_igemm) walks the lists with sums in registers. The data gradient is the same product
  * with x and y exchanged: with stride s the pixels of dx fall into s*s classes, each of which sees its own subset of
  * the taps, so nothing is multiplied by zeros. Work is divided by image and band of output rows; every output is summed
- * by one thread in a fixed order. */
+ * by one thread in a fixed order.
+ *
+ * The same lists serve products of bf16 (cpu.bf16): channels are then counted in words of two (ct_kern_pairs), pixels are
+ * read where they lie if a group's channels are whole words, and outputs are rounded once, as they leave the registers. Linear
+ * layers are convolutions of 1x1 images there. */
 #include "config.h"
 
 #include "backends/cpu/conv.h"
@@ -32,7 +36,10 @@ typedef struct gather {
     void *out;
     ct_dtype in_type, out_type, w_type, bias_type;
     int64_t n, in_h, in_w, in_c, out_h, out_w, out_c; /* whole tensors; out_c = columns over all groups */
-    int64_t groups, depth, cols;                      /* per group: channels in, channels out */
+    int64_t groups, depth, cols;                      /* per group: channels in (words of two with pairs), channels out */
+    bool pairs;                                       /* products of bf16 */
+    int64_t channels;                                 /* per group, in */
+    int64_t w_rows;                                   /* rows of a group's packed filters */
     int64_t taps, classes;
     int64_t step_h, step_w, in_step_h, in_step_w;
     pixel_class cls[MAX_CLASSES];
@@ -50,7 +57,7 @@ typedef struct gather {
     int64_t col_blocks;
     /* scratch */
     float *w_packed; /* [groups][col_blocks][taps][depth][kw] */
-    float *zeros;    /* [in_c] */
+    float *zeros;    /* [in_c], at least a block of columns */
     float *bias_f32; /* [out_c] */
     char *threads;
     size_t per_thread;
@@ -79,6 +86,22 @@ ct_conv_geom ct_conv_geometry(const ct_conv_attrs *a, const ct_desc *x, const ct
     g.cg = g.c / g.groups;
     g.kg = g.k / g.groups;
     return g;
+}
+
+ct_conv_geom ct_linear_geometry(const ct_desc *x, const ct_desc *w)
+{
+    ct_conv_geom g = { .n = 1, .w = 1, .q = 1, .r = 1, .s = 1, .groups = 1, .stride_h = 1, .stride_w = 1, .dil_h = 1, .dil_w = 1 };
+    g.k = g.kg = w->dim[0];
+    g.c = g.cg = w->dim[1];
+    g.h = g.p = g.c > 0 ? ct_desc_numel(x) / g.c : 0;
+    return g;
+}
+
+const char *ct_pairs_refuse(const ct_device *dev, const ct_call *call)
+{
+    if (!dev->kern->pairs) return "cpu.bf16: this processor, or the set of loops asked for, has no products of bf16 (AVX512-BF16)";
+    if (call->in[0].desc.dtype != CT_BF16 || call->in[1].desc.dtype != CT_BF16) return "cpu.bf16: operands of bf16 alone";
+    return NULL;
 }
 
 const char *ct_conv_refuse(const ct_call *call, const ct_conv_geom *g)
@@ -147,9 +170,21 @@ static int64_t block_width(const ct_kern *k, int64_t cols, int64_t b, int64_t *v
 /* Floats before column block b of one group: all blocks before it are nr wide. */
 static int64_t block_start(const gather *g, int64_t group, int64_t b)
 {
-    int64_t rows = g->taps * g->depth, padded = ct_round_up(g->cols, g->kern->vl);
-    return (group * padded + b * g->kern->conv->nr) * rows;
+    return (group * ct_round_up(g->cols, g->kern->vl) + b * g->kern->conv->nr) * g->w_rows;
 }
+
+/* What becomes of the input before it is multiplied: a thread's copy of its band as f32; with pairs a copy whose groups of
+ * channels are whole words, or as f32 where taps are packed; nothing. */
+enum input { IN_PLACE, AS_F32, AS_WORDS };
+static enum input input_of(const gather *g)
+{
+    if (!g->pairs) return g->in_type == CT_F32 ? IN_PLACE : AS_F32;
+    if (g->packed_rows) return AS_F32;
+    return g->channels % 2 == 0 ? IN_PLACE : AS_WORDS;
+}
+
+/* Channels as `in` has them, in f32 or words. */
+static int64_t in_width(const gather *g) { return input_of(g) == AS_F32 ? g->groups * g->channels : g->groups * g->depth; }
 
 /* Fixed numbers of the division of work, from the fields above `bands`. */
 static void plan(gather *g)
@@ -167,9 +202,12 @@ static void plan(gather *g)
     g->bands = ct_ceil_div(g->out_h, g->band_rows);
     /* Few pixels: the columns are divided as well, where the results need no conversion. */
     g->col_parts = 1;
-    if (g->groups == 1 && g->out_type == CT_F32) g->col_parts = ct_ceil_div(ITEMS, g->n * g->bands);
+    if (g->groups == 1 && (g->pairs || g->out_type == CT_F32)) g->col_parts = ct_ceil_div(ITEMS, g->n * g->bands);
     g->col_parts = ct_min64(g->col_parts, g->col_blocks);
-    g->packed_rows = g->groups == 1 && g->depth < CT_CONV_SMALL_C && g->taps > 1 && !g->transposed;
+    g->packed_rows = g->groups == 1 && g->channels < CT_CONV_SMALL_C && g->taps > 1 && !g->transposed;
+    g->in_c = in_width(g);
+    if (g->packed_rows) g->w_rows = g->pairs ? ct_ceil_div(g->taps * g->channels, 2) : g->taps * g->channels;
+    else g->w_rows = g->taps * g->depth;
     g->block = ct_min64(480, ct_min64(POINTERS / g->taps, BLOCK_FLOATS / ct_min64(DEPTH, ct_max64(1, g->depth))));
     g->block = ct_max64(12, g->block / 6 * 6);
     g->in_rows = g->in_h;
@@ -183,23 +221,72 @@ static void plan(gather *g)
     }
 }
 
+/* One image's band as the pixels see it. */
+typedef struct band {
+    const float *in; /* rows in_first.. of the image, f32 or words */
+    int64_t in_first, image;
+    float *out; /* rows out_first.. of the image, f32; without pairs */
+    int64_t out_first;
+    const float **rows; /* [taps][block] */
+    float **outs;       /* [block]; with pairs out16 */
+    uint16_t **out16;
+    float *packed;      /* [block][w_rows] or NULL */
+    float *taps;        /* the same in f32, with pairs */
+    float *copy, *out_copy; /* of the input, of the output, or NULL */
+} band;
+
+static band take_band(const gather *g, ct_carve *t)
+{
+    band s = { .out_first = 0 };
+    s.rows = ct_carve_take(t, (size_t)(g->taps * g->block) * sizeof(float *));
+    if (g->pairs) s.out16 = ct_carve_take(t, (size_t)g->block * sizeof(uint16_t *));
+    else s.outs = ct_carve_take(t, (size_t)g->block * sizeof(float *));
+    if (g->packed_rows) s.packed = ct_carve_take(t, (size_t)(g->block * g->w_rows) * 4);
+    if (g->packed_rows && g->pairs) s.taps = ct_carve_take(t, (size_t)(g->block * g->taps * g->channels) * 4);
+    if (input_of(g) != IN_PLACE) s.copy = ct_carve_take(t, (size_t)(g->in_rows * g->in_w * g->in_c) * 4);
+    if (!g->pairs && g->out_type != CT_F32) s.out_copy = ct_carve_take(t, (size_t)(g->band_rows * g->out_w * g->out_c) * 4);
+    return s;
+}
+
+static size_t zeros_bytes(const gather *g) { return (size_t)ct_max64(g->in_c, g->kern->conv->nr) * 4; }
+
 /* Lays out the scratch; with base NULL only its size. */
 static size_t lay_out(gather *g, int threads, void *base)
 {
     ct_carve c = { base, 0 };
-    g->w_packed = ct_carve_take(&c, (size_t)(g->groups * ct_round_up(g->cols, g->kern->vl) * g->taps * g->depth) * 4);
-    g->zeros = ct_carve_take(&c, (size_t)g->in_c * 4);
+    g->w_packed = ct_carve_take(&c, (size_t)(g->groups * ct_round_up(g->cols, g->kern->vl) * g->w_rows) * 4);
+    g->zeros = ct_carve_take(&c, zeros_bytes(g));
     g->bias_f32 = ct_carve_take(&c, (size_t)g->out_c * 4);
     size_t shared = c.used;
     ct_carve t = { NULL, 0 };
-    ct_carve_take(&t, (size_t)(g->taps * g->block) * sizeof(float *));
-    ct_carve_take(&t, (size_t)g->block * sizeof(float *));
-    if (g->packed_rows) ct_carve_take(&t, (size_t)(g->block * g->taps * g->depth) * 4);
-    if (g->in_type != CT_F32) ct_carve_take(&t, (size_t)(g->in_rows * g->in_w * g->in_c) * 4);
-    if (g->out_type != CT_F32) ct_carve_take(&t, (size_t)(g->band_rows * g->out_w * g->out_c) * 4);
+    take_band(g, &t);
     g->per_thread = t.used;
     g->threads = base ? (char *)base + shared : NULL;
     return shared + g->per_thread * (size_t)threads;
+}
+
+/* Word i of n channels of bf16; the last one is filled up with zero. */
+static uint32_t word_of(const uint16_t *x, int64_t i, int64_t n)
+{
+    return x[2 * i] | (2 * i + 1 < n ? (uint32_t)x[2 * i + 1] << 16 : 0);
+}
+
+/* Filters first .. first+valid-1 of bf16 to words: each tap's channels, or all taps' as they lie where these are packed. */
+static void pack_words(const gather *g, int64_t first, int64_t valid, int64_t kw, float *dst)
+{
+    const uint16_t *w = (const uint16_t *)g->weights + first * g->taps * g->channels;
+    const int64_t runs = g->packed_rows ? 1 : g->taps, n = g->taps * g->channels / runs, words = ct_ceil_div(n, 2);
+    for (int64_t i = 0; i < g->w_rows && valid < kw; i++) memset(dst + i * kw + valid, 0, (size_t)(kw - valid) * 4);
+    if (n % 2 == 0) {
+        g->kern->copy->transpose(valid, g->w_rows, (const float *)(const void *)w, g->w_rows, dst, kw);
+        return;
+    }
+    for (int64_t j = 0; j < valid; j++)
+        for (int64_t t = 0; t < runs; t++)
+            for (int64_t i = 0; i < words; i++) {
+                const uint32_t word = word_of(w + (j * runs + t) * n, i, n);
+                memcpy(dst + (t * words + i) * kw + j, &word, sizeof word);
+            }
 }
 
 /* Packs the filters of one (group, column block): [cols][taps*depth] is turned round. */
@@ -212,6 +299,10 @@ static void pack_item(void *arg, int64_t item, int thread)
     const int64_t kw = block_width(g->kern, g->cols, b, &valid);
     const int64_t first = (group * g->cols + b * g->kern->conv->nr) * rows;
     float *dst = g->w_packed + block_start(g, group, b), buf[PACK * PACK];
+    if (g->pairs) {
+        pack_words(g, group * g->cols + b * g->kern->conv->nr, valid, kw, dst);
+        return;
+    }
     for (int64_t i = 0; i < rows && valid < kw; i++)
         for (int64_t j = valid; j < kw; j++) dst[i * kw + j] = 0;
     if (g->w_type == CT_F32) {
@@ -227,6 +318,17 @@ static void pack_item(void *arg, int64_t item, int thread)
         }
 }
 
+/* Columns k0 .. k0+n-1 of two rows of a tap of transposed filters; the row behind the last is zeros, as `zeros` has them. */
+static void zip_rows(const gather *g, int64_t group, int64_t t, int64_t word, int64_t k0, int64_t n, float *dst)
+{
+    const uint16_t *row[2];
+    for (int64_t i = 0; i < 2; i++) {
+        const int64_t d = 2 * word + i, at = ((group * g->channels + d) * g->taps + g->tap_of[t]) * g->cols + k0;
+        row[i] = d < g->channels ? (const uint16_t *)g->weights + at : (const uint16_t *)(const void *)g->zeros;
+    }
+    g->kern->pairs->zip(n, row[0], row[1], dst);
+}
+
 /* The same from transposed filters [depth][taps][cols]: rows of one group's columns, PACK of its depth at a time. */
 static void pack_rows_item(void *arg, int64_t item, int thread)
 {
@@ -239,23 +341,17 @@ static void pack_rows_item(void *arg, int64_t item, int thread)
                 int64_t valid;
                 const int64_t kw = block_width(g->kern, g->cols, b, &valid);
                 float *dst = g->w_packed + block_start(g, group, b) + (t * g->depth + d) * kw;
+                if (g->pairs) {
+                    zip_rows(g, group, t, d, b * g->kern->conv->nr, valid, dst);
+                    for (int64_t j = valid; j < kw; j++) dst[j] = 0;
+                    continue;
+                }
                 ct_cpu_to_f32(g->kern, g->w_type, g->weights,
                               ((group * g->depth + d) * g->taps + g->tap_of[t]) * g->cols + b * g->kern->conv->nr,
                               valid, dst);
                 for (int64_t j = valid; j < kw; j++) dst[j] = 0;
             }
 }
-
-/* One image's band as the pixels see it. */
-typedef struct band {
-    const float *in; /* rows in_first.. of the image, f32 */
-    int64_t in_first;
-    float *out; /* rows out_first.. of the image, f32 */
-    int64_t out_first;
-    const float **rows; /* [taps][block] */
-    float **outs;       /* [block] */
-    float *packed;      /* [block][taps*depth] or NULL */
-} band;
 
 /* Fills the lists for pixels first .. first+count-1 of a class's part of a band (row-major, i0 = its first row). */
 static void fill(const gather *g, const band *s, const pixel_class *c, int64_t group, int64_t i0, int64_t first,
@@ -264,16 +360,25 @@ static void fill(const gather *g, const band *s, const pixel_class *c, int64_t g
     int64_t i = i0 + first / c->cols, j = first % c->cols;
     for (int64_t x = 0; x < count; x++) {
         const int64_t row = c->first_h + i * g->step_h - s->out_first, col = c->first_w + j * g->step_w;
-        s->outs[x] = s->out + (row * g->out_w + col) * g->out_c + group * g->cols;
+        const int64_t at = (row * g->out_w + col) * g->out_c + group * g->cols;
+        if (g->pairs) s->out16[x] = (uint16_t *)g->out + s->image * g->out_h * g->out_w * g->out_c + at;
+        else s->outs[x] = s->out + at;
         if (++j == c->cols) {
             j = 0;
             i++;
         }
     }
     if (s->packed) {
-        const int64_t width = g->taps * g->depth;
-        ct_conv_pack(g->kern, &g->geom, s->in, s->in_first, i0 + first / c->cols, first % c->cols, count, s->packed);
-        for (int64_t x = 0; x < count; x++) s->rows[x] = s->packed + x * width;
+        const int64_t width = g->taps * g->channels;
+        float *taps = g->pairs ? s->taps : s->packed;
+        ct_conv_pack(g->kern, &g->geom, s->in, s->in_first, i0 + first / c->cols, first % c->cols, count, taps);
+        for (int64_t x = 0; x < count; x++) {
+            float *row = s->packed + x * g->w_rows;
+            s->rows[x] = row;
+            if (!g->pairs) continue;
+            if (width % 2) memset(row + g->w_rows - 1, 0, sizeof *row);
+            g->kern->copy->to_bf16(width, taps + x * width, (uint16_t *)(void *)row);
+        }
         return;
     }
     for (int64_t t = 0; t < c->taps; t++) {
@@ -304,9 +409,11 @@ static void fill(const gather *g, const band *s, const pixel_class *c, int64_t g
 static void multiply(const gather *g, const band *s, const pixel_class *c, int64_t group, int64_t count, int64_t b0,
                      int64_t b1)
 {
-    ct_igemm a = { .in = s->rows, .out = s->outs, .np = count, .in_stride = g->block };
-    const int64_t taps = s->packed ? 1 : c->taps, depth = s->packed ? g->depth * c->taps : g->depth;
-    const int64_t step_d = ct_min64(depth, DEPTH), step_t = step_d < depth ? 1 : ct_max64(1, DEPTH / ct_max64(1, depth));
+    ct_igemm a = { .in = s->rows, .out = s->outs, .out16 = s->out16, .np = count, .in_stride = g->block };
+    const int64_t taps = s->packed ? 1 : c->taps, depth = s->packed ? g->w_rows : g->depth;
+    /* Results that are rounded as they leave the registers are made in one go. */
+    const int64_t most = g->pairs ? INT64_MAX : DEPTH, step_d = ct_min64(depth, most);
+    const int64_t step_t = step_d < depth ? 1 : ct_max64(1, most / ct_max64(1, depth));
     /* A class without taps still gets its zeros. */
     for (int64_t t = 0; t < ct_max64(1, taps); t += step_t)
         for (int64_t d = 0; d < depth; d += step_d) {
@@ -321,9 +428,36 @@ static void multiply(const gather *g, const band *s, const pixel_class *c, int64
                 a.kw = block_width(g->kern, g->cols, b, &a.kn);
                 a.bias = g->bias ? g->bias_f32 + group * g->cols + a.k_first : NULL;
                 a.w = g->w_packed + block_start(g, group, b) + (c->tap0 * g->depth + t * depth + d) * a.kw;
-                g->kern->conv->igemm(&a);
+                if (g->pairs) g->kern->pairs->igemm(&a);
+                else g->kern->conv->igemm(&a);
             }
         }
+}
+
+/* The rows of the input that rows r0 .. r1-1 of the output see, copied. */
+static void copy_band(const gather *g, band *s, int64_t r0, int64_t r1)
+{
+    int64_t low = g->in_h, high = 0;
+    for (int64_t k = 0; k < g->classes; k++) {
+        const pixel_class *c = &g->cls[k];
+        const int64_t i0 = ct_max64(0, ct_ceil_div(r0 - c->first_h, g->step_h)),
+                      i1 = ct_min64(c->rows, ct_ceil_div(r1 - c->first_h, g->step_h));
+        for (int64_t x = 0; x < c->taps && i0 < i1; x++) {
+            low = ct_min64(low, i0 * g->in_step_h + g->off_h[c->tap0 + x]);
+            high = ct_max64(high, (i1 - 1) * g->in_step_h + g->off_h[c->tap0 + x] + 1);
+        }
+    }
+    low = ct_max64(low, 0);
+    high = ct_min64(high, g->in_h);
+    const int64_t pixels = ct_max64(0, high - low) * g->in_w, first = (s->image * g->in_h + low) * g->in_w;
+    if (input_of(g) == AS_F32) ct_cpu_to_f32(g->kern, g->in_type, g->in, first * g->in_c, pixels * g->in_c, s->copy);
+    for (int64_t i = 0; i < pixels * g->groups && input_of(g) == AS_WORDS; i++)
+        for (int64_t j = 0; j < g->depth; j++) {
+            const uint32_t word = word_of((const uint16_t *)g->in + (first * g->groups + i) * g->channels, j, g->channels);
+            memcpy(s->copy + i * g->depth + j, &word, sizeof word);
+        }
+    s->in = s->copy;
+    s->in_first = low;
 }
 
 static void band_item(void *arg, int64_t item, int thread)
@@ -333,38 +467,16 @@ static void band_item(void *arg, int64_t item, int thread)
     const int64_t r0 = band_no % g->bands * g->band_rows, r1 = ct_min64(g->out_h, r0 + g->band_rows);
     const int64_t b0 = g->col_blocks * part / g->col_parts, b1 = g->col_blocks * (part + 1) / g->col_parts;
     ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
-    band s = { .out_first = 0 };
-    s.rows = ct_carve_take(&t, (size_t)(g->taps * g->block) * sizeof(float *));
-    s.outs = ct_carve_take(&t, (size_t)g->block * sizeof(float *));
-    if (g->packed_rows) s.packed = ct_carve_take(&t, (size_t)(g->block * g->taps * g->depth) * 4);
-    if (g->in_type == CT_F32) {
-        s.in = (const float *)g->in + n * g->in_h * g->in_w * g->in_c;
-    } else {
-        int64_t low = g->in_h, high = 0; /* input rows that this band sees */
-        for (int64_t k = 0; k < g->classes; k++) {
-            const pixel_class *c = &g->cls[k];
-            const int64_t i0 = ct_max64(0, ct_ceil_div(r0 - c->first_h, g->step_h)),
-                          i1 = ct_min64(c->rows, ct_ceil_div(r1 - c->first_h, g->step_h));
-            for (int64_t x = 0; x < c->taps && i0 < i1; x++) {
-                low = ct_min64(low, i0 * g->in_step_h + g->off_h[c->tap0 + x]);
-                high = ct_max64(high, (i1 - 1) * g->in_step_h + g->off_h[c->tap0 + x] + 1);
-            }
-        }
-        low = ct_max64(low, 0);
-        high = ct_min64(high, g->in_h);
-        float *rows = ct_carve_take(&t, (size_t)(g->in_rows * g->in_w * g->in_c) * 4);
-        const int64_t line = g->in_w * g->in_c;
-        if (low < high)
-            ct_cpu_to_f32(g->kern, g->in_type, g->in, (n * g->in_h + low) * line, (high - low) * line, rows);
-        s.in = rows;
-        s.in_first = low;
-    }
+    band s = take_band(g, &t);
     const int64_t out_at = n * g->out_h * g->out_w * g->out_c;
-    if (g->out_type == CT_F32) {
-        s.out = (float *)g->out + out_at;
-    } else {
-        s.out = ct_carve_take(&t, (size_t)(g->band_rows * g->out_w * g->out_c) * 4);
+    s.image = n;
+    if (s.copy) copy_band(g, &s, r0, r1);
+    else s.in = (const float *)g->in + n * g->in_h * g->in_w * g->in_c;
+    if (s.out_copy) {
+        s.out = s.out_copy;
         s.out_first = r0;
+    } else if (!g->pairs) {
+        s.out = (float *)g->out + out_at;
     }
     for (int64_t k = 0; k < g->classes; k++) {
         const pixel_class *c = &g->cls[k];
@@ -379,7 +491,7 @@ static void band_item(void *arg, int64_t item, int thread)
             }
         }
     }
-    if (g->out_type != CT_F32)
+    if (s.out_copy)
         ct_cpu_write_end(g->kern, g->out_type, g->out, out_at + r0 * g->out_w * g->out_c,
                          (r1 - r0) * g->out_w * g->out_c, s.out);
 }
@@ -387,7 +499,7 @@ static void band_item(void *arg, int64_t item, int thread)
 static void run_gather(const ct_device *dev, gather *g, void *scratch)
 {
     lay_out(g, dev->threads, scratch);
-    memset(g->zeros, 0, (size_t)g->in_c * 4);
+    memset(g->zeros, 0, zeros_bytes(g));
     if (g->bias) ct_cpu_to_f32(g->kern, g->bias_type, g->bias, 0, g->out_c, g->bias_f32);
     if (g->transposed)
         ct_cpu_for(dev, g->groups * ct_ceil_div(g->depth, PACK), pack_rows_item, g);
@@ -401,10 +513,20 @@ static bool is_flat(const ct_conv_geom *c)
     return c->r * c->s == 1 && c->pad_h == 0 && c->pad_w == 0 && c->h == c->p * c->stride_h;
 }
 
-static void set_forward(gather *g, const ct_device *dev, const ct_call *call)
+static ct_conv_geom geometry(const ct_call *call)
 {
-    const ct_conv_geom c =
-        ct_conv_geometry(&call->attrs.conv, &call->in[0].desc, &call->in[1].desc, &call->out[0].desc);
+    const ct_tensor *x = &call->in[0], *w = &call->in[1], *y = &call->out[0];
+    switch (call->op) {
+    case CT_OP_LINEAR: return ct_linear_geometry(&x->desc, &w->desc);
+    case CT_OP_LINEAR_DGRAD: return ct_linear_geometry(&y->desc, &w->desc);
+    case CT_OP_CONV2D_DGRAD: return ct_conv_geometry(&call->attrs.conv, &y->desc, &w->desc, &x->desc);
+    default: return ct_conv_geometry(&call->attrs.conv, &x->desc, &w->desc, &y->desc);
+    }
+}
+
+static void set_forward(gather *g, const ct_device *dev, const ct_call *call, bool pairs)
+{
+    const ct_conv_geom c = geometry(call);
     const bool bias = call->nin > 2 && ct_present(&call->in[2]);
     memset(g, 0, sizeof *g);
     g->kern = dev->kern;
@@ -420,12 +542,13 @@ static void set_forward(gather *g, const ct_device *dev, const ct_call *call)
     g->n = c.n;
     g->in_h = c.h;
     g->in_w = c.w;
-    g->in_c = c.c;
     g->out_h = c.p;
     g->out_w = c.q;
     g->out_c = c.k;
     g->groups = c.groups;
-    g->depth = c.cg;
+    g->pairs = pairs;
+    g->channels = c.cg;
+    g->depth = pairs ? ct_ceil_div(c.cg, 2) : c.cg;
     g->cols = c.kg;
     g->taps = c.r * c.s;
     g->step_h = g->step_w = 1;
@@ -442,10 +565,9 @@ static void set_forward(gather *g, const ct_device *dev, const ct_call *call)
     plan(g);
 }
 
-static void set_dgrad(gather *g, const ct_device *dev, const ct_call *call)
+static void set_dgrad(gather *g, const ct_device *dev, const ct_call *call, bool pairs)
 {
-    const ct_conv_geom c =
-        ct_conv_geometry(&call->attrs.conv, &call->out[0].desc, &call->in[1].desc, &call->in[0].desc);
+    const ct_conv_geom c = geometry(call);
     memset(g, 0, sizeof *g);
     g->kern = dev->kern;
     g->in = call->in[0].data;
@@ -459,12 +581,13 @@ static void set_dgrad(gather *g, const ct_device *dev, const ct_call *call)
     g->n = c.n;
     g->in_h = c.p;
     g->in_w = c.q;
-    g->in_c = c.k;
     g->out_h = c.h;
     g->out_w = c.w;
     g->out_c = c.c;
     g->groups = c.groups;
-    g->depth = c.kg;
+    g->pairs = pairs;
+    g->channels = c.kg;
+    g->depth = pairs ? ct_ceil_div(c.kg, 2) : c.kg;
     g->cols = c.cg;
     g->taps = c.r * c.s;
     g->step_h = c.stride_h;
@@ -491,49 +614,48 @@ static void set_dgrad(gather *g, const ct_device *dev, const ct_call *call)
     plan(g);
 }
 
-static ct_accept conv2d_accept(const ct_device *dev, const ct_call *call)
+static bool is_dgrad(const ct_call *call) { return call->op == CT_OP_CONV2D_DGRAD || call->op == CT_OP_LINEAR_DGRAD; }
+
+static void set_up(gather *g, const ct_device *dev, const ct_call *call, bool pairs)
 {
-    const ct_conv_geom c =
-        ct_conv_geometry(&call->attrs.conv, &call->in[0].desc, &call->in[1].desc, &call->out[0].desc);
-    const char *no = ct_conv_refuse(call, &c);
+    if (is_dgrad(call)) set_dgrad(g, dev, call, pairs);
+    else set_forward(g, dev, call, pairs);
+}
+
+static ct_accept accept(const ct_device *dev, const ct_call *call, bool pairs)
+{
+    const ct_conv_geom c = geometry(call);
+    const char *no = pairs ? ct_pairs_refuse(dev, call) : NULL;
+    if (!no) no = ct_conv_refuse(call, &c);
+    if (!no && pairs && call->out[0].desc.dtype != CT_BF16) no = "cpu.bf16: results of bf16 alone";
     if (no) return ct_accept_no(no);
+    if (is_dgrad(call) && c.stride_h * c.stride_w > MAX_CLASSES)
+        return ct_accept_no("cpu.indirect: strides whose product is above 64");
     gather g;
-    set_forward(&g, dev, call);
+    set_up(&g, dev, call, pairs);
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));
 }
 
-static ct_status conv2d_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+static ct_status run(ct_device *dev, const ct_call *call, void *scratch, bool pairs)
 {
-    (void)stream;
     gather g;
-    set_forward(&g, dev, call);
+    set_up(&g, dev, call, pairs);
     run_gather(dev, &g, scratch);
     return CT_OK;
 }
 
-static ct_accept conv2d_dgrad_accept(const ct_device *dev, const ct_call *call)
-{
-    const ct_conv_geom c =
-        ct_conv_geometry(&call->attrs.conv, &call->out[0].desc, &call->in[1].desc, &call->in[0].desc);
-    const char *no = ct_conv_refuse(call, &c);
-    if (no) return ct_accept_no(no);
-    if (c.stride_h * c.stride_w > MAX_CLASSES) return ct_accept_no("cpu.indirect: strides whose product is above 64");
-    gather g;
-    set_dgrad(&g, dev, call);
-    return ct_accept_yes(lay_out(&g, dev->threads, NULL));
-}
+CT_CPU_TWO_FORMS(accept, run)
 
-static ct_status conv2d_dgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
-{
-    (void)stream;
-    gather g;
-    set_dgrad(&g, dev, call);
-    run_gather(dev, &g, scratch);
-    return CT_OK;
-}
+static const ct_impl pairs_impls[] = {
+    { CT_OP_CONV2D, CT_CPU_PAIRS, CT_CPU_TUNED, pairs_accept, pairs_run },
+    { CT_OP_CONV2D_DGRAD, CT_CPU_PAIRS, CT_CPU_TUNED, pairs_accept, pairs_run },
+    { CT_OP_LINEAR, CT_CPU_PAIRS, CT_CPU_TUNED, pairs_accept, pairs_run },
+    { CT_OP_LINEAR_DGRAD, CT_CPU_PAIRS, CT_CPU_TUNED, pairs_accept, pairs_run },
+};
+const ct_impl_set ct_cpu_conv_pairs_impls = CT_IMPL_SET(pairs_impls);
 
 static const ct_impl impls[] = {
-    { CT_OP_CONV2D, "cpu.indirect", CT_CPU_TUNED, conv2d_accept, conv2d_run },
-    { CT_OP_CONV2D_DGRAD, "cpu.indirect", CT_CPU_TUNED, conv2d_dgrad_accept, conv2d_dgrad_run },
+    { CT_OP_CONV2D, "cpu.indirect", CT_CPU_TUNED, f32_accept, f32_run },
+    { CT_OP_CONV2D_DGRAD, "cpu.indirect", CT_CPU_TUNED, f32_accept, f32_run },
 };
 const ct_impl_set ct_cpu_conv_impls = CT_IMPL_SET(impls);

@@ -17,6 +17,12 @@ typedef struct ct_conv_geom {
 /* From the three tensors' descriptors of any of the three operators. */
 ct_conv_geom ct_conv_geometry(const ct_conv_attrs *a, const ct_desc *x, const ct_desc *w, const ct_desc *y);
 
+/* A linear layer as a convolution: rows of x [..., c] are pixels, one below the other; w [k,c]. */
+ct_conv_geom ct_linear_geometry(const ct_desc *x, const ct_desc *w);
+
+/* Why a product cannot be one of bf16 (cpu.bf16), or NULL. */
+const char *ct_pairs_refuse(const ct_device *dev, const ct_call *call);
+
 /* What all convolution implementations here refuse: NULL, or the reason. */
 const char *ct_conv_refuse(const ct_call *call, const ct_conv_geom *g);
 

@@ -3,7 +3,10 @@
  * operands of a block are copied to rows of a length that is no power of two: read where they lie, rows of 512 or 1024
  * channels would fight for the same few sets of the L1 cache. The rows of all images are cut into chunks, a fixed number
  * for a shape; every chunk sums into filters of its own, [taps][channels][filters], and the chunks are added in order at
- * the end: the same bits for any number of threads. */
+ * the end: the same bits for any number of threads.
+ *
+ * Products of bf16 (cpu.bf16, linear layers as well) are the same with pixels in pairs: the copies hold words of two pixels'
+ * numbers, the second of a last single pixel zero. */
 #include "config.h"
 
 #include "backends/cpu/conv.h"
@@ -12,6 +15,7 @@
 
 #define BLOCK 192 /* most pixels of a block */
 #define SLICE 192 /* channels copied at a time */
+#define WIDEST 64 /* filters of a block, in any set of loops */
 #define SPAN 4   /* blocks of filters for which a copy of x is used */
 #define ITEMS 64  /* pieces of work aimed at, for any number of threads */
 #define MAX_CHUNKS 16
@@ -31,6 +35,7 @@ typedef struct wgrad {
     int64_t block;                    /* pixels of a block */
     int64_t in_rows;                  /* rows of x a block sees, where they are converted */
     int64_t x_width;                  /* floats from one pixel of the copy of x to the next */
+    bool pairs;                       /* products of bf16 */
     bool packed_rows;                 /* few channels: all taps of a pixel in one row of the copy, one unit */
     float *parts_sum; /* [chunks][groups][col_blocks][taps][cg][kw] */
     char *threads;
@@ -43,7 +48,14 @@ typedef struct room {
     const float **ahead[2]; /* [block] of x and dy in the block after this, first channel; NULL if not fetched ahead */
     float *x, *rows;    /* [block][x_width]; rows of x as f32, where packing needs them */
     float *dy;          /* [SPAN][block][nr] */
+    /* with pairs: where the pixels of x or dy lie; packed taps, in f32 and bf16, [block][x_width] */
+    const uint16_t **pixel;
+    float *taps;
+    uint16_t *taps16;
 } room;
+
+/* Rows of a block's copies: pixels, or pairs of them. */
+static int64_t rows_of(const wgrad *g, int64_t pixels) { return g->pairs ? ct_ceil_div(pixels, 2) : pixels; }
 
 /* Whether x (0) or dy (1) of the next block is called into the cache while this one is multiplied. */
 static bool fetches(const wgrad *g, int i)
@@ -55,11 +67,17 @@ static bool fetches(const wgrad *g, int i)
 static room take_room(const wgrad *g, ct_carve *t)
 {
     room r = { .rows = NULL, .ahead = { NULL, NULL } };
-    r.list = ct_carve_take(t, (size_t)g->block * sizeof(float *));
+    const int64_t rows = rows_of(g, g->block);
+    r.list = ct_carve_take(t, (size_t)rows * sizeof(float *));
     for (int i = 0; i < 2; i++)
         if (fetches(g, i)) r.ahead[i] = ct_carve_take(t, (size_t)g->block * sizeof(float *));
-    r.x = ct_carve_take(t, (size_t)(g->block * g->x_width) * 4);
-    r.dy = ct_carve_take(t, (size_t)(SPAN * g->block * g->kern->conv->nr) * 4);
+    r.x = ct_carve_take(t, (size_t)(rows * g->x_width) * 4);
+    r.dy = ct_carve_take(t, (size_t)(SPAN * rows * g->kern->conv->nr) * 4);
+    if (g->pairs) r.pixel = ct_carve_take(t, (size_t)g->block * sizeof(uint16_t *));
+    if (g->pairs && g->packed_rows) {
+        r.taps = ct_carve_take(t, (size_t)(g->block * g->x_width) * 4);
+        r.taps16 = ct_carve_take(t, (size_t)(2 * rows * g->x_width) * 2);
+    }
     if (g->packed_rows && g->x.desc.dtype != CT_F32)
         r.rows = ct_carve_take(t, (size_t)(g->in_rows * g->c.w * g->c.c) * 4);
     return r;
@@ -77,14 +95,21 @@ static size_t lay_out(wgrad *g, int threads, void *base)
     return shared + g->per_thread * (size_t)threads;
 }
 
-static void plan(wgrad *g, const ct_device *dev, const ct_call *call)
+static ct_conv_geom geometry(const ct_call *call)
+{
+    const ct_desc *x = &call->in[0].desc, *dy = &call->in[1].desc, *dw = &call->out[0].desc;
+    return call->op == CT_OP_LINEAR_WGRAD ? ct_linear_geometry(x, dw) : ct_conv_geometry(&call->attrs.conv, x, dw, dy);
+}
+
+static void plan(wgrad *g, const ct_device *dev, const ct_call *call, bool pairs)
 {
     memset(g, 0, sizeof *g);
     g->kern = dev->kern;
     g->x = call->in[0];
     g->dy = call->in[1];
     g->dw = call->out[0];
-    g->c = ct_conv_geometry(&call->attrs.conv, &g->x.desc, &g->dw.desc, &g->dy.desc);
+    g->c = geometry(call);
+    g->pairs = pairs;
     const ct_conv_geom *c = &g->c;
     g->taps = c->r * c->s;
     g->col_blocks = ct_ceil_div(c->kg, g->kern->conv->nr);
@@ -107,9 +132,45 @@ static void plan(wgrad *g, const ct_device *dev, const ct_call *call)
     g->parts = ct_ceil_div(ITEMS, g->chunks * c->groups * g->spans);
     g->parts = ct_max64(1, ct_min64(g->parts, g->units / 2));
 
-    g->block_rows = ct_max64(1, BLOCK / ct_max64(1, c->q));
-    g->block = ct_min64(BLOCK, g->block_rows * c->q);
+    const int64_t most = pairs ? 2 * BLOCK : BLOCK;
+    g->block_rows = ct_max64(1, most / ct_max64(1, c->q));
+    g->block = ct_min64(most, g->block_rows * c->q);
     g->in_rows = ct_conv_rows_seen(c, ct_min64(c->p, g->block_rows));
+}
+
+static const uint16_t no_pixel[SLICE > WIDEST ? SLICE : WIDEST]; /* zeros */
+
+/* Words of `count` pixels, n numbers of each. */
+static void zip_pixels(const wgrad *g, const uint16_t *const *pixel, int64_t count, int64_t n, float *out, int64_t ld_out)
+{
+    for (int64_t i = 0; i < count; i += 2)
+        g->kern->pairs->zip(n, pixel[i], i + 1 < count ? pixel[i + 1] : no_pixel, out + i / 2 * ld_out);
+}
+
+/* zip_pixels of what copy_x copies. */
+static void zip_x(const wgrad *g, const room *r, int64_t row, int64_t q, int64_t count, int64_t tap, int64_t c0, int64_t n)
+{
+    const ct_conv_geom *c = &g->c;
+    const int64_t dh = tap / c->s * c->dil_h - c->pad_h, dw = tap % c->s * c->dil_w - c->pad_w;
+    for (int64_t i = 0, run; i < count; i += run, row++, q = 0) {
+        const int64_t image = row / c->p, h = row % c->p * c->stride_h + dh;
+        int64_t lo = 0, hi = 0;
+        run = ct_min64(count - i, c->q - q);
+        if (h >= 0 && h < c->h) ct_conv_inside(c, dw, q, run, &lo, &hi);
+        const int64_t at = (image * c->h + h) * c->w + q * c->stride_w + dw;
+        for (int64_t j = 0; j < run; j++)
+            r->pixel[i + j] = j < lo || j >= hi ? no_pixel : (const uint16_t *)g->x.data + (at + j * c->stride_w) * c->c + c0;
+    }
+    zip_pixels(g, r->pixel, count, n, r->x, g->x_width);
+}
+
+/* And of dy's filters k0 .. k0+n-1. */
+static void zip_dy(const wgrad *g, const room *r, int64_t row, int64_t q, int64_t count, int64_t k0, int64_t n, float *out,
+                   int64_t ld_out)
+{
+    for (int64_t i = 0; i < count; i++)
+        r->pixel[i] = (const uint16_t *)g->dy.data + (row * g->c.q + q + i) * g->c.k + k0;
+    zip_pixels(g, r->pixel, count, n, out, ld_out);
 }
 
 /* Copies `rows` rows of n elements from element `at` of t on, ld apart, to f32 rows of out. */
@@ -148,12 +209,11 @@ static void copy_x(const wgrad *g, const room *r, int64_t row, int64_t q, int64_
     }
 }
 
-/* All taps of those pixels -> r->x, for few channels; an image at a time. */
-static void pack_x(const wgrad *g, const room *r, int64_t row, int64_t q, int64_t count)
+/* All taps of those pixels -> out, for few channels; an image at a time. */
+static void pack_taps(const wgrad *g, const room *r, int64_t row, int64_t q, int64_t count, float *out)
 {
     const ct_conv_geom *c = &g->c;
     const int64_t line = c->w * c->c;
-    float *out = r->x;
     for (int64_t n; count > 0; count -= n, out += n * g->x_width, row += c->p - row % c->p, q = 0) {
         const int64_t image = row / c->p, p = row % c->p;
         n = ct_min64(count, (c->p - p) * c->q - q);
@@ -168,6 +228,17 @@ static void pack_x(const wgrad *g, const room *r, int64_t row, int64_t q, int64_
                           r->rows);
         ct_conv_pack(g->kern, c, r->rows, first, p, q, n, out);
     }
+}
+
+static void pack_x(const wgrad *g, const room *r, int64_t row, int64_t q, int64_t count)
+{
+    const int64_t n = g->x_width;
+    pack_taps(g, r, row, q, count, g->pairs ? r->taps : r->x);
+    if (!g->pairs) return;
+    g->kern->copy->to_bf16(count * n, r->taps, r->taps16);
+    if (count % 2) memset(r->taps16 + count * n, 0, (size_t)n * 2);
+    for (int64_t i = 0; i < count; i += 2)
+        g->kern->pairs->zip(n, r->taps16 + i * n, r->taps16 + (i + 1) * n, r->x + i / 2 * n);
 }
 
 /* Filters of block b of a group, and their width rounded up to vectors. */
@@ -232,28 +303,32 @@ static void block_of_pixels(const wgrad *g, const room *r, pixels at, int64_t gr
                             int64_t u1, float *sums, bool more, bool ahead)
 {
     const ct_conv_geom *c = &g->c;
-    const int64_t depth = g->taps * c->cg, nr = g->kern->conv->nr;
+    const int64_t depth = g->taps * c->cg, nr = g->kern->conv->nr, dy_block = rows_of(g, g->block) * nr;
     int64_t kw;
     for (int64_t b = b0; b < b1; b++) {
-        const int64_t kn = block_cols(g, b, &kw);
-        copy_rows(g, &g->dy, (at.row * c->q + at.q) * c->k + group * c->kg + b * nr, c->k, at.count, kn,
-                  r->dy + (b - b0) * g->block * nr, kw);
+        const int64_t kn = block_cols(g, b, &kw), k0 = group * c->kg + b * nr;
+        float *to = r->dy + (b - b0) * dy_block;
+        if (g->pairs) zip_dy(g, r, at.row, at.q, at.count, k0, kn, to, kw);
+        else copy_rows(g, &g->dy, (at.row * c->q + at.q) * c->k + k0, c->k, at.count, kn, to, kw);
     }
     for (int64_t u = u0; u < u1; u++) {
         const int64_t tap = u / g->slices, c0 = u % g->slices * SLICE;
         const int64_t n = g->packed_rows ? depth : ct_min64(SLICE, c->cg - c0);
         if (g->packed_rows)
             pack_x(g, r, at.row, at.q, at.count);
+        else if (g->pairs)
+            zip_x(g, r, at.row, at.q, at.count, tap, group * c->cg + c0, n);
         else
             copy_x(g, r, at.row, at.q, at.count, tap, group * c->cg + c0, n);
         for (int64_t b = b0; b < b1; b++) {
             block_cols(g, b, &kw);
-            ct_wgemm a = { .in = r->list, .dy = r->dy + (b - b0) * g->block * nr, .np = at.count, .c_n = n };
+            ct_wgemm a = { .in = r->list, .dy = r->dy + (b - b0) * dy_block, .np = rows_of(g, at.count), .c_n = n };
             a.kw = a.ldy = a.ldw = kw;
             a.dw = sums + b * nr * depth + (tap * c->cg + c0) * kw;
             a.accumulate = more;
             if (ahead) fetch_ahead(g, r, &a, u == u0, b == b0, b, c0);
-            g->kern->conv->wgemm(&a);
+            if (g->pairs) g->kern->pairs->wgemm(&a);
+            else g->kern->conv->wgemm(&a);
         }
     }
 }
@@ -270,14 +345,15 @@ static void chunk_item(void *arg, int64_t item, int thread)
     float *sums = g->parts_sum + (chunk * c->groups + group) * g->padded * g->taps * c->cg;
     ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
     const room r = take_room(g, &t);
-    for (int64_t i = 0; i < g->block; i++) r.list[i] = r.x + i * g->x_width;
-    memset(r.dy, 0, (size_t)(SPAN * g->block * g->kern->conv->nr) * 4); /* columns behind the last filter stay zero */
+    const int64_t block = rows_of(g, g->block);
+    for (int64_t i = 0; i < block; i++) r.list[i] = r.x + i * g->x_width;
+    memset(r.dy, 0, (size_t)(SPAN * block * g->kern->conv->nr) * 4); /* columns behind the last filter stay zero */
 
     const int64_t first = chunk * g->chunk_rows, end = ct_min64(c->n * c->p, first + g->chunk_rows);
     bool more = false;
     for (pixels now = pixels_at(g, first, 0, end), next; now.count > 0; now = next, more = true) {
         next = pixels_after(g, now, end);
-        if (next.count > 0) look_ahead(g, &r, next, group);
+        if (next.count > 0 && (r.ahead[0] || r.ahead[1])) look_ahead(g, &r, next, group);
         block_of_pixels(g, &r, now, group, b0, b1, u0, u1, sums, more, next.count > 0);
     }
 }
@@ -312,29 +388,36 @@ static void sum_item(void *arg, int64_t item, int thread)
     }
 }
 
-static ct_accept conv2d_wgrad_accept(const ct_device *dev, const ct_call *call)
+static ct_accept accept(const ct_device *dev, const ct_call *call, bool pairs)
 {
-    const ct_conv_geom c =
-        ct_conv_geometry(&call->attrs.conv, &call->in[0].desc, &call->out[0].desc, &call->in[1].desc);
-    const char *no = ct_conv_refuse(call, &c);
+    const ct_conv_geom c = geometry(call);
+    const char *no = pairs ? ct_pairs_refuse(dev, call) : NULL;
+    if (!no) no = ct_conv_refuse(call, &c);
     if (no) return ct_accept_no(no);
     wgrad g;
-    plan(&g, dev, call);
+    plan(&g, dev, call, pairs);
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));
 }
 
-static ct_status conv2d_wgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+static ct_status run(ct_device *dev, const ct_call *call, void *scratch, bool pairs)
 {
-    (void)stream;
     wgrad g;
-    plan(&g, dev, call);
+    plan(&g, dev, call, pairs);
     lay_out(&g, dev->threads, scratch);
     ct_cpu_for(dev, g.chunks * g.c.groups * g.spans * g.parts, chunk_item, &g);
     ct_cpu_for(dev, g.c.groups * g.col_blocks * ct_ceil_div(g.taps * g.c.cg, TURN), sum_item, &g);
     return CT_OK;
 }
 
+CT_CPU_TWO_FORMS(accept, run)
+
+static const ct_impl pairs_impls[] = {
+    { CT_OP_CONV2D_WGRAD, CT_CPU_PAIRS, CT_CPU_TUNED, pairs_accept, pairs_run },
+    { CT_OP_LINEAR_WGRAD, CT_CPU_PAIRS, CT_CPU_TUNED, pairs_accept, pairs_run },
+};
+const ct_impl_set ct_cpu_conv_wgrad_pairs_impls = CT_IMPL_SET(pairs_impls);
+
 static const ct_impl impls[] = {
-    { CT_OP_CONV2D_WGRAD, "cpu.outer", CT_CPU_TUNED, conv2d_wgrad_accept, conv2d_wgrad_run },
+    { CT_OP_CONV2D_WGRAD, "cpu.outer", CT_CPU_TUNED, f32_accept, f32_run },
 };
 const ct_impl_set ct_cpu_conv_wgrad_impls = CT_IMPL_SET(impls);

@@ -128,8 +128,32 @@ static inline void *ct_carve_take(ct_carve *c, size_t bytes)
 #define CT_CPU_TUNED (CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC)
 #define CT_CPU_FEWER_PRODUCTS CT_IMPL_DETERMINISTIC /* at the price of a few times the rounding error */
 
+/* Products of bf16, sums in f32; what receipts say follows from the names. */
+#define CT_CPU_PAIRS "cpu.bf16"
+#define CT_CPU_PAIRS_WINO "cpu.winograd16"
+
+/* The functions of two rows, f32_accept and f32_run for products of f32, pairs_accept and pairs_run for those of bf16, of what both are made by:
+ * accept(dev, call, pairs) and run(dev, call, scratch, pairs). */
+#define CT_CPU_TWO_FORMS(accept, run)                                                                                  \
+    static ct_accept f32_accept(const ct_device *dev, const ct_call *call) { return accept(dev, call, false); }        \
+    static ct_accept pairs_accept(const ct_device *dev, const ct_call *call) { return accept(dev, call, true); }       \
+    static ct_status f32_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)                    \
+    {                                                                                                                  \
+        (void)stream;                                                                                                  \
+        return run(dev, call, scratch, false);                                                                         \
+    }                                                                                                                  \
+    static ct_status pairs_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)                  \
+    {                                                                                                                  \
+        (void)stream;                                                                                                  \
+        return run(dev, call, scratch, true);                                                                          \
+    }
+
 extern const ct_impl_set ct_cpu_depthwise_impls;
 extern const ct_impl_set ct_cpu_planes_impls;
+extern const ct_impl_set ct_cpu_wino_pairs_impls;
+extern const ct_impl_set ct_cpu_wino_wgrad_pairs_impls;
+extern const ct_impl_set ct_cpu_conv_pairs_impls;
+extern const ct_impl_set ct_cpu_conv_wgrad_pairs_impls;
 extern const ct_impl_set ct_cpu_wino_impls;
 extern const ct_impl_set ct_cpu_wino_wgrad_impls;
 extern const ct_impl_set ct_cpu_conv_impls;
@@ -137,6 +161,7 @@ extern const ct_impl_set ct_cpu_conv_wgrad_impls;
 extern const ct_impl_set ct_cpu_linear_impls;
 extern const ct_impl_set ct_cpu_norm_impls;
 extern const ct_impl_set ct_cpu_norm_length_impls;
+extern const ct_impl_set ct_cpu_standardize_impls;
 extern const ct_impl_set ct_cpu_activation_impls;
 extern const ct_impl_set ct_cpu_elementwise_impls;
 extern const ct_impl_set ct_cpu_pool_impls;
@@ -152,6 +177,7 @@ extern const ct_impl_set ct_cpu_heatmap_impls;
 extern const ct_impl_set ct_cpu_metric_impls;
 extern const ct_impl_set ct_cpu_points_impls;
 extern const ct_impl_set ct_cpu_optim_impls;
+extern const ct_impl_set ct_cpu_muon_impls;
 extern const ct_impl_set ct_cpu_image_impls;
 
 #endif

@@ -32,7 +32,8 @@ typedef struct ct_igemm {
     int64_t k_first;   /* added to every output pointer */
     int64_t kn, kw;    /* columns stored; width of w's rows, floats: kn rounded up to a multiple of vl, at most nr */
     const float *bias; /* [kn] or NULL */
-    bool accumulate;
+    bool accumulate;   /* f32 alone */
+    uint16_t *const *out16; /* in out's place where words are pairs of bf16 */
 } ct_igemm;
 
 #define CT_KERN_LINE 16 /* floats of a cache line */
@@ -52,6 +53,10 @@ typedef struct ct_wgemm {
 
 #define CT_WINO_CB 16 /* channels of a block of transformed pixels: a multiple of every vl */
 
+/* How positions are stored: as f32; as bf16, channels side by side (bs, bw in bf16, xs in floats); in words of two bf16, this tile's or
+ * channel's the lower halves, the upper ones then zero; or the upper halves of words whose lower ones stand. */
+enum ct_wino_store { CT_WINO_F32, CT_WINO_BF16, CT_WINO_LOWER, CT_WINO_UPPER };
+
 /* One tile of a Winograd transform between pixels (or taps), whose n channels lie side by side, and positions of the
  * transformed square. Pixel (i,j) begins at i*row + j*pixel, when read with `origin` added; channel c of position x at
  * x*xs + c/bw*bs + c%bw; floats, in `in` or `out` as the kernel says. */
@@ -64,6 +69,7 @@ typedef struct ct_wino_tile {
     int64_t xs, bs, bw;     /* bw: a multiple of vl */
     int h0, h1, w0, w1;     /* rows and columns of pixels that exist; the others are zeros, or not written */
     const float *bias;      /* [n] or NULL: added to what wino_out writes */
+    int store;              /* enum ct_wino_store, of what `in`, `out_adjoint` and `filter` write */
 } ct_wino_tile;
 
 /* Product of one position. wino_gemm: out[t][k] = sum over c of a[t][c] * b[c][k] for `rows` tiles and `depth`
@@ -136,6 +142,18 @@ typedef struct ct_bn_block {
     bool relu;
     bool stream, stream2; /* out, out2 may be written past the caches: their rows are aligned to 64 bytes */
 } ct_bn_block;
+
+/* Products of bf16, sums in f32: of in, w, dy (all their lengths and distances) a float is then a word of two bf16, the lower
+ * half first, that are multiplied with their like. igemm: two neighbouring channels, the results rounded to bf16 rows of out16.
+ * wgemm: the same channel of two pixels; results are f32. The sums of one call are made in one go. */
+typedef struct ct_kern_pairs {
+    void (*igemm)(const ct_igemm *a);
+    void (*wgemm)(const ct_wgemm *a); /* fetches nothing ahead */
+    void (*wino_gemm)(const ct_wino_gemm *g);  /* words of two channels; out: f32 */
+    void (*wino_wgemm)(const ct_wino_gemm *g); /* words of two tiles; out: f32 */
+    /* words[i] = lower[i], upper[i] */
+    void (*zip)(int64_t n, const uint16_t *lower, const uint16_t *upper, float *words);
+} ct_kern_pairs;
 
 /* The kernels by purpose; each table stands behind the bodies in kern_<purpose>.h. */
 
@@ -229,6 +247,18 @@ typedef struct ct_kern_norm {
     void (*bwd_apply)(const ct_bn_block *b);
 } ct_kern_norm;
 
+/* Arrays of one sample; outputs may lie on the inputs. */
+typedef struct ct_kern_standardize {
+    /* sum[0] += sum of x - shift, sum[1] += sum of (x - shift)^2 */
+    void (*moments)(int64_t n, const float *x, float shift, double sum[2]);
+    /* y = ((x - mean[0]) - mean[1])*scale: the mean in two parts, lest its rounding show where x is far from 0 */
+    void (*apply)(int64_t n, const float *x, const float mean[2], float scale, float *y);
+    /* sum[0] += sum of dy, sum[1] += sum of dy*y */
+    void (*bwd_sums)(int64_t n, const float *dy, const float *y, double sum[2]);
+    /* dx = scale*((dy - mean) - y*along) */
+    void (*bwd_apply)(int64_t n, const float *dy, const float *y, float mean, float along, float scale, float *dx);
+} ct_kern_standardize;
+
 /* Sigmoid and SiLU, s(z) = z/(1 + e^-z); their inputs and outputs may lie on each other. Behind batch norm, with z = (x - mean)*scale
  * + beta [+ add]: */
 typedef struct ct_kern_silu {
@@ -295,12 +325,15 @@ typedef struct ct_kern_lstm {
 typedef struct ct_kern_optim {
     void (*adam)(int64_t n, const ct_adam_coef_f32 *coef, const float *g, float *p, float *m, float *v);
     void (*sgd)(int64_t n, const ct_sgd_coef *coef, const float *g, float *p, float *buf);
+    /* the momentum m, and in u what of it is made orthogonal */
+    void (*muon)(int64_t n, const ct_muon_coef *coef, const float *g, float *m, float *u);
     void (*ema)(int64_t n, float d, float one_minus_d, const float *src, float *shadow);
 } ct_kern_optim;
 
 typedef struct ct_kern {
-    const char *name; /* "avx512", "avx2", "base" */
+    const char *name; /* "avx512bf16", "avx512", "avx2", "base", "basebf16" */
     int vl;           /* floats of a vector */
+    const ct_kern_pairs *pairs; /* NULL where the processor does not multiply bf16 */
     const ct_kern_conv *conv;
     const ct_kern_wino *wino;
     const ct_kern_depthwise *depthwise;
@@ -309,6 +342,7 @@ typedef struct ct_kern {
     const ct_kern_element *element;
     const ct_kern_sum *sum;
     const ct_kern_norm *norm;
+    const ct_kern_standardize *standardize;
     const ct_kern_pool *pool;
     const ct_kern_resample *resample;
     const ct_kern_soft *soft;
@@ -318,8 +352,12 @@ typedef struct ct_kern {
     const ct_kern_optim *optim;
 } ct_kern;
 
-extern const ct_kern ct_kern_base, ct_kern_avx2, ct_kern_avx512;
+extern const ct_kern ct_kern_base, ct_kern_avx2, ct_kern_avx512, ct_kern_avx512bf16;
+extern const ct_kern ct_kern_basebf16; /* base with products of bf16 emulated: runs anywhere, for tests; never the best */
 
+#define CT_KERN_SETS 5
+/* Sets this processor can run, best first, the one for tests last; their number. */
+int ct_kern_list(const ct_kern *sets[CT_KERN_SETS]);
 /* The best set this processor runs. */
 const ct_kern *ct_kern_best(void);
 /* That set, or the one CAPTRAIN_KERNELS names: CT_EBACKEND where that one is not to be had. */

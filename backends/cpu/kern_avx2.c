@@ -24,6 +24,7 @@
 #define KERN_WINO_WMR 4
 #define KERN_F16C 1
 #define KERN_WIDEN(p) _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p)))
+#define KERN_WIDEN16(p) _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p)))
 #define KERN_BITS(v) _mm256_movemask_ps((__m256)(v))
 #define KERN_TABLE ct_kern_avx2
 #define KERN_NAME "avx2"

@@ -25,11 +25,30 @@
 #define KERN_WINO_WMR 8
 #define KERN_F16C 1
 #define KERN_WIDEN(p) _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p)))
+#define KERN_WIDEN16(p) _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
+#define KERN_NARROW16(p, v) _mm256_storeu_si256((__m256i *)(void *)(p), _mm512_cvtepi32_epi16((__m512i)(v)))
 #define KERN_BITS(v) _mm512_movepi32_mask((__m512i)(v))
 #define KERN_LANES(bits) _mm512_movm_epi32((__mmask16)(bits))
 #define KERN_TABLE ct_kern_avx512
 #define KERN_NAME "avx512"
 #include "backends/cpu/kern_table.h"
+
+/* The same set with products of bf16, for processors that have AVX512-BF16 as well. The whole list again: of two targets that hold
+ * for one function, clang keeps one and drops the other. */
+#if defined(__clang__)
+#pragma clang attribute pop
+#pragma clang attribute push(__attribute__((target("avx512bf16,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c"))),   \
+                             apply_to = function)
+#else
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("avx512bf16,avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c")
+#endif
+#define KERN_DOT(sum, a, b) ((vf)_mm512_dpbf16_ps((__m512)(sum), (__m512bh)(a), (__m512bh)(b)))
+#define KERN_STORE_BF16(p, v) _mm256_storeu_si256((__m256i *)(void *)(p), (__m256i)_mm512_cvtneps_pbh((__m512)(v)))
+#include "backends/cpu/kern_pairs.h"
+
+const ct_kern ct_kern_avx512bf16 = { .name = "avx512bf16", .pairs = &pairs_kernels, KERN_MEMBERS };
 
 #if defined(__clang__)
 #pragma clang attribute pop
@@ -38,4 +57,5 @@
 #endif
 #else
 const ct_kern ct_kern_avx512 = { .name = NULL };
+const ct_kern ct_kern_avx512bf16 = { .name = NULL };
 #endif

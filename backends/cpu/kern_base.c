@@ -17,3 +17,10 @@
 #define KERN_TABLE ct_kern_base
 #define KERN_NAME "base"
 #include "backends/cpu/kern_table.h"
+
+/* The same with products of bf16 in plain C, to test by on any processor: far slower than f32, and taken only where
+ * CAPTRAIN_KERNELS names it. */
+#define KERN_DOT_EMULATED
+#include "backends/cpu/kern_pairs.h"
+
+const ct_kern ct_kern_basebf16 = { .name = "basebf16", .pairs = &pairs_kernels, KERN_MEMBERS };

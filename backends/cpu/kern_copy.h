@@ -2,21 +2,16 @@
 
 static void from_bf16(int64_t n, const uint16_t *restrict x, float *restrict y)
 {
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t u = (uint32_t)x[i] << 16;
-        memcpy(y + i, &u, sizeof u);
-    }
+    int64_t i = 0;
+    for (; i + KERN_VL <= n; i += KERN_VL) vstore(y + i, vload_bf16(x + i));
+    for (; i < n; i++) y[i] = ct_bf16_to_f32(x[i]);
 }
 
 static void to_bf16(int64_t n, const float *restrict x, uint16_t *restrict y)
 {
-    for (int64_t i = 0; i < n; i++) {
-        uint32_t u;
-        memcpy(&u, x + i, sizeof u);
-        uint32_t rounded = (u + 0x7fffu + ((u >> 16) & 1u)) >> 16;
-        uint32_t quiet = (u >> 16) | 0x40u;
-        y[i] = (uint16_t)((u & 0x7fffffffu) > 0x7f800000u ? quiet : rounded);
-    }
+    int64_t i = 0;
+    for (; i + KERN_VL <= n; i += KERN_VL) vstore_bf16(y + i, vload(x + i));
+    for (; i < n; i++) y[i] = ct_f32_to_bf16(x[i]);
 }
 
 static void from_f16(int64_t n, const uint16_t *restrict x, float *restrict y)

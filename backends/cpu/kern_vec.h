@@ -5,6 +5,7 @@
 #define KERN_BLOCK 64
 
 typedef int32_t vi __attribute__((vector_size(KERN_VL * 4)));
+typedef uint32_t vw __attribute__((vector_size(KERN_VL * 4)));
 typedef uint8_t vb __attribute__((vector_size(KERN_VL)));
 
 /* Bytes -> 32-bit integers; gcc 12 takes __builtin_convertvector apart here, so sets with an instruction for it name
@@ -33,3 +34,37 @@ KERN_INLINE void vadd_to(double *restrict total, vf v)
 /* Column reductions take nv vectors of columns side by side (KERN_WIDE, KERN_NV, 2 or 1): long pieces of a
  * row, which is what the memory is good at, and independent sums. */
 #define KERN_WIDE (2 * KERN_NV)
+
+typedef uint16_t vh __attribute__((vector_size(KERN_VL * 2)));
+typedef uint16_t vhu __attribute__((vector_size(KERN_VL * 2), aligned(2), may_alias));
+
+/* 16-bit numbers -> 32-bit integers. */
+KERN_INLINE vi vwiden16(const uint16_t *p)
+{
+#ifdef KERN_WIDEN16
+    return (vi)KERN_WIDEN16(p);
+#else
+    return __builtin_convertvector(*(const vhu *)p, vi);
+#endif
+}
+
+/* bf16, rounded to nearest even as ct_f32_to_bf16 does, NaN stays one. */
+KERN_INLINE vf vload_bf16(const uint16_t *p) { return (vf)(vwiden16(p) << 16); }
+
+/* In the lower halves, the upper ones zero. */
+KERN_INLINE vi vround_bf16(vf v)
+{
+    const vi bits = (vi)v, upper = bits >> 16, nan = v != v;
+    const vi rounded = (vi)(((vw)bits + 0x7fff + ((vw)upper & 1)) >> 16); /* unsigned: of the largest NaNs the sum wraps */
+    return ((nan & (upper | 0x40)) | (rounded & ~nan)) & 0xffff;
+}
+
+KERN_INLINE void vstore_bf16(uint16_t *p, vf v)
+{
+    const vi narrow = vround_bf16(v);
+#ifdef KERN_NARROW16
+    KERN_NARROW16(p, narrow);
+#else
+    *(vhu *)p = __builtin_convertvector(narrow, vh);
+#endif
+}

@@ -148,10 +148,25 @@ KERN_INLINE void wino_step(wino_walk *w, const ct_wino_tile *t)
     w->within = 0;
 }
 
+/* Stores a vector of a position that begins at row, `at` from there. */
+KERN_INLINE void wino_put(float *row, int64_t at, vf v, const int store, const bool upper)
+{
+    if (store == CT_WINO_F32) {
+        vstore(row + at, v);
+    } else if (store == CT_WINO_BF16) {
+        vstore_bf16((uint16_t *)(void *)row + at, v);
+    } else {
+        const vi half = vround_bf16(v);
+        vstore(row + at, (vf)(upper ? half << 16 | (vi)vload(row + at) : half));
+    }
+}
+
 /* Pixels to positions: B' d B, side m+2, or, adjoint, A d A', side m. Pixels that do not exist count as zeros. */
-KERN_INLINE void wino_analyse(const ct_wino_tile *t, const int m, const int side, const bool adjoint, const bool whole)
+KERN_INLINE void wino_analyse(const ct_wino_tile *t, const int m, const int side, const bool adjoint, const bool whole,
+                              const int store)
 {
     const int n = m + 2;
+    const bool upper = t->store == CT_WINO_UPPER;
     wino_walk walk = { 0, 0 };
     for (int64_t c = 0; c < t->n; c += KERN_VL, wino_step(&walk, t)) {
         vf half[WINO_MAX][WINO_MAX], column[WINO_MAX], result[WINO_MAX]; /* half: [column][position] */
@@ -169,7 +184,6 @@ KERN_INLINE void wino_analyse(const ct_wino_tile *t, const int m, const int side
             else
                 wino_bt(m, column, half[j]);
         }
-        float *out = t->out + walk.at;
         WINO_UNROLL
         for (int i = 0; i < n; i++) {
             WINO_UNROLL
@@ -179,7 +193,7 @@ KERN_INLINE void wino_analyse(const ct_wino_tile *t, const int m, const int side
             else
                 wino_bt(m, column, result);
             WINO_UNROLL
-            for (int j = 0; j < n; j++) vstore(out + (i * n + j) * t->xs, result[j]);
+            for (int j = 0; j < n; j++) wino_put(t->out + (i * n + j) * t->xs, walk.at, result[j], store, upper);
         }
     }
 }
@@ -189,30 +203,38 @@ KERN_INLINE bool wino_whole(const ct_wino_tile *t, int side)
     return t->h0 == 0 && t->w0 == 0 && t->h1 == side && t->w1 == side;
 }
 
+KERN_INLINE void wino_analyse_side(const ct_wino_tile *t, const int m, const bool adjoint, const int store)
+{
+    const int side = adjoint ? m : m + 2;
+    if (wino_whole(t, side))
+        wino_analyse(t, m, side, adjoint, true, store);
+    else
+        wino_analyse(t, m, side, adjoint, false, store);
+}
+
+KERN_INLINE void wino_analyse_to(const ct_wino_tile *t, const bool adjoint, const int store)
+{
+    if (t->m == 4)
+        wino_analyse_side(t, 4, adjoint, store);
+    else
+        wino_analyse_side(t, 2, adjoint, store);
+}
+
 static void wino_in(const ct_wino_tile *t)
 {
-    const bool whole = wino_whole(t, t->m + 2);
-    if (t->m == 4 && whole)
-        wino_analyse(t, 4, 6, false, true);
-    else if (t->m == 4)
-        wino_analyse(t, 4, 6, false, false);
-    else if (whole)
-        wino_analyse(t, 2, 4, false, true);
-    else
-        wino_analyse(t, 2, 4, false, false);
+    switch (t->store) {
+    case CT_WINO_F32: wino_analyse_to(t, false, CT_WINO_F32); break;
+    case CT_WINO_BF16: wino_analyse_to(t, false, CT_WINO_BF16); break;
+    default: wino_analyse_to(t, false, CT_WINO_LOWER); break;
+    }
 }
 
 static void wino_out_adjoint(const ct_wino_tile *t)
 {
-    const bool whole = wino_whole(t, t->m);
-    if (t->m == 4 && whole)
-        wino_analyse(t, 4, 4, true, true);
-    else if (t->m == 4)
-        wino_analyse(t, 4, 4, true, false);
-    else if (whole)
-        wino_analyse(t, 2, 2, true, true);
+    if (t->store == CT_WINO_F32)
+        wino_analyse_to(t, true, CT_WINO_F32);
     else
-        wino_analyse(t, 2, 2, true, false);
+        wino_analyse_to(t, true, CT_WINO_LOWER);
 }
 
 /* Positions to the pixels of the tile's window: A' q A, and bias. */
@@ -259,9 +281,10 @@ static void wino_out(const ct_wino_tile *t)
 }
 
 /* Taps to positions: G g G'. */
-KERN_INLINE void wino_filter_side(const ct_wino_tile *t, const int m)
+KERN_INLINE void wino_filter_side(const ct_wino_tile *t, const int m, const int store)
 {
     const int n = m + 2;
+    const bool upper = t->store == CT_WINO_UPPER;
     wino_walk walk = { 0, 0 };
     for (int64_t c = 0; c < t->n; c += KERN_VL, wino_step(&walk, t)) {
         vf half[3][WINO_MAX], column[WINO_MAX], result[WINO_MAX];
@@ -272,24 +295,27 @@ KERN_INLINE void wino_filter_side(const ct_wino_tile *t, const int m)
             for (int i = 0; i < 3; i++) column[i] = vload(in + (t->origin + i * t->row + j * t->pixel));
             wino_g(m, column, half[j]);
         }
-        float *out = t->out + walk.at;
         WINO_UNROLL
         for (int i = 0; i < n; i++) {
             WINO_UNROLL
             for (int j = 0; j < 3; j++) column[j] = half[j][i];
             wino_g(m, column, result);
             WINO_UNROLL
-            for (int j = 0; j < n; j++) vstore(out + (i * n + j) * t->xs, result[j]);
+            for (int j = 0; j < n; j++) wino_put(t->out + (i * n + j) * t->xs, walk.at, result[j], store, upper);
         }
     }
 }
 
 static void wino_filter(const ct_wino_tile *t)
 {
-    if (t->m == 4)
-        wino_filter_side(t, 4);
+    if (t->m == 4 && t->store == CT_WINO_F32)
+        wino_filter_side(t, 4, CT_WINO_F32);
+    else if (t->m == 4)
+        wino_filter_side(t, 4, CT_WINO_LOWER);
+    else if (t->store == CT_WINO_F32)
+        wino_filter_side(t, 2, CT_WINO_F32);
     else
-        wino_filter_side(t, 2);
+        wino_filter_side(t, 2, CT_WINO_LOWER);
 }
 
 /* Positions to taps: G' q G. */

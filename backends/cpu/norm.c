@@ -12,10 +12,11 @@
 
 #include "ops/math/mask_math.h"
 
-#define TILE_ROWS 64
+#define PIECE_ROWS 64 /* least rows of a piece */
 #define STREAM_BYTES (16 << 20) /* a tensor of this size is not in the cache when it is read next */
 #define CHANNELS 64                /* whose pieces' sums are added up together */
-#define TILE_COLS 128 /* three or four such tiles of f32 lie on a thread's stack: 32 KiB each */
+#define TILE 2048    /* f32 of a block on a thread's stack: three of them lie in an L1 cache */
+#define SUM_COLS 128 /* columns of a block that is summed: long enough pieces of a row, and rows enough for each sum */
 
 typedef struct norm {
     const ct_call *call;
@@ -32,13 +33,26 @@ typedef struct norm {
 
 static bool given(const ct_tensor *t) { return t->desc.ndim >= 0; }
 
+/* Calls n 16-bit numbers into the cache: processors do not foresee parts of rows. */
+static void fetch(const void *p, int64_t n)
+{
+    for (int64_t i = 0; i < 2 * n; i += 64) __builtin_prefetch((const char *)p + i, 0, 2);
+}
+
 static const float *rows_at(const norm *g, const ct_tensor *t, int64_t r, int64_t rows, int64_t c, int64_t cols,
                             float *buf)
 {
     if (!given(t)) return NULL;
     if (g->whole) return (const float *)t->data + r * g->cols;
-    for (int64_t i = 0; i < rows; i++)
-        ct_cpu_to_f32(g->kern, t->desc.dtype, t->data, (r + i) * g->cols + c, cols, buf + i * cols);
+    if (cols == g->cols) {
+        ct_cpu_to_f32(g->kern, t->desc.dtype, t->data, r * cols, rows * cols, buf);
+        return buf;
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        const int64_t at = (r + i) * g->cols + c;
+        if (r + i + rows < g->rows) fetch(ct_at(t->data, t->desc.dtype, at + rows * g->cols), cols);
+        ct_cpu_to_f32(g->kern, t->desc.dtype, t->data, at, cols, buf + i * cols);
+    }
     return buf;
 }
 
@@ -52,6 +66,10 @@ static void out_end(const norm *g, const ct_tensor *t, int64_t r, int64_t rows, 
                     const float *buf)
 {
     if (!given(t) || g->whole) return;
+    if (cols == g->cols) {
+        ct_cpu_to_type(g->kern, t->desc.dtype, buf, rows * cols, t->data, r * cols);
+        return;
+    }
     for (int64_t i = 0; i < rows; i++)
         ct_cpu_to_type(g->kern, t->desc.dtype, buf + i * cols, cols, t->data, (r + i) * g->cols + c);
 }
@@ -77,8 +95,10 @@ static float floor_of(ct_dtype t)
 /* One pass over rows r0..r1-1; `at` is the piece's place in the partial sums. */
 static void walk(const norm *g, enum pass pass, int64_t r0, int64_t r1, int64_t at)
 {
-    const int64_t step_r = g->whole ? r1 - r0 : TILE_ROWS, step_c = g->whole ? g->cols : TILE_COLS;
-    float buf[3][TILE_ROWS * TILE_COLS];
+    const int64_t most = pass == STATS || pass == BWD_SUMS ? SUM_COLS : TILE;
+    const int64_t step_c = g->whole ? g->cols : ct_min64(g->cols, most);
+    const int64_t step_r = g->whole ? r1 - r0 : TILE / step_c;
+    float buf[3][TILE];
     for (int64_t r = r0; r < r1; r += step_r)
         for (int64_t c = 0; c < g->cols; c += step_c) {
             const int64_t rows = ct_min64(step_r, r1 - r), cols = ct_min64(step_c, g->cols - c);
@@ -143,10 +163,10 @@ static void stats_item(void *arg, int64_t item, int thread)
     piece_rows(g, item, &r0, &r1);
     /* About what to sum: the mean of a few rows of this piece, so that little is lost when squares are subtracted. */
     const int64_t at = item * g->cols, samples = ct_min64(8, r1 - r0);
-    float *origin = g->origin + at, line[TILE_COLS];
+    float *origin = g->origin + at, line[SUM_COLS];
     double *s = g->part_s + at, *q = g->part_q + at;
-    for (int64_t c = 0; c < g->cols; c += TILE_COLS) {
-        const int64_t cols = ct_min64(TILE_COLS, g->cols - c);
+    for (int64_t c = 0; c < g->cols; c += SUM_COLS) {
+        const int64_t cols = ct_min64(SUM_COLS, g->cols - c);
         for (int64_t i = 0; i < cols; i++) origin[c + i] = 0;
         for (int64_t k = 0; k < samples; k++) {
             ct_cpu_to_f32(g->kern, g->x.desc.dtype, g->x.data, (r0 + k * ((r1 - r0) / samples)) * g->cols + c, cols,
@@ -217,7 +237,7 @@ static norm make(const ct_device *dev, const ct_tensor *x)
     g.cols = x->desc.ndim > 0 ? x->desc.dim[x->desc.ndim - 1] : 1;
     g.rows = 1;
     for (int i = 0; i + 1 < x->desc.ndim; i++) g.rows *= x->desc.dim[i];
-    g.pieces = ct_cpu_pieces(g.rows, TILE_ROWS, ct_max64(TILE_ROWS, 16384 / ct_max64(1, g.cols)));
+    g.pieces = ct_cpu_pieces(g.rows, PIECE_ROWS, ct_max64(PIECE_ROWS, 16384 / ct_max64(1, g.cols)));
     return g;
 }
 

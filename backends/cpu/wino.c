@@ -6,7 +6,10 @@
  * Work is divided into blocks of tiles whose transformed pixels and products stay in the L2 cache. Filters are
  * transformed once, before, unless they are many: then all tiles' pixels are kept, and a thread takes a panel of output
  * channels, transforms its filters and multiplies all tiles by them. Blocks and the order of every sum follow from the shape
- * and the set of loops alone. */
+ * and the set of loops alone.
+ *
+ * cpu.winograd16 multiplies bf16: transforms are made in f32, what they give is rounded and stored in words of two channels,
+ * products are summed in f32. */
 #include "config.h"
 
 #include "backends/cpu/wino.h"
@@ -29,7 +32,9 @@ typedef struct wino {
     ct_dtype filter_type, bias_type, out_type;
     void *out;    /* [n,p,q,k] */
     bool turned;  /* filters are [c,3,3,k], to be turned round (dgrad), instead of [k,3,3,c] */
+    bool pairs;   /* products of bf16 */
     int64_t c, k; /* channels of the input and of the output of this product */
+    int64_t depth, c_blocks; /* channels, or words of two; blocks of CT_WINO_CB of these */
     int64_t k_blocks, panel; /* blocks of wino_nr columns; in a panel */
     bool whole;              /* all filters are transformed before, not a panel's at a time */
     int64_t block, blocks, kept;          /* tiles of a block; blocks; blocks whose pixels are kept at a time */
@@ -37,8 +42,8 @@ typedef struct wino {
     int64_t v_block, v_pos, v_size, m_block, m_pos, u_block, u_pos;
     int64_t patch, edge; /* floats of per-thread copies */
     /* scratch */
-    float *u;        /* [positions][k block][c][wino_nr], if they are transformed before */
-    float *v;        /* [kept blocks][positions][c / CT_WINO_CB][block][CT_WINO_CB], if they are not */
+    float *u;        /* [positions][k block][depth][wino_nr], if they are transformed before */
+    float *v;        /* [kept blocks][positions][c_blocks][block][CT_WINO_CB], if they are not */
     float *bias_f32; /* [k_blocks * wino_nr] */
     char *threads;
     size_t per_thread;
@@ -113,13 +118,13 @@ void ct_wino_window(const ct_wino_images *v, int64_t image, int64_t y, int64_t x
  * every tile of both images, and that of the filters. The weights of the last two were measured (Zen 4, one core, all
  * three sets of loops): a pixel transform takes the time of about 700 multiplications a tile and channel of the input
  * and 470 of the output for m = 4 and half of that for m = 2; a filter that of 400, or 200. */
-static double cost(int m, int64_t tiles, int64_t depth, int64_t cols)
+static double cost(int m, int64_t tiles, int64_t depth, int64_t cols, double transforms)
 {
     const double c = (double)depth, k = (double)cols, t = (double)tiles, filter = m == 4 ? 500 : 220;
-    return c * k * ((m + 2) * (m + 2) * t + filter) + t * (m == 4 ? 1 : 0.5) * (700 * c + 470 * k);
+    return c * k * ((m + 2) * (m + 2) * t + transforms * filter) + transforms * t * (m == 4 ? 1 : 0.5) * (700 * c + 470 * k);
 }
 
-int ct_wino_choose(const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, int64_t cols, const char **reason)
+int ct_wino_choose(const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, int64_t cols, bool pairs, const char **reason)
 {
     *reason = NULL;
     if (g->r != 3 || g->s != 3)
@@ -136,8 +141,9 @@ int ct_wino_choose(const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, i
         *reason = "cpu.winograd: does not pay below 8 channels";
     if (*reason) return 0;
     const double direct = 9 * (double)(g->n * p * q) * (double)depth * (double)cols;
-    const double four = cost(4, g->n * ct_ceil_div(p, 4) * ct_ceil_div(q, 4), depth, cols),
-                 two = cost(2, g->n * ct_ceil_div(p, 2) * ct_ceil_div(q, 2), depth, cols);
+    const double transforms = pairs ? 2 : 1; /* in units that take half the time */
+    const double four = cost(4, g->n * ct_ceil_div(p, 4) * ct_ceil_div(q, 4), depth, cols, transforms),
+                 two = cost(2, g->n * ct_ceil_div(p, 2) * ct_ceil_div(q, 2), depth, cols, transforms);
     /* The direct product reaches somewhat less of a processor's peak. */
     if ((four < two ? four : two) > 1.1 * direct) {
         *reason = "cpu.winograd: transforms would take longer than they save for so few pixels or channels";
@@ -151,23 +157,24 @@ int ct_wino_choose(const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, i
 static void plan(wino *g)
 {
     const int64_t nr = g->kern->wino->nr, row = g->grid.positions * (int64_t)sizeof(float);
-    const int64_t c_blocks = ct_ceil_div(g->c, CT_WINO_CB), c_wide = c_blocks * CT_WINO_CB;
+    g->depth = g->pairs ? ct_ceil_div(g->c, 2) : g->c;
+    g->c_blocks = ct_ceil_div(g->depth, CT_WINO_CB);
     g->k_blocks = ct_ceil_div(g->k, nr);
     g->panel = ct_min64(PANEL / nr, g->k_blocks);
-    g->whole = row * g->c * g->k_blocks * nr <= WHOLE_BYTES;
-    const int64_t tile = row * ((g->whole ? c_wide : 0) + g->panel * nr);
+    g->whole = row * g->depth * g->k_blocks * nr <= WHOLE_BYTES;
+    const int64_t tile = row * ((g->whole ? g->c_blocks * CT_WINO_CB : 0) + g->panel * nr);
     g->block = ct_max64(12, ct_min64(BLOCK_MOST, BLOCK_BYTES / tile) / 12 * 12);
     /* Enough blocks to share out, also of few tiles. */
     if (g->whole) g->block = ct_min64(g->block, ct_round_up(ct_ceil_div(g->grid.count, MANY_BLOCKS), 12));
     g->block = ct_min64(g->block, g->grid.count);
     g->blocks = ct_ceil_div(g->grid.count, g->block);
     g->v_block = g->block * CT_WINO_CB + CT_WINO_CB;
-    g->v_pos = ct_wino_odd_lines(c_blocks * g->v_block);
+    g->v_pos = ct_wino_odd_lines(g->c_blocks * g->v_block);
     g->v_size = g->grid.positions * g->v_pos;
     g->kept = g->whole ? g->blocks : ct_min64(g->blocks, ct_max64(1, KEPT_BYTES / (g->v_size * 4)));
     g->m_block = g->block * nr + CT_WINO_CB;
     g->m_pos = ct_wino_odd_lines(g->panel * g->m_block);
-    g->u_block = g->c * nr;
+    g->u_block = g->depth * nr;
     g->u_pos = ct_wino_odd_lines((g->whole ? g->k_blocks : g->panel) * g->u_block);
     g->patch = ct_wino_patch_floats(&g->in, g->grid.side);
     g->edge = g->out_type == CT_F32 && g->k % g->kern->vl == 0 ? 0 : g->grid.m * g->grid.m * g->panel * nr;
@@ -210,6 +217,13 @@ static local local_of(const wino *g, int thread)
 
 /* ---- filters ---- */
 
+/* Asks for n elements of `rows` rows before they are read: pieces of a few lines, far apart, which the processor does not foresee. */
+static void fetch(const float *x, int64_t ldx, int64_t rows, int64_t n)
+{
+    for (int64_t j = 0; j < rows; j++)
+        for (int64_t i = 0; i < n; i += 16) __builtin_prefetch(x + j * ldx + i);
+}
+
 /* taps[t][i][j]: tap t of channels c0+i (0 <= i < n) and columns k0+j, zeros where there is no column; rows [nr][n] is
  * room for one tap as it lies in memory. */
 static void turn_taps(const wino *g, int64_t c0, int64_t n, int64_t k0, float *taps, float *rows)
@@ -218,6 +232,7 @@ static void turn_taps(const wino *g, int64_t c0, int64_t n, int64_t k0, float *t
     for (int64_t t = 0; t < 9; t++) {
         const int64_t at = (k0 * 9 + t) * g->c + c0;
         if (g->filter_type == CT_F32 && valid == nr) {
+            if (t < 8) fetch((const float *)g->filters + at + g->c, 9 * g->c, nr, n);
             g->kern->wino->turn(nr, n, (const float *)g->filters + at, 9 * g->c, taps + t * tap, nr);
             continue;
         }
@@ -258,7 +273,8 @@ static void transform_filters(const wino *g, int64_t b, int64_t c0, float *u, co
     t.origin = g->turned ? -8 * t.pixel : 0;
     for (int64_t i = 0; i < n; i++) {
         t.in = taps + i * nr;
-        t.out = u + (c0 + i) * nr;
+        t.out = u + (g->pairs ? (c0 + i) / 2 : c0 + i) * nr;
+        if (g->pairs) t.store = i % 2 ? CT_WINO_UPPER : CT_WINO_LOWER;
         g->kern->wino->filter(&t);
     }
 }
@@ -279,6 +295,11 @@ static void transform_pixels(const wino *g, int64_t first, int64_t count, float 
 {
     const ct_wino_grid *grid = &g->grid;
     ct_wino_tile t = { .m = grid->m, .xs = g->v_pos, .bs = g->v_block, .bw = CT_WINO_CB };
+    if (g->pairs) { /* a block's words are so many bf16 */
+        t.store = CT_WINO_BF16;
+        t.bs *= 2;
+        t.bw *= 2;
+    }
     int64_t n = first / (grid->rows * grid->cols), row = first / grid->cols % grid->rows, col = first % grid->cols;
     for (int64_t i = 0; i < count; i++) {
         ct_wino_window(&g->in, n, row * grid->m - grid->pad_h, col * grid->m - grid->pad_w, grid->side, patch, &t);
@@ -296,14 +317,15 @@ static void transform_pixels(const wino *g, int64_t first, int64_t count, float 
 static void multiply(const wino *g, int64_t count, const float *v, const float *u, int64_t block0, int64_t blocks, float *products)
 {
     const int64_t nr = g->kern->wino->nr;
-    ct_wino_gemm a = { .a_block = g->v_block, .rows = count, .depth = g->c };
+    ct_wino_gemm a = { .a_block = g->v_block, .rows = count, .depth = g->depth };
     for (int64_t x = 0; x < g->grid.positions; x++)
         for (int64_t b = 0; b < blocks; b++) {
             a.kw = g->k - (block0 + b) * nr > g->kern->vl ? nr : g->kern->vl;
             a.a = v + x * g->v_pos;
             a.b = u + x * g->u_pos + b * g->u_block;
             a.out = products + x * g->m_pos + b * g->m_block;
-            g->kern->wino->gemm(&a);
+            if (g->pairs) g->kern->pairs->wino_gemm(&a);
+            else g->kern->wino->gemm(&a);
         }
 }
 
@@ -401,94 +423,63 @@ static void run(const ct_device *dev, wino *g, void *scratch)
 
 /* ---- the two operators ---- */
 
-/* Sets up the product; false with a reason if it is refused. */
-static bool set_forward(wino *g, const ct_device *dev, const ct_call *call, const char **reason)
+/* Sets up the product; false with a reason if it is refused. The gradient of the input is the same product with x and y exchanged. */
+static bool set_up(wino *g, const ct_device *dev, const ct_call *call, bool pairs, const char **reason)
 {
-    const ct_conv_geom c =
-        ct_conv_geometry(&call->attrs.conv, &call->in[0].desc, &call->in[1].desc, &call->out[0].desc);
-    const bool bias = call->nin > 2 && ct_present(&call->in[2]);
-    *reason = ct_conv_refuse(call, &c);
+    const bool turned = call->op == CT_OP_CONV2D_DGRAD, bias = !turned && call->nin > 2 && ct_present(&call->in[2]);
+    const ct_tensor *in = &call->in[0], *w = &call->in[1], *out = &call->out[0], *x = turned ? out : in, *y = turned ? in : out;
+    const ct_conv_geom c = ct_conv_geometry(&call->attrs.conv, &x->desc, &w->desc, &y->desc);
+    *reason = pairs ? ct_pairs_refuse(dev, call) : NULL;
+    if (!*reason) *reason = ct_conv_refuse(call, &c);
     if (*reason) return false;
-    const int m = ct_wino_choose(&c, c.p, c.q, c.c, c.k, reason);
+    const int64_t *d = in->desc.dim, *o = out->desc.dim;
+    const int m = ct_wino_choose(&c, o[1], o[2], d[3], o[3], pairs, reason);
     if (m == 0) return false;
     memset(g, 0, sizeof *g);
     g->kern = dev->kern;
-    g->grid = ct_wino_make_grid(m, c.n, c.h, c.w, c.p, c.q, c.pad_h, c.pad_w);
-    g->in = ct_wino_view(dev->kern, &call->in[0], 0, c.c);
-    g->filters = call->in[1].data;
-    g->filter_type = call->in[1].desc.dtype;
+    g->pairs = pairs;
+    g->grid = ct_wino_make_grid(m, c.n, d[1], d[2], o[1], o[2], turned ? 2 - c.pad_h : c.pad_h, turned ? 2 - c.pad_w : c.pad_w);
+    g->in = ct_wino_view(dev->kern, in, 0, d[3]);
+    g->filters = w->data;
+    g->filter_type = w->desc.dtype;
     g->bias = bias ? call->in[2].data : NULL;
     g->bias_type = bias ? call->in[2].desc.dtype : CT_F32;
-    g->out = call->out[0].data;
-    g->out_type = call->out[0].desc.dtype;
-    g->c = c.c;
-    g->k = c.k;
+    g->out = out->data;
+    g->out_type = out->desc.dtype;
+    g->turned = turned;
+    g->c = d[3];
+    g->k = o[3];
     plan(g);
     return true;
 }
 
-static bool set_dgrad(wino *g, const ct_device *dev, const ct_call *call, const char **reason)
-{
-    const ct_conv_geom c =
-        ct_conv_geometry(&call->attrs.conv, &call->out[0].desc, &call->in[1].desc, &call->in[0].desc);
-    *reason = ct_conv_refuse(call, &c);
-    if (*reason) return false;
-    const int m = ct_wino_choose(&c, c.h, c.w, c.k, c.c, reason);
-    if (m == 0) return false;
-    memset(g, 0, sizeof *g);
-    g->kern = dev->kern;
-    g->grid = ct_wino_make_grid(m, c.n, c.p, c.q, c.h, c.w, 2 - c.pad_h, 2 - c.pad_w);
-    g->in = ct_wino_view(dev->kern, &call->in[0], 0, c.k);
-    g->filters = call->in[1].data;
-    g->filter_type = call->in[1].desc.dtype;
-    g->bias_type = CT_F32;
-    g->out = call->out[0].data;
-    g->out_type = call->out[0].desc.dtype;
-    g->turned = true;
-    g->c = c.k;
-    g->k = c.c;
-    plan(g);
-    return true;
-}
-
-static ct_accept wino_accept(const ct_device *dev, const ct_call *call)
+static ct_accept accept(const ct_device *dev, const ct_call *call, bool pairs)
 {
     wino g;
     const char *reason;
-    if (!set_forward(&g, dev, call, &reason)) return ct_accept_no(reason);
+    if (!set_up(&g, dev, call, pairs, &reason)) return ct_accept_no(reason);
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));
 }
 
-static ct_status wino_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+static ct_status run_call(const ct_device *dev, const ct_call *call, void *scratch, bool pairs)
 {
-    (void)stream;
     wino g;
     const char *reason;
-    if (!set_forward(&g, dev, call, &reason)) return ct_fail(CT_EINTERNAL, "%s", reason);
+    if (!set_up(&g, dev, call, pairs, &reason)) return ct_fail(CT_EINTERNAL, "%s", reason);
     run(dev, &g, scratch);
     return CT_OK;
 }
 
-static ct_accept wino_dgrad_accept(const ct_device *dev, const ct_call *call)
-{
-    wino g;
-    const char *reason;
-    if (!set_dgrad(&g, dev, call, &reason)) return ct_accept_no(reason);
-    return ct_accept_yes(lay_out(&g, dev->threads, NULL));
-}
+CT_CPU_TWO_FORMS(accept, run_call)
 
-static ct_status wino_dgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
-{
-    (void)stream;
-    wino g;
-    const char *reason;
-    if (!set_dgrad(&g, dev, call, &reason)) return ct_fail(CT_EINTERNAL, "%s", reason);
-    run(dev, &g, scratch);
-    return CT_OK;
-}
+static const ct_impl pairs_impls[] = {
+    { CT_OP_CONV2D, CT_CPU_PAIRS_WINO, CT_CPU_FEWER_PRODUCTS | CT_IMPL_ROUNDS, pairs_accept, pairs_run },
+    { CT_OP_CONV2D_DGRAD, CT_CPU_PAIRS_WINO, CT_CPU_FEWER_PRODUCTS | CT_IMPL_ROUNDS, pairs_accept, pairs_run },
+};
+const ct_impl_set ct_cpu_wino_pairs_impls = CT_IMPL_SET(pairs_impls);
 
 static const ct_impl impls[] = {
-    { CT_OP_CONV2D, "cpu.winograd", CT_CPU_FEWER_PRODUCTS, wino_accept, wino_run },
-    { CT_OP_CONV2D_DGRAD, "cpu.winograd", CT_CPU_FEWER_PRODUCTS, wino_dgrad_accept, wino_dgrad_run },
+    { CT_OP_CONV2D, "cpu.winograd", CT_CPU_FEWER_PRODUCTS, f32_accept, f32_run },
+    { CT_OP_CONV2D_DGRAD, "cpu.winograd", CT_CPU_FEWER_PRODUCTS, f32_accept, f32_run },
 };
 const ct_impl_set ct_cpu_wino_impls = CT_IMPL_SET(impls);

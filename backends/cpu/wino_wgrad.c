@@ -3,7 +3,8 @@
  * products over all tiles, [c, tiles] x [tiles, k], and the sums are transformed back to 3 x 3 taps once, at the end.
  *
  * The tiles are cut into chunks and the channels of x and dy into panels, all by the shape alone; one item of work is a
- * (chunk, panel of x, panel of dy). Its sums are the thread's own; the chunks' taps are added in order. */
+ * (chunk, panel of x, panel of dy). Its sums are the thread's own; the chunks' taps are added in order. cpu.winograd16 keeps
+ * positions in words of two tiles' bf16. */
 #include "config.h"
 
 #include "backends/cpu/wino.h"
@@ -19,6 +20,7 @@
 typedef struct wgrad {
     const ct_kern *kern;
     ct_wino_grid grid;
+    bool pairs;
     ct_tensor x, dy, dw;
     int64_t c, k, k_blocks;
     int64_t panel_c, panel_k, panels_c, panels_k; /* channels; numbers of panels */
@@ -31,7 +33,7 @@ typedef struct wgrad {
     size_t per_thread;
 } wgrad;
 
-/* What a thread has of its own. */
+/* What a thread has of its own. With pairs a block's tiles are words of two. */
 typedef struct local {
     float *v;    /* [positions][channels / CT_WINO_CB][block][CT_WINO_CB] */
     float *d;    /* [positions][k block][block][wino_nr] */
@@ -78,15 +80,25 @@ static void plan(wgrad *g)
     g->chunks = ct_min64(most, ct_max64(1, ct_max64(least, tiles / CHUNK_TILES)));
     g->chunk_tiles = ct_ceil_div(tiles, g->chunks);
     g->chunks = ct_ceil_div(tiles, g->chunk_tiles);
-    const int64_t tile = g->grid.positions * (int64_t)sizeof(float) * (g->panel_c + g->panel_k);
-    g->block = ct_max64(12, ct_min64(BLOCK_MOST, BLOCK_BYTES / tile));
+    const int64_t tile = g->grid.positions * (int64_t)sizeof(float) * (g->panel_c + g->panel_k), wide = g->pairs ? 2 : 1;
+    g->block = wide * ct_max64(12, ct_min64(BLOCK_MOST, BLOCK_BYTES / tile));
     g->block = ct_ceil_div(g->chunk_tiles, ct_ceil_div(g->chunk_tiles, g->block));
-    g->v_block = g->block * CT_WINO_CB + CT_WINO_CB;
+    g->block = ct_round_up(g->block, wide);
+    const int64_t rows = ct_ceil_div(g->block, wide);
+    g->v_block = rows * CT_WINO_CB + CT_WINO_CB;
     g->v_pos = ct_wino_odd_lines(g->panel_c / CT_WINO_CB * g->v_block);
-    g->d_block = g->block * nr + CT_WINO_CB;
+    g->d_block = rows * nr + CT_WINO_CB;
     g->d_pos = ct_wino_odd_lines(g->panel_k / nr * g->d_block);
     g->sum_block = g->panel_c * nr + CT_WINO_CB;
     g->sum_pos = ct_wino_odd_lines(g->panel_k / nr * g->sum_block);
+}
+
+/* Where tile i of a block is stored, in steps of rows, and how. */
+static int64_t place(const wgrad *g, int64_t i, ct_wino_tile *t)
+{
+    if (!g->pairs) return i;
+    t->store = i % 2 ? CT_WINO_UPPER : CT_WINO_LOWER;
+    return i / 2;
 }
 
 /* Pixels of tiles first .. first+count-1 to positions: of x from (-pad, -pad) on, side m+2; of dy, side m. */
@@ -98,7 +110,7 @@ static void transform_x(const wgrad *g, const ct_wino_images *x, int64_t first, 
         const int64_t row = (first + i) / grid->cols, col = (first + i) % grid->cols;
         ct_wino_window(x, row / grid->rows, row % grid->rows * grid->m - grid->pad_h, col * grid->m - grid->pad_w,
                        grid->side, l->patch, &t);
-        t.out = l->v + i * CT_WINO_CB;
+        t.out = l->v + place(g, i, &t) * CT_WINO_CB;
         g->kern->wino->in(&t);
     }
 }
@@ -111,7 +123,7 @@ static void transform_dy(const wgrad *g, const ct_wino_images *dy, int64_t first
     for (int64_t i = 0; i < count; i++) {
         const int64_t row = (first + i) / grid->cols, col = (first + i) % grid->cols;
         ct_wino_window(dy, row / grid->rows, row % grid->rows * grid->m, col * grid->m, grid->m, l->patch, &t);
-        t.out = l->d + i * nr;
+        t.out = l->d + place(g, i, &t) * nr;
         g->kern->wino->out_adjoint(&t);
     }
 }
@@ -122,13 +134,15 @@ static void multiply(const wgrad *g, const ct_wino_images *x, const ct_wino_imag
 {
     const int64_t nr = g->kern->wino->nr;
     ct_wino_gemm a = { .a_block = g->v_block, .rows = x->wide, .depth = count, .accumulate = more };
+    if (g->pairs) a.depth = ct_ceil_div(count, 2);
     for (int64_t pos = 0; pos < g->grid.positions; pos++)
         for (int64_t b = 0; b * nr < dy->n; b++) {
             a.kw = dy->n - b * nr > g->kern->vl ? nr : g->kern->vl;
             a.a = l->v + pos * g->v_pos;
             a.b = l->d + pos * g->d_pos + b * g->d_block;
             a.out = l->sums + pos * g->sum_pos + b * g->sum_block;
-            g->kern->wino->wgemm(&a);
+            if (g->pairs) g->kern->pairs->wino_wgemm(&a);
+            else g->kern->wino->wgemm(&a);
         }
 }
 
@@ -184,15 +198,17 @@ static void sum_item(void *arg, int64_t item, int thread)
 }
 
 /* Sets up the sums; false with a reason if they are refused. */
-static bool set_up(wgrad *g, const ct_device *dev, const ct_call *call, const char **reason)
+static bool set_up(wgrad *g, const ct_device *dev, const ct_call *call, bool pairs, const char **reason)
 {
     const ct_conv_geom c =
         ct_conv_geometry(&call->attrs.conv, &call->in[0].desc, &call->out[0].desc, &call->in[1].desc);
-    *reason = ct_conv_refuse(call, &c);
+    *reason = pairs ? ct_pairs_refuse(dev, call) : NULL;
+    if (!*reason) *reason = ct_conv_refuse(call, &c);
     if (*reason) return false;
-    const int m = ct_wino_choose(&c, c.p, c.q, c.c, c.k, reason);
+    const int m = ct_wino_choose(&c, c.p, c.q, c.c, c.k, pairs, reason);
     if (m == 0) return false;
     memset(g, 0, sizeof *g);
+    g->pairs = pairs;
     g->kern = dev->kern;
     g->grid = ct_wino_make_grid(m, c.n, c.h, c.w, c.p, c.q, c.pad_h, c.pad_w);
     g->x = call->in[0];
@@ -211,27 +227,33 @@ static bool set_up(wgrad *g, const ct_device *dev, const ct_call *call, const ch
     return true;
 }
 
-static ct_accept wino_wgrad_accept(const ct_device *dev, const ct_call *call)
+static ct_accept accept(const ct_device *dev, const ct_call *call, bool pairs)
 {
     wgrad g;
     const char *reason;
-    if (!set_up(&g, dev, call, &reason)) return ct_accept_no(reason);
+    if (!set_up(&g, dev, call, pairs, &reason)) return ct_accept_no(reason);
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));
 }
 
-static ct_status wino_wgrad_run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+static ct_status run(const ct_device *dev, const ct_call *call, void *scratch, bool pairs)
 {
-    (void)stream;
     wgrad g;
     const char *reason;
-    if (!set_up(&g, dev, call, &reason)) return ct_fail(CT_EINTERNAL, "%s", reason);
+    if (!set_up(&g, dev, call, pairs, &reason)) return ct_fail(CT_EINTERNAL, "%s", reason);
     lay_out(&g, dev->threads, scratch);
     ct_cpu_for(dev, items(&g), chunk_item, &g);
     ct_cpu_for(dev, g.k_blocks * 9 * ct_ceil_div(g.c, TURN), sum_item, &g);
     return CT_OK;
 }
 
+CT_CPU_TWO_FORMS(accept, run)
+
+static const ct_impl pairs_impls[] = {
+    { CT_OP_CONV2D_WGRAD, CT_CPU_PAIRS_WINO, CT_CPU_FEWER_PRODUCTS | CT_IMPL_ROUNDS, pairs_accept, pairs_run },
+};
+const ct_impl_set ct_cpu_wino_wgrad_pairs_impls = CT_IMPL_SET(pairs_impls);
+
 static const ct_impl impls[] = {
-    { CT_OP_CONV2D_WGRAD, "cpu.winograd", CT_CPU_FEWER_PRODUCTS, wino_wgrad_accept, wino_wgrad_run },
+    { CT_OP_CONV2D_WGRAD, "cpu.winograd", CT_CPU_FEWER_PRODUCTS, f32_accept, f32_run },
 };
 const ct_impl_set ct_cpu_wino_wgrad_impls = CT_IMPL_SET(impls);

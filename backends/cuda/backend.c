@@ -343,6 +343,7 @@ static ct_status receipt(const ct_device *d, const ct_impl *impl, const ct_call 
     memset(out, 0, sizeof *out);
     out->math = type == CT_F64 ? "f64" : "fp32";
     out->sums = type == CT_F64 || strcmp(impl->name, "cuda.direct") == 0 ? "f64" : "fp32";
+    if (call->op == CT_OP_MUON && d->opts.tf32) out->math = "tf32"; /* its products are the library's */
     out->has_cores = type == CT_F16 || (d->major >= 8 && (type == CT_BF16 || (type == CT_F32 && d->opts.tf32)));
     return ct_cuda_libs_receipt(d, impl, call, out);
 }
@@ -360,6 +361,7 @@ static const ct_impl_set *const sets[] = {
     &ct_cuda_norm_sum_impls,
     &ct_cuda_norm_pool_impls,
     &ct_cuda_norm_overlap_impls,
+    &ct_cuda_standardize_impls,
     &ct_cuda_activation_impls,
     &ct_cuda_elementwise_impls,
     &ct_cuda_pool_impls,
@@ -376,6 +378,7 @@ static const ct_impl_set *const sets[] = {
     &ct_cuda_heatmap_rows_impls,
     &ct_cuda_metric_impls,
     &ct_cuda_optim_impls,
+    &ct_cuda_muon_impls,
     &ct_cuda_image_impls,
     &ct_cuda_points_impls,
 };
@@ -406,6 +409,7 @@ static const ct_backend backend = {
     .capture_end = capture_end,
     .capture_replay = capture_replay,
     .capture_destroy = capture_destroy,
+    .tf32 = true,
     .receipt = receipt,
     .variants = ct_cuda_libs_variants,
     .prefer = ct_cuda_libs_prefer,

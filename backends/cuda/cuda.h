@@ -106,6 +106,7 @@ extern const ct_impl_set ct_cuda_norm_impls;
 extern const ct_impl_set ct_cuda_norm_sum_impls;
 extern const ct_impl_set ct_cuda_norm_pool_impls;
 extern const ct_impl_set ct_cuda_norm_overlap_impls;
+extern const ct_impl_set ct_cuda_standardize_impls;
 extern const ct_impl_set ct_cuda_activation_impls;
 extern const ct_impl_set ct_cuda_elementwise_impls;
 extern const ct_impl_set ct_cuda_pool_impls;
@@ -122,6 +123,7 @@ extern const ct_impl_set ct_cuda_heatmap_impls;
 extern const ct_impl_set ct_cuda_heatmap_rows_impls;
 extern const ct_impl_set ct_cuda_metric_impls;
 extern const ct_impl_set ct_cuda_optim_impls;
+extern const ct_impl_set ct_cuda_muon_impls;
 extern const ct_impl_set ct_cuda_image_impls;
 extern const ct_impl_set ct_cuda_points_impls;
 

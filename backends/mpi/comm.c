@@ -4,7 +4,8 @@
  * Sums over members whose number is a power of two are made of messages between pairs, always by the same tree: in
  * round k member r and member r ^ 2^k add. Of long ones each of both keeps a half of what it has, and when all is added
  * the halves go back by the same way (Rabenseifner's algorithm). On one machine that takes a third of the time of Open
- * MPI 4.1's nonblocking collective. Which bits other sums have is up to the library's algorithm: for the same size and
+ * MPI 4.1's nonblocking collective. Between processes of one machine short ones, and those of memory(), go another way
+ * (shared.c) to the same bits. Which bits other sums have is up to the library's algorithm: for the same size and
  * number of members they are the same, on all members and in every run. */
 #include <limits.h>
 #include <mpi.h>
@@ -12,6 +13,7 @@
 #include <string.h>
 
 #include "backends/mpi/internal.h"
+#include "base/log.h"
 
 /* Counts are ints in MPI, and some libraries keep bytes in one: larger calls are cut. Tests make it small. */
 #ifndef CT_MPI_PIECE
@@ -62,6 +64,7 @@ struct ct_comm {
     int next_piece, pieces, piece_room;
     int tag;              /* of the next one */
     void *sent;           /* of a gathering that has not ended */
+    ct_shared *shared;    /* what of sums goes this way; NULL: nothing */
     struct ct_comm *next; /* in `lost` */
 };
 
@@ -124,6 +127,7 @@ static ct_status grow_trees(ct_comm *c);
 
 static bool all_done(const ct_comm *c)
 {
+    if (c->shared && !ct_shared_done(c->shared)) return false;
     return c->left == 0 && c->growing == 0; /* with trees at work or none there are no pieces left */
 }
 
@@ -131,6 +135,7 @@ static bool all_done(const ct_comm *c)
 static ct_status advance(ct_comm *c)
 {
     int done = 0;
+    if (c->shared) ct_shared_advance(c->shared);
     if (c->growing > 0) CT_TRY(grow_trees(c));
     if (c->left == 0) return CT_OK;
     int code = MPI_Testsome(c->n, c->request, &done, c->index, c->status);
@@ -230,6 +235,8 @@ static void destroy(ct_comm *c)
 {
     if (!c) return;
     if (!all_done(c)) give_up(c);
+    ct_shared_free(c->shared);
+    c->shared = NULL;
     if (c->failure[0]) {
         lose(c);
         return;
@@ -445,6 +452,7 @@ static ct_status tree_sum(ct_comm *c, ct_stream *s, void *buf, int64_t n, ct_dty
         return ct_mpi_core->fail(CT_EINVAL, "mpi: %d members are no tree: their number must be a power of two",
                                  ct_mpi.size);
     if (ct_mpi.size == 1) return CT_OK;
+    if (c->shared && ct_shared_takes(c->shared, buf, n, type)) return ct_shared_sum(c->shared, buf, n, type);
     const int64_t size = type == CT_F64 ? 8 : 4, most = (CT_MPI_PIECE < TREE_BYTES ? CT_MPI_PIECE : TREE_BYTES) / size;
     CT_TRY(make_pieces(c, (n + most - 1) / most));
     for (int64_t first = 0; first < n; first += most)
@@ -456,6 +464,7 @@ static ct_status all_reduce_sum(ct_comm *c, ct_stream *s, void *buf, int64_t n, 
 {
     MPI_Datatype t;
     CT_TRY(usable(c));
+    if (c->shared && ct_shared_takes(c->shared, buf, n, type)) return ct_shared_sum(c->shared, buf, n, type);
     if (power_of_two(ct_mpi.size) && (type == CT_F32 || type == CT_F64)) return tree_sum(c, s, buf, n, type);
     if (!type_of(type, &t)) return ct_mpi_core->fail(CT_EUNSUPPORTED, "mpi: sums of elements of type %d", (int)type);
     const int64_t size = type == CT_F64 || type == CT_I64 ? 8 : 4, most = CT_MPI_PIECE / size;
@@ -509,6 +518,51 @@ static ct_status gather(ct_comm *c, const void *mine, size_t bytes, void *all, d
     return CT_OK;
 }
 
+/* ---- shared memory ---- */
+
+enum { REASON = 192 };
+
+/* Members agree: all of them map all, or none does. */
+static ct_status agree(ct_comm *c, ct_shared *s, const ct_shared_card *mine, char why[REASON], double deadline)
+{
+    const size_t n = (size_t)ct_mpi.size;
+    char no[REASON] = "";
+    ct_shared_card *cards = ct_mpi_core->alloc(n * (sizeof *cards + REASON), "shared sums of a group");
+    if (!cards) return CT_ENOMEM;
+    char *said = (char *)(cards + n);
+    ct_status st = gather(c, mine, sizeof *mine, cards, deadline);
+    if (st == CT_OK && s) ct_shared_map(s, cards, no, sizeof no);
+    if (st == CT_OK && !s) snprintf(no, sizeof no, "member %d: %s", ct_mpi.rank, mine->no);
+    if (st == CT_OK) st = gather(c, no, sizeof no, said, deadline);
+    for (size_t i = n; i-- > 0 && st == CT_OK;)
+        if (said[i * REASON]) snprintf(why, REASON, "%s", said + i * REASON);
+    ct_mpi_core->free(cards);
+    return st;
+}
+
+static ct_status memory(ct_comm *c, const ct_comm_memory *m, double deadline, void **mine, void **common)
+{
+    ct_shared_card card;
+    char why[REASON] = "";
+    *mine = *common = NULL;
+    CT_TRY(usable(c));
+    if (ct_mpi.size == 1) return CT_OK;
+    if (c->shared) return ct_mpi_core->fail(CT_EINVAL, "mpi: this group shares memory already");
+    ct_shared *s = ct_shared_new(m, &card);
+    const ct_status st = agree(c, s, &card, why, deadline);
+    if (st == CT_OK && !*why) {
+        ct_shared_begin(s, mine, common);
+        c->shared = s;
+    } else {
+        ct_shared_free(s);
+    }
+    if (st != CT_OK || m->own == 0 || ct_mpi.rank != 0) return st;
+    if (*why) ct_mpi_core->log(CT_LOG_INFO, "  sums       are made of messages: %s", why);
+    else ct_mpi_core->log(CT_LOG_INFO, "  sums       are made in memory that the %d processes share%s", ct_mpi.size,
+                          m->common > 0 ? ", which also holds weights and optimizer once for all" : "");
+    return CT_OK;
+}
+
 const ct_comm_ops ct_mpi_comm = {
     .id = group_id,
     .create = create,
@@ -521,4 +575,6 @@ const ct_comm_ops ct_mpi_comm = {
     .finish = finish,
     .gather = gather,
     .tree_sum = tree_sum,
+    .memory = memory,
+    .release = ct_shared_release,
 };

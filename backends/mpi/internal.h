@@ -5,6 +5,7 @@
 #include <stdbool.h>
 
 #include "backends/engine.h"
+#include "base/env.h"
 
 extern const ct_services *ct_mpi_core;
 extern const ct_comm_ops ct_mpi_comm;
@@ -28,5 +29,35 @@ ct_status ct_mpi_wait_on(double waited, double deadline, double *next, bool *lat
 ct_status ct_mpi_usable(void);
 /* Records what MPI says to its error code and that the engine is broken: CT_EBACKEND. */
 ct_status ct_mpi_failed(int code, const char *what);
+
+
+/* ---- sums in memory that processes of one machine share (shared.c) ---- */
+
+typedef struct ct_shared ct_shared;
+
+/* What members tell each other before they map each other's memory. */
+typedef struct ct_shared_card {
+    char place[256]; /* equal where files of each other can be opened */
+    char no[160];    /* why this member cannot; "": it can */
+    uint64_t nonce, size;
+    int32_t pid, fd;
+} ct_shared_card;
+
+/* This member's memory, with room for what is to be lent. NULL: CT_ENOMEM recorded; a card is filled in any case. */
+ct_shared *ct_shared_new(const ct_comm_memory *m, ct_shared_card *card);
+/* Maps that of all [ct_mpi.size]; `no` says why it cannot be, else it is empty. */
+void ct_shared_map(ct_shared *s, const ct_shared_card *cards, char *no, size_t size);
+/* When all have mapped all: sums may begin. Gives the memory that was asked for, if any was. */
+void ct_shared_begin(ct_shared *s, void **mine, void **common);
+void ct_shared_free(ct_shared *s); /* but for what was lent; NULL is fine */
+void ct_shared_release(void *mine);
+
+/* Whether a sum goes this way: one of lent memory, or a short one. */
+bool ct_shared_takes(const ct_shared *s, const void *buf, int64_t n, ct_dtype type);
+/* Begins one, f32 or f64. */
+ct_status ct_shared_sum(ct_shared *s, void *buf, int64_t n, ct_dtype type);
+/* Does what can be done without waiting. */
+void ct_shared_advance(ct_shared *s);
+bool ct_shared_done(const ct_shared *s); /* all that this member began is there */
 
 #endif

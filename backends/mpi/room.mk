@@ -1,5 +1,5 @@
 # The engine for groups of processes over MPI: a plug-in, so that the program itself needs no MPI. Built with --with-mpi.
-mpi_sources = backends/mpi/comm.c backends/mpi/engine.c backends/mpi/internal.h
+mpi_sources = backends/mpi/comm.c backends/mpi/engine.c backends/mpi/shared.c backends/mpi/internal.h
 EXTRA_DIST += $(mpi_sources)
 
 if HAVE_MPI

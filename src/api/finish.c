@@ -155,6 +155,28 @@ static ct_status put_group(const ct_run *r, json_t *o)
     return ct_json_set(o, "slowest_ratio", slowest < 0 ? json_null() : ct_json_number(ratio));
 }
 
+/* Whether train.target was reached, and when; of a run that was given none nothing. */
+static ct_status put_target(const ct_run *r, json_t *o)
+{
+    const ct_target *t = &r->target;
+    const ct_arrival *a = &r->p.target;
+    json_t *target = json_object();
+    if (!t->by) {
+        json_decref(target);
+        return CT_OK;
+    }
+    CT_TRY(ct_json_set(o, "target", target)); /* o owns it from here on */
+    CT_TRY(ct_json_set(target, "metric", json_string(t->by->key)));
+    CT_TRY(ct_json_set(target, "wanted", ct_json_number(t->value)));
+    CT_TRY(ct_json_set(target, "reached", json_boolean(a->reached)));
+    if (!a->reached) return CT_OK;
+    CT_TRY(ct_json_set(target, "value", ct_json_number(a->value)));
+    CT_TRY(ct_json_set(target, "step", json_integer(a->step)));
+    CT_TRY(ct_json_set(target, "samples", json_integer(a->samples)));
+    CT_TRY(ct_json_set(target, "seconds", ct_json_number(a->seconds)));
+    return ct_json_set(target, "eval_seconds", ct_json_number(a->eval_seconds));
+}
+
 /* val, test: findings NULL where there is no such set. */
 static ct_status write_result(const ct_report *rep, const scored *val, const scored *test)
 {
@@ -173,7 +195,10 @@ static ct_status write_result(const ct_report *rep, const scored *val, const sco
                             val->findings ? ct_json_number(task->metric[i].value(val->sums)) : json_null()));
     CT_GOTO(st, ct_json_set(o, "epochs", json_integer(res->epochs)));
     CT_GOTO(st, ct_json_set(o, "steps", json_integer(res->steps)));
+    CT_GOTO(st, ct_json_set(o, "samples", json_integer(r->p.samples)));
     CT_GOTO(st, ct_json_set(o, "seconds", ct_json_number(res->seconds)));
+    CT_GOTO(st, ct_json_set(o, "setup_seconds", ct_json_number(r->p.setup_seconds)));
+    CT_GOTO(st, ct_json_set(o, "eval_seconds", ct_json_number(r->p.eval_seconds)));
     CT_GOTO(st, ct_json_set(o, "samples_per_s", ct_json_number(res->samples_per_s)));
     CT_GOTO(st, ct_json_set(o, "peak_bytes", json_integer(res->peak_bytes)));
     if (isfinite(ct_gauge_each(&r->gauge))) {
@@ -184,6 +209,7 @@ static ct_status write_result(const ct_report *rep, const scored *val, const sco
     CT_GOTO(st, ct_json_set(o, "resumed_from_steps", json_incref(r->resumed)));
     CT_GOTO(st, ct_json_set(o, "resumed_with", json_incref(r->resumed_with)));
     CT_GOTO(st, ct_json_set(o, "stopped_early", json_boolean(r->p.stopped_early)));
+    CT_GOTO(st, put_target(r, o));
     CT_GOTO(st, ct_json_set(o, "skipped_steps", json_integer((json_int_t)r->state[CT_STATE_SKIPPED])));
     if (r->p.best.any) {
         CT_GOTO(st, ct_json_set(o, "best_epoch", json_integer(r->p.best.epoch)));

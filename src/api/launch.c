@@ -124,7 +124,7 @@ static ct_status run(const ct_launch_opts *o, const ct_launch *l, FILE *to, int 
         ct_words w = { NULL, 0, 0 };
         st = ct_launch_compose(l, tried > 0 && !o->resumes, &w);
         if (st == CT_OK) st = print_command(&w, o->dry_run, to);
-        if (st == CT_OK && !o->dry_run) st = ct_job_run(w.v, train, code);
+        if (st == CT_OK && !o->dry_run) st = ct_job_run("launch", w.v, train, code);
         ct_words_free(&w);
         *code = code_of_group(*code, train);
         if (st != CT_OK || o->dry_run || *code != SAVED || ct_stop_signal || tried == o->restarts) break;

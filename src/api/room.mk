@@ -6,6 +6,7 @@ libcaptrain_la_SOURCES += \
 	src/api/doctor.c \
 	src/api/eval.c \
 	src/api/finish.c \
+	src/api/fit_style.c \
 	src/api/gen.c \
 	src/api/init.c \
 	src/api/inputs.c src/api/inputs.h \

@@ -131,6 +131,7 @@ static ct_status train(ct_run *r, const ct_train_opts *o, ct_train_result *res)
     CT_TRY(ct_run_agree(r, prepare(r, o, &resumed)));
     CT_TRY(ct_peers_settle(r->peers, r->lead ? write_files(r, resumed) : CT_OK, &r->told));
     r->part_started = ct_now() - r->p.seconds;
+    r->p.setup_seconds += ct_now() - r->began;
     ct_run_describe(r);
     if (r->lead) CT_TRY(ct_receipt_log(r));
     if (r->lead) ct_bar_begin(&r->bar, stderr);
@@ -164,6 +165,7 @@ ct_status ct_run_train(const ct_train_opts *given, ct_train_result *result)
     ct_run r;
     memset(&r, 0, sizeof r);
     r.dir = -1;
+    r.began = ct_now();
     memset(&full, 0, sizeof full);
     CT_TRY(ct_sized_give(result, &full, sizeof full, "ct_train_result")); /* before hours have passed */
     ct_signals_begin();

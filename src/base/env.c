@@ -26,8 +26,8 @@ static const ct_env_row table[CT_ENV_COUNT] = {
     [CT_ENV_OPENBLAS_CORETYPE] = { "OPENBLAS_CORETYPE",
                                    "Read by OpenBLAS: its kernel set; a pin below the CPU's best is warned about." },
     [CT_ENV_KERNELS] = { "CAPTRAIN_KERNELS",
-                         "Inner loops of the CPU backend: avx512, avx2 or base; default the best this processor "
-                         "has. Each has its own last bits." },
+                         "Inner loops of the CPU backend: avx512bf16, avx512, avx2 or base; default the best this "
+                         "processor has. Each has its own last bits. basebf16 emulates products of bf16." },
     [CT_ENV_NO_COLOR] = { "NO_COLOR", "If set, the progress bar uses no colour." },
     [CT_ENV_NVML] = { "CAPTRAIN_NVML",
                       "Library that tells the CUDA backend about power, clocks and memory of the cards; default "
@@ -37,6 +37,9 @@ static const ct_env_row table[CT_ENV_COUNT] = {
     [CT_ENV_MPIRUN] = { "CAPTRAIN_MPIRUN",
                         "Program that captrain launch starts processes with: mpirun of Open MPI or mpiexec of MPICH; "
                         "default the one that belongs to the MPI this program was built with, else mpirun." },
+    [CT_ENV_SHARED] = { "CAPTRAIN_SHARED",
+                        "0: processes of one machine sum gradients by messages of MPI, as those of several do, "
+                        "and not in memory that they share." },
 };
 
 const ct_env_row *ct_env_table(void)

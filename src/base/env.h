@@ -16,11 +16,12 @@ typedef enum ct_env {
     CT_ENV_FONT_PATH,        /* CAPTRAIN_FONT_PATH: directories searched for fonts before the system's */
     CT_ENV_DATA_DIR,         /* CAPTRAIN_DATADIR: shipped examples; default the installed, then the source tree's */
     CT_ENV_OPENBLAS_CORETYPE,/* OPENBLAS_CORETYPE: read by OpenBLAS; a pin below the CPU's best is warned about */
-    CT_ENV_KERNELS,          /* CAPTRAIN_KERNELS: inner loops of the CPU: base, avx2, avx512; default the best */
+    CT_ENV_KERNELS,          /* CAPTRAIN_KERNELS: inner loops of the CPU by name; default the best */
     CT_ENV_NO_COLOR,         /* NO_COLOR: plain progress bar */
     CT_ENV_NVML,             /* CAPTRAIN_NVML: library that tells about NVIDIA cards; default libnvidia-ml.so.1 */
     CT_ENV_NCCL,             /* CAPTRAIN_NCCL: NCCL, which groups of NVIDIA cards need; default libnccl.so.2 */
     CT_ENV_MPIRUN,           /* CAPTRAIN_MPIRUN: program that `captrain launch` starts processes with */
+    CT_ENV_SHARED,           /* CAPTRAIN_SHARED: 0: processes of one machine sum by messages of MPI */
     CT_ENV_COUNT
 } ct_env;
 

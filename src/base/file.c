@@ -330,6 +330,22 @@ ct_status ct_memstream_close(FILE *f, const char *what)
     return ct_fail(CT_ENOMEM, "%s: out of memory", what);
 }
 
+ct_status ct_printed_open(ct_printed *t, const char *path)
+{
+    *t = (ct_printed){ .path = path };
+    t->f = open_memstream(&t->text, &t->bytes);
+    return t->f ? CT_OK : ct_fail(CT_ENOMEM, "%s: out of memory", path);
+}
+
+ct_status ct_printed_close(ct_printed *t, ct_status st)
+{
+    const ct_status closed = ct_memstream_close(t->f, t->path);
+    if (st == CT_OK) st = closed;
+    if (st == CT_OK) st = ct_file_write_atomic(t->path, t->text, t->bytes);
+    ct_free(t->text);
+    return st;
+}
+
 ct_status ct_mkdir_p(const char *path)
 {
     ct_status st = CT_OK;

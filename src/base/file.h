@@ -41,6 +41,17 @@ ct_status ct_file_write_atomic(const char *path, const void *data, size_t bytes)
 /* Closes a stream of open_memstream. CT_ENOMEM, naming `what`, where a write to it has failed: such a stream only
  * remembers. */
 ct_status ct_memstream_close(FILE *f, const char *what);
+/* A text file that is printed into memory first and then written as a whole: print to t.f, and end with
+ * ct_printed_close(), which takes what came of the printing. Where that is an error, nothing is written, path's file
+ * stays, and the error is returned. */
+typedef struct ct_printed {
+    FILE *f;
+    const char *path; /* the caller's, until it is closed */
+    char *text;
+    size_t bytes;
+} ct_printed;
+ct_status ct_printed_open(ct_printed *t, const char *path);
+ct_status ct_printed_close(ct_printed *t, ct_status st);
 /* For files that can be made again: written under a temporary name and renamed, so that an interrupted run leaves no
  * broken one behind, but not flushed to the disk one by one. */
 ct_status ct_file_write_light(const char *path, const void *data, size_t bytes);

@@ -26,11 +26,12 @@ typedef struct cli_args {
     const char *out, *init, *config, *model, *precision, *golden, *ctc, *map_file, *layout, *labels, *like;
     const char *key, *map_preset, *write_map;
     const char *format, *target, *normalise, *check;
-    const char *op, *impl, *call, *tune, *device, *interval, *loss, *hosts, *html;
+    const char *op, *impl, *call, *tune, *device, *interval, *loss, *hosts, *html, *command;
     bool dry_run, resume, json, force, recompute, ops, calls, exact, inexact, deterministic, full, no_graph, yes;
     bool no_fold;
     int64_t batch, steps, warmup, count, memory, processes, restarts; /* 0: not given */
     int64_t opset, prove;                /* likewise */
+    int64_t seeds, every;                /* likewise */
     ct_model_sizes sizes; /* likewise */
     bool jsonl;
     double reject_below;                 /* 0: not given */
@@ -84,7 +85,7 @@ typedef struct cli_command {
 
 extern const cli_command cli_train, cli_eval, cli_predict, cli_gen, cli_check, cli_init, cli_import, cli_export,
     cli_plan, cli_bench, cli_tune, cli_profile, cli_selftest, cli_doctor, cli_monitor, cli_compare,
-    cli_launch, cli_completion, cli_help;
+    cli_launch, cli_race, cli_fit_style, cli_completion, cli_help;
 
 /* ---- cli.c ---- */
 /* The program captrain: runs what argv asks for and gives the exit code. */
@@ -122,6 +123,8 @@ void cli_check_space(int threads, bool computes);
 void cli_say(const char *message);
 /* Prints the message of a failed call and gives the exit code. */
 int cli_finish(ct_status st);
+/* The exit code of a run that saved and ended because of a signal. */
+int cli_signal_code(int signal);
 /* Closes stdout: output that could not be written (full disk, closed pipe) is a failure, too. */
 int cli_close_stdout(int code);
 

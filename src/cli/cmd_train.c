@@ -1,6 +1,5 @@
 #include "config.h"
 
-#include <signal.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -62,7 +61,7 @@ static int run(const cli_args *a)
     ct_status st = ct_run_train(&o, &r);
     if (st == CT_ESIGNAL) {
         if (!r.told) cli_say(ct_error_message());
-        return r.signal == SIGINT ? 130 : r.signal == SIGTERM ? 143 : r.signal == SIGHUP ? 129 : 75;
+        return cli_signal_code(r.signal);
     }
     if (st != CT_OK) {
         const int code = r.told ? ct_exit_code(st) : cli_finish(st);
@@ -87,8 +86,8 @@ static int run(const cli_args *a)
 const cli_command cli_train = {
     "train", "[CONFIG]", "train a model",
     "Trains the model that CONFIG describes: a YAML or JSON file, or the name of a shipped example (quickstart, "
-    "wilhelmy2013, wilhelmy2013-crnn, captcha-package, captcha-package-crnn). Without CONFIG it is the built-in "
-    "example, which draws its own pictures. The run directory receives config.yaml, metrics.jsonl, run.log, "
+    "wilhelmy2013, wilhelmy2013-crnn, captcha-package, captcha-package-crnn, race-captcha). Without CONFIG it is the "
+    "built-in example, which draws its own pictures. The run directory receives config.yaml, metrics.jsonl, run.log, "
     "result.json, report.html, TensorBoard events and checkpoints. SIGINT (Ctrl-C), SIGTERM, SIGUSR1 and SIGHUP (a "
     "closed terminal; not under nohup) finish the step, save and stop.",
     options, 0, 1, run

@@ -1,6 +1,8 @@
 /* How a verb ends. */
 #include "config.h"
 
+#include <signal.h>
+
 #include "base/status.h"
 #include "base/text.h"
 #include "cli/cli.h"
@@ -16,6 +18,11 @@ int cli_finish(ct_status st)
     const char *msg = ct_error_message();
     if (!ct_error_told()) cli_say(*msg ? msg : ct_status_name(st));
     return ct_exit_code(st);
+}
+
+int cli_signal_code(int signal)
+{
+    return signal == SIGINT ? 130 : signal == SIGTERM ? 143 : signal == SIGHUP ? 129 : 75;
 }
 
 int cli_close_stdout(int code)

@@ -6,11 +6,13 @@ libcaptrain_cli_la_SOURCES += \
 	src/cli/cli.h \
 	src/cli/cmd_convert.c \
 	src/cli/cmd_data.c \
+	src/cli/cmd_fit.c \
 	src/cli/cmd_inspect.c \
 	src/cli/cmd_launch.c \
 	src/cli/cmd_compare.c \
 	src/cli/cmd_monitor.c \
 	src/cli/cmd_profile.c \
+	src/cli/cmd_race.c \
 	src/cli/cmd_train.c \
 	src/cli/cmd_tune.c \
 	src/cli/cmd_use.c \

@@ -182,6 +182,10 @@ static void check_training(const ct_config *cfg, ct_problems *p)
     if (!softmax && cfg->loss.label_smoothing > 0)
         ct_problem(p, ct_config_place(cfg, "loss.label_smoothing", "loss.name"),
                    "loss.label_smoothing is defined for loss.name: softmax only");
+    if (*cfg->train.target && without_validation(cfg))
+        ct_problem(p, ct_config_place(cfg, "train.target", NULL),
+                   "train.target needs validation data: data.val, %s above 0",
+                   generated ? "or data.synth.val_count" : "or data.val_fraction");
     if (cfg->early_stopping.enabled && without_validation(cfg))
         ct_problem(p, ct_config_place(cfg, "early_stopping.enabled", "early_stopping.patience"),
                    "early_stopping needs validation data: data.val, %s above 0",
@@ -194,6 +198,7 @@ static void note_unused(ct_config *cfg, const ct_config *defaults, ct_problems *
     const ct_cfg_schedule_keys *s = &cfg->schedule;
     bool sgd = cfg->optimizer.name == CT_CFG_OPT_SGD, fp16 = cfg->train.precision == CT_CFG_PRECISION_FP16;
     bool multistep = s->name == CT_CFG_SCHED_MULTISTEP, restarts = s->name == CT_CFG_SCHED_WARM_RESTARTS;
+    const bool cycle = s->name == CT_CFG_SCHED_ONE_CYCLE || s->name == CT_CFG_SCHED_TRIANGULAR;
     bool fit = cfg->data.size_rule == CT_CFG_SIZE_FIT_HEIGHT;
     const struct { bool is_unused; const char *key, *why; } rule[] = {
         { cfg->data.val[0] != '\0', "data.val_fraction", "data.val is given" },
@@ -213,14 +218,21 @@ static void note_unused(ct_config *cfg, const ct_config *defaults, ct_problems *
         { !multistep, "schedule.gamma", "schedule.name is not multistep" },
         { !restarts, "schedule.t0", "schedule.name is not warm_restarts" },
         { !restarts, "schedule.t_mult", "schedule.name is not warm_restarts" },
+        { !cycle, "schedule.pct_start", "schedule.name is neither one_cycle nor triangular" },
+        { !cycle, "schedule.div_factor", "schedule.name is neither one_cycle nor triangular" },
+        { !cycle, "schedule.final_div_factor", "schedule.name is neither one_cycle nor triangular" },
         { s->lr_rule == CT_CFG_LR_NONE, "schedule.reference_batch", "schedule.lr_rule is none" },
         { !fp16, "train.loss_scale", "train.precision is not fp16" },
         { !fp16, "train.loss_scale_growth", "train.precision is not fp16" },
         { cfg->train.nan_policy == CT_CFG_NAN_STOP, "train.nan_limit", "train.nan_policy is stop" },
         { without_validation(cfg), "eval.select_by", "there is no validation data" },
+        { without_validation(cfg), "eval.every_steps", "there is no validation data" },
     };
     for (size_t i = 0; i < sizeof rule / sizeof rule[0]; i++)
         if (rule[i].is_unused) unused(cfg, defaults, p, rule[i].key, rule[i].why);
+    for (size_t i = 0; cfg->optimizer.name != CT_CFG_OPT_MUON && ct_config_row_at(i); i++)
+        if (strncmp(ct_config_row_at(i)->name, "optimizer.muon.", 15) == 0)
+            unused(cfg, defaults, p, ct_config_row_at(i)->name, "optimizer.name is not muon");
 }
 
 void ct_config_finish(ct_config *cfg, ct_problems *p)

@@ -38,13 +38,14 @@ typedef enum ct_cfg_loss {
     CT_CFG_LOSS_AUTO, CT_CFG_LOSS_SOFTMAX, CT_CFG_LOSS_SOFT_MARGIN, CT_CFG_LOSS_CTC, CT_CFG_LOSS_SLIDER_EARLY,
     CT_CFG_LOSS_SLIDER_LATE, CT_CFG_LOSS_BASIC, CT_CFG_LOSS_TFNET
 } ct_cfg_loss;
-typedef enum ct_cfg_optimizer { CT_CFG_OPT_ADAMW, CT_CFG_OPT_ADAM, CT_CFG_OPT_SGD } ct_cfg_optimizer;
+typedef enum ct_cfg_optimizer { CT_CFG_OPT_ADAMW, CT_CFG_OPT_ADAM, CT_CFG_OPT_SGD, CT_CFG_OPT_MUON } ct_cfg_optimizer;
+typedef enum ct_cfg_adjust { CT_CFG_ADJUST_RMS, CT_CFG_ADJUST_ORIGINAL } ct_cfg_adjust;
 typedef enum ct_cfg_schedule {
     CT_CFG_SCHED_CONSTANT,
     CT_CFG_SCHED_COSINE,
     CT_CFG_SCHED_WARMUP_COSINE,
     CT_CFG_SCHED_MULTISTEP,
-    CT_CFG_SCHED_WARM_RESTARTS
+    CT_CFG_SCHED_WARM_RESTARTS, CT_CFG_SCHED_ONE_CYCLE, CT_CFG_SCHED_TRIANGULAR
 } ct_cfg_schedule;
 typedef enum ct_cfg_lr_rule { CT_CFG_LR_NONE, CT_CFG_LR_LINEAR, CT_CFG_LR_SQRT } ct_cfg_lr_rule;
 typedef enum ct_cfg_precision {
@@ -64,12 +65,14 @@ typedef enum ct_cfg_fuse {
     CT_CFG_FUSE_AUTO, CT_CFG_FUSE_WEIGHTED, CT_CFG_FUSE_ADD, CT_CFG_FUSE_ATTENTION
 } ct_cfg_fuse;
 
+typedef enum ct_cfg_init { CT_CFG_INIT_DEFAULT, CT_CFG_INIT_DIRAC } ct_cfg_init;
 typedef struct ct_cfg_model {
     char *name;                /* builder: ct_model_find() */
     double width;              /* multiplier of every channel count */
     int64_t hidden;            /* units of the hidden layer or of an LSTM; 0 = the model's own */
     double dropout;            /* probability in [0,1); -1 = the model's own */
     ct_cfg_fuse fuse;          /* how a neck joins two maps; auto = the model's own */
+    ct_cfg_init init;          /* how weights start */
     int64_t classes;           /* outputs of a classifier (resnet bench); 0 = 1000 */
 } ct_cfg_model;
 
@@ -179,6 +182,15 @@ typedef struct ct_cfg_coordinate {
 typedef struct ct_cfg_heatmap { double sigma; } ct_cfg_heatmap;
 typedef struct ct_cfg_data_split { bool stratify_by_image; } ct_cfg_data_split;
 
+typedef struct ct_cfg_muon {
+    double momentum;
+    bool nesterov;
+    int64_t steps;             /* of Newton-Schulz */
+    double lr_factor;          /* of the matrices' rate */
+    ct_cfg_adjust adjust_lr;   /* factor by a matrix's shape */
+    bool first, last;          /* whether it takes the first and the last matrices, too */
+} ct_cfg_muon;
+
 typedef struct ct_cfg_optimizer_keys {
     ct_cfg_optimizer name;
     double lr;                 /* before schedule.lr_rule */
@@ -190,6 +202,8 @@ typedef struct ct_cfg_optimizer_keys {
     bool decay_norm_bias;      /* true: normalisation parameters and biases are decayed, too */
     double clip_grad_norm;     /* global L2; 0 = off */
     double ema_decay;          /* per update; 0 = off */
+    ct_cfg_muon muon;
+    ct_str_list groups;        /* rules: program/groups.h */
 } ct_cfg_optimizer_keys;
 
 typedef struct ct_cfg_schedule_keys {
@@ -200,6 +214,8 @@ typedef struct ct_cfg_schedule_keys {
     double gamma;              /* multistep: factor at each milestone */
     double t0;                 /* warm_restarts: epochs of the first cycle */
     double t_mult;             /* warm_restarts: factor of the next cycle's length, a whole number */
+    double pct_start;          /* one_cycle, triangular: share of the steps before the peak */
+    double div_factor, final_div_factor; /* peak : first rate, first : last */
     ct_cfg_lr_rule lr_rule;    /* lr * (effective batch / reference_batch)^(1 or 1/2) */
     int64_t reference_batch;   /* samples */
 } ct_cfg_schedule_keys;
@@ -231,6 +247,7 @@ typedef struct ct_cfg_train {
     double loss_scale;         /* fp16: first value of the dynamic loss scale */
     int64_t loss_scale_growth; /* fp16: good steps before the scale doubles */
     ct_str_list freeze;        /* patterns of parameters that are not trained */
+    char *target;              /* "METRIC=VALUE" that ends training; "" = none */
 } ct_cfg_train;
 
 typedef struct ct_cfg_visualization {
@@ -240,6 +257,7 @@ typedef struct ct_cfg_visualization {
 
 typedef struct ct_cfg_eval {
     int64_t every_epochs;
+    int64_t every_steps;       /* optimizer steps; 0 = at the end of epochs alone */
     char *select_by;           /* metric of the task; "auto" until ct_metric_settle() has asked the task */
     bool ema;                  /* evaluate (and select) the EMA weights when optimizer.ema_decay > 0 */
     ct_cfg_visualization visualization;

@@ -36,7 +36,8 @@ const ct_key_table ct_keys_text_labels = CT_KEY_TABLE(labels);
 
 static const ct_config_row style[] = {
     { STRING(data.synth.style, "simple"), .unit = "", .reader = "synth",
-      .doc = "Style of the built-in generator; `captrain gen text --style list` lists them." },
+      .doc = "Style of the built-in generator (`captrain gen text --style list` lists them), or a file of its "
+             "parameters: doc/generator.md." },
 };
 const ct_key_table ct_keys_text_style = CT_KEY_TABLE(style);
 

@@ -12,22 +12,23 @@ static const ct_config_row run[] = {
 
 static const ct_config_row model[] = {
     { CHOICE(model.name, "textcnn",
-             "textcnn textcnn-small=textcnn_small crnn crnn-stacked=crnn_stacked crnn-small=crnn_small "
-             "resnet18 resnet34 resnet50 resnet101 resnet152 "
-             "slider=Lite-HRNet-18+LiteFPN slider-small=slider_small hrnet-w32=hrnet_w32 hrnet-w48=hrnet_w48 "
-             "tfnet=TFNet tfnet-small=tfnet_small"),
+             "textcnn textcnn-small=textcnn_small crnn crnn-stacked=crnn_stacked crnn-small=crnn_small reader "
+             "reader-large=reader_large resnet18 resnet34 resnet50 resnet101 resnet152 slider=Lite-HRNet-18+LiteFPN "
+             "slider-small=slider_small hrnet-w32=hrnet_w32 hrnet-w48=hrnet_w48 tfnet=TFNet tfnet-small=tfnet_small"),
       .aliases = "Params.moduleChoice", .unit = "", .reader = "models",
-      .doc = "Which model is built. textcnn and textcnn-small read texts of one length, crnn, crnn-stacked and "
-             "crnn-small texts of any; slider, slider-small, hrnet-w32 and hrnet-w48 solve slider puzzles; tfnet and "
-             "tfnet-small read sign language." },
+      .doc = "Which model is built. textcnn* read texts of one length, crnn* and reader* texts of any; slider* and "
+             "hrnet-* solve slider puzzles; tfnet* read sign language." },
     { FLOAT(model.width, "1", 0, 16), ABOVE, .unit = "factor", .reader = "models",
       .doc = "Multiplies the channel count of every layer; counts are rounded to multiples of 8, at least 8." },
     { INT(model.hidden, "0", 0, 65536), .aliases = "model.hidden_size Params.hiddenSize", .unit = "units",
       .reader = "models",
-      .doc = "Units of textcnn's hidden linear layer, channels of textcnn-small's last convolution, units of crnn's "
-             "LSTMs in one direction; 0 takes the model's own." },
+      .doc = "Units of textcnn's hidden linear layer, channels of textcnn-small's last convolution and of what "
+             "reader sees in a column, units of crnn's LSTMs in one direction; 0 takes the model's own." },
     { FLOAT(model.dropout, "-1", -1, 1), BELOW, .unit = "probability", .reader = "models",
       .doc = "Dropout before the last layer; -1 takes the model's own." },
+    { ENUM(model.init, "default", "default dirac"), .unit = "", .reader = "models",
+      .doc = "How weights start. dirac: as default, but each convolution's first filters hand channels on as they are "
+             "(torch.nn.init.dirac_), as many as it reads." },
     { ENUM(model.fuse, "auto", "auto weighted add attention"), .unit = "", .reader = "models",
       .doc = "How the neck of slider and hrnet models joins a map with the next finer one: by two learned weights, by "
              "adding, or by a gate for each channel; auto takes the model's own." },
@@ -140,15 +141,17 @@ static const ct_config_row loss[] = {
 };
 
 static const ct_config_row optimizer[] = {
-    { ENUM(optimizer.name, "adamw", "adamw adam sgd"), .aliases = "optimizer.type", .unit = "", .reader = "trainer",
-      .doc = "adamw: decoupled weight decay. adam: L2 in the gradient. sgd: with momentum, L2 in the gradient." },
+    { ENUM(optimizer.name, "adamw", "adamw adam sgd muon"), .aliases = "optimizer.type", .unit = "",
+      .reader = "trainer",
+      .doc = "adamw: decoupled weight decay. adam: L2 in the gradient. sgd: with momentum, L2 in the gradient. "
+             "muon: orthogonalised momentum for matrices and filters, adamw for the rest." },
     { FLOAT(optimizer.lr, "1e-3", 0, 100), ABOVE,
       .aliases = "optimizer.learning_rate train.lr train.learning_rate training.learning_rate Params.lr lr",
       .unit = "", .reader = "trainer", .doc = "Learning rate, before schedule.lr_rule." },
     { LIST(optimizer.betas, CT_KEY_FLOAT_LIST, "[0.9, 0.999]", 2, 2, 0, 1), BELOW, .unit = "", .reader = "trainer",
-      .doc = "Decay of the first and second moment (adamw, adam)." },
+      .doc = "Decay of the first and second moment (adamw, adam, muon's rest)." },
     { FLOAT(optimizer.eps, "1e-8", 0, 1), ABOVE, .unit = "", .reader = "trainer",
-      .doc = "Added to the root of the second moment (adamw, adam)." },
+      .doc = "Added to the root of the second moment (adamw, adam, muon's rest)." },
     { FLOAT(optimizer.weight_decay, "0.01", 0, 10), .aliases = "training.weight_decay weight_decay",
       .unit = "", .reader = "trainer",
       .doc = "Weight decay." },
@@ -161,15 +164,33 @@ static const ct_config_row optimizer[] = {
       .reader = "trainer", .doc = "Gradients are scaled down to this global L2 norm; 0: off." },
     { FLOAT(optimizer.ema_decay, "0", 0, 1), BELOW, .aliases = "train.ema_decay", .unit = "", .reader = "trainer",
       .doc = "Decay, per optimizer step, of the running average of weights and buffers; 0: off." },
+    { LIST(optimizer.groups, CT_KEY_STR_LIST, "[]", 0, 100, -INF, INF), .unit = "", .reader = "trainer",
+      .doc = "\"PATTERN lr=FACTOR decay=NUMBER by=muon|adamw\": parameters (as in train.freeze) with settings of their "
+             "own. lr multiplies the rate; decay replaces weight_decay; by (muon only) updates. Later rules win." },
+    { FLOAT(optimizer.muon.momentum, "0.95", 0, 1), BELOW, .unit = "", .reader = "trainer",
+      .doc = "Momentum of the matrices (muon)." },
+    { BOOL(optimizer.muon.nesterov, "true"), .unit = "", .reader = "trainer",
+      .doc = "Nesterov momentum of the matrices (muon)." },
+    { INT(optimizer.muon.steps, "5", 1, 20), .unit = "steps", .reader = "trainer",
+      .doc = "Steps of Newton-Schulz that make an update orthogonal (muon)." },
+    { FLOAT(optimizer.muon.lr_factor, "1", 0, 1e6), ABOVE, .unit = "factor", .reader = "trainer",
+      .doc = "Matrices take optimizer.lr times this, the rest optimizer.lr (muon)." },
+    { ENUM(optimizer.muon.adjust_lr, "match_rms_adamw", "match_rms_adamw original"), .unit = "", .reader = "trainer",
+      .doc = "Factor of a matrix's rate by its shape (muon), as torch.optim.Muon's adjust_lr_fn. match_rms_adamw: "
+             "0.2 sqrt(longer side), for AdamW's rates. original: sqrt(max(1, rows/columns)), for 20 times those." },
+    { BOOL(optimizer.muon.first, "true"), .unit = "", .reader = "trainer",
+      .doc = "Matrices that read the input before any other are among muon's; false: adamw takes them." },
+    { BOOL(optimizer.muon.last, "false"), .unit = "", .reader = "trainer",
+      .doc = "Matrices behind which no other lies are among muon's; false: adamw takes them." },
 };
 
 static const ct_config_row schedule[] = {
     { ENUM(schedule.name, "warmup_cosine",
            "constant=none cosine=CosineAnnealingLR warmup_cosine multistep=MultiStepLR "
-           "warm_restarts=CosineAnnealingWarmRestarts"),
+           "warm_restarts=CosineAnnealingWarmRestarts one_cycle=OneCycleLR triangular"),
       .aliases = "sched.name optimizer.lr_scheduler optimizer.lr_scheduler.type", .unit = "", .reader = "trainer",
       .doc = "Learning rate over time. warmup_cosine: rises linearly over warmup_epochs, then half a cosine to "
-             "min_lr." },
+             "min_lr. one_cycle (OneCycleLR): half a cosine up, one down; triangular: straight." },
     { FLOAT(schedule.warmup_epochs, "1", 0, 1e6), .unit = "epochs", .reader = "trainer",
       .doc = "Linear rise at the start (warmup_cosine)." },
     { FLOAT(schedule.min_lr, "0", 0, 100), .aliases = "sched.min_lr sched.cosine_min_lr",
@@ -184,6 +205,12 @@ static const ct_config_row schedule[] = {
       .doc = "Length of the first cycle of warm_restarts." },
     { FLOAT(schedule.t_mult, "2", 1, 100), .aliases = "sched.t_mult", .unit = "factor", .reader = "trainer",
       .doc = "Each cycle of warm_restarts is this many times as long as the one before; a whole number." },
+    { FLOAT(schedule.pct_start, "0.3", 0, 1), .unit = "share", .reader = "trainer",
+      .doc = "Share of the steps until the rate is highest (one_cycle, triangular)." },
+    { FLOAT(schedule.div_factor, "25", 1, 1e9), .unit = "factor", .reader = "trainer",
+      .doc = "The first step's rate is optimizer.lr divided by this (one_cycle, triangular)." },
+    { FLOAT(schedule.final_div_factor, "1e4", 0, 1e9), ABOVE, .unit = "factor", .reader = "trainer",
+      .doc = "The last step's rate is the first step's divided by this (one_cycle, triangular)." },
     { ENUM(schedule.lr_rule, "none", "none linear sqrt"), .unit = "", .reader = "trainer",
       .doc = "Scales learning rates by (effective batch / reference_batch), or its square root." },
     { INT(schedule.reference_batch, "256", 1, 1e6), .unit = "samples", .reader = "trainer",
@@ -220,7 +247,8 @@ static const ct_config_row train[] = {
     { ENUM(train.precision, "fp32", "fp32=float32 bf16=bfloat16 fp16=float16=half tf32 f64=fp64=float64"), .unit = "",
       .reader = "trainer",
       .doc = "Arithmetic of the heavy operators; weights, statistics and losses stay fp32 (f64: everything is "
-             "double)." },
+             "double). bf16 and fp16 are stored so, and on a CPU computed in fp32; bf16 is multiplied as such by "
+             "processors with AVX512-BF16." },
     { .name = "train.amp", .cls = CT_CLASS_MERGED, .type = CT_KEY_ENUM,
       .offset = offsetof(struct ct_config_info, amp), .def = "false", .aliases = "amp",
       .values = "false=off=no=fp32 true=on=yes bf16=bfloat16 fp16=float16=half tf32", .unit = "",
@@ -267,12 +295,17 @@ static const ct_config_row train[] = {
       .doc = "Parameters that are not trained: names or their first parts (cnn.0), or globs (*.bias). They take no "
              "update and no weight decay; a batch norm both of whose parameters are frozen normalises by its running "
              "statistics, which stay." },
+    { STRING(train.target, ""), .unit = "", .reader = "trainer",
+      .doc = "Training ends as soon as a validation reaches this: a metric of the task, '=', a value as result.json "
+             "has it (string_accuracy=0.99). result.json says when; empty: none." },
 };
 
 static const ct_config_row evaluation[] = {
     { INT(eval.every_epochs, "1", 1, 1e6), .aliases = "eval.eval_interval training.eval_interval", .unit = "epochs",
       .reader = "trainer",
       .doc = "Validation on the whole validation set after every so many epochs, and at the end." },
+    { INT(eval.every_steps, "0", 0, 1e12), .unit = "steps", .reader = "trainer",
+      .doc = "Validation also after every so many optimizer steps; 0: off. The training itself does not change." },
 };
 
 static const ct_config_row averaged[] = {

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/number.h"
 #include "base/paths.h"
 #include "base/text.h"
 #include "config/config.h"
@@ -36,52 +36,6 @@ char *ct_config_quote(const char *text, char buf[CT_CONFIG_QUOTE + 4])
     return buf;
 }
 
-/* Is `s` a number as people write it: [+-] digits [. digits] [e [+-] digits], underscores between digits? Copies it
- * without underscores to buf. *integer: no point and no exponent. */
-static bool number_text(const char *s, char buf[64], bool *integer)
-{
-    size_t n = 0;
-    bool digits = false;
-    *integer = true;
-    if (*s == '+' || *s == '-') buf[n++] = *s++;
-    for (int part = 0; part < 3; part++) { /* 0 before the point, 1 behind it, 2 the exponent */
-        bool here = false;
-        for (; (*s >= '0' && *s <= '9') || (*s == '_' && here && s[1] >= '0' && s[1] <= '9'); s++) {
-            here = true;
-            if (*s != '_') buf[n++] = *s;
-            if (n >= 60) return false;
-        }
-        if (part == 2) return here && *s == '\0' && ((void)(buf[n] = '\0'), true);
-        digits |= here;
-        if (*s == '\0') break;
-        *integer = false;
-        if (part == 0 && *s == '.') {
-            buf[n++] = *s++;
-        } else if ((*s == 'e' || *s == 'E') && digits) {
-            buf[n++] = *s++;
-            if (*s == '+' || *s == '-') buf[n++] = *s++;
-            part = 1; /* the exponent comes next */
-        } else {
-            return false;
-        }
-        if (n >= 58) return false;
-    }
-    buf[n] = '\0';
-    return digits;
-}
-
-/* strtod reads the decimal point of the current locale; a program that embeds the library may have set one. */
-static double c_strtod(const char *s)
-{
-    locale_t c = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-    if (c == (locale_t)0) return strtod(s, NULL);
-    locale_t old = uselocale(c);
-    double v = strtod(s, NULL);
-    uselocale(old);
-    freelocale(c);
-    return v;
-}
-
 char *ct_format_double(double v, char buf[32])
 {
     char text[32];
@@ -93,7 +47,7 @@ char *ct_format_double(double v, char buf[32])
         snprintf(text, sizeof text, "%.*g", digits, v);
         char *comma = strpbrk(text, ",");
         if (comma) *comma = '.';
-        if (digits == 17 || c_strtod(text) == v) break;
+        if (digits == 17 || ct_number_read(text) == v) break;
     }
     return memcpy(buf, text, sizeof text);
 }
@@ -133,8 +87,8 @@ static ct_status parse_double(const ct_config_row *row, const ct_value *v, doubl
     char buf[64], range[128], what[160];
     bool integer;
     if (v->quoted) return bad_value(err, n, "a number without quotes", v->text);
-    if (!number_text(v->text, buf, &integer)) return bad_value(err, n, "a number", v->text);
-    double d = c_strtod(buf);
+    if (!ct_number_text(v->text, buf, &integer)) return bad_value(err, n, "a number", v->text);
+    double d = ct_number_read(buf);
     if (!in_range(row, d)) {
         snprintf(what, sizeof what, "%s", ct_config_range_text(row, range));
         return bad_value(err, n, what, v->text);
@@ -148,11 +102,11 @@ static ct_status parse_int(const ct_config_row *row, const ct_value *v, int64_t 
     char buf[64], range[128], what[200];
     bool integer;
     if (v->quoted) return bad_value(err, n, "an integer without quotes", v->text);
-    if (!number_text(v->text, buf, &integer)) return bad_value(err, n, "an integer", v->text);
+    if (!ct_number_text(v->text, buf, &integer)) return bad_value(err, n, "an integer", v->text);
     const char *digits = buf + (*buf == '+' || *buf == '-');
     if (integer && digits[0] == '0' && digits[1] != '\0')
         return bad_value(err, n, "an integer without leading zeros (octal in YAML 1.1)", v->text);
-    double d = c_strtod(buf); /* exact for every value in a row's range: these end at 2^53 */
+    double d = ct_number_read(buf); /* exact for every value in a row's range: these end at 2^53 */
     if (!integer && d != floor(d)) return bad_value(err, n, "an integer", v->text);
     if (!in_range(row, d)) {
         snprintf(what, sizeof what, "an integer %s", ct_config_range_text(row, range));

@@ -109,6 +109,14 @@ fail:
     return st;
 }
 
+void ct_arenas_move(ct_arenas *s, ct_arena a, void *memory)
+{
+    if (s->base[a] && !s->lent[a]) s->backend->free(s->device, s->base[a]);
+    s->base[a] = memory;
+    s->lent[a] = memory != NULL;
+    rebind_all(s);
+}
+
 ct_status ct_arenas_hold(ct_arenas *s, int64_t bytes)
 {
     if (s->bytes[CT_ARENA_DATA]) return ct_fail(CT_EINVAL, "arena data is held already");
@@ -121,7 +129,7 @@ void ct_arenas_free(ct_arenas *s)
     if (s->device) {
         if (s->stream) s->backend->stream_sync(s->device, s->stream);
         for (int a = 0; a < CT_ARENA_COUNT; a++)
-            if (s->base[a]) s->backend->free(s->device, s->base[a]);
+            if (s->base[a] && !s->lent[a]) s->backend->free(s->device, s->base[a]);
         if (s->stream) s->backend->stream_destroy(s->device, s->stream);
         s->backend->close(s->device);
     }
@@ -348,6 +356,15 @@ static void draw(const ct_value *v, uint64_t seed, uint64_t number, void *host)
     }
 }
 
+/* As torch.nn.init.dirac_ of the first min(K,C) filters: 1 in the middle, of an even side behind it. */
+static void identities(const ct_desc *d, void *host)
+{
+    const int64_t channels = d->dim[3], taps = d->dim[1] * d->dim[2], middle = d->dim[1] / 2 * d->dim[2] + d->dim[2] / 2;
+    for (int64_t k = 0; k < d->dim[0] && k < channels; k++)
+        for (int64_t i = 0; i < taps * channels; i++)
+            ct_store(d->dtype, host, k * taps * channels + i, i == middle * channels + k);
+}
+
 ct_status ct_arenas_init(ct_arenas *s, const ct_graph *g, uint64_t seed)
 {
     CT_TRY(need_memory(s));
@@ -377,6 +394,7 @@ ct_status ct_arenas_init(ct_arenas *s, const ct_graph *g, uint64_t seed)
         /* Buffers count on their own, far away, so that adding one does not change the parameters' draws. */
         uint64_t number = v->arena == CT_ARENA_PARAM ? params++ : ((uint64_t)1 << 31) + buffers++;
         draw(v, seed, number, host);
+        if (v->dirac) identities(&v->desc, host);
         CT_GOTO(st, ct_arenas_set(s, g, (ct_val)(v - g->values), v->arena, host));
     }
     st = ct_arenas_reset_ema(s);

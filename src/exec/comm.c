@@ -123,7 +123,7 @@ struct ct_group {
     ct_arenas *store;
     int rank, size;
     bool alone; /* there is nothing to sum, and so nothing of what follows */
-    bool tree, sync;
+    bool tree, sync, divides;
     double deadline;
     const ct_comm_ops *ops; /* NULL when alone, as all that follows */
     ct_comm *comm;
@@ -137,6 +137,10 @@ struct ct_group {
     double judged;         /* seconds of a waiting after which `patience` was asked last; 0: not yet */
 
     /* Of an engine alone, whose sums have to be moved. */
+    bool asked;        /* for memory in which sums cost least */
+    void *lent;        /* the arenas of gradients lie there; NULL: in memory of their own */
+    void *common;      /* weights, moments and averages of all members; NULL: each has its own */
+    double word;       /* summed to see that all have come */
     bool queued;       /* some may be on their way */
     double begun;      /* when the first of them was queued */
     double polled;     /* when they were moved last */
@@ -205,6 +209,7 @@ ct_status ct_group_join(ct_arenas *store, const ct_group_opts *opts, ct_group **
     g->alone = g->size == 1 && !(opts && opts->one);
     g->tree = opts && opts->tree;
     g->sync = opts && opts->sync;
+    g->divides = opts && opts->divides;
     g->deadline = opts && opts->deadline > 0 ? opts->deadline : 60;
     ct_status st = CT_OK;
     if (g->rank < 0 || g->rank >= g->size) {
@@ -232,10 +237,93 @@ fail:
     return st;
 }
 
+/* Arenas that lie in memory of the engine's, if it has some: those that are summed, and those that members can hold together. */
+static const ct_arena gradient_arenas[] = { CT_ARENA_GRAD, CT_ARENA_GACC, CT_ARENA_COUNT };
+static const ct_arena common_arenas[] = { CT_ARENA_PARAM, CT_ARENA_OPT1, CT_ARENA_OPT2, CT_ARENA_EMA, CT_ARENA_COUNT };
+
+static bool is_common(ct_arena a)
+{
+    for (const ct_arena *c = common_arenas; *c != CT_ARENA_COUNT; c++)
+        if (*c == a) return true;
+    return false;
+}
+
+static ct_arena home(const ct_graph *g, ct_val v)
+{
+    return v == CT_NOVAL ? CT_ARENA_COUNT : g->values[g->values[v].root].arena;
+}
+
+/* Whether a node writes into arenas that members can hold together. */
+static bool writes_common(const ct_graph *g, const ct_node *n)
+{
+    const unsigned mutates = ct_op_get(n->op)->rules->mutates;
+    for (int k = 0; k < n->nin; k++)
+        if ((mutates >> k & 1) && is_common(home(g, n->in[k]))) return true;
+    for (int k = 0; k < n->nout; k++)
+        if (is_common(home(g, n->out[k]))) return true;
+    return false;
+}
+
+bool ct_group_divides(const ct_graph *g)
+{
+    for (size_t i = 0; i < g->nnodes; i++) {
+        const ct_node *n = &g->nodes[i];
+        const bool flat = n->phase == CT_PHASE_UPDATE && (ct_op_get(n->op)->rules->flags & CT_OPF_FLAT);
+        if (n->phase == CT_PHASE_LOAD || (!flat && writes_common(g, n))) return false;
+        for (int k = 0; k < n->nin; k++)
+            if (home(g, n->in[k]) == CT_ARENA_PARAM16) return false;
+    }
+    return true;
+}
+
+static size_t bytes_of(const ct_arenas *s, const ct_arena *list)
+{
+    size_t bytes = 0;
+    for (; *list != CT_ARENA_COUNT; list++)
+        if (s->base[*list]) bytes += ct_align_up(s->bytes[*list], CT_ALIGN);
+    return bytes;
+}
+
+/* Places arenas one behind the other at p; `keep`: with what they hold. */
+static ct_status place(ct_arenas *s, const ct_arena *list, char *p, bool keep)
+{
+    for (; *list != CT_ARENA_COUNT; list++) {
+        if (!s->base[*list]) continue;
+        if (keep) CT_TRY(s->backend->copy(s->device, s->stream, p, s->base[*list], s->bytes[*list]));
+        ct_arenas_move(s, *list, p);
+        p += ct_align_up(s->bytes[*list], CT_ALIGN);
+    }
+    return CT_OK;
+}
+
+static ct_status take_memory(ct_group *g)
+{
+    ct_arenas *s = g->store;
+    const ct_comm_memory none = { 0, 0 }, m = { bytes_of(s, gradient_arenas), g->divides ? bytes_of(s, common_arenas) : 0 };
+    void *unused[2];
+    if (!g->ops->memory || g->asked) return CT_OK;
+    g->asked = true;
+    if (g->narrow) CT_TRY(g->ops->memory(g->narrow, &none, g->deadline, &unused[0], &unused[1]));
+    CT_TRY(g->ops->memory(g->comm, &m, g->deadline, &g->lent, &g->common));
+    if (!g->lent) return CT_OK;
+    CT_TRY(place(s, gradient_arenas, g->lent, false));
+    if (m.common == 0) g->common = NULL;
+    return g->common ? place(s, common_arenas, g->common, g->rank == 0) : CT_OK;
+}
+
+static void return_memory(ct_group *g)
+{
+    for (int a = 0; a < CT_ARENA_COUNT && g->lent; a++)
+        if (g->store->lent[a]) ct_arenas_move(g->store, (ct_arena)a, NULL);
+    if (g->lent) g->ops->release(g->lent);
+    g->lent = g->common = NULL;
+}
+
 void ct_group_leave(ct_group *g)
 {
     if (!g) return;
     const ct_backend *b = g->store->backend;
+    return_memory(g);
     if (g->store->watch == &g->watch) g->store->watch = NULL;
     if (g->store->between == &g->between) g->store->between = NULL;
     if (g->store->sum == &g->sum) g->store->sum = NULL;
@@ -354,9 +442,10 @@ ct_status ct_group_share(ct_group *g)
     ct_arenas *s = g->store;
     if (g->alone) return CT_OK;
     CT_TRY(check_whole(g));
+    CT_TRY(take_memory(g));
     s->copied = CT_ARENA_INPUT; /* the weights change */
     for (size_t i = 0; i < sizeof what / sizeof what[0]; i++) {
-        if (!s->base[what[i]]) continue;
+        if (!s->base[what[i]] || (g->common && is_common(what[i]))) continue; /* the state comes behind them */
         note_queued(g);
         CT_TRY(g->ops->broadcast(g->comm, s->stream, s->base[what[i]], (int64_t)s->bytes[what[i]], 0));
         CT_TRY(ct_group_wait(g)); /* those that go through the host need room for one at a time */
@@ -426,14 +515,37 @@ static ct_status average_statistics(ct_group *g)
     return sum(g, base, n, type);
 }
 
+/* Queues what is done when all members have come here. */
+static ct_status queue_meeting(ct_group *g)
+{
+    g->word = 0;
+    return sum(g, &g->word, 1, CT_F64);
+}
+
+/* The update of what members hold together: each computes its share of the elements, in whole vectors, and nobody reads them before all
+ * are there. */
+static ct_status divided_update(ct_group *g, ct_plan *p, size_t first)
+{
+    enum { UNIT = 1024 };
+    const ct_graph *graph = ct_plan_graph(p);
+    const int64_t units = (g->store->layout.train_elems + UNIT - 1) / UNIT;
+    const int64_t from = units * g->rank / g->size * UNIT;
+    const int64_t end = g->rank == g->size - 1 ? INT64_MAX : units * (g->rank + 1) / g->size * UNIT;
+    for (size_t i = first; i < graph->nnodes; i++)
+        CT_TRY(writes_common(graph, &graph->nodes[i]) ? ct_plan_run_range(p, i, from, end) : ct_plan_run_nodes(p, i, i + 1));
+    CT_TRY(queue_meeting(g));
+    return settle(g);
+}
+
 /* Behind the backward pass: what is still on its way comes in, then the update. */
 static ct_status update(ct_group *g, ct_plan *p, const ct_buckets *b)
 {
     CT_TRY(check_whole(g));
     CT_TRY(average_statistics(g));
+    if (g->common) CT_TRY(queue_meeting(g)); /* no member's backward pass reads weights any more */
     CT_TRY(settle(g));
     CT_TRY(follow(g, g->stream, g->store->stream));
-    return ct_plan_run_nodes(p, (size_t)b->update, ct_plan_graph(p)->nnodes);
+    return g->common ? divided_update(g, p, (size_t)b->update) : ct_plan_run_nodes(p, (size_t)b->update, ct_plan_graph(p)->nnodes);
 }
 
 ct_status ct_group_idle_nodes(ct_group *g, ct_plan *p, size_t settle, size_t first, size_t end)

@@ -60,6 +60,8 @@ typedef struct ct_group_opts {
                                      ..., so that bits do not depend on who computed what; of an engine that can, and members
                                      whose number is a power of two */
     bool sync;                    /* nodes group_sum of the store's plans are sums over the group; of an engine. Else of one member alone */
+    bool divides;                 /* ct_group_divides() all graphs of the store's plans: members of one machine may hold weights, moments and
+                                     averages once, and each computes a share of the update; of an engine that can */
     double deadline;              /* seconds that joining, and later waiting for the others, may take; 0: 60 */
     const ct_comm_ops *ops;       /* of an engine that was started (exec/engine.h): the group is of processes. NULL: the backend's own */
     const ct_group_talk *talk;    /* what ct_group_gather() goes over; it must stay. NULL: as the sums */
@@ -82,7 +84,13 @@ void ct_group_abandon(ct_group *g);
 int ct_group_rank(const ct_group *g);
 int ct_group_size(const ct_group *g);
 
-/* Gives every member the weights, running statistics, optimizer and step state of member 0. */
+/* Whether shares of this graph's update can be computed by different members: nothing but nodes with CT_OPF_FLAT behind the backward
+ * pass writes into weights, moments and averages, and there are no copies of the weights in 16 bits. */
+bool ct_group_divides(const ct_graph *g);
+
+/* Gives every member the weights, running statistics, optimizer and step state of member 0. From the first time on gradients may lie in
+ * memory of the engine's, and weights, moments and averages, if the group divides updates, in memory of all its members: they change in
+ * updates alone, or when no other member looks, with ct_group_share() behind it. Gone when the group is left. */
 ct_status ct_group_share(ct_group *g);
 
 /* Queues the sum of one bucket over the group behind what the store's stream holds now. Nothing for a group of one. */

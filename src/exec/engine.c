@@ -40,7 +40,7 @@ static ct_status check_table(const char *name, const ct_engine *e)
     if (!e->library || !e->start || !e->stop || !e->patience || !c)
         return ct_fail(CT_EBACKEND, "engine %s: a member of its table is NULL", name);
     if (!(c->id && c->create && c->all_reduce_sum && c->broadcast && c->check && c->abort && c->destroy && c->poll && c->finish &&
-          c->gather))
+          c->gather && !c->memory == !c->release))
         return ct_fail(CT_EBACKEND, "engine %s: a member of its groups' table is NULL", name);
     return CT_OK;
 }

@@ -146,6 +146,7 @@ typedef struct ct_arenas {
     ct_layout layout;
     void *base[CT_ARENA_COUNT];      /* device addresses; NULL if not allocated; ACT and INPUT are shared by all plans and grow to the largest */
     size_t bytes[CT_ARENA_COUNT];
+    bool lent[CT_ARENA_COUNT];       /* its memory is somebody else's: ct_arenas_move() */
     bool planned_only;               /* no memory behind it: for `plan`, which touches no tensor */
     ct_arena copied;                 /* the weights that PARAM16 holds in 16 bits: PARAM or EMA; INPUT: none, nodes of
                                         phase LOAD must run */
@@ -172,6 +173,9 @@ ct_status ct_arenas_create(const ct_backend *b, const ct_device_opts *opts, cons
 /* Gives a planned store its memory, cleared as above, and binds its plans: a session looks at what they need before it takes anything. After a failure
  * (CT_ENOMEM) it is as it was. */
 ct_status ct_arenas_commit(ct_arenas *s);
+/* Gives an arena other memory of the device in place of its own, which is freed and what it held lost; it stays whose it is. NULL: takes
+ * it away again, and plans that need the arena cannot run any more. */
+void ct_arenas_move(ct_arenas *s, ct_arena a, void *memory);
 /* Takes `bytes` for arena DATA, images that stay on the device: once, before plans that read them are made. */
 ct_status ct_arenas_hold(ct_arenas *s, int64_t bytes);
 void ct_arenas_free(ct_arenas *s); /* NULL is fine; plans must be gone */
@@ -233,6 +237,8 @@ ct_status ct_plan_run_as(ct_plan *p, ct_status (*body)(void *self), void *self);
 /* Nodes [first, end) of it, for looking between two of them: ct_plan_download reads any value that is alive there, ct_plan_patch
  * overwrites one (host memory of ct_desc_bytes). */
 ct_status ct_plan_run_nodes(ct_plan *p, size_t first, size_t end);
+/* Of a node with CT_OPF_FLAT those elements of its ranges alone that lie within [first, end) of their arenas. */
+ct_status ct_plan_run_range(ct_plan *p, size_t node, int64_t first, int64_t end);
 ct_status ct_plan_patch(ct_plan *p, ct_val v, const void *host);
 ct_status ct_plan_download(ct_plan *p, ct_val v, void *host);
 void ct_plan_get_stats(const ct_plan *p, ct_plan_stats *out);

@@ -335,6 +335,28 @@ ct_status ct_plan_run_nodes(ct_plan *p, size_t first, size_t end)
     return run_calls(p, first > p->loads ? first : p->loads, end);
 }
 
+ct_status ct_plan_run_range(ct_plan *p, size_t node, int64_t first, int64_t end)
+{
+    const ct_node *n = &p->graph->nodes[node];
+    ct_call *call = &p->calls[node], whole = *call;
+    const ct_value *v = &p->graph->values[p->graph->values[n->in[0]].root];
+    const int64_t at = v->offset / (int64_t)ct_dtype_size(v->desc.dtype), all = at + ct_desc_numel(&v->desc);
+    if (!(ct_op_get(n->op)->rules->flags & CT_OPF_FLAT))
+        return ct_fail(CT_EINTERNAL, "node '%s' cannot be run in pieces", n->name);
+    if (first < at) first = at;
+    if (end > all) end = all;
+    if (first >= end) return CT_OK;
+    for (int k = 0; k < n->nin; k++) {
+        ct_tensor *t = &call->in[k];
+        if (!ct_present(t) || p->graph->values[p->graph->values[n->in[k]].root].arena == CT_ARENA_STATE) continue;
+        t->data = (char *)t->data + (first - at) * (int64_t)ct_dtype_size(t->desc.dtype);
+        t->desc.dim[0] = end - first;
+    }
+    const ct_status st = run_calls(p, node, node + 1);
+    *call = whole;
+    return st;
+}
+
 /* Records one run: the calls are queued into the capture instead of the stream. */
 static ct_status capture(ct_plan *p, ct_status (*body)(void *self), void *self)
 {

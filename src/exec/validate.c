@@ -63,7 +63,7 @@ static ct_status check_impl(const ct_backend *b, size_t k, size_t i)
         return ct_fail(CT_EBACKEND, "backend %s: implementation %zu (%s) of set %zu has no name", b->name, i, op, k);
     if (!m->accept || !m->run)
         return ct_fail(CT_EBACKEND, "backend %s: %s.%s lacks %s", b->name, op, m->name, m->accept ? "run" : "accept");
-    unsigned known = CT_IMPL_REFERENCE | CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC | CT_IMPL_YARDSTICK;
+    unsigned known = CT_IMPL_REFERENCE | CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC | CT_IMPL_YARDSTICK | CT_IMPL_ROUNDS;
     if (m->flags & ~known)
         return ct_fail(CT_EBACKEND, "backend %s: %s.%s has unknown flags 0x%x", b->name, op, m->name,
                        m->flags & ~known);

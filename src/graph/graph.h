@@ -67,7 +67,10 @@ typedef struct ct_value {
     bool still;              /* a parameter whose gradient is zero whatever the data are, and not computed (ct_pass_still) */
     /* parameters and buffers */
     ct_init init;
+    bool dirac;              /* of filters [K,R,S,C]: then filter k < min(K,C) becomes the one that gives channel k as it is */
     bool decay;              /* takes weight decay when norm and bias parameters are exempt */
+    int group;               /* parameters of one number lie together, by rising numbers (ct_layout_make) */
+    bool first, last;        /* ct_graph_ends: reads the input before any other matrix, gives the output behind all others */
     ct_param_layout layout;
     int64_t hwc[3];          /* CT_PARAM_FLATTEN */
 } ct_value;
@@ -117,6 +120,11 @@ ct_status ct_graph_range(ct_graph *g, const char *name, ct_arena arena, ct_dtype
 ct_status ct_graph_node(ct_graph *g, ct_op op, const ct_attrs *attrs, const char *name, int nin, const ct_val *in,
                         int nout, unsigned out_mask, ct_val *outs);
 
+/* Marks the parameters with two and more dimensions before and behind which no other lies on a way from the inputs to
+ * what nobody reads. Forward graphs as models build them. */
+ct_status ct_graph_ends(ct_graph *g);
+/* Has the filters of convolutions of one group start as identities as far as there are channels. The same graphs. */
+void ct_graph_dirac(ct_graph *g);
 ct_status ct_graph_mark_checkpoint(ct_graph *g, ct_val v); /* a block of the model ends at v */
 void ct_graph_keep(ct_graph *g, ct_val v);
 ct_val ct_graph_find(const ct_graph *g, const char *name); /* CT_NOVAL if there is none */

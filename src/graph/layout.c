@@ -59,12 +59,17 @@ ct_status ct_layout_make(ct_graph *g, ct_layout *out)
     bool differentiated = false;
     for (size_t i = 0; i < g->nvalues; i++) differentiated = differentiated || g->values[i].grad != CT_NOVAL;
     for (int r = 0; r < 3; r++) {
-        for (size_t i = 0; i < g->nvalues; i++) {
-            ct_value *v = &g->values[i];
-            if (!ct_graph_is_weight(g, (ct_val)i) || v->arena != CT_ARENA_PARAM || rank(v, differentiated) != r)
-                continue;
-            CT_TRY(place(v, l.dtype, &l.param_elems));
-            l.params += ct_desc_numel(&v->desc);
+        for (int group = 0, next; group >= 0; group = next) {
+            next = -1; /* the least number above this group's */
+            for (size_t i = 0; i < g->nvalues; i++) {
+                ct_value *v = &g->values[i];
+                if (!ct_graph_is_weight(g, (ct_val)i) || v->arena != CT_ARENA_PARAM || rank(v, differentiated) != r)
+                    continue;
+                if (v->group > group && (next < 0 || v->group < next)) next = v->group;
+                if (v->group != group) continue;
+                CT_TRY(place(v, l.dtype, &l.param_elems));
+                l.params += ct_desc_numel(&v->desc);
+            }
         }
         if (r == 0) l.decay_elems = l.param_elems;
         if (r == 1) l.train_elems = l.param_elems;

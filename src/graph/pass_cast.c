@@ -14,6 +14,8 @@ typedef struct caster {
     ct_dtype compute;
     made_cast *made; /* casts that can be used again */
     size_t nmade, cap_made;
+    const ct_node *behind; /* [nbehind] nodes that have not moved yet */
+    size_t nbehind;
 } caster;
 
 static bool state_like(const ct_value *v)
@@ -45,6 +47,15 @@ static ct_status in_type(caster *c, ct_dtype want, ct_val *v)
     return CT_OK;
 }
 
+/* Is what n gives standardized first? Rounded to 16 bits a faint picture would lose most of what is in it. */
+static bool measured_first(const caster *c, const ct_node *n)
+{
+    const ct_value *values = c->g->values;
+    for (size_t i = 0; i < c->nbehind; i++)
+        if (c->behind[i].op == CT_OP_STANDARDIZE && values[c->behind[i].in[0]].root == values[n->out[0]].root) return true;
+    return false;
+}
+
 /* Casts the inputs of n as its operator's rule says. */
 static ct_status cast_inputs(caster *c, ct_node *n)
 {
@@ -69,7 +80,7 @@ static ct_status cast_inputs(caster *c, ct_node *n)
         CT_TRY(in_type(c, want, &n->in[i]));
     }
     /* Pixels go straight into the type in which the first layer wants them. */
-    if (n->op == CT_OP_PREPROCESS) n->attrs.image.dtype = (int64_t)c->compute;
+    if (n->op == CT_OP_PREPROCESS && !measured_first(c, n)) n->attrs.image.dtype = (int64_t)c->compute;
     return CT_OK;
 }
 
@@ -114,6 +125,8 @@ ct_status ct_pass_cast(ct_graph *g, ct_dtype compute)
     g->nnodes = g->cap_nodes = 0;
     for (; moved < nold; moved++) {
         g->phase = old[moved].phase;
+        c.behind = &old[moved + 1];
+        c.nbehind = nold - moved - 1;
         CT_GOTO(st, cast_inputs(&c, &old[moved]));
         CT_GOTO(st, infer_again(g, &old[moved]));
         CT_GOTO(st, ct_graph_push(g, &old[moved]));

@@ -2,7 +2,8 @@
  * images stores them so, and the first convolutions read filters to which the same channels were added. The parameter
  * itself, its gradient and all that is made of them keep [K,R,S,C]: fit_channels stands between, and its gradient cuts
  * the padding off again. Views of the images and their products with something else, which fit_channels pads alike, are
- * images for what reads them: zeros stay zeros. */
+ * images for what reads them: zeros stay zeros. Images that are standardized first stay as they are, since channels of
+ * padding would count there; what is made of them is padded behind that, by fit_channels as well. */
 #include "config.h"
 
 #include <inttypes.h>
@@ -14,7 +15,8 @@ typedef struct padder {
     ct_graph *g;
     int64_t channels, padded; /* of the images at hand */
     bool *images;             /* [nvalues] the images and what casts, views and products make of them */
-    ct_val *fitted;           /* [nvalues] the padded form of a filter or factor; CT_NOVAL: none yet */
+    ct_val whole;             /* the image whose padded form is a value of its own; CT_NOVAL: the image itself is padded */
+    ct_val *fitted;           /* [nvalues] the padded form of a filter, factor or `whole`; CT_NOVAL: none yet */
     size_t nvalues;           /* when the pass began */
 } padder;
 
@@ -30,6 +32,22 @@ static bool gives_images(const ct_graph *g, ct_val v)
     const ct_value *x = &g->values[v];
     if (x->desc.ndim != 4 || !ct_dtype_is_float(x->desc.dtype) || x->range) return false;
     return x->producer < 0 ? x->arena == CT_ARENA_INPUT : g->nodes[x->producer].op == CT_OP_PREPROCESS;
+}
+
+static bool made_by(const ct_graph *g, ct_val v, ct_op op)
+{
+    return g->values[v].producer >= 0 && g->nodes[g->values[v].producer].op == op;
+}
+
+/* Is v [N,H,W,C] what standardize gives, in the type that layers want: a cast of it, unless there is none? */
+static bool standardized(const ct_graph *g, ct_val v)
+{
+    if (ct_graph_desc(g, v)->ndim != 4) return false;
+    if (made_by(g, v, CT_OP_CAST)) return made_by(g, g->nodes[g->values[v].producer].in[0], CT_OP_STANDARDIZE);
+    if (!made_by(g, v, CT_OP_STANDARDIZE) || g->nodes[g->values[v].producer].out[0] != v) return false;
+    for (size_t i = 0; i < g->nnodes; i++)
+        if (g->nodes[i].op == CT_OP_CAST && g->nodes[i].in[0] == v) return false;
+    return true;
 }
 
 /* The host, or a later pass, wants to find v as it is. */
@@ -83,7 +101,7 @@ static bool mark_images(padder *p, ct_val v)
     ct_graph *g = p->g;
     int convolutions = 0;
     for (size_t i = 0; i < p->nvalues; i++) p->images[i] = false;
-    if (wanted_as_is(g, v)) return false;
+    if (v != p->whole && wanted_as_is(g, v)) return false;
     p->images[v] = true;
     for (size_t i = 0; i < g->nnodes; i++) { /* readers stand behind what they read */
         const ct_node *n = &g->nodes[i];
@@ -111,8 +129,8 @@ static ct_status fit(padder *p, ct_val *v)
     return CT_OK;
 }
 
-/* What n needs to read images with padding, before it is moved behind the nodes made for that. */
-static ct_status adapt(padder *p, ct_node *n)
+/* What n needs beside images with padding, before it is moved behind the nodes made for that. */
+static ct_status adapt_rest(padder *p, ct_node *n)
 {
     if (n->op == CT_OP_PREPROCESS && marked(p, n->out[0])) n->attrs.image.channels = p->padded;
     if (n->op == CT_OP_MUL && reads(p, n, 0) != reads(p, n, 1)) return fit(p, &n->in[reads(p, n, 0)]);
@@ -121,6 +139,15 @@ static ct_status adapt(padder *p, ct_node *n)
     if (n->op != CT_OP_CONV2D) return CT_OK;
     n->attrs.conv.data_c = p->channels;
     return fit(p, &n->in[1]);
+}
+
+/* What n needs to read images with padding. */
+static ct_status adapt(padder *p, ct_node *n)
+{
+    CT_TRY(adapt_rest(p, n));
+    for (int k = 0; k < n->nin; k++)
+        if (n->in[k] != CT_NOVAL && n->in[k] == p->whole) CT_TRY(fit(p, &n->in[k]));
+    return CT_OK;
 }
 
 /* Moves the nodes over into a new list, with the padding of filters and factors before what needs it. */
@@ -149,12 +176,13 @@ fail:
 static ct_status pad_images(padder *p, ct_val v, int64_t multiple)
 {
     ct_graph *g = p->g;
+    p->whole = standardized(g, v) ? v : CT_NOVAL;
     p->channels = ct_graph_desc(g, v)->dim[3];
     p->padded = (p->channels + multiple - 1) / multiple * multiple;
     if (p->padded == p->channels || !mark_images(p, v)) return CT_OK;
     for (size_t i = 0; i < p->nvalues; i++) {
         p->fitted[i] = CT_NOVAL;
-        if (p->images[i]) g->values[i].desc.dim[3] = p->padded;
+        if (p->images[i] && (ct_val)i != p->whole) g->values[i].desc.dim[3] = p->padded;
     }
     return pad_readers(p);
 }
@@ -173,7 +201,7 @@ ct_status ct_pass_pad(ct_graph *g, int64_t multiple)
         goto fail;
     }
     for (size_t v = 0; v < p.nvalues; v++)
-        if (gives_images(g, (ct_val)v)) CT_GOTO(st, pad_images(&p, (ct_val)v, multiple));
+        if (gives_images(g, (ct_val)v) || standardized(g, (ct_val)v)) CT_GOTO(st, pad_images(&p, (ct_val)v, multiple));
 fail:
     ct_free(p.images);
     ct_free(p.fitted);

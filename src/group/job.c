@@ -85,7 +85,7 @@ static int code_of(int status)
 #define ALONE 5.0
 
 /* mpirun may wait for ever for machines that it cannot reach any more, when its own processes have long ended. */
-static void end_if_left(orphan *o, pid_t pid)
+static void end_if_left(const char *verb, orphan *o, pid_t pid)
 {
     const double now = ct_now();
     if (now - o->looked < 0.5) return;
@@ -95,12 +95,12 @@ static void end_if_left(orphan *o, pid_t pid)
         return;
     }
     if (o->seen <= 0 || now - o->seen < ALONE || o->ended) return;
-    ct_warn("launch: all processes here have ended, and mpirun has not: it is ended");
+    ct_warn("%s: all processes here have ended, and mpirun has not: it is ended", verb);
     o->ended = true;
     kill(-pid, SIGKILL);
 }
 
-static ct_status await(char *const argv[], bool saves, pid_t pid, int *code)
+static ct_status await(const char *verb, char *const argv[], bool saves, pid_t pid, int *code)
 {
     /* Signals come with SA_RESTART, through which a wait would sleep on. */
     const struct timespec moment = { .tv_nsec = 50000000 };
@@ -110,10 +110,11 @@ static ct_status await(char *const argv[], bool saves, pid_t pid, int *code)
     while ((ended = waitpid(pid, &status, WNOHANG)) == 0 || (ended < 0 && errno == EINTR)) {
         if (ct_stop_signal && !sent) {
             sent = (int)ct_stop_signal;
-            ct_info("launch: %s: the processes are asked to %s", ct_signal_name(sent), saves ? "save and end" : "end");
+            ct_info("%s: %s: the processes are asked to %s", verb, ct_signal_name(sent),
+                    saves ? "save and end" : "end");
             kill(pid, saves ? SIGUSR1 : sent);
         }
-        if (saves) end_if_left(&left, pid);
+        if (saves) end_if_left(verb, &left, pid);
         nanosleep(&moment, NULL);
     }
     if (ended < 0) return ct_fail(CT_EIO, "%s: waiting for it: %s", argv[0], strerror(errno));
@@ -121,14 +122,14 @@ static ct_status await(char *const argv[], bool saves, pid_t pid, int *code)
     return CT_OK;
 }
 
-ct_status ct_job_run(char *const argv[], bool saves, int *code)
+ct_status ct_job_run(const char *verb, char *const argv[], bool saves, int *code)
 {
     bool former;
     pid_t pid;
     ct_kin_adopt(&former);
     ct_status st = start(argv, -1, &pid);
     if (st == CT_OK) {
-        st = await(argv, saves, pid, code);
+        st = await(verb, argv, saves, pid, code);
         ct_kin_end(2);
     }
     ct_kin_release(former);

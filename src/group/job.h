@@ -12,9 +12,9 @@
  * this process. The first signal that asks to end (ct_stop_signal, so ct_signals_begin() must have been called) is sent
  * on; `saves`: as SIGUSR1, whatever came, and a program whose processes here have all ended for some seconds, but which
  * has not, is ended: 75. The program ends with this process where the system has a way to say so; what it leaves behind
- * is ended in two seconds.
+ * is ended in two seconds. What is said begins with `verb`.
  * CT_EIO where it cannot be started. */
-ct_status ct_job_run(char *const argv[], bool saves, int *code);
+ct_status ct_job_run(const char *verb, char *const argv[], bool saves, int *code);
 
 /* Runs argv and keeps the beginning of what it writes. */
 ct_status ct_job_ask(char *const argv[], char *said, size_t size);

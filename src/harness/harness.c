@@ -152,8 +152,7 @@ static void check_result(run *r, const block *k, const ct_tensor *want, int outp
     char name[32];
     snprintf(name, sizeof name, output >= 0 ? "output %d" : "written input %d", output >= 0 ? output : -1 - output);
     ct_tensor got = { want->desc, k->host + k->lead };
-    bool exact = (r->impl->flags & CT_IMPL_EXACT) != 0;
-    ct_bound bound = ct_tolerance(r->host, want, output, r->c->data, exact);
+    ct_bound bound = ct_tolerance(r->host, want, output, r->c->data, r->impl->flags);
     ct_verdict v = ct_compare(&got, want, bound);
     if (v.worst > 0)
         blame(r, v.worst, "%s[%lld] is %.9g, should be %.9g: %.3g times the tolerance %.3g", name, (long long)v.at,

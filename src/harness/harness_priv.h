@@ -42,8 +42,8 @@ typedef struct ct_bound {
 } ct_bound;
 
 /* Bound for one result of a call with inputs `host` (host memory, before the run): output >= 0 is an output's number,
- * and -1-i stands for written input i. exact: the implementation has CT_IMPL_EXACT. */
-ct_bound ct_tolerance(const ct_call *host, const ct_tensor *want, int output, ct_data data, bool exact);
+ * and -1-i stands for written input i. flags: the implementation's. */
+ct_bound ct_tolerance(const ct_call *host, const ct_tensor *want, int output, ct_data data, unsigned flags);
 ct_verdict ct_compare(const ct_tensor *got, const ct_tensor *want, ct_bound bound); /* host memory */
 
 #define CT_FAIL_AT 10.0 /* multiples of the tolerance: above it is a failure, above 1 a warning */

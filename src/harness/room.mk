@@ -5,7 +5,7 @@ libcaptrain_la_SOURCES += \
 	src/harness/report.c src/harness/timing.c src/harness/tolerance.c \
 	src/harness/cases/activation.c src/harness/cases/conv.c src/harness/cases/elementwise.c src/harness/cases/image.c src/harness/cases/linear.c \
 	src/harness/cases/loss.c src/harness/cases/metric.c src/harness/cases/norm.c src/harness/cases/optim.c src/harness/cases/pool.c src/harness/cases/sequence.c \
-	src/harness/cases/points.c src/harness/cases/heatmap.c src/harness/cases/channels.c src/harness/cases/ctc.c src/harness/cases/fuse.c src/harness/cases/resample.c src/harness/cases/softmax.c src/harness/cases/distill.c src/harness/cases/spectrum.c
+	src/harness/cases/points.c src/harness/cases/heatmap.c src/harness/cases/channels.c src/harness/cases/ctc.c src/harness/cases/fuse.c src/harness/cases/resample.c src/harness/cases/softmax.c src/harness/cases/distill.c src/harness/cases/spectrum.c src/harness/cases/standardize.c
 
 check_PROGRAMS += tests/harness/check_ops tests/harness/check_harness tests/harness/check_ref tests/harness/check_ref_norm
 tests_harness_check_ops_SOURCES = tests/harness/check_ops.c

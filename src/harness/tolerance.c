@@ -3,12 +3,16 @@
  * where A = max(T, f32) is what sums are made in, k and the reduction length come from the operator's rules, and
  * magnitude is max |want| over the tensor, but for sums at least their typical size (sqrt(length) times the typical
  * product, by the rules, too), since a single sum can happen to cancel. Elements of the step state and of metric sums
- * have no common magnitude: each is its own. Above 1x is a warning, above 10x a failure. */
+ * have no common magnitude: each is its own. Implementations that round transformed operands to T (CT_IMPL_ROUNDS) may add
+ * 4 eps(T) * magnitude: Winograd's F(4x4,3x3) weighs roundings of eps(T)/4 (root mean square) with 8, and the largest of many errors is some
+ * four times as large. Above 1x is a warning, above 10x a failure. */
 #include "config.h"
 
 #include <math.h>
 
 #include "harness/harness_priv.h"
+
+#define ROUNDED 4
 
 static double rms(const ct_tensor *t)
 {
@@ -32,8 +36,9 @@ static double typical(const ct_call *host, const ct_op_rules *rules, int output,
     return rules->typical(output, n, size);
 }
 
-ct_bound ct_tolerance(const ct_call *host, const ct_tensor *want, int output, ct_data data, bool exact)
+ct_bound ct_tolerance(const ct_call *host, const ct_tensor *want, int output, ct_data data, unsigned flags)
 {
+    const bool exact = (flags & CT_IMPL_EXACT) != 0;
     ct_bound zero = { 0, 0 };
     ct_dtype t = want->desc.dtype, a = ct_accum_dtype(ct_case_dtype(host));
     const ct_op_rules *rules = ct_op_get(host->op)->rules;
@@ -51,7 +56,8 @@ ct_bound ct_tolerance(const ct_call *host, const ct_tensor *want, int output, ct
     }
     bool narrow = ct_dtype_eps(t) > ct_dtype_eps(a);
     double least = t == CT_F16 ? 0x1p-24 : 0; /* step of f16 below its smallest normal number */
-    return (ct_bound){ relative * magnitude + least, narrow ? ct_dtype_eps(t) : 0 };
+    const double rounds = narrow && (flags & CT_IMPL_ROUNDS) ? ROUNDED * ct_dtype_eps(t) : 0;
+    return (ct_bound){ (relative + rounds) * magnitude + least, narrow ? ct_dtype_eps(t) : 0 };
 }
 
 ct_verdict ct_compare(const ct_tensor *got, const ct_tensor *want, ct_bound bound)

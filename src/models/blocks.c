@@ -55,6 +55,18 @@ ct_status ct_block_cba(const ct_builder *b, const char *name, ct_val x, const ct
     return ct_block_activate(b, part, x, c->act, y);
 }
 
+ct_status ct_block_time_first(ct_graph *g, const char *name, ct_val x, ct_val *y)
+{
+    char part[CT_BLOCK_NAME];
+    const ct_desc d = *ct_graph_desc(g, x);
+    ct_attrs rows = { .shape = { .ndim = 3, .d0 = d.dim[0] * d.dim[1], .d1 = d.dim[2], .d2 = d.dim[3] } };
+    ct_attrs steps = { .shape = { .ndim = 3, .d0 = d.dim[2], .d1 = d.dim[0], .d2 = d.dim[1] * d.dim[3] } };
+    CT_TRY(ct_graph_node(g, CT_OP_RESHAPE, &rows, ct_block_name(part, "%s.rows", name), 1, &x, 1, 1, &x));
+    CT_TRY(ct_graph_node(g, CT_OP_SWAP, NULL, ct_block_name(part, "%s.columns", name), 1, &x, 1, 1, &x));
+    CT_TRY(ct_graph_node(g, CT_OP_RESHAPE, &steps, ct_block_name(part, "%s.steps", name), 1, &x, 1, 1, y));
+    return ct_graph_mark_checkpoint(g, *y);
+}
+
 /* ---- residual blocks ---- */
 
 /* "<block>conv<i>", "<block>bn<i>" */

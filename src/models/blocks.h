@@ -37,6 +37,10 @@ typedef struct ct_cba {
 } ct_cba;
 ct_status ct_block_cba(const ct_builder *b, const char *name, ct_val x, const ct_cba *c, ct_val *y);
 
+/* [N,H,T,C] -> [T,N,H*C]: rows of all images one after another are [N*H,T,C], and with T in front a column's H pixels lie side by side.
+ * Its nodes are "<name>.rows", "<name>.columns" and "<name>.steps"; a checkpoint is marked. */
+ct_status ct_block_time_first(ct_graph *g, const char *name, ct_val x, ct_val *y);
+
 /* Residual blocks of He et al., with the stride in the 3x3 convolution of a bottleneck (v1.5). `block` is what all
  * names begin with: "layer1.0.". x [N,H,W,C] -> 3x3 - 3x3 with `mid` channels, or 1x1 - 3x3 - 1x1 to 4 * mid; a 1x1
  * convolution on the shortcut where size or channels change. Mark a checkpoint behind them. */

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "models/blocks.h"
 #include "models/zoo.h"
 
 typedef struct sequence {
@@ -38,18 +39,6 @@ static ct_status pool(sequence *s, bool halve_width, ct_val *x)
     return ct_graph_mark_checkpoint(s->g, *x);
 }
 
-/* [N,H,T,C] -> [T,N,H*C]: rows of all images one after another are [N*H,T,C], and with T in front a column's H pixels lie side by side. */
-static ct_status time_first(ct_graph *g, ct_val x, ct_val *y)
-{
-    const ct_desc d = *ct_graph_desc(g, x);
-    ct_attrs rows = { .shape = { .ndim = 3, .d0 = d.dim[0] * d.dim[1], .d1 = d.dim[2], .d2 = d.dim[3] } };
-    ct_attrs steps = { .shape = { .ndim = 3, .d0 = d.dim[2], .d1 = d.dim[0], .d2 = d.dim[1] * d.dim[3] } };
-    CT_TRY(ct_graph_node(g, CT_OP_RESHAPE, &rows, "cnn.rows", 1, &x, 1, 1, &x));
-    CT_TRY(ct_graph_node(g, CT_OP_SWAP, NULL, "cnn.columns", 1, &x, 1, 1, &x));
-    CT_TRY(ct_graph_node(g, CT_OP_RESHAPE, &steps, "cnn.steps", 1, &x, 1, 1, y));
-    return ct_graph_mark_checkpoint(g, *y);
-}
-
 /* ---- the authors' network ---- */
 
 /* | 3x3 convolution, the last 2x2 without padding | channels | BN | then a pool: 2 = 2x2, 1 = 2x2 with steps (2,1) |
@@ -73,7 +62,7 @@ static ct_status build_trunk(ct_graph *g, const ct_model_spec *spec, ct_val x, b
         if (trunk[i].pool) CT_TRY(pool(&s, trunk[i].pool == 2, &x));
         else CT_TRY(ct_graph_mark_checkpoint(g, x));
     }
-    return time_first(g, x, y);
+    return ct_block_time_first(g, "cnn", x, y);
 }
 
 static int64_t steps(const ct_model_spec *spec, int64_t width)
@@ -128,7 +117,7 @@ static ct_status build_crnn_small(ct_graph *g, const ct_model_spec *spec, ct_val
     CT_TRY(ct_layer_maxpool_hw(g, next_name(&s), x, ker, ker, none, &x));
     const ct_desc *d = ct_graph_desc(g, x);
     const int64_t hwc[3] = { d->dim[1], 1, d->dim[3] };
-    CT_TRY(time_first(g, x, &x));
+    CT_TRY(ct_block_time_first(g, "cnn", x, &x));
     CT_TRY(ct_layer_linear(g, "fold.0", x, ct_model_channels(spec, SMALL_INPUT), hwc, &x));
     CT_TRY(ct_layer_batchnorm(g, "fold.1", x, training, &x));
     CT_TRY(ct_layer_activation(g, "fold.2", x, CT_ACT_RELU, &x));

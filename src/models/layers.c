@@ -114,13 +114,13 @@ ct_status ct_layer_conv2d(ct_graph *g, const char *name, ct_val x, int64_t out_c
     return ct_layer_conv(g, name, x, &c, y);
 }
 
-ct_status ct_layer_batchnorm(ct_graph *g, const char *name, ct_val x, bool training, ct_val *y)
+static ct_status batchnorm_from(ct_graph *g, const char *name, ct_val x, bool training, ct_init gamma, ct_val *y)
 {
     ct_desc d = *ct_graph_desc(g, x);
     ct_desc c = ct_desc1(d.dtype, d.dim[d.ndim - 1]);
-    ct_init zero = { CT_INIT_ZERO, 0 }, one = { CT_INIT_ONE, 0 };
+    const ct_init zero = { CT_INIT_ZERO, 0 }, one = { CT_INIT_ONE, 0 };
     ct_val in[5] = { x, CT_NOVAL, CT_NOVAL, CT_NOVAL, CT_NOVAL };
-    CT_TRY(add_param(g, name, "weight", c, one, false, &in[1]));
+    CT_TRY(add_param(g, name, "weight", c, gamma, false, &in[1]));
     CT_TRY(add_param(g, name, "bias", c, zero, false, &in[2]));
     CT_TRY(add_buffer(g, name, "running_mean", c, zero, &in[3]));
     CT_TRY(add_buffer(g, name, "running_var", c, one, &in[4]));
@@ -131,6 +131,26 @@ ct_status ct_layer_batchnorm(ct_graph *g, const char *name, ct_val x, bool train
     if (st != CT_OK) return ct_fail_context(st, "layer '%s'", name);
     *y = outs[0];
     return CT_OK;
+}
+
+ct_status ct_layer_standardize(ct_graph *g, const char *name, ct_val x, ct_val *y)
+{
+    const ct_attrs a = { .norm = { .eps = CT_STANDARDIZE_EPS } };
+    ct_val outs[2]; /* y, invstd */
+    const ct_status st = ct_graph_node(g, CT_OP_STANDARDIZE, &a, name, 1, &x, 2, 3, outs);
+    if (st != CT_OK) return ct_fail_context(st, "layer '%s'", name);
+    *y = outs[0];
+    return CT_OK;
+}
+
+ct_status ct_layer_batchnorm(ct_graph *g, const char *name, ct_val x, bool training, ct_val *y)
+{
+    return batchnorm_from(g, name, x, training, (ct_init){ CT_INIT_ONE, 0 }, y);
+}
+
+ct_status ct_layer_batchnorm_zero(ct_graph *g, const char *name, ct_val x, bool training, ct_val *y)
+{
+    return batchnorm_from(g, name, x, training, (ct_init){ CT_INIT_ZERO, 0 }, y);
 }
 
 ct_status ct_layer_activation(ct_graph *g, const char *name, ct_val x, ct_act_kind kind, ct_val *y)

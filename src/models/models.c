@@ -9,8 +9,8 @@
 #include "models/zoo.h"
 
 /* Families of models, one file each; within a family the row that ends it has no name. */
-static const ct_model_info *const family[] = { ct_models_textcnn, ct_models_crnn, ct_models_resnet, ct_models_slider,
-                                              ct_models_hrnet, ct_models_tfnet };
+static const ct_model_info *const family[] = { ct_models_textcnn, ct_models_crnn,  ct_models_reader, ct_models_resnet,
+                                              ct_models_slider,  ct_models_hrnet, ct_models_tfnet };
 
 enum { ADDED_MAX = 8 };
 static const ct_model_info *added[ADDED_MAX];

@@ -107,6 +107,10 @@ ct_status ct_layer_conv(ct_graph *g, const char *name, ct_val x, const ct_conv_l
  * groups. */
 ct_init ct_init_fan_out(int64_t channels, int64_t ker_h, int64_t ker_w);
 ct_status ct_layer_batchnorm(ct_graph *g, const char *name, ct_val x, bool training, ct_val *y);
+/* The same, with a gamma that starts at 0: the last norm of a residual branch, which then adds nothing at first (Goyal et al., 2017). */
+ct_status ct_layer_batchnorm_zero(ct_graph *g, const char *name, ct_val x, bool training, ct_val *y);
+/* Each sample of x [N,...] brought to mean 0 and variance 1 over all its elements: torch.nn.functional.layer_norm(x, x.shape[1:]). */
+ct_status ct_layer_standardize(ct_graph *g, const char *name, ct_val x, ct_val *y);
 ct_status ct_layer_activation(ct_graph *g, const char *name, ct_val x, ct_act_kind kind, ct_val *y);
 /* x [N,T,C] -> y [N,P,out_ch] with P = T + 2 pad - ker + 1 (torch.nn.Conv1d on [N,C,T], stride 1): a convolution of height 1
  * between two views. */

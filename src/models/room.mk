@@ -9,6 +9,7 @@ libcaptrain_la_SOURCES += \
 	src/models/models.h \
 	src/models/neck.c \
 	src/models/neck.h \
+	src/models/reader.c \
 	src/models/resnet.c \
 	src/models/slider.c \
 	src/models/textcnn.c \

@@ -6,7 +6,7 @@
 
 /* The last row has no name. */
 extern const ct_model_info ct_models_textcnn[], ct_models_crnn[], ct_models_resnet[], ct_models_slider[], ct_models_hrnet[],
-    ct_models_tfnet[];
+    ct_models_tfnet[], ct_models_reader[];
 
 /* layers.c: c channels at spec->width_mult: max(8, round(c*width_mult/8)*8) with ties to even, c itself at 1. */
 int64_t ct_model_channels(const ct_model_spec *spec, int64_t c);

@@ -15,13 +15,22 @@ typedef enum ct_onnx_form_of {
     CT_ONNX_CLIP,    /* there [N,C,F,H,W], ours [N*F,H,W,C] */
     CT_ONNX_SWAPPED, /* there [T,C,N], ours [T,N,C] */
     CT_ONNX_STACKED, /* there [T,D,N,H], ours [T,N,D*H] */
-    CT_ONNX_BESIDE   /* there [T,N,D,H], ours [T,N,D*H] */
+    CT_ONNX_BESIDE,  /* there [T,N,D,H], ours [T,N,D*H] */
+    /* steps of standardize, there beside a picture of ours [N,H,W,C] (read_even.c): */
+    CT_ONNX_MEAN,     /* its mean over the last `axes` dimensions, which are 1 there */
+    CT_ONNX_LESS,     /* [N,C,H,W] less its mean over all three */
+    CT_ONNX_SQUARES,  /* squares of that, */
+    CT_ONNX_VARIANCE, /* their mean over the last `axes` dimensions, */
+    CT_ONNX_ABOVE,    /* over all three and `eps` added, [N,1,1,1], */
+    CT_ONNX_DEVIATION /* and the root of that */
 } ct_onnx_form_of;
 
 typedef struct ct_onnx_tensor {
     const char *name; /* the file's */
     ct_val val;
     ct_onnx_form_of form;
+    int axes;   /* MEAN, VARIANCE */
+    double eps; /* ABOVE, DEVIATION */
 } ct_onnx_tensor;
 
 /* A weight of our graph, in our order. */
@@ -83,6 +92,10 @@ ct_status ct_onnx_read_unit(ct_onnx_graph *x, const Onnx__NodeProto *n);
 ct_status ct_onnx_read_root(ct_onnx_graph *x, const Onnx__NodeProto *n);
 ct_status ct_onnx_read_identity(ct_onnx_graph *x, const Onnx__NodeProto *n);
 ct_status ct_onnx_read_best(ct_onnx_graph *x, const Onnx__NodeProto *n);
+
+/* read_even.c: ReduceMean, Sub and Div, and whatever reads a step of standardize first */
+bool ct_onnx_even_part(const ct_onnx_tensor *t); /* such a step; NULL is none */
+ct_status ct_onnx_read_even(ct_onnx_graph *x, const Onnx__NodeProto *n);
 
 /* read_tensors.c: what a node says. */
 const Onnx__AttributeProto *ct_onnx_attribute(const Onnx__NodeProto *n, const char *name);

@@ -16,6 +16,7 @@ ct_status ct_onnx_read_node(ct_onnx_graph *x, const Onnx__NodeProto *n)
                    { "BatchNormalization", ct_onnx_read_norm },
                    { "Concat", ct_onnx_read_concat },
                    { "Conv", ct_onnx_read_conv },
+                   { "Div", ct_onnx_read_even },
                    { "Flatten", ct_onnx_read_flatten },
                    { "Gemm", ct_onnx_read_gemm },
                    { "GlobalAveragePool", ct_onnx_read_mean },
@@ -25,10 +26,12 @@ ct_status ct_onnx_read_node(ct_onnx_graph *x, const Onnx__NodeProto *n)
                    { "MatMul", ct_onnx_read_matmul },
                    { "MaxPool", ct_onnx_read_max },
                    { "Mul", ct_onnx_read_mul },
+                   { "ReduceMean", ct_onnx_read_even },
                    { "Reshape", ct_onnx_read_reshape },
                    { "Resize", ct_onnx_read_resize },
                    { "Slice", ct_onnx_read_slice },
                    { "Sqrt", ct_onnx_read_root },
+                   { "Sub", ct_onnx_read_even },
                    { "Transpose", ct_onnx_read_transpose } };
     static const struct {
         const char *op;
@@ -38,6 +41,7 @@ ct_status ct_onnx_read_node(ct_onnx_graph *x, const Onnx__NodeProto *n)
                        { "Sigmoid", CT_ACT_SIGMOID },
                        { "Tanh", CT_ACT_TANH },
                        { "Softplus", CT_ACT_SOFTPLUS } };
+    if (ct_onnx_even_part(ct_onnx_tensor_of(x, n->input[0]))) return ct_onnx_read_even(x, n);
     for (size_t i = 0; i < sizeof reader / sizeof *reader; i++)
         if (strcmp(n->op_type, reader[i].op) == 0) return reader[i].read(x, n);
     for (size_t i = 0; i < sizeof activation / sizeof *activation; i++)

@@ -33,7 +33,7 @@ const Onnx__TensorProto *ct_onnx_constant(const ct_onnx_graph *x, const Onnx__No
 ct_status ct_onnx_name(ct_onnx_graph *x, const char *name, ct_val v, ct_onnx_form_of form)
 {
     CT_TRY(ct_grow(&x->tensor, x->tensors, &x->cap_tensors, sizeof *x->tensor, "tensors of an ONNX file"));
-    x->tensor[x->tensors++] = (ct_onnx_tensor) { name, v, form };
+    x->tensor[x->tensors++] = (ct_onnx_tensor) { .name = name, .val = v, .form = form };
     return CT_OK;
 }
 

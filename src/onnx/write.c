@@ -39,6 +39,7 @@ static ct_status write_node(ct_onnx_writer *w)
     case CT_OP_UPSAMPLE_NEAREST: return ct_onnx_write_upsample(w);
     case CT_OP_FUSE_WEIGHTED: return ct_onnx_write_fuse(w);
     case CT_OP_L2_NORMALIZE: return ct_onnx_write_unit(w);
+    case CT_OP_STANDARDIZE: return ct_onnx_write_standardize(w);
     case CT_OP_DFT_MAGNITUDE: return ct_onnx_write_spectrum(w);
     default: return ct_onnx_beyond(w, "");
     }

@@ -1,4 +1,4 @@
-/* What is done number by number, or with the channels of one pixel. */
+/* What is done number by number, or with the channels of one pixel, or with all of a picture. */
 #include "config.h"
 
 #include "onnx/writer.h"
@@ -110,6 +110,48 @@ ct_status ct_onnx_write_unit(ct_onnx_writer *w)
     if (!n) return w->k->status;
     ct_onnx_attr_int(w->k, n, "axis", 1);
     ct_onnx_attr_int(w->k, n, "p", 2);
+    return w->k->status;
+}
+
+/* The mean [N,1,1,1] of all numbers of pictures `from`, as nodes "<node>.<tail>.lines" and so on. Over one dimension at
+ * a time: runtimes add f32 in a row, which over the hundred thousand numbers of a large picture costs four digits. */
+static Onnx__NodeProto *mean_of(ct_onnx_writer *w, const char *from, const char *tail)
+{
+    static const char *const of[] = { "lines", "columns", "channels" };
+    Onnx__NodeProto *n = NULL;
+    for (int i = 0; i < 3 && from; i++) {
+        const int64_t axis = 3 - i;
+        const char *name = ct_onnx_text(w->k, "%s.%s.%s", w->in->name, tail, of[i]), *axes = NULL;
+        if (w->form->opset >= 18) { /* an input from there on */
+            axes = ct_onnx_text(w->k, "%s.%s.%s.axes", w->in->name, tail, of[i]);
+            int64_t *to = axes ? ct_onnx_ints(w->k, axes, 1) : NULL;
+            if (to) *to = axis;
+        }
+        n = name ? ct_onnx_emit(w, "ReduceMean", name, from, axes, NULL, CT_NOVAL, CT_ONNX_SAME) : NULL;
+        if (n && !axes) ct_onnx_attr_ints(w->k, n, "axes", 1, &axis);
+        if (n) ct_onnx_attr_int(w->k, n, "keepdims", 1);
+        from = n ? n->name : NULL;
+    }
+    return n;
+}
+
+/* Step by step, as no operator of all these sets does it: batch and width are known to who runs the file alone. */
+ct_status ct_onnx_write_standardize(ct_onnx_writer *w)
+{
+    const ct_onnx_place x = ct_onnx_at(w, 0);
+    const int64_t one = 1;
+    if (x.form != CT_ONNX_MAP) return ct_onnx_beyond(w, "of no picture");
+    const char *eps = ct_onnx_part(w, "eps");
+    float *to = eps ? ct_onnx_floats(w->k, eps, 1, &one) : NULL;
+    if (to) *to = (float)w->in->attrs.norm.eps;
+    Onnx__NodeProto *n = mean_of(w, x.name, "mean");
+    if (n) n = ct_onnx_emit(w, "Sub", ct_onnx_part(w, "less"), x.name, n->name, NULL, CT_NOVAL, CT_ONNX_MAP);
+    const char *less = n ? n->name : NULL;
+    if (n) n = ct_onnx_emit(w, "Mul", ct_onnx_part(w, "squares"), less, less, NULL, CT_NOVAL, CT_ONNX_MAP);
+    if (n) n = mean_of(w, n->name, "variance");
+    if (n) n = ct_onnx_emit(w, "Add", ct_onnx_part(w, "above"), n->name, eps, NULL, CT_NOVAL, CT_ONNX_SAME);
+    if (n) n = ct_onnx_emit(w, "Sqrt", ct_onnx_part(w, "deviation"), n->name, NULL, NULL, CT_NOVAL, CT_ONNX_SAME);
+    if (n) ct_onnx_emit(w, "Div", w->in->name, less, n->name, NULL, w->in->out[0], CT_ONNX_MAP);
     return w->k->status;
 }
 

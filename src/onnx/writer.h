@@ -85,6 +85,7 @@ ct_status ct_onnx_write_scale(ct_onnx_writer *w);
 ct_status ct_onnx_write_scale_channels(ct_onnx_writer *w);
 ct_status ct_onnx_write_fuse(ct_onnx_writer *w);
 ct_status ct_onnx_write_unit(ct_onnx_writer *w);
+ct_status ct_onnx_write_standardize(ct_onnx_writer *w); /* with all of a picture */
 ct_status ct_onnx_write_spectrum(ct_onnx_writer *w);
 
 /* ---- write_ends.c ---- */

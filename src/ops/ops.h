@@ -43,6 +43,7 @@ typedef struct ct_norm_attrs {
     int64_t given_invstd; /* infer: run_mean and run_var are mean and invstd of `batchnorm`, whose y this repeats */
 } ct_norm_attrs;
 
+#define CT_STANDARDIZE_EPS 1e-5 /* standardize: what models take, as layer_norm of torch does */
 #define CT_NORM_LEAST 1e-12 /* l2_normalize: what a vector's length is taken to be at least */
 
 typedef enum ct_act_kind { CT_ACT_RELU, CT_ACT_LEAKY_RELU, CT_ACT_SIGMOID, CT_ACT_TANH, CT_ACT_SILU, CT_ACT_SOFTPLUS, CT_ACT_COUNT } ct_act_kind;
@@ -119,25 +120,33 @@ typedef struct ct_points_attrs {
     double sigma;         /* heat_target: of the Gaussian, cells */
 } ct_points_attrs;
 
-typedef enum ct_schedule_kind { CT_SCHED_CONSTANT, CT_SCHED_COSINE, CT_SCHED_MULTISTEP, CT_SCHED_WARM_RESTARTS, CT_SCHED_COUNT } ct_schedule_kind;
+typedef enum ct_schedule_kind { CT_SCHED_CONSTANT, CT_SCHED_COSINE, CT_SCHED_MULTISTEP, CT_SCHED_WARM_RESTARTS, CT_SCHED_ONE_CYCLE,
+                               CT_SCHED_TRIANGULAR, CT_SCHED_COUNT } ct_schedule_kind;
 #define CT_MAX_MILESTONES 8
 typedef struct ct_schedule_attrs {
     int64_t kind;          /* ct_schedule_kind; a linear warm-up may stand before each */
     double base_lr, min_lr;
     int64_t warmup_steps;  /* lr = base_lr*(step+1)/warmup_steps while step < warmup_steps */
-    int64_t total_steps;   /* cosine: reaches min_lr at total_steps */
+    int64_t total_steps;   /* cosine: reaches min_lr at total_steps; one cycle, triangular: with the last of them */
     int64_t nmilestones;   /* multistep: steps at which lr is multiplied by gamma, each > 0 */
     int64_t milestones[CT_MAX_MILESTONES];
     double gamma;
     int64_t t0;            /* warm restarts: steps of the first cycle */
     int64_t t_mult;        /* warm restarts: growth of the cycle, >= 1 */
+    double start_lr;       /* one cycle, triangular: of the first step */
+    double peak;           /* one cycle, triangular: step with base_lr; may lie between two, or before the first */
 } ct_schedule_attrs;
 
 typedef struct ct_optim_attrs {
     double beta1, beta2, eps, weight_decay;
     int64_t decoupled;        /* adamw: 1 AdamW, 0 Adam with L2 */
-    double momentum;          /* sgd */
-    int64_t nesterov;         /* sgd */
+    double momentum;          /* sgd, muon */
+    int64_t nesterov;         /* sgd, muon */
+    double lr_factor;         /* adamw, sgd, muon: of the learning rate; 0 is 1 */
+    int64_t rows, cols;       /* muon: of each matrix */
+    int64_t stride;           /* muon: elements from one matrix to the next, >= rows*cols */
+    int64_t steps;            /* muon: of Newton-Schulz */
+    double scale;             /* muon: of what they give */
     double max_norm;          /* grad_norm: 0 = do not clip */
     double decay;             /* ema */
     int64_t warmup;           /* ema */
@@ -275,7 +284,8 @@ enum ct_op_flags {
     CT_OPF_NO_GRAD = 2,    /* not differentiable: metrics, optimizer, gradient operators themselves */
     CT_OPF_HEAVY = 4,      /* what train.precision is about: the receipt asks it for the precision that was asked for */
     CT_OPF_CHOOSES = 8,    /* only chooses or rounds: equal values from every implementation, whatever the data */
-    CT_OPF_EXACT_INTS = 16 /* exact on small whole numbers in every type: equal values from all with CT_IMPL_EXACT */
+    CT_OPF_EXACT_INTS = 16, /* exact on small whole numbers in every type: equal values from all with CT_IMPL_EXACT */
+    CT_OPF_FLAT = 32       /* inputs but the state are flat ranges of one length, each element computed by itself: in any pieces, the same bits */
 };
 
 /* ---- what an input of an operator holds: what its test data are drawn from (src/harness/generate.c) ---- */

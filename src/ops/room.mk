@@ -13,7 +13,7 @@ EXTRA_DIST += \
 	doc/operators/README.md doc/operators/activation.md doc/operators/conv.md doc/operators/elementwise.md \
 	doc/operators/image.md doc/operators/linear.md doc/operators/loss.md doc/operators/metric.md \
 	doc/operators/norm.md doc/operators/optim.md doc/operators/pool.md doc/operators/sequence.md \
-	doc/operators/points.md doc/operators/heatmap.md doc/operators/channels.md doc/operators/ctc.md doc/operators/fuse.md doc/operators/resample.md doc/operators/softmax.md doc/operators/distill.md doc/operators/spectrum.md
+	doc/operators/points.md doc/operators/heatmap.md doc/operators/channels.md doc/operators/ctc.md doc/operators/fuse.md doc/operators/resample.md doc/operators/softmax.md doc/operators/distill.md doc/operators/spectrum.md doc/operators/standardize.md
 
 check_PROGRAMS += tests/ops/check_op_math
 tests_ops_check_op_math_SOURCES = tests/ops/check_op_math.c

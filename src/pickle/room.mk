@@ -14,7 +14,7 @@ dist_check_SCRIPTS += tests/pickle/torch.sh
 noinst_PROGRAMS += tests/pickle/same tests/pickle/scores
 tests_pickle_same_SOURCES = tests/pickle/same.c
 tests_pickle_same_LDADD = libcaptrain_core.la
-tests_pickle_scores_SOURCES = tests/pickle/scores.c
+tests_pickle_scores_SOURCES = tests/pickle/scores.c tests/onnx/even.h
 tests_pickle_scores_LDADD = libcaptrain_core.la
 
 EXTRA_DIST += tests/fuzz/corpus/pickle tests/fuzz/corpus/torch

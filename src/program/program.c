@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "program/tree.h"
+#include "program/update.h"
 
 void ct_program_defaults(ct_program_spec *spec)
 {
@@ -28,6 +29,7 @@ void ct_program_defaults(ct_program_spec *spec)
                    .backoff = 0.5,
                    .growth_interval = 2000,
                    .max_scale = 0x1p32 },
+        .muon = { .momentum = 0.95, .nesterov = true, .steps = 5, .lr_factor = 1, .match_rms = true, .first = true },
         .schedule = { .kind = CT_SCHED_CONSTANT, .base_lr = 1e-3, .gamma = 0.1, .t0 = 1, .t_mult = 1 },
         .loss_scale = 1,
     };
@@ -280,6 +282,8 @@ static ct_status build_forward(const ct_program_spec *s, ct_program *p)
     if (ct_model_elastic(&s->model))
         CT_TRY(add_input(p, "len", CT_PORT_STEPS, ct_desc1(CT_I32, s->batch), &parts.steps));
     CT_TRY(ct_model_build(g, &s->model, x, parts.steps, training, parts.out));
+    if (training) CT_TRY(ct_graph_ends(g));
+    if (s->dirac) ct_graph_dirac(g);
     if (training && s->dropout_keep) CT_TRY(replace_mask(s, p));
     CT_TRY(build_task(s, &parts, p));
     for (int i = 0; i < p->ports; i++)
@@ -329,149 +333,14 @@ static ct_status build_backward(const ct_program_spec *s, ct_program *p)
     return ct_graph_node(g, CT_OP_NEXT_DRAW, NULL, "next_draw", 1, &state, 0, 0, NULL);
 }
 
-/* ---- update ---- */
-
-static ct_status range(ct_graph *g, const char *name, ct_arena arena, const ct_layout *l, int64_t first, int64_t end,
-                       ct_val *out)
-{
-    CT_TRY(ct_graph_range(g, name, arena, l->dtype, first, end - first, out));
-    g->values[*out].range = true;
-    return CT_OK;
-}
-
-/* What an update is built of. */
-typedef struct update {
-    const ct_program_spec *s;
-    ct_graph *g;
-    const ct_layout *l;
-    ct_arena grad;  /* where its gradients are: GRAD or GACC; the first flat->grads elements in GRAD16 */
-    const ct_flat *flat;
-    ct_val state;
-} update;
-
-/* Elements [first, end) of a flat arena, as value "<name>.<part>". */
-static ct_status update_part(const update *u, const char *name, const char *part, ct_arena arena, int64_t first,
-                             int64_t end, ct_val *out)
-{
-    const bool half = arena == CT_ARENA_PARAM16 || arena == CT_ARENA_GRAD16;
-    char *both = ct_asprintf("%s.%s", name, part);
-    if (!both) return CT_ENOMEM;
-    ct_status st = ct_graph_range(u->g, both, arena, half ? u->flat->half : u->l->dtype, first, end - first, out);
-    ct_free(both);
-    return st;
-}
-
-/* One optimizer call over elements [first, end), whose gradients are of one type; `name` makes those of its values
- * unique. */
-static ct_status update_range(const update *u, const char *name, int64_t first, int64_t end, double weight_decay)
-{
-    const bool sgd = u->s->optimizer == CT_OPT_SGD;
-    const ct_optim_attrs *o = &u->s->optim;
-    ct_val in[6];
-    int n = 0;
-    CT_TRY(update_part(u, name, "p", CT_ARENA_PARAM, first, end, &in[n++]));
-    CT_TRY(update_part(u, name, "g", end <= u->flat->grads ? CT_ARENA_GRAD16 : u->grad, first, end, &in[n++]));
-    CT_TRY(update_part(u, name, "m", CT_ARENA_OPT1, first, end, &in[n++]));
-    if (!sgd) CT_TRY(update_part(u, name, "v", CT_ARENA_OPT2, first, end, &in[n++]));
-    in[n++] = u->state;
-    if (u->flat->copies) CT_TRY(update_part(u, name, "copy", CT_ARENA_PARAM16, first, end, &in[n++]));
-    ct_attrs a = { .optim = { .weight_decay = weight_decay } };
-    if (sgd) {
-        a.optim.momentum = o->momentum;
-        a.optim.nesterov = o->nesterov;
-    } else {
-        a.optim.beta1 = o->beta1;
-        a.optim.beta2 = o->beta2;
-        a.optim.eps = o->eps;
-        a.optim.decoupled = u->s->optimizer == CT_OPT_ADAMW;
-    }
-    return ct_graph_node(u->g, sgd ? CT_OP_SGD : CT_OP_ADAMW, &a, name, n, in, 0, 0, NULL);
-}
-
-/* The optimizer over elements [first, end): a call for those whose gradients have 16 bits, one for the others. */
-static ct_status update_ranges(const update *u, const char *name, int64_t first, int64_t end, double weight_decay)
-{
-    const int64_t cut = u->flat->grads;
-    if (first >= end) return CT_OK;
-    if (cut <= first || cut >= end) return update_range(u, name, first, end, weight_decay);
-    char *rest = ct_asprintf("%s.rest", name);
-    if (!rest) return CT_ENOMEM;
-    ct_status st = update_range(u, name, first, cut, weight_decay);
-    if (st == CT_OK) st = update_range(u, rest, cut, end, weight_decay);
-    ct_free(rest);
-    return st;
-}
-
-/* Norm and clip of all gradients, in the order in which they lie whatever their types are. */
-static ct_status update_norm(const update *u)
-{
-    const int64_t half = u->flat->grads, all = u->l->train_elems;
-    const ct_attrs a = { .optim = { .max_norm = u->s->optim.max_norm } };
-    ct_val in[3] = { CT_NOVAL, u->state };
-    int n = 2;
-    if (all == 0) return CT_OK;
-    CT_TRY(update_part(u, "grad_norm", "g", half > 0 ? CT_ARENA_GRAD16 : u->grad, 0, half > 0 ? half : all, &in[0]));
-    if (half > 0 && half < all) CT_TRY(update_part(u, "grad_norm", "rest", u->grad, half, all, &in[n++]));
-    return ct_graph_node(u->g, CT_OP_GRAD_NORM, &a, "grad_norm", n, in, 0, 0, NULL);
-}
-
-static ct_status average(const ct_program_spec *s, ct_graph *g, const ct_layout *l, const char *name, ct_arena shadow,
-                         ct_arena src, int64_t elems, ct_val state)
-{
-    if (elems == 0) return CT_OK;
-    char *shadow_name = ct_asprintf("%s.shadow", name), *src_name = ct_asprintf("%s.src", name);
-    ct_status st = CT_ENOMEM;
-    ct_val in[3] = { CT_NOVAL, CT_NOVAL, state };
-    if (!shadow_name || !src_name) goto fail;
-    CT_GOTO(st, range(g, shadow_name, shadow, l, 0, elems, &in[0]));
-    CT_GOTO(st, range(g, src_name, src, l, 0, elems, &in[1]));
-    ct_attrs a = { .optim = { .decay = s->optim.decay, .warmup = s->optim.warmup } };
-    st = ct_graph_node(g, CT_OP_EMA, &a, name, 3, in, 0, 0, NULL);
-fail:
-    ct_free(shadow_name);
-    ct_free(src_name);
-    return st;
-}
-
-/* lr, norm and clip, optimizer, averages, counters. */
-static ct_status build_update(const ct_program_spec *s, ct_graph *g, const ct_layout *l, ct_arena grad,
-                              const ct_flat *flat)
-{
-    update u = { .s = s, .g = g, .l = l, .grad = grad, .flat = flat };
-    g->phase = CT_PHASE_UPDATE;
-    CT_TRY(ct_graph_state(g, &u.state));
-    const ct_val state = u.state;
-    ct_attrs schedule = { .schedule = s->schedule };
-    CT_TRY(ct_graph_node(g, CT_OP_LR_SCHEDULE, &schedule, "lr", 1, &state, 0, 0, NULL));
-    CT_TRY(update_norm(&u));
-    double wd = s->optim.weight_decay;
-    if (s->decay_norm_bias || wd == 0) {
-        CT_TRY(update_ranges(&u, "update.all", 0, l->train_elems, wd));
-    } else {
-        int64_t split = l->decay_elems < l->train_elems ? l->decay_elems : l->train_elems;
-        CT_TRY(update_ranges(&u, "update.decay", 0, split, wd));
-        CT_TRY(update_ranges(&u, "update.no_decay", split, l->train_elems, 0));
-    }
-    if (s->optim.decay > 0) {
-        CT_TRY(average(s, g, l, "ema", CT_ARENA_EMA, CT_ARENA_PARAM, l->param_elems, state));
-        CT_TRY(average(s, g, l, "ema_buffers", CT_ARENA_EMABUF, CT_ARENA_BUFFER, l->buffer_elems, state));
-    }
-    ct_attrs end = { .optim = { .dynamic = s->optim.dynamic,
-                                .growth = s->optim.growth,
-                                .backoff = s->optim.backoff,
-                                .growth_interval = s->optim.growth_interval,
-                                .max_scale = s->optim.max_scale } };
-    return ct_graph_node(g, CT_OP_STEP_END, &end, "step_end", 1, &state, 0, 0, NULL);
-}
-
 /* Adds this micro-step's gradients to the sum, or starts the sum. */
 static ct_status build_accumulate(ct_graph *g, const ct_layout *l, bool first)
 {
     ct_val in[2];
     if (l->train_elems == 0) return CT_OK;
     g->phase = CT_PHASE_BACKWARD;
-    CT_TRY(range(g, "accumulate.src", CT_ARENA_GRAD, l, 0, l->train_elems, &in[0]));
-    CT_TRY(range(g, "accumulate.acc", CT_ARENA_GACC, l, 0, l->train_elems, &in[1]));
+    CT_TRY(ct_update_part(g, "accumulate.src", CT_ARENA_GRAD, l, 0, l->train_elems, &in[0]));
+    CT_TRY(ct_update_part(g, "accumulate.acc", CT_ARENA_GACC, l, 0, l->train_elems, &in[1]));
     ct_attrs a = { .scale = { .alpha = 1, .beta = first ? 0 : 1 } };
     return ct_graph_node(g, CT_OP_ACCUMULATE, &a, "accumulate", 2, in, 0, 0, NULL);
 }
@@ -490,6 +359,7 @@ ct_status ct_program_build(const ct_program_spec *spec, ct_program_kind kind, co
     if (kind != CT_PROGRAM_UPDATE) {
         CT_GOTO(st, build_forward(&s, out));
         if (trains(kind)) CT_GOTO(st, build_backward(&s, out));
+        if (trains(kind) && !layout_from) CT_GOTO(st, ct_update_sort(&s, out->graph));
         if (layout_from) CT_GOTO(st, ct_layout_apply(out->graph, layout_from));
         else CT_GOTO(st, ct_layout_make(out->graph, layout));
     }
@@ -498,9 +368,10 @@ ct_status ct_program_build(const ct_program_spec *spec, ct_program_kind kind, co
     ct_tree_count(out->graph, s.part);
     if (trains(kind)) CT_GOTO(st, ct_tree_build(out->graph, layout, s.part, s.parts));
     out->update = out->graph->nnodes;
+    const ct_graph *weights = layout_from ? layout_from : out->graph;
     switch (kind) {
-    case CT_PROGRAM_STEP: CT_GOTO(st, build_update(&s, out->graph, layout, CT_ARENA_GRAD, &flat)); break;
-    case CT_PROGRAM_UPDATE: CT_GOTO(st, build_update(&s, out->graph, layout, CT_ARENA_GACC, &flat)); break;
+    case CT_PROGRAM_STEP: CT_GOTO(st, ct_update_build(&s, out->graph, weights, layout, CT_ARENA_GRAD, &flat)); break;
+    case CT_PROGRAM_UPDATE: CT_GOTO(st, ct_update_build(&s, out->graph, weights, layout, CT_ARENA_GACC, &flat)); break;
     case CT_PROGRAM_MICRO_FIRST: CT_GOTO(st, build_accumulate(out->graph, layout, true)); break;
     case CT_PROGRAM_MICRO_NEXT: CT_GOTO(st, build_accumulate(out->graph, layout, false)); break;
     case CT_PROGRAM_PART:

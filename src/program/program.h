@@ -17,7 +17,17 @@ typedef enum ct_program_kind {
     CT_PROGRAM_PREDICT  /* forward in evaluation mode, predictions; no labels */
 } ct_program_kind;
 
-typedef enum ct_optimizer_kind { CT_OPT_ADAMW, CT_OPT_ADAM, CT_OPT_SGD } ct_optimizer_kind;
+typedef enum ct_optimizer_kind { CT_OPT_ADAMW, CT_OPT_ADAM, CT_OPT_SGD, CT_OPT_MUON } ct_optimizer_kind;
+
+/* What optimizer.muon says. */
+typedef struct ct_muon_spec {
+    double momentum;
+    bool nesterov;
+    int64_t steps;    /* of Newton-Schulz */
+    double lr_factor; /* of the matrices' rate */
+    bool match_rms;   /* updates are as large as AdamW's; else as sqrt(max(1, rows/columns)) */
+    bool first, last; /* whether these matrices are Muon's (ct_graph_ends) */
+} ct_muon_spec;
 
 /* Recompute only if a step would not fit otherwise: ct_spec_settle() decides, ct_program_build() wants it decided. */
 #define CT_RECOMPUTE_AUTO (-2)
@@ -58,6 +68,10 @@ typedef struct ct_program_spec {
     /* optimizer */
     ct_optimizer_kind optimizer;
     ct_optim_attrs optim;      /* beta1.. max_norm, dynamic.. ; ema decay in optim.decay (0 = no EMA) */
+    bool dirac;                /* convolutions start as identities (ct_graph_dirac) */
+    ct_muon_spec muon;
+    char *const *groups;       /* [ngroups] rules of parameters with rates of their own (program/groups.h) */
+    size_t ngroups;
     bool decay_norm_bias;      /* weight decay also for norm and bias parameters (PyTorch's default) */
     ct_schedule_attrs schedule;
     double loss_scale;         /* first loss scale: 1, or more for fp16 */

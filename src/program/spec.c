@@ -67,6 +67,13 @@ static ct_status fill_schedule(const ct_config *cfg, int64_t steps_per_epoch, ct
         a->t_mult = (int64_t)k->t_mult;
         a->kind = CT_SCHED_WARM_RESTARTS;
         return CT_OK;
+    case CT_CFG_SCHED_ONE_CYCLE:
+    case CT_CFG_SCHED_TRIANGULAR:
+        a->start_lr = a->base_lr / k->div_factor;
+        a->min_lr = a->start_lr / k->final_div_factor;
+        a->peak = k->pct_start * (double)total - 1; /* the first step is number 0 */
+        a->kind = k->name == CT_CFG_SCHED_ONE_CYCLE ? CT_SCHED_ONE_CYCLE : CT_SCHED_TRIANGULAR;
+        return CT_OK;
     }
     return ct_fail(CT_EINTERNAL, "schedule.name %d has no meaning", (int)k->name);
 }
@@ -144,12 +151,24 @@ static void fill_image(const ct_config *cfg, ct_image_attrs *a)
 static void fill_optimizer(const ct_config *cfg, ct_program_spec *s)
 {
     const ct_cfg_optimizer_keys *k = &cfg->optimizer;
-    s->optimizer = k->name == CT_CFG_OPT_SGD ? CT_OPT_SGD : k->name == CT_CFG_OPT_ADAM ? CT_OPT_ADAM : CT_OPT_ADAMW;
+    s->optimizer = k->name == CT_CFG_OPT_SGD    ? CT_OPT_SGD
+                   : k->name == CT_CFG_OPT_ADAM ? CT_OPT_ADAM
+                   : k->name == CT_CFG_OPT_MUON ? CT_OPT_MUON
+                                                : CT_OPT_ADAMW;
+    s->muon = (ct_muon_spec){ .momentum = cfg->optimizer.muon.momentum,
+                              .nesterov = cfg->optimizer.muon.nesterov,
+                              .steps = cfg->optimizer.muon.steps,
+                              .lr_factor = cfg->optimizer.muon.lr_factor,
+                              .match_rms = cfg->optimizer.muon.adjust_lr == CT_CFG_ADJUST_RMS,
+                              .first = cfg->optimizer.muon.first,
+                              .last = cfg->optimizer.muon.last };
+    s->groups = k->groups.v;
+    s->ngroups = k->groups.n;
     s->optim.beta1 = k->betas.v[0];
     s->optim.beta2 = k->betas.v[1];
     s->optim.eps = k->eps;
     s->optim.weight_decay = k->weight_decay;
-    s->optim.decoupled = s->optimizer == CT_OPT_ADAMW;
+    s->optim.decoupled = s->optimizer != CT_OPT_ADAM;
     s->optim.momentum = k->momentum;
     s->optim.nesterov = k->nesterov;
     s->optim.max_norm = k->clip_grad_norm;
@@ -238,6 +257,7 @@ ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int s
     s.src_h = src_h;
     s.src_w = src_w;
     s.recompute = recompute_of(cfg->train.recompute);
+    s.dirac = cfg->model.init == CT_CFG_INIT_DIRAC;
     s.freeze = cfg->train.freeze.v;
     s.freezes = cfg->train.freeze.n;
     fill_image(cfg, &s.image);
@@ -363,7 +383,7 @@ ct_status ct_spec_loss(ct_program_spec *spec, const char *loss)
 
 ct_status ct_spec_device(const ct_program_spec *spec, const ct_backend *backend, ct_device_opts *opts)
 {
-    if (spec->tf32 && !backend->receipt)
+    if (spec->tf32 && !backend->tf32)
         return ct_fail(CT_ECONFIG,
                        "train.precision: tf32 is a mode of NVIDIA tensor cores, which backend %s does not have; use "
                        "fp32, bf16 or fp16",

@@ -89,15 +89,7 @@ static ct_status page(FILE *f, const ct_compared *run, size_t n)
 
 ct_status ct_compare_html(const char *path, const ct_compared *run, size_t n)
 {
-    char *text = NULL;
-    size_t size = 0;
-    FILE *f = open_memstream(&text, &size);
-    ct_status st = f ? page(f, run, n) : ct_fail(CT_ENOMEM, "%s: out of memory", path);
-    if (f) {
-        const ct_status closed = ct_memstream_close(f, path);
-        if (st == CT_OK) st = closed;
-    }
-    if (st == CT_OK) st = ct_file_write_atomic(path, text, size);
-    ct_free(text);
-    return st;
+    ct_printed to;
+    CT_TRY(ct_printed_open(&to, path));
+    return ct_printed_close(&to, page(to.f, run, n));
 }

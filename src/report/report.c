@@ -88,6 +88,7 @@ static void about_model(FILE *f, const ct_report *rep)
     row(f, "optimizer", "%s, lr %g, weight decay %g",
         s->spec.optimizer == CT_OPT_ADAMW  ? "AdamW"
         : s->spec.optimizer == CT_OPT_ADAM ? "Adam"
+        : s->spec.optimizer == CT_OPT_MUON ? "Muon"
                                            : "SGD",
         s->spec.schedule.base_lr, cfg->optimizer.weight_decay);
     row(f, "batch", "%" PRId64 " x %" PRId64 " = %" PRId64 " samples per step", rep->run->batch, rep->run->accumulate,
@@ -218,17 +219,11 @@ static ct_status page(FILE *f, const ct_report *rep)
 
 ct_status ct_report_write(const ct_report *rep)
 {
-    char *text = NULL, *path = ct_path_join(rep->run->out, "report.html");
-    size_t size = 0;
+    ct_printed to;
+    char *path = ct_path_join(rep->run->out, "report.html");
     if (!path) return CT_ENOMEM;
-    FILE *f = open_memstream(&text, &size);
-    ct_status st = f ? page(f, rep) : ct_fail(CT_ENOMEM, "%s: out of memory", path);
-    if (f) {
-        const ct_status closed = ct_memstream_close(f, path);
-        if (st == CT_OK) st = closed;
-    }
-    if (st == CT_OK) st = ct_file_write_atomic(path, text, size);
-    ct_free(text);
+    ct_status st = ct_printed_open(&to, path);
+    if (st == CT_OK) st = ct_printed_close(&to, page(to.f, rep));
     ct_free(path);
     return st;
 }

@@ -15,7 +15,7 @@
 
 bool ct_run_complete(const ct_run *r)
 {
-    if (r->p.stopped_early) return true;
+    if (r->p.stopped_early || r->p.target.reached) return true;
     return r->p.epoch >= r->cfg->train.epochs || (r->cfg->train.steps > 0 && r->p.step >= r->cfg->train.steps);
 }
 
@@ -293,8 +293,14 @@ static ct_status write_best(ct_run *r)
     return st;
 }
 
-/* What one scoring of the validation set gave, as an event. */
-static ct_status log_eval(ct_run *r, const double sums[CT_METRIC_COUNT], bool best, double seconds)
+/* Seconds of the run up to ct_now() `at`: its set-up included, scoring the validation set not. */
+static double elapsed(const ct_run *r, double at)
+{
+    return r->p.setup_seconds + (at - r->part_started) - r->p.eval_seconds;
+}
+
+/* What one scoring of the validation set, begun at `started`, gave, as an event. */
+static ct_status log_eval(ct_run *r, const double sums[CT_METRIC_COUNT], bool best, double started, double seconds)
 {
     ct_status st;
     json_t *o = json_object();
@@ -306,13 +312,34 @@ static ct_status log_eval(ct_run *r, const double sums[CT_METRIC_COUNT], bool be
     CT_GOTO(st, ct_json_set(o, "ema", json_boolean(r->eval_ema)));
     CT_GOTO(st, ct_json_set(o, "stale", json_integer(r->p.stopper.stale)));
     CT_GOTO(st, ct_json_set(o, "seconds", ct_json_number(seconds)));
+    CT_GOTO(st, ct_json_set(o, "elapsed", ct_json_number(elapsed(r, started))));
+    CT_GOTO(st, ct_json_set(o, "seen", json_integer(r->p.samples)));
     return ct_journal_event(r->journal, "eval", o);
 fail:
     json_decref(o);
     return st;
 }
 
-/* Scores the validation set, and tells both judges, as of `epoch` complete epochs. */
+/* Whether these sums, of a scoring that began at `started` and took so long, reach train.target. */
+static void look_at_target(ct_run *r, const double sums[CT_METRIC_COUNT], double started, double seconds)
+{
+    char value[48], wanted[48];
+    const ct_target *t = &r->target;
+    ct_arrival *a = &r->p.target;
+    if (!t->by || a->reached || !ct_target_met(t, t->by->value(sums))) return;
+    *a = (ct_arrival){ .reached = true,
+                       .value = t->by->value(sums),
+                       .step = r->p.step,
+                       .samples = r->p.samples,
+                       .seconds = elapsed(r, started),
+                       .eval_seconds = r->p.eval_seconds + seconds };
+    snprintf(a->metric, sizeof a->metric, "%s", t->by->key);
+    ct_info("target reached: %s %s, %s was wanted; step %" PRId64 ", %" PRId64 " samples, %.1f s, and %.1f s of "
+            "scoring", t->by->label, ct_metric_text(t->by, a->value, value, sizeof value),
+            ct_metric_text(t->by, t->value, wanted, sizeof wanted), a->step, a->samples, a->seconds, a->eval_seconds);
+}
+
+/* Scores the validation set, and tells the judges, as of `epoch` complete epochs. */
 static ct_status validate_now(ct_run *r, int64_t epoch)
 {
     double sums[CT_METRIC_COUNT], started = ct_now();
@@ -331,8 +358,12 @@ static ct_status validate_now(ct_run *r, int64_t epoch)
     ct_info("epoch %.4g: %svalidation loss %.4f, %s%s (step %" PRId64 ", scored in %.1f s)", epochs_done(r), training,
             isnan(loss) ? NAN : loss, ct_metrics_brief(r->data.task, sums, brief, sizeof brief),
             best ? ", best so far" : "", r->p.step, ct_now() - started);
+    const double seconds = ct_now() - started;
     if (!isfinite(loss)) ct_warn("the validation loss is not a finite number: these weights cannot be the best");
-    CT_TRY(log_eval(r, sums, best, ct_now() - started));
+    CT_TRY(log_eval(r, sums, best, started, seconds));
+    look_at_target(r, sums, started, seconds);
+    r->p.eval_seconds += seconds;
+    r->p.scored = r->p.step;
     if (best) CT_TRY(write_best(r));
     if (stop) {
         r->p.stopped_early = true;
@@ -363,6 +394,25 @@ fail:
     return st;
 }
 
+/* Whether eval.every_steps has the validation set scored behind a step. */
+static bool scores_at(const ct_run *r, int64_t step)
+{
+    const int64_t every = r->cfg->eval.every_steps;
+    return r->data.val.data && every > 0 && step > 0 && step % every == 0;
+}
+
+/* That, within an epoch: what a checkpoint of this step does not have yet is done when the run goes on from it. */
+static ct_status score_within_epoch(ct_run *r)
+{
+    CT_TRY(read_back(r));
+    CT_TRY(log_window(r));
+    show(r, r->bar.to != NULL);
+    CT_TRY(validate(r, r->p.epoch));
+    window_reset(r);
+    ct_gauge_skip(&r->gauge, ct_now(), r->p.samples);
+    return CT_OK;
+}
+
 /* All batches of the epoch are done: evaluate if it is due, move on, save if it is due. */
 static ct_status end_epoch(ct_run *r)
 {
@@ -372,7 +422,8 @@ static ct_status end_epoch(ct_run *r)
     CT_TRY(read_back(r));
     CT_TRY(log_window(r));
     show(r, r->bar.to != NULL);
-    if (r->data.val.data && (epoch % cfg->eval.every_epochs == 0 || last)) CT_TRY(validate(r, epoch));
+    const bool due = epoch % cfg->eval.every_epochs == 0 || last || scores_at(r, r->p.step);
+    if (r->data.val.data && due && r->p.scored != r->p.step) CT_TRY(validate(r, epoch));
     CT_TRY(log_epoch(r, epoch));
     r->p.epoch = epoch;
     r->p.batch = 0;
@@ -390,7 +441,7 @@ static ct_status end_within_epoch(ct_run *r)
 {
     CT_TRY(read_back(r));
     CT_TRY(log_window(r));
-    if (r->data.val.data && r->p.batch > 0) CT_TRY(validate(r, r->p.epoch));
+    if (r->data.val.data && r->p.batch > 0 && r->p.scored != r->p.step) CT_TRY(validate(r, r->p.epoch));
     r->p.finished = true;
     return save(r);
 }
@@ -433,6 +484,9 @@ ct_status ct_run_loop(ct_run *r)
     CT_TRY(ct_session_metrics_clear(&r->session));
     /* the limits may have been raised since */
     r->p.stopped_early = r->p.stopped_early && ct_stopper_done(&r->p.stopper, &cfg->early_stopping, r->p.epoch);
+    if (r->p.target.reached && (!r->target.by || strcmp(r->p.target.metric, r->target.by->key) != 0 ||
+                                !ct_target_met(&r->target, r->p.target.value)))
+        r->p.target = (ct_arrival){ .reached = false };
     if (!ct_run_complete(r)) r->p.finished = false;
     window_reset(r);
     ct_crash_at(CT_AT_STEP);
@@ -442,6 +496,9 @@ ct_status ct_run_loop(ct_run *r)
         if (r->stop) return stop_for_signal(r);
         if (r->p.batch == r->batches) {
             st = end_epoch(r);
+            if (st == CT_ESIGNAL) continue;
+        } else if (scores_at(r, r->p.step) && r->p.scored != r->p.step) {
+            st = score_within_epoch(r);
             if (st == CT_ESIGNAL) continue;
         } else if (ct_run_complete(r)) {
             st = end_within_epoch(r);

@@ -38,7 +38,9 @@ static const char *const harmless[] = {
     "train.nan_policy",
     "train.nan_limit",
     "train.loss_scale",
+    "train.target",
     "eval.every_epochs",
+    "eval.every_steps",
     "early_stopping.*",
     "checkpoint.*",
     "group.*",
@@ -101,7 +103,8 @@ static ct_status schedule_kept(const ct_run *r, const ct_config *old, bool *same
     CT_TRY(ct_spec_from_config(old, r->data.facts, (int)r->session.spec.src_h, (int)r->session.spec.src_w,
                                r->session.spec.model.frames, r->steps_per_epoch, &a));
     x = &a.schedule;
-    *same = x->kind == y->kind && (x->kind != CT_SCHED_COSINE || x->total_steps == y->total_steps);
+    const bool ends = x->kind == CT_SCHED_COSINE || x->kind == CT_SCHED_ONE_CYCLE || x->kind == CT_SCHED_TRIANGULAR;
+    *same = x->kind == y->kind && (!ends || x->total_steps == y->total_steps);
     return CT_OK;
 }
 

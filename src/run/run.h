@@ -95,7 +95,9 @@ typedef struct ct_run {
     int32_t *asked_ids; /* [a step] */
     double comm_s, comm_wait_s;       /* seconds that sums over the processes took in this part of the run, and that
                                          were waited for */
+    double began;                     /* ct_now() when the call that runs it began */
     double part_started;              /* ct_now() when this part of the run began, less p.seconds */
+    ct_target target;                 /* of train.target */
     int64_t saved_epoch, saved_batch; /* position of the last checkpoint written by this process; -1 */
     json_t *resumed;                  /* steps the run was resumed from, all parts */
     json_t *resumed_with;             /* processes of each part, the first included */

@@ -354,6 +354,7 @@ ct_status ct_run_build(ct_run *r)
     if (cfg->train.steps > 0 && cfg->train.steps < r->total_steps) r->total_steps = cfg->train.steps;
 
     CT_TRY(ct_metric_select(cfg, r->data.task, &r->select));
+    CT_TRY(ct_metric_target(cfg, r->data.task, &r->target));
     ct_program_spec spec;
     CT_TRY(ct_spec_from_config(cfg, r->data.facts, ct_dataset_height(r->data.train.data),
                                ct_dataset_width(r->data.train.data), ct_spec_longest(cfg, &r->data.train),

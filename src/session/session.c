@@ -285,6 +285,8 @@ ct_status ct_session_ready(ct_session *s)
 
 ct_status ct_session_join(ct_session *s)
 {
+    s->join.divides = true;
+    for (size_t i = 0; i < s->units; i++) s->join.divides = s->join.divides && ct_group_divides(s->unit[i].prog.graph);
     return ct_group_join(s->store, &s->join, &s->group);
 }
 

@@ -338,6 +338,8 @@ struct ct_task {
      * files. */
     ct_status (*generate)(const ct_option *option, size_t options, const char *dir, int64_t count, uint64_t seed,
                           int threads, bool force, FILE *to);
+    /* `captrain fit-style`: a style of the task's generator that looks like given pictures. NULL: there are none. */
+    ct_status (*fit_style)(const ct_fit_style_opts *o, FILE *to);
     /* Options of `generate` that draw what a model of this configuration and these facts reads, through `put`, before
      * those that are given. NULL: the task's pictures do not depend on a model. */
     ct_status (*like)(const ct_config *cfg, const ct_facts *facts,

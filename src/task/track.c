@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "base/alloc.h"
+#include "base/number.h"
 #include "base/text.h"
 
 /* ---- numbers and text ---- */
@@ -95,12 +96,37 @@ ct_status ct_metric_guard(const ct_config *cfg, const ct_task *task, const ct_me
                    (*by)->smaller_is_better ? "less (min)" : "more (max)");
 }
 
+ct_status ct_metric_target(const ct_config *cfg, const ct_task *task, ct_target *out)
+{
+    const char *given = cfg->train.target, *equal = strchr(given, '=');
+    char name[CT_WORD_BYTES];
+    double value;
+    *out = (ct_target){ NULL, 0 };
+    if (!*given) return CT_OK;
+    const size_t n = equal ? (size_t)(equal - given) : 0;
+    if (n == 0 || n >= sizeof name || !ct_number_of(equal + 1, &value) || !isfinite(value))
+        return ct_fail(CT_ECONFIG, "%s: train.target: wants METRIC=VALUE, as in %s=0.99 (got '%.*s')",
+                       ct_config_place(cfg, "train.target", NULL), task->select, (int)ct_utf8_cut(given, 64), given);
+    memcpy(name, given, n);
+    name[n] = '\0';
+    CT_TRY(find_metric(cfg, task, "train.target", name, &out->by));
+    out->value = value;
+    return CT_OK;
+}
+
+bool ct_target_met(const ct_target *t, double value)
+{
+    return t->by && (t->by->smaller_is_better ? value <= t->value : value >= t->value);
+}
+
 ct_status ct_metric_settle(ct_config *cfg)
 {
     const ct_metric_row *by;
+    ct_target target;
     const ct_task *task = ct_task_of(cfg->model.name);
     if (!task) return CT_ECONFIG;
     CT_TRY(ct_metric_guard(cfg, task, &by));
+    CT_TRY(ct_metric_target(cfg, task, &target));
     CT_TRY(ct_metric_select(cfg, task, &by));
     char *name = ct_strdup(by->key, "a metric's name");
     if (!name) return CT_ENOMEM;

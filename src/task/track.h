@@ -24,6 +24,25 @@ ct_status ct_metric_select(const ct_config *cfg, const ct_task *task, const ct_m
 /* The metric of early_stopping.second_guard; NULL: there is none. CT_ECONFIG likewise, and where its mode is not the
  * metric's. */
 ct_status ct_metric_guard(const ct_config *cfg, const ct_task *task, const ct_metric_row **by);
+#define CT_METRIC_NAME 48 /* bytes of a metric's key */
+
+/* What train.target asks for; by NULL: nothing. */
+typedef struct ct_target {
+    const ct_metric_row *by;
+    double value;
+} ct_target;
+/* CT_ECONFIG, naming the key and its place, for what is no METRIC=VALUE, or no metric of the task. */
+ct_status ct_metric_target(const ct_config *cfg, const ct_task *task, ct_target *out);
+/* When a run reached its target. */
+typedef struct ct_arrival {
+    bool reached;
+    char metric[CT_METRIC_NAME];
+    double value;                 /* of the metric, in the validation that reached it */
+    int64_t step, samples;
+    double seconds, eval_seconds; /* of the run up to there, its set-up included and scoring not; scoring */
+} ct_arrival;
+/* Whether a value of its metric is as good as the target, or better; one that is not known is not. */
+bool ct_target_met(const ct_target *t, double value);
 /* Puts the name of that metric there in place of "auto", so that two runs which select by the same say the same. To be
  * called when a configuration has been loaded: a bad name is told before anything else begins. */
 ct_status ct_metric_settle(ct_config *cfg);

@@ -24,6 +24,10 @@ typedef struct ct_progress {
     int64_t samples;      /* training samples seen */
     double seconds;       /* spent in the run, over all its parts, evaluation and saving included */
     double step_seconds;  /* of them, in training steps and waiting for their data */
+    double setup_seconds; /* before them: data, plans, first weights, of all parts of the run */
+    double eval_seconds;  /* of `seconds`, in scoring the validation set */
+    int64_t scored;       /* step as of which it was scored last; 0: never */
+    ct_arrival target;
     bool finished;        /* nothing is left to do */
     bool stopped_early;
     ct_best best;

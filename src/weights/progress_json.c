@@ -31,6 +31,19 @@ static ct_status put_best(json_t *o, const ct_best *b)
     return ct_json_set(best, "step", json_integer(b->step));
 }
 
+static ct_status put_arrival(json_t *o, const ct_arrival *a)
+{
+    if (!a->reached) return CT_OK;
+    json_t *target = json_object();
+    CT_TRY(ct_json_set(o, "target", target)); /* o owns it from here on */
+    CT_TRY(ct_json_set(target, "metric", json_string(a->metric)));
+    CT_TRY(ct_json_set(target, "value", ct_json_number(a->value)));
+    CT_TRY(ct_json_set(target, "step", json_integer(a->step)));
+    CT_TRY(ct_json_set(target, "samples", json_integer(a->samples)));
+    CT_TRY(ct_json_set(target, "seconds", ct_json_number(a->seconds)));
+    return ct_json_set(target, "eval_seconds", ct_json_number(a->eval_seconds));
+}
+
 ct_status ct_progress_to_json(const ct_progress *p, char **out)
 {
     ct_status st = CT_OK;
@@ -43,6 +56,10 @@ ct_status ct_progress_to_json(const ct_progress *p, char **out)
     CT_GOTO(st, ct_json_set(o, "samples", json_integer(p->samples)));
     CT_GOTO(st, ct_json_set(o, "seconds", ct_json_number(p->seconds)));
     CT_GOTO(st, ct_json_set(o, "step_seconds", ct_json_number(p->step_seconds)));
+    CT_GOTO(st, ct_json_set(o, "setup_seconds", ct_json_number(p->setup_seconds)));
+    CT_GOTO(st, ct_json_set(o, "eval_seconds", ct_json_number(p->eval_seconds)));
+    CT_GOTO(st, ct_json_set(o, "scored", json_integer(p->scored)));
+    CT_GOTO(st, put_arrival(o, &p->target));
     CT_GOTO(st, ct_json_set(o, "finished", json_boolean(p->finished)));
     CT_GOTO(st, ct_json_set(o, "stopped_early", json_boolean(p->stopped_early)));
     CT_GOTO(st, ct_json_set(o, "bad_in_a_row", json_integer(p->bad_in_a_row)));
@@ -116,6 +133,32 @@ static void get_best(const json_t *o, ct_best *b, bool *ok)
     else if (!get_sums(o, b->sums)) *ok = false;
 }
 
+static void get_arrival(const json_t *o, ct_arrival *a, bool *ok)
+{
+    if (!o) return;
+    const char *metric = json_string_value(json_object_get(o, "metric"));
+    if (!metric || strlen(metric) >= sizeof a->metric) {
+        *ok = false;
+        return;
+    }
+    a->reached = true;
+    memcpy(a->metric, metric, strlen(metric) + 1);
+    a->value = get_number(json_object_get(o, "value"), ok);
+    a->step = get_int(o, "step", ok);
+    a->samples = get_int(o, "samples", ok);
+    a->seconds = get_number(json_object_get(o, "seconds"), ok);
+    a->eval_seconds = get_number(json_object_get(o, "eval_seconds"), ok);
+}
+
+/* Files of former versions do not say how long set-up and scoring took, nor where they scored last. */
+static void get_times(const json_t *o, ct_progress *p, bool *ok)
+{
+    if (!json_object_get(o, "scored")) return;
+    p->setup_seconds = get_number(json_object_get(o, "setup_seconds"), ok);
+    p->eval_seconds = get_number(json_object_get(o, "eval_seconds"), ok);
+    p->scored = get_int(o, "scored", ok);
+}
+
 ct_status ct_progress_from_json(const char *text, const char *source, ct_progress *p)
 {
     json_t *o;
@@ -145,6 +188,8 @@ ct_status ct_progress_from_json(const char *text, const char *source, ct_progres
     }
     if (!get_sums(o, p->sums)) ok = false;
     get_best(best, &p->best, &ok);
+    get_times(o, p, &ok);
+    get_arrival(json_object_get(o, "target"), &p->target, &ok);
     if (p->epoch < 0 || p->batch < 0 || p->step < 0) ok = false;
     json_decref(o);
     return ok ? CT_OK : ct_fail(CT_EFORMAT, "%s: the run's progress is incomplete", source);

@@ -191,6 +191,10 @@ START_TEST(verbs)
     asks(ct_run_selftest(&selftest, stdout), "ct_selftest_run_opts");
     ct_compare_opts compare = { 0 };
     asks(ct_run_compare(&compare, stdout), "ct_compare_opts");
+    ct_fit_style_opts fit = { 0 };
+    asks(ct_run_fit_style(&fit, stdout), "ct_fit_style_opts");
+    ct_race_opts race = { 0 };
+    asks(ct_run_race(&race, stdout, &code), "ct_race_opts");
     asks(ct_run_monitor(&monitor, stdout), "ct_monitor_opts");
     asks(ct_run_launch(&launch, stdout, &code), "ct_launch_opts");
 }

@@ -43,6 +43,7 @@ $ captrain help config | grep ' = '
 | model.width = 1
 | model.hidden = 0
 | model.dropout = -1
+| model.init = default
 | model.fuse = auto
 | model.classes = 0
 | data.train = synth:text
@@ -156,6 +157,14 @@ $ captrain help config | grep ' = '
 | optimizer.decay_norm_bias = false
 | optimizer.clip_grad_norm = 0
 | optimizer.ema_decay = 0
+| optimizer.groups = []
+| optimizer.muon.momentum = 0.95
+| optimizer.muon.nesterov = true
+| optimizer.muon.steps = 5
+| optimizer.muon.lr_factor = 1
+| optimizer.muon.adjust_lr = match_rms_adamw
+| optimizer.muon.first = true
+| optimizer.muon.last = false
 | schedule.name = warmup_cosine
 | schedule.warmup_epochs = 1
 | schedule.min_lr = 0
@@ -163,6 +172,9 @@ $ captrain help config | grep ' = '
 | schedule.gamma = 0.1
 | schedule.t0 = 10
 | schedule.t_mult = 2
+| schedule.pct_start = 0.3
+| schedule.div_factor = 25
+| schedule.final_div_factor = 1e4
 | schedule.lr_rule = none
 | schedule.reference_batch = 256
 | train.batch_size = 64
@@ -190,7 +202,9 @@ $ captrain help config | grep ' = '
 | train.loss_scale = 65536
 | train.loss_scale_growth = 2000
 | train.freeze = []
+| train.target = ""
 | eval.every_epochs = 1
+| eval.every_steps = 0
 | eval.select_by = auto
 | eval.ema = true
 | eval.visualization.num_best_samples = 3
@@ -246,6 +260,7 @@ $ captrain help man | grep 'CAPTRAIN_\|OPENBLAS\|NO_COLOR'
 | .B CAPTRAIN_NVML
 | .B CAPTRAIN_NCCL
 | .B CAPTRAIN_MPIRUN
+| .B CAPTRAIN_SHARED
 
 $ captrain help config-md | head -n 12
 | # Configuration
@@ -296,7 +311,7 @@ $ captrain train --set optimizer.lr=-1
 ? 2
 
 $ captrain train --set optimizer.name=adamx
-! captrain: --set optimizer.name=adamx: optimizer.name: must be one of adamw, adam, sgd (got 'adamx')
+! captrain: --set optimizer.name=adamx: optimizer.name: must be one of adamw, adam, sgd, muon (got 'adamx')
 ? 2
 
 $ captrain train --set model.width=x
@@ -304,7 +319,7 @@ $ captrain train --set model.width=x
 ? 2
 
 $ captrain train --set model.name=textcn
-! captrain: --set model.name=textcn: model.name: must be one of textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18, resnet34, resnet50, resnet101, resnet152, slider, slider-small, hrnet-w32, hrnet-w48, tfnet, tfnet-small (got 'textcn')
+! captrain: --set model.name=textcn: model.name: must be one of textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, reader, reader-large, resnet18, resnet34, resnet50, resnet101, resnet152, slider, slider-small, hrnet-w32, hrnet-w48, tfnet, tfnet-small (got 'textcn')
 ? 2
 
 $ captrain train --set train.batch_size=automatic
@@ -316,7 +331,7 @@ $ captrain train --set data.charset=0
 ? 2
 
 $ captrain plan --model nonsense
-! captrain: there is no model 'nonsense'; did you mean 'crnn'? (models: textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18, resnet34, resnet50, resnet101, resnet152, slider, slider-small, hrnet-w32, hrnet-w48, tfnet, tfnet-small)
+! captrain: there is no model 'nonsense'; did you mean 'crnn'? (models: textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, reader, reader-large, resnet18, resnet34, resnet50, resnet101, resnet152, slider, slider-small, hrnet-w32, hrnet-w48, tfnet, tfnet-small)
 ? 2
 
 # Values that do not go together.

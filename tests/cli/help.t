@@ -24,6 +24,8 @@ $ captrain --help
 |   monitor      watch power, load, clocks and memory of a device
 |   launch       run a verb in several processes, started by mpirun
 |   compare      runs beside each other: results, and keys that differ
+|   race         time trainings up to a target, over seeds
+|   fit-style    find a generator's style that looks like given pictures
 |   completion   print what bash or zsh completes command lines with
 |   help         help on a verb, on configuration keys, or the man page
 |
@@ -51,11 +53,11 @@ $ captrain train --help
 | captrain train [CONFIG] [OPTION]...
 |
 | Trains the model that CONFIG describes: a YAML or JSON file, or the name of a shipped example
-| (quickstart, wilhelmy2013, wilhelmy2013-crnn, captcha-package, captcha-package-crnn). Without CONFIG
-| it is the built-in example, which draws its own pictures. The run directory receives config.yaml,
-| metrics.jsonl, run.log, result.json, report.html, TensorBoard events and checkpoints. SIGINT
-| (Ctrl-C), SIGTERM, SIGUSR1 and SIGHUP (a closed terminal; not under nohup) finish the step, save and
-| stop.
+| (quickstart, wilhelmy2013, wilhelmy2013-crnn, captcha-package, captcha-package-crnn, race-captcha).
+| Without CONFIG it is the built-in example, which draws its own pictures. The run directory receives
+| config.yaml, metrics.jsonl, run.log, result.json, report.html, TensorBoard events and checkpoints.
+| SIGINT (Ctrl-C), SIGTERM, SIGUSR1 and SIGHUP (a closed terminal; not under nohup) finish the step,
+| save and stop.
 |
 | Options:
 |   --set KEY=VALUE
@@ -199,8 +201,10 @@ $ captrain gen --help
 |       write into a folder that is not empty
 |
 | Options of the task text:
-|   --style NAME
-|       style of the pictures; `list` prints the styles
+|   --style NAME|FILE
+|       style of the pictures, or a file of one; `list` prints the styles
+|   --print
+|       draw nothing, print the style's parameters as a file has them
 |   --charset CHARS
 |       characters to draw from, UTF-8; default 0-9A-Z
 |   --length N|LO-HI
@@ -796,3 +800,52 @@ $ captrain help --help
 $ captrain plan --help >a && captrain plan -h >b && captrain --help plan >c && captrain help plan >d && cmp a b && cmp a c && cmp a d
 
 $ captrain help >a && captrain --help >b && cmp a b
+
+$ captrain race --help
+| captrain race [CONFIG]... [OPTION]...
+|
+| Trains every CONFIG once per seed until a validation reaches the target, and prints seconds, samples
+| and steps up to there, their means and spread. Seconds count from the beginning of the run, data and
+| plans included, scoring apart. Another program can race along (--command). Seeds take turns: one of
+| all before the next. Every run is a folder as `train` makes it, below that of the race, which also
+| gets race.json, race.csv and race.svg. A seed that does not reach the target is told, not an error.
+|
+| Options:
+|   --target METRIC=VALUE
+|       what a validation has to reach: a metric of the task, '=', a value as result.json has it;
+|       default train.target of CONFIG
+|   --seeds N
+|       runs of each, with as many seeds; default 3
+|   --seed N
+|       the first of them; default 1
+|   --every STEPS
+|       validate after every so many optimizer steps, which is how exactly times are known; the same
+|       as --set eval.every_steps=STEPS
+|   --command COMMAND
+|       another program that races, a line for the shell in which {seed}, {target} and {threads} are
+|       filled in; it prints a line of JSON at each of its validations: seconds, samples, steps,
+|       metric
+|   --set KEY=VALUE
+|       set a configuration key, for every CONFIG; may be given often
+|   --out DIR
+|       folder of the race; default runs/<date>-race. One that holds a race is an error without
+|       --resume
+|   --resume
+|       go on with the race in DIR: what is finished is not run again
+|   --json
+|       print one JSON object
+|
+| Options of every verb:
+|   --backend NAME
+|       backend to compute on: auto, cpu, cuda; a backend that cannot run is an error, never a
+|       fall-back
+|   --threads N
+|       compute threads; 0 = all cores this process may use
+|   --verbose
+|       say more; also -v
+|   --quiet
+|       errors only; also -q
+|   --help
+|       help on the verb; also -h
+|   --version
+|       print the version; also -V

@@ -104,7 +104,7 @@ $ captrain gen text
 ? 2
 
 $ captrain gen text --out x --style nonsense
-! captrain: unknown text style 'nonsense'; the styles are simple, plain, hard, lines, dots, warp, dense, dark, outline, shadow, grid, clutter, mixed
+! captrain: unknown text style 'nonsense'; the styles are simple, plain, hard, lines, dots, warp, dense, dark, outline, shadow, grid, clutter, mixed, and files (.yaml)
 ? 2
 
 $ captrain gen text --out x --font NoSuchFont.ttf

@@ -129,7 +129,7 @@ START_TEST(messages)
         "t.yaml:3:5: optimizer.betas: must be at least 0 and below 1 (got '1.5')");
     BAD("optimizer:\n  betas: [0.9, [1]]\n",
         "t.yaml:2:10: optimizer.betas: must be a list of numbers, without lists or maps inside");
-    BAD("optimizer: {name: adm}\n", "t.yaml:1:19: optimizer.name: must be one of adamw, adam, sgd (got 'adm')");
+    BAD("optimizer: {name: adm}\n", "t.yaml:1:19: optimizer.name: must be one of adamw, adam, sgd, muon (got 'adm')");
     BAD("train: {epochs: 1.5}\n", "t.yaml:1:17: train.epochs: must be an integer (got '1.5')");
     BAD("train: {epochs: 0}\n", "t.yaml:1:17: train.epochs: must be an integer between 1 and 1000000 (got '0')");
     BAD("train: {epochs: 010}\n",
@@ -163,7 +163,8 @@ START_TEST(messages)
     BAD("? [a]\n: 1\n", "t.yaml:1:3: a key must be a plain name");
     BAD("name: \xff\n", "t.yaml: byte 6: invalid leading UTF-8 octet (files are UTF-8)");
     BAD("model: {name: 'a\tb'}\n",
-        "t.yaml:1:15: model.name: must be one of textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18, "
+        "t.yaml:1:15: model.name: must be one of textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, "
+        "reader, reader-large, resnet18, "
         "resnet34, resnet50, resnet101, resnet152, slider, slider-small, hrnet-w32, hrnet-w48, tfnet, tfnet-small (got 'a?b')");
 }
 END_TEST
@@ -496,7 +497,7 @@ END_TEST
 
 START_TEST(examples)
 {
-    static const char *const names[] = { "quickstart", "wilhelmy2013", "wilhelmy2013-crnn", "captcha-package", "captcha-package-crnn" };
+    static const char *const names[] = { "quickstart", "wilhelmy2013", "wilhelmy2013-crnn", "captcha-package", "captcha-package-crnn", "race-captcha" };
     ct_config *c, *b;
     char *path;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

@@ -33,7 +33,7 @@ START_TEST(added_values)
     char name[48];
     ct_config *c;
     BAD("model.name: mine\n", "t.yaml:1:13: model.name: must be one of textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, "
-                              "resnet18, resnet34, resnet50, resnet101, resnet152, slider, slider-small, hrnet-w32, hrnet-w48, tfnet, tfnet-small (got 'mine')");
+                              "reader, reader-large, resnet18, resnet34, resnet50, resnet101, resnet152, slider, slider-small, hrnet-w32, hrnet-w48, tfnet, tfnet-small (got 'mine')");
     ck_assert_int_eq(ct_config_add_value("model.name", "mine"), CT_OK);
     ck_assert_int_eq(ct_config_add_value("data.train", "synth:mine"), CT_OK);
     c = GOOD("model.name: MINE\ndata.train: synth:mine\n");
@@ -44,7 +44,7 @@ START_TEST(added_values)
     ck_assert_str_eq(c->model.name, "resnet50");
     ct_config_free(c);
     BAD("model.name: yours\n", "t.yaml:1:13: model.name: must be one of textcnn, textcnn-small, crnn, crnn-stacked, "
-                               "crnn-small, resnet18, resnet34, resnet50, resnet101, resnet152, slider, slider-small, hrnet-w32, hrnet-w48, tfnet, tfnet-small, mine (got 'yours')");
+                               "crnn-small, reader, reader-large, resnet18, resnet34, resnet50, resnet101, resnet152, slider, slider-small, hrnet-w32, hrnet-w48, tfnet, tfnet-small, mine (got 'yours')");
     BAD("data.val: synth:yours\n", "t.yaml:1:1: data.val: no generator 'synth:yours'; there is synth:text, synth:slider, synth:gestures, synth:mine");
     ck_assert(!ct_config_value_name(ct_config_find_row("train.backend"), 3, name, sizeof name));
     ck_assert_int_eq(ct_config_add_value("model.name", "Mine"), CT_EINVAL);

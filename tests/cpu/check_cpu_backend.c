@@ -28,17 +28,6 @@ static ct_device *open_device(int threads)
     return dev;
 }
 
-/* The sets this processor can run, the portable one first. */
-static int kernel_sets(const ct_kern *sets[3])
-{
-    const ct_kern *best = ct_kern_best();
-    int n = 0;
-    sets[n++] = &ct_kern_base;
-    if (best == &ct_kern_avx512) sets[n++] = &ct_kern_avx2;
-    if (best != &ct_kern_base) sets[n++] = best;
-    return n;
-}
-
 /* The implementation that would run the call (its reference if the others refuse), and the reason of the last that
  * refused before it. */
 static const ct_impl *winner(const ct_device *dev, const ct_call *c, ct_accept *accept, const char **refusal)
@@ -67,9 +56,10 @@ START_TEST(table_is_in_order)
                       ct_op_get((ct_op)op)->name);
     }
     /* Order of preference where there are several. */
-    static const char *const names[] = { "cpu.depthwise", "cpu.planes", "cpu.winograd", "cpu.indirect", "ref" };
+    static const char *const names[] = { "cpu.depthwise", "cpu.planes",   "cpu.winograd16", "cpu.bf16",
+                                         "cpu.winograd",  "cpu.indirect", "ref" };
     const ct_impl *m = NULL;
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 7; i++) {
         m = ct_impl_next(&ct_backend_cpu, CT_OP_CONV2D, m);
         ck_assert_str_eq(m->name, names[i]);
     }
@@ -78,7 +68,7 @@ START_TEST(table_is_in_order)
     m = ct_impl_next(&ct_backend_cpu, CT_OP_CONV2D_WGRAD, m);
     ck_assert_str_eq(m->name, "cpu.planes");
     m = ct_impl_next(&ct_backend_cpu, CT_OP_CONV2D_WGRAD, m);
-    ck_assert_str_eq(m->name, "cpu.winograd");
+    ck_assert_str_eq(m->name, "cpu.winograd16");
 }
 END_TEST
 
@@ -208,7 +198,7 @@ START_TEST(slower_blas_is_warned_about)
     else
         ck_assert_ptr_nonnull(strstr(ct_cpu_blas_warning(), "OPENBLAS_CORETYPE"));
     setenv("OPENBLAS_CORETYPE", "haswell", 1);
-    if (ct_kern_best() == &ct_kern_avx512)
+    if (ct_kern_best()->vl == 16)
         ck_assert_ptr_nonnull(strstr(ct_cpu_blas_warning(), "AVX-512"));
     else
         ck_assert_ptr_null(ct_cpu_blas_warning());
@@ -224,8 +214,8 @@ enum { MAX_P = 15, MAX_T = 3, MAX_C = 7, MAX_K = 64, GUARD = 8 };
 
 START_TEST(igemm_against_loops)
 {
-    const ct_kern *sets[3];
-    const int n = kernel_sets(sets);
+    const ct_kern *sets[CT_KERN_SETS];
+    const int n = ct_kern_list(sets);
     static float x[MAX_T * MAX_P][MAX_C + 2], w[MAX_T * MAX_C * MAX_K], bias[MAX_K], out[MAX_P][MAX_K + GUARD],
         want[MAX_P][MAX_K + GUARD];
     const float *in[MAX_T * MAX_P];
@@ -277,8 +267,8 @@ END_TEST
 
 START_TEST(wgemm_against_loops)
 {
-    const ct_kern *sets[3];
-    const int n = kernel_sets(sets);
+    const ct_kern *sets[CT_KERN_SETS];
+    const int n = ct_kern_list(sets);
     static float x[MAX_P][16], dy[MAX_P][MAX_K + 3], dw[16][MAX_K + 1], want[16][MAX_K + 1];
     const float *in[MAX_P];
     rng_state = 6;
@@ -319,8 +309,8 @@ END_TEST
 /* Every 16-bit pattern both ways, and f32 values that have to be rounded. */
 START_TEST(conversions)
 {
-    const ct_kern *sets[3];
-    const int n = kernel_sets(sets);
+    const ct_kern *sets[CT_KERN_SETS];
+    const int n = ct_kern_list(sets);
     enum { N = 65536 };
     uint16_t *h = ct_malloc(N * 2, "a test"), *back = ct_malloc(N * 2, "a test");
     float *f = ct_malloc(N * 4, "a test");
@@ -362,8 +352,8 @@ END_TEST
 
 START_TEST(largest_of_a_window)
 {
-    const ct_kern *sets[3];
-    const int n = kernel_sets(sets);
+    const ct_kern *sets[CT_KERN_SETS];
+    const int n = ct_kern_list(sets);
     enum { C = 19 };
     float x[3 * C], y[C];
     uint8_t code[C];
@@ -389,8 +379,8 @@ END_TEST
 /* A step of an LSTM against f64, for numbers of units that are no multiple of a vector. */
 START_TEST(lstm_units_against_f64)
 {
-    const ct_kern *sets[3];
-    const int count = kernel_sets(sets);
+    const ct_kern *sets[CT_KERN_SETS];
+    const int count = ct_kern_list(sets);
     enum { N = 37 };
     float xg[4 * N], sums[4 * N], gates[4 * N], c_prev[N], c[N], h[N], dy[N], dh[N], dc[N], da[4 * N];
     for (int set = 0; set < count; set++)
@@ -428,8 +418,8 @@ END_TEST
 
 START_TEST(non_finite_gradients_are_seen)
 {
-    const ct_kern *sets[3];
-    const int n = kernel_sets(sets);
+    const ct_kern *sets[CT_KERN_SETS];
+    const int n = ct_kern_list(sets);
     float g[100];
     for (int set = 0; set < n; set++)
         for (int at = 0; at < 100; at++)
@@ -493,6 +483,20 @@ START_TEST(same_bits_for_any_number_of_threads)
         "f32[70]) -> (f32[3,13,20,70])",
         "conv2d{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1}(bf16[3,13,20,3], bf16[20,3,3,3]) -> "
         "(bf16[3,7,10,20])",
+        "conv2d{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1}(bf16[3,13,20,19], bf16[70,3,3,19]) -> "
+        "(bf16[3,7,10,70])",
+        "conv2d_dgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 in_h=13 in_w=20}(bf16[3,7,10,20], "
+        "bf16[20,3,3,40]) -> (bf16[3,13,20,40])",
+        "conv2d_wgrad{stride_h=2 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 ker_h=3 ker_w=3}(bf16[6,30,40,21], "
+        "bf16[6,15,40,70]) -> (bf16[70,3,3,21])",
+        "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1}(bf16[3,13,20,19], bf16[70,3,3,19], "
+        "bf16[70]) -> (bf16[3,13,20,70])",
+        "conv2d_dgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 in_h=13 in_w=20}(bf16[3,13,20,70], "
+        "bf16[70,3,3,35]) -> (bf16[3,13,20,35])",
+        "conv2d_wgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 ker_h=3 ker_w=3}(bf16[6,30,40,21], "
+        "bf16[6,30,40,70]) -> (bf16[70,3,3,21])",
+        "linear(bf16[300,90], bf16[600,90], bf16[600]) -> (bf16[300,600])",
+        "linear_wgrad(bf16[301,90], bf16[301,600]) -> (bf16[600,90])",
         "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=24}(f32[3,13,20,24], f32[24,3,3,1]) -> "
         "(f32[3,13,20,24])",
         "conv2d_dgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 in_h=13 in_w=20}(f32[3,7,10,20], "
@@ -513,6 +517,8 @@ START_TEST(same_bits_for_any_number_of_threads)
         "batchnorm_bwd{act=1 has_add=1}(f32[5,31,40,33], f32[5,31,40,33], f32[33], f32[33], f32[33], u8[5,31,40,5]) "
         "-> "
         "(f32[5,31,40,33], f32[33], f32[33], f32[5,31,40,33])",
+        "standardize{eps=1e-5}(bf16[7,41,67,3]) -> (bf16[7,41,67,3], f32[7])",
+        "standardize_bwd(f32[7,41,67,3], f32[7,41,67,3], f32[7]) -> (f32[7,41,67,3])",
         "maxpool2d{ker_h=3 ker_w=3 stride_h=2 stride_w=2 pad_h=1 pad_w=1}(f32[5,15,21,37]) -> (f32[5,8,11,37], "
         "u8[5,8,11,37])",
         "lstm(f32[6,29,212], f32[212,53], f32[212], f32[6,29,212], f32[212,53], f32[212]) -> (f32[6,29,106], "

@@ -58,6 +58,9 @@ namespace loss {
 namespace metric {
 #include "backends/cuda/metric.cu"
 }
+namespace muon {
+#include "backends/cuda/muon.cu"
+}
 namespace norm_pool {
 #include "backends/cuda/norm_pool.cu"
 }
@@ -90,4 +93,7 @@ namespace softmax {
 }
 namespace spectrum {
 #include "backends/cuda/spectrum.cu"
+}
+namespace standardize {
+#include "backends/cuda/standardize.cu"
 }

@@ -108,6 +108,7 @@ ct_status member_train(member *m)
     ok(ct_arenas_set_state(store, state));
     if (m->ops) ok(m->ops->id(named.id));
     else if (m->b->comm) ok(ct_group_id(m->b, named.id));
+    named.divides = ct_group_divides(first.graph) && (!micro || ct_group_divides(update.graph));
     ct_status st = ct_group_join(store, m->size > 1 ? &named : NULL, &g);
     if (st == CT_OK) {
         ok(ct_buckets_make(micro ? update.graph : first.graph, &l, micro ? CT_ARENA_GACC : CT_ARENA_GRAD, m->bucket,

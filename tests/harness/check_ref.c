@@ -26,12 +26,12 @@ START_TEST(test_against_torch)
 END_TEST
 
 /* Three steps of grad_norm, the optimizer and step_end, sharing p, the moments and the state. */
-static void three_steps(const char *text, const double *want)
+static void three_steps(const char *gradient, const char *text, const double *want)
 {
     double state[CT_STATE_COUNT] = { 0 };
     state[CT_STATE_LOSS_SCALE] = 1;
     state[CT_STATE_LR] = 0.01;
-    ct_call norm = make("grad_norm{max_norm=2}(f64[23], f64[16])"), end = make("step_end(f64[16])"), step = make(text);
+    ct_call norm = make(gradient), end = make("step_end(f64[16])"), step = make(text);
     for (int k = 2; k + 1 < step.nin; k++) memset(step.in[k].data, 0, ct_desc_bytes(&step.in[k].desc));
     ct_call *calls[3] = { &norm, &step, &end };
     for (int s = 0; s < 3; s++) {
@@ -52,13 +52,32 @@ static void three_steps(const char *text, const double *want)
 
 START_TEST(test_optimizers_against_torch)
 {
-    three_steps("adamw{beta1=0.9 beta2=0.99 eps=1e-6 weight_decay=0.1 decoupled=1}(f64[23], f64[23], f64[23], f64[23], "
+    const char *norm = "grad_norm{max_norm=2}(f64[23], f64[16])";
+    three_steps(norm,
+                "adamw{beta1=0.9 beta2=0.99 eps=1e-6 weight_decay=0.1 decoupled=1}(f64[23], f64[23], f64[23], f64[23], "
                 "f64[16])",
                 optim_values);
-    three_steps("adamw{beta1=0.9 beta2=0.99 eps=1e-6 weight_decay=0.1}(f64[23], f64[23], f64[23], f64[23], f64[16])",
+    three_steps(norm,
+                "adamw{beta1=0.9 beta2=0.99 eps=1e-6 weight_decay=0.1}(f64[23], f64[23], f64[23], f64[23], f64[16])",
                 optim_values + 3);
-    three_steps("sgd{momentum=0.9 weight_decay=0.1}(f64[23], f64[23], f64[23], f64[16])", optim_values + 6);
-    three_steps("sgd{momentum=0.9 weight_decay=0.1 nesterov=1}(f64[23], f64[23], f64[23], f64[16])", optim_values + 8);
+    three_steps(norm, "sgd{momentum=0.9 weight_decay=0.1}(f64[23], f64[23], f64[23], f64[16])", optim_values + 6);
+    three_steps(norm, "sgd{momentum=0.9 weight_decay=0.1 nesterov=1}(f64[23], f64[23], f64[23], f64[16])",
+                optim_values + 8);
+}
+END_TEST
+
+/* Weights after three steps of torch.optim.Muon, computed in f64. */
+START_TEST(test_muon_against_torch)
+{
+    const char *norm = "grad_norm{max_norm=2}(f64[24], f64[16])";
+    three_steps(norm,
+                "muon{rows=4 cols=6 stride=24 steps=5 momentum=0.95 nesterov=1 scale=0.48989794855663565}"
+                "(f64[24], f64[24], f64[24], f64[16])",
+                muon_values);
+    three_steps(norm,
+                "muon{rows=6 cols=4 stride=24 steps=3 weight_decay=0.1 momentum=0.9 scale=1.224744871391589}"
+                "(f64[24], f64[24], f64[24], f64[16])",
+                muon_values + 2);
 }
 END_TEST
 
@@ -419,9 +438,11 @@ START_TEST(test_step_skipped)
 {
     static const char *const calls[] = {
         "adamw{beta1=0.9 beta2=0.999 eps=1e-8}(f32[9], f32[9], f32[9], f32[9], f64[16])",
-        "sgd{momentum=0.9}(f32[9], f32[9], f32[9], f64[16])", "ema{decay=0.9}(f32[9], f32[9], f64[16])"
+        "sgd{momentum=0.9}(f32[9], f32[9], f32[9], f64[16])",
+        "muon{rows=3 cols=3 stride=9 steps=5 momentum=0.9 scale=1}(f32[9], f32[9], f32[9], f64[16])",
+        "ema{decay=0.9}(f32[9], f32[9], f64[16])"
     };
-    for (int k = 0; k < 3; k++) {
+    for (int k = 0; k < 4; k++) {
         ct_call c = make(calls[k]);
         double *state = c.in[c.nin - 1].data;
         memset(state, 0, CT_STATE_COUNT * sizeof *state);
@@ -487,6 +508,7 @@ int main(void)
     TCase *t = tcase_create("torch");
     tcase_add_loop_test(t, test_against_torch, 0, (int)(sizeof ref_values / sizeof ref_values[0]));
     tcase_add_test(t, test_optimizers_against_torch);
+    tcase_add_test(t, test_muon_against_torch);
     tcase_add_test(t, test_lstm_against_torch);
     tcase_add_test(t, test_lstm_lengths);
     tcase_add_test(t, test_resize_against_torch);

@@ -135,6 +135,10 @@ x = fill(1, 2, 3, 4, 2).requires_grad_()
 dx, = torch.autograd.grad(F.normalize(x, dim=-1), x, fill(0, 2, 3, 4, 2))
 row("l2_normalize_bwd(%s, %s)" % (shape(x), shape(x)), dx)
 
+x = fill(0, 2, 7)
+row("standardize{eps=0.001}(%s)" % shape(x), F.layer_norm(x, (7,), eps=0.001),
+    1 / torch.sqrt(x.var(1, unbiased=False) + 0.001))
+
 parts = [fill(k, 2, 3, c) for k, c in enumerate((3, 1, 5))]
 row("concat_channels(%s, %s, %s)" % tuple(shape(t) for t in parts), torch.cat(parts, -1))
 row("slice_channels{first=2 channels=3}(%s)" % shape(parts[0].new_empty(2, 3, 7)), fill(0, 2, 3, 7)[..., 2:5])
@@ -236,6 +240,13 @@ grads = torch.autograd.grad(y, (x, gamma, beta, add), fill(0, 4, 3, 2, 5))
 infer = F.silu(nhwc(F.batch_norm(nchw(x), mean, var, gamma, beta, False, 0.1, 1e-5)) + add)
 array("bn_silu_values", (y, *grads, infer))
 
+# standardize with eps 1e-5 of x = input 0 [3,4,5,2]: y, invstd, and dx for dy = input 1.
+print("/* standardize of input 0 [3,4,5,2]: y, invstd, dx for dy = input 1. */")
+x = fill(0, 3, 4, 5, 2).requires_grad_()
+y = F.layer_norm(x, x.shape[1:], eps=1e-5)
+invstd = 1 / torch.sqrt(x.flatten(1).var(1, unbiased=False) + 1e-5)
+array("standardize_values", (y, invstd, *torch.autograd.grad(y, x, fill(1, *x.shape))))
+
 # Three steps of the optimizers over 23 parameters, gradient of step s = input s+1, clipped to norm 2 first.
 print("/* Parameters (and buffers) after three steps, gradients clipped to norm 2: adamw p m v, adam with L2 p m v,")
 print(" * sgd p buf, nesterov p buf. */")
@@ -253,6 +264,22 @@ for make in (lambda p: torch.optim.AdamW([p], lr=0.01, betas=(0.9, 0.99), eps=1e
     st = o.state[p]
     values += [p.data] + ([st["exp_avg"], st["exp_avg_sq"]] if "exp_avg" in st else [st["momentum_buffer"]])
 array("optim_values", values)
+
+# The same with Muon over a wide and a tall matrix. torch.optim.Muon multiplies in bfloat16; here what it calls so is f64.
+print("/* The same with Muon, nesterov, p buf: 4x6 with updates matched to AdamW's, 6x4 with the original factor and decay. */")
+values = []
+for shape, options in (((4, 6), dict(adjust_lr_fn="match_rms_adamw", weight_decay=0.0)),
+                       ((6, 4), dict(adjust_lr_fn="original", weight_decay=0.1, momentum=0.9, nesterov=False, ns_steps=3))):
+    p = torch.nn.Parameter(fill(0, 24).reshape(shape))
+    o = torch.optim.Muon([p], lr=0.01, **options)
+    half, torch.bfloat16 = torch.bfloat16, torch.float64
+    for s in range(3):
+        p.grad = fill(s + 1, 24).reshape(shape)
+        torch.nn.utils.clip_grad_norm_([p], 2.0)
+        o.step()
+    torch.bfloat16 = half
+    values += [p.data, o.state[p]["momentum_buffer"]]
+array("muon_values", values)
 
 # Resize of u8 images (37 i + 11) mod 256, [2,7,9,3], to 5x13 and 14x4, mean 0.5, 0.25, 0.125, std 0.5, 0.25, 0.2.
 print("/* preprocess with a resize to 5x13 and to 14x4. */")

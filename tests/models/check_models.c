@@ -83,6 +83,9 @@ START_TEST(counts)
         { "crnn-stacked", 32, 100, 37, 8724261, 2 * (256 + 512 + 512), 26 },
         { "crnn-small", 50, 200, 20, 566228, 2 * (32 + 64 + 128 + 256), 50 },
         { "crnn-small", 50, 33, 20, 566228, 2 * (32 + 64 + 128 + 256), 8 },
+        { "reader", 60, 160, 37, 417797, 2 * (32 + 64 + 2 * 128 + 256 + 2 * 256), 40 },
+        { "reader", 60, 163, 37, 417797, 2 * (32 + 64 + 2 * 128 + 256 + 2 * 256), 41 },
+        { "reader-large", 60, 160, 37, 1413109, 2 * (48 + 96 + 3 * 192 + 384 + 4 * 384), 40 },
     };
     for (size_t i = 0; i < sizeof text / sizeof text[0]; i++) {
         ct_model_spec spec = { .name = text[i].name, .height = text[i].height, .width = text[i].width, .classes = text[i].classes };
@@ -321,12 +324,12 @@ END_TEST
  * head. */
 START_TEST(same_weights)
 {
-    const char *const names[] = { "textcnn",  "textcnn-small", "crnn",     "crnn-stacked", "crnn-small", "resnet18",
+    const char *const names[] = { "textcnn",  "textcnn-small", "crnn",     "crnn-stacked", "crnn-small", "reader", "reader-large", "resnet18",
                                   "resnet34", "resnet50",      "resnet101", "resnet152", "slider",   "slider-small", "hrnet-w32",
                                   "tfnet",    "tfnet-small" };
     for (size_t m = 0; m < sizeof names / sizeof names[0]; m++) {
         const bool maps = ct_model_find(names[m])->mask, clip = ct_model_find(names[m])->clip.multiple > 0;
-        const bool steps = clip || strncmp(names[m], "crnn", 4) == 0;
+        const bool steps = clip || ct_model_find(names[m])->head == CT_HEAD_CTC;
         ct_model_spec spec = { .name = names[m],
                                .height = maps ? 64 : steps ? 40 : 50,
                                .width = maps ? 96 : clip ? 40 : 200,
@@ -355,8 +358,8 @@ END_TEST
 /* Time steps: what the graph of each width has, never fewer for a wider image, and none where it cannot be built. */
 START_TEST(time_steps)
 {
-    const char *const names[] = { "crnn", "crnn-stacked", "crnn-small" };
-    for (size_t m = 0; m < 3; m++) {
+    const char *const names[] = { "crnn", "crnn-stacked", "crnn-small", "reader", "reader-large" };
+    for (size_t m = 0; m < sizeof names / sizeof names[0]; m++) {
         int64_t before = 0;
         for (int64_t width = 1; width < 70; width++) {
             ct_model_spec spec = { .name = names[m], .height = 32, .width = width, .width_mult = 0.125, .hidden = 8 };
@@ -437,8 +440,8 @@ START_TEST(torch_names)
         { "crnn", "rnn1.weight_hh_l0_reverse", { 1024, 256 }, true, CT_PARAM_PLAIN },
         { "crnn", "rnn2.bias_hh_l0_reverse", { 1024 }, false, CT_PARAM_PLAIN },
         { "crnn", "emb.weight", { 256, 512 }, true, CT_PARAM_PLAIN },
+        { "reader", "along.0.depth.conv.weight", { 256, 1, 7, 1 }, true, CT_PARAM_FILTER },
         { "crnn-stacked", "rnn.weight_ih_l1_reverse", { 1024, 512 }, true, CT_PARAM_PLAIN },
-        { "crnn-stacked", "fc.bias", { 37 }, false, CT_PARAM_PLAIN },
         { "slider", "stem.0.conv.weight", { 32, 3, 3, 4 }, true, CT_PARAM_FILTER },
         { "slider", "s2_in.1.0.conv.weight", { 32, 3, 3, 1 }, true, CT_PARAM_FILTER },
         { "slider", "s3_lb.2.1.body.1.bn.running_var", { 256 }, false, CT_PARAM_PLAIN },
@@ -517,7 +520,7 @@ START_TEST(messages)
     says(build((ct_model_spec){ .name = "textcn" }, true, &b), CT_ECONFIG,
          "there is no model 'textcn'; did you mean 'textcnn'?");
     says(build((ct_model_spec){ .name = "resnet5" }, true, &b), CT_ECONFIG, "did you mean 'resnet50'?");
-    says(build((ct_model_spec){ .name = NULL }, true, &b), CT_ECONFIG, "models: textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, resnet18");
+    says(build((ct_model_spec){ .name = NULL }, true, &b), CT_ECONFIG, "models: textcnn, textcnn-small, crnn, crnn-stacked, crnn-small, reader, reader-large, resnet18");
     says(build((ct_model_spec){ .name = "textcnn", .height = 6, .width = 160 }, true, &b), CT_ECONFIG,
          "model textcnn at 6x160x1: layer 'features.20': the image is too small: 1x40");
     ct_graph_free(b.g);
@@ -572,7 +575,7 @@ START_TEST(defaults)
         ck_assert_int_ge(ct_model_outputs(&spec), 1);
         ck_assert(ct_model_elastic(&spec) == (m->steps != NULL));
     }
-    ck_assert_uint_eq(n, 16);
+    ck_assert_uint_eq(n, 18);
 }
 END_TEST
 

@@ -26,6 +26,7 @@
 static const ct_engine *engine;
 static ct_comm *world;
 static int rank, size = 1;
+static bool lends; /* whether the engine must lend memory that members share */
 
 static int variable(const char *a, const char *b, int otherwise)
 {
@@ -35,7 +36,8 @@ static int variable(const char *a, const char *b, int otherwise)
 
 /* ---- what everybody computes ---- */
 
-static uint64_t digest = 14695981039346656037u; /* FNV-1a */
+static uint64_t digest = 14695981039346656037u;  /* FNV-1a */
+static uint64_t learnt = 14695981039346656037u; /* of what was trained alone */
 
 static void add_to_digest(const void *p, size_t n)
 {
@@ -216,6 +218,64 @@ START_TEST(gathers)
 }
 END_TEST
 
+/* Sums in memory that the engine lends, and beside it: bits of the tree, whichever way they go. */
+START_TEST(shared)
+{
+    enum { MANY = 600, FEW = 1000, KEPT = 4096 };
+    const ct_dtype type = _i ? CT_F64 : CT_F32;
+    const size_t element = ct_dtype_size(type);
+    const bool power = (size & (size - 1)) == 0;
+    unsigned char id[CT_COMM_ID];
+    ct_comm *c = NULL;
+    ct_comm_memory m = { 0, KEPT };
+    void *mine, *common, *again[2], *beside = ct_malloc((size_t)lengths[5] * element, "test");
+    float *few = ct_malloc(MANY * FEW * sizeof *few, "test");
+    for (int k = 0; k < SUMS; k++) m.own += ct_align_up((size_t)lengths[k] * element, CT_ALIGN);
+    ok(engine->comm->id(id));
+    ok(engine->comm->create(NULL, id, rank, size, PATIENCE, &c));
+    ok(engine->comm->memory(c, &m, PATIENCE, &mine, &common));
+    ck_assert_msg((mine != NULL) == lends, "lent: %p, %s", mine, getenv("CAPTRAIN_SHARED"));
+    for (int round = 0; round < 2 && mine; round++) { /* the second one takes the first one's room */
+        char *at = mine;
+        if (rank == size - 1) memset(common, 7 + round, KEPT);
+        for (int k = 0; k < SUMS; k++) {
+            if (round == 0) ck_assert_double_eq(ct_load(type, at, lengths[k] - 1), 0);
+            fill(type, at, lengths[k], rank, k);
+            ok(engine->comm->all_reduce_sum(c, NULL, at, lengths[k], type));
+            at += ct_align_up((size_t)lengths[k] * element, CT_ALIGN);
+        }
+        fill(type, beside, lengths[5], rank, 5);
+        ok(engine->comm->all_reduce_sum(c, NULL, beside, lengths[5], type));
+        /* more than there is room for at once */
+        for (int i = 0; i < MANY * FEW; i++) few[i] = (float)(i % 1000 + rank);
+        for (int k = 0; k < MANY; k++) ok(engine->comm->all_reduce_sum(c, NULL, few + k * FEW, FEW, CT_F32));
+        ok(engine->comm->finish(c, PATIENCE));
+        at = mine;
+        for (int k = 0; k < SUMS; k++) {
+            const size_t bytes = (size_t)lengths[k] * element;
+            void *want = by_tree(type, lengths[k], k);
+            check_sum(type, at, lengths[k], k);
+            if (power) ck_assert_mem_eq(at, want, bytes);
+            if (power && k == 5) ck_assert_mem_eq(beside, want, bytes);
+            all_have(at, bytes);
+            at += ct_align_up(bytes, CT_ALIGN);
+            ct_free(want);
+        }
+        int wrong = 0; /* an assertion for each takes minutes */
+        for (int i = 0; i < MANY * FEW; i++) wrong += few[i] != (float)(i % 1000 * size + size * (size - 1) / 2);
+        for (int i = 0; i < KEPT; i++) wrong += ((unsigned char *)common)[i] != 7 + round;
+        ck_assert_int_eq(wrong, 0);
+        all_have(&round, sizeof round); /* nobody fills anew what another still looks at */
+    }
+    if (mine) says(engine->comm->memory(c, &m, PATIENCE, &again[0], &again[1]), CT_EINVAL, "shares memory already");
+    engine->comm->destroy(c);
+    if (mine) memset(mine, 1, m.own); /* it stays until it is given back */
+    if (mine) engine->comm->release(mine);
+    ct_free(beside);
+    ct_free(few);
+}
+END_TEST
+
 static void *elsewhere(void *st)
 {
     bool done;
@@ -291,6 +351,7 @@ START_TEST(trainings)
     exchange(m);
     s->judge(m, size, s->variant);
     add_to_digest(m[0].weights, m[0].bytes);
+    for (size_t i = 0; i < m[0].bytes; i++) learnt = (learnt ^ ((unsigned char *)m[0].weights)[i]) * 1099511628211u;
     for (int i = 0; i < size; i++) member_forget(&m[i]);
 }
 END_TEST
@@ -318,6 +379,7 @@ static int run_suite(void)
     tcase_add_test(t, sendings);
     tcase_add_test(t, polls);
     tcase_add_test(t, gathers);
+    tcase_add_loop_test(t, shared, 0, 2);
     tcase_add_test(t, refusals);
     tcase_add_loop_test(t, trainings, 0, scenario_count);
     suite_add_tcase(s, t);
@@ -329,6 +391,7 @@ static int run_suite(void)
     engine->comm->destroy(world);
     const ct_status st = engine->stop(PATIENCE);
     if (st != CT_OK) fprintf(stderr, "check_mpi %d: %s\n", rank, ct_error_message());
+    if (rank == 0) printf("trained %016llx\n", (unsigned long long)learnt);
     if (rank == 0) printf("%s, %d members, digest %016llx\n", engine->library, size, (unsigned long long)digest);
     return failed > 0 || run == 0 || st != CT_OK;
 }
@@ -384,6 +447,7 @@ int main(int argc, char **argv)
     const char *what = argc > 1 ? argv[1] : "suite";
     rank = variable("OMPI_COMM_WORLD_RANK", "PMI_RANK", 0);
     size = variable("OMPI_COMM_WORLD_SIZE", "PMI_SIZE", 1);
+    lends = size > 1 && variable("CAPTRAIN_SHARED", "CAPTRAIN_SHARED", 1) != 0;
     if (ct_engine_open("mpi", &engine) != CT_OK) {
         fprintf(stderr, "check_mpi: %s\n", ct_error_message());
         return 2;

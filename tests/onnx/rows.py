@@ -146,6 +146,7 @@ RECIPE = {
     "textcnn-small": ["train.steps=300"],
     "textcnn": ["train.steps=400"],
     "crnn-small": ["train.steps=900", "data.synth.length=2", "data.height=32", "data.width=80"],
+    "reader": ["train.steps=400", "data.synth.length=2", "data.height=32", "data.width=80"],
     "crnn": ["train.steps=1200", "train.batch_size=16", "data.synth.length=2", "data.height=32", "data.width=80", "optimizer.lr=7e-4"],
     "resnet18": ["train.steps=150"],
 }
@@ -154,7 +155,7 @@ RECIPE = {
 def train(run, name, steps):
     """Normalised, so that the files have something to undo."""
     keys = ["model.name=" + name, "model.dropout=0", "data.charset=23456789", "data.synth.count=8000", "data.synth.val_count=200",
-            "data.mean=[0.6]", "data.std=[0.3]", "train.batch_size=32"] + RECIPE.get(name, [])
+            "data.mean=[0.6]", "data.std=[0.3]", "train.batch_size=32"] + RECIPE.get(name.replace("-even", ""), [])
     keys += ["train.steps=" + steps] if steps else []
     captrain("train", "quickstart", *[w for k in keys for w in ("--set", k)], "--threads", a.threads, "--out", run, "-q")
 

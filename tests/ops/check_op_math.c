@@ -26,6 +26,31 @@ START_TEST(test_schedule_constant_and_warmup)
 }
 END_TEST
 
+/* torch.optim.lr_scheduler.OneCycleLR of PyTorch 2.15: max_lr 0.1, total_steps 50, pct_start 0.23, div_factor 5,
+ * final_div_factor 4, anneal_strategy cos and linear. */
+START_TEST(test_schedule_cycles)
+{
+    static const double step[] = { 0, 1, 5, 10, 11, 12, 25, 40, 48, 49 }, want[2][10] = {
+        { 0.02, 0.021777087768554373, 0.05701079625654303, 0.09955323304900515, 0.09996047046886769,
+          0.09964462886832381, 0.07045341831787306, 0.01724387915729718, 0.005158052331525822, 0.005 },
+        { 0.02, 0.02761904761904762, 0.05809523809523809, 0.09619047619047619, 0.09876623376623377,
+          0.0962987012987013, 0.06422077922077923, 0.02720779220779221, 0.00746753246753247, 0.005 }
+    };
+    ct_schedule_attrs a = { .base_lr = 0.1, .start_lr = 0.02, .min_lr = 0.005, .total_steps = 50, .peak = 0.23 * 50 - 1 };
+    for (int k = 0; k < 2; k++) {
+        a.kind = k == 0 ? CT_SCHED_ONE_CYCLE : CT_SCHED_TRIANGULAR;
+        for (int i = 0; i < 10; i++) NEAR(ct_schedule_lr(&a, step[i]), want[k][i]);
+        NEAR(ct_schedule_lr(&a, 50), 0.005);
+        NEAR(ct_schedule_lr(&a, 1e9), 0.005);
+    }
+    a.peak = -1; /* down from the first step on */
+    NEAR(ct_schedule_lr(&a, 0), 0.1);
+    NEAR(ct_schedule_lr(&a, 24.5), 0.0525);
+    a.total_steps = 1;
+    NEAR(ct_schedule_lr(&a, 0), 0.005);
+}
+END_TEST
+
 START_TEST(test_schedule_cosine)
 {
     ct_schedule_attrs a = {
@@ -433,6 +458,7 @@ int main(void)
     TCase *t = tcase_create("all");
     tcase_add_test(t, test_schedule_constant_and_warmup);
     tcase_add_test(t, test_schedule_cosine);
+    tcase_add_test(t, test_schedule_cycles);
     tcase_add_test(t, test_schedule_multistep);
     tcase_add_test(t, test_schedule_warm_restarts);
     tcase_add_test(t, test_scaler_growth_and_backoff);

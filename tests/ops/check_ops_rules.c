@@ -63,6 +63,8 @@ static const char *const known[] = {
     "(f64[2,5,6,9], f64[9], f64[9], f64[2,5,6,9])",
     "l2_normalize(bf16[2,3,4,2]) -> (bf16[2,3,4,2])",
     "l2_normalize_bwd(f64[2,3,4,2], f64[2,3,4,2]) -> (f64[2,3,4,2])",
+    "standardize{eps=1e-05}(bf16[2,3,4,2]) -> (bf16[2,3,4,2], f32[2])",
+    "standardize_bwd(f64[2,7], f64[2,7], f64[2]) -> (f64[2,7])",
     "activation{kind=1 alpha=0.01}(f32[3,4]) -> (f32[3,4])",
     "activation{kind=4}(f64[]) -> (f64[])",
     "activation_bwd{kind=5}(f32[3,4], f32[3,4]) -> (f32[3,4])",

@@ -13,6 +13,7 @@
 #include "models/models.h"
 #include "program/spec.h"
 #include "session/session.h"
+#include "tests/onnx/even.h"
 #include "weights/checkpoint.h"
 
 #define BATCH 32 /* pictures at a time */
@@ -146,6 +147,7 @@ static ct_status run(const char *model, const char *file, char *const *output, i
 int main(int argc, char **argv)
 {
     if (argc < 3) return 2;
+    if (even_models_add() != CT_OK) return 2;
     if (run(argv[1], argv[2], argv + 3, argc - 3) == CT_OK) return 0;
     fprintf(stderr, "%s: %s\n", argv[1], ct_error_message());
     return 1;

@@ -482,8 +482,8 @@ END_TEST
 
 START_TEST(optimizers_and_clip)
 {
-    const ct_optimizer_kind kinds[] = { CT_OPT_ADAMW, CT_OPT_ADAM, CT_OPT_SGD };
-    for (size_t i = 0; i < 3; i++) {
+    const ct_optimizer_kind kinds[] = { CT_OPT_ADAMW, CT_OPT_ADAM, CT_OPT_SGD, CT_OPT_MUON };
+    for (size_t i = 0; i < 4; i++) {
         ct_program_spec s;
         test_run r;
         double state[CT_STATE_COUNT], first, last = 0;
@@ -645,6 +645,7 @@ static Suite *suite(void)
     suite_add_tcase(s, ctc_case());
     suite_add_tcase(s, pad_case());
     suite_add_tcase(s, parts_case());
+    suite_add_tcase(s, update_case());
     suite_add_tcase(s, flat_case());
     return s;
 }

@@ -50,5 +50,6 @@ TCase *ctc_case(void);
 TCase *flat_case(void);
 TCase *pad_case(void);
 TCase *parts_case(void);
+TCase *update_case(void);
 
 #endif

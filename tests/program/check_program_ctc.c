@@ -106,8 +106,8 @@ END_TEST
 /* Programs of all widths have one layout, and each leaves the weights for the others. */
 START_TEST(widths_share_weights)
 {
-    const char *const models[] = { "crnn", "crnn-stacked", "crnn-small" };
-    for (size_t m = 0; m < 3; m++) {
+    const char *const models[] = { "crnn", "crnn-stacked", "crnn-small", "reader" };
+    for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
         ct_program_spec s;
         test_run r;
         text_spec(&s, models[m], 4);
@@ -160,8 +160,8 @@ END_TEST
 
 START_TEST(recompute_same_bits)
 {
-    const char *const models[] = { "crnn", "crnn-stacked", "crnn-small" };
-    for (size_t m = 0; m < 3; m++) {
+    const char *const models[] = { "crnn", "crnn-stacked", "crnn-small", "reader" };
+    for (size_t m = 0; m < sizeof models / sizeof models[0]; m++) {
         ct_program_spec plain, again;
         test_run a, b;
         text_spec(&plain, models[m], 4);

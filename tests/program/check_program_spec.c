@@ -139,6 +139,11 @@ START_TEST(schedules_in_steps)
     ok(spec_of("schedule: {name: warm_restarts, t0: 0.5, t_mult: 3}\n", &cfg, &s));
     ck_assert(s.schedule.kind == CT_SCHED_WARM_RESTARTS && s.schedule.t0 == 50 && s.schedule.t_mult == 3);
     ct_config_free(cfg);
+    ok(spec_of("train: {epochs: 20, steps: 700}\noptimizer: {lr: 0.5}\nschedule: {name: one_cycle, pct_start: 0.25, "
+               "div_factor: 10, final_div_factor: 5}\n", &cfg, &s));
+    ck_assert(s.schedule.kind == CT_SCHED_ONE_CYCLE && s.schedule.total_steps == 700 && s.schedule.peak == 174 &&
+              s.schedule.start_lr == 0.05 && s.schedule.min_lr == 0.01 && s.schedule.base_lr == 0.5);
+    ct_config_free(cfg);
     ok(spec_of("schedule: {name: warm_restarts}\n", &cfg, &s));
     cfg->schedule.t_mult = 1.5; /* the configuration itself takes whole numbers only */
     says(specify(cfg, &s), CT_ECONFIG, "schedule.t_mult: must be a whole number");

@@ -150,6 +150,8 @@ documents choices "$work/choices.json"
 json profile profile "$work/tiny.yaml" --threads 1 --steps 2
 json doctor doctor
 json compare compare "$work/run-cnn" "$work/blind" "$work/bad"
+json race race "$work/tiny.yaml" --target char_accuracy=0 --seeds 2 --out "$work/race" --threads 1 --quiet --command 'echo "{\"seconds\":1,\"samples\":2,\"steps\":3,\"metric\":0}"'
+documents race "$work/race/race.json"
 expect 0 "$captrain" monitor --backend cpu --count 2 --interval 0.05 --json
 mv "$work/out" "$work/json"
 lines monitor "$work/json"

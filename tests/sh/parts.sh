@@ -27,7 +27,7 @@ value() { sed -n "s/^ *\"$2\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$1
 
 # numbers RUN: all that its steps and evaluations counted, without times
 numbers() {
-    sed -n 's/"\(samples_per_s\|steps_per_s\|data_s\|compute_s\|comm_s\|comm_wait_s\|seconds\|time\|slowest_rank\)":[^,}]*//g
+    sed -n 's/"\(samples_per_s\|steps_per_s\|data_s\|compute_s\|comm_s\|comm_wait_s\|seconds\|time\|slowest_rank\|elapsed\)":[^,}]*//g
             /"event":"\(step\|eval\|epoch\)"/p' "$1/metrics.jsonl" | sed 's/"device":{[^}]*}//; s/,\{2,\}/,/g; s/,}/}/'
 }
 
@@ -61,6 +61,7 @@ alike plain
 alike eight --set train.parts=8 --set data.synth.count=19 --set train.epochs=1
 if [ -z "${CT_QUICK:-}" ]; then
     alike half --set train.precision=fp16 --set train.epochs=1
+    alike muon --set optimizer.name=muon --set optimizer.lr=1e-3 --set train.epochs=1
     alike wide --set model.name=crnn-small --set data.height=32 --set data.size_rule=fit_height --set train.steps=5
     alike deep --set model.name=resnet18 --set model.hidden=0 --set model.dropout=0 --set model.width=0.25 --set train.steps=3
 fi

@@ -350,6 +350,12 @@ START_TEST(test_progress_round_trip)
     p.sums[CT_METRIC_LOSS] = 1e-300;
     p.journal_bytes = 4096;
     p.bad_in_a_row = 2;
+    p.setup_seconds = 0.7;
+    p.eval_seconds = 1e-3;
+    p.scored = 50;
+    p.target = (ct_arrival){ .reached = true, .metric = "char_accuracy", .value = 0.1 + 0.7, .step = 50, .samples = 3200 };
+    p.target.seconds = 2.0 / 3;
+    p.target.eval_seconds = 1.0 / 7;
     ok(ct_progress_to_json(&p, &text));
     ok(ct_progress_from_json(text, "test", &q));
     ck_assert_mem_eq(&p, &q, sizeof p);

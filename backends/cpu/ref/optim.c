@@ -10,7 +10,13 @@
 /* Place of the state among the inputs: behind it stands at most what is optional. */
 static int state_at(const ct_call *call)
 {
-    return call->op == CT_OP_ADAMW ? 4 : call->op == CT_OP_SGD ? 3 : call->op == CT_OP_GRAD_NORM ? 1 : call->nin - 1;
+    switch (call->op) {
+    case CT_OP_ADAMW: return 4;
+    case CT_OP_SGD:
+    case CT_OP_MUON: return 3;
+    case CT_OP_GRAD_NORM: return 1;
+    default: return call->nin - 1;
+    }
 }
 
 /* Beside the state all inputs are floating. */
@@ -121,6 +127,93 @@ static ct_status sgd(ct_device *dev, ct_stream *stream, const ct_call *call, voi
     return CT_OK;
 }
 
+/* ---- Muon ---- */
+
+/* y [r,r] = x x': products of the rows of x [r,c] with each other. */
+static void rows_times_rows(int64_t r, int64_t c, const double *x, double *y)
+{
+    for (int64_t i = 0; i < r; i++)
+        for (int64_t j = 0; j < r; j++) {
+            double sum = 0;
+            for (int64_t k = 0; k < c; k++) sum += x[i * c + k] * x[j * c + k];
+            y[i * r + j] = sum;
+        }
+}
+
+/* One step of Newton-Schulz: y [r,c] = A x + B (x x') x + C (x x')^2 x; s and t [r,r] are room. */
+static void newton_schulz(int64_t r, int64_t c, const double *x, double *s, double *t, double *y)
+{
+    rows_times_rows(r, c, x, s);
+    rows_times_rows(r, r, s, t); /* s is symmetric: s s' is its square */
+    for (int64_t i = 0; i < r * r; i++) t[i] = CT_MUON_B * s[i] + CT_MUON_C * t[i];
+    for (int64_t i = 0; i < r; i++)
+        for (int64_t k = 0; k < c; k++) {
+            double sum = CT_MUON_A * x[i * c + k];
+            for (int64_t j = 0; j < r; j++) sum += t[i * r + j] * x[j * c + k];
+            y[i * c + k] = sum;
+        }
+}
+
+/* What a matrix needs room for: x and y [r,c], s and t [r,r], r the shorter side. */
+static size_t muon_room(const ct_optim_attrs *a)
+{
+    const int64_t r = ct_ref_min(a->rows, a->cols);
+    return (size_t)(2 * a->rows * a->cols + 2 * r * r) * sizeof(double);
+}
+
+/* Momentum and update of the matrix whose first element is `at`. It is turned over where it has more rows than columns,
+ * so that its products are among the shorter side. */
+static void muon_matrix(const ct_call *call, const ct_muon_coef *coef, int64_t at, double *x)
+{
+    const ct_optim_attrs *a = &call->attrs.optim;
+    const bool turned = a->rows > a->cols;
+    const int64_t n = a->rows * a->cols, r = turned ? a->cols : a->rows, c = n / r;
+    double *y = x + n, *s = y + n, *t = s + r * r, sum = 0;
+    for (int64_t i = 0; i < n; i++) {
+        double g, m;
+        ct_ref_load(&call->in[1], at + i, 1, &g);
+        ct_ref_load(&call->in[2], at + i, 1, &m);
+        const double u = ct_muon_f64(coef, g, &m);
+        ct_ref_store(&call->in[2], at + i, 1, &m);
+        x[turned ? i % a->cols * c + i / a->cols : i] = u;
+        sum += u * u;
+    }
+    const double norm = fmax(sqrt(sum), CT_MUON_EPS);
+    for (int64_t i = 0; i < n; i++) x[i] /= norm;
+    for (int64_t step = 0; step < a->steps; step++) {
+        newton_schulz(r, c, x, s, t, y);
+        double *swap = x;
+        x = y;
+        y = swap;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        double p;
+        ct_ref_load(&call->in[0], at + i, 1, &p);
+        p = coef->keep * p - coef->step * x[turned ? i % a->cols * c + i / a->cols : i];
+        ct_ref_store(&call->in[0], at + i, 1, &p);
+        store_copy(call, 4, at + i, 1);
+    }
+}
+
+static ct_accept accept_muon(const ct_device *dev, const ct_call *call)
+{
+    ct_accept a = accept_optim(dev, call);
+    if (a.ok) a.scratch = muon_room(&call->attrs.optim);
+    return a;
+}
+
+static ct_status muon(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
+{
+    (void)dev;
+    (void)stream;
+    const double *state = state_of(call);
+    if (ct_step_skipped(state)) return CT_OK;
+    const ct_muon_coef coef = ct_muon_coefficients(&call->attrs.optim, state);
+    const int64_t total = ct_desc_numel(&call->in[0].desc), stride = call->attrs.optim.stride;
+    for (int64_t at = 0; at < total; at += stride) muon_matrix(call, &coef, at, scratch);
+    return CT_OK;
+}
+
 static ct_status ema(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
     (void)dev;
@@ -163,6 +256,7 @@ static const ct_impl impls[] = {
     { CT_OP_GRAD_NORM, "ref", CT_REF_FLAGS, accept_optim, grad_norm },
     { CT_OP_ADAMW, "ref", CT_REF_FLAGS, accept_optim, adamw },
     { CT_OP_SGD, "ref", CT_REF_FLAGS, accept_optim, sgd },
+    { CT_OP_MUON, "ref", CT_REF_FLAGS, accept_muon, muon },
     { CT_OP_EMA, "ref", CT_REF_FLAGS, accept_optim, ema },
     { CT_OP_STEP_END, "ref", CT_REF_FLAGS, accept_optim, step_end },
     { CT_OP_NEXT_DRAW, "ref", CT_REF_FLAGS, accept_optim, next_draw },

@@ -7,4 +7,4 @@ libcaptrain_cpu_la_SOURCES += \
 	backends/cpu/ref/activation.c backends/cpu/ref/conv.c backends/cpu/ref/elementwise.c backends/cpu/ref/image.c \
 	backends/cpu/ref/linear.c backends/cpu/ref/loss.c backends/cpu/ref/metric.c backends/cpu/ref/norm.c \
 	backends/cpu/ref/optim.c backends/cpu/ref/pool.c backends/cpu/ref/sequence.c \
-	backends/cpu/ref/points.c backends/cpu/ref/heatmap.c backends/cpu/ref/channels.c backends/cpu/ref/ctc.c backends/cpu/ref/fuse.c backends/cpu/ref/resample.c backends/cpu/ref/softmax.c backends/cpu/ref/distill.c backends/cpu/ref/spectrum.c
+	backends/cpu/ref/points.c backends/cpu/ref/heatmap.c backends/cpu/ref/channels.c backends/cpu/ref/ctc.c backends/cpu/ref/fuse.c backends/cpu/ref/resample.c backends/cpu/ref/softmax.c backends/cpu/ref/distill.c backends/cpu/ref/spectrum.c backends/cpu/ref/standardize.c

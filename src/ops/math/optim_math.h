@@ -20,6 +20,12 @@ CT_HD static inline double ct_grad_factor(const double *state)
     return state[CT_STATE_CLIP_COEF] / state[CT_STATE_LOSS_SCALE];
 }
 
+/* Learning rate of a call: the step's times what its parameters have of their own. */
+CT_HD static inline double ct_optim_lr(const ct_optim_attrs *a, const double *state)
+{
+    return a->lr_factor > 0 ? state[CT_STATE_LR] * a->lr_factor : state[CT_STATE_LR];
+}
+
 /* Whether this step's updates are left out. */
 CT_HD static inline bool ct_step_skipped(const double *state)
 {
@@ -40,7 +46,7 @@ typedef struct ct_adam_coef {
 
 CT_HD static inline ct_adam_coef ct_adam_coefficients(const ct_optim_attrs *a, const double *state)
 {
-    double t = state[CT_STATE_APPLIED] + 1, lr = state[CT_STATE_LR];
+    double t = state[CT_STATE_APPLIED] + 1, lr = ct_optim_lr(a, state);
     ct_adam_coef c;
     c.grad = ct_grad_factor(state);
     c.beta1 = a->beta1;
@@ -106,7 +112,7 @@ CT_HD static inline ct_sgd_coef ct_sgd_coefficients(const ct_optim_attrs *a, con
 {
     ct_sgd_coef c;
     c.grad = ct_grad_factor(state);
-    c.lr = state[CT_STATE_LR];
+    c.lr = ct_optim_lr(a, state);
     c.weight_decay = a->weight_decay;
     c.momentum = a->momentum;
     c.first = state[CT_STATE_APPLIED] == 0;
@@ -130,6 +136,51 @@ CT_HD static inline void ct_sgd_f32(const ct_sgd_coef *c, float g, float *p, flo
     float b = c->first ? g : momentum * *buf + g;
     *buf = b;
     *p -= (float)c->lr * (c->nesterov ? g + momentum * b : b);
+}
+
+/* ---- Muon: momentum, made orthogonal ----
+ * K. Jordan et al., "Muon: an optimizer for hidden layers in neural networks", 2024; the order of the update, eps and
+ * where decay comes in are those of torch.optim.Muon. A step of Newton-Schulz takes X of norm <= 1 to
+ * a X + b (X X') X + c (X X')^2 X, a polynomial of the singular values of X that, with these coefficients, carries all
+ * but the smallest of them to between 0.7 and 1.2 within five steps. */
+#define CT_MUON_A 3.4445
+#define CT_MUON_B -4.7750
+#define CT_MUON_C 2.0315
+#define CT_MUON_EPS 1e-7 /* what the norm of an update is taken to be at least */
+
+typedef struct ct_muon_coef {
+    double grad;            /* factor of the stored gradient */
+    double momentum, fresh; /* fresh = 1 - momentum */
+    double keep, step;      /* p := keep p - step NS(u) */
+    bool nesterov;
+} ct_muon_coef;
+
+CT_HD static inline ct_muon_coef ct_muon_coefficients(const ct_optim_attrs *a, const double *state)
+{
+    const double lr = ct_optim_lr(a, state);
+    ct_muon_coef c;
+    c.grad = ct_grad_factor(state);
+    c.momentum = a->momentum;
+    c.fresh = 1 - a->momentum;
+    c.keep = 1 - lr * a->weight_decay;
+    c.step = lr * a->scale;
+    c.nesterov = a->nesterov != 0;
+    return c;
+}
+
+/* One element of the momentum; returns that of u. g is the stored gradient. */
+CT_HD static inline double ct_muon_f64(const ct_muon_coef *c, double g, double *m)
+{
+    g = g * c->grad;
+    *m = c->momentum * *m + c->fresh * g;
+    return c->nesterov ? c->fresh * g + c->momentum * *m : *m;
+}
+CT_HD static inline float ct_muon_f32(const ct_muon_coef *c, float g, float *m)
+{
+    const float momentum = (float)c->momentum, fresh = (float)c->fresh;
+    g = g * (float)c->grad;
+    *m = momentum * *m + fresh * g;
+    return c->nesterov ? fresh * g + momentum * *m : *m;
 }
 
 /* ---- exponential moving average ---- */

@@ -14,13 +14,22 @@ CT_HD static inline double ct_cosine_between(double hi, double lo, double x)
     return lo + 0.5 * (hi - lo) * (1 + cos(3.14159265358979323846 * x));
 }
 
+/* A straight line from hi (at 0) to lo (at 1 and beyond). */
+CT_HD static inline double ct_line_between(double hi, double lo, double x)
+{
+    return x >= 1 ? lo : hi + (lo - hi) * x;
+}
+
 /* Learning rate of attempted step number `step` (0 = the first).
  *   warm-up    base*(step+1)/warmup_steps while step < warmup_steps, before any kind
  *   constant   base
  *   cosine     half a cosine from base at warmup_steps to min_lr at total_steps, min_lr from there on
  *   multistep  base*gamma^(number of milestones <= step); milestones count from step 0
  *   restarts   half cosines from base to min_lr over t0, t0*t_mult, t0*t_mult^2, ... steps, counted from the end of the
- *              warm-up (Loshchilov & Hutter, "SGDR") */
+ *              warm-up (Loshchilov & Hutter, "SGDR")
+ *   one cycle  half a cosine from start to base at step `peak`, half a cosine from there to min_lr with the last step
+ *              (L. Smith & N. Topin 2017, as torch.optim.lr_scheduler.OneCycleLR)
+ *   triangular the same in straight lines */
 CT_HD static inline double ct_schedule_lr(const ct_schedule_attrs *a, double step)
 {
     double warm = (double)a->warmup_steps, s = step - warm;
@@ -45,6 +54,14 @@ CT_HD static inline double ct_schedule_lr(const ct_schedule_attrs *a, double ste
             cycle *= (double)a->t_mult;
         }
         return ct_cosine_between(a->base_lr, a->min_lr, s / cycle);
+    }
+    case CT_SCHED_ONE_CYCLE:
+    case CT_SCHED_TRIANGULAR: {
+        const bool up = step <= a->peak && a->peak > 0;
+        const double from = up ? a->start_lr : a->base_lr, to = up ? a->base_lr : a->min_lr;
+        const double first = up || a->peak < 0 ? 0 : a->peak, end = up ? a->peak : (double)a->total_steps - 1;
+        const double x = end > first ? (step - first) / (end - first) : 1;
+        return a->kind == CT_SCHED_ONE_CYCLE ? ct_cosine_between(from, to, x) : ct_line_between(from, to, x);
     }
     default: return a->base_lr;
     }

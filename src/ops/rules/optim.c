@@ -10,15 +10,22 @@ static const ct_attr_field schedule_fields[] = {
     CT_FIELD_INT(schedule, kind), CT_FIELD_REAL(schedule, base_lr), CT_FIELD_REAL(schedule, min_lr),
     CT_FIELD_INT(schedule, warmup_steps), CT_FIELD_INT(schedule, total_steps),
     CT_FIELD_INTS(schedule, milestones, nmilestones), CT_FIELD_REAL(schedule, gamma),
-    CT_FIELD_INT(schedule, t0), CT_FIELD_INT(schedule, t_mult), CT_FIELD_END
+    CT_FIELD_INT(schedule, t0), CT_FIELD_INT(schedule, t_mult), CT_FIELD_REAL(schedule, start_lr),
+    CT_FIELD_REAL(schedule, peak), CT_FIELD_END
 };
 static const ct_attr_field norm_fields[] = { CT_FIELD_REAL(optim, max_norm), CT_FIELD_END };
 static const ct_attr_field adamw_fields[] = {
     CT_FIELD_REAL(optim, beta1), CT_FIELD_REAL(optim, beta2), CT_FIELD_REAL(optim, eps),
-    CT_FIELD_REAL(optim, weight_decay), CT_FIELD_INT(optim, decoupled), CT_FIELD_END
+    CT_FIELD_REAL(optim, weight_decay), CT_FIELD_INT(optim, decoupled), CT_FIELD_REAL(optim, lr_factor), CT_FIELD_END
 };
 static const ct_attr_field sgd_fields[] = {
-    CT_FIELD_REAL(optim, weight_decay), CT_FIELD_REAL(optim, momentum), CT_FIELD_INT(optim, nesterov), CT_FIELD_END
+    CT_FIELD_REAL(optim, weight_decay), CT_FIELD_REAL(optim, momentum), CT_FIELD_INT(optim, nesterov),
+    CT_FIELD_REAL(optim, lr_factor), CT_FIELD_END
+};
+static const ct_attr_field muon_fields[] = {
+    CT_FIELD_INT(optim, rows), CT_FIELD_INT(optim, cols), CT_FIELD_INT(optim, stride), CT_FIELD_INT(optim, steps),
+    CT_FIELD_REAL(optim, weight_decay), CT_FIELD_REAL(optim, momentum), CT_FIELD_INT(optim, nesterov),
+    CT_FIELD_REAL(optim, scale), CT_FIELD_REAL(optim, lr_factor), CT_FIELD_END
 };
 static const ct_attr_field ema_fields[] = { CT_FIELD_REAL(optim, decay), CT_FIELD_INT(optim, warmup), CT_FIELD_END };
 static const ct_attr_field end_fields[] = {
@@ -62,7 +69,10 @@ static ct_status schedule_shape(ct_call *c)
     CT_TRY(ct_rule_real(c, "base_lr", a->base_lr, 0, DBL_MAX));
     CT_TRY(ct_rule_real(c, "min_lr", a->min_lr, 0, DBL_MAX));
     CT_TRY(ct_rule_int(c, "warmup_steps", a->warmup_steps, 0, INT64_MAX));
-    if (a->kind == CT_SCHED_COSINE) CT_TRY(ct_rule_int(c, "total_steps", a->total_steps, 1, INT64_MAX));
+    const bool cycle = a->kind == CT_SCHED_ONE_CYCLE || a->kind == CT_SCHED_TRIANGULAR;
+    if (a->kind == CT_SCHED_COSINE || cycle) CT_TRY(ct_rule_int(c, "total_steps", a->total_steps, 1, INT64_MAX));
+    if (cycle) CT_TRY(ct_rule_real(c, "start_lr", a->start_lr, 0, DBL_MAX));
+    if (cycle) CT_TRY(ct_rule_real(c, "peak", a->peak, -1, (double)a->total_steps));
     if (a->kind == CT_SCHED_MULTISTEP) {
         CT_TRY(ct_rule_int(c, "milestones' length", a->nmilestones, 0, CT_MAX_MILESTONES));
         for (int64_t i = 0; i < a->nmilestones; i++)
@@ -104,6 +114,7 @@ static ct_status adamw_shape(ct_call *c)
     CT_TRY(ct_rule_real(c, "beta2", a->beta2, 0, 1 - DBL_EPSILON / 2));
     CT_TRY(ct_rule_real(c, "eps", a->eps, 0, DBL_MAX));
     CT_TRY(ct_rule_real(c, "weight_decay", a->weight_decay, 0, DBL_MAX));
+    CT_TRY(ct_rule_real(c, "lr_factor", a->lr_factor, 0, DBL_MAX));
     return ct_rule_int(c, "decoupled", a->decoupled, 0, 1);
 }
 
@@ -117,9 +128,37 @@ static ct_status sgd_shape(ct_call *c)
     CT_TRY(check_copy(c, 4));
     CT_TRY(ct_rule_real(c, "momentum", a->momentum, 0, 1));
     CT_TRY(ct_rule_real(c, "weight_decay", a->weight_decay, 0, DBL_MAX));
+    CT_TRY(ct_rule_real(c, "lr_factor", a->lr_factor, 0, DBL_MAX));
     CT_TRY(ct_rule_int(c, "nesterov", a->nesterov, 0, 1));
     if (a->nesterov && a->momentum <= 0) return ct_rule_fail(c, "nesterov=1 needs a momentum above 0");
     return CT_OK;
+}
+
+/* Longest side of a matrix: the products' libraries count in 32 bits. */
+#define MUON_SIDE ((int64_t)1 << 30)
+#define MUON_STEPS 20
+
+static ct_status muon_shape(ct_call *c)
+{
+    const ct_optim_attrs *a = &c->attrs.optim;
+    CT_TRY(check_ranges(c, 1, (const char *const[]){ "p" }));
+    CT_TRY(check_gradient(c, 1));
+    CT_TRY(ct_rule_same(c, 2, "m", 0, "p"));
+    CT_TRY(ct_rule_state(c, 3));
+    CT_TRY(check_copy(c, 4));
+    CT_TRY(ct_rule_int(c, "rows", a->rows, 1, MUON_SIDE));
+    CT_TRY(ct_rule_int(c, "cols", a->cols, 1, MUON_SIDE));
+    CT_TRY(ct_rule_int(c, "stride", a->stride, a->rows * a->cols, INT64_MAX));
+    CT_TRY(ct_rule_int(c, "steps", a->steps, 1, MUON_STEPS));
+    CT_TRY(ct_rule_real(c, "momentum", a->momentum, 0, 1 - DBL_EPSILON / 2));
+    CT_TRY(ct_rule_real(c, "weight_decay", a->weight_decay, 0, DBL_MAX));
+    CT_TRY(ct_rule_real(c, "scale", a->scale, 0, DBL_MAX));
+    CT_TRY(ct_rule_real(c, "lr_factor", a->lr_factor, 0, DBL_MAX));
+    CT_TRY(ct_rule_int(c, "nesterov", a->nesterov, 0, 1));
+    const int64_t n = c->in[0].desc.dim[0];
+    if (n > 0 && n % a->stride == 0) return CT_OK;
+    return ct_rule_fail(c, "p has %lld elements, which are no whole number of matrices of %lld", (long long)n,
+                        (long long)a->stride);
 }
 
 static ct_status ema_shape(ct_call *c)
@@ -162,6 +201,24 @@ static ct_status draw_shape(ct_call *c) { return ct_rule_state(c, 0); }
 
 static double adamw_flops(const ct_call *c) { return 15.0 * (double)ct_desc_numel(&c->in[0].desc); }
 static double sgd_flops(const ct_call *c) { return 7.0 * (double)ct_desc_numel(&c->in[0].desc); }
+
+/* As the definition has it, by products of whole matrices: with r the shorter side and c the other, X X' and its square,
+ * then one with X, in each step. */
+static double muon_flops(const ct_call *c)
+{
+    const ct_optim_attrs *a = &c->attrs.optim;
+    const double r = (double)(a->rows < a->cols ? a->rows : a->cols), all = (double)(a->rows * a->cols);
+    const double matrices = (double)(ct_desc_numel(&c->in[0].desc) / a->stride);
+    return matrices * ((double)a->steps * (4 * r * all + 2 * r * r * r) + 8 * all);
+}
+
+/* The longest of the sums that follow one another. */
+static int64_t muon_reduction(const ct_call *c)
+{
+    const ct_optim_attrs *a = &c->attrs.optim;
+    return a->rows > a->cols ? a->rows : a->cols;
+}
+
 static double ema_flops(const ct_call *c) { return 3.0 * (double)ct_desc_numel(&c->in[0].desc); }
 
 /* The copy is only written. */
@@ -169,6 +226,11 @@ static double adamw_read(const ct_call *c, int i)
 {
     (void)c;
     return i != 5;
+}
+static double muon_read(const ct_call *c, int i)
+{
+    (void)c;
+    return i != 4;
 }
 static double sgd_read(const ct_call *c, int i)
 {
@@ -203,7 +265,7 @@ const ct_op_rules ct_optim_rules[] = {
       .roundings = 1,
       .domain = { CT_ANY_OR(ct_domain_nan), CT_IS(STATE), CT_ANY } },
     { .op = CT_OP_ADAMW,
-      .flags = CT_OPF_NO_GRAD,
+      .flags = CT_OPF_NO_GRAD | CT_OPF_FLAT,
       .mutates = 1u << 0 | 1u << 2 | 1u << 3 | 1u << 5,
       .inplace_out = -1,
       .inplace_in = -1,
@@ -217,7 +279,7 @@ const ct_op_rules ct_optim_rules[] = {
                   { .kind = CT_DOM_RANGE, .lo = 0.01, .hi = 1, .special = &first_moment },
                   CT_IS(STATE), CT_ANY } },
     { .op = CT_OP_SGD,
-      .flags = CT_OPF_NO_GRAD,
+      .flags = CT_OPF_NO_GRAD | CT_OPF_FLAT,
       .mutates = 1u << 0 | 1u << 2 | 1u << 4,
       .inplace_out = -1,
       .inplace_in = -1,
@@ -229,8 +291,22 @@ const ct_op_rules ct_optim_rules[] = {
       .roundings = 4,
       .domain = { CT_ANY, CT_ANY, CT_ANY_OR(ct_domain_nan),
                   CT_IS(STATE), CT_ANY } /* at the first step the buffer may hold anything */ },
-    { .op = CT_OP_EMA,
+    { .op = CT_OP_MUON,
       .flags = CT_OPF_NO_GRAD,
+      .mutates = 1u << 0 | 1u << 2 | 1u << 4,
+      .inplace_out = -1,
+      .inplace_in = -1,
+      .precision = CT_PREC_ACCUM,
+      .fields = muon_fields,
+      .shape = muon_shape,
+      .flops = muon_flops,
+      .reduction = muon_reduction,
+      .read = muon_read,
+      .roundings = 16, /* each step multiplies the rounding before it by up to 3.4, where singular values are small */
+      .inexact = 8,
+      .domain = { CT_ANY, CT_ANY, CT_ANY_OR(first_moment), CT_IS(STATE), CT_ANY } },
+    { .op = CT_OP_EMA,
+      .flags = CT_OPF_NO_GRAD | CT_OPF_FLAT,
       .mutates = 1u << 0,
       .inplace_out = -1,
       .inplace_in = -1,

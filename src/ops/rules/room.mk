@@ -19,4 +19,5 @@ libcaptrain_la_SOURCES += \
 	src/ops/rules/resample.c \
 	src/ops/rules/sequence.c \
 	src/ops/rules/softmax.c \
-	src/ops/rules/spectrum.c
+	src/ops/rules/spectrum.c \
+	src/ops/rules/standardize.c

@@ -180,7 +180,7 @@ static size_t values_of(const char *key, const ct_option *option, size_t options
 
 static ct_status read_fonts_and_sizes(const ct_option *option, size_t options, ct_text_params *p)
 {
-    const char *value[CT_TEXT_MAX_FONTS + CT_TEXT_MAX_SIZES + 1]; /* one more than there can be is an error, too */
+    const char *value[CT_TEXT_MAX_FONTS + CT_TEXT_MAX_SIZES + 1] = { NULL }; /* one more than may be: an error */
     double size[CT_TEXT_MAX_SIZES + 1];
     CT_TRY(ct_text_params_fonts(p, value, values_of("font", option, options, value, CT_TEXT_MAX_FONTS + 1)));
     const size_t n = values_of("size", option, options, value, CT_TEXT_MAX_SIZES + 1);
@@ -219,15 +219,12 @@ ct_status ct_text_generate(const ct_option *option, size_t options, const char *
                            int threads, bool force, FILE *to)
 {
     const char *style = ct_option_find(option, options, "style");
-    if (style && strcmp(style, "list") == 0) {
-        for (int i = 0; ct_text_style_name(i); i++)
-            fprintf(to, "%-10s%s\n", ct_text_style_name(i), ct_text_style_doc(i));
-        return CT_OK;
-    }
-    if (!dir) return ct_fail(CT_ECONFIG, "gen: needs --out DIR");
-    if (count < 1) return ct_fail(CT_EINVAL, "gen: a count of at least 1 is needed");
+    if (style && strcmp(style, "list") == 0) return ct_text_style_list(to), CT_OK;
     ct_text_params p;
     CT_TRY(read_options(option, options, &p));
+    if (ct_option_find(option, options, "print")) return ct_text_style_print(&p, to);
+    if (!dir) return ct_fail(CT_ECONFIG, "gen: needs --out DIR");
+    if (count < 1) return ct_fail(CT_EINVAL, "gen: a count of at least 1 is needed");
     CT_TRY(ct_synth_text_write(&p, seed, count, dir, force, threads));
     ct_info("wrote %lld images of %dx%d pixels to %s", (long long)count, p.width, p.height, dir);
     return CT_OK;

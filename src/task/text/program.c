@@ -50,7 +50,7 @@ static ct_status find_loss(const ct_config *cfg, bool ctc, int *out)
     if (ctc != (*out == CT_TEXT_CTC))
         return ct_fail(
             CT_ECONFIG, "loss.name: %s does not suit model.name: %s, which %s", loss_names[*out], cfg->model.name,
-            ctc ? "needs ctc" : "reads a fixed number of positions (ctc needs crnn, crnn-stacked or crnn-small)");
+            ctc ? "needs ctc" : "reads a fixed number of positions (ctc needs a reader or a crnn)");
     if (!ctc && cfg->data.size_rule == CT_CFG_SIZE_FIT_HEIGHT)
         return ct_fail(
             CT_ECONFIG,

@@ -13,6 +13,7 @@
 #include "base/shortest.h"
 #include "task/calibration.h"
 #include "task/text/findings.h"
+#include "task/text/style/style.h"
 
 /* ---- facts ---- */
 
@@ -209,9 +210,10 @@ static const ct_task_option options[] = {
       "only texts of these characters, which the model must know, are read: the most probable one of them" },
     { "eval predict", "length", "--length", "N|A-B",
       "only texts of N, or A to B, characters are read; a picture too narrow for that is an error" },
-    { "gen", "style", "--style", "NAME", "style of the pictures; `list` prints the styles" },
-    { "gen", "charset", "--charset", "CHARS", "characters to draw from, UTF-8; default 0-9A-Z" },
-    { "gen", "length", "--length", "N|LO-HI", "characters per image; default 4" },
+    { "gen", "style", "--style", "NAME|FILE", "style of the pictures, or a file of one; `list` prints the styles" },
+    { "gen", "print", "--print", NULL, "draw nothing, print the style's parameters as a file has them" },
+    { "gen fit-style", "charset", "--charset", "CHARS", "characters to draw from, UTF-8; default 0-9A-Z" },
+    { "gen fit-style", "length", "--length", "N|LO-HI", "characters per image; default 4" },
     { "gen", "width", "--width", "W", "pixels; default 160" },
     { "gen", "height", "--height", "H", "pixels; default 60" },
     { "gen", "font", "--font", "NAME",
@@ -329,6 +331,7 @@ const ct_task ct_task_text = {
     .report = ct_text_report,
     /* verbs */
     .generate = ct_text_generate,
+    .fit_style = ct_text_fit_style,
     .like = ct_text_like,
     .propose = ct_text_propose,
     .needs = ct_text_needs,

@@ -191,10 +191,11 @@ static ct_option_info option_at(const char *verb, size_t i)
 
 START_TEST(listed_options)
 {
-    static const struct { const char *verb, *key[8]; } row[] = {
+    static const struct { const char *verb, *key[9]; } row[] = {
         { "eval", { "decoder", "beam_width", "charset", "length" } },
         { "predict", { "decoder", "beam_width", "charset", "length" } },
-        { "gen", { "style", "charset", "length", "width", "height", "font", "size" } },
+        { "gen", { "style", "print", "charset", "length", "width", "height", "font", "size" } },
+        { "fit-style", { "charset", "length" } },
         { "import-torch", { "charset", "length" } },
         { "import", { NULL } }, /* a part of a verb is none */
         { "torch", { NULL } },
@@ -210,7 +211,7 @@ START_TEST(listed_options)
             for (size_t k = 0; k <= strlen(o.key); k++) name[2 + k] = o.key[k] == '_' ? '-' : o.key[k];
             ck_assert_str_eq(o.name, name);
             ck_assert_str_eq(o.task, "text");
-            ck_assert(*o.arg && *o.doc);
+            ck_assert((!o.arg || *o.arg) && *o.doc); /* a flag has no argument */
         }
         ck_assert(!ct_option_at(row[r].verb, n, &o) || strcmp(o.task, "text") != 0);
     }

@@ -502,8 +502,8 @@ static void draw_scenery(const ct_text_params *p, ct_rng *r, const double back[3
     *s = (scenery){ .shadow = false };
     memcpy(s->back, back, sizeof s->back);
     if (p->fade) {
-        double angle = ct_rng_uniform(r, 0, 360) * DEGREE;
-        draw_color(r, p->background, s->back2);
+        double angle = draw_range(r, p->fade_angle) * DEGREE;
+        draw_color(r, p->background2.hi > 0 ? p->background2 : p->background, s->back2);
         s->fade[0] = cos(angle);
         s->fade[1] = sin(angle);
     }
@@ -594,6 +594,16 @@ static ct_status filtered(ct_image *im, const scenery *waves)
     return CT_OK;
 }
 
+/* The same for all colours of a pixel; drawn behind everything else, so that no other lot moves. */
+static void add_noise(const ct_text_params *p, ct_rng *r, ct_image *im)
+{
+    const double sigma = p->noise.hi > 0 ? draw_range(r, p->noise) : 0;
+    for (size_t i = 0; sigma > 0 && i < (size_t)im->w * (size_t)im->h; i++) {
+        const double d = sigma * ct_rng_normal(r);
+        for (size_t k = 3 * i; k < 3 * i + 3; k++) im->px[k] = (uint8_t)fmin(fmax(im->px[k] + d + 0.5, 0), 255);
+    }
+}
+
 /* The style of picture `index`: a stream of its own, since every style uses its numbers from the first on. */
 static ct_text_pen *pen_of(ct_text_pen *pen, int64_t index)
 {
@@ -636,6 +646,7 @@ ct_status ct_text_pen_draw(ct_text_pen *pen, int64_t index, ct_image *out, char 
     paint_noise(pen, &r, ink, alpha, &im);
     if (s.wave[0] > 0 || s.wave[1] > 0) CT_GOTO(st, filtered(&im, &s));
     if (p->smooth) CT_GOTO(st, filtered(&im, NULL));
+    add_noise(p, &r, &im);
     if (p->channels == 1) ct_image_to_gray(&im);
     *out = im;
     return CT_OK;

@@ -26,6 +26,10 @@ struct ct_text_gen {
  * *mixed. Style i must exist. */
 ct_status ct_text_style_of_mixed(const ct_text_params *mixed, int i, ct_text_params *out);
 
+/* A style's file (style_file.c): whether a name is one, and what it says over what stands in *p. */
+bool ct_text_style_is_file(const char *style);
+ct_status ct_text_style_read(const char *path, ct_text_params *p);
+
 /* Checks that every font can be opened and has every character of the alphabet; CT_ECONFIG, CT_EFORMAT. */
 ct_status ct_text_check_fonts(const ct_text_gen *g);
 

@@ -39,6 +39,7 @@ static void bare(ct_text_params *p)
     p->alpha = RANGE(240, 256);
     p->stroke = RANGE(1, 1.5);
     p->dot_size = RANGE(1.5, 2.5);
+    p->fade_angle = RANGE(0, 360);
     p->smooth = true;
 }
 
@@ -300,10 +301,19 @@ const char *ct_text_style_doc(int i)
     return i >= 0 && i < STYLES ? styles[i].doc : NULL;
 }
 
+void ct_text_style_list(FILE *to)
+{
+    for (int i = 0; i < STYLES; i++) fprintf(to, "%-10s%s\n", styles[i].name, styles[i].doc);
+}
+
 ct_status ct_text_params_init(ct_text_params *p, const char *style)
 {
     char known[256] = "";
     size_t n = 0;
+    if (ct_text_style_is_file(style)) {
+        bare(p);
+        return ct_text_style_read(style, p);
+    }
     for (int i = 0; i < STYLES; i++) {
         if (strcmp(style, styles[i].name) == 0) {
             bare(p);
@@ -312,7 +322,7 @@ ct_status ct_text_params_init(ct_text_params *p, const char *style)
         }
         if (n < sizeof known) n += (size_t)snprintf(known + n, sizeof known - n, "%s%s", i ? ", " : "", styles[i].name);
     }
-    return ct_fail(CT_ECONFIG, "unknown text style '%s'; the styles are %s", style, known);
+    return ct_fail(CT_ECONFIG, "unknown text style '%s'; the styles are %s, and files (.yaml)", style, known);
 }
 
 ct_status ct_text_style_of_mixed(const ct_text_params *mixed, int i, ct_text_params *out)

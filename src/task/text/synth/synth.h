@@ -11,6 +11,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "base/status.h"
 #include "image/image.h"
@@ -59,18 +60,27 @@ typedef struct ct_text_params {
     ct_range wave_x, wave_y;        /* amplitude of the sine waves along which rows and columns move, pixels at
                                        height 60 */
     ct_range wave_length;           /* of these waves, pixels at height 60 */
+    ct_range fade_angle;            /* degrees; 0 to 360 unless it is said */
+    ct_range background2;           /* the colour that the background fades into; hi 0: drawn from background */
+    ct_range noise;                 /* standard deviation of Gaussian noise, the same in R, G and B; of a picture */
     bool mixed;                     /* each picture in one of the other styles; what else stands here but size,
                                        channels, alphabet and length is theirs, fonts and sizes where n_fonts and
                                        n_sizes are 0 */
 } ct_text_params;
 
-/* Parameters of a style for digits and capital letters, 4 characters, 160x60 RGB. CT_ECONFIG for another name; the
- * message lists them. */
+/* Parameters of a style for digits and capital letters, 4 characters, 160x60 RGB, or of a style's file, which may say
+ * these, too: a name with a '/', or that ends in .yaml. CT_ECONFIG for another name, the message lists them, and for
+ * what is wrong in a file, with line and key; CT_EIO. */
 ct_status ct_text_params_init(ct_text_params *p, const char *style);
 /* Name and one-line description of style i, from 0 on; NULL behind the last. "simple" and "plain" never change: their
  * pictures are part of recorded results. */
 const char *ct_text_style_name(int i);
 const char *ct_text_style_doc(int i);
+void ct_text_style_list(FILE *to); /* a line each */
+/* Writes a style as such a file has it. CT_ECONFIG for the mixed one. */
+ct_status ct_text_style_print(const ct_text_params *p, FILE *to);
+/* Whether parameters are within their bounds; CT_ECONFIG. */
+ct_status ct_text_params_check(const ct_text_params *p);
 /* Replaces the fonts or sizes of p; n 0 leaves them. CT_ECONFIG for too many of them or a name that is too long. */
 ct_status ct_text_params_fonts(ct_text_params *p, const char *const *fonts, size_t n);
 ct_status ct_text_params_sizes(ct_text_params *p, const double *sizes, size_t n);

@@ -1,0 +1,177 @@
+#!/usr/bin/env python3
+"""A PyTorch program for `captrain race --command`: reads text captchas with a CRNN and CTC.
+
+    race_torch.py TRAIN VAL [--recipe plain|same] [--seed 1] [--target 0.99] [--every 100] [--threads 2] [--batch 64]
+                  [--epochs 30] [--lr 2e-3] [--charset ...] [--metric string_accuracy]
+
+TRAIN and VAL are folders of pictures named LABEL_NUMBER.png, all of one size. At every validation it prints a line of JSON:
+{"seconds", "eval_seconds", "samples", "steps", "metric"}; it ends when the metric reaches the target. Seconds count from the start
+of the process, reading the pictures included, scoring (eval_seconds) not, as `captrain race` counts them.
+
+Recipes:
+  plain  what one writes first: a DataLoader whose worker decodes each picture each time, the network as it comes (NCHW), AdamW
+         with one rate and decay for all parameters, no schedule, no clipping, no averaged weights.
+  same   the recipe of examples/race-captcha.yaml where PyTorch has it: pictures decoded once, NHWC, decay of matrices only, a
+         linear warm-up and half a cosine by steps, clipping.
+The network is crnn-small of src/models/crnn.c in both. Needs torch and pillow.
+"""
+import argparse
+import json
+import math
+import os
+import sys
+import time
+
+
+def since_start():
+    """Seconds since this process began: Linux counts in ticks since the machine started."""
+    with open("/proc/self/stat") as f:
+        ticks = int(f.read().rsplit(")", 1)[1].split()[19])
+    with open("/proc/uptime") as f:
+        return float(f.read().split()[0]) - ticks / os.sysconf("SC_CLK_TCK")
+
+
+BEGAN = time.monotonic() - since_start()
+
+import torch  # noqa: E402  (its import counts)
+import torch.nn.functional as F  # noqa: E402
+from PIL import Image  # noqa: E402
+from torch.utils.data import DataLoader, Dataset  # noqa: E402
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from recipe_crnn import Small, edits, load  # noqa: E402
+
+
+class Folder(Dataset):
+    """Decodes a picture whenever it is asked for it."""
+
+    def __init__(self, folder, charset):
+        self.paths = [os.path.join(folder, n) for n in sorted(os.listdir(folder)) if n.endswith(".png")]
+        self.labels = [os.path.basename(p).rsplit("_", 1)[0] for p in self.paths]
+        self.targets = [torch.tensor([charset.index(c) + 1 for c in text]) for text in self.labels]
+
+    def __len__(self):
+        return len(self.paths)
+
+    def __getitem__(self, i):
+        with Image.open(self.paths[i]) as im:
+            gray = im.convert("L")
+            x = torch.frombuffer(bytearray(gray.tobytes()), dtype=torch.uint8)
+        return x.reshape(1, gray.height, gray.width).float() / 255, self.targets[i]
+
+
+class Decoded(Dataset):
+    """Decodes all of them once."""
+
+    def __init__(self, folder, charset):
+        self.images, self.labels = load(folder)
+        self.targets = [torch.tensor([charset.index(c) + 1 for c in text]) for text in self.labels]
+
+    def __len__(self):
+        return len(self.labels)
+
+    def __getitem__(self, i):
+        return self.images[i].float() / 255, self.targets[i]
+
+
+def collate(samples):
+    return (torch.stack([x for x, _ in samples]), torch.cat([t for _, t in samples]),
+            torch.tensor([len(t) for _, t in samples]))
+
+
+@torch.no_grad()
+def score(model, loader, labels, charset, metric):
+    model.eval()
+    read = []
+    for x, _, _ in loader:
+        for path in model(x).argmax(-1).T.tolist():
+            read.append("".join(charset[c - 1] for j, c in enumerate(path) if c and (j == 0 or path[j - 1] != c)))
+    model.train()
+    if metric == "string_accuracy":
+        return sum(a == b for a, b in zip(read, labels)) / len(labels)
+    cer = sum(edits(a, b) for a, b in zip(read, labels)) / sum(map(len, labels))
+    return cer if metric == "cer" else max(0, 1 - cer)
+
+
+def rate(a, step, warm, total):
+    if a.recipe == "plain":
+        return a.lr
+    if step < warm:
+        return a.lr * (step + 1) / warm
+    return a.min_lr + 0.5 * (a.lr - a.min_lr) * (1 + math.cos(math.pi * (step - warm) / (total - warm)))
+
+
+def build(a, height):
+    torch.manual_seed(a.seed)
+    model = Small(height, len(a.charset) + 1, a.hidden, a.dropout)
+    if a.recipe == "plain":
+        return model, torch.optim.AdamW(model.parameters(), lr=a.lr, weight_decay=a.weight_decay)
+    model = model.to(memory_format=torch.channels_last)
+    groups = [{"params": [q for q in model.parameters() if q.ndim > 1], "weight_decay": a.weight_decay},
+              {"params": [q for q in model.parameters() if q.ndim == 1], "weight_decay": 0}]
+    return model, torch.optim.AdamW(groups, lr=a.lr)
+
+
+def better(a, value):
+    return value <= a.target if a.metric == "cer" else value >= a.target
+
+
+def options():
+    p = argparse.ArgumentParser()
+    p.add_argument("train")
+    p.add_argument("val")
+    p.add_argument("--recipe", choices=("plain", "same"), default="plain")
+    p.add_argument("--metric", choices=("string_accuracy", "char_accuracy", "cer"), default="string_accuracy")
+    for name, value in (("seed", 1), ("every", 100), ("threads", 2), ("batch", 64), ("epochs", 30), ("hidden", 96), ("workers", 1)):
+        p.add_argument("--" + name, type=int, default=value)
+    for name, value in (("target", 0.99), ("lr", 2e-3), ("min-lr", 0), ("weight-decay", 0.01), ("clip", 1.0), ("dropout", 0.1),
+                        ("warmup-epochs", 0.5)):
+        p.add_argument("--" + name, type=float, default=value)
+    p.add_argument("--charset", default="0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")
+    return p.parse_args()
+
+
+def main():
+    a = options()
+    if a.threads:
+        torch.set_num_threads(a.threads)
+    kind = Folder if a.recipe == "plain" else Decoded
+    train, val = kind(a.train, a.charset), kind(a.val, a.charset)
+    model, optimizer = build(a, train[0][0].shape[1])
+    shuffled = DataLoader(train, batch_size=a.batch, shuffle=True, collate_fn=collate, num_workers=a.workers)
+    ordered = DataLoader(val, batch_size=200, collate_fn=collate, num_workers=a.workers)
+    total = len(shuffled) * a.epochs
+    warm = max(1, round(len(shuffled) * a.warmup_epochs))
+    step = samples = 0
+    scoring = 0.0
+    for epoch in range(a.epochs):
+        for x, target, lengths in shuffled:
+            for group in optimizer.param_groups:
+                group["lr"] = rate(a, step, warm, total)
+            if a.recipe == "same":
+                x = x.contiguous(memory_format=torch.channels_last)
+            logp = model(x)
+            loss = F.ctc_loss(logp, target, torch.full((len(x),), logp.shape[0]), lengths, reduction="sum", zero_infinity=True) / len(x)
+            optimizer.zero_grad()
+            loss.backward()
+            if a.recipe == "same":
+                torch.nn.utils.clip_grad_norm_(model.parameters(), a.clip)
+            optimizer.step()
+            step += 1
+            samples += len(x)
+            if step % a.every != 0 and step != total:
+                continue
+            began = time.monotonic()
+            value = score(model, ordered, val.labels, a.charset, a.metric)
+            now = time.monotonic()
+            spent = began - BEGAN - scoring
+            scoring += now - began
+            print(json.dumps({"seconds": round(spent, 3), "eval_seconds": round(scoring, 3), "samples": samples, "steps": step, "metric": value}),
+                  flush=True)
+            if better(a, value):
+                return 0
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
