@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """A PyTorch program for `captrain race --command`: reads text captchas with a CRNN and CTC.
 
-    race_torch.py TRAIN VAL [--recipe plain|same] [--seed 1] [--target 0.99] [--every 100] [--threads 2] [--batch 64]
-                  [--epochs 30] [--lr 2e-3] [--charset ...] [--metric string_accuracy]
+    race_torch.py TRAIN VAL [--recipe plain|same] [--network crnn-small|reader] [--seed 1] [--target 0.99] [--every 100] [--threads 2] [--batch 64]
+                  [--epochs 30] [--lr 2e-3] [--hidden N] [--charset ...] [--metric string_accuracy]
 
 TRAIN and VAL are folders of pictures named LABEL_NUMBER.png, all of one size. At every validation it prints a line of JSON:
 {"seconds", "eval_seconds", "samples", "steps", "metric"}; it ends when the metric reaches the target. Seconds count from the start
@@ -13,7 +13,8 @@ Recipes:
          with one rate and decay for all parameters, no schedule, no clipping, no averaged weights.
   same   the recipe of examples/race-captcha.yaml where PyTorch has it: pictures decoded once, NHWC, decay of matrices only, a
          linear warm-up and half a cosine by steps, clipping.
-The network is crnn-small of src/models/crnn.c in both. Needs torch and pillow.
+Networks, with the initial weights that each has there: crnn-small of src/models/crnn.c (plain's, unless told otherwise) and reader
+of src/models/reader.c (same's). Needs torch and pillow.
 """
 import argparse
 import json
@@ -34,12 +35,52 @@ def since_start():
 BEGAN = time.monotonic() - since_start()
 
 import torch  # noqa: E402  (its import counts)
+import torch.nn as nn  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 from PIL import Image  # noqa: E402
 from torch.utils.data import DataLoader, Dataset  # noqa: E402
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from recipe_crnn import Small, edits, load  # noqa: E402
+
+
+class Residual(nn.Module):
+    """x -> relu(x + branch(x)); the branch ends in a norm that starts at 0."""
+
+    def __init__(self, *branch):
+        super().__init__()
+        self.branch = nn.Sequential(*branch)
+        nn.init.zeros_(self.branch[-1].weight)
+
+    def forward(self, x):
+        return F.relu(x + self.branch(x))
+
+
+class Reader(nn.Module):
+    """`reader` of src/models/reader.c."""
+
+    def __init__(self, height, classes, hidden, dropout):
+        super().__init__()
+
+        def block(inputs, outputs, kernel, stride=1):
+            return [nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()]
+
+        rows = ((height + 1) // 2) // 2 // 2 // 2
+        self.cnn = nn.Sequential(
+            *block(1, 32, 5, 2), nn.MaxPool2d(2), *block(32, 64, 3), nn.MaxPool2d((2, 1)), *block(64, 128, 3),
+            Residual(nn.Conv2d(128, 128, 3, padding=1, bias=False), nn.BatchNorm2d(128)), nn.MaxPool2d((2, 1)),
+            nn.Conv2d(128, hidden, (rows, 1), bias=False), nn.BatchNorm2d(hidden), nn.ReLU(),
+            Residual(nn.Conv2d(hidden, hidden, (1, 7), padding=(0, 3), groups=hidden, bias=False), nn.BatchNorm2d(hidden),
+                     nn.Conv2d(hidden, hidden, 1, bias=False), nn.BatchNorm2d(hidden)))
+        for m in self.modules():
+            if isinstance(m, nn.Conv2d):
+                nn.init.kaiming_normal_(m.weight, mode="fan_out", nonlinearity="relu")
+        self.drop = nn.Dropout(dropout)
+        self.fc = nn.Linear(hidden, classes)
+
+    def forward(self, x):
+        x = F.layer_norm(x, x.shape[1:])
+        return F.log_softmax(self.fc(self.drop(self.cnn(x).squeeze(2).permute(2, 0, 1))), -1)
 
 
 class Folder(Dataset):
@@ -103,7 +144,8 @@ def rate(a, step, warm, total):
 
 def build(a, height):
     torch.manual_seed(a.seed)
-    model = Small(height, len(a.charset) + 1, a.hidden, a.dropout)
+    network, hidden = (Reader, 256) if a.network == "reader" else (Small, 96)
+    model = network(height, len(a.charset) + 1, a.hidden or hidden, a.dropout)
     if a.recipe == "plain":
         return model, torch.optim.AdamW(model.parameters(), lr=a.lr, weight_decay=a.weight_decay)
     model = model.to(memory_format=torch.channels_last)
@@ -121,14 +163,17 @@ def options():
     p.add_argument("train")
     p.add_argument("val")
     p.add_argument("--recipe", choices=("plain", "same"), default="plain")
+    p.add_argument("--network", choices=("crnn-small", "reader"))
     p.add_argument("--metric", choices=("string_accuracy", "char_accuracy", "cer"), default="string_accuracy")
-    for name, value in (("seed", 1), ("every", 100), ("threads", 2), ("batch", 64), ("epochs", 30), ("hidden", 96), ("workers", 1)):
+    for name, value in (("seed", 1), ("every", 100), ("threads", 2), ("batch", 64), ("epochs", 30), ("hidden", 0), ("workers", 1)):
         p.add_argument("--" + name, type=int, default=value)
     for name, value in (("target", 0.99), ("lr", 2e-3), ("min-lr", 0), ("weight-decay", 0.01), ("clip", 1.0), ("dropout", 0.1),
                         ("warmup-epochs", 0.5)):
         p.add_argument("--" + name, type=float, default=value)
     p.add_argument("--charset", default="0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")
-    return p.parse_args()
+    a = p.parse_args()
+    a.network = a.network or ("reader" if a.recipe == "same" else "crnn-small")
+    return a
 
 
 def main():

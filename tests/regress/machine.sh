@@ -2,7 +2,7 @@
 # contracted, the loops and OpenBLAS's kernels in which order is summed, FreeType what generated pictures look like.
 
 # kernels_of DETAIL COMPILER: the key of a machine and build, one word, out of what `captrain doctor` says:
-# LOOPS/BLAS-KERNELS/OpenBLAS-VERSION/COMPILER/FREETYPE. Builds with other optimization than -O2 (CT_CFLAGS of make check), or
+# LOOPS/BLAS-KERNELS/OpenBLAS-VERSION/COMPILER/FREETYPE. Builds with other optimization than -O2 or -O3, whose bits are the same (CT_CFLAGS of make check), or
 # with sanitizers, say so behind it: they are other builds.
 kernels_of() {
     loops=$(echo "$1" | sed -n 's/.*; \([a-z0-9]*\) loops;.*/\1/p')
@@ -13,7 +13,7 @@ kernels_of() {
     other=
     for flag in ${CT_CFLAGS-}; do
         case $flag in
-        -O2 | -O) ;;
+        -O3 | -O2 | -O) ;;
         -O* | -m* | -f*) other=$other/${flag#-} ;;
         esac
     done

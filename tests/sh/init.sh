@@ -30,8 +30,8 @@ says 'my pictures #1.yaml: exists and is not overwritten; --out'
 expect 0 cmp kept "my pictures #1.yaml"
 expect 0 "$captrain" gen text --out many --count 1200 --seed 5 --charset 01 --length 2 --width 40 --height 24
 expect 0 "$captrain" init many --out many.yaml
-for line in '  height: 32' '  width: 53' '  size_rule: resize' '  length: 2' '  channels: 3' '  val_fraction: 0.1'; do has many.yaml "$line"; done
-trains many.yaml textcnn-small
+for line in '  height: 32' '  width: 53' '  size_rule: fit_height' '  channels: 3' '  val_fraction: 0.1'; do has many.yaml "$line"; done
+trains many.yaml reader
 
 mkdir gray
 for label in 00 01 10 11; do # black, of 16x8 pixels

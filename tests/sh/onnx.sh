@@ -3,7 +3,7 @@
 # that contradict each other are errors; and what ONNX Runtime reads, where it is.
 . "${CT_SRCDIR:?}/tests/sh/onnx_util.sh"
 
-"$captrain" train quickstart --set data.charset=2345 --set data.synth.count=256 --set data.synth.val_count=64 --set train.steps=16 \
+"$captrain" train quickstart --set model.name=textcnn-small --set data.charset=2345 --set data.synth.count=256 --set data.synth.val_count=64 --set train.steps=16 \
     --set 'data.std=[0.5]' --set train.batch_size=16 --threads 1 --out run -q || fail "a short training"
 "$captrain" export run --format onnx --out m.onnx --prove 64 >out 2>&1 || { cat out; fail "export"; }
 grep -q "64 of 64 pictures" out || fail "export does not say what it checked"
@@ -42,6 +42,11 @@ done
 
 # What ONNX Runtime and ddddocr answer, where they are: what stands above was tested all the same. CT_PYTHONS: further ones, as of
 # environments with other versions.
+pythons=""
+for python in python3 ${CT_PYTHONS:-}; do
+    if "$python" -c 'import onnxruntime' 2>>import.log; then pythons="$pythons $python"; fi
+done
+[ -n "$pythons" ] || { echo "left out: ONNX Runtime's answers"; exit 0; }
 mkdir -p work
 "$captrain" train quickstart --set model.name=crnn-small --set model.width=0.5 --set model.hidden=16 --set model.dropout=0 --set data.charset=0123 \
     --set data.height=32 --set data.width=64 --set data.synth.count=400 --set data.synth.val_count=16 --set data.synth.length=2 --set "data.mean=[0.6]" --set optimizer.lr=5e-3 \
@@ -55,7 +60,7 @@ seen="" steps=200 opsets="11 12 17 20"
 # With sanitizers a step takes a second; what ddddocr reads in the files does not depend on them.
 [ -z "${CT_SANITIZERS-}" ] || steps=120
 [ -z "${CT_QUICK-}" ] || opsets=17
-for python in python3 ${CT_PYTHONS:-}; do
+for python in $pythons; do
     dddd=""
     [ -n "${CT_SANITIZERS-}" ] || dddd=$("$python" -c 'import ddddocr; print("--ddddocr")' 2>>import.log)
     # Options are several words or none.

@@ -10,7 +10,7 @@
 enum {
     LOW = 32, HIGH = 64, HIGHEST = 128, /* pixels of height */
     WIDEST = 4096,
-    MANY = 1000 /* pictures, with which a model that has to see every position learns well */
+    MANY = 1000 /* pictures, of which a model without a memory learns as well as one with an LSTM, and sooner */
 };
 
 typedef struct frame {
@@ -48,23 +48,22 @@ static int within(double v, int low, int high) { return v < low ? low : v > high
 
 /* ---- the sections ---- */
 
-static ct_status propose_model(bool sequence, int least, int most, const frame *f,
-                               ct_propose_put *put, void *user)
+static ct_status propose_model(const ct_seen *seen, int least, int most, const frame *f, ct_propose_put *put,
+                               void *user)
 {
-    char why[300];
-    if (!sequence) snprintf(why, sizeof why, "all labels have %d characters and all pictures one shape: each position "
-                            "has its place; textcnn is larger", most);
-    else if (least != most)
-        snprintf(why, sizeof why, "labels have %d to %d characters: a model that reads from left to right (CTC); crnn "
-                 "is larger", least, most);
-    else if (f->most > 1.1 * f->least)
-        snprintf(why, sizeof why, "pictures have different shapes: a model that reads from left to right (CTC); crnn "
-                 "is larger");
+    const bool few = seen->samples < MANY;
+    char why[300], labels[64];
+    if (least != most) snprintf(labels, sizeof labels, "labels have %d to %d characters", least, most);
+    else if (f->most > 1.1 * f->least) snprintf(labels, sizeof labels, "pictures have different shapes");
+    else snprintf(labels, sizeof labels, "labels have %d characters", most);
+    if (few)
+        snprintf(why, sizeof why, "%s, read from left to right (CTC); of so few pictures this one learns most, of many "
+                 "reader. Where validation stays near 0: more pictures, or drawn ones first (gen text, train --init)",
+                 labels);
     else
-        snprintf(why, sizeof why, "of so few pictures a model that reads from left to right (CTC) learns most; "
-                 "textcnn-small is the one for exactly %d characters. Where validation stays near 0: more pictures, or "
-                 "drawn ones first (gen text, train --init)", most);
-    return put(user, "model.name", sequence ? "crnn-small" : "textcnn-small", why);
+        snprintf(why, sizeof why, "%s, read from left to right (CTC); of many pictures this one learns fastest. "
+                 "reader-large is larger", labels);
+    return put(user, "model.name", few ? "crnn-small" : "reader", why);
 }
 
 /* Time steps are a quarter of the width: the height that gives every label what it needs, or the width to which what
@@ -77,8 +76,7 @@ static int make_room(const ct_text_survey *v, int most, frame *f)
     return need > HIGHEST ? 4 * (2 * most - 1) : 0;
 }
 
-static ct_status propose_size(const ct_seen *seen, bool sequence, int least_width, const frame *f,
-                              ct_propose_put *put, void *user)
+static ct_status propose_size(const ct_seen *seen, int least_width, const frame *f, ct_propose_put *put, void *user)
 {
     char value[32], why[200];
     const ct_seen_size *s = &seen->size[0];
@@ -88,23 +86,18 @@ static ct_status propose_size(const ct_seen *seen, bool sequence, int least_widt
     CT_TRY(put(user, "data.height", value, why));
     snprintf(value, sizeof value, "%d", f->width);
     CT_TRY(put(user, "data.width", value,
-               sequence && seen->sizes > 1 ? "pixels; of the widest picture at that height"
-                                           : "in the same proportion"));
-    if (sequence)
-        CT_TRY(put(user, "data.size_rule", "fit_height",
-                   "pictures keep their proportions and are padded at the right; resize would stretch them"));
-    else
-        CT_TRY(put(user, "data.size_rule", "resize", seen->sizes > 1 ? "what has another size is resized; refuse would "
-                   "leave it out" : "pictures that come later may have another size; refuse would leave them out"));
+               seen->sizes > 1 ? "pixels; of the widest picture at that height" : "in the same proportion"));
+    CT_TRY(put(user, "data.size_rule", "fit_height",
+               "pictures keep their proportions and are padded at the right; resize would stretch them"));
     if (least_width == 0) return CT_OK;
     snprintf(value, sizeof value, "%d", least_width < f->width ? least_width : f->width);
     return put(user, "data.min_width", value, "narrower pictures are stretched, to give their labels the time steps "
                "they need");
 }
 
-static ct_status propose_labels(const ct_seen *seen, bool sequence, int most, ct_propose_put *put, void *user)
+static ct_status propose_labels(const ct_seen *seen, ct_propose_put *put, void *user)
 {
-    char value[32], why[200];
+    char why[200];
     const ct_charset *cs = ct_text_reader_charset(seen->reader);
     const ct_text_survey *v = (const ct_text_survey *)seen->survey;
     double all = 0; /* characters of all labels */
@@ -114,10 +107,7 @@ static ct_status propose_labels(const ct_seen *seen, bool sequence, int most, ct
     snprintf(why, sizeof why, "the %d characters of the labels, each about %.0f times, in their order as classes; one "
              "that is missing here can never be read", cs->n, all / cs->n);
     CT_TRY(put(user, "data.charset", cs->utf8, why));
-    if (seen->labels) CT_TRY(put(user, "data.labels", seen->labels, "the label file that was named"));
-    if (sequence) return CT_OK;
-    snprintf(value, sizeof value, "%d", most);
-    return put(user, "data.length", value, "characters of a label; another number is an error in a label");
+    return seen->labels ? put(user, "data.labels", seen->labels, "the label file that was named") : CT_OK;
 }
 
 /* Training sees each picture a little changed, so that it cannot learn them by heart. */
@@ -146,17 +136,15 @@ static ct_status propose_optimizer(ct_propose_put *put, void *user)
 ct_status ct_text_propose(const ct_seen *seen, ct_propose_put *put, void *user)
 {
     const ct_text_survey *v = (const ct_text_survey *)seen->survey;
-    int least, most, least_width = 0;
+    int least, most, least_width;
     frame f = frame_of(seen);
     lengths_of(v, &least, &most);
     if (most == 0) return ct_fail(CT_EDATA, "all labels are empty");
-    const bool sequence = least != most || f.most > 1.1 * f.least || seen->samples < MANY;
-    if (sequence) least_width = make_room(v, most, &f);
-    f.width = within(f.height * (sequence ? f.most : shape_of(&seen->size[0])), f.height / 2 < 8 ? 8 : f.height / 2,
-                     WIDEST);
-    CT_TRY(propose_model(sequence, least, most, &f, put, user));
-    CT_TRY(propose_size(seen, sequence, least_width, &f, put, user));
-    CT_TRY(propose_labels(seen, sequence, most, put, user));
+    least_width = make_room(v, most, &f);
+    f.width = within(f.height * f.most, f.height / 2 < 8 ? 8 : f.height / 2, WIDEST);
+    CT_TRY(propose_model(seen, least, most, &f, put, user));
+    CT_TRY(propose_size(seen, least_width, &f, put, user));
+    CT_TRY(propose_labels(seen, put, user));
     CT_TRY(propose_augment(&f, put, user));
     CT_TRY(propose_optimizer(put, user));
     CT_TRY(put(user, "schedule.warmup_epochs", "1", "the learning rate rises so long, then falls to 0"));
