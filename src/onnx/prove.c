@@ -26,6 +26,7 @@ typedef struct proof {
     ct_datasets sets;
     ct_config *cfg;
     ct_view view;
+    int64_t *first; /* [view.n] the numbers of the samples, where the set has more of them */
     ct_onnx_pair *pair;
     size_t pairs;
     ct_onnx_shared shared;
@@ -44,6 +45,16 @@ static ct_status open_one(proof *p, const char *path, bool drawn)
     snprintf(p->out->from, sizeof p->out->from, "%s", path);
     CT_TRY(ct_datasets_open_scored(p->cfg, task, facts, path, &p->owned));
     p->view = (ct_view) { p->owned, NULL, ct_dataset_size(p->owned) };
+    return CT_OK;
+}
+
+/* A loader reads a whole set, unless it is told which of its samples. */
+static ct_status take_first(proof *p, int64_t n)
+{
+    if (!(p->first = ct_calloc((size_t)n, sizeof *p->first, "pictures"))) return CT_ENOMEM;
+    for (int64_t i = 0; i < n; i++) p->first[i] = p->view.index ? p->view.index[i] : i;
+    p->view.index = p->first;
+    p->view.n = n;
     return CT_OK;
 }
 
@@ -76,8 +87,7 @@ static ct_status open_pictures(proof *p, int64_t most)
         return ct_fail(CT_EDATA,
                        "%s: there is no %s to prove it with: data.val or data.train of the run must be there",
                        p->path, ct_onnx_sample(p->use));
-    if (p->view.n > most) p->view.n = most;
-    return CT_OK;
+    return p->view.n > most ? take_first(p, most) : CT_OK;
 }
 
 /* ---- both programs ---- */
@@ -285,6 +295,7 @@ ct_status ct_onnx_prove(ct_model_use *use, const Onnx__ModelProto *m, const ct_o
     for (size_t i = p.pairs; i-- > 0;) ct_onnx_pair_close(&p.pair[i]);
     ct_onnx_shared_free(&p.shared);
     ct_free(p.pair);
+    ct_free(p.first);
     for (int i = 0; i < CT_PARTS_MAX; i++) {
         ct_free(p.block[0][i]);
         ct_free(p.block[1][i]);

@@ -10,6 +10,15 @@ grep -q "64 of 64 pictures" out || fail "export does not say what it checked"
 [ "$(find . -name '*.part.*')" = "" ] || fail "a temporary file is left"
 "$captrain" export run --check m.onnx --prove 32 -q || fail "a file that was just written is refused"
 
+# Of a folder with more pictures than are asked for the first ones are taken, be they a batch or not.
+"$captrain" gen text --like run --count 40 --out seen -q || fail "pictures like the run's"
+"$captrain" train quickstart --set model.name=textcnn-small --set data.charset=2345 --set data.train=seen --set data.val=seen --set train.steps=2 --set train.batch_size=8 \
+    --threads 1 --out folder -q || fail "a training with a folder"
+for most in 5 35; do
+    "$captrain" export folder --format onnx --out f.onnx --force --prove $most >out 2>&1 || { cat out; fail "export with a folder"; }
+    grep -q "$most of $most pictures" out || { cat out; fail "not $most pictures"; }
+done
+
 # One byte of a weight, where nothing else is; a node of another kind.
 at=$(LC_ALL=C grep -obUa 'fc.weightJ' m.onnx | head -n 1 | cut -d: -f1)
 [ -n "$at" ] || fail "no weight found in the file"
