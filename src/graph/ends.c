@@ -72,7 +72,7 @@ ct_status ct_graph_ends(ct_graph *g)
         e.matrix[i] = is ? (ct_val)i : CT_NOVAL;
     }
     for (size_t i = 0; i < g->nnodes; i++) forward(&e, &g->nodes[i]);
-    for (size_t i = g->nnodes; i-- > 0;) backward(&e, &g->nodes[i]);
+    for (size_t i = g->nnodes; i > 0; i--) backward(&e, &g->nodes[i - 1]);
     st = CT_OK;
 fail:
     ct_free(e.matrix);
