@@ -157,9 +157,14 @@ engine_of() {
         "$CT_SRCDIR/backends/mpi/engine.c" "$CT_SRCDIR/backends/mpi/shared.c" "$@" -o "$work/$folder/captrain-mpi.so"
     CAPTRAIN_BACKEND_PATH=$work/$folder
 }
+# compiles COMMAND: a wrapper may be there without the headers, which are in a package of their own
+compiles() {
+    # shellcheck disable=SC2046,SC2086
+    echo '#include <mpi.h>' | ${CT_CC:-cc} $(flags '^-[ID]' "$1") -xc -E - > "$work/header" 2>&1
+}
 other=mpicc.$theirs
 find_launcher $theirs
-if [ "$(family "$other")" = "$theirs" ] && [ -n "$launcher" ]; then
+if [ "$(family "$other")" = "$theirs" ] && [ -n "$launcher" ] && compiles "$other"; then
     # shellcheck disable=SC2046
     engine_of theirs $(flags '^-[IDLl]' "$other")
     suite $theirs 2
@@ -177,6 +182,6 @@ if [ "$(family "$other")" = "$theirs" ] && [ -n "$launcher" ]; then
         says 'captrain-mpi.so: it was built for MPICH [0-9]* and finds Open MPI .*: MPI libraries cannot be exchanged'
     fi
 else
-    echo "no $other with its launcher: refusing the other family was not tried"
+    echo "no $other with its headers and launcher: refusing the other family was not tried"
 fi
 finish
