@@ -506,7 +506,7 @@ ct_status ct_run_loop(ct_run *r)
         } else {
             if (!r->loader) CT_TRY(open_loader(r));
             CT_TRY(run_step(r));
-            if (r->p.step == 1) CT_TRY(ct_run_zero_gradients(r));
+            CT_TRY(ct_run_zero_gradients(r));
             CT_TRY(look_for_answer(r));
             if (!r->readback && r->p.step % r->readback_every == 0) CT_TRY(read_back(r));
             if (r->p.step % cfg->log.interval_steps == 0) CT_TRY(end_window(r));

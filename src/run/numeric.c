@@ -143,8 +143,13 @@ static bool is_still(const ct_session *s, const char *name)
     return false;
 }
 
+/* Branches whose norm starts at 0 have no gradient before an update was made, and fp16 makes none while its loss scale
+ * falls. */
+static int64_t awake(const ct_run *r) { return r->fp16 ? 20 : 2; }
+
 ct_status ct_run_zero_gradients(ct_run *r)
 {
+    if (r->p.step != awake(r)) return CT_OK;
     ct_session *s = &r->session;
     char list[512];
     int at = 0, found = 0;
@@ -168,8 +173,9 @@ ct_status ct_run_zero_gradients(ct_run *r)
         if (!t->trained) at = put(list, sizeof list, at, " (no path to the loss)");
     }
     if (found == 0 || !r->lead) return CT_OK; /* sums are everyone's */
-    ct_warn("%d parameter%s had a gradient of exactly zero in the first step: %s%s", found, found == 1 ? "" : "s", list,
-            found > 8 ? ", ..." : "");
+    ct_warn("%d parameter%s had a gradient of exactly zero in step %" PRId64 ": %s%s", found, found == 1 ? "" : "s",
+            r->p.step, list, found > 8 ? ", ..." : "");
     return ct_journal_event(r->journal, "zero_gradient",
-                            json_pack("{s:i,s:i,s:s}", "step", 1, "parameters", found, "names", list));
+                            json_pack("{s:I,s:i,s:s}", "step", (json_int_t)r->p.step, "parameters", found, "names",
+                                      list));
 }

@@ -160,8 +160,8 @@ bool ct_run_complete(const ct_run *r);
 /* Judges the state as of `at` that was read back (`skipped` steps since the read-back before, `loss` of this one) by
  * train.nan_policy. CT_ENUMERIC names step, tensor and samples. */
 ct_status ct_run_judge(ct_run *r, const ct_moment *at, int64_t skipped, double loss);
-/* After the first step: parameters whose gradient is exactly zero, or that no gradient reaches, are named in a warning.
- */
+/* After every step; looks once, after the first update or a little later: parameters whose gradient is exactly zero, or
+ * that no gradient reaches, are named in a warning. */
 ct_status ct_run_zero_gradients(ct_run *r);
 
 /* ---- pictures.c ---- */

@@ -71,9 +71,13 @@ for label in 00 01 10 11 02 20 12 21; do
     printf '\211PNG\r\n\032\n\000\000\000\015IHDR\000\000\000\020\000\000\000\010\010\000\000\000\000\325\035\040\113' >"$work/black/$label.png"
     printf '\000\000\000\014IDAT\170\332\143\140\030\034\000\000\000\210\000\001\164\270\071\147\000\000\000\000IEND\256\102\140\202' >>"$work/black/$label.png"
 done
-expect 0 tiny black --set "data.train=$work/black" --set 'data.label_separator=' --set augment.probability=0 --set train.steps=1 --quiet
+expect 0 tiny black --set "data.train=$work/black" --set 'data.label_separator=' --set augment.probability=0 --set train.epochs=2 --set train.steps=2 --quiet
 written black
 events zero_gradient
+# branches that start as nothing are no fault
+expect 0 tiny reader --set model.name=reader --set model.width=0.25 --set model.hidden=8 --set train.steps=3
+checks=$((checks + 1))
+if grep -q 'zero_gradient' "$work/reader/metrics.jsonl"; then fail "$(grep zero_gradient "$work/reader/metrics.jsonl")"; fi
 
 # --- enough validation pictures for a temperature: the run says it, and the model goes by it ---
 expect 0 tiny sure --set data.synth.val_count=120 --quiet
