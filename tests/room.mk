@@ -7,7 +7,7 @@ tests_gpu_group_LDADD = libcaptrain_core.la
 
 # Files of earlier releases, and expected results by recipe: what later versions must read and compute.
 EXTRA_DIST += tests/old/README.md tests/old/make.sh tests/old/0.1 tests/regress/machine.sh \
-	tests/regress/run tests/regress/results.csv tests/regress/tiny-crnn.yaml
+	tests/regress/run tests/regress/results.csv tests/regress/textcnn-small.yaml tests/regress/tiny-crnn.yaml
 dist_check_SCRIPTS += tests/sh/old_files.sh tests/sh/regress.sh
 
 # Every JSON document of the program against its schema in doc/json.

@@ -2,7 +2,7 @@
 # The recipes that take seconds against the table of expected results, and that tests/regress/run notices what is wrong.
 . "${CT_SRCDIR:?}/tests/sh/lib.sh"
 run="$CT_SRCDIR/tests/regress/run --captrain $captrain"
-recipes='quickstart tiny-crnn'
+recipes='quickstart textcnn-small tiny-crnn'
 [ -z "${CT_QUICK-}" ] || recipes=tiny-crnn
 
 # --- the runs themselves; what they came to is what this test is about ---

@@ -61,8 +61,8 @@ static ct_status propose_model(const ct_seen *seen, int least, int most, const f
                  "reader. Where validation stays near 0: more pictures, or drawn ones first (gen text, train --init)",
                  labels);
     else
-        snprintf(why, sizeof why, "%s, read from left to right (CTC); of many pictures this one learns fastest. "
-                 "reader-large is larger", labels);
+        snprintf(why, sizeof why, "%s, read from left to right (CTC); of many pictures this one learns fastest",
+                 labels);
     return put(user, "model.name", few ? "crnn-small" : "reader", why);
 }
 
