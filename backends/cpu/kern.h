@@ -72,7 +72,7 @@ typedef struct ct_wino_tile {
     int store;              /* enum ct_wino_store, of what `in`, `out_adjoint` and `filter` write */
 } ct_wino_tile;
 
-/* Product of one position. wino_gemm: out[t][k] = sum over c of a[t][c] * b[c][k] for `rows` tiles and `depth`
+/* Product of one position. wino_gemm: out[t][k] (+)= sum over c of a[t][c] * b[c][k] for `rows` tiles and `depth`
  * channels; wino_wgemm: out[c][k] (+)= sum over t of a[t][c] * b[t][k] for `rows` channels, a multiple of CT_WINO_CB,
  * and `depth` tiles. */
 typedef struct ct_wino_gemm {
@@ -81,7 +81,7 @@ typedef struct ct_wino_gemm {
     float *out;      /* [rows][wino_nr] */
     int64_t a_block, rows, depth;
     int64_t kw;      /* columns computed: vl or wino_nr */
-    bool accumulate; /* wino_wgemm alone */
+    bool accumulate; /* to what is in out */
 } ct_wino_gemm;
 
 /* Depthwise convolution of neighbouring outputs with the same taps: out[j*out_step + k] = bias[k] + sum over t of

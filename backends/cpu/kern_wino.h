@@ -353,14 +353,15 @@ static void wino_filter_adjoint(const ct_wino_tile *t)
 
 /* ---- products ---- */
 
-/* mr tiles by nv vectors, all channels; sums in registers. */
+/* mr tiles by nv vectors, all channels; sums in registers, from what is in out if they are added to it. */
 KERN_INLINE void wino_gemm_tile(const ct_wino_gemm *g, int64_t row, const int mr, const int nv)
 {
+    float *out = g->out + row * WINO_NV * KERN_VL;
     vf acc[KERN_WINO_MR][WINO_NV];
     WINO_UNROLL
     for (int i = 0; i < mr; i++) {
         WINO_UNROLL
-        for (int v = 0; v < nv; v++) acc[i][v] = vsplat(0);
+        for (int v = 0; v < nv; v++) acc[i][v] = g->accumulate ? vload(out + (i * WINO_NV + v) * KERN_VL) : vsplat(0);
     }
     const float *a = g->a + row * CT_WINO_CB, *b = g->b;
     for (int64_t left = g->depth; left > 0; left -= CT_WINO_CB, a += g->a_block) {
@@ -377,7 +378,6 @@ KERN_INLINE void wino_gemm_tile(const ct_wino_gemm *g, int64_t row, const int mr
             }
         }
     }
-    float *out = g->out + row * WINO_NV * KERN_VL;
     WINO_UNROLL
     for (int i = 0; i < mr; i++) {
         WINO_UNROLL

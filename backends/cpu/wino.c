@@ -5,8 +5,10 @@
  *
  * Work is divided into blocks of tiles whose transformed pixels and products stay in the L2 cache. Filters are
  * transformed once, before, unless they are many: then all tiles' pixels are kept, and a thread takes a panel of output
- * channels, transforms its filters and multiplies all tiles by them. Blocks and the order of every sum follow from the shape
- * and the set of loops alone.
+ * channels, transforms its filters and multiplies all tiles by them. Where tiles are so few that their products with a panel
+ * stay in that cache, it does so a slice of input channels at a time, and transformed filters never leave the cache, either:
+ * they are four times the weights, and written to memory and read again they would take longer than the products do. Blocks
+ * and the order of every sum follow from the shape and the set of loops alone.
  *
  * cpu.winograd16 multiplies bf16: transforms are made in f32, what they give is rounded and stored in words of two channels,
  * products are summed in f32. */
@@ -21,8 +23,11 @@
 #define KEPT_BYTES ((int64_t)10 << 20)   /* if they are more: transformed pixels kept at a time */
 #define LEAST_CHANNELS 8                 /* of x and of y */
 #define BLOCK_MOST 96                    /* tiles of a block */
+#define KEEP_TILES 4                     /* of a block that is all there is, transformed by a thread at a time */
 #define MANY_BLOCKS 16                   /* enough to share out among threads */
 #define PANEL 64                         /* output channels multiplied before they are transformed back */
+#define SLICE (2 * CT_WINO_CB)           /* input channels whose filters are transformed before they are multiplied, if a slice at a time */
+#define SLICED_BYTES ((int64_t)1 << 20)  /* transformed filters that are worth it */
 
 typedef struct wino {
     const ct_kern *kern;
@@ -37,6 +42,7 @@ typedef struct wino {
     int64_t depth, c_blocks; /* channels, or words of two; blocks of CT_WINO_CB of these */
     int64_t k_blocks, panel; /* blocks of wino_nr columns; in a panel */
     bool whole;              /* all filters are transformed before, not a panel's at a time */
+    bool sliced;             /* a slice of a panel's at a time */
     int64_t block, blocks, kept;          /* tiles of a block; blocks; blocks whose pixels are kept at a time */
     /* floats: between blocks of channels, between positions, in all */
     int64_t v_block, v_pos, v_size, m_block, m_pos, u_block, u_pos;
@@ -53,7 +59,7 @@ typedef struct wino {
 
 /* What a thread has of its own. */
 typedef struct local {
-    float *u, *v, *products, *patch, *edge, *taps, *rows; /* u: as wino.u, of a panel; or NULL */
+    float *u, *v, *products, *patch, *edge, *taps, *rows; /* u: as wino.u, of a panel or a slice of it; or NULL */
 } local;
 
 ct_wino_grid ct_wino_make_grid(int m, int64_t n, int64_t h, int64_t w, int64_t p, int64_t q, int64_t pad_h,
@@ -161,12 +167,15 @@ static void plan(wino *g)
     g->c_blocks = ct_ceil_div(g->depth, CT_WINO_CB);
     g->k_blocks = ct_ceil_div(g->k, nr);
     g->panel = ct_min64(PANEL / nr, g->k_blocks);
-    g->whole = row * g->depth * g->k_blocks * nr <= WHOLE_BYTES;
+    const int64_t filters = row * g->depth * g->k_blocks * nr;
+    g->sliced = filters > SLICED_BYTES && row * g->grid.count * g->panel * nr <= BLOCK_BYTES &&
+                row * g->grid.count * g->c_blocks * CT_WINO_CB <= KEPT_BYTES;
+    g->whole = !g->sliced && filters <= WHOLE_BYTES;
     const int64_t tile = row * ((g->whole ? g->c_blocks * CT_WINO_CB : 0) + g->panel * nr);
     g->block = ct_max64(12, ct_min64(BLOCK_MOST, BLOCK_BYTES / tile) / 12 * 12);
     /* Enough blocks to share out, also of few tiles. */
     if (g->whole) g->block = ct_min64(g->block, ct_round_up(ct_ceil_div(g->grid.count, MANY_BLOCKS), 12));
-    g->block = ct_min64(g->block, g->grid.count);
+    g->block = g->sliced ? g->grid.count : ct_min64(g->block, g->grid.count);
     g->blocks = ct_ceil_div(g->grid.count, g->block);
     g->v_block = g->block * CT_WINO_CB + CT_WINO_CB;
     g->v_pos = ct_wino_odd_lines(g->c_blocks * g->v_block);
@@ -174,11 +183,14 @@ static void plan(wino *g)
     g->kept = g->whole ? g->blocks : ct_min64(g->blocks, ct_max64(1, KEPT_BYTES / (g->v_size * 4)));
     g->m_block = g->block * nr + CT_WINO_CB;
     g->m_pos = ct_wino_odd_lines(g->panel * g->m_block);
-    g->u_block = g->depth * nr;
+    g->u_block = (g->sliced ? SLICE : g->depth) * nr;
     g->u_pos = ct_wino_odd_lines((g->whole ? g->k_blocks : g->panel) * g->u_block);
     g->patch = ct_wino_patch_floats(&g->in, g->grid.side);
     g->edge = g->out_type == CT_F32 && g->k % g->kern->vl == 0 ? 0 : g->grid.m * g->grid.m * g->panel * nr;
 }
+
+/* Work items that transform the pixels of so many blocks: a block each, or, of one that is all, a few tiles. */
+static int64_t keep_items(const wino *g, int64_t blocks) { return g->sliced ? ct_ceil_div(g->grid.count, KEEP_TILES) : blocks; }
 
 static local carve_local(const wino *g, void *base, size_t *used)
 {
@@ -186,9 +198,11 @@ static local carve_local(const wino *g, void *base, size_t *used)
     local l = { NULL };
     if (g->whole) l.v = ct_carve_take(&t, (size_t)g->v_size * 4);
     else l.u = ct_carve_take(&t, (size_t)(g->grid.positions * g->u_pos) * 4);
-    /* The filters' taps need their room before there are products. */
+    /* Unless products wait for the next slice, the filters' taps need their room before there are products. */
     const int64_t tap = CT_WINO_CB * g->kern->wino->nr;
-    l.products = l.taps = ct_carve_take(&t, (size_t)ct_max64(g->grid.positions * g->m_pos, 10 * tap) * 4);
+    l.taps = g->sliced ? ct_carve_take(&t, (size_t)(10 * tap) * 4) : NULL;
+    l.products = ct_carve_take(&t, (size_t)ct_max64(g->grid.positions * g->m_pos, 10 * tap) * 4);
+    if (!g->sliced) l.taps = l.products;
     l.rows = l.taps ? l.taps + 9 * tap : NULL;
     l.patch = ct_carve_take(&t, (size_t)g->patch * 4);
     l.edge = ct_carve_take(&t, (size_t)g->edge * 4);
@@ -205,7 +219,8 @@ static size_t lay_out(wino *g, int threads, void *base)
     carve_local(g, NULL, &g->per_thread);
     g->threads = base ? (char *)base + c.used : NULL;
     /* No more threads than items have anything to do. */
-    const int64_t most = ct_max64(g->blocks, g->whole ? g->k_blocks * ct_ceil_div(g->c, CT_WINO_CB) : ct_ceil_div(g->k_blocks, g->panel));
+    const int64_t most = ct_max64(keep_items(g, g->kept),
+                                  g->whole ? g->k_blocks * ct_ceil_div(g->c, CT_WINO_CB) : ct_ceil_div(g->k_blocks, g->panel));
     return c.used + g->per_thread * (size_t)ct_min64(threads, most);
 }
 
@@ -258,7 +273,7 @@ static void copy_taps(const wino *g, int64_t c0, int64_t n, int64_t k0, float *t
         }
 }
 
-/* Transforms the filters of block of columns b, channels c0 and next, to u. */
+/* Transforms the filters of block of columns b, channels c0 and next, to u, where those of c0 begin. */
 static void transform_filters(const wino *g, int64_t b, int64_t c0, float *u, const local *l)
 {
     const int64_t nr = g->kern->wino->nr, n = ct_min64(CT_WINO_CB, g->c - c0), k0 = b * nr;
@@ -273,19 +288,22 @@ static void transform_filters(const wino *g, int64_t b, int64_t c0, float *u, co
     t.origin = g->turned ? -8 * t.pixel : 0;
     for (int64_t i = 0; i < n; i++) {
         t.in = taps + i * nr;
-        t.out = u + (g->pairs ? (c0 + i) / 2 : c0 + i) * nr;
+        t.out = u + (g->pairs ? i / 2 : i) * nr;
         if (g->pairs) t.store = i % 2 ? CT_WINO_UPPER : CT_WINO_LOWER;
         g->kern->wino->filter(&t);
     }
 }
 
+/* Floats, from those of the first channel on, to the transformed filters of channel c, which is even. */
+static int64_t channel_at(const wino *g, int64_t c) { return (g->pairs ? c / 2 : c) * g->kern->wino->nr; }
+
 /* One (block of columns, block of channels). */
 static void filters_item(void *arg, int64_t item, int thread)
 {
     const wino *g = arg;
-    const int64_t c_blocks = ct_ceil_div(g->c, CT_WINO_CB), b = item / c_blocks;
+    const int64_t c_blocks = ct_ceil_div(g->c, CT_WINO_CB), b = item / c_blocks, c0 = item % c_blocks * CT_WINO_CB;
     const local l = local_of(g, thread);
-    transform_filters(g, b, item % c_blocks * CT_WINO_CB, g->u + b * g->u_block, &l);
+    transform_filters(g, b, c0, g->u + b * g->u_block + channel_at(g, c0), &l);
 }
 
 /* ---- tiles ---- */
@@ -313,11 +331,14 @@ static void transform_pixels(const wino *g, int64_t first, int64_t count, float 
     }
 }
 
-/* Products of one panel at all positions; u: its first block's filters. */
-static void multiply(const wino *g, int64_t count, const float *v, const float *u, int64_t block0, int64_t blocks, float *products)
+/* Products of one panel at all positions; u: its first block's filters. From channel (or word of two) d0 on, `depth` of them; added
+ * to those of the channels before. */
+static void multiply(const wino *g, int64_t count, const float *v, const float *u, int64_t block0, int64_t blocks, int64_t d0,
+                     int64_t depth, float *products)
 {
     const int64_t nr = g->kern->wino->nr;
-    ct_wino_gemm a = { .a_block = g->v_block, .rows = count, .depth = g->depth };
+    ct_wino_gemm a = { .a_block = g->v_block, .rows = count, .depth = depth, .accumulate = d0 > 0 };
+    v += d0 / CT_WINO_CB * g->v_block;
     for (int64_t x = 0; x < g->grid.positions; x++)
         for (int64_t b = 0; b < blocks; b++) {
             a.kw = g->k - (block0 + b) * nr > g->kern->vl ? nr : g->kern->vl;
@@ -361,9 +382,15 @@ static void transform_products(const wino *g, int64_t first, int64_t count, int6
     }
 }
 
+/* One block of those kept; or a few tiles of the one block there is. */
 static void keep_item(void *arg, int64_t item, int thread)
 {
     const wino *g = arg;
+    if (g->sliced) {
+        const int64_t tile = item * KEEP_TILES, tiles = ct_min64(KEEP_TILES, g->grid.count - tile);
+        transform_pixels(g, tile, tiles, g->v + tile * CT_WINO_CB, local_of(g, thread).patch);
+        return;
+    }
     const int64_t first = (g->first_block + item) * g->block, count = ct_min64(g->block, g->grid.count - first);
     transform_pixels(g, first, count, g->v + item * g->v_size, local_of(g, thread).patch);
 }
@@ -372,7 +399,7 @@ static void keep_item(void *arg, int64_t item, int thread)
 static void run_panel(const wino *g, int64_t first, int64_t count, const float *v, const float *u, int64_t panel, const local *l)
 {
     const int64_t block0 = panel * g->panel, blocks = ct_min64(g->panel, g->k_blocks - block0);
-    multiply(g, count, v, u, block0, blocks, l->products);
+    multiply(g, count, v, u, block0, blocks, 0, g->depth, l->products);
     transform_products(g, first, count, block0, blocks, l);
 }
 
@@ -394,11 +421,27 @@ static void panel_item(void *arg, int64_t item, int thread)
     const local l = local_of(g, thread);
     const int64_t end = ct_min64(g->blocks, g->first_block + g->kept);
     for (int64_t b = item * g->panel; b < ct_min64(g->k_blocks, (item + 1) * g->panel); b++)
-        for (int64_t c0 = 0; c0 < g->c; c0 += CT_WINO_CB) transform_filters(g, b, c0, l.u + (b - item * g->panel) * g->u_block, &l);
+        for (int64_t c0 = 0; c0 < g->c; c0 += CT_WINO_CB)
+            transform_filters(g, b, c0, l.u + (b - item * g->panel) * g->u_block + channel_at(g, c0), &l);
     for (int64_t i = g->first_block; i < end; i++) {
         const int64_t first = i * g->block;
         run_panel(g, first, ct_min64(g->block, g->grid.count - first), g->v + (i - g->first_block) * g->v_size, l.u, item, &l);
     }
+}
+
+/* One panel of output channels, all tiles, a slice of input channels after the other. */
+static void sliced_item(void *arg, int64_t item, int thread)
+{
+    const wino *g = arg;
+    const local l = local_of(g, thread);
+    const int64_t block0 = item * g->panel, blocks = ct_min64(g->panel, g->k_blocks - block0), words = g->pairs ? SLICE / 2 : SLICE;
+    for (int64_t c0 = 0, d0 = 0; c0 < g->c; c0 += SLICE, d0 += words) {
+        for (int64_t b = 0; b < blocks; b++)
+            for (int64_t c = c0; c < ct_min64(c0 + SLICE, g->c); c += CT_WINO_CB)
+                transform_filters(g, block0 + b, c, l.u + b * g->u_block + channel_at(g, c - c0), &l);
+        multiply(g, g->grid.count, g->v, l.u, block0, blocks, d0, ct_min64(words, g->depth - d0), l.products);
+    }
+    transform_products(g, 0, g->grid.count, block0, blocks, &l);
 }
 
 static void run(const ct_device *dev, wino *g, void *scratch)
@@ -416,8 +459,8 @@ static void run(const ct_device *dev, wino *g, void *scratch)
     }
     for (g->first_block = 0; g->first_block < g->blocks; g->first_block += g->kept) {
         const int64_t kept = ct_min64(g->kept, g->blocks - g->first_block);
-        ct_cpu_for(dev, kept, keep_item, g);
-        ct_cpu_for(dev, ct_ceil_div(g->k_blocks, g->panel), panel_item, g);
+        ct_cpu_for(dev, keep_items(g, kept), keep_item, g);
+        ct_cpu_for(dev, ct_ceil_div(g->k_blocks, g->panel), g->sliced ? sliced_item : panel_item, g);
     }
 }
 

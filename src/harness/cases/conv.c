@@ -120,7 +120,8 @@ const ct_case_row ct_cases_conv[] = {
       CT_TYPES_ALL, DATA, 0 },
 
     /* for Winograd: every padding, tiles cut by the edge of 7x7, 14x14 and odd images, both tile sizes, channels that
-     * are no multiple of a vector, one image, several blocks of tiles, slabs of filters, panels and chunks */
+     * are no multiple of a vector, one image, several blocks of tiles, slabs of filters, panels, slices and
+     * chunks */
     { "conv2d{" S11 " pad_w=2}(T[6,9,13,24], T[20,3,3,24], T[20])", CT_TYPES_ALL, MORE, 0 },
     { "conv2d{" S11 " pad_h=2}(T[4,11,9,17], T[33,3,3,17])", CT_TYPES_ALL, DATA, 0 },
     { "conv2d{" S11 " pad_h=1 pad_w=2}(T[2,13,14,16], T[48,3,3,16], T[48])", CT_TYPES_ALL, DATA, 0 },
@@ -135,6 +136,9 @@ const ct_case_row ct_cases_conv[] = {
     { "conv2d{" S11 " pad_h=2}(T[6,2,8,50], T[64,3,3,50], T[64])", CT_TYPES_ALL, DATA, 0 },
     { "conv2d{" S11 " pad_h=1 pad_w=1}(T[5,30,22,16], T[19,3,3,16], T[19])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
     { "conv2d{" S11 " pad_h=1 pad_w=1}(T[7,5,6,288], T[260,3,3,288], T[260])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1}(T[14,5,6,288], T[260,3,3,288])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1}(T[2,8,8,131], T[90,3,3,131], T[90])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1}(T[16,2,2,160], T[71,3,3,160])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
 
     { "conv2d_dgrad{" S11 " pad_w=2 in_h=9 in_w=13}(T[6,7,15,20], T[20,3,3,24])", CT_TYPES_ALL, MORE, 0 },
     { "conv2d_dgrad{" S11 " pad_h=2 in_h=11 in_w=9}(T[4,13,7,33], T[33,3,3,17])", CT_TYPES_ALL, DATA, 0 },
@@ -151,6 +155,12 @@ const ct_case_row ct_cases_conv[] = {
     { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=30 in_w=22}(T[5,30,22,19], T[19,3,3,16])", CT_TYPES_ALL,
       CT_D(UNIFORM), 0 },
     { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=5 in_w=6}(T[7,5,6,260], T[260,3,3,288])", CT_TYPES_ALL,
+      CT_D(UNIFORM), 0 },
+    { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=5 in_w=6}(T[14,5,6,260], T[260,3,3,288])", CT_TYPES_ALL,
+      CT_D(UNIFORM), 0 },
+    { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=8 in_w=8}(T[2,8,8,131], T[131,3,3,90])", CT_TYPES_ALL,
+      CT_D(UNIFORM), 0 },
+    { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=2 in_w=2}(T[16,2,2,160], T[160,3,3,71])", CT_TYPES_ALL,
       CT_D(UNIFORM), 0 },
 
     { "conv2d_wgrad{" S11 " pad_w=2 ker_h=3 ker_w=3}(T[6,9,13,24], T[6,7,15,20])", CT_TYPES_ALL, MORE, 0 },
