@@ -46,6 +46,12 @@ static ct_status compare_nodes(const char *path, const Onnx__GraphProto *a, cons
                    a->n_node);
 }
 
+/* Shapes of two initializers; one of no dimensions, a scalar, has no list of them at all. */
+static bool same_shape(const Onnx__TensorProto *x, const Onnx__TensorProto *y)
+{
+    return x->n_dims == y->n_dims && (x->n_dims == 0 || memcmp(x->dims, y->dims, x->n_dims * sizeof *x->dims) == 0);
+}
+
 static ct_status compare_weights(const char *path, const Onnx__GraphProto *a, const Onnx__GraphProto *b)
 {
     if (a->n_initializer != b->n_initializer)
@@ -55,8 +61,7 @@ static ct_status compare_weights(const char *path, const Onnx__GraphProto *a, co
         const Onnx__TensorProto *x = a->initializer[i], *y = b->initializer[i];
         size_t n = 0;
         if (strcmp(x->name, y->name) != 0) return differs(path, "initializer", y->name, "stands where another belongs");
-        if (x->n_dims != y->n_dims || memcmp(x->dims, y->dims, x->n_dims * sizeof *x->dims) != 0 ||
-            x->data_type != y->data_type)
+        if (!same_shape(x, y) || x->data_type != y->data_type)
             return differs(path, "initializer", x->name, "has another shape or type");
         const size_t each = x->data_type == ONNX__TENSOR_PROTO__DATA_TYPE__FLOAT ? 4 : 8;
         for (size_t e = 0; e < x->raw_data.len; e += each)
