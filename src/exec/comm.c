@@ -429,10 +429,11 @@ ct_status ct_group_gather(ct_group *g, const void *mine, size_t bytes, void *all
     return st == CT_EBACKEND ? give_up(g, st) : st;
 }
 
-void ct_group_times(const ct_group *g, double *sums, double *waited)
+bool ct_group_times(const ct_group *g, double *sums, double *waited)
 {
     *sums = g->sums;
     *waited = g->waited;
+    return g->alone || g->ops->finish;
 }
 
 ct_status ct_group_share(ct_group *g)

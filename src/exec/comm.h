@@ -117,7 +117,8 @@ ct_status ct_group_wait(ct_group *g);
 ct_status ct_group_gather(ct_group *g, const void *mine, size_t bytes, void *all);
 
 /* How long sums that an engine carries took since ct_group_share(), in seconds: from the first of a step until all of them were seen to be
- * done, and what of that the host did nothing but wait; the rest was hidden behind the backward pass. 0 where they are the device's own. */
-void ct_group_times(const ct_group *g, double *sums, double *waited);
+ * done, and what of that the host did nothing but wait; the rest was hidden behind the backward pass. False, and 0, where they are the
+ * device's own: part of its step, of which nobody knows how long they take. */
+bool ct_group_times(const ct_group *g, double *sums, double *waited);
 
 #endif

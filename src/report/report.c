@@ -2,6 +2,7 @@
 #include "config.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -112,9 +113,13 @@ static void group(FILE *f, const ct_run *r, int processes)
     double ratio;
     const int slowest = ct_run_slowest(r, true, &ratio);
     if (slowest < 0) return;
-    const double own = r->own[processes], all = own + r->comm_wait_s;
     row(f, "slowest", "process %d (%s): its own part of a step takes %.2f times as long as the fastest's%s", slowest,
         ct_peers_host(r->peers, slowest), ratio, ratio >= 1.25 ? ", and the others wait for it" : "");
+    if (isnan(r->comm_s)) { /* in the devices' steps, which nobody times apart */
+        row(f, "sums", "made by the devices within their steps: how long they take was not measured");
+        return;
+    }
+    const double all = r->own[processes] + r->comm_wait_s;
     row(f, "sums", "%.3g s, of which %.3g s were waited for%s", r->comm_s, r->comm_wait_s,
         r->comm_wait_s < 0.2 * all || ratio >= 1.25
             ? ""

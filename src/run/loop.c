@@ -154,11 +154,11 @@ static ct_status log_step(ct_run *r, const ct_moment *at, const ct_window *w)
     if (r->peers) {
         double sums, waited, ratio;
         const int slowest = ct_run_slowest(r, false, &ratio), n = ct_peers_size(r->peers);
-        ct_group_times(r->session.group, &sums, &waited);
+        const bool timed = ct_group_times(r->session.group, &sums, &waited);
         if (slowest >= 0) CT_GOTO(st, ct_json_set(o, "slowest_rank", json_integer(slowest)));
         memset(r->own, 0, (size_t)n * sizeof *r->own);
-        CT_GOTO(st, ct_json_set(o, "comm_s", ct_json_number(sums - r->comm_s)));
-        CT_GOTO(st, ct_json_set(o, "comm_wait_s", ct_json_number(waited - r->comm_wait_s)));
+        CT_GOTO(st, ct_json_set(o, "comm_s", timed ? ct_json_number(sums - r->comm_s) : json_null()));
+        CT_GOTO(st, ct_json_set(o, "comm_wait_s", timed ? ct_json_number(waited - r->comm_wait_s) : json_null()));
         r->comm_s = sums;
         r->comm_wait_s = waited;
     }
@@ -515,7 +515,7 @@ ct_status ct_run_loop(ct_run *r)
         }
         if (st != CT_OK) return st;
     }
-    ct_group_times(r->session.group, &r->comm_s, &r->comm_wait_s);
+    if (!ct_group_times(r->session.group, &r->comm_s, &r->comm_wait_s)) r->comm_s = r->comm_wait_s = NAN;
     ct_loader_close(r->loader);
     r->loader = NULL;
     r->p.seconds = ct_now() - r->part_started;

@@ -29,4 +29,4 @@ tests_run_check_train_SOURCES = tests/run/check_train.c
 tests_run_check_train_LDADD = $(CT_TEST_LIBS)
 
 dist_check_SCRIPTS += tests/sh/muon.sh tests/sh/bf16.sh tests/sh/tensorboard.sh tests/sh/train_clips.sh tests/sh/train_crop.sh tests/sh/train_ctc.sh tests/sh/train_kill.sh tests/sh/train_run.sh
-EXTRA_DIST += tests/sh/train_util.sh tests/tensorboard/look.py
+EXTRA_DIST += tests/sh/group_util.sh tests/sh/train_util.sh tests/tensorboard/look.py

@@ -94,7 +94,7 @@ typedef struct ct_run {
     ct_moment asked_at;
     int32_t *asked_ids; /* [a step] */
     double comm_s, comm_wait_s;       /* seconds that sums over the processes took in this part of the run, and that
-                                         were waited for */
+                                         were waited for; NAN at its end if nobody knows */
     double began;                     /* ct_now() when the call that runs it began */
     double part_started;              /* ct_now() when this part of the run began, less p.seconds */
     ct_target target;                 /* of train.target */

@@ -6,6 +6,7 @@ if [ -n "${CT_SANITIZERS:-}" ]; then
     exit 77
 fi
 . "${CT_SRCDIR:?}/tests/sh/lib.sh"
+. "$CT_SRCDIR/tests/sh/group_util.sh"
 emulated=${CT_BUILDDIR:?}/tests/emulate/.libs
 CAPTRAIN_BACKEND_PATH=$emulated:$CT_BUILDDIR/.libs CAPTRAIN_NCCL=$emulated/nccl_processes.so EMULATE_CARDS=2 OMP_WAIT_POLICY=passive
 export CAPTRAIN_BACKEND_PATH CAPTRAIN_NCCL EMULATE_CARDS OMP_WAIT_POLICY
@@ -54,23 +55,11 @@ both() {
     [ $got -eq "$want" ] || fail "process 1: exit $got instead of $want: $(cat err.1)"
 }
 
-# value RUN KEY: of result.json
-value() { sed -n "s/^ *\"$2\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$1/result.json" | head -1; }
-
 # same WHAT A B
 same() {
     checks=$((checks + 1))
     [ -n "$2" ] && [ "$2" = "$3" ] || fail "$1: '$2' and '$3'"
 }
-
-# nobody RUN: no process of this run is left
-nobody() {
-    checks=$((checks + 1))
-    left=$(pgrep -f "captrain train .*--out $1( |\$)") && fail "process $left of $1 is left"
-}
-
-# events RUN EVENT KEY: the values of KEY, a line each
-events() { sed -n "s/^{\"event\":\"$2\".*[{,]\"$3\":\([^,}]*\)[,}].*/\1/p" "$1/metrics.jsonl" 2> /dev/null; }
 
 # --- without MPI: the group's name and all words go over TCP, sums over NCCL, recorded with the step ---
 port=$(free_port)
@@ -78,6 +67,9 @@ CAPTRAIN_VERBOSE=plan both 0 train small.yaml --out "$work/two" --set group.port
 says "^  processes  2 on 1 machine, over NCCL, and words over TCP at port $port (group.port); each computes 4 of 8 samples"
 says 'nodes captured'
 same processes "$(value two processes)" 2
+# nobody knows how long sums within the card's step take, and nobody says so
+same 'sums that are not timed, in steps' "$(events two step comm_s | sort -u)" null
+same 'sums that are not timed, at the end' "$(value two comm_wait_s)" null
 nobody "$work/two"
 
 # --- queued call by call: the same bits; late, as far as CUDA's rules allow: as well, so nothing is missing between the streams ---
@@ -135,6 +127,8 @@ if [ -n "$mpi" ]; then
     # no NCCL: said, and MPI does it
     CAPTRAIN_NCCL=/nonexistent.so expect 0 timeout 120 "$captrain" launch -n 2 train small.yaml --out "$work/without"
     same 'without NCCL' "$(value two weights_hash)" "$(value without weights_hash)"
+    checks=$((checks + 1))
+    awk -v s="$(value without comm_s)" 'BEGIN { exit !(s > 0) }' || fail "sums over MPI took '$(value without comm_s)' s"
     says 'group.engine: auto is mpi, through the host.s memory: .*groups of cards need NCCL: /nonexistent.so'
     CAPTRAIN_NCCL=/nonexistent.so expect 2 timeout 120 "$captrain" launch -n 2 train small.yaml --out "$work/none" --set group.engine=nccl
     says 'groups of cards need NCCL: /nonexistent.so'

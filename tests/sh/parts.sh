@@ -1,6 +1,7 @@
 #!/bin/sh
 # train.parts, from outside: any number of processes trains the same bits.
 . "${CT_SRCDIR:?}/tests/sh/lib.sh"
+. "$CT_SRCDIR/tests/sh/group_util.sh"
 cd "$work" || exit 99
 CAPTRAIN_BACKEND_PATH=$CT_BUILDDIR/.libs OMP_WAIT_POLICY=passive
 # What is left at the end is the MPI library's.
@@ -21,9 +22,6 @@ optimizer: {name: sgd, lr: 0.05, ema_decay: 0.9, momentum: 0.9, weight_decay: 0.
 schedule: {name: constant}
 log: {interval_steps: 1}
 EOF2
-
-# value RUN KEY: of result.json
-value() { sed -n "s/^ *\"$2\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$1/result.json" | head -1; }
 
 # numbers RUN: all that its steps and evaluations counted, without times
 numbers() {

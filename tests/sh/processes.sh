@@ -1,6 +1,7 @@
 #!/bin/sh
 # One training in several processes, from outside: captrain launch, mpirun and the MPI engine as they are installed.
 . "${CT_SRCDIR:?}/tests/sh/lib.sh"
+. "$CT_SRCDIR/tests/sh/group_util.sh"
 skip() {
     echo "skipped: $*"
     exit 77
@@ -30,23 +31,11 @@ launched() {
     timeout 300 "$captrain" launch -n "$n" train small.yaml --threads 1 "$@"
 }
 
-# value RUN KEY: of result.json
-value() { sed -n "s/^ *\"$2\": \"\{0,1\}\([^\",]*\)\"\{0,1\},\{0,1\}\$/\1/p" "$1/result.json" | head -1; }
-
 # same WHAT A B
 same() {
     checks=$((checks + 1))
     [ "$2" = "$3" ] || fail "$1: '$2' and '$3'"
 }
-
-# nobody RUN: no process of this run is left
-nobody() {
-    checks=$((checks + 1))
-    left=$(pgrep -f "captrain train .*--out $1( |\$)") && fail "process $left of $1 is left"
-}
-
-# events RUN EVENT KEY: the values of KEY, a line each
-events() { sed -n "s/^{\"event\":\"$2\".*[{,]\"$3\":\([^,}]*\)[,}].*/\1/p" "$1/metrics.jsonl"; }
 
 # --- one run, one result; who computes what does not change what is learned but by rounding and batch norm ---
 sizes='1 2 3 4' again='2 3 1'
@@ -139,7 +128,7 @@ for sig in TERM:143 USR1:75; do
     launched 2 --out "$run" --set train.steps=100000 --set train.epochs=100000 > stop.out 2> stop.err &
     job=$!
     started "$run" 3 || fail "the training does not begin"
-    kill "-${sig%:*}" "$(pgrep -f "captrain train .*--out $run( |\$)" | tail -1)"
+    kill "-${sig%:*}" "$(rank "$run" 1)"
     wait $job
     same "exit code after SIG${sig%:*}" $? "${sig#*:}"
     nobody "$run"
@@ -156,7 +145,7 @@ for n in $again; do
     launched 2 --out "$run" --set train.steps=$length --set checkpoint.every_steps=50 --set train.batch_size=12 > kill.out 2> kill.err &
     job=$!
     started "$run" 60 || fail "the training does not begin"
-    kill -9 "$(pgrep -f "captrain train .*--out $run( |\$)" | tail -1)"
+    kill -9 "$(rank "$run" 1)"
     wait $job
     same "exit code after a kill" $? 75
     nobody "$run"
@@ -174,7 +163,7 @@ if [ -z "${CT_QUICK:-}" ]; then
     job=$!
     for step in 60 160; do
         started "$run" $step || fail "the training does not go on"
-        kill -9 "$(pgrep -f "captrain train .*--out $run( |\$)" | tail -1)"
+        kill -9 "$(rank "$run" 1)"
         sleep 1
     done
     wait $job
