@@ -146,14 +146,10 @@ static double gain(const ct_metric_row *by, double a, double b)
 bool ct_best_update(ct_best *best, const ct_metric_row *by, const double sums[CT_METRIC_COUNT], int64_t epoch,
                     int64_t step)
 {
-    const double value = by->value(sums), loss = ct_metric_loss.value(sums);
+    const double value = by->value(sums);
     /* weights whose loss is not a number are no model, whatever their argmax hits */
-    if (isnan(value) || !isfinite(loss)) return false;
-    if (best->any) {
-        const double old = by->value(best->sums);
-        const bool tie = value == old;
-        if (!(gain(by, value, old) > 0) && !(tie && loss < ct_metric_loss.value(best->sums))) return false;
-    }
+    if (isnan(value) || !isfinite(ct_metric_loss.value(sums))) return false;
+    if (best->any && gain(by, value, by->value(best->sums)) < 0) return false;
     best->any = true;
     best->epoch = epoch;
     best->step = step;

@@ -54,8 +54,10 @@ typedef struct ct_best {
     double sums[CT_METRIC_COUNT];
 } ct_best;
 
-/* Takes the new sums if they are better by `by`; among equals the smaller loss wins, then the earlier. Never depends
- * on early stopping. Sums with a loss of NaN or infinity are never the best. Returns true if taken. */
+/* Takes the new sums if they are as good by `by`, or better: of equals the later have learnt more. (Not those with the
+ * smaller loss: of a few dozen pictures one with a wrong label makes most of it, and the better a network reads the
+ * others, the more.) Never depends on early stopping. Sums with a loss of NaN or infinity are never the best. Returns
+ * true if taken. */
 bool ct_best_update(ct_best *best, const ct_metric_row *by, const double sums[CT_METRIC_COUNT], int64_t epoch,
                     int64_t step);
 
