@@ -11,9 +11,9 @@ dist_schema_DATA = \
 	doc/json/result.schema.json doc/json/tune.schema.json
 
 recipesdir = $(docdir)/recipes
-dist_recipes_DATA = doc/recipes/finetune.md doc/recipes/sign-language.md
+dist_recipes_DATA = doc/recipes/few.md doc/recipes/finetune.md doc/recipes/sign-language.md
 dist_examples_DATA += examples/finetune-pretrain.yaml examples/finetune.yaml
-dist_examples_SCRIPTS = examples/finetune.sh
+dist_examples_SCRIPTS = examples/few.sh examples/finetune.sh
 
 # The manual page is printed by the program itself, from the tables its parser reads.
 dist_man_MANS += doc/libcaptrain.3

@@ -86,9 +86,9 @@ static int run(const cli_args *a)
 const cli_command cli_train = {
     "train", "[CONFIG]", "train a model",
     "Trains the model that CONFIG describes: a YAML or JSON file, or the name of a shipped example (quickstart, "
-    "wilhelmy2013, wilhelmy2013-crnn, captcha-package, captcha-package-crnn, race-captcha). Without CONFIG it is the "
-    "built-in example, which draws its own pictures. The run directory receives config.yaml, metrics.jsonl, run.log, "
-    "result.json, report.html, TensorBoard events and checkpoints. SIGINT (Ctrl-C), SIGTERM, SIGUSR1 and SIGHUP (a "
-    "closed terminal; not under nohup) finish the step, save and stop.",
+    "wilhelmy2013, wilhelmy2013-crnn, captcha-package, captcha-package-crnn, captcha-package-many, race-captcha). "
+    "Without CONFIG it is the built-in example, which draws its own pictures. The run directory receives "
+    "config.yaml, metrics.jsonl, run.log, result.json, report.html, TensorBoard events and checkpoints. SIGINT "
+    "(Ctrl-C), SIGTERM, SIGUSR1 and SIGHUP (a closed terminal; not under nohup) finish the step, save and stop.",
     options, 0, 1, run
 };

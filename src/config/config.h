@@ -122,7 +122,7 @@ typedef struct ct_cfg_data {
 
 typedef struct ct_cfg_augment { /* every number but two is a half range drawn uniformly; 0 = off */
     double probability;        /* share of the training samples that are augmented */
-    double shift;              /* pixels, both directions */
+    int64_t shift;             /* pixels, both directions */
     double scale;              /* factor in [1 - scale, 1 + scale] */
     double rotate;             /* degrees */
     double shear;              /* horizontal shear factor, tan of the angle */

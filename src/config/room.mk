@@ -32,7 +32,7 @@ src/config/quickstart.c: examples/quickstart.yaml src/config/room.mk
 		echo '    ;'; } > $@.tmp && mv $@.tmp $@
 
 dist_examples_DATA += examples/quickstart.yaml examples/wilhelmy2013.yaml examples/captcha-package.yaml \
-	examples/captcha-package-crnn.yaml examples/wilhelmy2013-crnn.yaml
+	examples/captcha-package-crnn.yaml examples/captcha-package-many.yaml examples/wilhelmy2013-crnn.yaml
 dist_doc_DATA += doc/configuration.md
 dist_check_SCRIPTS += tests/config/config_keys.sh
 

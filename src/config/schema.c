@@ -108,8 +108,8 @@ static const ct_config_row fresh[] = {
 static const ct_config_row augment[] = {
     { FLOAT(augment.probability, "1", 0, 1), .unit = "share", .reader = "plan",
       .doc = "Share of the training images that are augmented at all; augment.flip and data.crop do not ask it." },
-    { FLOAT(augment.shift, "0", 0, 256), .unit = "pixels", .reader = "plan",
-      .doc = "Moves the image by up to this much to every side." },
+    { INT(augment.shift, "0", 0, 256), .unit = "pixels", .reader = "plan",
+      .doc = "Moves the image by up to this many whole pixels to every side." },
     { FLOAT(augment.scale, "0", 0, 1), BELOW, .unit = "factor", .reader = "plan",
       .doc = "Scales by a factor in [1 - scale, 1 + scale]." },
     { FLOAT(augment.rotate, "0", 0, 180), .unit = "degrees", .reader = "plan",

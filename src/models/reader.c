@@ -1,6 +1,6 @@
 /* Networks made for the shortest way to a model that reads: text of any length, CTC. What that takes was found by training (doc/accuracy.md):
  * a picture is standardised inside the network, so that faint letters look like strong ones from the first step on; only the first convolution
- * sees its full size, and halves it; no LSTM reads along the text: convolutions see a letter and what overlaps it, and CTC learns from them within
+ * sees its full size; no LSTM reads along the text: convolutions see a letter and what overlaps it, and CTC learns from them within
  * hundreds of steps instead of thousands. Residual branches start as nothing.
  * Names: "stem", "narrow", "wide" and "fold" have a "conv" and a "bn" each; "wide.more.<i>" and "along.<i>" are residual branches; "fc" gives the
  * scores. */
@@ -11,13 +11,16 @@
 #include "models/blocks.h"
 #include "models/zoo.h"
 
-/* What tells the members of the family apart: channels, residual convolutions at the size of "wide", residual branches along the text. */
+/* What tells the members of the family apart: channels, residual convolutions at the size of "wide", residual branches along the text, and
+ * whether what is small in a picture is looked at before it is halved: `fine` halves it behind the first convolution and behind the second, else the
+ * first one does so and the pool behind it. Where letters differ by a pixel or two, as 0 and O may, that decides. */
 typedef struct reader {
     int64_t stem, narrow, wide;
     int more, along;
+    bool fine;
 } reader;
 
-static const reader reader_base = { 32, 64, 128, 1, 1 }, reader_large = { 48, 96, 192, 2, 2 };
+static const reader reader_base = { 32, 64, 128, 1, 1, false }, reader_large = { 32, 64, 128, 1, 3, true };
 
 enum { ALONG = 7 }; /* columns a filter along the text sees: 28 pixels */
 
@@ -28,9 +31,16 @@ static int64_t steps(const ct_model_spec *spec, int64_t width)
     return width < 1 ? 0 : (width + 1) / 2 / 2;
 }
 
-static ct_status pool(const ct_builder *b, const char *name, int64_t columns, ct_val *x)
+/* Two pools leave floor(width/2) columns and half of them. */
+static int64_t fine_steps(const ct_model_spec *spec, int64_t width)
 {
-    const int64_t ker[2] = { 2, columns }, none[2] = { 0, 0 };
+    (void)spec;
+    return width < 1 ? 0 : width / 2 / 2;
+}
+
+static ct_status pool(const ct_builder *b, const char *name, int64_t rows, int64_t columns, ct_val *x)
+{
+    const int64_t ker[2] = { rows, columns }, none[2] = { 0, 0 };
     CT_TRY(ct_layer_maxpool_hw(b->g, name, *x, ker, ker, none, x));
     return ct_graph_mark_checkpoint(b->g, *x);
 }
@@ -96,13 +106,13 @@ static ct_status build(ct_graph *g, const ct_model_spec *spec, const reader *r, 
 {
     const ct_builder b = { .g = g, .spec = spec, .training = training };
     CT_TRY(ct_layer_standardize(g, "standardize", x, &x));
-    CT_TRY(cba(&b, "stem", r->stem, 5, 2, &x));
-    CT_TRY(pool(&b, "stem.pool", 2, &x));
+    CT_TRY(cba(&b, "stem", r->stem, 5, r->fine ? 1 : 2, &x));
+    CT_TRY(pool(&b, "stem.pool", 2, 2, &x));
     CT_TRY(cba(&b, "narrow", r->narrow, 3, 1, &x));
-    CT_TRY(pool(&b, "narrow.pool", 1, &x));
+    CT_TRY(pool(&b, "narrow.pool", r->fine ? 4 : 2, r->fine ? 2 : 1, &x));
     CT_TRY(cba(&b, "wide", r->wide, 3, 1, &x));
     for (int i = 0; i < r->more; i++) CT_TRY(more(&b, i, &x));
-    CT_TRY(pool(&b, "wide.pool", 1, &x));
+    CT_TRY(pool(&b, "wide.pool", 2, 1, &x));
     CT_TRY(fold(&b, &x));
     for (int i = 0; i < r->along; i++) CT_TRY(along(&b, i, &x));
     CT_TRY(ct_block_time_first(g, "fold", x, &x));
@@ -130,9 +140,9 @@ const ct_model_info ct_models_reader[] = {
       .height = 60, .width = 160, .channels = 1, .positions = 16, .classes = 37, .hidden = 256, .dropout = 0.1,
       .head = CT_HEAD_CTC, .build = build_reader, .steps = steps },
     { .name = "reader-large",
-      .doc = "half again as wide, and deeper",
+      .doc = "reader that halves pictures later and looks further along the text: for letters that differ by a pixel or two",
       .task = "text", .output = { "logits" },
-      .height = 60, .width = 160, .channels = 1, .positions = 16, .classes = 37, .hidden = 384, .dropout = 0.1,
-      .head = CT_HEAD_CTC, .build = build_reader_large, .steps = steps },
+      .height = 60, .width = 160, .channels = 1, .positions = 16, .classes = 37, .hidden = 256, .dropout = 0.1,
+      .head = CT_HEAD_CTC, .build = build_reader_large, .steps = fine_steps },
     { .name = NULL },
 };

@@ -165,7 +165,7 @@ typedef struct ct_image_attrs {
     int64_t augment;              /* 0: none of what follows down to `blur` */
     int64_t seed;
     double prob;                  /* share of samples that are augmented at all */
-    double shift_x, shift_y;      /* up to +- this many pixels */
+    double shift_x, shift_y;      /* up to +- this many whole pixels */
     double scale;                 /* factor in [1-scale, 1+scale] */
     double rotate, shear;         /* up to +- degrees */
     double brightness, contrast;  /* additive up to +-brightness (of 1), factor in [1-contrast, 1+contrast] */

@@ -124,7 +124,7 @@ static void fill_image(const ct_config *cfg, ct_image_attrs *a)
     const double degree = 57.295779513082320877; /* of a radian */
     a->seed = cfg->train.seed;
     a->prob = g->probability;
-    a->shift_x = a->shift_y = g->shift;
+    a->shift_x = a->shift_y = (double)g->shift;
     a->scale = g->scale;
     a->rotate = g->rotate;
     a->shear = atan(g->shear) * degree;

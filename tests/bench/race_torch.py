@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """A PyTorch program for `captrain race --command`: reads text captchas with a CRNN and CTC.
 
-    race_torch.py TRAIN VAL [--recipe plain|same] [--network crnn-small|reader] [--seed 1] [--target 0.99] [--every 100] [--threads 2] [--batch 64]
+    race_torch.py TRAIN VAL [--recipe plain|same] [--network crnn-small|reader] [--optimizer adamw|muon] [--seed 1] [--target 0.99] [--every 100] [--threads 2] [--batch 64]
                   [--epochs 30] [--lr 2e-3] [--hidden N] [--charset ...] [--metric string_accuracy]
 
 TRAIN and VAL are folders of pictures named LABEL_NUMBER.png, all of one size. At every validation it prints a line of JSON:
@@ -12,7 +12,8 @@ Recipes:
   plain  what one writes first: a DataLoader whose worker decodes each picture each time, the network as it comes (NCHW), AdamW
          with one rate and decay for all parameters, no schedule, no clipping, no averaged weights.
   same   the recipe of examples/race-captcha.yaml where PyTorch has it: pictures decoded once, NHWC, decay of matrices only, a
-         linear warm-up and half a cosine by steps, clipping.
+         linear warm-up and half a cosine by steps, clipping. With --optimizer muon filters and matrices but the last get torch.optim.Muon's update,
+         which itself takes matrices alone: filters are matrices of a row for each output channel here.
 Networks, with the initial weights that each has there: crnn-small of src/models/crnn.c (plain's, unless told otherwise) and reader
 of src/models/reader.c (same's). Needs torch and pillow.
 """
@@ -83,6 +84,29 @@ class Reader(nn.Module):
         return F.log_softmax(self.fc(self.drop(self.cnn(x).squeeze(2).permute(2, 0, 1))), -1)
 
 
+class Muon(torch.optim.Optimizer):
+    """torch.optim.Muon, adjust_lr_fn="match_rms_adamw", in f32, of filters as well: [O, ...] is a matrix of O rows."""
+
+    def __init__(self, params, lr, weight_decay, momentum=0.95, steps=5):
+        super().__init__(params, {"lr": lr, "weight_decay": weight_decay, "momentum": momentum, "steps": steps})
+
+    @torch.no_grad()
+    def step(self):
+        for group in self.param_groups:
+            for p in group["params"]:
+                m = self.state[p].setdefault("momentum", torch.zeros_like(p))
+                m.lerp_(p.grad, 1 - group["momentum"])
+                u = p.grad.lerp(m, group["momentum"]).flatten(1)
+                x = u.T if u.shape[0] > u.shape[1] else u
+                x = x / x.norm().clamp(min=1e-7)
+                for _ in range(group["steps"]):
+                    a = x @ x.T
+                    x = 3.4445 * x + (-4.7750 * a + 2.0315 * a @ a) @ x
+                x = x.T if u.shape[0] > u.shape[1] else x
+                p.mul_(1 - group["lr"] * group["weight_decay"])
+                p.add_(x.reshape(p.shape), alpha=-group["lr"] * 0.2 * math.sqrt(max(u.shape)))
+
+
 class Folder(Dataset):
     """Decodes a picture whenever it is asked for it."""
 
@@ -147,11 +171,13 @@ def build(a, height):
     network, hidden = (Reader, 256) if a.network == "reader" else (Small, 96)
     model = network(height, len(a.charset) + 1, a.hidden or hidden, a.dropout)
     if a.recipe == "plain":
-        return model, torch.optim.AdamW(model.parameters(), lr=a.lr, weight_decay=a.weight_decay)
+        return model, [torch.optim.AdamW(model.parameters(), lr=a.lr, weight_decay=a.weight_decay)]
     model = model.to(memory_format=torch.channels_last)
-    groups = [{"params": [q for q in model.parameters() if q.ndim > 1], "weight_decay": a.weight_decay},
-              {"params": [q for q in model.parameters() if q.ndim == 1], "weight_decay": 0}]
-    return model, torch.optim.AdamW(groups, lr=a.lr)
+    hidden = [q for n, q in model.named_parameters() if q.ndim > 1 and a.optimizer == "muon" and not n.startswith("fc.")]
+    rest = [q for q in model.parameters() if not any(q is h for h in hidden)]
+    groups = [{"params": [q for q in rest if q.ndim > 1], "weight_decay": a.weight_decay},
+              {"params": [q for q in rest if q.ndim == 1], "weight_decay": 0}]
+    return model, [torch.optim.AdamW(groups, lr=a.lr)] + ([Muon(hidden, a.lr, a.weight_decay)] if hidden else [])
 
 
 def better(a, value):
@@ -164,6 +190,7 @@ def options():
     p.add_argument("val")
     p.add_argument("--recipe", choices=("plain", "same"), default="plain")
     p.add_argument("--network", choices=("crnn-small", "reader"))
+    p.add_argument("--optimizer", choices=("adamw", "muon"), default="adamw")
     p.add_argument("--metric", choices=("string_accuracy", "char_accuracy", "cer"), default="string_accuracy")
     for name, value in (("seed", 1), ("every", 100), ("threads", 2), ("batch", 64), ("epochs", 30), ("hidden", 0), ("workers", 1)):
         p.add_argument("--" + name, type=int, default=value)
@@ -182,7 +209,7 @@ def main():
         torch.set_num_threads(a.threads)
     kind = Folder if a.recipe == "plain" else Decoded
     train, val = kind(a.train, a.charset), kind(a.val, a.charset)
-    model, optimizer = build(a, train[0][0].shape[1])
+    model, optimizers = build(a, train[0][0].shape[1])
     shuffled = DataLoader(train, batch_size=a.batch, shuffle=True, collate_fn=collate, num_workers=a.workers)
     ordered = DataLoader(val, batch_size=200, collate_fn=collate, num_workers=a.workers)
     total = len(shuffled) * a.epochs
@@ -191,17 +218,18 @@ def main():
     scoring = 0.0
     for epoch in range(a.epochs):
         for x, target, lengths in shuffled:
-            for group in optimizer.param_groups:
+            for group in (g for o in optimizers for g in o.param_groups):
                 group["lr"] = rate(a, step, warm, total)
             if a.recipe == "same":
                 x = x.contiguous(memory_format=torch.channels_last)
             logp = model(x)
             loss = F.ctc_loss(logp, target, torch.full((len(x),), logp.shape[0]), lengths, reduction="sum", zero_infinity=True) / len(x)
-            optimizer.zero_grad()
+            model.zero_grad()
             loss.backward()
             if a.recipe == "same":
                 torch.nn.utils.clip_grad_norm_(model.parameters(), a.clip)
-            optimizer.step()
+            for optimizer in optimizers:
+                optimizer.step()
             step += 1
             samples += len(x)
             if step % a.every != 0 and step != total:

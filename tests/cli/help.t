@@ -53,11 +53,11 @@ $ captrain train --help
 | captrain train [CONFIG] [OPTION]...
 |
 | Trains the model that CONFIG describes: a YAML or JSON file, or the name of a shipped example
-| (quickstart, wilhelmy2013, wilhelmy2013-crnn, captcha-package, captcha-package-crnn, race-captcha).
-| Without CONFIG it is the built-in example, which draws its own pictures. The run directory receives
-| config.yaml, metrics.jsonl, run.log, result.json, report.html, TensorBoard events and checkpoints.
-| SIGINT (Ctrl-C), SIGTERM, SIGUSR1 and SIGHUP (a closed terminal; not under nohup) finish the step,
-| save and stop.
+| (quickstart, wilhelmy2013, wilhelmy2013-crnn, captcha-package, captcha-package-crnn,
+| captcha-package-many, race-captcha). Without CONFIG it is the built-in example, which draws its own
+| pictures. The run directory receives config.yaml, metrics.jsonl, run.log, result.json, report.html,
+| TensorBoard events and checkpoints. SIGINT (Ctrl-C), SIGTERM, SIGUSR1 and SIGHUP (a closed terminal;
+| not under nohup) finish the step, save and stop.
 |
 | Options:
 |   --set KEY=VALUE

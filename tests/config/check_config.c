@@ -264,6 +264,15 @@ START_TEST(amp)
 }
 END_TEST
 
+START_TEST(shifts_are_whole_pixels)
+{
+    BAD("augment: {shift: 2.5}\n", "t.yaml:1:18: augment.shift: must be an integer (got '2.5')");
+    ct_config *c = GOOD("augment: {shift: 5.0}\n");
+    ck_assert_int_eq(c->augment.shift, 5);
+    ct_config_free(c);
+}
+END_TEST
+
 START_TEST(notes)
 {
     ct_config *c = GOOD("train:\n  pin_memory: true\n  prefetch_factor: 8\nhardware: {cudnn_benchmark: true}\n"
@@ -497,7 +506,8 @@ END_TEST
 
 START_TEST(examples)
 {
-    static const char *const names[] = { "quickstart", "wilhelmy2013", "wilhelmy2013-crnn", "captcha-package", "captcha-package-crnn", "race-captcha" };
+    static const char *const names[] = { "quickstart", "wilhelmy2013", "wilhelmy2013-crnn", "captcha-package",
+                                         "captcha-package-crnn", "captcha-package-many", "race-captcha" };
     ct_config *c, *b;
     char *path;
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -568,6 +578,7 @@ int main(void)
     tcase_add_test(t, sets);
     tcase_add_test(t, set_later);
     tcase_add_test(t, amp);
+    tcase_add_test(t, shifts_are_whole_pixels);
     tcase_add_test(t, notes);
     tcase_add_test(t, foreign_files);
     tcase_add_test(t, keys_against_each_other);

@@ -85,7 +85,7 @@ START_TEST(counts)
         { "crnn-small", 50, 33, 20, 566228, 2 * (32 + 64 + 128 + 256), 8 },
         { "reader", 60, 160, 37, 417797, 2 * (32 + 64 + 2 * 128 + 256 + 2 * 256), 40 },
         { "reader", 60, 163, 37, 417797, 2 * (32 + 64 + 2 * 128 + 256 + 2 * 256), 41 },
-        { "reader-large", 60, 160, 37, 1413109, 2 * (48 + 96 + 3 * 192 + 384 + 4 * 384), 40 },
+        { "reader-large", 60, 160, 37, 554501, 2 * (32 + 64 + 2 * 128 + 256 + 6 * 256), 40 },
     };
     for (size_t i = 0; i < sizeof text / sizeof text[0]; i++) {
         ct_model_spec spec = { .name = text[i].name, .height = text[i].height, .width = text[i].width, .classes = text[i].classes };

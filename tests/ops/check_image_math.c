@@ -132,18 +132,33 @@ START_TEST(test_image_draws)
 }
 END_TEST
 
+/* Shifts are whole pixels, each as often as any other, and a fraction is left out. */
+START_TEST(test_image_whole_shifts)
+{
+    ct_image_attrs a = plain(10, 10);
+    int seen[7] = { 0 }, draws = 7000;
+    a.augment = 1, a.seed = 5, a.prob = 1, a.shift_x = 3.9, a.shift_y = 0.9;
+    for (int i = 0; i < draws; i++) {
+        const ct_image_draw d = ct_image_draw_sample(&a, 10, 10, i, 0);
+        ck_assert(d.shift_x == rint(d.shift_x) && fabs(d.shift_x) <= 3 && d.shift_y == 0);
+        seen[(int)d.shift_x + 3]++;
+    }
+    for (int i = 0; i < 7; i++) ck_assert_int_lt(abs(seen[i] - draws / 7), 5 * 30); /* sqrt(7000/7 * 6/7) = 29.3 */
+}
+END_TEST
+
 /* A draw depends on (seed, epoch, sample) alone, and on each of them; prob is the share of samples augmented. */
 START_TEST(test_image_draw_keys)
 {
     ct_image_attrs a = plain(10, 10);
-    a.augment = 1, a.seed = 5, a.prob = 1, a.shift_x = 4;
-    double x = ct_image_draw_sample(&a, 10, 10, 3, 1).shift_x;
-    ck_assert(x == ct_image_draw_sample(&a, 10, 10, 3, 1).shift_x);
-    ck_assert(x != ct_image_draw_sample(&a, 10, 10, 4, 1).shift_x);
-    ck_assert(x != ct_image_draw_sample(&a, 10, 10, 3, 2).shift_x);
-    ck_assert(x != ct_image_draw_sample(&a, 10, 10, 1, 3).shift_x);
+    a.augment = 1, a.seed = 5, a.prob = 1, a.brightness = 0.5;
+    double x = ct_image_draw_sample(&a, 10, 10, 3, 1).brightness;
+    ck_assert(x == ct_image_draw_sample(&a, 10, 10, 3, 1).brightness);
+    ck_assert(x != ct_image_draw_sample(&a, 10, 10, 4, 1).brightness);
+    ck_assert(x != ct_image_draw_sample(&a, 10, 10, 3, 2).brightness);
+    ck_assert(x != ct_image_draw_sample(&a, 10, 10, 1, 3).brightness);
     a.seed = 6;
-    ck_assert(x != ct_image_draw_sample(&a, 10, 10, 3, 1).shift_x);
+    ck_assert(x != ct_image_draw_sample(&a, 10, 10, 3, 1).brightness);
     int augmented = 0;
     a.prob = 0.25;
     for (int i = 0; i < 4000; i++) augmented += ct_image_draw_sample(&a, 10, 10, i, 0).augmented;
@@ -159,7 +174,7 @@ START_TEST(test_image_draws_stay)
     ct_image_attrs a = plain(60, 160);
     a.augment = 1, a.seed = 11, a.prob = 1, a.shift_x = 4, a.shift_y = 2, a.brightness = 0.5, a.contrast = 0.25, a.noise = 1;
     const ct_image_draw d = ct_image_draw_sample(&a, 60, 160, 3, 7);
-    ck_assert(d.shift_x == -0x1.d40a4p+1 && d.shift_y == -0x1.53bfap-1 && d.brightness == -0x1.1f32cp-6);
+    ck_assert(d.shift_x == -4 && d.shift_y == -1 && d.brightness == -0x1.1f32cp-6);
     ck_assert(d.contrast == 0x1.befd0bp-1 && d.noise == 0x1.083e98p-2 && d.ratio_x == 1 && d.ratio_y == 1);
     ck_assert(d.left == 0 && d.top == 0 && !d.mirrored);
     a.crop_h = 30, a.crop_w = 80, a.flip = 1; /* drawn beside them */
@@ -302,6 +317,7 @@ int main(void)
     tcase_add_test(t, test_image_shift);
     tcase_add_test(t, test_image_rotation);
     tcase_add_test(t, test_image_draws);
+    tcase_add_test(t, test_image_whole_shifts);
     tcase_add_test(t, test_image_draw_keys);
     tcase_add_test(t, test_image_draws_stay);
     tcase_add_test(t, test_image_view);

@@ -41,4 +41,30 @@ expect 1 "$captrain" fit-style seen
 says 'needs a folder of pictures and --out FILE'
 expect 2 fit --out d.yaml --charset '€漢'
 says 'this font has no glyph'
+
+# examples/few.sh: a style, drawn pictures, then the labelled ones; what is done is not done again
+mkdir -p 'few of mine/run'
+expect 0 "$captrain" gen text --out 'few of mine/pictures' --count 20 --seed 6 --style dots --width 96 --height 40 --charset '3"b' --length 2-3 --quiet
+expect 0 fit --out 'few of mine/run/style.yaml' --charset '3"b'
+few() { CAPTRAIN=$captrain sh "$CT_SRCDIR/examples/few.sh" 'few of mine/pictures' 'few of mine/run' --test 'few of mine/pictures' -- --threads 1 --set train.steps=2 --set data.synth.count=40 --set data.synth.val_count=8; }
+expect 0 few
+for run in drawn tuned; do
+    prints "^$run:"
+    checks=$((checks + 1))
+    grep -q '"steps": 2,' "few of mine/run/$run/result.json" || fail "$run has no two steps"
+done
+for line in '  charset: ' '    length_min: 2' '    length_max: 3' '    style: "*few of mine/run/style.yaml'; do
+    checks=$((checks + 1))
+    grep -q "^$line" 'few of mine/run/drawn/config.yaml' || fail "the drawn ones' configuration has no '$line'"
+done
+hashes() { cat 'few of mine'/run/*/result.json | grep -o '"weights_hash": *"[^"]*"'; }
+hashes >kept
+expect 0 few
+hashes >again
+checks=$((checks + 1))
+[ "$(wc -l <kept)" -eq 2 ] && cmp -s kept again || fail 'what was done is done again'
+expect 2 sh "$CT_SRCDIR/examples/few.sh" seen
+says ' few.sh LABELLED OUT'
+mkdir -p none
+expect 1 env CAPTRAIN="$captrain" sh "$CT_SRCDIR/examples/few.sh" none out
 finish

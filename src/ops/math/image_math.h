@@ -87,6 +87,14 @@ CT_HD static inline double ct_image_symmetric(uint32_t word, double range)
     return range * (2.0 * (double)ct_u01(word) - 1.0);
 }
 
+/* One of the whole numbers from -range to range, a range's fraction left out. Pictures that are only shifted so are not interpolated: what tells an
+ * O from a 0 may be one pixel, and is washed out by half of one. */
+CT_HD static inline double ct_image_whole(uint32_t word, double range)
+{
+    const double most = floor(range);
+    return floor((double)ct_u01(word) * (2 * most + 1)) - most;
+}
+
 /* Size of what takes the source's place along one axis: the crop, or all of the source's n pixels. */
 CT_HD static inline int64_t ct_image_extent(int64_t crop, int64_t n) { return crop > 0 ? crop : n; }
 
@@ -139,8 +147,8 @@ CT_HD static inline ct_image_draw ct_image_draw_sample(const ct_image_attrs *a, 
     if (!((double)ct_u01(b0.v[0]) < a->prob)) return d;
     ct_philox b1 = ct_philox4x32(d.seed, d.counter, 1), b2 = ct_philox4x32(d.seed, d.counter, 2);
     d.augmented = true;
-    d.shift_x = ct_image_symmetric(b0.v[1], a->shift_x);
-    d.shift_y = ct_image_symmetric(b0.v[2], a->shift_y);
+    d.shift_x = ct_image_whole(b0.v[1], a->shift_x);
+    d.shift_y = ct_image_whole(b0.v[2], a->shift_y);
     /* Forward map: scale * rotation * horizontal shear = s [[c, c*k - n], [n, n*k + c]], k = tan(shear), determinant
      * s^2. */
     double s = 1 + ct_image_symmetric(b0.v[3], a->scale);
