@@ -5,6 +5,7 @@
 #include <check.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "models/models.h"
 #include "tests/ct_check.h"
@@ -175,10 +176,12 @@ int main(void)
 {
     Suite *s = suite_create("networks");
     TCase *t = tcase_create("numbers");
+    /* under sanitizers two ways to fuse the slider's maps less: hrnet-w32 has the one, the operators' cases the other */
+    const int begin = getenv("CT_QUICK") ? 2 : 0;
     tcase_set_timeout(t, 300);
-    tcase_add_loop_test(t, finite_differences, 0, NETWORKS);
-    tcase_add_loop_test(t, variants_agree, 0, NETWORKS);
-    tcase_add_loop_test(t, casts, 0, NETWORKS);
+    tcase_add_loop_test(t, finite_differences, begin, NETWORKS);
+    tcase_add_loop_test(t, variants_agree, begin, NETWORKS);
+    tcase_add_loop_test(t, casts, begin, NETWORKS);
     suite_add_tcase(s, t);
     return ct_check_main(s);
 }
