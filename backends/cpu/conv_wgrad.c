@@ -52,10 +52,14 @@ typedef struct room {
     const uint16_t **pixel;
     float *taps;
     uint16_t *taps16;
+    float *turned; /* [x_width][turned_width] the copy of x turned round, where the kernel wants it so; else NULL */
 } room;
 
 /* Rows of a block's copies: pixels, or pairs of them. */
 static int64_t rows_of(const wgrad *g, int64_t pixels) { return g->pairs ? ct_ceil_div(pixels, 2) : pixels; }
+
+/* Words of a row of the copy that is turned round: whole tiles, and no two rows in a set of the cache. */
+static int64_t turned_width(const wgrad *g) { return ct_round_up(rows_of(g, g->block), CT_KERN_TILE) + CT_KERN_TILE; }
 
 /* Whether x (0) or dy (1) of the next block is called into the cache while this one is multiplied. */
 static bool fetches(const wgrad *g, int i)
@@ -78,6 +82,8 @@ static room take_room(const wgrad *g, ct_carve *t)
         r.taps = ct_carve_take(t, (size_t)(g->block * g->x_width) * 4);
         r.taps16 = ct_carve_take(t, (size_t)(2 * rows * g->x_width) * 2);
     }
+    if (g->pairs && g->kern->pairs->turned)
+        r.turned = ct_carve_take(t, (size_t)(ct_round_up(g->x_width, CT_KERN_TILE) * turned_width(g)) * 4);
     if (g->packed_rows && g->x.desc.dtype != CT_F32)
         r.rows = ct_carve_take(t, (size_t)(g->in_rows * g->c.w * g->c.c) * 4);
     return r;
@@ -241,6 +247,14 @@ static void pack_x(const wgrad *g, const room *r, int64_t row, int64_t q, int64_
         g->kern->pairs->zip(n, r->taps16 + i * n, r->taps16 + (i + 1) * n, r->x + i / 2 * n);
 }
 
+/* Turns the copy of x round: words of `rows` pairs of pixels, n channels; zeros fill up a row's last tile. */
+static void turn_x(const wgrad *g, const room *r, int64_t rows, int64_t n)
+{
+    const int64_t ld = turned_width(g), wide = ct_round_up(rows, CT_KERN_TILE);
+    g->kern->wino->turn(rows, n, r->x, g->x_width, r->turned, ld);
+    for (int64_t i = 0; i < n && rows < wide; i++) memset(r->turned + i * ld + rows, 0, (size_t)(wide - rows) * 4);
+}
+
 /* Filters of block b of a group, and their width rounded up to vectors. */
 static int64_t block_cols(const wgrad *g, int64_t b, int64_t *kw)
 {
@@ -320,12 +334,15 @@ static void block_of_pixels(const wgrad *g, const room *r, pixels at, int64_t gr
             zip_x(g, r, at.row, at.q, at.count, tap, group * c->cg + c0, n);
         else
             copy_x(g, r, at.row, at.q, at.count, tap, group * c->cg + c0, n);
+        if (r->turned) turn_x(g, r, rows_of(g, at.count), n);
         for (int64_t b = b0; b < b1; b++) {
             block_cols(g, b, &kw);
             ct_wgemm a = { .in = r->list, .dy = r->dy + (b - b0) * dy_block, .np = rows_of(g, at.count), .c_n = n };
             a.kw = a.ldy = a.ldw = kw;
             a.dw = sums + b * nr * depth + (tap * c->cg + c0) * kw;
             a.accumulate = more;
+            a.turned = r->turned;
+            a.ld_turned = turned_width(g);
             if (ahead) fetch_ahead(g, r, &a, u == u0, b == b0, b, c0);
             if (g->pairs) g->kern->pairs->wgemm(&a);
             else g->kern->conv->wgemm(&a);
@@ -347,6 +364,8 @@ static void chunk_item(void *arg, int64_t item, int thread)
     const room r = take_room(g, &t);
     const int64_t block = rows_of(g, g->block);
     for (int64_t i = 0; i < block; i++) r.list[i] = r.x + i * g->x_width;
+    /* what fills up the last tile of channels is multiplied, too, though nobody sees the results */
+    if (r.turned) memset(r.turned, 0, (size_t)(ct_round_up(g->x_width, CT_KERN_TILE) * turned_width(g)) * 4);
     memset(r.dy, 0, (size_t)(SPAN * block * g->kern->conv->nr) * 4); /* columns behind the last filter stay zero */
 
     const int64_t first = chunk * g->chunk_rows, end = ct_min64(c->n * c->p, first + g->chunk_rows);

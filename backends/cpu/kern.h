@@ -49,7 +49,13 @@ typedef struct ct_wgemm {
      * np, into the L2 cache, i = 0 first, as far as the work of this call lasts. Changes no result. */
     const float *const *ahead[2];
     int64_t first[2], lines[2];
+    /* In in's place for kernels of pairs that want it turned round: [c_n][ld_turned], of which rows are filled up with zeros to whole tiles,
+     * and there are as many rows as whole tiles have. */
+    const float *turned;
+    int64_t ld_turned;
 } ct_wgemm;
+
+#define CT_KERN_TILE 16 /* rows of a tile, and words of its rows: of kernels that multiply tiles */
 
 #define CT_WINO_CB 16 /* channels of a block of transformed pixels: a multiple of every vl */
 
@@ -144,7 +150,7 @@ typedef struct ct_bn_block {
 } ct_bn_block;
 
 /* Products of bf16, sums in f32: of in, w, dy (all their lengths and distances) a float is then a word of two bf16, the lower
- * half first, that are multiplied with their like. igemm: two neighbouring channels, the results rounded to bf16 rows of out16.
+ * half first, that are multiplied with their like. igemm: two neighbouring channels, the results rounded to bf16 rows of out16; c_stride is c.
  * wgemm: the same channel of two pixels; results are f32. The sums of one call are made in one go. */
 typedef struct ct_kern_pairs {
     void (*igemm)(const ct_igemm *a);
@@ -153,6 +159,8 @@ typedef struct ct_kern_pairs {
     void (*wino_wgemm)(const ct_wino_gemm *g); /* words of two tiles; out: f32 */
     /* words[i] = lower[i], upper[i] */
     void (*zip)(int64_t n, const uint16_t *lower, const uint16_t *upper, float *words);
+    bool turned;           /* wgemm takes ct_wgemm.turned, not in */
+    double wino_transform; /* how dear Winograd's transforms are, in units of these products; of f32's it is 1 */
 } ct_kern_pairs;
 
 /* The kernels by purpose; each table stands behind the bodies in kern_<purpose>.h. */
@@ -331,7 +339,7 @@ typedef struct ct_kern_optim {
 } ct_kern_optim;
 
 typedef struct ct_kern {
-    const char *name; /* "avx512bf16", "avx512", "avx2", "base", "basebf16" */
+    const char *name; /* "amx", "avx512bf16", "avx512", "avx2", "base", "basebf16", "baseamx" */
     int vl;           /* floats of a vector */
     const ct_kern_pairs *pairs; /* NULL where the processor does not multiply bf16 */
     const ct_kern_conv *conv;
@@ -352,11 +360,11 @@ typedef struct ct_kern {
     const ct_kern_optim *optim;
 } ct_kern;
 
-extern const ct_kern ct_kern_base, ct_kern_avx2, ct_kern_avx512, ct_kern_avx512bf16;
-extern const ct_kern ct_kern_basebf16; /* base with products of bf16 emulated: runs anywhere, for tests; never the best */
+extern const ct_kern ct_kern_base, ct_kern_avx2, ct_kern_avx512, ct_kern_avx512bf16, ct_kern_amx;
+extern const ct_kern ct_kern_basebf16, ct_kern_baseamx; /* base with products of bf16 emulated: run anywhere, for tests; never the best */
 
-#define CT_KERN_SETS 5
-/* Sets this processor can run, best first, the one for tests last; their number. */
+#define CT_KERN_SETS 7
+/* Sets this processor can run, best first, those for tests last; their number. */
 int ct_kern_list(const ct_kern *sets[CT_KERN_SETS]);
 /* The best set this processor runs. */
 const ct_kern *ct_kern_best(void);

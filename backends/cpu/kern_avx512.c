@@ -50,6 +50,25 @@
 
 const ct_kern ct_kern_avx512bf16 = { .name = "avx512bf16", .pairs = &pairs_kernels, KERN_MEMBERS };
 
+/* And with products of tiles of bf16, for processors that have AMX as well. The instructions stand as they are: the compilers' own names for
+ * them do not say that they read and write memory. */
+static const struct {
+    uint8_t palette, row, zero[14];
+    uint16_t bytes[16]; /* of a row of each register */
+    uint8_t rows[16];
+} tiles __attribute__((aligned(64))) = { .palette = 1,
+                                         .bytes = { 64, 64, 64, 64, 64, 64, 64, 64 },
+                                         .rows = { 16, 16, 16, 16, 16, 16, 16, 16 } };
+#define TILE_BEGIN() __asm__ volatile("ldtilecfg %0" : : "m"(tiles))
+#define TILE_END() __asm__ volatile("tilerelease" : : : "memory")
+#define TILE_ZERO(c) __asm__ volatile("tilezero %%tmm" #c : : : "memory")
+#define TILE_LOAD(t, p, ld) __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t : : "r"(p), "r"((int64_t)(ld) * 4) : "memory")
+#define TILE_STORE(c, p, ld) __asm__ volatile("tilestored %%tmm" #c ", (%0,%1,1)" : : "r"(p), "r"((int64_t)(ld) * 4) : "memory")
+#define TILE_DOT(c, a, b) __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
+#include "backends/cpu/kern_amx.h"
+
+const ct_kern ct_kern_amx = { .name = "amx", .pairs = &tiles_kernels, KERN_MEMBERS };
+
 #if defined(__clang__)
 #pragma clang attribute pop
 #else
@@ -58,4 +77,5 @@ const ct_kern ct_kern_avx512bf16 = { .name = "avx512bf16", .pairs = &pairs_kerne
 #else
 const ct_kern ct_kern_avx512 = { .name = NULL };
 const ct_kern ct_kern_avx512bf16 = { .name = NULL };
+const ct_kern ct_kern_amx = { .name = NULL };
 #endif

@@ -24,3 +24,9 @@
 #include "backends/cpu/kern_pairs.h"
 
 const ct_kern ct_kern_basebf16 = { .name = "basebf16", .pairs = &pairs_kernels, KERN_MEMBERS };
+
+/* And with products of tiles. */
+#define KERN_TILES_EMULATED
+#include "backends/cpu/kern_amx.h"
+
+const ct_kern ct_kern_baseamx = { .name = "baseamx", .pairs = &tiles_kernels, KERN_MEMBERS };

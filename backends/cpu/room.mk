@@ -4,7 +4,7 @@ libcaptrain_cpu_la_SOURCES += \
 	backends/cpu/conv_wgrad.c backends/cpu/convert.c backends/cpu/cpu.h backends/cpu/ctc.c \
 	backends/cpu/ctc_sample.h backends/cpu/depthwise.c backends/cpu/distill.c backends/cpu/elementwise.c backends/cpu/fuse.c backends/cpu/heatmap.c \
 	backends/cpu/image.c \
-	backends/cpu/info.c backends/cpu/kern.h backends/cpu/kern_avx2.c backends/cpu/kern_avx512.c \
+	backends/cpu/info.c backends/cpu/kern.h backends/cpu/kern_amx.h backends/cpu/kern_avx2.c backends/cpu/kern_avx512.c \
 	backends/cpu/kern_base.c backends/cpu/kern_choose.c backends/cpu/kern_conv.h backends/cpu/kern_copy.h \
 	backends/cpu/kern_depthwise.h backends/cpu/kern_element.h backends/cpu/kern_lstm.h backends/cpu/kern_norm.h backends/cpu/kern_optim.h backends/cpu/kern_pairs.h \
 	backends/cpu/kern_planes.h backends/cpu/kern_pool.h backends/cpu/kern_resample.h backends/cpu/kern_silu.h backends/cpu/kern_soft.h backends/cpu/kern_standardize.h backends/cpu/kern_sum.h \
