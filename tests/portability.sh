@@ -84,13 +84,13 @@ part_noavx() {
     tests noavx ''
     step noavx-doctor sh -c './captrain doctor | grep -q "base loops"'
     # what is not built in cannot be asked for
-    step noavx-refuses sh -c 'CAPTRAIN_KERNELS=avx2 ./captrain bench textcnn-small --batch 1 --steps 1 --backend cpu 2>&1 | grep -q "this processor and build have base, basebf16$"'
+    step noavx-refuses sh -c 'CAPTRAIN_KERNELS=avx2 ./captrain bench textcnn-small --batch 1 --steps 1 --backend cpu 2>&1 | grep -q "this processor and build have base, basebf16, baseamx$"'
 }
 
 part_kernels() {
     programs='tests/harness/check_ops'
     build kernels || return
-    for set in avx512bf16 avx512 avx2 base basebf16; do
+    for set in amx avx512bf16 avx512 avx2 base basebf16 baseamx; do
         if ! CAPTRAIN_KERNELS=$set ./captrain bench --op 'add(f32[8], f32[8])' --backend cpu > /dev/null 2> "$dir/out"; then
             echo "not here: $(cat "$dir/out")"
             continue

@@ -99,7 +99,7 @@ ct_conv_geom ct_linear_geometry(const ct_desc *x, const ct_desc *w)
 
 const char *ct_pairs_refuse(const ct_device *dev, const ct_call *call)
 {
-    if (!dev->kern->pairs) return "cpu.bf16: this processor, or the set of loops asked for, has no products of bf16 (AVX512-BF16)";
+    if (!dev->kern->pairs) return "cpu.bf16: this processor, or the set of loops asked for, has no products of bf16 (AVX512-BF16, AMX)";
     if (call->in[0].desc.dtype != CT_BF16 || call->in[1].desc.dtype != CT_BF16) return "cpu.bf16: operands of bf16 alone";
     return NULL;
 }

@@ -6,6 +6,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#if defined(__x86_64__)
+#include <cpuid.h>
+#endif
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -56,6 +59,8 @@ void ct_cpu_features(char *buf, size_t size)
     append(buf, size, "avx512bw", __builtin_cpu_supports("avx512bw"));
     append(buf, size, "avx512vl", __builtin_cpu_supports("avx512vl"));
     append(buf, size, "avx512bf16", __builtin_cpu_supports("avx512bf16"));
+    unsigned a, b, c, d;
+    if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) append(buf, size, "amx-bf16", (int)(d >> 22 & 1)); /* no name in gcc 12 */
 #elif defined(__aarch64__)
     snprintf(buf, size, "neon");
 #endif

@@ -26,8 +26,8 @@ static const ct_env_row table[CT_ENV_COUNT] = {
     [CT_ENV_OPENBLAS_CORETYPE] = { "OPENBLAS_CORETYPE",
                                    "Read by OpenBLAS: its kernel set; a pin below the CPU's best is warned about." },
     [CT_ENV_KERNELS] = { "CAPTRAIN_KERNELS",
-                         "Inner loops of the CPU backend: avx512bf16, avx512, avx2 or base; default the best this "
-                         "processor has. Each has its own last bits. basebf16 emulates products of bf16." },
+                         "Inner loops of the CPU backend: amx, avx512bf16, avx512, avx2 or base; default the best this "
+                         "processor has. Each has its own last bits. basebf16 and baseamx emulate products of bf16." },
     [CT_ENV_NO_COLOR] = { "NO_COLOR", "If set, the progress bar uses no colour." },
     [CT_ENV_NVML] = { "CAPTRAIN_NVML",
                       "Library that tells the CUDA backend about power, clocks and memory of the cards; default "

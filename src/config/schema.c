@@ -248,7 +248,7 @@ static const ct_config_row train[] = {
       .reader = "trainer",
       .doc = "Arithmetic of the heavy operators; weights, statistics and losses stay fp32 (f64: everything is "
              "double). bf16 and fp16 are stored so, and on a CPU computed in fp32; bf16 is multiplied as such by "
-             "processors with AVX512-BF16." },
+             "processors with AVX512-BF16 or AMX." },
     { .name = "train.amp", .cls = CT_CLASS_MERGED, .type = CT_KEY_ENUM,
       .offset = offsetof(struct ct_config_info, amp), .def = "false", .aliases = "amp",
       .values = "false=off=no=fp32 true=on=yes bf16=bfloat16 fp16=float16=half tf32", .unit = "",

@@ -4,23 +4,24 @@
 . "${CT_SRCDIR:?}/tests/sh/lib.sh"
 . "$CT_SRCDIR/tests/sh/train_util.sh"
 
-# --- the operators, products emulated ---
-CAPTRAIN_KERNELS=basebf16
+# --- the operators, products emulated: of words, and of tiles ---
 export CAPTRAIN_KERNELS
-for op in conv2d conv2d_dgrad conv2d_wgrad linear linear_dgrad linear_wgrad; do
-    expect 0 "$captrain" selftest --backend cpu --op $op --impl cpu.bf16
-    prints "^$op  *cpu.bf16  *bf16  *-ED .* ok\$"
-    prints "refused: cpu.bf16: operands of bf16 alone"
-done
-for op in conv2d conv2d_dgrad conv2d_wgrad; do
-    expect 0 "$captrain" selftest --backend cpu --op $op --impl cpu.winograd16
-    prints "^$op  *cpu.winograd16  *bf16  *--D .* ok\$"
+for CAPTRAIN_KERNELS in basebf16 baseamx; do
+    for op in conv2d conv2d_dgrad conv2d_wgrad linear linear_dgrad linear_wgrad; do
+        expect 0 "$captrain" selftest --backend cpu --op $op --impl cpu.bf16
+        prints "^$op  *cpu.bf16  *bf16  *-ED .* ok\$"
+        prints "refused: cpu.bf16: operands of bf16 alone"
+    done
+    for op in conv2d conv2d_dgrad conv2d_wgrad; do
+        expect 0 "$captrain" selftest --backend cpu --op $op --impl cpu.winograd16
+        prints "^$op  *cpu.winograd16  *bf16  *--D .* ok\$"
+    done
 done
 
 # --- where a processor has no such products it is said, and strict refuses ---
 CAPTRAIN_KERNELS=base
 expect 0 "$captrain" selftest --backend cpu --op conv2d --impl cpu.bf16
-prints 'refused: cpu.bf16: this processor, or the set of loops asked for, has no products of bf16 (AVX512-BF16)'
+prints 'refused: cpu.bf16: this processor, or the set of loops asked for, has no products of bf16 (AVX512-BF16, AMX)'
 wide="--quiet --set train.precision=bf16 --set model.width=2"
 # shellcheck disable=SC2086
 expect 2 tiny no $wide --set train.strict=true
@@ -40,6 +41,13 @@ if grep -q '"fault": "' "$receipt"; then fail "a fault in the receipt of a stric
 # shellcheck disable=SC2086
 expect 0 "$captrain" train "$work/tiny.yaml" --threads 3 --out "$work/three" $short
 same weights_hash one three
+CAPTRAIN_KERNELS=baseamx
+# shellcheck disable=SC2086
+expect 0 tiny tiles $short
+# shellcheck disable=SC2086
+expect 0 "$captrain" train "$work/tiny.yaml" --threads 2 --out "$work/tiles2" $short
+same weights_hash tiles tiles2
+CAPTRAIN_KERNELS=basebf16
 # shellcheck disable=SC2086
 expect 0 tiny exact $short --set train.exact=true
 checks=$((checks + 1))
