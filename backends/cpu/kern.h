@@ -155,12 +155,12 @@ typedef struct ct_bn_block {
 typedef struct ct_kern_pairs {
     void (*igemm)(const ct_igemm *a);
     void (*wgemm)(const ct_wgemm *a); /* fetches nothing ahead */
-    void (*wino_gemm)(const ct_wino_gemm *g);  /* words of two channels; out: f32 */
-    void (*wino_wgemm)(const ct_wino_gemm *g); /* words of two tiles; out: f32 */
+    /* Words of two channels, and of two tiles; out: f32. NULL where products are so fast that Winograd's transforms do not pay. */
+    void (*wino_gemm)(const ct_wino_gemm *g);
+    void (*wino_wgemm)(const ct_wino_gemm *g);
     /* words[i] = lower[i], upper[i] */
     void (*zip)(int64_t n, const uint16_t *lower, const uint16_t *upper, float *words);
-    bool turned;           /* wgemm takes ct_wgemm.turned, not in */
-    double wino_transform; /* how dear Winograd's transforms are, in units of these products; of f32's it is 1 */
+    bool turned; /* wgemm takes ct_wgemm.turned, not in */
 } ct_kern_pairs;
 
 /* The kernels by purpose; each table stands behind the bodies in kern_<purpose>.h. */

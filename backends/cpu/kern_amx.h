@@ -144,13 +144,14 @@ KERN_INLINE void tiles_sum(const float *a, int64_t lda, const float *b, int64_t 
     }
 }
 
-/* Do 16 rows lie as far from each other? */
-KERN_INLINE bool tiles_even(const float *const *row)
+/* The words from a row to the next where 16 rows lie as far from each other; else false. */
+KERN_INLINE bool tiles_even(const float *const *row, int64_t *ld)
 {
-    const uintptr_t step = (uintptr_t)row[1] - (uintptr_t)row[0];
-    uintptr_t odd = 0;
-    for (int i = 2; i < TILE; i++) odd |= (uintptr_t)row[i] - (uintptr_t)row[i - 1] - step;
-    return !odd;
+    const intptr_t step = (intptr_t)row[1] - (intptr_t)row[0];
+    bool even = true;
+    for (int i = 2; i < TILE; i++) even &= (intptr_t)row[i] - (intptr_t)row[i - 1] == step;
+    *ld = step / (intptr_t)sizeof(float);
+    return even;
 }
 
 /* Words from .. from+n-1 of all taps' of rows p .. p+rows-1 -> panel; what fills up its tiles is zero. */
@@ -182,11 +183,11 @@ KERN_INLINE void tiles_rows(const ct_igemm *a, const int nv)
         const int64_t rows = a->np - p < TILE ? a->np - p : TILE;
         const bool whole = rows == TILE && a->c % TILE == 0;
         tiles_load(start, 0, nv);
-        for (int64_t k = 0, n; k < depth; k += n) {
+        for (int64_t k = 0, n, ld; k < depth; k += n) {
             const float *const *row = a->in + (whole ? k / a->c : 0) * a->in_stride + p;
             n = whole ? a->c - k % a->c : depth - k; /* of one tap */
-            if (whole && tiles_even(row)) {
-                tiles_sum(row[0] + a->c_first + k % a->c, row[1] - row[0], a->w, a->kw, k, n, depth, last, nv);
+            if (whole && tiles_even(row, &ld)) {
+                tiles_sum(row[0] + a->c_first + k % a->c, ld, a->w, a->kw, k, n, depth, last, nv);
                 continue;
             }
             if (n > TILE_PANEL) n = TILE_PANEL;
@@ -217,24 +218,6 @@ static void tiles_igemm(const ct_igemm *a)
     TILE_END();
 }
 
-/* Turns 16 x 16 words round, to rows of a panel: word [w][i] of x, rows ld apart, becomes [i][w]. */
-KERN_INLINE void tiles_turn(const float *x, int64_t ld, float *panel)
-{
-    for (int i = 0; i < TILE; i += KERN_VL)
-        for (int w = 0; w < TILE; w += KERN_VL) turn_square(x + w * ld + i, ld, panel + i * TILE_LD + w, TILE_LD);
-}
-
-/* nv vectors of each of so many rows to out, or added to what is there. */
-KERN_INLINE void tiles_out(const float *sums, int64_t ld_sums, int64_t rows, float *out, int64_t ld, bool accumulate, const int nv)
-{
-    for (int64_t i = 0; i < rows; i++)
-        for (int v = 0; v < nv; v++) {
-            const vf sum = vload(sums + i * ld_sums + v * KERN_VL);
-            float *dst = out + i * ld + v * KERN_VL;
-            vstore(dst, accumulate ? vload(dst) + sum : sum);
-        }
-}
-
 /* As pairs_wrows, of channels whose pixels lie side by side. */
 KERN_INLINE void tiles_wrows(const ct_wgemm *a, const int nv)
 {
@@ -245,7 +228,12 @@ KERN_INLINE void tiles_wrows(const ct_wgemm *a, const int nv)
         tiles_zero(nv);
         tiles_sum(a->turned + c * a->ld_turned, a->ld_turned, a->dy, a->ldy, 0, a->np, a->np, last, nv);
         tiles_store(sums, nv * KERN_VL, nv);
-        tiles_out(sums, nv * KERN_VL, rows, a->dw + c * a->ldw, a->ldw, a->accumulate, nv);
+        for (int64_t i = 0; i < rows; i++)
+            for (int v = 0; v < nv; v++) {
+                const vf sum = vload(sums + (i * nv + v) * KERN_VL);
+                float *dst = a->dw + (c + i) * a->ldw + v * KERN_VL;
+                vstore(dst, a->accumulate ? vload(dst) + sum : sum);
+            }
     }
 }
 
@@ -264,98 +252,9 @@ static void tiles_wgemm(const ct_wgemm *a)
     TILE_END();
 }
 
-/* As pairs_wino_rows; a block's channels are a tile. */
-KERN_INLINE void tiles_wino_rows(const ct_wino_gemm *g, const int nv)
-{
-    const int64_t ldb = WINO_NV * KERN_VL, rest = g->depth % TILE;
-    float last[TILE * WINO_NV * KERN_VL], edge[TILE * TILE], sums[TILE * WINO_NV * KERN_VL];
-    tiles_last(g->b, g->depth, ldb, last, nv);
-    for (int64_t i = 0; i < g->rows; i += TILE) {
-        const int64_t rows = g->rows - i < TILE ? g->rows - i : TILE;
-        float *out = g->out + i * ldb;
-        if (!g->accumulate) {
-            tiles_zero(nv);
-        } else if (rows == TILE) {
-            tiles_load(out, ldb, nv);
-        } else {
-            tiles_out(out, ldb, rows, sums, nv * KERN_VL, false, nv);
-            tiles_load(sums, nv * KERN_VL, nv);
-        }
-        const float *a = g->a + i * CT_WINO_CB;
-        for (int64_t w = 0; w < g->depth; w += TILE, a += g->a_block) {
-            const bool whole = w + TILE <= g->depth;
-            const float *x = a;
-            if (!whole || rows < TILE) {
-                for (int64_t r = 0; r < TILE; r++)
-                    for (int64_t k = 0; k < TILE; k++) {
-                        if (r < rows && (whole || k < rest)) memcpy(edge + r * TILE + k, a + r * CT_WINO_CB + k, sizeof *edge);
-                        else edge[r * TILE + k] = 0;
-                    }
-                x = edge;
-            }
-            tiles_dot(x, TILE, whole ? g->b + w * ldb : last, whole ? ldb : nv * KERN_VL, nv);
-        }
-        if (rows == TILE) {
-            tiles_store(out, ldb, nv);
-            continue;
-        }
-        tiles_store(sums, nv * KERN_VL, nv);
-        tiles_out(sums, nv * KERN_VL, rows, out, ldb, false, nv);
-    }
-}
-
-static void tiles_wino_gemm(const ct_wino_gemm *g)
-{
-    TILE_BEGIN();
-    if (g->kw == KERN_VL)
-        tiles_wino_rows(g, 1);
-    else
-        tiles_wino_rows(g, 2);
-    TILE_END();
-}
-
-/* As pairs_wino_wtile: rows are channels, a block of them a tile. */
-KERN_INLINE void tiles_wino_wrows(const ct_wino_gemm *g, const int nv)
-{
-    const int64_t ldb = WINO_NV * KERN_VL;
-    float last[TILE * WINO_NV * KERN_VL], panel[TILE * TILE_LD], sums[TILE * WINO_NV * KERN_VL];
-    tiles_last(g->b, g->depth, ldb, last, nv);
-    for (int64_t c = 0; c < g->rows; c += TILE) {
-        tiles_zero(nv);
-        for (int64_t t = 0; t < g->depth; t += TILE_PANEL) {
-            const int64_t n = g->depth - t < TILE_PANEL ? g->depth - t : TILE_PANEL;
-            for (int64_t i = 0; i < n; i += TILE) {
-                const float *a = g->a + c / CT_WINO_CB * g->a_block + (t + i) * CT_WINO_CB;
-                float some[TILE * TILE] = { 0 };
-                if (n - i < TILE) {
-                    memcpy(some, a, (size_t)((n - i) * TILE) * 4);
-                    a = some;
-                }
-                tiles_turn(a, CT_WINO_CB, panel + i);
-            }
-            tiles_sum(panel, TILE_LD, g->b, ldb, t, n, g->depth, last, nv);
-        }
-        tiles_store(sums, nv * KERN_VL, nv);
-        tiles_out(sums, nv * KERN_VL, TILE, g->out + c * ldb, ldb, g->accumulate, nv);
-    }
-}
-
-static void tiles_wino_wgemm(const ct_wino_gemm *g)
-{
-    TILE_BEGIN();
-    if (g->kw == KERN_VL)
-        tiles_wino_wrows(g, 1);
-    else
-        tiles_wino_wrows(g, 2);
-    TILE_END();
-}
-
 static const ct_kern_pairs tiles_kernels = {
     .igemm = tiles_igemm,
     .wgemm = tiles_wgemm,
-    .wino_gemm = tiles_wino_gemm,
-    .wino_wgemm = tiles_wino_wgemm,
     .zip = pairs_zip,
     .turned = true,
-    .wino_transform = 40, /* measured: where channels are fewer than some 400, tiles multiply faster than transforms save */
 };

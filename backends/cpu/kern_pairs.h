@@ -273,5 +273,4 @@ static const ct_kern_pairs pairs_kernels = {
     .wino_gemm = pairs_wino_gemm,
     .wino_wgemm = pairs_wino_wgemm,
     .zip = pairs_zip,
-    .wino_transform = 2, /* products take half the time */
 };

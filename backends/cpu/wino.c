@@ -130,7 +130,14 @@ static double cost(int m, int64_t tiles, int64_t depth, int64_t cols, double tra
     return c * k * ((m + 2) * (m + 2) * t + transforms * filter) + transforms * t * (m == 4 ? 1 : 0.5) * (700 * c + 470 * k);
 }
 
-int ct_wino_choose(const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, int64_t cols, double transform, const char **reason)
+const char *ct_wino_pairs_refuse(const ct_device *dev, const ct_call *call)
+{
+    const char *no = ct_pairs_refuse(dev, call);
+    if (!no && !dev->kern->pairs->wino_gemm) no = "cpu.winograd16: with these loops transforms would take longer than they save";
+    return no;
+}
+
+int ct_wino_choose(const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, int64_t cols, bool pairs, const char **reason)
 {
     *reason = NULL;
     if (g->r != 3 || g->s != 3)
@@ -147,8 +154,9 @@ int ct_wino_choose(const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, i
         *reason = "cpu.winograd: does not pay below 8 channels";
     if (*reason) return 0;
     const double direct = 9 * (double)(g->n * p * q) * (double)depth * (double)cols;
-    const double four = cost(4, g->n * ct_ceil_div(p, 4) * ct_ceil_div(q, 4), depth, cols, transform),
-                 two = cost(2, g->n * ct_ceil_div(p, 2) * ct_ceil_div(q, 2), depth, cols, transform);
+    const double transforms = pairs ? 2 : 1; /* in units that take half the time */
+    const double four = cost(4, g->n * ct_ceil_div(p, 4) * ct_ceil_div(q, 4), depth, cols, transforms),
+                 two = cost(2, g->n * ct_ceil_div(p, 2) * ct_ceil_div(q, 2), depth, cols, transforms);
     /* The direct product reaches somewhat less of a processor's peak. */
     if ((four < two ? four : two) > 1.1 * direct) {
         *reason = "cpu.winograd: transforms would take longer than they save for so few pixels or channels";
@@ -471,11 +479,11 @@ static bool set_up(wino *g, const ct_device *dev, const ct_call *call, bool pair
     const bool turned = call->op == CT_OP_CONV2D_DGRAD, bias = !turned && call->nin > 2 && ct_present(&call->in[2]);
     const ct_tensor *in = &call->in[0], *w = &call->in[1], *out = &call->out[0], *x = turned ? out : in, *y = turned ? in : out;
     const ct_conv_geom c = ct_conv_geometry(&call->attrs.conv, &x->desc, &w->desc, &y->desc);
-    *reason = pairs ? ct_pairs_refuse(dev, call) : NULL;
+    *reason = pairs ? ct_wino_pairs_refuse(dev, call) : NULL;
     if (!*reason) *reason = ct_conv_refuse(call, &c);
     if (*reason) return false;
     const int64_t *d = in->desc.dim, *o = out->desc.dim;
-    const int m = ct_wino_choose(&c, o[1], o[2], d[3], o[3], pairs ? dev->kern->pairs->wino_transform : 1, reason);
+    const int m = ct_wino_choose(&c, o[1], o[2], d[3], o[3], pairs, reason);
     if (m == 0) return false;
     memset(g, 0, sizeof *g);
     g->kern = dev->kern;

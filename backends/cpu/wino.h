@@ -14,10 +14,12 @@ typedef struct ct_wino_grid {
     int64_t rows, cols, count; /* tiles: down, across, of all images */
 } ct_wino_grid;
 
+/* Why products of bf16 are not made so: ct_pairs_refuse, or that the processor's are too fast; NULL if they are. */
+const char *ct_wino_pairs_refuse(const ct_device *dev, const ct_call *call);
+
 /* Tile size m for a convolution to p x q pixels of `cols` channels from `depth` channels: 4 or 2; 0 with a reason where
- * Winograd does not pay or cannot run. `transform`: 1 for products of f32, else ct_kern_pairs.wino_transform. A function of shape and
- * set of loops alone, so that results are. */
-int ct_wino_choose(const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, int64_t cols, double transform, const char **reason);
+ * Winograd does not pay or cannot run. A function of the shape alone, so that results are. */
+int ct_wino_choose(const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, int64_t cols, bool pairs, const char **reason);
 
 ct_wino_grid ct_wino_make_grid(int m, int64_t n, int64_t h, int64_t w, int64_t p, int64_t q, int64_t pad_h,
                                int64_t pad_w);

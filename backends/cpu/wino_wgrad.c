@@ -202,10 +202,10 @@ static bool set_up(wgrad *g, const ct_device *dev, const ct_call *call, bool pai
 {
     const ct_conv_geom c =
         ct_conv_geometry(&call->attrs.conv, &call->in[0].desc, &call->out[0].desc, &call->in[1].desc);
-    *reason = pairs ? ct_pairs_refuse(dev, call) : NULL;
+    *reason = pairs ? ct_wino_pairs_refuse(dev, call) : NULL;
     if (!*reason) *reason = ct_conv_refuse(call, &c);
     if (*reason) return false;
-    const int m = ct_wino_choose(&c, c.p, c.q, c.c, c.k, pairs ? dev->kern->pairs->wino_transform : 1, reason);
+    const int m = ct_wino_choose(&c, c.p, c.q, c.c, c.k, pairs, reason);
     if (m == 0) return false;
     memset(g, 0, sizeof *g);
     g->pairs = pairs;
