@@ -5,7 +5,6 @@
 
 #include <cblas.h>
 #include <stdio.h>
-#include <string.h>
 #include <strings.h>
 
 #include "base/env.h"
@@ -29,17 +28,18 @@ const char *ct_cpu_blas_warning(void)
 #if defined(__x86_64__)
     static const char *const with_avx512[] = { "SkylakeX", "Cooperlake", "SapphireRapids", NULL };
     static const char *const with_avx2[] = { "Haswell", "Zen", "Excavator", NULL };
-    const char *pin = ct_env_get(CT_ENV_OPENBLAS_CORETYPE), *isa = ct_kern_best()->name;
+    const char *pin = ct_env_get(CT_ENV_OPENBLAS_CORETYPE);
+    const int vl = ct_kern_best()->vl; /* 16 is AVX-512's, 8 AVX2's */
     if (!pin) return NULL;
     for (int i = 0; with_avx512[i]; i++)
         if (strcasecmp(pin, with_avx512[i]) == 0) return NULL;
-    if (strncmp(isa, "avx512", 6) == 0)
+    if (vl == 16)
         return "OPENBLAS_CORETYPE pins a kernel set without AVX-512, which this processor has: matrix products run at "
                "about half speed; "
                "unset it";
     for (int i = 0; with_avx2[i]; i++)
         if (strcasecmp(pin, with_avx2[i]) == 0) return NULL;
-    if (strcmp(isa, "avx2") == 0)
+    if (vl == 8)
         return "OPENBLAS_CORETYPE pins a kernel set without AVX2, which this processor has: matrix products run "
                "slowly; unset it";
 #endif
