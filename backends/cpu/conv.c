@@ -565,9 +565,19 @@ static void set_forward(gather *g, const ct_device *dev, const ct_call *call, bo
     plan(g);
 }
 
+/* Where y has one row alone, its stride is never taken, and each tap reaches one row of x: with the height of x for a stride every row is a
+ * class of its own, which
+ * other rows' taps are no part of. Columns alike. */
+static ct_conv_geom apart(ct_conv_geom c)
+{
+    if (c.p == 1 && (c.r - 1) * c.dil_h < c.h && c.pad_h == 0 && c.h * c.stride_w <= MAX_CLASSES) c.stride_h = c.h;
+    if (c.q == 1 && (c.s - 1) * c.dil_w < c.w && c.pad_w == 0 && c.w * c.stride_h <= MAX_CLASSES) c.stride_w = c.w;
+    return c;
+}
+
 static void set_dgrad(gather *g, const ct_device *dev, const ct_call *call, bool pairs)
 {
-    const ct_conv_geom c = geometry(call);
+    const ct_conv_geom c = apart(geometry(call));
     memset(g, 0, sizeof *g);
     g->kern = dev->kern;
     g->in = call->in[0].data;
