@@ -566,8 +566,7 @@ static void set_forward(gather *g, const ct_device *dev, const ct_call *call, bo
 }
 
 /* Where y has one row alone, its stride is never taken, and each tap reaches one row of x: with the height of x for a stride every row is a
- * class of its own, which
- * other rows' taps are no part of. Columns alike. */
+ * class of its own, which other rows' taps are no part of. Columns alike. */
 static ct_conv_geom apart(ct_conv_geom c)
 {
     if (c.p == 1 && (c.r - 1) * c.dil_h < c.h && c.pad_h == 0 && c.h * c.stride_w <= MAX_CLASSES) c.stride_h = c.h;
