@@ -49,6 +49,14 @@ const ct_case_row ct_cases_conv[] = {
     { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=8 in_w=8}(T[3,8,8,32], T[32,3,3,16])", CT_TYPES_ALL, DATA, 0 },
     { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=7 in_w=5}(T[1,7,5,19], T[19,3,3,17])", CT_TYPES_ALL, DATA, 0 },
     { "conv2d_dgrad{" S11 " in_h=4 in_w=6}(T[2,1,1,7], T[7,4,6,5])", CT_TYPES_ALL, DATA, 0 },
+    /* one row of results, each row of x seen by some taps, by none, or of more rows than classes */
+    { "conv2d_dgrad{" S11 " in_h=3 in_w=9}(T[2,1,9,16], T[16,3,1,8])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=4 stride_w=2 pad_h=0 pad_w=1 dil_h=3 dil_w=1 groups=2 in_h=6 in_w=9}(T[2,1,5,12], "
+      "T[12,2,3,4])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=1 stride_w=2 pad_h=0 pad_w=0 dil_h=1 dil_w=1 groups=1 in_h=40 in_w=5}(T[1,1,3,6], "
+      "T[6,40,1,4])",
+      CT_TYPES_ALL, DATA, 0 },
     { "conv2d_dgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 in_h=9 in_w=11}(T[2,5,6,10], "
       "T[10,3,3,6])",
       CT_TYPES_ALL, DATA, 0 },
