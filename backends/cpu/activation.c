@@ -119,6 +119,7 @@ static ct_status activation_bwd_run(ct_device *dev, ct_stream *s, const ct_call 
 /* ---- dropout_mask ---- */
 
 typedef struct mask {
+    const ct_kern *kern;
     uint8_t *out;
     int64_t n;
     uint64_t seed, stream, draw;
@@ -132,10 +133,14 @@ static void mask_item(void *arg, int64_t item, int thread)
     (void)thread;
     const mask *g = arg;
     const int64_t end = ct_min64(g->n, (item + 1) * g->pieces.size);
-    for (int64_t i = item * g->pieces.size; i < end; i += 4) {
+    for (int64_t i = item * g->pieces.size, n; i < end; i += n) {
         const int64_t e = ct_dropout_element(g->first, g->run, g->pitch, i);
-        const ct_philox b = ct_dropout_words(g->seed, g->stream, g->draw, (uint64_t)e / 4);
-        for (int64_t k = 0; k < 4 && i + k < end; k++) g->out[i + k] = ct_dropout_keep_word(b.v[k], g->threshold);
+        n = g->run == 0 ? end - i : ct_min64(end - i, g->run - i % g->run); /* that lie together in the whole batch */
+        const uint64_t block = (uint64_t)e / 4; /* runs are whole blocks */
+        g->kern->random->keep(n / 4, g->seed, ct_dropout_upper(g->stream, g->draw), block, g->threshold, g->out + i);
+        if (n % 4 == 0) continue;
+        const ct_philox b = ct_dropout_words(g->seed, g->stream, g->draw, block + (uint64_t)n / 4);
+        for (int64_t k = 0; k < n % 4; k++) g->out[i + n / 4 * 4 + k] = ct_dropout_keep_word(b.v[k], g->threshold);
     }
 }
 
@@ -153,7 +158,8 @@ static ct_status dropout_mask_run(ct_device *dev, ct_stream *s, const ct_call *c
     (void)scratch;
     const double *state = c->in[0].data;
     const ct_dropout_attrs *a = &c->attrs.dropout;
-    mask g = { .out = c->out[0].data,
+    mask g = { .kern = dev->kern,
+               .out = c->out[0].data,
                .n = ct_desc_numel(&c->out[0].desc),
                .seed = (uint64_t)a->seed,
                .stream = (uint64_t)a->stream,

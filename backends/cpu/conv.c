@@ -52,12 +52,13 @@ typedef struct gather {
     int64_t col_parts;        /* what the column blocks are divided into */
     int64_t in_rows;          /* most input rows a band sees */
     int64_t block;            /* pixels of one list */
-    bool packed_rows;         /* few channels, forward: one packed row of taps*depth per pixel */
-    ct_conv_geom geom;        /* of that */
+    bool windows;             /* few channels, forward: a tap is a row of the filter, all of whose channels lie behind each other */
+    bool packed_rows;         /* few channels, forward, where they do not: one packed row of taps*depth per pixel */
+    ct_conv_geom geom;        /* of both */
     int64_t col_blocks;
     /* scratch */
     float *w_packed; /* [groups][col_blocks][taps][depth][kw] */
-    float *zeros;    /* [in_c], at least a block of columns */
+    float *zeros;    /* [in_c], at least a tap's depth and a block of columns */
     float *bias_f32; /* [out_c] */
     char *threads;
     size_t per_thread;
@@ -173,18 +174,23 @@ static int64_t block_start(const gather *g, int64_t group, int64_t b)
     return (group * ct_round_up(g->cols, g->kern->vl) + b * g->kern->conv->nr) * g->w_rows;
 }
 
-/* What becomes of the input before it is multiplied: a thread's copy of its band as f32; with pairs a copy whose groups of
- * channels are whole words, or as f32 where taps are packed; nothing. */
-enum input { IN_PLACE, AS_F32, AS_WORDS };
+/* What becomes of the input before it is multiplied: a thread's copy of its band as f32, or as f32 with what the windows see of the
+ * padding on both sides; with pairs a copy whose groups of channels are whole words, or as f32 where taps are packed; nothing. */
+enum input { IN_PLACE, AS_F32, PADDED, AS_WORDS };
 static enum input input_of(const gather *g)
 {
+    if (g->windows) return PADDED;
     if (!g->pairs) return g->in_type == CT_F32 ? IN_PLACE : AS_F32;
     if (g->packed_rows) return AS_F32;
     return g->channels % 2 == 0 ? IN_PLACE : AS_WORDS;
 }
 
 /* Channels as `in` has them, in f32 or words. */
-static int64_t in_width(const gather *g) { return input_of(g) == AS_F32 ? g->groups * g->channels : g->groups * g->depth; }
+static int64_t in_width(const gather *g)
+{
+    const enum input as = input_of(g);
+    return g->groups * (as == AS_F32 || as == PADDED ? g->channels : g->depth);
+}
 
 /* Fixed numbers of the division of work, from the fields above `bands`. */
 static void plan(gather *g)
@@ -204,7 +210,7 @@ static void plan(gather *g)
     g->col_parts = 1;
     if (g->groups == 1 && (g->pairs || g->out_type == CT_F32)) g->col_parts = ct_ceil_div(ITEMS, g->n * g->bands);
     g->col_parts = ct_min64(g->col_parts, g->col_blocks);
-    g->packed_rows = g->groups == 1 && g->channels < CT_CONV_SMALL_C && g->taps > 1 && !g->transposed;
+    g->packed_rows = g->groups == 1 && g->channels < CT_CONV_SMALL_C && g->taps > 1 && !g->transposed && !g->windows;
     g->in_c = in_width(g);
     if (g->packed_rows) g->w_rows = g->pairs ? ct_ceil_div(g->taps * g->channels, 2) : g->taps * g->channels;
     else g->w_rows = g->taps * g->depth;
@@ -248,7 +254,7 @@ static band take_band(const gather *g, ct_carve *t)
     return s;
 }
 
-static size_t zeros_bytes(const gather *g) { return (size_t)ct_max64(g->in_c, g->kern->conv->nr) * 4; }
+static size_t zeros_bytes(const gather *g) { return (size_t)ct_max64(ct_max64(g->in_c, g->depth), g->kern->conv->nr) * 4; }
 
 /* Lays out the scratch; with base NULL only its size. */
 static size_t lay_out(gather *g, int threads, void *base)
@@ -434,6 +440,19 @@ static void multiply(const gather *g, const band *s, const pixel_class *c, int64
         }
 }
 
+/* Rows low .. high-1 of an image as f32, behind pad_w pixels of zeros and before as many as windows reach. */
+static void copy_padded(const gather *g, const band *s, int64_t low, int64_t high)
+{
+    const ct_conv_geom *c = &g->geom;
+    const int64_t line = g->in_w * g->in_c, left = ct_min64(line, c->pad_w * c->c), n = ct_min64(c->w * c->c, line - left);
+    for (int64_t h = low; h < high; h++) {
+        float *to = s->copy + (h - low) * line;
+        zero_cells(to, 1, left, 0);
+        ct_cpu_to_f32(g->kern, g->in_type, g->in, (s->image * c->h + h) * c->w * c->c, n, to + left);
+        zero_cells(to + left + n, 1, line - left - n, 0);
+    }
+}
+
 /* The rows of the input that rows r0 .. r1-1 of the output see, copied. */
 static void copy_band(const gather *g, band *s, int64_t r0, int64_t r1)
 {
@@ -450,6 +469,7 @@ static void copy_band(const gather *g, band *s, int64_t r0, int64_t r1)
     low = ct_max64(low, 0);
     high = ct_min64(high, g->in_h);
     const int64_t pixels = ct_max64(0, high - low) * g->in_w, first = (s->image * g->in_h + low) * g->in_w;
+    if (g->windows) copy_padded(g, s, low, high);
     if (input_of(g) == AS_F32) ct_cpu_to_f32(g->kern, g->in_type, g->in, first * g->in_c, pixels * g->in_c, s->copy);
     for (int64_t i = 0; i < pixels * g->groups && input_of(g) == AS_WORDS; i++)
         for (int64_t j = 0; j < g->depth; j++) {
@@ -558,6 +578,16 @@ static void set_forward(gather *g, const ct_device *dev, const ct_call *call, bo
         g->tap_of[t] = t;
         g->off_h[t] = t / c.s * c.dil_h - c.pad_h;
         g->off_w[t] = t % c.s * c.dil_w - c.pad_w;
+    }
+    g->windows = !pairs && c.groups == 1 && c.c < CT_CONV_SMALL_C && g->taps > 1 && c.dil_w == 1;
+    if (g->windows) {
+        g->taps = c.r;
+        g->depth = c.s * c.c;
+        g->in_w = (c.q - 1) * c.stride_w + c.s;
+        for (int64_t r = 0; r < c.r; r++) {
+            g->off_h[r] = r * c.dil_h - c.pad_h;
+            g->off_w[r] = 0;
+        }
     }
     g->classes = 1;
     g->cls[0] = (pixel_class){ 0, 0, c.p, c.q, 0, g->taps };

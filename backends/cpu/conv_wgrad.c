@@ -19,7 +19,7 @@
 #define SPAN 4   /* blocks of filters for which a copy of x is used */
 #define ITEMS 64  /* pieces of work aimed at, for any number of threads */
 #define MAX_CHUNKS 16
-#define CHUNK_PIXELS 768                  /* least pixels of a chunk */
+#define CHUNK_PIXELS 640                  /* least pixels of a chunk */
 #define LONG_PIXELS 8192                  /* with more of them a chunk is cut even where there are pieces enough */
 #define CHUNK_BYTES ((int64_t)16 << 20) /* all chunks' filters together, unless there is one chunk */
 
@@ -33,10 +33,12 @@ typedef struct wgrad {
     int64_t slices, units, parts;     /* slices of channels in a tap; (tap, slice) pairs; what they are divided into */
     int64_t block_rows;               /* rows of y in a block of pixels; 1 when a row is cut */
     int64_t block;                    /* pixels of a block */
-    int64_t in_rows;                  /* rows of x a block sees, where they are converted */
+    int64_t in_rows;                  /* rows of x a block sees, where windows or packed taps are made of them */
+    int64_t line;                     /* floats of a row of x that windows read */
     int64_t x_width;                  /* floats from one pixel of the copy of x to the next */
     bool pairs;                       /* products of bf16 */
-    bool packed_rows;                 /* few channels: all taps of a pixel in one row of the copy, one unit */
+    bool windows;                     /* few channels: all taps of a pixel, one unit, are read where a copy of x's rows has them */
+    bool packed_rows;                 /* few channels of bf16: all taps of a pixel in one row of the copy, one unit */
     float *parts_sum; /* [chunks][groups][col_blocks][taps][cg][kw] */
     char *threads;
     size_t per_thread;
@@ -46,7 +48,8 @@ typedef struct wgrad {
 typedef struct room {
     const float **list;     /* [block] rows of the copy of x */
     const float **ahead[2]; /* [block] of x and dy in the block after this, first channel; NULL if not fetched ahead */
-    float *x, *rows;    /* [block][x_width]; rows of x as f32, where packing needs them */
+    float *x, *rows;    /* [block][x_width], or [in_rows][line] with windows; rows of x as f32 for packing */
+    int64_t *at;        /* [x_width] where windows have taps and channels */
     float *dy;          /* [SPAN][block][nr] */
     /* with pairs: where the pixels of x or dy lie; packed taps, in f32 and bf16, [block][x_width] */
     const uint16_t **pixel;
@@ -75,7 +78,8 @@ static room take_room(const wgrad *g, ct_carve *t)
     r.list = ct_carve_take(t, (size_t)rows * sizeof(float *));
     for (int i = 0; i < 2; i++)
         if (fetches(g, i)) r.ahead[i] = ct_carve_take(t, (size_t)g->block * sizeof(float *));
-    r.x = ct_carve_take(t, (size_t)(rows * g->x_width) * 4);
+    if (g->windows) r.at = ct_carve_take(t, (size_t)g->x_width * sizeof(int64_t));
+    r.x = ct_carve_take(t, (size_t)(g->windows ? g->in_rows * g->line : rows * g->x_width) * 4);
     r.dy = ct_carve_take(t, (size_t)(SPAN * rows * g->kern->conv->nr) * 4);
     if (g->pairs) r.pixel = ct_carve_take(t, (size_t)g->block * sizeof(uint16_t *));
     if (g->pairs && g->packed_rows) {
@@ -84,7 +88,7 @@ static room take_room(const wgrad *g, ct_carve *t)
     }
     if (g->pairs && g->kern->pairs->turned)
         r.turned = ct_carve_take(t, (size_t)(ct_round_up(g->x_width, CT_KERN_TILE) * turned_width(g)) * 4);
-    if (g->packed_rows && g->x.desc.dtype != CT_F32)
+    if (g->packed_rows)
         r.rows = ct_carve_take(t, (size_t)(g->in_rows * g->c.w * g->c.c) * 4);
     return r;
 }
@@ -121,10 +125,12 @@ static void plan(wgrad *g, const ct_device *dev, const ct_call *call, bool pairs
     g->col_blocks = ct_ceil_div(c->kg, g->kern->conv->nr);
     g->padded = ct_round_up(c->kg, g->kern->vl);
     g->spans = ct_ceil_div(g->col_blocks, SPAN);
-    g->packed_rows = c->groups == 1 && c->c < CT_CONV_SMALL_C && g->taps > 1;
+    const bool few = c->groups == 1 && c->c < CT_CONV_SMALL_C && g->taps > 1;
+    g->windows = few && !pairs;
+    g->packed_rows = few && pairs;
     g->slices = ct_ceil_div(c->cg, SLICE);
-    g->units = g->packed_rows ? 1 : g->taps * g->slices;
-    g->x_width = g->packed_rows ? g->taps * c->cg : ct_min64(ct_round_up(c->cg, 16), SLICE) + 16;
+    g->units = few ? 1 : g->taps * g->slices;
+    g->x_width = few ? g->taps * c->cg : ct_min64(ct_round_up(c->cg, 16), SLICE) + 16;
 
     /* Enough chunks for the threads, as few as the filters' size allows; then the rest by channels. */
     const int64_t bytes = c->groups * g->padded * g->taps * c->cg * 4, rows = c->n * c->p;
@@ -133,6 +139,7 @@ static void plan(wgrad *g, const ct_device *dev, const ct_call *call, bool pairs
     g->chunks = ct_min64(g->chunks, ct_min64(MAX_CHUNKS, rows * c->q / CHUNK_PIXELS));
     g->chunks = ct_min64(g->chunks, ct_min64(rows, CHUNK_BYTES / ct_max64(1, bytes)));
     g->chunks = ct_max64(1, g->chunks);
+    if (g->chunks * others < ITEMS) g->chunks = ct_cpu_even(g->chunks);
     g->chunk_rows = ct_max64(1, ct_ceil_div(rows, g->chunks));
     g->chunks = ct_max64(1, ct_ceil_div(rows, g->chunk_rows));
     g->parts = ct_ceil_div(ITEMS, g->chunks * c->groups * g->spans);
@@ -141,7 +148,11 @@ static void plan(wgrad *g, const ct_device *dev, const ct_call *call, bool pairs
     const int64_t most = pairs ? 2 * BLOCK : BLOCK;
     g->block_rows = ct_max64(1, most / ct_max64(1, c->q));
     g->block = ct_min64(most, g->block_rows * c->q);
+    const int64_t high = (c->r - 1) * c->dil_h + 1, wide = (c->s - 1) * c->dil_w + 1;
     g->in_rows = ct_conv_rows_seen(c, ct_min64(c->p, g->block_rows));
+    if (!g->windows) return;
+    g->in_rows = g->block_rows * ct_max64(high, c->stride_h); /* as many as there are where every row is another image's */
+    g->line = ((ct_min64(g->block, c->q) - 1) * c->stride_w + wide) * c->c;
 }
 
 static const uint16_t no_pixel[SLICE > WIDEST ? SLICE : WIDEST]; /* zeros */
@@ -223,16 +234,35 @@ static void pack_taps(const wgrad *g, const room *r, int64_t row, int64_t q, int
     for (int64_t n; count > 0; count -= n, out += n * g->x_width, row += c->p - row % c->p, q = 0) {
         const int64_t image = row / c->p, p = row % c->p;
         n = ct_min64(count, (c->p - p) * c->q - q);
-        if (!r->rows) {
-            ct_conv_pack(g->kern, c, (const float *)g->x.data + image * c->h * line, 0, p, q, n, out);
-            continue;
-        }
         const int64_t rows = ct_ceil_div(q + n, c->q), first = ct_max64(0, p * c->stride_h - c->pad_h),
                       last = ct_min64(c->h, (p + rows - 1) * c->stride_h - c->pad_h + (c->r - 1) * c->dil_h + 1);
         if (first < last)
             ct_cpu_to_f32(g->kern, g->x.desc.dtype, g->x.data, (image * c->h + first) * line, (last - first) * line,
                           r->rows);
         ct_conv_pack(g->kern, c, r->rows, first, p, q, n, out);
+    }
+}
+
+/* Rows of x that `count` pixels see, with zeros for the padding -> r->x, and where each pixel's window begins there -> r->list. */
+static void copy_windows(const wgrad *g, const room *r, int64_t row, int64_t q, int64_t count)
+{
+    const ct_conv_geom *c = &g->c;
+    const int64_t first = (q * c->stride_w - c->pad_w) * c->c, left = ct_min64(g->line, ct_max64(0, -first));
+    const int64_t n = ct_max64(0, ct_min64(g->line - left, c->w * c->c - (first + left)));
+    float *to = r->x;
+    for (int64_t i = 0, run; i < count; i += run * c->q, row += run) {
+        const int64_t image = row / c->p, p = row % c->p, h0 = p * c->stride_h - c->pad_h;
+        run = ct_min64(ct_ceil_div(count - i, c->q), c->p - p); /* rows of y in this image */
+        const int64_t rows = (run - 1) * c->stride_h + (c->r - 1) * c->dil_h + 1;
+        for (int64_t y = 0; y < run; y++)
+            for (int64_t j = 0; j < ct_min64(c->q, count - i); j++)
+                r->list[i + y * c->q + j] = to + y * c->stride_h * g->line + j * c->stride_w * c->c;
+        for (int64_t h = h0; h < h0 + rows; h++, to += g->line) {
+            const int64_t begin = h < 0 || h >= c->h ? g->line : left, length = h < 0 || h >= c->h ? 0 : n;
+            memset(to, 0, (size_t)begin * 4);
+            if (length > 0) ct_cpu_to_f32(g->kern, g->x.desc.dtype, g->x.data, ((image * c->h + h) * c->w) * c->c + first + left, length, to + begin);
+            memset(to + begin + length, 0, (size_t)(g->line - begin - length) * 4);
+        }
     }
 }
 
@@ -327,8 +357,10 @@ static void block_of_pixels(const wgrad *g, const room *r, pixels at, int64_t gr
     }
     for (int64_t u = u0; u < u1; u++) {
         const int64_t tap = u / g->slices, c0 = u % g->slices * SLICE;
-        const int64_t n = g->packed_rows ? depth : ct_min64(SLICE, c->cg - c0);
-        if (g->packed_rows)
+        const int64_t n = g->packed_rows || g->windows ? depth : ct_min64(SLICE, c->cg - c0);
+        if (g->windows)
+            copy_windows(g, r, at.row, at.q, at.count);
+        else if (g->packed_rows)
             pack_x(g, r, at.row, at.q, at.count);
         else if (g->pairs)
             zip_x(g, r, at.row, at.q, at.count, tap, group * c->cg + c0, n);
@@ -337,7 +369,7 @@ static void block_of_pixels(const wgrad *g, const room *r, pixels at, int64_t gr
         if (r->turned) turn_x(g, r, rows_of(g, at.count), n);
         for (int64_t b = b0; b < b1; b++) {
             block_cols(g, b, &kw);
-            ct_wgemm a = { .in = r->list, .dy = r->dy + (b - b0) * dy_block, .np = rows_of(g, at.count), .c_n = n };
+            ct_wgemm a = { .in = r->list, .at = r->at, .dy = r->dy + (b - b0) * dy_block, .np = rows_of(g, at.count), .c_n = n };
             a.kw = a.ldy = a.ldw = kw;
             a.dw = sums + b * nr * depth + (tap * c->cg + c0) * kw;
             a.accumulate = more;
@@ -363,7 +395,11 @@ static void chunk_item(void *arg, int64_t item, int thread)
     ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
     const room r = take_room(g, &t);
     const int64_t block = rows_of(g, g->block);
-    for (int64_t i = 0; i < block; i++) r.list[i] = r.x + i * g->x_width;
+    for (int64_t i = 0; i < block && !g->windows; i++) r.list[i] = r.x + i * g->x_width;
+    for (int64_t i = 0; i < g->x_width && g->windows; i++) {
+        const int64_t tap = i / c->c;
+        r.at[i] = tap / c->s * c->dil_h * g->line + tap % c->s * c->dil_w * c->c + i % c->c;
+    }
     /* what fills up the last tile of channels is multiplied, too, though nobody sees the results */
     if (r.turned) memset(r.turned, 0, (size_t)(ct_round_up(g->x_width, CT_KERN_TILE) * turned_width(g)) * 4);
     memset(r.dy, 0, (size_t)(SPAN * block * g->kern->conv->nr) * 4); /* columns behind the last filter stay zero */

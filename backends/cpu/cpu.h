@@ -110,6 +110,16 @@ static inline ct_pieces ct_cpu_pieces(int64_t total, int64_t unit, int64_t least
     return p;
 }
 
+/* Of n pieces of equal work the power of two that is nearest to n, so that two, four or eight threads have the same to do; where there are
+ * more than 15, one too many on one of the threads does not matter. */
+static inline int64_t ct_cpu_even(int64_t n)
+{
+    int64_t two = 1;
+    if (n > 15) return n;
+    while (n * n >= 2 * two * two) two *= 2;
+    return two;
+}
+
 /* Hands out parts of a scratch block in turn; with base NULL only counts. */
 typedef struct ct_carve {
     char *base;

@@ -38,9 +38,10 @@ typedef struct ct_igemm {
 
 #define CT_KERN_LINE 16 /* floats of a cache line */
 
-/* Sum of outer products: dw[c*ldw + k] (+)= sum over p of in[p][c] * dy[p*ldy + k], 0 <= c < c_n, 0 <= k < kw. */
+/* Sum of outer products: dw[c*ldw + k] (+)= sum over p of in[p][at[c]] * dy[p*ldy + k], 0 <= c < c_n, 0 <= k < kw. */
 typedef struct ct_wgemm {
     const float *const *in;        /* [np] rows of at least c_n floats */
+    const int64_t *at;             /* [c_n] where a row's numbers are, in floats from its begin; NULL: at[c] = c. Not for kernels of pairs */
     const float *dy;               /* [np] rows, ldy floats apart, of at least kw floats */
     int64_t np, c_n, kw, ldy, ldw; /* kw: a multiple of vl, at most nr */
     float *dw;                     /* [c_n] rows */
@@ -267,6 +268,12 @@ typedef struct ct_kern_standardize {
     void (*bwd_apply)(int64_t n, const float *dy, const float *y, float mean, float along, float scale, float *dx);
 } ct_kern_standardize;
 
+/* Masks of dropout: of element 4*b + k of out word k of the Philox block with counter (hi, lo + b) and key seed is at least `threshold` in
+ * its upper 24 bits; threshold <= 2^24. */
+typedef struct ct_kern_random {
+    void (*keep)(int64_t blocks, uint64_t seed, uint64_t hi, uint64_t lo, uint32_t threshold, uint8_t *out);
+} ct_kern_random;
+
 /* Sigmoid and SiLU, s(z) = z/(1 + e^-z); their inputs and outputs may lie on each other. Behind batch norm, with z = (x - mean)*scale
  * + beta [+ add]: */
 typedef struct ct_kern_silu {
@@ -341,6 +348,7 @@ typedef struct ct_kern_optim {
 typedef struct ct_kern {
     const char *name; /* "amx", "avx512bf16", "avx512", "avx2", "base", "basebf16", "baseamx" */
     int vl;           /* floats of a vector */
+    int64_t l2_bytes; /* of the L2 cache of a core that has these instructions, at least, in most of them */
     const ct_kern_pairs *pairs; /* NULL where the processor does not multiply bf16 */
     const ct_kern_conv *conv;
     const ct_kern_wino *wino;
@@ -355,6 +363,7 @@ typedef struct ct_kern {
     const ct_kern_resample *resample;
     const ct_kern_soft *soft;
     const ct_kern_silu *silu;
+    const ct_kern_random *random;
     const ct_kern_ctc *ctc;
     const ct_kern_lstm *lstm;
     const ct_kern_optim *optim;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "ops/math/dropout_math.h"
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,fma,f16c"))), apply_to = function)
@@ -26,6 +27,8 @@
 #define KERN_WIDEN(p) _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p)))
 #define KERN_WIDEN16(p) _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p)))
 #define KERN_BITS(v) _mm256_movemask_ps((__m256)(v))
+#define KERN_MUL_EVEN(a, b) _mm256_mul_epu32((__m256i)(a), (__m256i)(b))
+#define KERN_L2_BYTES ((int64_t)512 << 10)
 #define KERN_TABLE ct_kern_avx2
 #define KERN_NAME "avx2"
 #include "backends/cpu/kern_table.h"

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/dtype.h"
+#include "ops/math/dropout_math.h"
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,f16c"))),              \
@@ -29,6 +30,8 @@
 #define KERN_NARROW16(p, v) _mm256_storeu_si256((__m256i *)(void *)(p), _mm512_cvtepi32_epi16((__m512i)(v)))
 #define KERN_BITS(v) _mm512_movepi32_mask((__m512i)(v))
 #define KERN_LANES(bits) _mm512_movm_epi32((__mmask16)(bits))
+#define KERN_MUL_EVEN(a, b) _mm512_mul_epu32((__m512i)(a), (__m512i)(b))
+#define KERN_L2_BYTES ((int64_t)1 << 20)
 #define KERN_TABLE ct_kern_avx512
 #define KERN_NAME "avx512"
 #include "backends/cpu/kern_table.h"
@@ -48,7 +51,7 @@
 #define KERN_STORE_BF16(p, v) _mm256_storeu_si256((__m256i *)(void *)(p), (__m256i)_mm512_cvtneps_pbh((__m512)(v)))
 #include "backends/cpu/kern_pairs.h"
 
-const ct_kern ct_kern_avx512bf16 = { .name = "avx512bf16", .pairs = &pairs_kernels, KERN_MEMBERS };
+const ct_kern ct_kern_avx512bf16 = { .name = "avx512bf16", .l2_bytes = KERN_L2_BYTES, .pairs = &pairs_kernels, KERN_MEMBERS };
 
 /* And with products of tiles of bf16, for processors that have AMX as well. The instructions stand as they are: the compilers' own names for
  * them do not say that they read and write memory. */
@@ -67,7 +70,7 @@ static const struct {
 #define TILE_DOT(c, a, b) __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
 #include "backends/cpu/kern_amx.h"
 
-const ct_kern ct_kern_amx = { .name = "amx", .pairs = &tiles_kernels, KERN_MEMBERS };
+const ct_kern ct_kern_amx = { .name = "amx", .l2_bytes = (int64_t)2 << 20, .pairs = &tiles_kernels, KERN_MEMBERS };
 
 #if defined(__clang__)
 #pragma clang attribute pop

@@ -1,5 +1,5 @@
 /* Body of the two matrix kernels. Included first by kern_table.h, after kern_<isa>.c has set KERN_VL (floats of a
- * vector), KERN_NV (vectors of a tile) and KERN_MR (rows of a tile), inside that file's target region. */
+ * vector), KERN_NV (vectors of a tile), KERN_MR (rows of a tile) and KERN_L2_BYTES, inside that file's target region. */
 
 typedef float vf __attribute__((vector_size(KERN_VL * 4)));                         /* a register */
 typedef float vfu __attribute__((vector_size(KERN_VL * 4), aligned(4), may_alias)); /* anywhere in memory */
@@ -100,9 +100,12 @@ static void igemm(const ct_igemm *a)
 }
 
 /* A block's sums begin at zero and are added to dw at the end: far more accurate than one long sum. */
-KERN_INLINE void wgemm_tile(const ct_wgemm *a, int64_t c, const int mr, const int nv)
+KERN_INLINE void wgemm_tile(const ct_wgemm *a, int64_t c, const bool spread, const int mr, const int nv)
 {
     vf acc[KERN_MR][KERN_NV];
+    int64_t to[KERN_MR];
+    KERN_UNROLL
+    for (int i = 0; i < mr; i++) to[i] = spread ? a->at[c + i] : c + i;
     KERN_UNROLL
     for (int i = 0; i < mr; i++) {
         KERN_UNROLL
@@ -114,17 +117,17 @@ KERN_INLINE void wgemm_tile(const ct_wgemm *a, int64_t c, const int mr, const in
     const int64_t line = which ? tile - a->lines[0] : tile;
     const bool fetch = line < a->lines[which];
     const float *const *ahead = fetch ? a->ahead[which] : a->in;
-    const int64_t at = fetch ? a->first[which] + line * CT_KERN_LINE : c;
+    const int64_t at = fetch ? a->first[which] + line * CT_KERN_LINE : to[0];
     const float *dy = a->dy;
     for (int64_t p = 0; p < a->np; p++, dy += a->ldy) {
-        const float *x = a->in[p] + c;
+        const float *x = spread ? a->in[p] : a->in[p] + c;
         KERN_FETCH(ahead[p] + at);
         vf b[KERN_NV];
         KERN_UNROLL
         for (int v = 0; v < nv; v++) b[v] = vload(dy + v * KERN_VL);
         KERN_UNROLL
         for (int i = 0; i < mr; i++) {
-            vf s = vsplat(x[i]);
+            vf s = vsplat(x[spread ? to[i] : i]);
             KERN_UNROLL
             for (int v = 0; v < nv; v++) acc[i][v] += s * b[v];
         }
@@ -139,29 +142,35 @@ KERN_INLINE void wgemm_tile(const ct_wgemm *a, int64_t c, const int mr, const in
     }
 }
 
-KERN_INLINE void wgemm_rows(const ct_wgemm *a, const int nv)
+KERN_INLINE void wgemm_rows(const ct_wgemm *a, const bool spread, const int nv)
 {
     int64_t c = 0;
-    for (; c + KERN_MR <= a->c_n; c += KERN_MR) wgemm_tile(a, c, KERN_MR, nv);
+    for (; c + KERN_MR <= a->c_n; c += KERN_MR) wgemm_tile(a, c, spread, KERN_MR, nv);
     if (KERN_MR > 4)
-        for (; c + 4 <= a->c_n; c += 4) wgemm_tile(a, c, 4, nv);
-    for (; c + 2 <= a->c_n; c += 2) wgemm_tile(a, c, 2, nv);
-    if (c < a->c_n) wgemm_tile(a, c, 1, nv);
+        for (; c + 4 <= a->c_n; c += 4) wgemm_tile(a, c, spread, 4, nv);
+    for (; c + 2 <= a->c_n; c += 2) wgemm_tile(a, c, spread, 2, nv);
+    if (c < a->c_n) wgemm_tile(a, c, spread, 1, nv);
+}
+
+KERN_INLINE void wgemm_wide(const ct_wgemm *a, const bool spread)
+{
+    switch (a->kw / KERN_VL) {
+    case 1: wgemm_rows(a, spread, 1); break;
+#if KERN_NV >= 2
+    case 2: wgemm_rows(a, spread, 2); break;
+#endif
+#if KERN_NV >= 4
+    case 3: wgemm_rows(a, spread, 3); break;
+    case 4: wgemm_rows(a, spread, 4); break;
+#endif
+    default: break;
+    }
 }
 
 static void wgemm(const ct_wgemm *a)
 {
-    switch (a->kw / KERN_VL) {
-    case 1: wgemm_rows(a, 1); break;
-#if KERN_NV >= 2
-    case 2: wgemm_rows(a, 2); break;
-#endif
-#if KERN_NV >= 4
-    case 3: wgemm_rows(a, 3); break;
-    case 4: wgemm_rows(a, 4); break;
-#endif
-    default: break;
-    }
+    if (a->at) wgemm_wide(a, true);
+    else wgemm_wide(a, false);
 }
 
 static const ct_kern_conv conv_kernels = { .nr = KERN_NV * KERN_VL, .igemm = igemm, .wgemm = wgemm };

@@ -14,6 +14,7 @@
 #include "backends/cpu/kern_resample.h"
 #include "backends/cpu/kern_soft.h"
 #include "backends/cpu/kern_silu.h"
+#include "backends/cpu/kern_random.h"
 #include "backends/cpu/kern_lstm.h"
 #include "backends/cpu/kern_optim.h"
 
@@ -22,6 +23,6 @@
     .vl = KERN_VL, .conv = &conv_kernels, .wino = &wino_kernels, .depthwise = &depthwise_kernels,                      \
     .planes = &planes_kernels, .copy = &copy_kernels, .element = &element_kernels, .sum = &sum_kernels,                \
     .norm = &norm_kernels, .standardize = &standardize_kernels, .pool = &pool_kernels, .resample = &resample_kernels, .soft = &soft_kernels,                \
-    .silu = &silu_kernels, .ctc = &ctc_kernels, .lstm = &lstm_kernels, .optim = &optim_kernels
+    .silu = &silu_kernels, .random = &random_kernels, .ctc = &ctc_kernels, .lstm = &lstm_kernels, .optim = &optim_kernels
 
-const ct_kern KERN_TABLE = { .name = KERN_NAME, KERN_MEMBERS };
+const ct_kern KERN_TABLE = { .name = KERN_NAME, .l2_bytes = KERN_L2_BYTES, KERN_MEMBERS };

@@ -77,7 +77,7 @@ static void plan(wgrad *g)
     /* Some chunks to share out even if their sums are transformed back more often than is best. */
     const int64_t most = ct_max64(1, MAX_ITEMS / (g->panels_c * g->panels_k));
     const int64_t least = ct_min64(4, tiles / (CHUNK_TILES / 3));
-    g->chunks = ct_min64(most, ct_max64(1, ct_max64(least, tiles / CHUNK_TILES)));
+    g->chunks = ct_min64(most, ct_cpu_even(ct_max64(1, ct_max64(least, tiles / CHUNK_TILES))));
     g->chunk_tiles = ct_ceil_div(tiles, g->chunks);
     g->chunks = ct_ceil_div(tiles, g->chunk_tiles);
     const int64_t tile = g->grid.positions * (int64_t)sizeof(float) * (g->panel_c + g->panel_k), wide = g->pairs ? 2 : 1;

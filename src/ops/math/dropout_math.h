@@ -14,12 +14,17 @@ CT_HD static inline int64_t ct_dropout_element(int64_t first, int64_t run, int64
     return run == 0 ? i : first + i / run * pitch + i % run;
 }
 
-/* Random words of elements 4*block .. 4*block+3, block < 2^62. stream: number of the dropout within the model, < 2^16;
- * draw: CT_STATE_DRAWS, < 2^40. */
+/* Upper half of the counter of a dropout's random words. stream: number of the dropout within the model, < 2^16; draw: CT_STATE_DRAWS,
+ * < 2^40. */
+CT_HD static inline uint64_t ct_dropout_upper(uint64_t stream, uint64_t draw)
+{
+    return ((uint64_t)CT_RNG_DROPOUT << 56) ^ ((stream & 0xffffu) << 40) ^ (draw & 0xffffffffffu);
+}
+
+/* Random words of elements 4*block .. 4*block+3, block < 2^62. */
 CT_HD static inline ct_philox ct_dropout_words(uint64_t seed, uint64_t stream, uint64_t draw, uint64_t block)
 {
-    uint64_t hi = ((uint64_t)CT_RNG_DROPOUT << 56) ^ ((stream & 0xffffu) << 40) ^ (draw & 0xffffffffffu);
-    return ct_philox4x32(seed, hi, block);
+    return ct_philox4x32(seed, ct_dropout_upper(stream, draw), block);
 }
 
 /* Words below this many (of 2^24) are dropped: keep = (word >> 8) >= threshold, the same as ct_u01(word) >= p. */
