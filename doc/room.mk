@@ -10,6 +10,10 @@ dist_schema_DATA = \
 	doc/json/plan.schema.json doc/json/predict.schema.json doc/json/predict-line.schema.json doc/json/profile.schema.json doc/json/race.schema.json doc/json/receipt.schema.json \
 	doc/json/result.schema.json doc/json/tune.schema.json
 
+# What tables of measurements were made of.
+measureddir = $(docdir)/data
+dist_measured_DATA = doc/data/few-wilhelmy2013.csv
+
 recipesdir = $(docdir)/recipes
 dist_recipes_DATA = doc/recipes/few.md doc/recipes/finetune.md doc/recipes/sign-language.md
 dist_examples_DATA += examples/finetune-pretrain.yaml examples/finetune.yaml
