@@ -245,9 +245,9 @@ $ captrain plan --model textcnn --batch 64 --threads 1 --backend cpu --memory 1G
 | weights        76.3 MB (and 5376 B of running statistics)
 | gradients      76.3 MB
 | optimizer      152.6 MB
-| activations    307.6 MB (the step's lower bound is 307.6 MB; without sharing memory 1109.2 MB)
+| activations    306.4 MB (the step's lower bound is 306.4 MB; without sharing memory 1106.3 MB)
 | inputs         2458.6 kB
-| peak           615.2 MB (615173312 bytes)
+| peak           614.0 MB (614030528 bytes)
 | micro-batch    at most 160 in 1073.7 MB
 |
 | precision receipt (fp32 was asked for)
