@@ -137,9 +137,9 @@ static void plan(wgrad *g, const ct_device *dev, const ct_call *call, bool pairs
     const int64_t others = c->groups * g->spans * ct_max64(1, g->units / 2);
     g->chunks = ct_max64(ct_ceil_div(ITEMS, others), rows * c->q / LONG_PIXELS);
     g->chunks = ct_min64(g->chunks, ct_min64(MAX_CHUNKS, rows * c->q / CHUNK_PIXELS));
+    if (g->chunks * others < ITEMS) g->chunks = ct_cpu_even(g->chunks);
     g->chunks = ct_min64(g->chunks, ct_min64(rows, CHUNK_BYTES / ct_max64(1, bytes)));
     g->chunks = ct_max64(1, g->chunks);
-    if (g->chunks * others < ITEMS) g->chunks = ct_cpu_even(g->chunks);
     g->chunk_rows = ct_max64(1, ct_ceil_div(rows, g->chunks));
     g->chunks = ct_max64(1, ct_ceil_div(rows, g->chunk_rows));
     g->parts = ct_ceil_div(ITEMS, g->chunks * c->groups * g->spans);

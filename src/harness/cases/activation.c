@@ -25,6 +25,7 @@ const ct_case_row ct_cases_activation[] = {
     { "dropout_mask{p=0.25 seed=12345678901 stream=65535 ndim=2 d0=130 d1=131}(f64[16])", CT_TYPES_ONCE, CT_D(UNIFORM),
       0 },
     { "dropout_mask{p=0.5 seed=7 stream=3 first=36 run=60 pitch=180 ndim=3 d0=3 d1=5 d2=12}(f64[16])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
+    { "dropout_mask{p=0.5 seed=7 stream=3 first=17179868784 run=800 pitch=17179868784 ndim=2 d0=2 d1=800}(f64[16])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
     { "dropout_mask{p=0.3 seed=5 first=1056 run=8844 pitch=8844 ndim=2 d0=67 d1=132}(f64[16])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
     { "dropout_apply{p=0.5}(T[7,33], u8[7,33])", CT_TYPES_ALL, DATA, 0 },
     { "dropout_apply{p=0.3}(T[1], u8[1])", CT_TYPES_ALL, DATA, 0 },
