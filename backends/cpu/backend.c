@@ -189,6 +189,8 @@ static const ct_impl_set *const sets[] = {
     &ct_cpu_conv_wgrad_pairs_impls,
     &ct_cpu_wino_impls,
     &ct_cpu_wino_wgrad_impls,
+    &ct_cpu_conv_split_impls,
+    &ct_cpu_conv_wgrad_split_impls,
     &ct_cpu_conv_impls,
     &ct_cpu_conv_wgrad_impls,
     &ct_cpu_linear_impls,

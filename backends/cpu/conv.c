@@ -10,11 +10,10 @@
  * layers are convolutions of 1x1 images there. */
 #include "config.h"
 
-#include "backends/cpu/conv.h"
+#include "backends/cpu/conv_gather.h"
 
 #include <string.h>
 
-#define MAX_CLASSES 64 /* stride_h * stride_w of dgrad */
 #define POINTERS 4096  /* row pointers of one block of pixels, all taps together */
 #define DEPTH 512      /* taps*channels multiplied at a time */
 #define BLOCK_FLOATS 98304 /* channels of a block of pixels, so many of them as DEPTH takes: half an L2 cache */
@@ -22,39 +21,20 @@
 #define BAND 96        /* least pixels of a band that sees the same taps: all filters are read for each */
 #define PACK 64        /* rows and columns of filters packed at a time */
 
-/* Output pixels that see the same taps: rows first_h + i*step_h (0 <= i < rows), columns alike; tap t of the class (in
- * the order of packing) of output (i,j) reads input pixel (i*in_step_h + off_h[tap0+t], j*in_step_w +
- * off_w[tap0+t]). */
-typedef struct pixel_class {
-    int64_t first_h, first_w, rows, cols, tap0, taps;
-} pixel_class;
-
-/* One gathered product over a batch. */
+/* A gathered product over a batch, divided into work. */
 typedef struct gather {
     const ct_kern *kern;
-    const void *in, *weights, *bias; /* bias may be NULL */
-    void *out;
-    ct_dtype in_type, out_type, w_type, bias_type;
-    int64_t n, in_h, in_w, in_c, out_h, out_w, out_c; /* whole tensors; out_c = columns over all groups */
-    int64_t groups, depth, cols;                      /* per group: channels in (words of two with pairs), channels out */
-    bool pairs;                                       /* products of bf16 */
-    int64_t channels;                                 /* per group, in */
-    int64_t w_rows;                                   /* rows of a group's packed filters */
-    int64_t taps, classes;
-    int64_t step_h, step_w, in_step_h, in_step_w;
-    pixel_class cls[MAX_CLASSES];
-    int64_t off_h[CT_CONV_MAX_TAPS], off_w[CT_CONV_MAX_TAPS];
-    int64_t tap_of[CT_CONV_MAX_TAPS]; /* place in the filter of packed tap t */
-    bool transposed;                  /* weights [depth][taps][cols] (dgrad) instead of [cols][taps][depth] */
-    bool flat;                        /* the images' rows are those of one long image: nothing is padded */
-
+    ct_conv_gather p;
+    int64_t in_c;    /* of a pixel, in floats or words */
+    int64_t depth;   /* channels in, per group: words of two with pairs */
+    bool pairs;      /* products of bf16 */
+    int64_t w_rows;  /* rows of a group's packed filters */
     int64_t bands, band_rows; /* of output rows, per image */
     int64_t col_parts;        /* what the column blocks are divided into */
     int64_t in_rows;          /* most input rows a band sees */
     int64_t block;            /* pixels of one list */
     bool windows;             /* few channels, forward: a tap is a row of the filter, all of whose channels lie behind each other */
     bool packed_rows;         /* few channels, forward, where they do not: one packed row of taps*depth per pixel */
-    ct_conv_geom geom;        /* of both */
     int64_t col_blocks;
     /* scratch */
     float *w_packed; /* [groups][col_blocks][taps][depth][kw] */
@@ -63,57 +43,6 @@ typedef struct gather {
     char *threads;
     size_t per_thread;
 } gather;
-
-ct_conv_geom ct_conv_geometry(const ct_conv_attrs *a, const ct_desc *x, const ct_desc *w, const ct_desc *y)
-{
-    ct_conv_geom g = {
-        .n = x->dim[0],
-        .h = x->dim[1],
-        .w = x->dim[2],
-        .c = x->dim[3],
-        .k = w->dim[0],
-        .r = w->dim[1],
-        .s = w->dim[2],
-        .p = y->dim[1],
-        .q = y->dim[2],
-        .groups = a->groups > 0 ? a->groups : 1,
-        .stride_h = a->stride_h,
-        .stride_w = a->stride_w,
-        .pad_h = a->pad_h,
-        .pad_w = a->pad_w,
-        .dil_h = a->dil_h > 0 ? a->dil_h : 1,
-        .dil_w = a->dil_w > 0 ? a->dil_w : 1,
-    };
-    g.cg = g.c / g.groups;
-    g.kg = g.k / g.groups;
-    return g;
-}
-
-ct_conv_geom ct_linear_geometry(const ct_desc *x, const ct_desc *w)
-{
-    ct_conv_geom g = { .n = 1, .w = 1, .q = 1, .r = 1, .s = 1, .groups = 1, .stride_h = 1, .stride_w = 1, .dil_h = 1, .dil_w = 1 };
-    g.k = g.kg = w->dim[0];
-    g.c = g.cg = w->dim[1];
-    g.h = g.p = g.c > 0 ? ct_desc_numel(x) / g.c : 0;
-    return g;
-}
-
-const char *ct_pairs_refuse(const ct_device *dev, const ct_call *call)
-{
-    if (!dev->kern->pairs) return "cpu.bf16: this processor, or the set of loops asked for, has no products of bf16 (AVX512-BF16, AMX)";
-    if (call->in[0].desc.dtype != CT_BF16 || call->in[1].desc.dtype != CT_BF16) return "cpu.bf16: operands of bf16 alone";
-    return NULL;
-}
-
-const char *ct_conv_refuse(const ct_call *call, const ct_conv_geom *g)
-{
-    for (int i = 0; i < call->nin; i++)
-        if (ct_present(&call->in[i]) && !ct_cpu_type(call->in[i].desc.dtype)) return CT_CPU_NO_TYPE;
-    if (!ct_cpu_type(call->out[0].desc.dtype)) return CT_CPU_NO_TYPE;
-    if (g->r * g->s > CT_CONV_MAX_TAPS) return "cpu: filters of more than 256 taps";
-    if (g->n * g->p * g->q == 0 || g->n * g->h * g->w == 0) return "cpu: an empty tensor";
-    return NULL;
-}
 
 static void zero_cells(float *dst, int64_t n, int64_t cells, int64_t width)
 {
@@ -171,7 +100,7 @@ static int64_t block_width(const ct_kern *k, int64_t cols, int64_t b, int64_t *v
 /* Floats before column block b of one group: all blocks before it are nr wide. */
 static int64_t block_start(const gather *g, int64_t group, int64_t b)
 {
-    return (group * ct_round_up(g->cols, g->kern->vl) + b * g->kern->conv->nr) * g->w_rows;
+    return (group * ct_round_up(g->p.cols, g->kern->vl) + b * g->kern->conv->nr) * g->w_rows;
 }
 
 /* What becomes of the input before it is multiplied: a thread's copy of its band as f32, or as f32 with what the windows see of the
@@ -180,50 +109,50 @@ enum input { IN_PLACE, AS_F32, PADDED, AS_WORDS };
 static enum input input_of(const gather *g)
 {
     if (g->windows) return PADDED;
-    if (!g->pairs) return g->in_type == CT_F32 ? IN_PLACE : AS_F32;
+    if (!g->pairs) return g->p.in_type == CT_F32 ? IN_PLACE : AS_F32;
     if (g->packed_rows) return AS_F32;
-    return g->channels % 2 == 0 ? IN_PLACE : AS_WORDS;
+    return g->p.channels % 2 == 0 ? IN_PLACE : AS_WORDS;
 }
 
 /* Channels as `in` has them, in f32 or words. */
 static int64_t in_width(const gather *g)
 {
     const enum input as = input_of(g);
-    return g->groups * (as == AS_F32 || as == PADDED ? g->channels : g->depth);
+    return g->p.groups * (as == AS_F32 || as == PADDED ? g->p.channels : g->depth);
 }
 
 /* Fixed numbers of the division of work, from the fields above `bands`. */
 static void plan(gather *g)
 {
-    g->col_blocks = ct_ceil_div(g->cols, g->kern->conv->nr);
-    if (g->flat) {
-        g->in_h *= g->n;
-        g->out_h *= g->n;
-        for (int64_t k = 0; k < g->classes; k++) g->cls[k].rows *= g->n;
-        g->n = 1;
+    g->col_blocks = ct_ceil_div(g->p.cols, g->kern->conv->nr);
+    if (g->p.flat) {
+        g->p.in_h *= g->p.n;
+        g->p.out_h *= g->p.n;
+        for (int64_t k = 0; k < g->p.classes; k++) g->p.cls[k].rows *= g->p.n;
+        g->p.n = 1;
     }
-    g->bands = ct_min64(g->out_h, ct_ceil_div(ITEMS, g->n));
-    g->bands = ct_max64(1, ct_min64(g->bands, g->out_h * g->out_w / (BAND * g->step_h * g->step_w)));
-    g->band_rows = ct_round_up(ct_ceil_div(g->out_h, g->bands), g->step_h);
-    g->bands = ct_ceil_div(g->out_h, g->band_rows);
+    g->bands = ct_min64(g->p.out_h, ct_ceil_div(ITEMS, g->p.n));
+    g->bands = ct_max64(1, ct_min64(g->bands, g->p.out_h * g->p.out_w / (BAND * g->p.step_h * g->p.step_w)));
+    g->band_rows = ct_round_up(ct_ceil_div(g->p.out_h, g->bands), g->p.step_h);
+    g->bands = ct_ceil_div(g->p.out_h, g->band_rows);
     /* Few pixels: the columns are divided as well, where the results need no conversion. */
     g->col_parts = 1;
-    if (g->groups == 1 && (g->pairs || g->out_type == CT_F32)) g->col_parts = ct_ceil_div(ITEMS, g->n * g->bands);
+    if (g->p.groups == 1 && (g->pairs || g->p.out_type == CT_F32)) g->col_parts = ct_ceil_div(ITEMS, g->p.n * g->bands);
     g->col_parts = ct_min64(g->col_parts, g->col_blocks);
-    g->packed_rows = g->groups == 1 && g->channels < CT_CONV_SMALL_C && g->taps > 1 && !g->transposed && !g->windows;
+    g->packed_rows = g->p.groups == 1 && g->p.channels < CT_CONV_SMALL_C && g->p.taps > 1 && !g->p.transposed && !g->windows;
     g->in_c = in_width(g);
-    if (g->packed_rows) g->w_rows = g->pairs ? ct_ceil_div(g->taps * g->channels, 2) : g->taps * g->channels;
-    else g->w_rows = g->taps * g->depth;
-    g->block = ct_min64(480, ct_min64(POINTERS / g->taps, BLOCK_FLOATS / ct_min64(DEPTH, ct_max64(1, g->depth))));
+    if (g->packed_rows) g->w_rows = g->pairs ? ct_ceil_div(g->p.taps * g->p.channels, 2) : g->p.taps * g->p.channels;
+    else g->w_rows = g->p.taps * g->depth;
+    g->block = ct_min64(480, ct_min64(POINTERS / g->p.taps, BLOCK_FLOATS / ct_min64(DEPTH, ct_max64(1, g->depth))));
     g->block = ct_max64(12, g->block / 6 * 6);
-    g->in_rows = g->in_h;
+    g->in_rows = g->p.in_h;
     if (g->bands > 1) {
         int64_t low = 0, high = 0;
-        for (int64_t t = 0; t < g->taps; t++) {
-            low = ct_min64(low, g->off_h[t]);
-            high = ct_max64(high, g->off_h[t]);
+        for (int64_t t = 0; t < g->p.taps; t++) {
+            low = ct_min64(low, g->p.off_h[t]);
+            high = ct_max64(high, g->p.off_h[t]);
         }
-        g->in_rows = ct_min64(g->in_h, ct_ceil_div(g->band_rows, g->step_h) * g->in_step_h + high - low + 1);
+        g->in_rows = ct_min64(g->p.in_h, ct_ceil_div(g->band_rows, g->p.step_h) * g->p.in_step_h + high - low + 1);
     }
 }
 
@@ -244,13 +173,13 @@ typedef struct band {
 static band take_band(const gather *g, ct_carve *t)
 {
     band s = { .out_first = 0 };
-    s.rows = ct_carve_take(t, (size_t)(g->taps * g->block) * sizeof(float *));
+    s.rows = ct_carve_take(t, (size_t)(g->p.taps * g->block) * sizeof(float *));
     if (g->pairs) s.out16 = ct_carve_take(t, (size_t)g->block * sizeof(uint16_t *));
     else s.outs = ct_carve_take(t, (size_t)g->block * sizeof(float *));
     if (g->packed_rows) s.packed = ct_carve_take(t, (size_t)(g->block * g->w_rows) * 4);
-    if (g->packed_rows && g->pairs) s.taps = ct_carve_take(t, (size_t)(g->block * g->taps * g->channels) * 4);
-    if (input_of(g) != IN_PLACE) s.copy = ct_carve_take(t, (size_t)(g->in_rows * g->in_w * g->in_c) * 4);
-    if (!g->pairs && g->out_type != CT_F32) s.out_copy = ct_carve_take(t, (size_t)(g->band_rows * g->out_w * g->out_c) * 4);
+    if (g->packed_rows && g->pairs) s.taps = ct_carve_take(t, (size_t)(g->block * g->p.taps * g->p.channels) * 4);
+    if (input_of(g) != IN_PLACE) s.copy = ct_carve_take(t, (size_t)(g->in_rows * g->p.in_w * g->in_c) * 4);
+    if (!g->pairs && g->p.out_type != CT_F32) s.out_copy = ct_carve_take(t, (size_t)(g->band_rows * g->p.out_w * g->p.out_c) * 4);
     return s;
 }
 
@@ -260,9 +189,9 @@ static size_t zeros_bytes(const gather *g) { return (size_t)ct_max64(ct_max64(g-
 static size_t lay_out(gather *g, int threads, void *base)
 {
     ct_carve c = { base, 0 };
-    g->w_packed = ct_carve_take(&c, (size_t)(g->groups * ct_round_up(g->cols, g->kern->vl) * g->w_rows) * 4);
+    g->w_packed = ct_carve_take(&c, (size_t)(g->p.groups * ct_round_up(g->p.cols, g->kern->vl) * g->w_rows) * 4);
     g->zeros = ct_carve_take(&c, zeros_bytes(g));
-    g->bias_f32 = ct_carve_take(&c, (size_t)g->out_c * 4);
+    g->bias_f32 = ct_carve_take(&c, (size_t)g->p.out_c * 4);
     size_t shared = c.used;
     ct_carve t = { NULL, 0 };
     take_band(g, &t);
@@ -280,8 +209,8 @@ static uint32_t word_of(const uint16_t *x, int64_t i, int64_t n)
 /* Filters first .. first+valid-1 of bf16 to words: each tap's channels, or all taps' as they lie where these are packed. */
 static void pack_words(const gather *g, int64_t first, int64_t valid, int64_t kw, float *dst)
 {
-    const uint16_t *w = (const uint16_t *)g->weights + first * g->taps * g->channels;
-    const int64_t runs = g->packed_rows ? 1 : g->taps, n = g->taps * g->channels / runs, words = ct_ceil_div(n, 2);
+    const uint16_t *w = (const uint16_t *)g->p.weights + first * g->p.taps * g->p.channels;
+    const int64_t runs = g->packed_rows ? 1 : g->p.taps, n = g->p.taps * g->p.channels / runs, words = ct_ceil_div(n, 2);
     for (int64_t i = 0; i < g->w_rows && valid < kw; i++) memset(dst + i * kw + valid, 0, (size_t)(kw - valid) * 4);
     if (n % 2 == 0) {
         g->kern->copy->transpose(valid, g->w_rows, (const float *)(const void *)w, g->w_rows, dst, kw);
@@ -300,26 +229,26 @@ static void pack_item(void *arg, int64_t item, int thread)
 {
     (void)thread;
     const gather *g = arg;
-    const int64_t group = item / g->col_blocks, b = item % g->col_blocks, rows = g->taps * g->depth;
+    const int64_t group = item / g->col_blocks, b = item % g->col_blocks, rows = g->p.taps * g->depth;
     int64_t valid;
-    const int64_t kw = block_width(g->kern, g->cols, b, &valid);
-    const int64_t first = (group * g->cols + b * g->kern->conv->nr) * rows;
+    const int64_t kw = block_width(g->kern, g->p.cols, b, &valid);
+    const int64_t first = (group * g->p.cols + b * g->kern->conv->nr) * rows;
     float *dst = g->w_packed + block_start(g, group, b), buf[PACK * PACK];
     if (g->pairs) {
-        pack_words(g, group * g->cols + b * g->kern->conv->nr, valid, kw, dst);
+        pack_words(g, group * g->p.cols + b * g->kern->conv->nr, valid, kw, dst);
         return;
     }
     for (int64_t i = 0; i < rows && valid < kw; i++)
         for (int64_t j = valid; j < kw; j++) dst[i * kw + j] = 0;
-    if (g->w_type == CT_F32) {
-        g->kern->copy->transpose(valid, rows, (const float *)g->weights + first, rows, dst, kw);
+    if (g->p.w_type == CT_F32) {
+        g->kern->copy->transpose(valid, rows, (const float *)g->p.weights + first, rows, dst, kw);
         return;
     }
     for (int64_t at = 0; at < rows; at += PACK)
         for (int64_t j = 0; j < valid; j += PACK) {
             const int64_t len = ct_min64(PACK, rows - at), n = ct_min64(PACK, valid - j);
             for (int64_t i = 0; i < n; i++)
-                ct_cpu_to_f32(g->kern, g->w_type, g->weights, first + (j + i) * rows + at, len, buf + i * PACK);
+                ct_cpu_to_f32(g->kern, g->p.w_type, g->p.weights, first + (j + i) * rows + at, len, buf + i * PACK);
             g->kern->copy->transpose(n, len, buf, PACK, dst + at * kw + j, kw);
         }
 }
@@ -329,8 +258,8 @@ static void zip_rows(const gather *g, int64_t group, int64_t t, int64_t word, in
 {
     const uint16_t *row[2];
     for (int64_t i = 0; i < 2; i++) {
-        const int64_t d = 2 * word + i, at = ((group * g->channels + d) * g->taps + g->tap_of[t]) * g->cols + k0;
-        row[i] = d < g->channels ? (const uint16_t *)g->weights + at : (const uint16_t *)(const void *)g->zeros;
+        const int64_t d = 2 * word + i, at = ((group * g->p.channels + d) * g->p.taps + g->p.tap_of[t]) * g->p.cols + k0;
+        row[i] = d < g->p.channels ? (const uint16_t *)g->p.weights + at : (const uint16_t *)(const void *)g->zeros;
     }
     g->kern->pairs->zip(n, row[0], row[1], dst);
 }
@@ -342,32 +271,32 @@ static void pack_rows_item(void *arg, int64_t item, int thread)
     const gather *g = arg;
     const int64_t runs = ct_ceil_div(g->depth, PACK), group = item / runs, d0 = item % runs * PACK;
     for (int64_t d = d0; d < ct_min64(g->depth, d0 + PACK); d++)
-        for (int64_t t = 0; t < g->taps; t++)
+        for (int64_t t = 0; t < g->p.taps; t++)
             for (int64_t b = 0; b < g->col_blocks; b++) {
                 int64_t valid;
-                const int64_t kw = block_width(g->kern, g->cols, b, &valid);
+                const int64_t kw = block_width(g->kern, g->p.cols, b, &valid);
                 float *dst = g->w_packed + block_start(g, group, b) + (t * g->depth + d) * kw;
                 if (g->pairs) {
                     zip_rows(g, group, t, d, b * g->kern->conv->nr, valid, dst);
                     for (int64_t j = valid; j < kw; j++) dst[j] = 0;
                     continue;
                 }
-                ct_cpu_to_f32(g->kern, g->w_type, g->weights,
-                              ((group * g->depth + d) * g->taps + g->tap_of[t]) * g->cols + b * g->kern->conv->nr,
+                ct_cpu_to_f32(g->kern, g->p.w_type, g->p.weights,
+                              ((group * g->depth + d) * g->p.taps + g->p.tap_of[t]) * g->p.cols + b * g->kern->conv->nr,
                               valid, dst);
                 for (int64_t j = valid; j < kw; j++) dst[j] = 0;
             }
 }
 
 /* Fills the lists for pixels first .. first+count-1 of a class's part of a band (row-major, i0 = its first row). */
-static void fill(const gather *g, const band *s, const pixel_class *c, int64_t group, int64_t i0, int64_t first,
+static void fill(const gather *g, const band *s, const ct_pixel_class *c, int64_t group, int64_t i0, int64_t first,
                  int64_t count)
 {
     int64_t i = i0 + first / c->cols, j = first % c->cols;
     for (int64_t x = 0; x < count; x++) {
-        const int64_t row = c->first_h + i * g->step_h - s->out_first, col = c->first_w + j * g->step_w;
-        const int64_t at = (row * g->out_w + col) * g->out_c + group * g->cols;
-        if (g->pairs) s->out16[x] = (uint16_t *)g->out + s->image * g->out_h * g->out_w * g->out_c + at;
+        const int64_t row = c->first_h + i * g->p.step_h - s->out_first, col = c->first_w + j * g->p.step_w;
+        const int64_t at = (row * g->p.out_w + col) * g->p.out_c + group * g->p.cols;
+        if (g->pairs) s->out16[x] = (uint16_t *)g->p.out + s->image * g->p.out_h * g->p.out_w * g->p.out_c + at;
         else s->outs[x] = s->out + at;
         if (++j == c->cols) {
             j = 0;
@@ -375,9 +304,9 @@ static void fill(const gather *g, const band *s, const pixel_class *c, int64_t g
         }
     }
     if (s->packed) {
-        const int64_t width = g->taps * g->channels;
+        const int64_t width = g->p.taps * g->p.channels;
         float *taps = g->pairs ? s->taps : s->packed;
-        ct_conv_pack(g->kern, &g->geom, s->in, s->in_first, i0 + first / c->cols, first % c->cols, count, taps);
+        ct_conv_pack(g->kern, &g->p.geom, s->in, s->in_first, i0 + first / c->cols, first % c->cols, count, taps);
         for (int64_t x = 0; x < count; x++) {
             float *row = s->packed + x * g->w_rows;
             s->rows[x] = row;
@@ -389,18 +318,18 @@ static void fill(const gather *g, const band *s, const pixel_class *c, int64_t g
     }
     for (int64_t t = 0; t < c->taps; t++) {
         const float **list = s->rows + t * g->block;
-        const int64_t off_h = g->off_h[c->tap0 + t], off_w = g->off_w[c->tap0 + t];
+        const int64_t off_h = g->p.off_h[c->tap0 + t], off_w = g->p.off_w[c->tap0 + t];
         i = i0 + first / c->cols;
         j = first % c->cols;
         for (int64_t x = 0; x < count;) {
-            const int64_t run = ct_min64(count - x, c->cols - j), h = i * g->in_step_h + off_h;
-            if (h < 0 || h >= g->in_h) {
+            const int64_t run = ct_min64(count - x, c->cols - j), h = i * g->p.in_step_h + off_h;
+            if (h < 0 || h >= g->p.in_h) {
                 for (int64_t y = 0; y < run; y++) list[x + y] = g->zeros;
             } else {
-                const float *line = s->in + (h - s->in_first) * g->in_w * g->in_c + group * g->depth;
+                const float *line = s->in + (h - s->in_first) * g->p.in_w * g->in_c + group * g->depth;
                 for (int64_t y = 0; y < run; y++) {
-                    const int64_t w = (j + y) * g->in_step_w + off_w;
-                    list[x + y] = w < 0 || w >= g->in_w ? g->zeros : line + w * g->in_c;
+                    const int64_t w = (j + y) * g->p.in_step_w + off_w;
+                    list[x + y] = w < 0 || w >= g->p.in_w ? g->zeros : line + w * g->in_c;
                 }
             }
             x += run;
@@ -412,7 +341,7 @@ static void fill(const gather *g, const band *s, const pixel_class *c, int64_t g
 
 /* All columns of one group for the pixels in the lists: whole taps at a time while they fit DEPTH, else one tap in
  * slices of channels. The pixels' part of a slice stays in the cache while the blocks of filters pass by. */
-static void multiply(const gather *g, const band *s, const pixel_class *c, int64_t group, int64_t count, int64_t b0,
+static void multiply(const gather *g, const band *s, const ct_pixel_class *c, int64_t group, int64_t count, int64_t b0,
                      int64_t b1)
 {
     ct_igemm a = { .in = s->rows, .out = s->outs, .out16 = s->out16, .np = count, .in_stride = g->block };
@@ -431,8 +360,8 @@ static void multiply(const gather *g, const band *s, const pixel_class *c, int64
             a.accumulate = t > 0 || d > 0;
             for (int64_t b = b0; b < b1; b++) {
                 a.k_first = b * g->kern->conv->nr;
-                a.kw = block_width(g->kern, g->cols, b, &a.kn);
-                a.bias = g->bias ? g->bias_f32 + group * g->cols + a.k_first : NULL;
+                a.kw = block_width(g->kern, g->p.cols, b, &a.kn);
+                a.bias = g->p.bias ? g->bias_f32 + group * g->p.cols + a.k_first : NULL;
                 a.w = g->w_packed + block_start(g, group, b) + (c->tap0 * g->depth + t * depth + d) * a.kw;
                 if (g->pairs) g->kern->pairs->igemm(&a);
                 else g->kern->conv->igemm(&a);
@@ -443,12 +372,12 @@ static void multiply(const gather *g, const band *s, const pixel_class *c, int64
 /* Rows low .. high-1 of an image as f32, behind pad_w pixels of zeros and before as many as windows reach. */
 static void copy_padded(const gather *g, const band *s, int64_t low, int64_t high)
 {
-    const ct_conv_geom *c = &g->geom;
-    const int64_t line = g->in_w * g->in_c, left = ct_min64(line, c->pad_w * c->c), n = ct_min64(c->w * c->c, line - left);
+    const ct_conv_geom *c = &g->p.geom;
+    const int64_t line = g->p.in_w * g->in_c, left = ct_min64(line, c->pad_w * c->c), n = ct_min64(c->w * c->c, line - left);
     for (int64_t h = low; h < high; h++) {
         float *to = s->copy + (h - low) * line;
         zero_cells(to, 1, left, 0);
-        ct_cpu_to_f32(g->kern, g->in_type, g->in, (s->image * c->h + h) * c->w * c->c, n, to + left);
+        ct_cpu_to_f32(g->kern, g->p.in_type, g->p.in, (s->image * c->h + h) * c->w * c->c, n, to + left);
         zero_cells(to + left + n, 1, line - left - n, 0);
     }
 }
@@ -456,24 +385,24 @@ static void copy_padded(const gather *g, const band *s, int64_t low, int64_t hig
 /* The rows of the input that rows r0 .. r1-1 of the output see, copied. */
 static void copy_band(const gather *g, band *s, int64_t r0, int64_t r1)
 {
-    int64_t low = g->in_h, high = 0;
-    for (int64_t k = 0; k < g->classes; k++) {
-        const pixel_class *c = &g->cls[k];
-        const int64_t i0 = ct_max64(0, ct_ceil_div(r0 - c->first_h, g->step_h)),
-                      i1 = ct_min64(c->rows, ct_ceil_div(r1 - c->first_h, g->step_h));
+    int64_t low = g->p.in_h, high = 0;
+    for (int64_t k = 0; k < g->p.classes; k++) {
+        const ct_pixel_class *c = &g->p.cls[k];
+        const int64_t i0 = ct_max64(0, ct_ceil_div(r0 - c->first_h, g->p.step_h)),
+                      i1 = ct_min64(c->rows, ct_ceil_div(r1 - c->first_h, g->p.step_h));
         for (int64_t x = 0; x < c->taps && i0 < i1; x++) {
-            low = ct_min64(low, i0 * g->in_step_h + g->off_h[c->tap0 + x]);
-            high = ct_max64(high, (i1 - 1) * g->in_step_h + g->off_h[c->tap0 + x] + 1);
+            low = ct_min64(low, i0 * g->p.in_step_h + g->p.off_h[c->tap0 + x]);
+            high = ct_max64(high, (i1 - 1) * g->p.in_step_h + g->p.off_h[c->tap0 + x] + 1);
         }
     }
     low = ct_max64(low, 0);
-    high = ct_min64(high, g->in_h);
-    const int64_t pixels = ct_max64(0, high - low) * g->in_w, first = (s->image * g->in_h + low) * g->in_w;
+    high = ct_min64(high, g->p.in_h);
+    const int64_t pixels = ct_max64(0, high - low) * g->p.in_w, first = (s->image * g->p.in_h + low) * g->p.in_w;
     if (g->windows) copy_padded(g, s, low, high);
-    if (input_of(g) == AS_F32) ct_cpu_to_f32(g->kern, g->in_type, g->in, first * g->in_c, pixels * g->in_c, s->copy);
-    for (int64_t i = 0; i < pixels * g->groups && input_of(g) == AS_WORDS; i++)
+    if (input_of(g) == AS_F32) ct_cpu_to_f32(g->kern, g->p.in_type, g->p.in, first * g->in_c, pixels * g->in_c, s->copy);
+    for (int64_t i = 0; i < pixels * g->p.groups && input_of(g) == AS_WORDS; i++)
         for (int64_t j = 0; j < g->depth; j++) {
-            const uint32_t word = word_of((const uint16_t *)g->in + (first * g->groups + i) * g->channels, j, g->channels);
+            const uint32_t word = word_of((const uint16_t *)g->p.in + (first * g->p.groups + i) * g->p.channels, j, g->p.channels);
             memcpy(s->copy + i * g->depth + j, &word, sizeof word);
         }
     s->in = s->copy;
@@ -484,192 +413,83 @@ static void band_item(void *arg, int64_t item, int thread)
 {
     const gather *g = arg;
     const int64_t part = item % g->col_parts, band_no = item / g->col_parts, n = band_no / g->bands;
-    const int64_t r0 = band_no % g->bands * g->band_rows, r1 = ct_min64(g->out_h, r0 + g->band_rows);
+    const int64_t r0 = band_no % g->bands * g->band_rows, r1 = ct_min64(g->p.out_h, r0 + g->band_rows);
     const int64_t b0 = g->col_blocks * part / g->col_parts, b1 = g->col_blocks * (part + 1) / g->col_parts;
     ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
     band s = take_band(g, &t);
-    const int64_t out_at = n * g->out_h * g->out_w * g->out_c;
+    const int64_t out_at = n * g->p.out_h * g->p.out_w * g->p.out_c;
     s.image = n;
     if (s.copy) copy_band(g, &s, r0, r1);
-    else s.in = (const float *)g->in + n * g->in_h * g->in_w * g->in_c;
+    else s.in = (const float *)g->p.in + n * g->p.in_h * g->p.in_w * g->in_c;
     if (s.out_copy) {
         s.out = s.out_copy;
         s.out_first = r0;
     } else if (!g->pairs) {
-        s.out = (float *)g->out + out_at;
+        s.out = (float *)g->p.out + out_at;
     }
-    for (int64_t k = 0; k < g->classes; k++) {
-        const pixel_class *c = &g->cls[k];
-        const int64_t i0 = ct_max64(0, ct_ceil_div(r0 - c->first_h, g->step_h)),
-                      i1 = ct_min64(c->rows, ct_ceil_div(r1 - c->first_h, g->step_h));
+    for (int64_t k = 0; k < g->p.classes; k++) {
+        const ct_pixel_class *c = &g->p.cls[k];
+        const int64_t i0 = ct_max64(0, ct_ceil_div(r0 - c->first_h, g->p.step_h)),
+                      i1 = ct_min64(c->rows, ct_ceil_div(r1 - c->first_h, g->p.step_h));
         const int64_t pixels = i1 > i0 ? (i1 - i0) * c->cols : 0;
         for (int64_t first = 0; first < pixels; first += g->block) {
             const int64_t count = ct_min64(g->block, pixels - first);
-            for (int64_t group = 0; group < g->groups; group++) {
+            for (int64_t group = 0; group < g->p.groups; group++) {
                 fill(g, &s, c, group, i0, first, count);
                 multiply(g, &s, c, group, count, b0, b1);
             }
         }
     }
     if (s.out_copy)
-        ct_cpu_write_end(g->kern, g->out_type, g->out, out_at + r0 * g->out_w * g->out_c,
-                         (r1 - r0) * g->out_w * g->out_c, s.out);
+        ct_cpu_write_end(g->kern, g->p.out_type, g->p.out, out_at + r0 * g->p.out_w * g->p.out_c,
+                         (r1 - r0) * g->p.out_w * g->p.out_c, s.out);
 }
 
 static void run_gather(const ct_device *dev, gather *g, void *scratch)
 {
     lay_out(g, dev->threads, scratch);
     memset(g->zeros, 0, zeros_bytes(g));
-    if (g->bias) ct_cpu_to_f32(g->kern, g->bias_type, g->bias, 0, g->out_c, g->bias_f32);
-    if (g->transposed)
-        ct_cpu_for(dev, g->groups * ct_ceil_div(g->depth, PACK), pack_rows_item, g);
+    if (g->p.bias) ct_cpu_to_f32(g->kern, g->p.bias_type, g->p.bias, 0, g->p.out_c, g->bias_f32);
+    if (g->p.transposed)
+        ct_cpu_for(dev, g->p.groups * ct_ceil_div(g->depth, PACK), pack_rows_item, g);
     else
-        ct_cpu_for(dev, g->groups * g->col_blocks, pack_item, g);
-    ct_cpu_for(dev, g->n * g->bands * g->col_parts, band_item, g);
+        ct_cpu_for(dev, g->p.groups * g->col_blocks, pack_item, g);
+    ct_cpu_for(dev, g->p.n * g->bands * g->col_parts, band_item, g);
 }
 
-static bool is_flat(const ct_conv_geom *c)
+/* Few channels: a tap is a row of the filter, whose columns and channels lie behind each other in the picture's rows. */
+static void take_windows(gather *g)
 {
-    return c->r * c->s == 1 && c->pad_h == 0 && c->pad_w == 0 && c->h == c->p * c->stride_h;
-}
-
-static ct_conv_geom geometry(const ct_call *call)
-{
-    const ct_tensor *x = &call->in[0], *w = &call->in[1], *y = &call->out[0];
-    switch (call->op) {
-    case CT_OP_LINEAR: return ct_linear_geometry(&x->desc, &w->desc);
-    case CT_OP_LINEAR_DGRAD: return ct_linear_geometry(&y->desc, &w->desc);
-    case CT_OP_CONV2D_DGRAD: return ct_conv_geometry(&call->attrs.conv, &y->desc, &w->desc, &x->desc);
-    default: return ct_conv_geometry(&call->attrs.conv, &x->desc, &w->desc, &y->desc);
+    ct_conv_gather *p = &g->p;
+    const ct_conv_geom *c = &p->geom;
+    p->taps = p->cls[0].taps = c->r;
+    g->depth = c->s * c->c;
+    p->in_w = (c->q - 1) * c->stride_w + c->s;
+    for (int64_t r = 0; r < c->r; r++) {
+        p->off_h[r] = r * c->dil_h - c->pad_h;
+        p->off_w[r] = 0;
     }
 }
-
-static void set_forward(gather *g, const ct_device *dev, const ct_call *call, bool pairs)
-{
-    const ct_conv_geom c = geometry(call);
-    const bool bias = call->nin > 2 && ct_present(&call->in[2]);
-    memset(g, 0, sizeof *g);
-    g->kern = dev->kern;
-    g->geom = c;
-    g->in = call->in[0].data;
-    g->in_type = call->in[0].desc.dtype;
-    g->weights = call->in[1].data;
-    g->w_type = call->in[1].desc.dtype;
-    g->bias = bias ? call->in[2].data : NULL;
-    g->bias_type = bias ? call->in[2].desc.dtype : CT_F32;
-    g->out = call->out[0].data;
-    g->out_type = call->out[0].desc.dtype;
-    g->n = c.n;
-    g->in_h = c.h;
-    g->in_w = c.w;
-    g->out_h = c.p;
-    g->out_w = c.q;
-    g->out_c = c.k;
-    g->groups = c.groups;
-    g->pairs = pairs;
-    g->channels = c.cg;
-    g->depth = pairs ? ct_ceil_div(c.cg, 2) : c.cg;
-    g->cols = c.kg;
-    g->taps = c.r * c.s;
-    g->step_h = g->step_w = 1;
-    g->in_step_h = c.stride_h;
-    g->in_step_w = c.stride_w;
-    for (int64_t t = 0; t < g->taps; t++) {
-        g->tap_of[t] = t;
-        g->off_h[t] = t / c.s * c.dil_h - c.pad_h;
-        g->off_w[t] = t % c.s * c.dil_w - c.pad_w;
-    }
-    g->windows = !pairs && c.groups == 1 && c.c < CT_CONV_SMALL_C && g->taps > 1 && c.dil_w == 1;
-    if (g->windows) {
-        g->taps = c.r;
-        g->depth = c.s * c.c;
-        g->in_w = (c.q - 1) * c.stride_w + c.s;
-        for (int64_t r = 0; r < c.r; r++) {
-            g->off_h[r] = r * c.dil_h - c.pad_h;
-            g->off_w[r] = 0;
-        }
-    }
-    g->classes = 1;
-    g->cls[0] = (pixel_class){ 0, 0, c.p, c.q, 0, g->taps };
-    g->flat = is_flat(&c);
-    plan(g);
-}
-
-/* Where y has one row alone, its stride is never taken, and each tap reaches one row of x: with the height of x for a stride every row is a
- * class of its own, which other rows' taps are no part of. Columns alike. */
-static ct_conv_geom apart(ct_conv_geom c)
-{
-    if (c.p == 1 && (c.r - 1) * c.dil_h < c.h && c.pad_h == 0 && c.h * c.stride_w <= MAX_CLASSES) c.stride_h = c.h;
-    if (c.q == 1 && (c.s - 1) * c.dil_w < c.w && c.pad_w == 0 && c.w * c.stride_h <= MAX_CLASSES) c.stride_w = c.w;
-    return c;
-}
-
-static void set_dgrad(gather *g, const ct_device *dev, const ct_call *call, bool pairs)
-{
-    const ct_conv_geom c = apart(geometry(call));
-    memset(g, 0, sizeof *g);
-    g->kern = dev->kern;
-    g->in = call->in[0].data;
-    g->in_type = call->in[0].desc.dtype;
-    g->weights = call->in[1].data;
-    g->w_type = call->in[1].desc.dtype;
-    g->out = call->out[0].data;
-    g->out_type = call->out[0].desc.dtype;
-    g->bias_type = CT_F32;
-    g->transposed = true;
-    g->n = c.n;
-    g->in_h = c.p;
-    g->in_w = c.q;
-    g->out_h = c.h;
-    g->out_w = c.w;
-    g->out_c = c.c;
-    g->groups = c.groups;
-    g->pairs = pairs;
-    g->channels = c.kg;
-    g->depth = pairs ? ct_ceil_div(c.kg, 2) : c.kg;
-    g->cols = c.cg;
-    g->taps = c.r * c.s;
-    g->step_h = c.stride_h;
-    g->step_w = c.stride_w;
-    g->in_step_h = g->in_step_w = 1;
-    int64_t tap = 0;
-    for (int64_t a = 0; a < c.stride_h; a++)
-        for (int64_t b = 0; b < c.stride_w; b++) {
-            pixel_class *k = &g->cls[g->classes++];
-            *k = (pixel_class){ a, b, ct_ceil_div(c.h - a, c.stride_h), ct_ceil_div(c.w - b, c.stride_w), tap, 0 };
-            if (k->rows < 0) k->rows = 0;
-            if (k->cols < 0) k->cols = 0;
-            for (int64_t t = 0; t < g->taps; t++) {
-                const int64_t h = a + c.pad_h - t / c.s * c.dil_h, w = b + c.pad_w - t % c.s * c.dil_w;
-                if (h % c.stride_h != 0 || w % c.stride_w != 0) continue;
-                g->tap_of[tap] = t;
-                g->off_h[tap] = h / c.stride_h;
-                g->off_w[tap] = w / c.stride_w;
-                tap++;
-                k->taps++;
-            }
-        }
-    g->flat = is_flat(&c);
-    plan(g);
-}
-
-static bool is_dgrad(const ct_call *call) { return call->op == CT_OP_CONV2D_DGRAD || call->op == CT_OP_LINEAR_DGRAD; }
 
 static void set_up(gather *g, const ct_device *dev, const ct_call *call, bool pairs)
 {
-    if (is_dgrad(call)) set_dgrad(g, dev, call, pairs);
-    else set_forward(g, dev, call, pairs);
+    memset(g, 0, sizeof *g);
+    g->kern = dev->kern;
+    ct_conv_gather_make(&g->p, call);
+    const ct_conv_geom *c = &g->p.geom;
+    g->pairs = pairs;
+    g->depth = pairs ? ct_ceil_div(g->p.channels, 2) : g->p.channels;
+    g->windows = !pairs && !g->p.transposed && c->groups == 1 && c->c < CT_CONV_SMALL_C && g->p.taps > 1 && c->dil_w == 1;
+    if (g->windows) take_windows(g);
+    plan(g);
 }
 
 static ct_accept accept(const ct_device *dev, const ct_call *call, bool pairs)
 {
-    const ct_conv_geom c = geometry(call);
     const char *no = pairs ? ct_pairs_refuse(dev, call) : NULL;
-    if (!no) no = ct_conv_refuse(call, &c);
+    if (!no) no = ct_conv_gather_refuse(call);
     if (!no && pairs && call->out[0].desc.dtype != CT_BF16) no = "cpu.bf16: results of bf16 alone";
     if (no) return ct_accept_no(no);
-    if (is_dgrad(call) && c.stride_h * c.stride_w > MAX_CLASSES)
-        return ct_accept_no("cpu.indirect: strides whose product is above 64");
     gather g;
     set_up(&g, dev, call, pairs);
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));

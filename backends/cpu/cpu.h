@@ -142,6 +142,8 @@ static inline void *ct_carve_take(ct_carve *c, size_t bytes)
 #define CT_CPU_PAIRS "cpu.bf16"
 #define CT_CPU_PAIRS_WINO "cpu.winograd16"
 
+#define CT_CPU_SPLIT "cpu.split" /* products of f32 as sums of those of bf16: kern_split.h */
+
 /* The functions of two rows, f32_accept and f32_run for products of f32, pairs_accept and pairs_run for those of bf16, of what both are made by:
  * accept(dev, call, pairs) and run(dev, call, scratch, pairs). */
 #define CT_CPU_TWO_FORMS(accept, run)                                                                                  \
@@ -167,7 +169,9 @@ extern const ct_impl_set ct_cpu_conv_wgrad_pairs_impls;
 extern const ct_impl_set ct_cpu_wino_impls;
 extern const ct_impl_set ct_cpu_wino_wgrad_impls;
 extern const ct_impl_set ct_cpu_conv_impls;
+extern const ct_impl_set ct_cpu_conv_split_impls;
 extern const ct_impl_set ct_cpu_conv_wgrad_impls;
+extern const ct_impl_set ct_cpu_conv_wgrad_split_impls;
 extern const ct_impl_set ct_cpu_linear_impls;
 extern const ct_impl_set ct_cpu_norm_impls;
 extern const ct_impl_set ct_cpu_norm_length_impls;

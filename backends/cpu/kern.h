@@ -164,6 +164,34 @@ typedef struct ct_kern_pairs {
     bool turned; /* wgemm takes ct_wgemm.turned, not in */
 } ct_kern_pairs;
 
+/* Products of f32 by tiles of bf16 (kern_split.h): every number as three of bf16. Operands are laid out first, CT_SPLIT numbers deep, a run: of
+ * CT_SPLIT rows in CT_SPLIT_ROWS words, of ct_split_wide columns in ct_split_cols_words. A block of so many rows, or columns, has its runs behind
+ * each other. */
+#define CT_SPLIT (2 * CT_KERN_TILE)
+#define CT_SPLIT_ROWS (3 * CT_KERN_TILE * CT_SPLIT)
+
+/* out[r][first + k] = start + sum of a[r][d] * b[d][k] over the depth, 0 <= r < rows, 0 <= k < cols, with start = out[r][first + k] if accumulate, else
+ * bias[k], else 0. */
+typedef struct ct_split_gemm {
+    const float *a, *b;
+    int64_t a_block, b_block; /* words from a block to the next */
+    int64_t runs, rows, cols; /* runs > 0 */
+    float *const *out;        /* [rows] */
+    int64_t first;
+    const float *bias; /* [cols] or NULL */
+    bool accumulate;
+} ct_split_gemm;
+
+/* Lay out n numbers in depth of some rows or columns, `block` words between their blocks; what fills up the last run is zero. Of rows: number d of row r is
+ * x[r][first + d]; turned: x[d][first + r]. Of columns: number d of column k is x[d][first + k]; turned: x[k][first + d]. */
+typedef struct ct_kern_split {
+    void (*rows)(int64_t rows, int64_t n, const float *const *x, int64_t first, float *out, int64_t block);
+    void (*rows_turned)(int64_t rows, int64_t n, const float *const *x, int64_t first, float *out, int64_t block);
+    void (*cols)(int64_t n, int64_t cols, const float *const *x, int64_t first, float *out, int64_t block);
+    void (*cols_turned)(int64_t n, int64_t cols, const float *const *x, int64_t first, float *out, int64_t block);
+    void (*gemm)(const ct_split_gemm *g);
+} ct_kern_split;
+
 /* The kernels by purpose; each table stands behind the bodies in kern_<purpose>.h. */
 
 typedef struct ct_kern_conv {
@@ -350,6 +378,7 @@ typedef struct ct_kern {
     int vl;           /* floats of a vector */
     int64_t l2_bytes; /* of the L2 cache of a core that has these instructions, at least, in most of them */
     const ct_kern_pairs *pairs; /* NULL where the processor does not multiply bf16 */
+    const ct_kern_split *split; /* NULL where it multiplies no tiles */
     const ct_kern_conv *conv;
     const ct_kern_wino *wino;
     const ct_kern_depthwise *depthwise;
@@ -368,6 +397,9 @@ typedef struct ct_kern {
     const ct_kern_lstm *lstm;
     const ct_kern_optim *optim;
 } ct_kern;
+
+static inline int64_t ct_split_wide(const ct_kern *k) { return 2 * k->vl; }
+static inline int64_t ct_split_cols_words(const ct_kern *k) { return 3 * CT_KERN_TILE * ct_split_wide(k); }
 
 extern const ct_kern ct_kern_base, ct_kern_avx2, ct_kern_avx512, ct_kern_avx512bf16, ct_kern_amx;
 extern const ct_kern ct_kern_basebf16, ct_kern_baseamx; /* base with products of bf16 emulated: run anywhere, for tests; never the best */

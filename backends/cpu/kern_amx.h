@@ -3,7 +3,8 @@
  *
  *   TILE_BEGIN(), TILE_END()     around all others: a thread's registers are set up, and given back
  *   TILE_ZERO(c)
- *   TILE_LOAD(t, p, ld)          rows of words or floats from p on, ld of them apart
+ *   TILE_LOAD(t, p, ld)          rows of words or floats from p on, ld of them apart: columns and sums
+ *   TILE_LOAD_A(t, p, ld)        the same for rows that are multiplied
  *   TILE_STORE(c, p, ld)
  *   TILE_DOT(c, a, b)            c[i][k] += sum over w of both products of the words a[i][w] and b[w][k]
  *
@@ -72,7 +73,8 @@ static void tile_dot(int c, int a, int b)
 #define TILE_BEGIN()
 #define TILE_END()
 #define TILE_ZERO(c) memset(&tile_at[c], 0, sizeof tile_at[c])
-#define TILE_LOAD(t, p, ld) tile_load(t, p, ld, (t) == 4 ? TILE : KERN_VL)
+#define TILE_LOAD(t, p, ld) tile_load(t, p, ld, KERN_VL)
+#define TILE_LOAD_A(t, p, ld) tile_load(t, p, ld, TILE)
 #define TILE_STORE(c, p, ld) tile_store(c, p, ld)
 #define TILE_DOT(c, a, b) tile_dot(c, a, b)
 #endif
@@ -106,7 +108,7 @@ KERN_INLINE void tiles_store(float *p, int64_t ld, const int nv)
 /* 16 rows of 16 words times nv tiles of columns. */
 KERN_INLINE void tiles_dot(const float *a, int64_t lda, const float *b, int64_t ldb, const int nv)
 {
-    TILE_LOAD(4, a, lda);
+    TILE_LOAD_A(4, a, lda);
     TILE_LOAD(5, b, ldb);
     TILE_DOT(0, 4, 5);
     if (nv > 1) {

@@ -66,11 +66,13 @@ static const struct {
 #define TILE_END() __asm__ volatile("tilerelease" : : : "memory")
 #define TILE_ZERO(c) __asm__ volatile("tilezero %%tmm" #c : : : "memory")
 #define TILE_LOAD(t, p, ld) __asm__ volatile("tileloadd (%0,%1,1), %%tmm" #t : : "r"(p), "r"((int64_t)(ld) * 4) : "memory")
+#define TILE_LOAD_A(t, p, ld) TILE_LOAD(t, p, ld)
 #define TILE_STORE(c, p, ld) __asm__ volatile("tilestored %%tmm" #c ", (%0,%1,1)" : : "r"(p), "r"((int64_t)(ld) * 4) : "memory")
 #define TILE_DOT(c, a, b) __asm__ volatile("tdpbf16ps %%tmm" #b ", %%tmm" #a ", %%tmm" #c : : : "memory")
 #include "backends/cpu/kern_amx.h"
+#include "backends/cpu/kern_split.h"
 
-const ct_kern ct_kern_amx = { .name = "amx", .l2_bytes = (int64_t)2 << 20, .pairs = &tiles_kernels, KERN_MEMBERS };
+const ct_kern ct_kern_amx = { .name = "amx", .l2_bytes = (int64_t)2 << 20, .pairs = &tiles_kernels, .split = &split_kernels, KERN_MEMBERS };
 
 #if defined(__clang__)
 #pragma clang attribute pop

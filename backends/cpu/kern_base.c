@@ -30,5 +30,6 @@ const ct_kern ct_kern_basebf16 = { .name = "basebf16", .l2_bytes = KERN_L2_BYTES
 /* And with products of tiles. */
 #define KERN_TILES_EMULATED
 #include "backends/cpu/kern_amx.h"
+#include "backends/cpu/kern_split.h"
 
-const ct_kern ct_kern_baseamx = { .name = "baseamx", .l2_bytes = KERN_L2_BYTES, .pairs = &tiles_kernels, KERN_MEMBERS };
+const ct_kern ct_kern_baseamx = { .name = "baseamx", .l2_bytes = KERN_L2_BYTES, .pairs = &tiles_kernels, .split = &split_kernels, KERN_MEMBERS };

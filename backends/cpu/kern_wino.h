@@ -470,11 +470,9 @@ typedef int32_t wino_mask __attribute__((vector_size(KERN_VL * 4)));
 #endif
 
 /* A square of vl x vl: as many perfect shuffles of its rows as vl has bits. */
-KERN_INLINE void turn_square(const float *x, int64_t ldx, float *out, int64_t ldo)
+KERN_INLINE void turn_lanes(vf a[KERN_VL])
 {
-    vf a[KERN_VL], b[KERN_VL];
-    WINO_UNROLL
-    for (int i = 0; i < KERN_VL; i++) a[i] = vload(x + i * ldx);
+    vf b[KERN_VL];
     WINO_UNROLL
     for (int bits = KERN_VL; bits > 1; bits /= 2) {
         WINO_UNROLL
@@ -485,6 +483,14 @@ KERN_INLINE void turn_square(const float *x, int64_t ldx, float *out, int64_t ld
         WINO_UNROLL
         for (int i = 0; i < KERN_VL; i++) a[i] = b[i];
     }
+}
+
+KERN_INLINE void turn_square(const float *x, int64_t ldx, float *out, int64_t ldo)
+{
+    vf a[KERN_VL];
+    WINO_UNROLL
+    for (int i = 0; i < KERN_VL; i++) a[i] = vload(x + i * ldx);
+    turn_lanes(a);
     WINO_UNROLL
     for (int i = 0; i < KERN_VL; i++) vstore(out + i * ldo, a[i]);
 }

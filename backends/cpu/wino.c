@@ -11,7 +11,11 @@
  * and the order of every sum follow from the shape and the set of loops alone.
  *
  * cpu.winograd16 multiplies bf16: transforms are made in f32, what they give is rounded and stored in words of two channels,
- * products are summed in f32. */
+ * products are summed in f32.
+ *
+ * Where tiles of bf16 multiply f32 faster than vectors do (kern_split.h), transformed filters are laid out for them once, and a block's pixels a position
+ * at a time, before they are multiplied by all columns. Blocks are so large then that filters, which are read for each, take less time than the products:
+ * as large as the number of threads allows. */
 #include "config.h"
 
 #include "backends/cpu/wino.h"
@@ -28,6 +32,12 @@
 #define MANY_BLOCKS 16                   /* enough to share out among threads */
 #define PANEL 64                         /* output channels multiplied before they are transformed back */
 #define SLICE (2 * CT_WINO_CB)           /* input channels whose filters are transformed before they are multiplied, if a slice at a time */
+#define SPLIT_LEAST 128                  /* channels of x and of y, from which on numbers are split for tiles */
+#define SPLIT_SMALL 64                   /* the same, where all filters stay in the L2 cache */
+#define SPLIT_TILES 96                   /* and tiles, for what laying out the filters costs */
+#define SPLIT_BLOCK 512                  /* tiles of a block then */
+#define SPLIT_FILTERS ((int64_t)64 << 20) /* bytes of filters laid out */
+#define SPLIT_BYTES ((int64_t)24 << 20)  /* transformed pixels and products of a block */
 #define SLICED_BYTES ((int64_t)1 << 20)  /* transformed filters that are worth it */
 
 typedef struct wino {
@@ -44,12 +54,15 @@ typedef struct wino {
     int64_t k_blocks, panel; /* blocks of wino_nr columns; in a panel */
     bool whole;              /* all filters are transformed before, not a panel's at a time */
     bool sliced;             /* a slice of a panel's at a time */
+    bool split;              /* products by tiles of bf16 (kern_split.h): all filters are transformed before, a panel are all columns */
+    int64_t runs, u_words;   /* then: of the channels; words of a run of filters */
     int64_t block, blocks, kept;          /* tiles of a block; blocks; blocks whose pixels are kept at a time */
     /* floats: between blocks of channels, between positions, in all */
     int64_t v_block, v_pos, v_size, m_block, m_pos, u_block, u_pos;
+    int64_t v_tile, m_tile;    /* between tiles */
     int64_t patch, edge; /* floats of per-thread copies */
     /* scratch */
-    float *u;        /* [positions][k block][depth][wino_nr], if they are transformed before */
+    float *u;        /* [positions][k block][depth][wino_nr], if they are transformed before; split: [positions][k block][runs][u_words] */
     float *v;        /* [kept blocks][positions][c_blocks][block][CT_WINO_CB], if they are not */
     float *bias_f32; /* [k_blocks * wino_nr] */
     char *threads;
@@ -60,7 +73,10 @@ typedef struct wino {
 
 /* What a thread has of its own. */
 typedef struct local {
-    float *u, *v, *products, *patch, *edge, *taps, *rows; /* u: as wino.u, of a panel or a slice of it; or NULL */
+    float *u, *v, *products, *patch, *edge, *taps, *rows; /* u: as wino.u, of a panel or a slice of it, or of CT_SPLIT channels of a block; or NULL */
+    float *laid;              /* [tiles / CT_SPLIT][runs][CT_SPLIT_ROWS] a block's pixels at a position, split */
+    const float **tiles;      /* [block] where they lie, at position 0 */
+    float **sums;             /* [block] and their products */
 } local;
 
 ct_wino_grid ct_wino_make_grid(int m, int64_t n, int64_t h, int64_t w, int64_t p, int64_t q, int64_t pad_h,
@@ -168,7 +184,44 @@ int ct_wino_choose(const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, i
 
 /* ---- division of work and scratch ---- */
 
-static void plan(wino *g)
+/* The division of work and the layouts for tiles of bf16, where these pay. */
+static void plan_split(wino *g, int threads)
+{
+    const int64_t nr = g->kern->wino->nr, row = g->grid.positions * (int64_t)sizeof(float);
+    g->split = g->kern->split && !g->pairs && !g->sliced && ct_min64(g->c, g->k) >= SPLIT_SMALL && g->grid.count >= SPLIT_TILES;
+    if (!g->split) return;
+    g->runs = ct_ceil_div(g->c, CT_SPLIT);
+    g->u_words = ct_split_cols_words(g->kern);
+    g->u_block = g->runs * g->u_words;
+    g->u_pos = g->k_blocks * g->u_block;
+    const bool near = row * g->u_pos <= g->kern->l2_bytes / 2;
+    g->split = near || (ct_min64(g->c, g->k) >= SPLIT_LEAST && row * g->u_pos <= SPLIT_FILTERS);
+    if (!g->split) return;
+    g->whole = true;
+    g->panel = g->k_blocks;
+    g->v_tile = ct_wino_odd_lines(ct_round_up(g->c, CT_WINO_CB));
+    g->m_tile = ct_wino_odd_lines(g->k_blocks * nr);
+    /* Filters that stay in the L2 cache leave some of it to a block; where they do not, a block is as large as is of use, and there are as many for
+     * each thread. */
+    const int64_t tile = row * (g->v_tile + g->m_tile), l2 = g->kern->l2_bytes;
+    if (near) {
+        g->block = ct_max64(CT_KERN_TILE, l2 / 4 / tile / CT_KERN_TILE * CT_KERN_TILE);
+    } else {
+        g->blocks = ct_round_up(ct_ceil_div(g->grid.count, ct_max64(CT_SPLIT, ct_min64(SPLIT_BLOCK, SPLIT_BYTES / tile))), threads);
+        g->block = ct_round_up(ct_max64(CT_SPLIT, ct_ceil_div(g->grid.count, g->blocks)), CT_KERN_TILE);
+    }
+    g->blocks = ct_ceil_div(g->grid.count, g->block);
+    g->v_block = CT_WINO_CB;
+    g->v_pos = ct_wino_odd_lines(g->block * g->v_tile);
+    g->v_size = g->grid.positions * g->v_pos;
+    g->kept = g->blocks;
+    g->m_block = nr;
+    g->m_pos = ct_wino_odd_lines(g->block * g->m_tile);
+    g->patch = ct_wino_patch_floats(&g->in, g->grid.side);
+    g->edge = g->out_type == CT_F32 && g->k % g->kern->vl == 0 ? 0 : g->grid.m * g->grid.m * g->panel * nr;
+}
+
+static void plan(wino *g, int threads)
 {
     const int64_t nr = g->kern->wino->nr, row = g->grid.positions * (int64_t)sizeof(float);
     g->depth = g->pairs ? ct_ceil_div(g->c, 2) : g->c;
@@ -178,6 +231,8 @@ static void plan(wino *g)
     const int64_t filters = row * g->depth * g->k_blocks * nr;
     g->sliced = filters > SLICED_BYTES && row * g->grid.count * g->panel * nr <= BLOCK_BYTES &&
                 row * g->grid.count * g->c_blocks * CT_WINO_CB <= KEPT_BYTES;
+    plan_split(g, threads);
+    if (g->split) return;
     g->whole = !g->sliced && filters <= WHOLE_BYTES;
     const int64_t tile = row * ((g->whole ? g->c_blocks * CT_WINO_CB : 0) + g->panel * nr);
     /* Filters that are larger than an L2 cache come from farther away for each block: where the cache is large, blocks are, too. (With 2 MiB
@@ -188,6 +243,8 @@ static void plan(wino *g)
     if (g->whole) g->block = ct_min64(g->block, ct_round_up(ct_ceil_div(g->grid.count, MANY_BLOCKS), 12));
     g->block = g->sliced ? g->grid.count : ct_min64(g->block, g->grid.count);
     g->blocks = ct_ceil_div(g->grid.count, g->block);
+    g->v_tile = CT_WINO_CB;
+    g->m_tile = nr;
     g->v_block = g->block * CT_WINO_CB + CT_WINO_CB;
     g->v_pos = ct_wino_odd_lines(g->c_blocks * g->v_block);
     g->v_size = g->grid.positions * g->v_pos;
@@ -208,7 +265,13 @@ static local carve_local(const wino *g, void *base, size_t *used)
     ct_carve t = { base, 0 };
     local l = { NULL };
     if (g->whole) l.v = ct_carve_take(&t, (size_t)g->v_size * 4);
-    else l.u = ct_carve_take(&t, (size_t)(g->grid.positions * g->u_pos) * 4);
+    if (g->split) {
+        l.u = ct_carve_take(&t, (size_t)(g->grid.positions * CT_SPLIT * g->kern->wino->nr) * 4);
+        l.laid = ct_carve_take(&t, (size_t)(ct_ceil_div(g->block, CT_SPLIT) * g->runs * CT_SPLIT_ROWS) * 4);
+        l.tiles = ct_carve_take(&t, (size_t)g->block * sizeof(float *));
+        l.sums = ct_carve_take(&t, (size_t)g->block * sizeof(float *));
+    }
+    if (!g->whole) l.u = ct_carve_take(&t, (size_t)(g->grid.positions * g->u_pos) * 4);
     /* Unless products wait for the next slice, the filters' taps need their room before there are products. */
     const int64_t tap = CT_WINO_CB * g->kern->wino->nr;
     l.taps = g->sliced ? ct_carve_take(&t, (size_t)(10 * tap) * 4) : NULL;
@@ -231,7 +294,7 @@ static size_t lay_out(wino *g, int threads, void *base)
     g->threads = base ? (char *)base + c.used : NULL;
     /* No more threads than items have anything to do. */
     const int64_t most = ct_max64(keep_items(g, g->kept),
-                                  g->whole ? g->k_blocks * ct_ceil_div(g->c, CT_WINO_CB) : ct_ceil_div(g->k_blocks, g->panel));
+                                  g->split ? g->k_blocks * g->runs : g->whole ? g->k_blocks * ct_ceil_div(g->c, CT_WINO_CB) : ct_ceil_div(g->k_blocks, g->panel));
     return c.used + g->per_thread * (size_t)ct_min64(threads, most);
 }
 
@@ -284,12 +347,12 @@ static void copy_taps(const wino *g, int64_t c0, int64_t n, int64_t k0, float *t
         }
 }
 
-/* Transforms the filters of block of columns b, channels c0 and next, to u, where those of c0 begin. */
-static void transform_filters(const wino *g, int64_t b, int64_t c0, float *u, const local *l)
+/* Transforms the filters of block of columns b, channels c0 and next, to u, where those of c0 begin; positions are u_pos apart. */
+static void transform_filters(const wino *g, int64_t b, int64_t c0, float *u, int64_t u_pos, const local *l)
 {
     const int64_t nr = g->kern->wino->nr, n = ct_min64(CT_WINO_CB, g->c - c0), k0 = b * nr;
     float *taps = l->taps;
-    ct_wino_tile t = { .m = g->grid.m, .n = nr, .xs = g->u_pos, .bs = nr, .bw = nr };
+    ct_wino_tile t = { .m = g->grid.m, .n = nr, .xs = u_pos, .bs = nr, .bw = nr };
     if (g->turned)
         copy_taps(g, c0, n, k0, taps);
     else
@@ -314,7 +377,20 @@ static void filters_item(void *arg, int64_t item, int thread)
     const wino *g = arg;
     const int64_t c_blocks = ct_ceil_div(g->c, CT_WINO_CB), b = item / c_blocks, c0 = item % c_blocks * CT_WINO_CB;
     const local l = local_of(g, thread);
-    transform_filters(g, b, c0, g->u + b * g->u_block + channel_at(g, c0), &l);
+    transform_filters(g, b, c0, g->u + b * g->u_block + channel_at(g, c0), g->u_pos, &l);
+}
+
+/* One (block of columns, run of channels), laid out for tiles. */
+static void split_filters_item(void *arg, int64_t item, int thread)
+{
+    const wino *g = arg;
+    const int64_t nr = g->kern->wino->nr, b = item / g->runs, run = item % g->runs, c0 = run * CT_SPLIT, n = ct_min64(CT_SPLIT, g->c - c0);
+    const local l = local_of(g, thread);
+    const float *row[CT_SPLIT];
+    for (int64_t c = 0; c < n; c += CT_WINO_CB) transform_filters(g, b, c0 + c, l.u + c * nr, CT_SPLIT * nr, &l);
+    for (int64_t c = 0; c < n; c++) row[c] = l.u + c * nr;
+    for (int64_t x = 0; x < g->grid.positions; x++)
+        g->kern->split->cols(n, nr, row, x * CT_SPLIT * nr, g->u + x * g->u_pos + b * g->u_block + run * g->u_words, 0);
 }
 
 /* ---- tiles ---- */
@@ -332,7 +408,7 @@ static void transform_pixels(const wino *g, int64_t first, int64_t count, float 
     int64_t n = first / (grid->rows * grid->cols), row = first / grid->cols % grid->rows, col = first % grid->cols;
     for (int64_t i = 0; i < count; i++) {
         ct_wino_window(&g->in, n, row * grid->m - grid->pad_h, col * grid->m - grid->pad_w, grid->side, patch, &t);
-        t.out = v + i * CT_WINO_CB;
+        t.out = v + i * g->v_tile;
         g->kern->wino->in(&t);
         if (++col < grid->cols) continue;
         col = 0;
@@ -361,6 +437,23 @@ static void multiply(const wino *g, int64_t count, const float *v, const float *
         }
 }
 
+/* Products of a block at all positions, by tiles of bf16. */
+static void multiply_split(const wino *g, int64_t count, const local *l)
+{
+    for (int64_t i = 0; i < count; i++) {
+        l->tiles[i] = l->v + i * g->v_tile;
+        l->sums[i] = l->products + i * g->m_tile;
+    }
+    ct_split_gemm a = { .a = l->laid, .a_block = g->runs * CT_SPLIT_ROWS, .b_block = g->u_block, .runs = g->runs, .rows = count, .out = l->sums };
+    a.cols = g->k_blocks * g->kern->wino->nr;
+    for (int64_t x = 0; x < g->grid.positions; x++) {
+        g->kern->split->rows(count, g->c, l->tiles, x * g->v_pos, l->laid, a.a_block);
+        a.b = g->u + x * g->u_pos;
+        a.first = x * g->m_pos;
+        g->kern->split->gemm(&a);
+    }
+}
+
 /* Products of one panel to pixels of the output. */
 static void transform_products(const wino *g, int64_t first, int64_t count, int64_t block0, int64_t blocks,
                                const local *l)
@@ -375,7 +468,7 @@ static void transform_products(const wino *g, int64_t first, int64_t count, int6
     int64_t n = first / (grid->rows * grid->cols), row = first / grid->cols % grid->rows, col = first % grid->cols;
     for (int64_t i = 0; i < count; i++) {
         const int64_t at = ((n * grid->p + row * grid->m) * grid->q + col * grid->m) * g->k + k0;
-        t.in = l->products + i * nr;
+        t.in = l->products + i * g->m_tile;
         t.h1 = (int)ct_min64(grid->m, grid->p - row * grid->m);
         t.w1 = (int)ct_min64(grid->m, grid->q - col * grid->m);
         t.out = g->edge ? l->edge : (float *)g->out + at;
@@ -421,6 +514,11 @@ static void block_item(void *arg, int64_t item, int thread)
     const local l = local_of(g, thread);
     const int64_t first = item * g->block, count = ct_min64(g->block, g->grid.count - first);
     transform_pixels(g, first, count, l.v, l.patch);
+    if (g->split) {
+        multiply_split(g, count, &l);
+        transform_products(g, first, count, 0, g->k_blocks, &l);
+        return;
+    }
     for (int64_t p = 0; p * g->panel < g->k_blocks; p++)
         run_panel(g, first, count, l.v, g->u + p * g->panel * g->u_block, p, &l);
 }
@@ -433,7 +531,7 @@ static void panel_item(void *arg, int64_t item, int thread)
     const int64_t end = ct_min64(g->blocks, g->first_block + g->kept);
     for (int64_t b = item * g->panel; b < ct_min64(g->k_blocks, (item + 1) * g->panel); b++)
         for (int64_t c0 = 0; c0 < g->c; c0 += CT_WINO_CB)
-            transform_filters(g, b, c0, l.u + (b - item * g->panel) * g->u_block + channel_at(g, c0), &l);
+            transform_filters(g, b, c0, l.u + (b - item * g->panel) * g->u_block + channel_at(g, c0), g->u_pos, &l);
     for (int64_t i = g->first_block; i < end; i++) {
         const int64_t first = i * g->block;
         run_panel(g, first, ct_min64(g->block, g->grid.count - first), g->v + (i - g->first_block) * g->v_size, l.u, item, &l);
@@ -449,7 +547,7 @@ static void sliced_item(void *arg, int64_t item, int thread)
     for (int64_t c0 = 0, d0 = 0; c0 < g->c; c0 += SLICE, d0 += words) {
         for (int64_t b = 0; b < blocks; b++)
             for (int64_t c = c0; c < ct_min64(c0 + SLICE, g->c); c += CT_WINO_CB)
-                transform_filters(g, block0 + b, c, l.u + b * g->u_block + channel_at(g, c - c0), &l);
+                transform_filters(g, block0 + b, c, l.u + b * g->u_block + channel_at(g, c - c0), g->u_pos, &l);
         multiply(g, g->grid.count, g->v, l.u, block0, blocks, d0, ct_min64(words, g->depth - d0), l.products);
     }
     transform_products(g, 0, g->grid.count, block0, blocks, &l);
@@ -464,7 +562,8 @@ static void run(const ct_device *dev, wino *g, void *scratch)
         for (int64_t k = g->k; k < g->k_blocks * g->kern->wino->nr; k++) g->bias_f32[k] = 0;
     }
     if (g->whole) {
-        ct_cpu_for(dev, g->k_blocks * c_blocks, filters_item, g);
+        if (g->split) ct_cpu_for(dev, g->k_blocks * g->runs, split_filters_item, g);
+        else ct_cpu_for(dev, g->k_blocks * c_blocks, filters_item, g);
         ct_cpu_for(dev, g->blocks, block_item, g);
         return;
     }
@@ -503,7 +602,7 @@ static bool set_up(wino *g, const ct_device *dev, const ct_call *call, bool pair
     g->turned = turned;
     g->c = d[3];
     g->k = o[3];
-    plan(g);
+    plan(g, dev->threads);
     return true;
 }
 

@@ -4,7 +4,8 @@
  *
  * The tiles are cut into chunks and the channels of x and dy into panels, all by the shape alone; one item of work is a
  * (chunk, panel of x, panel of dy). Its sums are the thread's own; the chunks' taps are added in order. cpu.winograd16 keeps
- * positions in words of two tiles' bf16. */
+ * positions in words of two tiles' bf16. Where tiles of bf16 multiply f32 faster than vectors do (kern_split.h), a block's positions are laid out for them
+ * one after the other. */
 #include "config.h"
 
 #include "backends/cpu/wino.h"
@@ -16,17 +17,24 @@
 #define PANEL 128                        /* channels of a panel, of x and of dy */
 #define CHUNK_TILES 256                  /* tiles that pay for transforming a chunk's sums back */
 #define MAX_ITEMS 16
+#define SPLIT_LEAST 128 /* channels of x and of dy, from which on numbers are split for tiles of bf16 */
+#define SPLIT_WORK 16384 /* tiles of a chunk times channels */
+#define SPLIT_BYTES ((int64_t)10 << 20) /* transformed pixels of a block then: sums are read and written for each */
+#define SPLIT_PANEL 256 /* and channels of a panel */
 
 typedef struct wgrad {
     const ct_kern *kern;
     ct_wino_grid grid;
     bool pairs;
+    bool split; /* products by tiles of bf16 (kern_split.h) */
     ct_tensor x, dy, dw;
     int64_t c, k, k_blocks;
     int64_t panel_c, panel_k, panels_c, panels_k; /* channels; numbers of panels */
     int64_t chunks, chunk_tiles, block;
     /* floats: between blocks of channels, between positions */
     int64_t v_block, v_pos, d_block, d_pos, sum_block, sum_pos;
+    int64_t v_tile, d_tile, sum_row; /* between tiles (words of two with pairs), and between channels of sums */
+    int64_t runs;                    /* of a block's tiles */
     int64_t patch;
     float *parts; /* [chunks][k_blocks][9][c][wino_nr] */
     char *threads;
@@ -39,16 +47,26 @@ typedef struct local {
     float *d;    /* [positions][k block][block][wino_nr] */
     float *sums; /* [positions][k block][channels][wino_nr] */
     float *patch;
+    /* split: */
+    float *rows, *cols;  /* v and d of a position, laid out */
+    const float **tiles[2]; /* [block] of v and d, at position 0 */
+    float **sum;            /* [channels] */
 } local;
 
 static local carve_local(const wgrad *g, void *base, size_t *used)
 {
     ct_carve t = { base, 0 };
-    local l;
+    local l = { NULL };
     l.v = ct_carve_take(&t, (size_t)(g->grid.positions * g->v_pos) * 4);
     l.d = ct_carve_take(&t, (size_t)(g->grid.positions * g->d_pos) * 4);
     l.sums = ct_carve_take(&t, (size_t)(g->grid.positions * g->sum_pos) * 4);
     l.patch = ct_carve_take(&t, (size_t)g->patch * 4);
+    if (g->split) {
+        l.rows = ct_carve_take(&t, (size_t)(ct_ceil_div(g->panel_c, CT_SPLIT) * g->runs * CT_SPLIT_ROWS) * 4);
+        l.cols = ct_carve_take(&t, (size_t)(ct_ceil_div(g->panel_k, ct_split_wide(g->kern)) * g->runs * ct_split_cols_words(g->kern)) * 4);
+        for (int i = 0; i < 2; i++) l.tiles[i] = ct_carve_take(&t, (size_t)g->block * sizeof(float *));
+        l.sum = ct_carve_take(&t, (size_t)g->panel_c * sizeof(float *));
+    }
     *used = t.used;
     return l;
 }
@@ -64,12 +82,12 @@ static size_t lay_out(wgrad *g, int threads, void *base)
     return c.used + g->per_thread * (size_t)ct_min64(threads, items(g));
 }
 
-static void plan(wgrad *g)
+/* Chunks, and panels of so many channels. */
+static void divide(wgrad *g, int64_t panel)
 {
     const int64_t nr = g->kern->wino->nr, tiles = g->grid.count;
-    g->k_blocks = ct_ceil_div(g->k, nr);
-    g->panels_c = ct_ceil_div(g->c, PANEL);
-    g->panels_k = ct_ceil_div(g->k, PANEL);
+    g->panels_c = ct_ceil_div(g->c, panel);
+    g->panels_k = ct_ceil_div(g->k, panel);
     g->panel_c = ct_round_up(ct_ceil_div(g->c, g->panels_c), CT_WINO_CB);
     g->panel_k = ct_round_up(ct_ceil_div(g->k, g->panels_k), nr);
     g->panels_c = ct_ceil_div(g->c, g->panel_c);
@@ -80,11 +98,35 @@ static void plan(wgrad *g)
     g->chunks = ct_min64(most, ct_cpu_even(ct_max64(1, ct_max64(least, tiles / CHUNK_TILES))));
     g->chunk_tiles = ct_ceil_div(tiles, g->chunks);
     g->chunks = ct_ceil_div(tiles, g->chunk_tiles);
+}
+
+static void plan(wgrad *g)
+{
+    const int64_t nr = g->kern->wino->nr;
+    g->k_blocks = ct_ceil_div(g->k, nr);
+    divide(g, SPLIT_PANEL);
+    g->split = g->kern->split && !g->pairs && ct_min64(g->c, g->k) >= SPLIT_LEAST && items(g) > 1 && g->chunk_tiles * ct_min64(g->c, g->k) >= SPLIT_WORK;
+    if (!g->split) divide(g, PANEL);
     const int64_t tile = g->grid.positions * (int64_t)sizeof(float) * (g->panel_c + g->panel_k), wide = g->pairs ? 2 : 1;
-    g->block = wide * ct_max64(12, ct_min64(BLOCK_MOST, BLOCK_BYTES / tile));
+    g->block = g->split ? ct_max64(CT_SPLIT, SPLIT_BYTES / tile) : wide * ct_max64(12, ct_min64(BLOCK_MOST, BLOCK_BYTES / tile));
     g->block = ct_ceil_div(g->chunk_tiles, ct_ceil_div(g->chunk_tiles, g->block));
     g->block = ct_round_up(g->block, wide);
+    if (g->split) {
+        g->runs = ct_ceil_div(g->block, CT_SPLIT);
+        g->v_block = CT_WINO_CB;
+        g->v_tile = ct_wino_odd_lines(g->panel_c);
+        g->v_pos = ct_wino_odd_lines(g->block * g->v_tile);
+        g->d_block = nr;
+        g->d_tile = ct_wino_odd_lines(g->panel_k);
+        g->d_pos = ct_wino_odd_lines(g->block * g->d_tile);
+        g->sum_block = nr;
+        g->sum_row = ct_wino_odd_lines(g->panel_k);
+        g->sum_pos = ct_wino_odd_lines(g->panel_c * g->sum_row);
+        return;
+    }
     const int64_t rows = ct_ceil_div(g->block, wide);
+    g->v_tile = CT_WINO_CB;
+    g->d_tile = g->sum_row = nr;
     g->v_block = rows * CT_WINO_CB + CT_WINO_CB;
     g->v_pos = ct_wino_odd_lines(g->panel_c / CT_WINO_CB * g->v_block);
     g->d_block = rows * nr + CT_WINO_CB;
@@ -110,7 +152,7 @@ static void transform_x(const wgrad *g, const ct_wino_images *x, int64_t first, 
         const int64_t row = (first + i) / grid->cols, col = (first + i) % grid->cols;
         ct_wino_window(x, row / grid->rows, row % grid->rows * grid->m - grid->pad_h, col * grid->m - grid->pad_w,
                        grid->side, l->patch, &t);
-        t.out = l->v + place(g, i, &t) * CT_WINO_CB;
+        t.out = l->v + place(g, i, &t) * g->v_tile;
         g->kern->wino->in(&t);
     }
 }
@@ -123,7 +165,7 @@ static void transform_dy(const wgrad *g, const ct_wino_images *dy, int64_t first
     for (int64_t i = 0; i < count; i++) {
         const int64_t row = (first + i) / grid->cols, col = (first + i) % grid->cols;
         ct_wino_window(dy, row / grid->rows, row % grid->rows * grid->m, col * grid->m, grid->m, l->patch, &t);
-        t.out = l->d + place(g, i, &t) * nr;
+        t.out = l->d + place(g, i, &t) * g->d_tile;
         g->kern->wino->out_adjoint(&t);
     }
 }
@@ -146,6 +188,25 @@ static void multiply(const wgrad *g, const ct_wino_images *x, const ct_wino_imag
         }
 }
 
+/* The same by tiles of bf16. */
+static void multiply_split(const wgrad *g, const ct_wino_images *x, const ct_wino_images *dy, int64_t count, bool more, const local *l)
+{
+    for (int64_t i = 0; i < count; i++) {
+        l->tiles[0][i] = l->v + i * g->v_tile;
+        l->tiles[1][i] = l->d + i * g->d_tile;
+    }
+    for (int64_t c = 0; c < x->wide; c++) l->sum[c] = l->sums + c * g->sum_row;
+    ct_split_gemm a = { .a = l->rows, .b = l->cols, .runs = ct_ceil_div(count, CT_SPLIT), .rows = x->wide, .cols = dy->wide, .out = l->sum, .accumulate = more };
+    a.a_block = a.runs * CT_SPLIT_ROWS;
+    a.b_block = a.runs * ct_split_cols_words(g->kern);
+    for (int64_t pos = 0; pos < g->grid.positions; pos++) {
+        g->kern->split->rows_turned(x->wide, count, l->tiles[0], pos * g->v_pos, l->rows, a.a_block);
+        g->kern->split->cols(count, dy->wide, l->tiles[1], pos * g->d_pos, l->cols, a.b_block);
+        a.first = pos * g->sum_pos;
+        g->kern->split->gemm(&a);
+    }
+}
+
 /* One (chunk, panel of x, panel of dy). */
 static void chunk_item(void *arg, int64_t item, int thread)
 {
@@ -161,14 +222,15 @@ static void chunk_item(void *arg, int64_t item, int thread)
         const int64_t count = ct_min64(g->block, end - first);
         transform_x(g, &x, first, count, &l);
         transform_dy(g, &dy, first, count, &l);
-        multiply(g, &x, &dy, count, first > begin, &l);
+        if (g->split) multiply_split(g, &x, &dy, count, first > begin, &l);
+        else multiply(g, &x, &dy, count, first > begin, &l);
     }
     float *part = g->parts + (chunk * g->k_blocks + k0 / nr) * 9 * g->c * nr;
     ct_wino_tile t = { .m = g->grid.m, .xs = g->sum_pos, .bs = nr, .bw = nr, .pixel = g->c * nr, .row = 3 * g->c * nr };
     for (int64_t b = 0; b * nr < dy.n; b++)
         for (int64_t c = 0; c < x.n; c++) {
             t.n = ct_min64(nr, dy.wide - b * nr);
-            t.in = l.sums + b * g->sum_block + c * nr;
+            t.in = l.sums + b * g->sum_block + c * g->sum_row;
             t.out = part + (b * 9 * g->c + c0 + c) * nr;
             g->kern->wino->filter_adjoint(&t);
         }

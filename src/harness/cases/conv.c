@@ -55,6 +55,18 @@ const ct_case_row ct_cases_conv[] = {
     { "conv2d{stride_h=1 stride_w=1 pad_h=0 pad_w=0 dil_h=1 dil_w=1 groups=1}(T[3,9,4,5], T[8,3,1,5], T[8])",
       CT_TYPES_ALL, DATA, 0 },
 
+    /* What is split into numbers of bf16, laid out as tiles: few pixels and many, more than one block of them, channels and columns that fill no tile, more
+     * channels than are laid out at a time, groups; and Winograd's positions, of filters that stay in the cache and others. */
+    { "conv2d{" S11 "}(T[2,18,17,40], T[50,1,1,40], T[50])", CT_TYPES_ALL, MORE, 0 },
+    { "conv2d{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1}(T[3,40,29,33], T[70,3,3,33], T[70])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=2 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1}(T[2,9,10,35], T[300,3,3,35], T[300])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 "}(f32[1,23,27,600], f32[40,1,1,600], f32[40])", CT_TYPES_ONCE, DATA, 0 },
+    { "conv2d{" S11 "}(f32[1,7,10,1100], f32[80,1,1,1100])", CT_TYPES_ONCE, DATA, 0 },
+    { "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=2 dil_w=1 groups=2}(T[2,11,9,40], T[48,3,3,20], T[48])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=1 stride_w=1 pad_h=0 pad_w=1 dil_h=1 dil_w=1 groups=1}(f32[3,23,31,16], f32[530,1,3,16])", CT_TYPES_ONCE, DATA, 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1}(f32[2,27,28,70], f32[75,3,3,70], f32[75])", CT_TYPES_ONCE, DATA, 0 },
+    { "conv2d{" S11 " pad_h=0 pad_w=2}(f32[2,30,27,136], f32[130,3,3,136], f32[130])", CT_TYPES_ONCE, DATA, 0 },
+
     { "conv2d_dgrad{" S11 " in_h=5 in_w=7}(T[2,5,7,16], T[16,1,1,8])", CT_TYPES_ALL, DATA, 0 },
     { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=6 in_w=9}(T[2,6,9,8], T[8,3,3,3])", CT_TYPES_ALL, MORE, 0 },
     { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=13 in_w=10}(T[2,13,10,32], T[32,3,3,1])", CT_TYPES_ALL, DATA, 0 },
@@ -100,6 +112,23 @@ const ct_case_row ct_cases_conv[] = {
     { "conv2d_dgrad{stride_h=2 stride_w=1 pad_h=2 pad_w=1 dil_h=2 dil_w=1 groups=21 in_h=8 in_w=7}(T[2,4,7,21], "
       "T[21,3,3,1])",
       CT_TYPES_ALL, DATA, 0 },
+
+    { "conv2d_dgrad{" S11 " in_h=18 in_w=17}(T[2,18,17,40], T[40,1,1,50])", CT_TYPES_ALL, MORE, 0 },
+    { "conv2d_dgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 in_h=60 in_w=41}(T[2,30,21,33], T[33,3,3,70])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 in_h=14 in_w=15}(T[3,7,8,35], T[35,3,3,300])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=3 stride_w=3 pad_h=0 pad_w=0 dil_h=1 dil_w=1 groups=1 in_h=29 in_w=31}(T[2,10,11,20], T[20,2,1,24])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{" S11 " in_h=23 in_w=27}(f32[1,23,27,600], f32[600,1,1,40])", CT_TYPES_ONCE, DATA, 0 },
+    { "conv2d_dgrad{" S11 " in_h=7 in_w=10}(f32[1,7,10,1100], f32[1100,1,1,80])", CT_TYPES_ONCE, DATA, 0 },
+    { "conv2d_dgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=2 dil_w=1 groups=2 in_h=11 in_w=9}(T[2,9,9,48], T[48,3,3,20])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=27 in_w=28}(f32[2,27,28,70], f32[70,3,3,75])", CT_TYPES_ONCE, DATA, 0 },
+    { "conv2d_dgrad{" S11 " pad_h=0 pad_w=2 in_h=30 in_w=27}(f32[2,28,29,136], f32[136,3,3,130])", CT_TYPES_ONCE, DATA, 0 },
+
+    { "conv2d_wgrad{" S11 " ker_h=1 ker_w=1}(T[2,18,17,40], T[2,18,17,50])", CT_TYPES_ALL, MORE, 0 },
+    { "conv2d_wgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 ker_h=3 ker_w=3}(T[3,40,59,33], T[3,20,30,70])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " ker_h=1 ker_w=1}(f32[1,10,11,530], f32[1,10,11,40])", CT_TYPES_ONCE, DATA, 0 },
+    { "conv2d_wgrad{" S11 " ker_h=1 ker_w=1}(f32[1,10,11,20], f32[1,10,11,1050])", CT_TYPES_ONCE, DATA, 0 },
+    { "conv2d_wgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=2 dil_w=1 groups=2 ker_h=3 ker_w=3}(T[2,11,9,40], T[2,9,9,48])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3}(f32[6,27,28,130], f32[6,27,28,136])", CT_TYPES_ONCE, DATA, 0 },
 
     { "conv2d_wgrad{" S11 " ker_h=1 ker_w=1}(T[2,5,7,8], T[2,5,7,16])", CT_TYPES_ALL, DATA, 0 },
     { "conv2d_wgrad{stride_h=2 stride_w=2 pad_h=3 pad_w=3 dil_h=1 dil_w=1 groups=1 ker_h=7 ker_w=7}(T[2,5,500,1], T[2,3,250,9])",
