@@ -14,6 +14,8 @@
 #define SPLIT_TILE (TILE * TILE)         /* words of a tile of rows */
 #define SPLIT_COLUMNS (TILE * KERN_VL)   /* and of columns */
 
+KERN_INLINE int64_t split_least(int64_t a, int64_t b) { return a < b ? a : b; }
+
 /* 8 bits of each number, and what they leave. */
 KERN_INLINE vf split_upper(vf x, vf *rest)
 {
@@ -79,8 +81,6 @@ KERN_INLINE void split_edge(int64_t n, int64_t most, int64_t m, int64_t wide, co
     }
 }
 
-KERN_INLINE int64_t split_least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 static void split_rows_turned(int64_t rows, int64_t n, const float *const *x, int64_t first, float *out, int64_t block)
 {
     float copy[CT_SPLIT * KERN_VL];
@@ -106,9 +106,10 @@ KERN_INLINE void split_columns(const float *const *row, int64_t first, float *ru
 static void split_cols(int64_t n, int64_t cols, const float *const *x, int64_t first, float *out, int64_t block)
 {
     static const float zeros[2 * KERN_VL];
-    for (int64_t k = 0; k < cols; k += 2 * KERN_VL, out += block) {
-        const int64_t wide = cols - k < 2 * KERN_VL ? cols - k : 2 * KERN_VL;
-        for (int64_t d = 0; d < n; d += CT_SPLIT) {
+    for (int64_t d = 0; d < n; d += CT_SPLIT) {
+        float *run = out + d / CT_SPLIT * 6 * SPLIT_COLUMNS;
+        for (int64_t k = 0; k < cols; k += 2 * KERN_VL, run += block) {
+            const int64_t wide = split_least(2 * KERN_VL, cols - k);
             float edge[CT_SPLIT][2 * KERN_VL];
             const float *row[CT_SPLIT];
             for (int64_t i = 0; i < CT_SPLIT; i++) {
@@ -117,7 +118,7 @@ static void split_cols(int64_t n, int64_t cols, const float *const *x, int64_t f
                 for (int64_t j = 0; j < 2 * KERN_VL; j++) edge[i][j] = j < wide ? row[i][j] : 0;
                 row[i] = edge[i];
             }
-            split_columns(row, 0, out + d / CT_SPLIT * 6 * SPLIT_COLUMNS);
+            split_columns(row, 0, run);
         }
     }
 }

@@ -173,8 +173,12 @@ static void about_data(FILE *f, const ct_report *rep)
 static ct_status kernels(FILE *f, const ct_report *rep)
 {
     json_t *o, *v;
-    const char *key, *text = rep->run->meta.kernels;
-    CT_TRY(ct_json_parse(text, strlen(text), "kernels", &o));
+    const char *key;
+    char *text = ct_session_kernels(&rep->run->session, false);
+    if (!text) return CT_ENOMEM;
+    const ct_status st = ct_json_parse(text, strlen(text), "kernels", &o);
+    ct_free(text);
+    CT_TRY(st);
     fputs(
         "<section><h2>Operators</h2><p class=\"none\">Chosen implementation of each operator.</p>"
           "<div class=\"cols\"><table>\n",

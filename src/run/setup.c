@@ -193,7 +193,7 @@ static ct_status describe_model(ct_run *r)
 {
     ct_model_meta *m = &r->meta;
     if (!(m->config = ct_config_json(r->cfg))) return CT_ENOMEM;
-    if (!(m->kernels = ct_session_kernels(&r->session))) return CT_ENOMEM;
+    if (!(m->kernels = ct_session_kernels(&r->session, true))) return CT_ENOMEM;
     if (r->choices && !(m->choices = ct_choices_text(r->choices))) return CT_ENOMEM;
     m->facts = r->data.facts;
     m->backend = r->session.backend->name;

@@ -373,7 +373,14 @@ static ct_status note_kernel(json_t *o, const char *op, const char *impl)
     return st;
 }
 
-char *ct_session_kernels(const ct_session *s)
+static bool is_whole(const ct_session *s, const ct_unit *u)
+{
+    for (size_t i = 0; i < s->units; i++)
+        if (s->unit[i].kind == u->kind && s->unit[i].batch > u->batch) return false;
+    return true;
+}
+
+char *ct_session_kernels(const ct_session *s, bool whole)
 {
     char *text = NULL;
     json_t *o = json_object();
@@ -383,6 +390,7 @@ char *ct_session_kernels(const ct_session *s)
     }
     for (size_t u = 0; u < s->units; u++) {
         const ct_graph *g = s->unit[u].prog.graph;
+        if (whole && !is_whole(s, &s->unit[u])) continue;
         for (size_t i = 0; i < g->nnodes; i++)
             if (note_kernel(o, ct_op_get(g->nodes[i].op)->name, ct_plan_impl(s->unit[u].plan, i)) != CT_OK) goto fail;
     }

@@ -40,7 +40,7 @@ typedef struct ct_progress {
 /* Metadata that does not change during a run. Strings are owned (ct_model_meta_free). */
 typedef struct ct_model_meta {
     char *config;                    /* resolved, JSON */
-    char *kernels;                   /* JSON object operator -> implementation */
+    char *kernels;                   /* JSON object operator -> implementation, in programs for whole batches */
     char *choices;                   /* measured choices (exec.h), JSON; NULL: none */
     char train_key[33], val_key[33]; /* of the data; "" = none */
     const char *backend;             /* static */

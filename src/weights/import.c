@@ -345,7 +345,7 @@ static ct_status save(import *im)
     ct_progress p;
     memset(&p, 0, sizeof p);
     if (!(m->config = ct_config_json(im->cfg))) return CT_ENOMEM;
-    if (!(m->kernels = ct_session_kernels(&im->session))) return CT_ENOMEM;
+    if (!(m->kernels = ct_session_kernels(&im->session, true))) return CT_ENOMEM;
     m->backend = im->session.backend->name;
     return ct_checkpoint_write(&im->session, m, &p, false, im->o->out);
 }
