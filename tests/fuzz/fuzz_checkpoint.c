@@ -53,7 +53,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
     must(ct_arenas_init(session.store, session.ref_graph, 5));
     must(ct_arenas_reset_ema(session.store));
     meta.config = ct_config_json(cfg);
-    meta.kernels = ct_session_kernels(&session);
+    meta.kernels = ct_session_kernels(&session, true);
     meta.facts = facts;
     const int fd = mkstemp(path);
     if (fd < 0) abort();

@@ -45,7 +45,7 @@ static void setup(void)
     ok(ct_arenas_reset_ema(s.store));
     memset(&meta, 0, sizeof meta);
     meta.config = ct_config_json(cfg);
-    meta.kernels = ct_session_kernels(&s);
+    meta.kernels = ct_session_kernels(&s, true);
     meta.backend = "cpu";
     meta.facts = facts;
     meta.ema = true;

@@ -91,7 +91,7 @@ static void save_model(model *m, const char *path)
     memset(&p, 0, sizeof p);
     memset(&meta, 0, sizeof meta);
     meta.config = ct_config_json(m->cfg);
-    meta.kernels = ct_session_kernels(&m->s);
+    meta.kernels = ct_session_kernels(&m->s, true);
     meta.backend = "cpu";
     meta.facts = m->facts;
     ok(ct_checkpoint_write(&m->s, &meta, &p, false, path));
