@@ -45,13 +45,13 @@ typedef struct split {
 typedef struct room {
     const float **in; /* [taps][block] */
     float **out;      /* [block] */
-    float *laid;      /* [block / CT_SPLIT][deep][CT_SPLIT_ROWS], or of columns [PART / wide][deep][words] */
+    float *laid;      /* [block / CT_SPLIT][deep][CT_SPLIT_ROWS], or of a part of the columns [blocks][deep][words] */
 } room;
 
 static room take_room(const split *g, ct_carve *t)
 {
     room r;
-    const int64_t laid = g->few ? PART / g->wide * g->words : ct_ceil_div(g->block, CT_SPLIT) * CT_SPLIT_ROWS;
+    const int64_t laid = g->few ? ct_ceil_div(g->col_blocks, g->col_parts) * g->words : ct_ceil_div(g->block, CT_SPLIT) * CT_SPLIT_ROWS;
     r.in = ct_carve_take(t, (size_t)(g->p.taps * g->block) * sizeof(float *));
     r.out = ct_carve_take(t, (size_t)g->block * sizeof(float *));
     r.laid = ct_carve_take(t, (size_t)(g->deep * laid) * 4);

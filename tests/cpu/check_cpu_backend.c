@@ -57,9 +57,9 @@ START_TEST(table_is_in_order)
     }
     /* Order of preference where there are several. */
     static const char *const names[] = { "cpu.depthwise", "cpu.planes",   "cpu.winograd16", "cpu.bf16",
-                                         "cpu.winograd",  "cpu.indirect", "ref" };
+                                         "cpu.winograd",  "cpu.split",    "cpu.indirect",   "ref" };
     const ct_impl *m = NULL;
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < 8; i++) {
         m = ct_impl_next(&ct_backend_cpu, CT_OP_CONV2D, m);
         ck_assert_str_eq(m->name, names[i]);
     }
