@@ -135,8 +135,9 @@ void ct_session_rest(ct_session *s);
 /* Bytes on the device: all arenas, the shared ones as large as the largest plan wants them. */
 int64_t ct_session_peak(const ct_session *s);
 /* Names of the implementations chosen for each operator, as a JSON object {"conv2d": "cpu.indirect", ...}: several are
- * joined by " + ". whole: of programs for the largest batch of their kind alone, which all members have alike; how many rows of
- * a shorter last batch each of them has, and what is chosen for so many, depends on their number. ct_free(); NULL with a message. */
+ * joined by " + ". whole: of programs for the largest batch of their kind alone, which all members have alike; how many
+ * rows of a shorter last batch each of them has, and what is chosen for so many, depends on their number. ct_free();
+ * NULL with a message. */
 char *ct_session_kernels(const ct_session *s, bool whole);
 
 #endif
