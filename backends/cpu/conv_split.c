@@ -80,14 +80,15 @@ static void set_up(split *g, const ct_device *dev, const ct_call *call)
     g->wide = ct_split_wide(g->kern);
     g->words = ct_split_cols_words(g->kern);
     g->col_blocks = ct_ceil_div(g->p.cols, g->wide);
-    g->few = true;
+    g->few = g->p.classes * g->p.groups * (g->p.cols / FEW_COLUMNS) >= dev->threads; /* else there are too few parts */
     for (int64_t k = 0; k < g->p.classes; k++) g->few = g->few && pixels_of(g, k) <= FEW_PIXELS;
     int64_t items = 0;
     for (int64_t k = 0; k < g->p.classes; k++) {
         const int64_t pixels = pixels_of(g, k), all = g->p.cls[k].taps * g->runs;
         g->at[k + 1] = g->at[k] + g->p.groups * ct_ceil_div(pixels, CT_SPLIT) * all * CT_SPLIT_ROWS;
         if (pixels == 0) continue;
-        g->size[k] = ct_round_up(ct_ceil_div(pixels, ct_cpu_even(ct_ceil_div(pixels, BLOCK))), CT_KERN_TILE);
+        const int64_t pieces = ct_max64(ct_ceil_div(pixels, BLOCK), ct_min64(dev->threads, pixels / LEAST_PIXELS));
+        g->size[k] = ct_round_up(ct_ceil_div(pixels, ct_cpu_even(pieces)), CT_KERN_TILE);
         g->size[k] = g->few ? pixels : ct_min64(BLOCK, g->size[k]);
         g->blocks[k] = ct_ceil_div(pixels, g->size[k]);
         g->block = ct_max64(g->block, g->size[k]);
