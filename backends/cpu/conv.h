@@ -23,9 +23,6 @@ ct_conv_geom ct_linear_geometry(const ct_desc *x, const ct_desc *w);
 /* Why a product cannot be one of bf16 (cpu.bf16), or NULL. */
 const char *ct_pairs_refuse(const ct_device *dev, const ct_call *call);
 
-/* Why a product of f32 cannot be made of those of bf16 (cpu.split), or NULL. */
-const char *ct_split_refuse(const ct_device *dev, const ct_call *call);
-
 /* What all convolution implementations here refuse: NULL, or the reason. */
 const char *ct_conv_refuse(const ct_call *call, const ct_conv_geom *g);
 

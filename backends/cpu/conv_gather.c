@@ -46,14 +46,6 @@ const char *ct_pairs_refuse(const ct_device *dev, const ct_call *call)
     return NULL;
 }
 
-const char *ct_split_refuse(const ct_device *dev, const ct_call *call)
-{
-    if (!dev->kern->split) return "cpu.split: this processor, or the set of loops asked for, multiplies no tiles (AMX)";
-    for (int i = 0; i < call->nin; i++)
-        if (ct_present(&call->in[i]) && call->in[i].desc.dtype != CT_F32) return "cpu.split: f32 alone";
-    return call->out[0].desc.dtype == CT_F32 ? NULL : "cpu.split: f32 alone";
-}
-
 const char *ct_conv_refuse(const ct_call *call, const ct_conv_geom *g)
 {
     for (int i = 0; i < call->nin; i++)
@@ -93,6 +85,23 @@ const char *ct_conv_gather_refuse(const ct_call *call)
     if (!no && ct_conv_is_dgrad(call) && c.stride_h * c.stride_w > CT_GATHER_CLASSES)
         no = "cpu.indirect: strides whose product is above 64";
     return no;
+}
+
+#define SPLIT_CHANNELS 16 /* in and out of a group, below which words are filled up with zeros for the most part */
+#define SPLIT_PIXELS 64   /* fewer are not worth laying out the filters */
+
+const char *ct_split_refuse(const ct_device *dev, const ct_call *call)
+{
+    if (!dev->kern->split) return "cpu.split: this processor, or the set of loops asked for, multiplies no tiles (AMX)";
+    for (int i = 0; i < call->nin; i++)
+        if (ct_present(&call->in[i]) && call->in[i].desc.dtype != CT_F32) return "cpu.split: f32 alone";
+    if (call->out[0].desc.dtype != CT_F32) return "cpu.split: f32 alone";
+    const char *no = ct_conv_gather_refuse(call);
+    if (no) return no;
+    const ct_conv_geom c = ct_conv_gather_geometry(call);
+    if (ct_min64(c.cg, c.kg) < SPLIT_CHANNELS) return "cpu.split: fewer than 16 channels";
+    if (c.n * c.p * c.q < SPLIT_PIXELS) return "cpu.split: fewer than 64 pixels";
+    return NULL;
 }
 
 static void make_forward(ct_conv_gather *g, const ct_call *call)

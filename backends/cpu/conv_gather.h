@@ -39,6 +39,8 @@ ct_conv_geom ct_conv_gather_geometry(const ct_call *call);
 bool ct_conv_is_dgrad(const ct_call *call);
 /* What ct_conv_refuse refuses, and too many classes: NULL, or the reason. */
 const char *ct_conv_gather_refuse(const ct_call *call);
+/* Why it cannot be made of products of bf16 by tiles (cpu.split), or does not pay; what ct_conv_gather_refuse refuses; NULL. */
+const char *ct_split_refuse(const ct_device *dev, const ct_call *call);
 /* Of a call that is not refused. */
 void ct_conv_gather_make(ct_conv_gather *g, const ct_call *call);
 

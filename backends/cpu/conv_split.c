@@ -19,8 +19,7 @@
 #define MANY_COLUMNS 256  /* least columns of a piece of a block of pixels, which are split for them alone */
 #define FEW_COLUMNS 64    /* least columns of a part, which all pixels are read for, */
 #define PART 256          /* and most */
-#define LEAST_CHANNELS 16 /* in and out of a group, below which words are filled up with zeros for the most part */
-#define LEAST_PIXELS 64   /* that operands are split for */
+#define LEAST 64          /* pixels of a block, where there are fewer blocks than threads */
 
 typedef struct split {
     const ct_kern *kern;
@@ -87,7 +86,7 @@ static void set_up(split *g, const ct_device *dev, const ct_call *call)
         const int64_t pixels = pixels_of(g, k), all = g->p.cls[k].taps * g->runs;
         g->at[k + 1] = g->at[k] + g->p.groups * ct_ceil_div(pixels, CT_SPLIT) * all * CT_SPLIT_ROWS;
         if (pixels == 0) continue;
-        const int64_t pieces = ct_max64(ct_ceil_div(pixels, BLOCK), ct_min64(dev->threads, pixels / LEAST_PIXELS));
+        const int64_t pieces = ct_max64(ct_ceil_div(pixels, BLOCK), ct_min64(dev->threads, pixels / LEAST));
         g->size[k] = ct_round_up(ct_ceil_div(pixels, ct_cpu_even(pieces)), CT_KERN_TILE);
         g->size[k] = g->few ? pixels : ct_min64(BLOCK, g->size[k]);
         g->blocks[k] = ct_ceil_div(pixels, g->size[k]);
@@ -266,11 +265,7 @@ static void part_item(void *arg, int64_t item, int thread)
 static ct_accept accept(const ct_device *dev, const ct_call *call)
 {
     const char *no = ct_split_refuse(dev, call);
-    if (!no) no = ct_conv_gather_refuse(call);
     if (no) return ct_accept_no(no);
-    const ct_conv_geom c = ct_conv_gather_geometry(call);
-    if (ct_min64(c.cg, c.kg) < LEAST_CHANNELS) return ct_accept_no("cpu.split: fewer than 16 channels");
-    if (c.n * c.p * c.q < LEAST_PIXELS) return ct_accept_no("cpu.split: too few pixels for what splitting the filters costs");
     split g;
     set_up(&g, dev, call);
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));

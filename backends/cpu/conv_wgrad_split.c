@@ -16,8 +16,6 @@
 #define ITEMS 16        /* pieces of work aimed at, for any number of threads */
 #define CHUNK_BYTES ((int64_t)16 << 20) /* all chunks' filters together, unless there is one chunk */
 #define MAX_CHUNKS 16
-#define LEAST_CHANNELS 16 /* in and out of a group, below which words are filled up with zeros for the most part */
-#define LEAST_PIXELS 64   /* that fill runs up */
 
 typedef struct wgrad {
     const ct_kern *kern;
@@ -151,11 +149,7 @@ static void sum_item(void *arg, int64_t item, int thread)
 static ct_accept accept(const ct_device *dev, const ct_call *call)
 {
     const char *no = ct_split_refuse(dev, call);
-    if (!no) no = ct_conv_gather_refuse(call);
     if (no) return ct_accept_no(no);
-    const ct_conv_geom c = ct_conv_gather_geometry(call);
-    if (ct_min64(c.cg, c.kg) < LEAST_CHANNELS) return ct_accept_no("cpu.split: fewer than 16 channels");
-    if (c.n * c.p * c.q < LEAST_PIXELS) return ct_accept_no("cpu.split: too few pixels to fill its words");
     wgrad g;
     set_up(&g, dev, call);
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));
