@@ -21,10 +21,21 @@ for op in conv2d conv2d_dgrad conv2d_wgrad; do
     prints "^$op  *cpu.winograd16  *bf16  *--D .* ok\$"
 done
 
+# --- products of f32 by tiles, emulated ---
+CAPTRAIN_KERNELS=baseamx
+for op in conv2d conv2d_dgrad conv2d_wgrad linear linear_dgrad linear_wgrad; do
+    [ -z "${CT_QUICK:-}" ] || [ $op = linear ] || continue
+    expect 0 "$captrain" selftest --backend cpu --op $op --impl cpu.split
+    prints "^$op  *cpu.split  *f32  *-ED .* ok\$"
+    prints "refused: cpu.split: f32 alone"
+done
+
 # --- where a processor has no such products it is said, and strict refuses ---
 CAPTRAIN_KERNELS=base
 expect 0 "$captrain" selftest --backend cpu --op conv2d --impl cpu.bf16
 prints 'refused: cpu.bf16: this processor, or the set of loops asked for, has no products of bf16 (AVX512-BF16, AMX)'
+expect 0 "$captrain" selftest --backend cpu --op linear --impl cpu.split
+prints 'refused: cpu.split: this processor, or the set of loops asked for, multiplies no tiles (AMX)'
 wide="--quiet --set train.precision=bf16 --set model.width=2"
 # shellcheck disable=SC2086
 expect 2 tiny no $wide --set train.strict=true

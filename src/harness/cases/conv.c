@@ -65,7 +65,7 @@ const ct_case_row ct_cases_conv[] = {
     { "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=2 dil_w=1 groups=2}(T[2,11,9,40], T[48,3,3,20], T[48])", CT_TYPES_ALL, DATA, 0 },
     { "conv2d{stride_h=1 stride_w=1 pad_h=0 pad_w=1 dil_h=1 dil_w=1 groups=1}(f32[3,23,31,16], f32[530,1,3,16])", CT_TYPES_ONCE, DATA, 0 },
     { "conv2d{" S11 " pad_h=1 pad_w=1}(f32[2,27,28,70], f32[75,3,3,70], f32[75])", CT_TYPES_ONCE, DATA, 0 },
-    { "conv2d{" S11 " pad_h=0 pad_w=2}(f32[2,30,27,136], f32[130,3,3,136], f32[130])", CT_TYPES_ONCE, DATA, 0 },
+    { "conv2d{" S11 " pad_h=0 pad_w=2}(f32[2,30,27,136], f32[130,3,3,136], f32[130])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
 
     { "conv2d_dgrad{" S11 " in_h=5 in_w=7}(T[2,5,7,16], T[16,1,1,8])", CT_TYPES_ALL, DATA, 0 },
     { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=6 in_w=9}(T[2,6,9,8], T[8,3,3,3])", CT_TYPES_ALL, MORE, 0 },
@@ -121,14 +121,14 @@ const ct_case_row ct_cases_conv[] = {
     { "conv2d_dgrad{" S11 " in_h=7 in_w=10}(f32[1,7,10,1100], f32[1100,1,1,80])", CT_TYPES_ONCE, DATA, 0 },
     { "conv2d_dgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=2 dil_w=1 groups=2 in_h=11 in_w=9}(T[2,9,9,48], T[48,3,3,20])", CT_TYPES_ALL, DATA, 0 },
     { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=27 in_w=28}(f32[2,27,28,70], f32[70,3,3,75])", CT_TYPES_ONCE, DATA, 0 },
-    { "conv2d_dgrad{" S11 " pad_h=0 pad_w=2 in_h=30 in_w=27}(f32[2,28,29,136], f32[136,3,3,130])", CT_TYPES_ONCE, DATA, 0 },
+    { "conv2d_dgrad{" S11 " pad_h=0 pad_w=2 in_h=30 in_w=27}(f32[2,28,29,136], f32[136,3,3,130])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
 
     { "conv2d_wgrad{" S11 " ker_h=1 ker_w=1}(T[2,18,17,40], T[2,18,17,50])", CT_TYPES_ALL, MORE, 0 },
     { "conv2d_wgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 ker_h=3 ker_w=3}(T[3,40,59,33], T[3,20,30,70])", CT_TYPES_ALL, DATA, 0 },
     { "conv2d_wgrad{" S11 " ker_h=1 ker_w=1}(f32[1,10,11,530], f32[1,10,11,40])", CT_TYPES_ONCE, DATA, 0 },
     { "conv2d_wgrad{" S11 " ker_h=1 ker_w=1}(f32[1,10,11,20], f32[1,10,11,1050])", CT_TYPES_ONCE, DATA, 0 },
     { "conv2d_wgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=2 dil_w=1 groups=2 ker_h=3 ker_w=3}(T[2,11,9,40], T[2,9,9,48])", CT_TYPES_ALL, DATA, 0 },
-    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3}(f32[6,27,28,130], f32[6,27,28,136])", CT_TYPES_ONCE, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3}(f32[6,27,28,130], f32[6,27,28,136])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
 
     { "conv2d_wgrad{" S11 " ker_h=1 ker_w=1}(T[2,5,7,8], T[2,5,7,16])", CT_TYPES_ALL, DATA, 0 },
     { "conv2d_wgrad{stride_h=2 stride_w=2 pad_h=3 pad_w=3 dil_h=1 dil_w=1 groups=1 ker_h=7 ker_w=7}(T[2,5,500,1], T[2,3,250,9])",
