@@ -74,7 +74,7 @@ ct_conv_geom ct_conv_gather_geometry(const ct_call *call)
     }
 }
 
-bool ct_conv_is_dgrad(const ct_call *call) { return call->op == CT_OP_CONV2D_DGRAD || call->op == CT_OP_LINEAR_DGRAD; }
+static bool is_dgrad(const ct_call *call) { return call->op == CT_OP_CONV2D_DGRAD || call->op == CT_OP_LINEAR_DGRAD; }
 
 static bool is_wgrad(const ct_call *call) { return call->op == CT_OP_CONV2D_WGRAD || call->op == CT_OP_LINEAR_WGRAD; }
 
@@ -82,8 +82,8 @@ const char *ct_conv_gather_refuse(const ct_call *call)
 {
     const ct_conv_geom c = ct_conv_gather_geometry(call);
     const char *no = ct_conv_refuse(call, &c);
-    if (!no && ct_conv_is_dgrad(call) && c.stride_h * c.stride_w > CT_GATHER_CLASSES)
-        no = "cpu.indirect: strides whose product is above 64";
+    if (!no && is_dgrad(call) && c.stride_h * c.stride_w > CT_GATHER_CLASSES)
+        no = "cpu: strides whose product is above 64";
     return no;
 }
 
@@ -192,7 +192,7 @@ void ct_conv_gather_make(ct_conv_gather *g, const ct_call *call)
     g->n = c.n;
     g->groups = c.groups;
     g->taps = c.r * c.s;
-    if (ct_conv_is_dgrad(call)) make_dgrad(g, call);
+    if (is_dgrad(call)) make_dgrad(g, call);
     else make_forward(g, call);
     g->flat = is_flat(&g->geom);
 }

@@ -36,10 +36,9 @@ typedef struct ct_conv_gather {
 
 /* Of conv2d, linear, their data gradients and those of their filters, for which in is x, out is dy and weights are dw. */
 ct_conv_geom ct_conv_gather_geometry(const ct_call *call);
-bool ct_conv_is_dgrad(const ct_call *call);
 /* What ct_conv_refuse refuses, and too many classes: NULL, or the reason. */
 const char *ct_conv_gather_refuse(const ct_call *call);
-/* Why it cannot be made of products of bf16 by tiles (cpu.split), or does not pay; what ct_conv_gather_refuse refuses; NULL. */
+/* The same for products of f32 made of those of bf16 by tiles (cpu.split), and where these do not pay. */
 const char *ct_split_refuse(const ct_device *dev, const ct_call *call);
 /* Of a call that is not refused. */
 void ct_conv_gather_make(ct_conv_gather *g, const ct_call *call);

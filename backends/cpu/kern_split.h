@@ -94,12 +94,12 @@ static void split_rows_turned(int64_t rows, int64_t n, const float *const *x, in
 }
 
 /* 2 TILE numbers below each other, of 2 KERN_VL columns -> a run. */
-KERN_INLINE void split_columns(const float *const *row, int64_t first, float *run)
+KERN_INLINE void split_columns(const float *const *row, float *run)
 {
     for (int i = 0; i < TILE; i++)
         KERN_UNROLL
         for (int h = 0; h < 2; h++)
-            split_pair(vload(row[i] + first + h * KERN_VL), vload(row[TILE + i] + first + h * KERN_VL), run + h * SPLIT_COLUMNS + i * KERN_VL,
+            split_pair(vload(row[i] + h * KERN_VL), vload(row[TILE + i] + h * KERN_VL), run + h * SPLIT_COLUMNS + i * KERN_VL,
                        2 * SPLIT_COLUMNS);
 }
 
@@ -118,7 +118,7 @@ static void split_cols(int64_t n, int64_t cols, const float *const *x, int64_t f
                 for (int64_t j = 0; j < 2 * KERN_VL; j++) edge[i][j] = j < wide ? row[i][j] : 0;
                 row[i] = edge[i];
             }
-            split_columns(row, 0, run);
+            split_columns(row, run);
         }
     }
 }

@@ -217,8 +217,6 @@ static void plan_split(wino *g, int threads)
     g->kept = g->blocks;
     g->m_block = nr;
     g->m_pos = ct_wino_odd_lines(g->block * g->m_tile);
-    g->patch = ct_wino_patch_floats(&g->in, g->grid.side);
-    g->edge = g->out_type == CT_F32 && g->k % g->kern->vl == 0 ? 0 : g->grid.m * g->grid.m * g->panel * nr;
 }
 
 static void plan(wino *g, int threads)
@@ -253,8 +251,6 @@ static void plan(wino *g, int threads)
     g->m_pos = ct_wino_odd_lines(g->panel * g->m_block);
     g->u_block = (g->sliced ? SLICE : g->depth) * nr;
     g->u_pos = ct_wino_odd_lines((g->whole ? g->k_blocks : g->panel) * g->u_block);
-    g->patch = ct_wino_patch_floats(&g->in, g->grid.side);
-    g->edge = g->out_type == CT_F32 && g->k % g->kern->vl == 0 ? 0 : g->grid.m * g->grid.m * g->panel * nr;
 }
 
 /* Work items that transform the pixels of so many blocks: a block each, or, of one that is all, a few tiles. */
@@ -603,6 +599,8 @@ static bool set_up(wino *g, const ct_device *dev, const ct_call *call, bool pair
     g->c = d[3];
     g->k = o[3];
     plan(g, dev->threads);
+    g->patch = ct_wino_patch_floats(&g->in, g->grid.side);
+    g->edge = g->out_type == CT_F32 && g->k % g->kern->vl == 0 ? 0 : m * m * g->panel * g->kern->wino->nr;
     return true;
 }
 
