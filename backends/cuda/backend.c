@@ -371,6 +371,7 @@ static const ct_impl_set *const sets[] = {
     &ct_cuda_softmax_impls,
     &ct_cuda_spectrum_impls,
     &ct_cuda_sequence_impls,
+    &ct_cuda_sequence_lstm_impls,
     &ct_cuda_loss_impls,
     &ct_cuda_ctc_impls,
     &ct_cuda_distill_impls,

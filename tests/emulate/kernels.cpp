@@ -85,6 +85,9 @@ namespace pool {
 namespace sequence {
 #include "backends/cuda/sequence.cu"
 }
+namespace sequence_lstm {
+#include "backends/cuda/sequence_lstm.cu"
+}
 namespace resample {
 #include "backends/cuda/resample.cu"
 }
