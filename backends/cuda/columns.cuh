@@ -162,6 +162,14 @@ template <int N, typename FETCH, typename USE> __device__ static inline void ct_
     for (; m < s.rows; m += step) use(fetch(m), m);
 }
 
+/* The same from the last row to the first, for sums: what the kernel before this one wrote last may still lie in the L2, and what this one reads
+ * last is what the pass over the same rows that follows begins with. */
+template <int N, typename FETCH, typename USE> __device__ static inline void ct_sheet_rows_back(const ct_sheet &s, FETCH fetch, USE use)
+{
+    const int64_t last = s.rows - 1;
+    ct_sheet_rows<N>(s, [&](int64_t m) { return fetch(last - m); }, [&](const decltype(fetch(last)) &row, int64_t m) { use(row, last - m); });
+}
+
 /* Adds up what the teams of a block hold and writes this block's part. All threads of the block call it. */
 template <int S, int V> __device__ static inline void ct_sheet_write(const ct_sheet &s, const float sum[S][V], float *part)
 {

@@ -14,22 +14,22 @@
 
 template <typename T, int V> struct two_packs { ct_pack<T, V> x, add; };
 
-/* MASKED, with a ReLU: its mask as well; V is 8 then, a byte of the mask. */
-template <typename T, int V, bool INFER, bool MASKED>
-__global__ void apply(const T *x, const float *gamma, const float *beta, const float *mean, const float *scale, const T *add, T *y,
-                      uint8_t *mask, ct_sheet sheet, float eps, int act)
+/* MASKED, with a ReLU: its mask as well; V is 8 then, a byte of the mask. ADD: there is something to add, and half as many rows are on their way. */
+template <typename T, int V, bool INFER, bool MASKED, bool ADD>
+__global__ void __launch_bounds__(CT_THREADS, 3) apply(const T *x, const float *gamma, const float *beta, const float *mean, const float *scale,
+                                                       const T *add, T *y, uint8_t *mask, ct_sheet sheet, float eps, int act)
 {
     const int c0 = ct_sheet_column<V>(sheet);
     if (c0 >= sheet.columns) return;
     channel_numbers<V> n;
     read_channels<V, INFER>(&n, gamma, beta, mean, scale, eps, c0);
-    ct_sheet_rows<CT_AHEAD / 2>(
+    ct_sheet_rows<ADD ? CT_AHEAD / 2 : CT_AHEAD>(
         sheet,
         [&](int64_t m) {
             const int64_t at = m * sheet.columns + c0;
-            two_packs<T, V> row = {};
+            two_packs<T, V> row;
             row.x = ct_fetch<T, V>(x + at);
-            if (add) row.add = ct_fetch<T, V>(add + at);
+            if (ADD) row.add = ct_fetch<T, V>(add + at);
             return row;
         },
         [&](const two_packs<T, V> &row, int64_t m) {
@@ -37,8 +37,7 @@ __global__ void apply(const T *x, const float *gamma, const float *beta, const f
             float v[V], stored[V];
 #pragma unroll
             for (int k = 0; k < V; k++) {
-                const float a = add ? ct_get(row.add.e[k]) : 0;
-                v[k] = normalised(ct_get(row.x.e[k]), n.gamma[k], n.beta[k], n.mean[k], n.scale[k], a, act);
+                v[k] = normalised(ct_get(row.x.e[k]), n.slope[k], n.beta[k], n.mean[k], ADD ? ct_get(row.add.e[k]) : 0, act);
                 stored[k] = ct_stored<T>(v[k]);
             }
             ct_put_n<T, V>(y + at, v);
@@ -57,7 +56,7 @@ __global__ void apply_ragged(const T *x, const float *gamma, const float *beta, 
         float stored[8] = {};
         for (int k = 0; k < 8 && c0 + k < channels; k++) {
             int64_t c = c0 + k;
-            float v = normalised(ct_get(x[at + k]), gamma[c], beta[c], mean[c], invstd[c], add ? ct_get(add[at + k]) : 0, CT_NORM_RELU);
+            float v = normalised(ct_get(x[at + k]), gamma[c] * invstd[c], beta[c], mean[c], add ? ct_get(add[at + k]) : 0, CT_NORM_RELU);
             stored[k] = ct_stored<T>(v);
             ct_put(y + at + k, v);
         }
@@ -78,10 +77,10 @@ template <typename T, int V, bool INFER, bool MASKED>
 static void launch_apply(ct_stream *s, const ct_call *c, const float *mean, const float *scale)
 {
     const ct_sheet sheet = ct_norm_sheet(&c->in[0].desc, V);
-    auto k = &apply<T, V, INFER, MASKED>;
+    const T *add = ct_cuda_has(c, 5) ? (const T *)c->in[5].data : (const T *)NULL;
+    auto k = add ? &apply<T, V, INFER, MASKED, true> : &apply<T, V, INFER, MASKED, false>;
     CT_LAUNCH(k, CT_GRID2(ct_sheet_groups(sheet, V), ct_sheet_parts(sheet, V)), CT_THREADS, s, (const T *)c->in[0].data,
-              (const float *)c->in[1].data, (const float *)c->in[2].data, mean, scale,
-              ct_cuda_has(c, 5) ? (const T *)c->in[5].data : (const T *)NULL, (T *)c->out[0].data,
+              (const float *)c->in[1].data, (const float *)c->in[2].data, mean, scale, add, (T *)c->out[0].data,
               MASKED ? (uint8_t *)c->out[3].data : (uint8_t *)NULL, sheet, (float)c->attrs.norm.eps, (int)c->attrs.norm.act);
 }
 
@@ -149,10 +148,9 @@ __global__ void apply_mean(const T *x, const float *gamma, const float *beta, co
     float sum[8] = {};
     for (int k = 0; k < 8; k++) {
         if (k >= have) break;
-        n.gamma[k] = gamma[c0 + k];
+        n.slope[k] = gamma[c0 + k] * invstd[c0 + k];
         n.beta[k] = beta[c0 + k];
         n.mean[k] = mean[c0 + k];
-        n.scale[k] = invstd[c0 + k];
     }
     for (int i = team; i < pixels && have > 0; i += MEAN_AHEAD * MEAN_TEAMS) {
         two_packs<T, 8> row[MEAN_AHEAD] = {};
@@ -174,8 +172,7 @@ __global__ void apply_mean(const T *x, const float *gamma, const float *beta, co
 #pragma unroll
             for (int k = 0; k < 8; k++) {
                 if (!VECTOR && k >= have) continue;
-                const float v = normalised(ct_get(row[a].x.e[k]), n.gamma[k], n.beta[k], n.mean[k], n.scale[k],
-                                           ct_get(row[a].add.e[k]), CT_NORM_RELU);
+                const float v = normalised(ct_get(row[a].x.e[k]), n.slope[k], n.beta[k], n.mean[k], ct_get(row[a].add.e[k]), CT_NORM_RELU);
                 stored[k] = ct_stored<T>(v);
                 sum[k] += v;
             }
@@ -249,13 +246,14 @@ template <typename T, int V> struct back_row {
     unsigned bits;
 };
 
-template <typename T, int V, int GATE>
+/* SECOND: there may be a second dy. */
+template <typename T, int V, int GATE, bool SECOND>
 __device__ static inline back_row<T, V> fetch_back(const back<T> &b, int64_t m, int c0)
 {
     const int64_t at = m * b.sheet.columns + c0;
     back_row<T, V> row = {};
     row.dy = ct_fetch<T, V>(b.dy + (GATE == GATE_MEAN ? (int64_t)((int)m / b.pixels) * b.sheet.columns + c0 : at));
-    if (GATE != GATE_MEAN) row.dy2 = fetch_second<T, V>(b.dy2, m, b.sheet.columns, c0);
+    if (SECOND) row.dy2 = fetch_second<T, V>(b.dy2, m, b.sheet.columns, c0);
     row.x = ct_fetch<T, V>(b.x + at);
     if (GATE == GATE_SILU && b.add) row.add = ct_fetch<T, V>(b.add + at);
     if (GATE != GATE_SILU && b.mask) row.bits = ct_mask_from(b.mask + m * ct_mask_bytes(b.sheet.columns), c0);
@@ -267,87 +265,86 @@ __device__ static inline void read_back_channels(channel_numbers<V> *n, const ba
 {
 #pragma unroll
     for (int k = 0; k < V; k++) {
-        n->gamma[k] = b.gamma[c0 + k];
+        n->slope[k] = b.gamma[c0 + k] * b.invstd[c0 + k];
         n->beta[k] = GATE == GATE_SILU ? b.beta[c0 + k] : 0;
         n->mean[k] = b.mean[c0 + k];
-        n->scale[k] = b.invstd[c0 + k];
     }
 }
 
 /* g = dy [+ dy2], or a pixel's share of dy, zero where the ReLU was closed, times the slope with SiLU. */
-template <typename T, int V, int GATE>
+template <typename T, int V, int GATE, bool SECOND>
 __device__ static inline void gated(const back<T> &b, const back_row<T, V> &row, const channel_numbers<V> &n, float g[V])
 {
 #pragma unroll
     for (int k = 0; k < V; k++) {
-        g[k] = GATE == GATE_MEAN ? ct_get(row.dy.e[k]) * b.share : ct_get(row.dy.e[k]) + ct_get(row.dy2.e[k]);
+        g[k] = GATE == GATE_MEAN ? ct_get(row.dy.e[k]) * b.share : SECOND ? ct_get(row.dy.e[k]) + ct_get(row.dy2.e[k]) : ct_get(row.dy.e[k]);
         if (GATE == GATE_SILU) {
             const float a = b.add ? ct_get(row.add.e[k]) : 0;
-            g[k] *= ct_silu_slope(normalised(ct_get(row.x.e[k]), n.gamma[k], n.beta[k], n.mean[k], n.scale[k], a, CT_NORM_LINEAR));
+            g[k] *= ct_silu_slope(normalised(ct_get(row.x.e[k]), n.slope[k], n.beta[k], n.mean[k], a, CT_NORM_LINEAR));
         } else if (b.mask && !(row.bits >> k & 1u)) {
             g[k] = 0;
         }
     }
 }
 
-template <typename T, int V, int GATE>
-__global__ void backward_sums(back<T> b, ct_gather gather, float *dgamma, float *dbeta)
+/* Sums of g and of g*(x-mean), the latter times invstd when they are whole. */
+template <typename T, int V, int GATE, bool SECOND>
+__global__ void __launch_bounds__(CT_THREADS, 2) backward_sums(back<T> b, ct_gather gather, float *dgamma, float *dbeta)
 {
     const int c0 = ct_sheet_column<V>(b.sheet);
     float sum[2][V] = {};
     if (c0 < b.sheet.columns) {
         channel_numbers<V> n;
         read_back_channels<T, V, GATE>(&n, b, c0);
-        ct_sheet_rows<CT_AHEAD / 2>(
-            b.sheet, [&](int64_t m) { return fetch_back<T, V, GATE>(b, m, c0); },
+        ct_sheet_rows_back<GATE == GATE_SILU || SECOND ? CT_AHEAD / 2 : CT_AHEAD>(
+            b.sheet, [&](int64_t m) { return fetch_back<T, V, GATE, SECOND>(b, m, c0); },
             [&](const back_row<T, V> &row, int64_t) {
                 float g[V];
-                gated<T, V, GATE>(b, row, n, g);
+                gated<T, V, GATE, SECOND>(b, row, n, g);
 #pragma unroll
                 for (int k = 0; k < V; k++) {
                     sum[0][k] += g[k];
-                    sum[1][k] += g[k] * ((ct_get(row.x.e[k]) - n.mean[k]) * n.scale[k]);
+                    sum[1][k] += g[k] * (ct_get(row.x.e[k]) - n.mean[k]);
                 }
             });
     }
     ct_sheet_finish<2, V>(b.sheet, gather, sum, [&](int c, const double total[2]) {
         dbeta[c] = (float)total[0];
-        dgamma[c] = (float)total[1];
+        dgamma[c] = (float)(total[1] * (double)b.invstd[c]);
     });
 }
 
-/* dx = gamma*invstd*(g - dbeta/M - xhat*dgamma/M); dadd = g. dx may lie on dy: a row is read before it is written. */
-template <typename T, int V, int GATE>
-__global__ void __launch_bounds__(CT_THREADS, 2) backward_apply(back<T> b, const float *dgamma, const float *dbeta, T *dx, T *dadd, float inv_rows)
+/* dx = gamma*invstd*(g - dbeta/M - xhat*dgamma/M) = slope*(g - shift) - along*(x - mean); dadd = g. dx may lie on dy: a row is read before it is
+ * written. */
+template <typename T, int V, int GATE, bool SECOND>
+__global__ void __launch_bounds__(CT_THREADS, 2)
+    backward_apply(back<T> b, const float *dgamma, const float *dbeta, T *dx, T *dadd, float inv_rows)
 {
     const int c0 = ct_sheet_column<V>(b.sheet);
     if (c0 >= b.sheet.columns) return;
     channel_numbers<V> n;
-    float along[V], mean[V];
+    float along[V], shift[V];
     read_back_channels<T, V, GATE>(&n, b, c0);
 #pragma unroll
     for (int k = 0; k < V; k++) {
-        along[k] = dgamma[c0 + k] * inv_rows;
-        mean[k] = dbeta[c0 + k] * inv_rows;
+        along[k] = n.slope[k] * b.invstd[c0 + k] * dgamma[c0 + k] * inv_rows;
+        shift[k] = dbeta[c0 + k] * inv_rows;
     }
     /* SiLU's derivative takes the registers that a second row would. */
     ct_sheet_rows<GATE == GATE_SILU ? 1 : CT_AHEAD / 2>(
-        b.sheet, [&](int64_t m) { return fetch_back<T, V, GATE>(b, m, c0); },
+        b.sheet, [&](int64_t m) { return fetch_back<T, V, GATE, SECOND>(b, m, c0); },
         [&](const back_row<T, V> &row, int64_t m) {
             const int64_t at = m * b.sheet.columns + c0;
             float g[V], v[V];
-            gated<T, V, GATE>(b, row, n, g);
+            gated<T, V, GATE, SECOND>(b, row, n, g);
 #pragma unroll
-            for (int k = 0; k < V; k++) {
-                float xhat = (ct_get(row.x.e[k]) - n.mean[k]) * n.scale[k];
-                v[k] = n.gamma[k] * n.scale[k] * (g[k] - mean[k] - xhat * along[k]);
-            }
+            for (int k = 0; k < V; k++) v[k] = n.slope[k] * (g[k] - shift[k]) - along[k] * (ct_get(row.x.e[k]) - n.mean[k]);
             ct_put_n<T, V>(dx + at, v);
             if (dadd) ct_put_n<T, V>(dadd + at, g);
         });
 }
 
-template <typename T, int V, int GATE> static void backward(ct_stream *s, const ct_call *c, void *scratch)
+template <typename T, int V, int GATE, bool SECOND> static void backward(ct_stream *s, const ct_call *c, void *scratch)
 {
     const int64_t *d = c->in[1].desc.dim, pixels = GATE == GATE_MEAN ? d[1] * d[2] : 1;
     const back<T> b = { (const T *)c->in[0].data,
@@ -365,18 +362,19 @@ template <typename T, int V, int GATE> static void backward(ct_stream *s, const 
     const int64_t groups = ct_sheet_groups(b.sheet, V), parts = ct_sheet_parts(b.sheet, V);
     float *dgamma = (float *)c->out[1].data, *dbeta = (float *)c->out[2].data;
     T *dadd = c->nout > 3 && ct_present(&c->out[3]) ? (T *)c->out[3].data : (T *)NULL;
-    auto sums = &backward_sums<T, V, GATE>;
+    auto sums = &backward_sums<T, V, GATE, SECOND>;
     CT_LAUNCH(sums, CT_GRID2(groups, parts), CT_THREADS, s, b, ct_sheet_gather(s, b.sheet, V, 2, scratch), dgamma, dbeta);
-    auto apply = &backward_apply<T, V, GATE>;
+    auto apply = &backward_apply<T, V, GATE, SECOND>;
     CT_LAUNCH(apply, CT_GRID2(groups, parts), CT_THREADS, s, b, (const float *)dgamma, (const float *)dbeta, (T *)c->out[0].data, dadd,
               1.0f / (float)b.sheet.rows);
 }
 
 template <typename T, int V> static void backward_act(ct_stream *s, const ct_call *c, void *scratch)
 {
-    if (c->op == CT_OP_BATCHNORM_MEAN_BWD) backward<T, V, GATE_MEAN>(s, c, scratch);
-    else if (c->attrs.norm.act == CT_NORM_SILU) backward<T, V, GATE_SILU>(s, c, scratch);
-    else backward<T, V, GATE_MASK>(s, c, scratch);
+    if (c->op == CT_OP_BATCHNORM_MEAN_BWD) backward<T, V, GATE_MEAN, false>(s, c, scratch);
+    else if (c->attrs.norm.act == CT_NORM_SILU) backward<T, V, GATE_SILU, true>(s, c, scratch);
+    else if (ct_cuda_has(c, 8)) backward<T, V, GATE_MASK, true>(s, c, scratch);
+    else backward<T, V, GATE_MASK, false>(s, c, scratch);
 }
 
 static ct_accept batchnorm_bwd_accept(const ct_device *dev, const ct_call *c)

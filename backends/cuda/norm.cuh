@@ -35,7 +35,7 @@ template <typename T, int V> __global__ void forward_sums(const T *x, ct_sheet s
     float sum[2][V] = {}, shift[V];
     if (c0 < sheet.columns) {
         ct_get_n<T, V>(x + c0, shift);
-        ct_sheet_rows<CT_AHEAD>(
+        ct_sheet_rows_back<CT_AHEAD>(
             sheet, [&](int64_t m) { return ct_fetch<T, V>(x + m * sheet.columns + c0); },
             [&](const ct_pack<T, V> &row, int64_t) {
 #pragma unroll
@@ -50,16 +50,17 @@ template <typename T, int V> __global__ void forward_sums(const T *x, ct_sheet s
                           [&](int c, const double total[2]) { settle(to, c, (double)ct_get(x[c]), total, (double)sheet.rows); });
 }
 
-/* y = act(gamma*(x-mean)*invstd + beta [+ add]) of one element, from the mean and invstd that are stored, so that the backward pass
- * can repeat it bit for bit. */
-__device__ static inline float normalised(float x, float gamma, float beta, float mean, float invstd, float add, int act)
+/* y = act(gamma*invstd*(x-mean) + beta [+ add]) of one element, slope being gamma*invstd, from the mean and invstd that are stored, so that the
+ * backward pass can repeat it bit for bit. */
+__device__ static inline float normalised(float x, float slope, float beta, float mean, float add, int act)
 {
-    float r = gamma * ((x - mean) * invstd) + beta + add;
+    float r = slope * (x - mean) + beta + add;
     return act == CT_NORM_RELU && r < 0 ? 0 : act == CT_NORM_SILU ? r * ct_sigmoid(r) : r;
 }
 
-/* What is known of a thread's V channels, in registers while it goes through the rows. */
-template <int V> struct channel_numbers { float gamma[V], beta[V], mean[V], scale[V]; };
+/* What is known of a thread's V channels, in registers while it goes through the rows: three numbers each, so that enough of the registers are left
+ * for rows on their way. */
+template <int V> struct channel_numbers { float slope[V], beta[V], mean[V]; };
 
 /* INFER: `scale` holds the running variance instead of invstd. */
 template <int V, bool INFER>
@@ -68,10 +69,9 @@ __device__ static inline void read_channels(channel_numbers<V> *n, const float *
 {
 #pragma unroll
     for (int k = 0; k < V; k++) {
-        n->gamma[k] = gamma[c0 + k];
+        n->slope[k] = gamma[c0 + k] * (INFER ? 1 / sqrtf(scale[c0 + k] + eps) : scale[c0 + k]);
         n->beta[k] = beta[c0 + k];
         n->mean[k] = mean[c0 + k];
-        n->scale[k] = INFER ? 1 / sqrtf(scale[c0 + k] + eps) : scale[c0 + k];
     }
 }
 

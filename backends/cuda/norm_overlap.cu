@@ -31,30 +31,18 @@ __device__ static inline int64_t pixel_at(const overlap_grid &g, int n, int i, i
     return i >= 0 && j >= 0 && i < g.h && j < g.w ? (((int64_t)n * g.h + i) * g.w + j) * columns : -1;
 }
 
-template <typename T, int V> struct overlap_row { ct_pack<T, V> x[9]; };
-
+/* Row by row of the window, so that two blocks share the registers of a multiprocessor. */
 template <typename T, int V>
-__global__ void overlap_apply(const T *x, const float *gamma, const float *beta, const float *mean, const float *invstd, T *y, uint8_t *index,
-                              overlap_grid grid, ct_sheet sheet)
+__global__ void __launch_bounds__(CT_THREADS, 2) overlap_apply(const T *x, const float *gamma, const float *beta, const float *mean, const float *invstd,
+                                                               T *y, uint8_t *index, overlap_grid grid, ct_sheet sheet)
 {
     const int c0 = ct_sheet_column<V>(sheet);
     if (c0 >= sheet.columns) return;
     channel_numbers<V> n;
     read_channels<V, false>(&n, gamma, beta, mean, invstd, 0, c0);
     ct_sheet_rows<1>(
-        sheet,
-        [&](int64_t m) {
-            const overlap_place at = overlap_at(grid, m);
-            overlap_row<T, V> row = {};
-#pragma unroll
-            for (int k = 0; k < 9; k++) {
-                const int64_t from = pixel_at(grid, at.n, 2 * at.i - 1 + k / 3, 2 * at.j - 1 + k % 3, sheet.columns);
-                if (from >= 0) row.x[k] = ct_fetch<T, V>(x + from + c0);
-            }
-            return row;
-        },
-        [&](const overlap_row<T, V> &row, int64_t m) {
-            const overlap_place at = overlap_at(grid, m);
+        sheet, [&](int64_t m) { return overlap_at(grid, m); },
+        [&](const overlap_place &at, int64_t m) {
             float best[V];
             ct_pack<uint8_t, V> which;
 #pragma unroll
@@ -63,14 +51,25 @@ __global__ void overlap_apply(const T *x, const float *gamma, const float *beta,
                 which.e[e] = SHUT;
             }
 #pragma unroll
-            for (int k = 0; k < 9; k++) {
-                if (pixel_at(grid, at.n, 2 * at.i - 1 + k / 3, 2 * at.j - 1 + k % 3, sheet.columns) < 0) continue;
+            for (int r = 0; r < 3; r++) {
+                ct_pack<T, V> row[3];
+                int64_t from[3];
 #pragma unroll
-                for (int e = 0; e < V; e++) {
-                    const float v = ct_stored<T>(normalised(ct_get(row.x[k].e[e]), n.gamma[e], n.beta[e], n.mean[e], n.scale[e], 0, CT_NORM_RELU));
-                    if (!(v > best[e]) && !(isnan(v) && !isnan(best[e]))) continue; /* the first of equals, and the first NaN */
-                    best[e] = v;
-                    which.e[e] = (uint8_t)k;
+                for (int k = 0; k < 3; k++) {
+                    ct_pack<T, V> none = {};
+                    from[k] = pixel_at(grid, at.n, 2 * at.i - 1 + r, 2 * at.j - 1 + k, sheet.columns);
+                    row[k] = from[k] >= 0 ? ct_fetch<T, V>(x + from[k] + c0) : none;
+                }
+#pragma unroll
+                for (int k = 0; k < 3; k++) {
+                    if (from[k] < 0) continue;
+#pragma unroll
+                    for (int e = 0; e < V; e++) {
+                        const float v = ct_stored<T>(normalised(ct_get(row[k].e[e]), n.slope[e], n.beta[e], n.mean[e], 0, CT_NORM_RELU));
+                        if (!(v > best[e]) && !(isnan(v) && !isnan(best[e]))) continue; /* the first of equals, and the first NaN */
+                        best[e] = v;
+                        which.e[e] = (uint8_t)(3 * r + k);
+                    }
                 }
             }
 #pragma unroll
@@ -91,85 +90,82 @@ template <typename T> struct overlap_back {
     ct_sheet sheet; /* of cells */
 };
 
-/* Of a cell the pixels x and the windows that hold them, those to the right and below second: element 2u+v of window (i+u, j+v). */
-template <typename T, int V> struct overlap_back_row {
-    ct_pack<T, V> x[4], dy[4], dy2[4];
-    ct_pack<uint8_t, V> which[4];
-};
-
-template <typename T, int V> __device__ static inline overlap_back_row<T, V> fetch_cell(const overlap_back<T> &b, int64_t m, int c0)
+/* What the windows give the pixels of cell m: g[k] of pixel k. In window (i+u, j+v) pixel (a,b) of the cell has row 1+a-2u and column 1+b-2v; those of
+ * negative number lie outside. Windows are taken one after the other, the cell's own first, and only their sums are kept. */
+template <typename T, int V, bool SECOND>
+__device__ static inline void received(const overlap_back<T> &b, const overlap_place &at, int64_t m, int c0, float g[4][V])
 {
-    const overlap_place at = overlap_at(b.grid, m);
-    overlap_back_row<T, V> row = {};
+#pragma unroll
+    for (int k = 0; k < 4; k++)
+#pragma unroll
+        for (int e = 0; e < V; e++) g[k][e] = 0;
+#pragma unroll
+    for (int w = 0; w < 4; w++) {
+        if (at.i + w / 2 >= b.grid.p || at.j + w % 2 >= b.grid.q) continue;
+        const int64_t window = (m + w / 2 * b.grid.q + w % 2) * b.sheet.columns + c0;
+        ct_pack<T, V> none = {};
+        const ct_pack<T, V> dy = ct_fetch<T, V>(b.dy + window), dy2 = SECOND ? ct_fetch<T, V>(b.dy2 + window) : none;
+        const ct_pack<uint8_t, V> which = ct_fetch<uint8_t, V>(b.index + window);
+#pragma unroll
+        for (int k = 0; k < 4; k++) {
+            const int r = 1 + k / 2 - 2 * (w / 2), s = 1 + k % 2 - 2 * (w % 2);
+            if (r < 0 || s < 0) continue;
+#pragma unroll
+            for (int e = 0; e < V; e++)
+                if (which.e[e] == 3 * r + s) g[k][e] += SECOND ? ct_get(dy.e[e]) + ct_get(dy2.e[e]) : ct_get(dy.e[e]);
+        }
+    }
+}
+
+/* Of a cell the pixels x; those outside are zeros. */
+template <typename T, int V> struct overlap_cell { ct_pack<T, V> x[4]; };
+
+template <typename T, int V> __device__ static inline overlap_cell<T, V> fetch_cell(const overlap_back<T> &b, const overlap_place &at, int c0)
+{
+    overlap_cell<T, V> cell = {};
 #pragma unroll
     for (int k = 0; k < 4; k++) {
         const int64_t from = pixel_at(b.grid, at.n, 2 * at.i + k / 2, 2 * at.j + k % 2, b.sheet.columns);
-        if (from >= 0) row.x[k] = ct_fetch<T, V>(b.x + from + c0);
-        if (at.i + k / 2 < b.grid.p && at.j + k % 2 < b.grid.q) {
-            const int64_t window = (m + k / 2 * b.grid.q + k % 2) * b.sheet.columns + c0;
-            row.dy[k] = ct_fetch<T, V>(b.dy + window);
-            if (b.dy2) row.dy2[k] = ct_fetch<T, V>(b.dy2 + window);
-            row.which[k] = ct_fetch<uint8_t, V>(b.index + window);
-        } else {
-#pragma unroll
-            for (int e = 0; e < V; e++) row.which[k].e[e] = SHUT;
-        }
+        if (from >= 0) cell.x[k] = ct_fetch<T, V>(b.x + from + c0);
     }
-    return row;
+    return cell;
 }
 
-/* What the windows give pixel k of the cell. In window (i+u, j+v) pixel (a,b) of the cell has row 1+a-2u and column 1+b-2v; those of negative number
- * lie outside. */
-template <typename T, int V> __device__ static inline float received(const overlap_back_row<T, V> &row, int k, int e)
-{
-    float g = 0;
-#pragma unroll
-    for (int w = 0; w < 4; w++) {
-        const int r = 1 + k / 2 - 2 * (w / 2), s = 1 + k % 2 - 2 * (w % 2);
-        if (r >= 0 && s >= 0 && row.which[w].e[e] == 3 * r + s) g += ct_get(row.dy[w].e[e]) + ct_get(row.dy2[w].e[e]);
-    }
-    return g;
-}
-
-/* A thread has 12 loads of 16 bytes on their way, and 4 of 8: one block keeps a multiprocessor's memory busy, so both kernels may take the registers
- * that two blocks would share. */
-template <typename T, int V>
-__global__ void __launch_bounds__(CT_THREADS, 1) overlap_backward_sums(overlap_back<T> b, ct_gather gather, float *dgamma, float *dbeta)
+template <typename T, int V, bool SECOND>
+__global__ void __launch_bounds__(CT_THREADS, 2) overlap_backward_sums(overlap_back<T> b, ct_gather gather, float *dgamma, float *dbeta)
 {
     const int c0 = ct_sheet_column<V>(b.sheet);
     float sum[2][V] = {};
     if (c0 < b.sheet.columns) {
-        float mean[V], scale[V];
+        float mean[V];
 #pragma unroll
-        for (int e = 0; e < V; e++) {
-            mean[e] = b.mean[c0 + e];
-            scale[e] = b.invstd[c0 + e];
-        }
-        ct_sheet_rows<1>(
-            b.sheet, [&](int64_t m) { return fetch_cell<T, V>(b, m, c0); },
-            [&](const overlap_back_row<T, V> &row, int64_t m) {
+        for (int e = 0; e < V; e++) mean[e] = b.mean[c0 + e];
+        ct_sheet_rows_back<1>(
+            b.sheet, [&](int64_t m) { return fetch_cell<T, V>(b, overlap_at(b.grid, m), c0); },
+            [&](const overlap_cell<T, V> &cell, int64_t m) {
                 const overlap_place at = overlap_at(b.grid, m);
+                float g[4][V];
+                received<T, V, SECOND>(b, at, m, c0, g);
 #pragma unroll
                 for (int k = 0; k < 4; k++) {
                     if (2 * at.i + k / 2 >= b.grid.h || 2 * at.j + k % 2 >= b.grid.w) continue;
 #pragma unroll
                     for (int e = 0; e < V; e++) {
-                        const float g = received(row, k, e);
-                        sum[0][e] += g;
-                        sum[1][e] += g * ((ct_get(row.x[k].e[e]) - mean[e]) * scale[e]);
+                        sum[0][e] += g[k][e];
+                        sum[1][e] += g[k][e] * (ct_get(cell.x[k].e[e]) - mean[e]);
                     }
                 }
             });
     }
     ct_sheet_finish<2, V>(b.sheet, gather, sum, [&](int c, const double total[2]) {
         dbeta[c] = (float)total[0];
-        dgamma[c] = (float)total[1];
+        dgamma[c] = (float)(total[1] * (double)b.invstd[c]);
     });
 }
 
 /* dx = gamma*invstd*(g - dbeta/M - xhat*dgamma/M) */
-template <typename T, int V>
-__global__ void __launch_bounds__(CT_THREADS, 1)
+template <typename T, int V, bool SECOND>
+__global__ void __launch_bounds__(CT_THREADS, 2)
     overlap_backward_apply(overlap_back<T> b, const float *dgamma, const float *dbeta, T *dx, float inv_rows)
 {
     const int c0 = ct_sheet_column<V>(b.sheet);
@@ -184,16 +180,18 @@ __global__ void __launch_bounds__(CT_THREADS, 1)
         shift[e] = dbeta[c0 + e] * inv_rows;
     }
     ct_sheet_rows<1>(
-        b.sheet, [&](int64_t m) { return fetch_cell<T, V>(b, m, c0); },
-        [&](const overlap_back_row<T, V> &row, int64_t m) {
-            const overlap_place at = overlap_at(b.grid, m);
+        b.sheet, [&](int64_t m) { return overlap_at(b.grid, m); },
+        [&](const overlap_place &at, int64_t m) {
+            float g[4][V];
+            received<T, V, SECOND>(b, at, m, c0, g);
+            const overlap_cell<T, V> cell = fetch_cell<T, V>(b, at, c0);
 #pragma unroll
             for (int k = 0; k < 4; k++) {
                 const int64_t to = pixel_at(b.grid, at.n, 2 * at.i + k / 2, 2 * at.j + k % 2, b.sheet.columns);
                 if (to < 0) continue;
                 float v[V];
 #pragma unroll
-                for (int e = 0; e < V; e++) v[e] = slope[e] * (received(row, k, e) - shift[e]) - along[e] * (ct_get(row.x[k].e[e]) - mean[e]);
+                for (int e = 0; e < V; e++) v[e] = slope[e] * (g[k][e] - shift[e]) - along[e] * (ct_get(cell.x[k].e[e]) - mean[e]);
                 ct_put_n<T, V>(dx + to + c0, v);
             }
         });
@@ -247,9 +245,9 @@ template <typename T, int V> static void overlap_backward(ct_stream *s, const ct
                                 ct_norm_sheet(&c->in[0].desc, V) };
     const int64_t groups = ct_sheet_groups(b.sheet, V), parts = ct_sheet_parts(b.sheet, V);
     float *dgamma = (float *)c->out[1].data, *dbeta = (float *)c->out[2].data;
-    auto sums = &overlap_backward_sums<T, V>;
+    auto sums = b.dy2 ? &overlap_backward_sums<T, V, true> : &overlap_backward_sums<T, V, false>;
     CT_LAUNCH(sums, CT_GRID2(groups, parts), CT_THREADS, s, b, ct_sheet_gather(s, b.sheet, V, 2, scratch), dgamma, dbeta);
-    auto apply = &overlap_backward_apply<T, V>;
+    auto apply = b.dy2 ? &overlap_backward_apply<T, V, true> : &overlap_backward_apply<T, V, false>;
     CT_LAUNCH(apply, CT_GRID2(groups, parts), CT_THREADS, s, b, (const float *)dgamma, (const float *)dbeta, (T *)c->out[0].data,
               1.0f / (float)ct_cuda_rows(x));
 }

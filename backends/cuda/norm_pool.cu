@@ -52,7 +52,7 @@ __global__ void pool_apply(const T *x, const float *gamma, const float *beta, co
             for (int k = 0; k < 4; k++)
 #pragma unroll
                 for (int e = 0; e < V; e++) {
-                    const float v = ct_stored<T>(normalised(ct_get(row.x[k].e[e]), n.gamma[e], n.beta[e], n.mean[e], n.scale[e], 0, CT_NORM_RELU));
+                    const float v = ct_stored<T>(normalised(ct_get(row.x[k].e[e]), n.slope[e], n.beta[e], n.mean[e], 0, CT_NORM_RELU));
                     if (k > 0 && !(v > best[e]) && !(isnan(v) && !isnan(best[e]))) continue; /* the first of equals, and the first NaN */
                     best[e] = v;
                     which.e[e] = (uint8_t)k;
@@ -119,7 +119,7 @@ template <typename T, int V> __global__ void pool_backward_sums(pool_back<T> b, 
             mean[e] = b.mean[c0 + e];
             scale[e] = b.invstd[c0 + e];
         }
-        ct_sheet_rows<1>(
+        ct_sheet_rows_back<1>(
             b.sheet, [&](int64_t m) { return fetch_window<T, V, false>(b, m, c0); },
             [&](const pool_back_row<T, V> &row, int64_t) {
 #pragma unroll

@@ -126,7 +126,7 @@ __global__ void __launch_bounds__(CT_THREADS, 2)
             mean[k / V][k % V] = b.mean[k / V][c0 + k % V];
             scale[k / V][k % V] = b.invstd[k / V][c0 + k % V];
         }
-        ct_sheet_rows<CT_AHEAD / 2>(
+        ct_sheet_rows_back<CT_AHEAD / 2>(
             b.sheet, [&](int64_t m) { return fetch_sum<T, V>(b, m, c0); },
             [&](const sum_back_row<T, V> &row, int64_t) {
 #pragma unroll

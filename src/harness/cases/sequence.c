@@ -37,6 +37,16 @@ const ct_case_row ct_cases_sequence[] = {
       CT_D(UNIFORM), 0 },
     { "lstm_bwd(T[5,33,37], T[5,33,37], T[1,5,33,148], A[1,5,33,37], T[148,37])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
 
+    /* Few samples with units in vectors, sums longer than a chunk of them, rows of (step, sample) in several parts. */
+    { "lstm(T[4,11,192], T[192,48], T[192], T[4,11,192], T[192,48], T[192], i32[11])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
+    { "lstm(T[2,2,2080], T[2080,520])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
+    { "lstm(T[3,70,160], T[160,40], -, T[3,70,160], T[160,40])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
+    { "lstm_bwd(T[4,11,96], T[4,11,96], T[2,4,11,192], A[2,4,11,48], T[192,48], T[192,48], i32[11])", CT_TYPES_ALL,
+      CT_D(UNIFORM), 0 },
+    { "lstm_bwd(T[2,2,520], T[2,2,520], T[1,2,2,2080], A[1,2,2,520], T[2080,520])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
+    { "lstm_bwd(T[9,70,80], T[9,70,80], T[2,9,70,160], A[2,9,70,40], T[160,40], T[160,40], i32[70])", CT_TYPES_ALL,
+      CT_D(UNIFORM), 0 },
+
     { "swap(T[32,26,512])", CT_TYPES_ALL, CT_D(UNIFORM), 1 },
     { "lstm(T[26,32,1024], T[1024,256], T[1024], T[26,32,1024], T[1024,256], T[1024])", CT_TYPES_ALL, CT_D(UNIFORM),
       1 },
