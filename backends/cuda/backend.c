@@ -350,9 +350,10 @@ static ct_status receipt(const ct_device *d, const ct_impl *impl, const ct_call 
 
 /* ---- the table ---- */
 
-/* In order of preference where several have an operator: convolutions for whole channels, then the libraries, then plain loops. */
+/* In order of preference where several have an operator: convolutions for single channels and few of them, then the libraries, then plain loops. */
 static const ct_impl_set *const sets[] = {
     &ct_cuda_depthwise_impls,
+    &ct_cuda_conv_few_impls,
     &ct_cuda_dnn_impls,
     &ct_cuda_lt_impls,
     &ct_cuda_conv_impls,

@@ -98,6 +98,7 @@ static inline ct_accept ct_cuda_factors(const ct_device *d, const ct_call *c)
 #define CT_CUDA_SET(family) const ct_impl_set ct_cuda_##family##_impls = CT_IMPL_SET(impls);
 #endif
 extern const ct_impl_set ct_cuda_depthwise_impls;
+extern const ct_impl_set ct_cuda_conv_few_impls;
 extern const ct_impl_set ct_cuda_dnn_impls;
 extern const ct_impl_set ct_cuda_lt_impls;
 extern const ct_impl_set ct_cuda_conv_impls;

@@ -25,6 +25,9 @@ namespace channels {
 namespace conv {
 #include "backends/cuda/conv.cu"
 }
+namespace conv_few {
+#include "backends/cuda/conv_few.cu"
+}
 namespace ctc {
 #include "backends/cuda/ctc.cu"
 }
