@@ -301,6 +301,19 @@ static void fill(source *s, const ct_tensor *t, const ct_domain *d)
     if (d->poison != CT_POISON_NONE) poison(s, t, d);
 }
 
+/* Zeros in the channels of pictures and filters that are there to fill up vectors: a convolution may leave them out. */
+static void zero_padding(const ct_call *call)
+{
+    const bool conv = call->op == CT_OP_CONV2D || call->op == CT_OP_CONV2D_DGRAD || call->op == CT_OP_CONV2D_WGRAD;
+    const int64_t data = conv ? call->attrs.conv.data_c : 0;
+    for (int i = 0; data && i < 2; i++) {
+        if (i == (call->op == CT_OP_CONV2D_DGRAD ? 0 : call->op == CT_OP_CONV2D_WGRAD ? 1 : -1)) continue; /* dy */
+        const int64_t channels = call->in[i].desc.dim[3], n = ct_desc_numel(&call->in[i].desc);
+        for (int64_t e = 0; e < n; e++)
+            if (e % channels >= data) put(&call->in[i], e, 0);
+    }
+}
+
 void ct_generate(const ct_case *c, const ct_call *call, bool smooth, int attempt)
 {
     uint64_t hash = ct_case_hash(c->text, c->data, attempt);
@@ -321,4 +334,5 @@ void ct_generate(const ct_case *c, const ct_call *call, bool smooth, int attempt
     }
     for (int i = 0; len && i < call->nin; i++)
         if (ct_present(&call->in[i]) && ct_call_domain(call, i).ends) zero_behind(&call->in[i], len);
+    zero_padding(call);
 }

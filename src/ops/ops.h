@@ -27,8 +27,8 @@ typedef struct ct_conv_attrs {
     int64_t stride_h, stride_w, pad_h, pad_w, dil_h, dil_w, groups;
     int64_t in_h, in_w;   /* dgrad: size of x, pixels */
     int64_t ker_h, ker_w; /* wgrad: R, S */
-    int64_t data_c;       /* channels of x that hold data, the others are padding (pass_pad); 0: all. Changes no
-                             result: FLOPs are counted for these alone */
+    int64_t data_c;       /* channels of x that hold data, in the others x and w have zeros (pass_pad); 0: all. Changes no
+                             result: an implementation may leave them out, and FLOPs are counted for these alone */
 } ct_conv_attrs;
 
 typedef enum ct_norm_act { CT_NORM_LINEAR, CT_NORM_RELU, CT_NORM_SILU, CT_NORM_ACTS } ct_norm_act;
