@@ -97,6 +97,9 @@ static inline ct_accept ct_cuda_factors(const ct_device *d, const ct_call *c)
 #else
 #define CT_CUDA_SET(family) const ct_impl_set ct_cuda_##family##_impls = CT_IMPL_SET(impls);
 #endif
+/* Writes `row` [C] into every row of y [...,C] (linear.cu). */
+ct_status ct_cuda_repeat(ct_stream *s, const ct_tensor *row, const ct_tensor *y);
+
 extern const ct_impl_set ct_cuda_depthwise_impls;
 extern const ct_impl_set ct_cuda_conv_few_impls;
 extern const ct_impl_set ct_cuda_dnn_impls;

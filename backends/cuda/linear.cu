@@ -48,6 +48,23 @@ static ct_status bias_grad_run(ct_device *dev, ct_stream *s, const ct_call *c, v
     CT_LAUNCHED("bias_grad");
 }
 
+/* ---- a row in every row: what a product is added to ---- */
+
+template <typename T> __global__ void repeat(const T *row, T *y, int64_t rows, int64_t columns)
+{
+    for (CT_EACH(i, rows * columns)) y[i] = row[i % columns];
+}
+
+extern "C" ct_status ct_cuda_repeat(ct_stream *s, const ct_tensor *row, const ct_tensor *y)
+{
+    const int64_t rows = ct_cuda_rows(&y->desc), columns = ct_cuda_cols(&y->desc);
+    CT_BY_TYPE(y->desc.dtype, {
+        auto k = &repeat<T>;
+        CT_LAUNCH(k, CT_GRID1(ct_blocks(rows * columns)), CT_THREADS, s, (const T *)row->data, (T *)y->data, rows, columns);
+    })
+    CT_LAUNCHED("repeat");
+}
+
 /* ---- direct products ---- */
 
 template <typename T>

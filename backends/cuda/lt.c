@@ -4,7 +4,11 @@
  *   linear_dgrad  dx^T [I,R] = w^T [I,O] dy^T [O,R]
  *   linear_wgrad  dw^T [I,O] = x^T [I,R] dy [R,O]
  * Sums are f32, those of their parts, too; f32 operands are rounded to TF32 only where the options say tf32. The algorithm is the first of the library's heuristics
- * that the options allow, chosen when a call is first accepted and kept with the device; the others are its variants. */
+ * that the options allow, chosen when a call is first accepted and kept with the device; the others are its variants.
+ *
+ * A bias belongs into the sum before it is rounded to 16 bits. The epilogue of some algorithms adds it afterwards, to what is rounded: seen on an H100 (cuBLAS
+ * 13.1) where rows are no multiple of 16 bytes, and of those with parts. There the bias is written into the rows of the result first, and the
+ * product is added to them. */
 #include "backends/cuda/libs.h"
 
 #include <cublasLt.h>
@@ -25,12 +29,13 @@ typedef struct option {
     cublasLtMatmulAlgo_t algo;
     size_t workspace;     /* bytes */
     uint64_t numerics;    /* cublasLtNumericalImplFlags_t; 0: not known */
+    bool onto_bias;       /* the product is added to the bias in the result; false: there is none, or the epilogue adds it */
     char name[CT_VARIANT_NAME]; /* "algo21/tile20/stages15/...": the configuration by number; "" where it cannot be had */
 } option;
 
 typedef struct chosen {
     product what;
-    cublasLtMatmulDesc_t op;
+    cublasLtMatmulDesc_t op, with_bias; /* the product alone, and with the bias as its epilogue (NULL: there is none) */
     cublasLtMatrixLayout_t a, b, d;
     option *options;       /* [n] as the heuristics rank them, those that the options of the device allow */
     int n, own;            /* own: which is taken when none is preferred */
@@ -56,6 +61,7 @@ ct_status ct_cuda_lt_open(ct_device *d)
 static void drop(chosen *c)
 {
     if (c->op) (void)cublasLtMatmulDescDestroy(c->op);
+    if (c->with_bias) (void)cublasLtMatmulDescDestroy(c->with_bias);
     if (c->a) (void)cublasLtMatrixLayoutDestroy(c->a);
     if (c->b) (void)cublasLtMatrixLayoutDestroy(c->b);
     if (c->d) (void)cublasLtMatrixLayoutDestroy(c->d);
@@ -115,20 +121,23 @@ static bool describe(chosen *c, bool tf32)
     const uint64_t *a = p->op == CT_OP_LINEAR_WGRAD ? x : w, *b = p->op == CT_OP_LINEAR ? x : y;
     const uint64_t *d = p->op == CT_OP_LINEAR ? y : p->op == CT_OP_LINEAR_DGRAD ? x : w;
     const cublasComputeType_t compute = tf32 && p->type == CT_F32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-    bool ok = cublasLtMatmulDescCreate(&c->op, compute, CUDA_R_32F) == CUBLAS_STATUS_SUCCESS;
-    ok = ok && cublasLtMatmulDescSetAttribute(c->op, CUBLASLT_MATMUL_DESC_TRANSA, &ta, sizeof ta) == CUBLAS_STATUS_SUCCESS;
-    ok = ok && cublasLtMatmulDescSetAttribute(c->op, CUBLASLT_MATMUL_DESC_TRANSB, &tb, sizeof tb) == CUBLAS_STATUS_SUCCESS;
-    if (p->bias) {
-        cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
-        ok = ok && cublasLtMatmulDescSetAttribute(c->op, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue) == CUBLAS_STATUS_SUCCESS;
+    const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
+    bool ok = true;
+    for (int i = 0; i < (p->bias ? 2 : 1); i++) {
+        cublasLtMatmulDesc_t *op = i ? &c->with_bias : &c->op;
+        ok = ok && cublasLtMatmulDescCreate(op, compute, CUDA_R_32F) == CUBLAS_STATUS_SUCCESS;
+        ok = ok && cublasLtMatmulDescSetAttribute(*op, CUBLASLT_MATMUL_DESC_TRANSA, &ta, sizeof ta) == CUBLAS_STATUS_SUCCESS;
+        ok = ok && cublasLtMatmulDescSetAttribute(*op, CUBLASLT_MATMUL_DESC_TRANSB, &tb, sizeof tb) == CUBLAS_STATUS_SUCCESS;
     }
+    if (p->bias)
+        ok = ok && cublasLtMatmulDescSetAttribute(c->with_bias, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue) == CUBLAS_STATUS_SUCCESS;
     ok = ok && cublasLtMatrixLayoutCreate(&c->a, t, a[0], a[1], (int64_t)a[0]) == CUBLAS_STATUS_SUCCESS;
     ok = ok && cublasLtMatrixLayoutCreate(&c->b, t, b[0], b[1], (int64_t)b[0]) == CUBLAS_STATUS_SUCCESS;
     return ok && cublasLtMatrixLayoutCreate(&c->d, t, d[0], d[1], (int64_t)d[0]) == CUBLAS_STATUS_SUCCESS;
 }
 
-/* Asks the heuristics; the number of results in result[MAX_OPTIONS], 0 where there are none or the library refuses. */
-static int ask(struct ct_lt *lt, const chosen *c, cublasLtMatmulHeuristicResult_t *result)
+/* Asks the heuristics for a product of c's operands; the number of results in result[MAX_OPTIONS], 0 where there are none or the library refuses. */
+static int ask(struct ct_lt *lt, const chosen *c, cublasLtMatmulDesc_t op, cublasLtMatmulHeuristicResult_t *result)
 {
     cublasLtMatmulPreference_t want = NULL;
     size_t workspace = WORKSPACE;
@@ -147,7 +156,7 @@ static int ask(struct ct_lt *lt, const chosen *c, cublasLtMatmulHeuristicResult_
     };
     for (size_t i = 0; i < sizeof aligned / sizeof aligned[0]; i++)
         ok = ok && cublasLtMatmulPreferenceSetAttribute(want, aligned[i], &align, sizeof align) == CUBLAS_STATUS_SUCCESS;
-    ok = ok && cublasLtMatmulAlgoGetHeuristic(lt->handle, c->op, c->a, c->b, c->d, c->d, want, MAX_OPTIONS, result, &n) ==
+    ok = ok && cublasLtMatmulAlgoGetHeuristic(lt->handle, op, c->a, c->b, c->d, c->d, want, MAX_OPTIONS, result, &n) ==
                    CUBLAS_STATUS_SUCCESS;
     if (want) (void)cublasLtMatmulPreferenceDestroy(want);
     return ok ? n : 0;
@@ -169,14 +178,26 @@ static bool allowed(uint64_t numerics, ct_dtype type, const ct_device_opts *o)
     return !(numerics & shorter) && (o->tf32 || !(numerics & CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32));
 }
 
+/* How an algorithm adds the parts of a sum; false where it does not say. */
+static bool scheme_of(const cublasLtMatmulAlgo_t *algo, uint32_t *scheme)
+{
+    size_t got = 0;
+    return cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, scheme, sizeof *scheme, &got) == CUBLAS_STATUS_SUCCESS;
+}
+
 /* Whether an algorithm adds the parts of a sum in f32, or has no parts: what the receipt says of sums stands on it. */
 static bool sums_in_f32(const cublasLtMatmulAlgo_t *algo)
 {
     uint32_t scheme = 0;
-    size_t got = 0;
-    return cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &scheme, sizeof scheme, &got) ==
-               CUBLAS_STATUS_SUCCESS &&
-           (scheme == CUBLASLT_REDUCTION_SCHEME_NONE || scheme == CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+    return scheme_of(algo, &scheme) && (scheme == CUBLASLT_REDUCTION_SCHEME_NONE || scheme == CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
+}
+
+/* Whether the epilogue adds the bias before the result is rounded. */
+static bool bias_in_sum(const product *p, const cublasLtMatmulAlgo_t *algo)
+{
+    uint32_t scheme = 0;
+    if (p->type == CT_F32) return true; /* nothing is rounded */
+    return p->in % 8 == 0 && p->out % 8 == 0 && scheme_of(algo, &scheme) && scheme == CUBLASLT_REDUCTION_SCHEME_NONE;
 }
 
 /* The configuration of an algorithm in numbers; attributes are 32 or 16 bits wide. */
@@ -203,26 +224,38 @@ static void name_of(const cublasLtMatmulAlgo_t *algo, char name[CT_VARIANT_NAME]
     }
 }
 
-/* Fills the options of a product; with tf32 the first that takes it is the one that is taken. */
-static ct_status choose(const ct_device *d, chosen *c)
+/* Appends those of n results that the options of the device allow. bias: they are of the product with the bias as its epilogue. */
+static void add_options(const ct_device *d, chosen *c, const cublasLtMatmulHeuristicResult_t *result, int n, bool bias)
 {
-    cublasLtMatmulHeuristicResult_t result[MAX_OPTIONS];
-    const bool tf32 = d->opts.tf32 && c->what.type == CT_F32;
-    int n = describe(c, d->opts.tf32) ? ask(d->lt, c, result) : 0;
-    if (n == 0) return CT_OK;
-    c->options = ct_core->alloc((size_t)n * sizeof *c->options, "algorithms of a matrix product");
-    if (!c->options) return CT_ENOMEM;
-    c->own = -1;
     for (int i = 0; i < n; i++) {
         uint64_t numerics = numerics_of(&result[i].algo);
         if (result[i].state != CUBLAS_STATUS_SUCCESS || !allowed(numerics, c->what.type, &d->opts) || !sums_in_f32(&result[i].algo)) continue;
-        option *o = &c->options[c->n];
-        *o = (option){ .algo = result[i].algo, .workspace = result[i].workspaceSize, .numerics = numerics };
+        if (bias && !bias_in_sum(&c->what, &result[i].algo)) continue;
+        option *o = &c->options[c->n++];
+        *o = (option){ .algo = result[i].algo, .workspace = result[i].workspaceSize, .numerics = numerics, .onto_bias = c->what.bias && !bias };
         name_of(&o->algo, o->name);
-        if (c->own < 0 && tf32 && (numerics & CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32)) c->own = c->n;
-        c->n++;
+        const size_t used = strlen(o->name);
+        if (o->onto_bias && used + sizeof "/onto" <= sizeof o->name && used) memcpy(o->name + used, "/onto", sizeof "/onto");
     }
-    if (c->own < 0) c->own = 0;
+}
+
+/* Fills the options of a product; with tf32 the first that takes it is the one that is taken. Where the library's first choice for a bias in the
+ * epilogue adds it too late, the first choice without one is taken, else the former. */
+static ct_status choose(const ct_device *d, chosen *c)
+{
+    cublasLtMatmulHeuristicResult_t result[2][MAX_OPTIONS];
+    const bool tf32 = d->opts.tf32 && c->what.type == CT_F32, described = describe(c, d->opts.tf32);
+    const int plain = described ? ask(d->lt, c, c->op, result[0]) : 0, fused = described && c->with_bias ? ask(d->lt, c, c->with_bias, result[1]) : 0;
+    if (plain + fused == 0) return CT_OK;
+    c->options = ct_core->alloc((size_t)(plain + fused) * sizeof *c->options, "algorithms of a matrix product");
+    if (!c->options) return CT_ENOMEM;
+    const bool late = fused > 0 && !bias_in_sum(&c->what, &result[1][0].algo);
+    if (!late) add_options(d, c, result[1], fused, true);
+    if (late || !c->with_bias || c->what.type != CT_F32) add_options(d, c, result[0], plain, false);
+    if (late) add_options(d, c, result[1], fused, true);
+    c->own = 0;
+    for (int i = c->n - 1; i >= 0 && tf32; i--)
+        if (c->options[i].numerics & CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32) c->own = i;
     if (c->n > 0) c->current = &c->options[c->own];
     return CT_OK;
 }
@@ -313,11 +346,13 @@ static ct_status run(ct_device *d, ct_stream *s, const ct_call *c, const void *a
     const float one = 1, zero = 0;
     cublasStatus_t st = CUBLAS_STATUS_SUCCESS;
     if (!k) return ct_core->fail(CT_EINTERNAL, "cuBLASLt: a product runs that was not accepted");
+    const bool onto = k->current->onto_bias, epilogue = k->with_bias && !onto;
     CT_TRY(ct_cuda_check_scratch(scratch));
-    if (k->what.bias) st = cublasLtMatmulDescSetAttribute(k->op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &c->in[2].data, sizeof(void *));
+    if (onto) CT_TRY(ct_cuda_repeat(s, &c->in[2], &c->out[0]));
+    if (epilogue) st = cublasLtMatmulDescSetAttribute(k->with_bias, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &c->in[2].data, sizeof(void *));
     if (st == CUBLAS_STATUS_SUCCESS)
-        st = cublasLtMatmul(d->lt->handle, k->op, &one, a, k->a, b, k->b, &zero, out, k->d, out, k->d, &k->current->algo, scratch,
-                            k->current->workspace, s->s);
+        st = cublasLtMatmul(d->lt->handle, epilogue ? k->with_bias : k->op, &one, a, k->a, b, k->b, onto ? &one : &zero, out, k->d, out, k->d,
+                            &k->current->algo, scratch, k->current->workspace, s->s);
     return st == CUBLAS_STATUS_SUCCESS ? CT_OK : ct_core->fail(CT_EBACKEND, "cuBLASLt: a matrix product failed: %s", cublasLtGetStatusString(st));
 }
 

@@ -1,5 +1,6 @@
 /* cuBLASLt on the emulated card: products as plain loops, offered as four algorithms, and as strict as the real one about what it is
- * given. Those that add parts of a sum in the type of the result do so here, too. */
+ * given. Those that add parts of a sum in the type of the result do so here, too, and a bias as the epilogue is added to what is rounded
+ * already where the real one was seen to do that. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -110,13 +111,15 @@ cublasStatus_t cublasLtMatmulAlgoConfigGetAttribute(const cublasLtMatmulAlgo_t *
 }
 
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t op, const void *, const void *a, cublasLtMatrixLayout_t ma, const void *b,
-                              cublasLtMatrixLayout_t mb, const void *, const void *, cublasLtMatrixLayout_t, void *d, cublasLtMatrixLayout_t md,
+                              cublasLtMatrixLayout_t mb, const void *beta, const void *c, cublasLtMatrixLayout_t, void *d, cublasLtMatrixLayout_t md,
                               const cublasLtMatmulAlgo_t *algo, void *workspace, size_t bytes, cudaStream_t s)
 {
     const emu_lt_product q = *op;
     const emu_lt_matrix x = *ma, y = *mb, z = *md;
     const cublasLtMatmulAlgo_t way = *algo;
+    const bool onto = *(const float *)beta != 0;
     if (bytes < way.workspace || (way.workspace && !workspace) || (uintptr_t)workspace % 256) return CUBLAS_STATUS_INVALID_VALUE;
+    if (onto && c != d) return CUBLAS_STATUS_INVALID_VALUE;
     if ((uintptr_t)a % 16 || (uintptr_t)b % 16 || (uintptr_t)d % 16) return CUBLAS_STATUS_INVALID_VALUE;
     emu_submit(s, [=]() {
         if (emu_wrong("idle")) return;
@@ -127,7 +130,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t op, const v
         for (int64_t j = 0; j < z.cols; j++) {
             for (int64_t k = 0; k < inner; k++) column[(size_t)k] = emu_load(y.type, b, q.op[1] == CUBLAS_OP_N ? k + j * y.ld : j + k * y.ld);
             for (int64_t i = 0; i < z.rows; i++) {
-                float sum = 0;
+                float sum = onto ? emu_load(z.type, d, i + j * z.ld) : 0;
                 for (uint32_t part = 0; part < way.split; part++) {
                     float some = 0;
                     for (int64_t k = inner * part / way.split; k < inner * (part + 1) / way.split; k++)
@@ -137,7 +140,13 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t op, const v
                     emu_store(z.type, d, i + j * z.ld, sum);
                     sum = emu_load(z.type, d, i + j * z.ld);
                 }
-                if (q.epilogue == CUBLASLT_EPILOGUE_BIAS) sum += emu_load(z.type, q.bias, i);
+                if (q.epilogue == CUBLASLT_EPILOGUE_BIAS) {
+                    if (way.split > 1 || x.ld % 8 || z.ld % 8) {
+                        emu_store(z.type, d, i + j * z.ld, sum);
+                        sum = emu_load(z.type, d, i + j * z.ld);
+                    }
+                    sum += emu_load(z.type, q.bias, i);
+                }
                 emu_store(z.type, d, i + j * z.ld, sum);
             }
         }
