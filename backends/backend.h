@@ -88,6 +88,7 @@ typedef struct ct_receipt {
     const char *sums;     /* what sums are kept in: "f64", "fp32" */
     bool tensor_cores;    /* products are formed by matrix units */
     bool has_cores;       /* the device has matrix units for these operands, used or not */
+    bool transforms;      /* operands are transformed first (Winograd, FFT), which rounds more than a sum of products does */
     char engine[96];      /* the library's own name of what runs: "cuDNN engine 38 (k2=4)"; "" for kernels of ours */
 } ct_receipt;
 

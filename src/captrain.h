@@ -441,6 +441,8 @@ typedef struct ct_selftest_run_opts {
     const char *op, *impl, *call;/* filters for operators; NULL: all */
     uint64_t seed;               /* 0: CAPTRAIN_SEED, or 1 */
     bool full;                   /* real model shapes as well */
+    bool variants;               /* each variant of an implementation, too: engines and algorithms of a library */
+    const char *data;            /* only this kind of test data, as a failure names it; NULL: all */
 } ct_selftest_run_opts;
 /* Checks every implementation of every operator against the reference, a golden file, or a CTC file; prints a table. CT_EINTERNAL beyond
  * tolerance. */

@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "exec/exec.h"
 #include "harness/harness_priv.h"
+#include "measure/measure.h"
 #include "ops/math/mask_math.h"
 
 #define GUARD 256  /* bytes on either side of a tensor: a multiple of CT_ALIGN */
@@ -122,6 +123,8 @@ typedef struct run {
     const ct_impl *impl;
     const ct_call *host; /* inputs before the run */
     const ct_call *want; /* inputs and outputs after the reference ran */
+    unsigned flags;      /* of the implementation, as far as they are true of this call */
+    const char *engine;  /* of the library; "" if there is none */
     bool inplace;
     double worst;
     char message[MESSAGE]; /* of the worst */
@@ -135,7 +138,7 @@ static void blame(run *r, double worst, const char *fmt, ...)
     if (worst <= r->worst) return;
     va_list ap;
     va_start(ap, fmt);
-    int n = snprintf(r->message, sizeof r->message, "%s", r->inplace ? "in place: " : "");
+    int n = snprintf(r->message, sizeof r->message, "%s%s%s", r->engine, *r->engine ? ": " : "", r->inplace ? "in place: " : "");
     vsnprintf(r->message + n, sizeof r->message - (size_t)n, fmt, ap);
     va_end(ap);
     r->worst = worst;
@@ -152,7 +155,7 @@ static void check_result(run *r, const block *k, const ct_tensor *want, int outp
     char name[32];
     snprintf(name, sizeof name, output >= 0 ? "output %d" : "written input %d", output >= 0 ? output : -1 - output);
     ct_tensor got = { want->desc, k->host + k->lead };
-    ct_bound bound = ct_tolerance(r->host, want, output, r->c->data, r->impl->flags);
+    ct_bound bound = ct_tolerance(r->host, want, output, r->c->data, r->flags);
     ct_verdict v = ct_compare(&got, want, bound);
     if (v.worst > 0)
         blame(r, v.worst, "%s[%lld] is %.9g, should be %.9g: %.3g times the tolerance %.3g", name, (long long)v.at,
@@ -254,6 +257,46 @@ static bool can_run_inplace(const ct_call *call)
     return ct_present(out) && ct_present(in) && ct_desc_bytes(&out->desc) == ct_desc_bytes(&in->desc);
 }
 
+/* One implementation in the variant that it means by now, which accepts. */
+static ct_status test_variant(const bench *t, ct_selftest_row *row, const ct_case *c, const ct_impl *impl, const char *variant,
+                              size_t scratch, const ct_call *host, const ct_call *want)
+{
+    ct_receipt is;
+    CT_TRY(ct_receipt_of(t->b, t->dev, impl, &c->call, &is));
+    const unsigned flags = is.transforms ? impl->flags & ~(unsigned)CT_IMPL_EXACT : impl->flags;
+    run r = { .c = c, .impl = impl, .host = host, .want = want, .flags = flags, .engine = is.engine, .bits = row->bits };
+    CT_TRY(run_once(t, &r, scratch));
+    if (!*variant) row->bits = r.bits;
+    if (can_run_inplace(&c->call)) {
+        r.inplace = true;
+        CT_TRY(run_once(t, &r, scratch));
+    }
+    return ct_report_case(t->report, row, t->o, c, variant, r.worst, r.message);
+}
+
+/* The variants of an implementation that accepts; only: this one alone. What the library does not take after all is no failure. */
+static ct_status test_variants(const bench *t, ct_selftest_row *row, const ct_case *c, const ct_impl *impl, const char *only,
+                               const ct_call *host, const ct_call *want)
+{
+    char names[CT_MEASURE_VARIANTS][CT_VARIANT_NAME];
+    int n = t->b->variants && t->b->prefer ? t->b->variants(t->dev, impl, &c->call, names, CT_MEASURE_VARIANTS) : 0;
+    ct_status st = CT_OK;
+    for (int i = 0; i < (only ? 1 : n) && st == CT_OK; i++) {
+        const char *name = only ? only : names[i];
+        if (!t->b->prefer || t->b->prefer(t->dev, impl, &c->call, name) != CT_OK) {
+            if (only) row->refused++, t->report->refused++, row->reason = "the library does not take this variant";
+            continue;
+        }
+        const ct_accept a = impl->accept(t->dev, &c->call);
+        if (a.ok) st = test_variant(t, row, c, impl, name, a.scratch, host, want);
+    }
+    if (t->b->prefer) {
+        const ct_status back = t->b->prefer(t->dev, impl, &c->call, NULL);
+        if (st == CT_OK) st = back;
+    }
+    return st;
+}
+
 static ct_status test_impl(const bench *t, const ct_case *c, const ct_impl *impl, const ct_call *host,
                            const ct_call *want)
 {
@@ -265,14 +308,16 @@ static ct_status test_impl(const bench *t, const ct_case *c, const ct_impl *impl
         if (!row->reason) row->reason = a.reason ? a.reason : "(no reason given)";
         return CT_OK;
     }
-    run r = { .c = c, .impl = impl, .host = host, .want = want, .bits = row->bits };
-    CT_TRY(run_once(t, &r, a.scratch));
-    row->bits = r.bits;
-    if (can_run_inplace(&c->call)) {
-        r.inplace = true;
-        CT_TRY(run_once(t, &r, a.scratch));
-    }
-    return ct_report_case(t->report, row, t->o, c, r.worst, r.message);
+    const char *variant = t->o->impl ? strchr(t->o->impl, ':') : NULL;
+    if (!variant) CT_TRY(test_variant(t, row, c, impl, "", a.scratch, host, want));
+    return variant || t->o->variants ? test_variants(t, row, c, impl, variant ? variant + 1 : NULL, host, want) : CT_OK;
+}
+
+/* Whether "NAME" or "NAME:VARIANT" means this implementation. */
+static bool names_impl(const char *text, const ct_impl *impl)
+{
+    const size_t n = strlen(impl->name);
+    return strncmp(text, impl->name, n) == 0 && (text[n] == '\0' || text[n] == ':');
 }
 
 /* Reference, then every implementation of the operator. */
@@ -293,7 +338,7 @@ static ct_status test_case(void *user, const ct_case *c)
         goto fail;
     }
     for (const ct_impl *impl = NULL; (impl = ct_impl_next(t->b, c->call.op, impl));) {
-        if (t->o->impl && strcmp(t->o->impl, impl->name) != 0) continue;
+        if (t->o->impl && !names_impl(t->o->impl, impl)) continue;
         CT_GOTO(st, test_impl(t, c, impl, &host, &want));
     }
 fail:
@@ -310,7 +355,7 @@ ct_status ct_selftest_ops(const ct_backend *b, ct_device *dev, const ct_selftest
         bool known = false;
         for (size_t k = 0; k < b->nsets; k++)
             for (size_t i = 0; i < b->sets[k]->n; i++)
-                known = known || strcmp(b->sets[k]->impls[i].name, o->impl) == 0;
+                known = known || names_impl(o->impl, &b->sets[k]->impls[i]);
         if (!known) return ct_fail(CT_EINVAL, "backend %s has no implementation '%s'", b->name, o->impl);
     }
     CT_TRY(b->stream_create(dev, &t.stream));

@@ -11,7 +11,7 @@
  * integers where the operator allows it and for integer outputs); inputs that it must not write keep their bytes; guard
  * bands around every tensor and the scratch stay untouched; outputs and scratch are NaN before the run, so nothing can
  * be left unwritten or read before it is written; and, where the operator's rule allows the output to lie on an input,
- * the same in place. */
+ * the same in place. What transforms its operands, as its receipt says, is not held to exact sums of integers. */
 #ifndef CT_HARNESS_HARNESS_H
 #define CT_HARNESS_HARNESS_H
 
@@ -57,12 +57,14 @@ typedef struct ct_case_row {
 typedef struct ct_selftest_opts {
     uint64_t seed;
     const char *op;      /* only this operator; NULL = all */
-    const char *impl;    /* only implementations of this name; NULL = all */
+    const char *impl;    /* only implementations of this name, with ":VARIANT" only in this variant; NULL = all */
+    bool variants;       /* each variant that an implementation has for a call, too, up to CT_MEASURE_VARIANTS */
     const char *call;    /* this call instead of the tables; NULL = the tables */
     const char *data;    /* only this data pattern (its name); NULL = those of the table, for `call` all */
     bool full;           /* also the large shapes */
     FILE *log;           /* failures and warnings go here as they come; NULL = nowhere */
     const char *program; /* what REPRO lines begin with; NULL = "check_ops" */
+    const char *call_option; /* before the call in them: "--case "; NULL = nothing */
 } ct_selftest_opts;
 
 /* Result of one (operator, implementation, type). */

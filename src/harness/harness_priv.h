@@ -52,9 +52,10 @@ ct_verdict ct_compare(const ct_tensor *got, const ct_tensor *want, ct_bound boun
 
 /* The row of (op, impl, dtype), made if there is none. NULL: out of memory. */
 ct_selftest_row *ct_report_row(ct_selftest_report *r, ct_op op, const char *impl, ct_dtype dtype, unsigned flags);
-/* Counts a case: by worst (<= 1 pass, <= CT_FAIL_AT warn, else fail), and writes message and REPRO line to the log. */
+/* Counts a case: by worst (<= 1 pass, <= CT_FAIL_AT warn, else fail), and writes message and REPRO line to the log. variant: of the
+ * implementation; "" its own choice. */
 ct_status ct_report_case(ct_selftest_report *r, ct_selftest_row *row, const ct_selftest_opts *o, const ct_case *c,
-                         double worst, const char *message);
+                         const char *variant, double worst, const char *message);
 
 /* ---- host copies of a call's tensors (harness.c) ---- */
 

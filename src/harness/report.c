@@ -20,7 +20,7 @@ ct_selftest_row *ct_report_row(ct_selftest_report *r, ct_op op, const char *impl
 }
 
 ct_status ct_report_case(ct_selftest_report *r, ct_selftest_row *row, const ct_selftest_opts *o, const ct_case *c,
-                         double worst, const char *message)
+                         const char *variant, double worst, const char *message)
 {
     bool failed = !(worst <= CT_FAIL_AT), warned = !failed && worst > 1;
     row->cases++, r->cases++;
@@ -40,8 +40,9 @@ ct_status ct_report_case(ct_selftest_report *r, ct_selftest_row *row, const ct_s
     if (!o->log) return CT_OK;
     fprintf(o->log, "%s: %s %s %s: %s\n", failed ? "FAIL" : "WARN", ct_op_get(row->op)->name, row->impl,
             ct_dtype_name(row->dtype), message);
-    fprintf(o->log, "REPRO: %s --seed %" PRIu64 " --impl %s --data %s '%s'\n", o->program ? o->program : "check_ops",
-            c->seed, row->impl, ct_data_name(c->data), c->text);
+    fprintf(o->log, "REPRO: %s --seed %" PRIu64 " --impl %s%s%s --data %s %s'%s'\n", o->program ? o->program : "check_ops",
+            c->seed, row->impl, *variant ? ":" : "", variant, ct_data_name(c->data),
+            o->call_option ? o->call_option : "", c->text);
     return CT_OK;
 }
 

@@ -47,8 +47,11 @@ static ct_status check_operators(const ct_selftest_run_opts *opts, FILE *to)
                               .impl = opts->impl,
                               .call = opts->call,
                               .full = opts->full,
+                              .variants = opts->variants,
+                              .data = opts->data,
                               .log = to,
-                              .program = "captrain selftest" } };
+                              .program = "captrain selftest",
+                              .call_option = "--case " } };
     ct_selftest_report *r = &o.report;
     ct_status st;
     CT_GOTO(st, find_seed(opts, &o.opts.seed));
