@@ -32,6 +32,8 @@ typedef struct ct_device_opts {
     bool reference;     /* only implementations with CT_IMPL_REFERENCE */
     bool eager;         /* steps are never captured: every call is queued anew each time */
     bool tf32;          /* factors of f32 products may be rounded to tf32; otherwise they never are */
+    bool strict;        /* products are formed by matrix units where the storage type, or tf32, means them: what forms them otherwise leaves a
+                           call to what does not (train.strict) */
     const struct ct_choices *choices; /* dispatch: implementations measured to be fastest, by call (exec/exec.h); NULL: the table's
                                          order decides. Not for backends */
 } ct_device_opts;

@@ -11,7 +11,7 @@
  * from the shape alone. */
 #include "backends/cuda/columns.cuh"
 
-enum { EIGHT = 8, MOST_FILTERS = 128, FORWARD_BLOCKS = 4096, SHARES = 1024, LEAST_TURNS = 4 };
+enum { EIGHT = 8, PADDED = 8, MOST_FILTERS = 128, FORWARD_BLOCKS = 4096, SHARES = 1024, LEAST_TURNS = 4 };
 
 struct few_shape {
     int n, h, w, c, p, q, k; /* c: channels of a pixel, with those of padding */
@@ -34,10 +34,11 @@ static few_shape shape_of(const ct_conv_attrs *a, const ct_desc *x, const ct_des
     return g;
 }
 
-/* What a kernel is made for: filters of SIDE x SIDE taps, C channels with data, LOAD of them in one access, STRIDE along a row. ROWS rows
- * of taps are what a thread has sums for in the gradient, SPLITS threads make all. */
-template <int SIDE_, int C_, int LOAD_, int STRIDE_> struct few_kind {
-    static const int SIDE = SIDE_, C = C_, LOAD = LOAD_, STRIDE = STRIDE_;
+/* What a kernel is made for: filters of SIDE x SIDE taps, C channels with data, STRIDE along a row; pixels of PITCH channels, which it then
+ * reads in one access of LOAD, or (0) of any number. ROWS rows of taps are what a thread has sums for in the gradient, SPLITS threads
+ * make all. */
+template <int SIDE_, int C_, int PITCH_, int STRIDE_> struct few_kind {
+    static const int SIDE = SIDE_, C = C_, PITCH = PITCH_, STRIDE = STRIDE_, LOAD = PITCH == 0 ? 1 : C == 3 ? 4 : C;
     static const int ROWS = C > 1 ? 1 : SIDE == 3 ? 3 : 2, SPLITS = (SIDE + ROWS - 1) / ROWS;
     static const int TAPS = SIDE * SIDE * C, HELD = ROWS * SIDE * C; /* products of an output; of those, what a thread has sums for */
 };
@@ -61,14 +62,15 @@ template <typename T, typename KIND, int COLUMNS>
 __device__ static inline void load_columns(const T *x, const few_shape &g, int n, int row, int first, float v[COLUMNS][KIND::C])
 {
     const int width = row >= 0 && row < g.h ? g.w : 0;
-    const T *line = x + ((int64_t)(n * g.h + row) * g.w + first) * g.c;
+    const int pitch = KIND::PITCH ? (int)KIND::PITCH : g.c;
+    const T *line = x + ((int64_t)(n * g.h + row) * g.w + first) * pitch;
     ct_pack<T, KIND::LOAD> raw[COLUMNS][KIND::LOAD == 1 ? KIND::C : 1];
 #pragma unroll
     for (int d = 0; d < COLUMNS; d++)
 #pragma unroll
         for (int c = 0; c < (KIND::LOAD == 1 ? KIND::C : 1); c++) {
             raw[d][c] = ct_pack<T, KIND::LOAD>();
-            if ((unsigned)(first + d) < (unsigned)width) raw[d][c] = ct_fetch<T, KIND::LOAD>(line + d * g.c + c);
+            if ((unsigned)(first + d) < (unsigned)width) raw[d][c] = ct_fetch<T, KIND::LOAD>(line + d * pitch + c);
         }
 #pragma unroll
     for (int d = 0; d < COLUMNS; d++)
@@ -263,8 +265,6 @@ __global__ void __launch_bounds__(CT_THREADS, 2) few_filters(const T *x, const T
 
 /* ---- the implementations ---- */
 
-static int data_of(const ct_call *c, const ct_desc *x) { return (int)(c->attrs.conv.data_c ? c->attrs.conv.data_c : x->dim[3]); }
-
 /* x, w, y as in the forward direction. */
 static ct_accept accept_few(const ct_device *dev, const ct_call *c, const ct_desc *x, const ct_desc *w, const ct_desc *y)
 {
@@ -272,32 +272,43 @@ static ct_accept accept_few(const ct_device *dev, const ct_call *c, const ct_des
     const ct_conv_attrs *a = &c->attrs.conv;
     const ct_accept factors = ct_cuda_factors(dev, c);
     if (!factors.ok) return factors;
+    if (dev->opts.strict && (x->dtype != CT_F32 || dev->opts.tf32)) return ct_accept_no("cuda: train.strict asks for matrix units");
     const int64_t side = w->dim[1], data = a->data_c ? a->data_c : x->dim[3];
     if (a->groups != 1 || a->dil_h != 1 || a->dil_w != 1) return ct_accept_no("cuda: groups or dilation");
     if (w->dim[2] != side || !((side == 3 && data <= 3) || (side == 5 && data == 1)))
         return ct_accept_no("cuda: other than 3x3 taps with 1 to 3 channels of data, 5x5 with one");
     if (a->stride_h > 2 || a->stride_w > 2) return ct_accept_no("cuda: strides above 2");
     if (w->dim[0] % EIGHT != 0 || w->dim[0] > MOST_FILTERS) return ct_accept_no("cuda: filters are no multiple of 8, or more than 128");
-    if (x->dim[3] > 8 || (data == 2 && x->dim[3] % 2 != 0)) return ct_accept_no("cuda: channels of padding that are no few or no even number");
+    if (x->dim[3] > PADDED) return ct_accept_no("cuda: more than 8 channels, with those of padding");
     if (ct_cuda_rows(x) > limit || ct_cuda_rows(y) > limit) return ct_accept_no("cuda: more than 2^30 pixels");
     if (a->pad_h > limit / 64 || a->pad_w > limit / 64) return ct_accept_no("cuda: padding above 2^24");
     return ct_accept_yes(0);
 }
 
-/* Calls use(KIND()) with what the call's kernels are made for. Three channels are read at once where a fourth of padding is behind them. */
-template <int STRIDE, typename USE> static void by_window(int side, int data, int channels, USE use)
+/* Calls use(KIND()) with what the call's kernels are made for. */
+template <int PITCH, int STRIDE, typename USE> static void by_window(int side, int data, USE use)
 {
-    if (side == 5) use(few_kind<5, 1, 1, STRIDE>());
-    else if (data == 1) use(few_kind<3, 1, 1, STRIDE>());
-    else if (data == 2) use(few_kind<3, 2, 2, STRIDE>());
-    else if (channels % 4 == 0) use(few_kind<3, 3, 4, STRIDE>());
-    else use(few_kind<3, 3, 1, STRIDE>());
+    if (side == 5) use(few_kind<5, 1, PITCH, STRIDE>());
+    else if (data == 1) use(few_kind<3, 1, PITCH, STRIDE>());
+    else if (data == 2) use(few_kind<3, 2, PITCH, STRIDE>());
+    else use(few_kind<3, 3, PITCH, STRIDE>());
 }
-template <typename USE> static void by_kind(const ct_call *c, const ct_desc *x, const ct_desc *w, USE use)
+template <int PITCH, typename USE> static void by_stride(const ct_call *c, const ct_desc *x, const ct_desc *w, USE use)
 {
-    if (c->attrs.conv.stride_w == 1) by_window<1>((int)w->dim[1], data_of(c, x), (int)x->dim[3], use);
-    else by_window<2>((int)w->dim[1], data_of(c, x), (int)x->dim[3], use);
+    const int side = (int)w->dim[1], data = (int)(c->attrs.conv.data_c ? c->attrs.conv.data_c : x->dim[3]);
+    if (c->attrs.conv.stride_w == 1) by_window<PITCH, 1>(side, data, use);
+    else by_window<PITCH, 2>(side, data, use);
 }
+template <typename T> struct by_kind { /* pictures in 16 bits have channels of padding, those in f32 seldom have */
+    template <typename USE> static void call(const ct_call *c, const ct_desc *x, const ct_desc *w, USE use)
+    {
+        if (x->dim[3] == PADDED) by_stride<PADDED>(c, x, w, use);
+        else by_stride<0>(c, x, w, use);
+    }
+};
+template <> struct by_kind<float> {
+    template <typename USE> static void call(const ct_call *c, const ct_desc *x, const ct_desc *w, USE use) { by_stride<0>(c, x, w, use); }
+};
 
 template <typename T> struct forward_use {
     const T *x, *w, *bias;
@@ -353,7 +364,7 @@ static ct_status conv2d_few_run(ct_device *dev, ct_stream *s, const ct_call *c, 
     CT_BY_TYPE(c->in[0].desc.dtype, {
         const T *bias = ct_cuda_has(c, 2) ? (const T *)c->in[2].data : (const T *)NULL;
         const forward_use<T> use = { (const T *)c->in[0].data, (const T *)c->in[1].data, bias, (T *)c->out[0].data, g, s };
-        by_kind(c, &c->in[0].desc, &c->in[1].desc, use);
+        by_kind<T>::call(c, &c->in[0].desc, &c->in[1].desc, use);
     })
     CT_LAUNCHED("conv2d of few channels");
 }
@@ -365,10 +376,10 @@ static ct_accept conv2d_wgrad_few_accept(const ct_device *dev, const ct_call *c)
     size_t bytes = 0;
     if (c->in[0].desc.dtype == CT_F32) {
         const scratch_use<float> use = { g, &bytes };
-        by_kind(c, &c->in[0].desc, &c->out[0].desc, use);
+        by_kind<float>::call(c, &c->in[0].desc, &c->out[0].desc, use);
     } else {
         const scratch_use<ct_b16> use = { g, &bytes };
-        by_kind(c, &c->in[0].desc, &c->out[0].desc, use);
+        by_kind<ct_b16>::call(c, &c->in[0].desc, &c->out[0].desc, use);
     }
     return ct_accept_yes(bytes);
 }
@@ -378,7 +389,7 @@ static ct_status conv2d_wgrad_few_run(ct_device *dev, ct_stream *s, const ct_cal
     const few_shape g = shape_of(&c->attrs.conv, &c->in[0].desc, &c->in[1].desc);
     CT_BY_TYPE(c->in[0].desc.dtype, {
         const gradient_use<T> use = { (const T *)c->in[0].data, (const T *)c->in[1].data, (T *)c->out[0].data, g, s, scratch };
-        by_kind(c, &c->in[0].desc, &c->out[0].desc, use);
+        by_kind<T>::call(c, &c->in[0].desc, &c->out[0].desc, use);
     })
     CT_LAUNCHED("conv2d_wgrad of few channels");
 }

@@ -116,7 +116,8 @@ static ct_status settle_batch(planned *p)
     const char *backend = p->opts->common.backend;
     const ct_device_opts d = { .threads = p->device.threads ? p->device.threads : (int)cfg->train.threads,
                                .exact = cfg->train.exact,
-                               .deterministic = cfg->train.deterministic };
+                               .deterministic = cfg->train.deterministic,
+                               .strict = cfg->train.strict };
     CT_TRY(ct_backend_choose(backend ? backend : cfg->train.backend, &p->backend, NULL, 0));
     CT_TRY(ct_memory_auto(p->cfg, p->facts, (int)cfg->data.height, p->width, p->frames, p->backend, &d,
                           p->samples >= 0 ? p->samples : CT_MAX_BATCH));
@@ -158,6 +159,7 @@ static ct_status make_spec(planned *p)
     if (!p->device.threads) p->device.threads = (int)cfg->train.threads;
     p->device.deterministic = cfg->train.deterministic;
     p->device.exact = cfg->train.exact;
+    p->device.strict = cfg->train.strict;
     CT_TRY(ct_backend_choose(backend, &p->backend, p->why, sizeof p->why));
     CT_TRY(ct_spec_device(&p->spec, p->backend, &p->device));
     if (ct_tune_is_auto(cfg)) CT_TRY(ct_tune_cached(p->backend, &p->device, &p->choices));

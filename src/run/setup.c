@@ -276,7 +276,8 @@ static ct_status settle_batch(ct_run *r)
     const ct_device_opts opts = { .index = ct_peers_device(r->peers),
                                   .threads = (int)cfg->train.threads,
                                   .exact = cfg->train.exact,
-                                  .deterministic = cfg->train.deterministic };
+                                  .deterministic = cfg->train.deterministic,
+                                  .strict = cfg->train.strict };
     CT_TRY(ct_memory_auto(r->cfg, r->data.facts, ct_dataset_height(d), ct_dataset_width(d),
                           ct_spec_longest(r->cfg, &r->data.train), b, &opts, r->data.train.n));
     return share_auto(r);
@@ -367,6 +368,7 @@ ct_status ct_run_build(ct_run *r)
                                   .exact = cfg->train.exact,
                                   .eager = !cfg->train.graph,
                                   .deterministic = cfg->train.deterministic,
+                                  .strict = cfg->train.strict,
                                   .choices = r->choices };
     ct_session *s = &r->session;
     CT_TRY(check_share(r));

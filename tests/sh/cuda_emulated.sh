@@ -37,6 +37,10 @@ for op in conv2d conv2d_dgrad conv2d_wgrad; do
     expect 0 "$captrain" selftest --backend cuda --op $op --impl cuda.depthwise
     for type in f32 bf16 f16; do prints "$op  *cuda.depthwise  *$type  *-ED  *[1-9][0-9] .*ok"; done
     prints ', 0 failed'
+    [ $op != conv2d_dgrad ] || continue
+    expect 0 "$captrain" selftest --backend cuda --op $op --impl cuda.few
+    for type in f32 bf16 f16; do prints "$op  *cuda.few  *$type  *-ED  *[1-9][0-9] .*ok"; done
+    prints ', 0 failed'
 done
 
 # --- a training: same seed, same data; sums have another order, so losses agree to rounding ---
@@ -131,6 +135,10 @@ calls_at_most 383 resnet50 --set model.hidden=0 --set data.height=32 --set data.
 expect 0 tiny strict $small --backend cuda --set train.precision=bf16 --set train.strict=true
 checks=$((checks + 1))
 ! grep -q 'plain loops' "$work/err" || fail "plain loops are warned of where the libraries take all"
+checks=$((checks + 1))
+! grep -q 'cuda.few' "$work/strict/receipt.json" || fail "a strict run has convolutions without matrix units"
+checks=$((checks + 1))
+grep -q 'cuda.few' "$work/cuda16/receipt.json" || fail "the first convolution of a bf16 run is not cuda.few"
 EMULATE_WRONG=dnn
 export EMULATE_WRONG
 # shellcheck disable=SC2086

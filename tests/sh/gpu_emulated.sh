@@ -74,12 +74,12 @@ sanitized() {
     CALLS="$work/calls" FAILS="$2" PATH="$work/bin:$PATH" expect "$1" $run --only sanitizer
 }
 sanitized 0 'nothing like it'
-prints '^sanitizer  *PASS .*memcheck: no errors in 2 self-tests of our kernels'
-prints '^sanitizer  *PASS .*racecheck: no errors in 16 self-tests of our kernels'
+prints '^sanitizer  *PASS .*memcheck: no errors in 3 self-tests of our kernels'
+prints '^sanitizer  *PASS .*racecheck: no errors in 18 self-tests of our kernels'
 checks=$((checks + 1))
 ! grep -v -e '--report-api-errors no --error-exitcode 99' "$work/calls" || fail "API errors of the libraries' probing are counted"
 checks=$((checks + 1))
-! grep -v -e '--impl cuda.kernel' -e '--impl cuda.depthwise' "$work/calls" || fail "the libraries' kernels are sanitized"
+! grep -v -e '--impl cuda.kernel' -e '--impl cuda.depthwise' -e '--impl cuda.few' "$work/calls" || fail "the libraries' kernels are sanitized"
 sanitized 1 '--tool racecheck'
 prints '^sanitizer  *FAIL .*racecheck of --impl cuda.kernel --op batchnorm: exit 99: .*Race reported'
 # every operator that is named has such a kernel

@@ -406,6 +406,104 @@ const ct_case_row ct_cases_conv[] = {
     { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3 data_c=3}(T[2,6,9,8], T[2,6,9,16])", CT_TYPES_ALL, DATA, 0 },
     { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=6 in_w=9 data_c=3}(T[2,6,9,16], T[16,3,3,8])", CT_TYPES_ALL, DATA, 0 },
 
+    /* few products a pixel: one to three channels of data with and without padding behind them, 3x3 and 5x5 taps, strides of 1 and 2, widths that no
+     * segment divides, a single pixel, filters that fill no team of lanes; for the filters' gradient more shares of pixels than one, and folds of them */
+    { "conv2d{" S11 " pad_h=1 pad_w=1 data_c=1}(T[2,7,13,8], T[32,3,3,8], T[32])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3 data_c=1}"
+      "(T[2,7,13,8], T[2,7,13,32])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1 data_c=2}(T[2,6,11,8], T[40,3,3,8], T[40])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3 data_c=2}"
+      "(T[2,6,11,8], T[2,6,11,40])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=0 pad_w=2 data_c=3}(T[1,9,10,8], T[8,3,3,8])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=0 pad_w=2 ker_h=3 ker_w=3 data_c=3}"
+      "(T[1,9,10,8], T[1,7,12,8])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=2 pad_w=2 data_c=1}(T[2,9,12,8], T[24,5,5,8], T[24])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=2 pad_w=2 ker_h=5 ker_w=5 data_c=1}"
+      "(T[2,9,12,8], T[2,9,12,24])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=2 stride_w=2 dil_h=1 dil_w=1 groups=1 pad_h=1 pad_w=1 data_c=1}(T[3,10,15,8], T[16,3,3,8], T[16])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=2 stride_w=2 dil_h=1 dil_w=1 groups=1 pad_h=1 pad_w=1 ker_h=3 ker_w=3 data_c=1}"
+      "(T[3,10,15,8], T[3,5,8,16])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=2 stride_w=1 dil_h=1 dil_w=1 groups=1 pad_h=1 pad_w=0 data_c=3}(T[2,9,9,8], T[32,3,3,8])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=2 stride_w=1 dil_h=1 dil_w=1 groups=1 pad_h=1 pad_w=0 ker_h=3 ker_w=3 data_c=3}"
+      "(T[2,9,9,8], T[2,5,7,32])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=1 stride_w=2 dil_h=1 dil_w=1 groups=1 pad_h=2 pad_w=1 data_c=2}(T[2,8,13,8], T[8,3,3,8], T[8])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=1 stride_w=2 dil_h=1 dil_w=1 groups=1 pad_h=2 pad_w=1 ker_h=3 ker_w=3 data_c=2}"
+      "(T[2,8,13,8], T[2,10,7,8])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=2 stride_w=2 dil_h=1 dil_w=1 groups=1 pad_h=2 pad_w=1 data_c=1}(T[1,11,14,8], T[40,5,5,8], T[40])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=2 stride_w=2 dil_h=1 dil_w=1 groups=1 pad_h=2 pad_w=1 ker_h=5 ker_w=5 data_c=1}"
+      "(T[1,11,14,8], T[1,6,6,40])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1}(T[2,6,7,3], T[32,3,3,3], T[32])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3}"
+      "(T[2,6,7,3], T[2,6,7,32])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=2 stride_w=2 dil_h=1 dil_w=1 groups=1 pad_h=0 pad_w=1}(T[2,7,9,3], T[8,3,3,3])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=2 stride_w=2 dil_h=1 dil_w=1 groups=1 pad_h=0 pad_w=1 ker_h=3 ker_w=3}"
+      "(T[2,7,9,3], T[2,3,5,8])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=2 pad_w=0}(T[1,8,6,2], T[16,3,3,2], T[16])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=2 pad_w=0 ker_h=3 ker_w=3}"
+      "(T[1,8,6,2], T[1,10,4,16])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1 data_c=3}(T[2,9,11,4], T[16,3,3,4])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3 data_c=3}"
+      "(T[2,9,11,4], T[2,9,11,16])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=2 pad_w=2}(T[2,5,8,1], T[128,5,5,1], T[128])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=2 pad_w=2 ker_h=5 ker_w=5}"
+      "(T[2,5,8,1], T[2,5,8,128])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1 data_c=1}(T[1,1,1,8], T[32,3,3,8], T[32])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3 data_c=1}"
+      "(T[1,1,1,8], T[1,1,1,32])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=0 pad_w=0 data_c=3}(T[1,3,3,8], T[128,3,3,8], T[128])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=0 pad_w=0 ker_h=3 ker_w=3 data_c=3}"
+      "(T[1,3,3,8], T[1,1,1,128])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1 data_c=2}(T[3,2,1,8], T[24,3,3,8])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3 data_c=2}"
+      "(T[3,2,1,8], T[3,2,1,24])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=2 pad_w=2 data_c=1}(T[1,1,2,8], T[8,5,5,8], T[8])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=2 pad_w=2 ker_h=5 ker_w=5 data_c=1}"
+      "(T[1,1,2,8], T[1,1,2,8])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1 data_c=1}(T[40,31,33,8], T[32,3,3,8], T[32])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3 data_c=1}"
+      "(T[40,31,33,8], T[40,31,33,32])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1 data_c=3}(T[6,33,30,8], T[40,3,3,8])",
+      CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3 data_c=3}"
+      "(T[6,33,30,8], T[6,33,30,40])",
+      CT_TYPES_ALL, DATA, 0 },
+
     /* textcnn (60x160 gray) and resnet, batch 4 */
     { "conv2d{" S11 " pad_h=1 pad_w=1}(T[4,60,160,1], T[32,3,3,1], T[32])", CT_TYPES_ALL, CT_D(UNIFORM), 1 },
     { "conv2d{" S11 " pad_h=1 pad_w=1}(T[4,30,80,32], T[64,3,3,32], T[64])", CT_TYPES_ALL, CT_D(UNIFORM), 1 },
