@@ -88,7 +88,12 @@ template <int S> __device__ static inline bool ct_column_totals(const float *par
  * done last adds up what they left, and of all folds the last adds up those. Which block is the last is chance; what it adds, and in which
  * order, is not. Who is last is counted with tickets of the stream, which stand at 0 between kernels. */
 
-enum { CT_AHEAD = 4, CT_SHEET_BLOCKS = 1024, CT_SHEET_ROWS = 8, CT_FOLD = 32 };
+enum { CT_AHEAD = 4, CT_SHEET_ROWS = 8, CT_FOLD = 32 };
+
+/* Blocks that a sheet is cut into at most, and at most where that many would not be resident three times over: a round of blocks that few are left
+ * for takes as long as a full one. Two blocks of most of these kernels fit a multiprocessor, and 132 of these is what big cards have by now; as
+ * how rows are cut decides the order of sums, it is the same number on every card. */
+enum { CT_SHEET_ROUND = 2 * 132, CT_SHEET_BLOCKS = 4 * CT_SHEET_ROUND };
 
 struct ct_sheet {
     int64_t rows;
@@ -114,7 +119,8 @@ static inline int64_t ct_sheet_groups(const ct_sheet &s, int v) { return (s.colu
 static inline int64_t ct_sheet_parts(const ct_sheet &s, int v)
 {
     const int64_t teams = CT_THREADS >> s.bits, most = (s.rows + teams * CT_SHEET_ROWS - 1) / (teams * CT_SHEET_ROWS);
-    const int64_t groups = ct_sheet_groups(s, v), wanted = (CT_SHEET_BLOCKS + groups - 1) / groups;
+    const int64_t groups = ct_sheet_groups(s, v), blocks = groups * most < 3 * CT_SHEET_ROUND ? CT_SHEET_ROUND : CT_SHEET_BLOCKS;
+    const int64_t wanted = groups < blocks ? blocks / groups : 1;
     return most < 1 ? 1 : most < wanted ? most : wanted;
 }
 static inline int64_t ct_sheet_folds(int64_t parts) { return (parts + CT_FOLD - 1) / CT_FOLD; }
@@ -203,15 +209,35 @@ __device__ static inline bool ct_sheet_last(unsigned *ticket, unsigned n)
     return last;
 }
 
-/* total = the sums of n rows [S][C] at column c, in their order. */
-template <int S, typename T> __device__ static inline void ct_sheet_add(const T *from, int n, int columns, int c, double total[S])
+/* total = the sums of rows first, first + step, ... of n rows [S][C] at column c, in their order. */
+template <int S, typename T>
+__device__ static inline void ct_sheet_add(const T *from, int first, int step, int n, int columns, int c, double total[S])
 {
 #pragma unroll
     for (int i = 0; i < S; i++) total[i] = 0;
 #pragma unroll 8
-    for (int p = 0; p < n; p++)
+    for (int p = first; p < n; p += step)
 #pragma unroll
         for (int i = 0; i < S; i++) total[i] += (double)from[((int64_t)p * S + i) * columns + c];
+}
+
+/* The sums of n rows [S][C] from column c0 on, of as many columns as a block has: those threads that stand for one get its total. All threads of the
+ * block call it and share the rows of a column; in which order shares are added is fixed. */
+template <int S, int V, typename T>
+__device__ static inline void ct_sheet_total(const ct_sheet &s, const T *from, int n, int c0, double total[S])
+{
+    __shared__ double room[S][CT_THREADS];
+    const int width = V << s.bits, tid = (int)threadIdx.x, c = c0 + tid % width;
+    double share[S] = {};
+    if (c < s.columns) ct_sheet_add<S>(from, tid / width, CT_THREADS / width, n, s.columns, c, share);
+#pragma unroll
+    for (int i = 0; i < S; i++) room[i][tid] = share[i];
+    __syncthreads();
+    for (int i = 0; i < S && tid < width; i++) {
+        total[i] = 0;
+        for (int k = tid; k < CT_THREADS; k += width) total[i] += room[i][k];
+    }
+    __syncthreads(); /* the room may be needed again */
 }
 
 /* Behind the rows, by all threads of the block, with zeros in `sum` where a thread has no column: writes this block's part, and in the last
@@ -224,18 +250,18 @@ __device__ static inline void ct_sheet_finish(const ct_sheet &s, const ct_gather
     const int at = (int)(blockIdx.x << s.bits) * V + (int)threadIdx.x;
     const bool mine = (int)threadIdx.x < V << s.bits && at < s.columns;
     unsigned *ticket = g.tickets + (int64_t)blockIdx.x * (folds + 1);
-    double total[S];
+    double total[S] = {};
     ct_sheet_write<S, V>(s, sum, g.part);
     if (parts == 1) {
         __syncthreads();
     } else if (!ct_sheet_last(ticket + fold, (unsigned)n)) {
         return;
     }
-    if (mine) ct_sheet_add<S>(g.part + (int64_t)first * S * s.columns, n, s.columns, at, total);
+    ct_sheet_total<S, V>(s, g.part + (int64_t)first * S * s.columns, n, at - (int)threadIdx.x, total);
     if (folds > 1) {
         for (int i = 0; i < S && mine; i++) g.fold[((int64_t)fold * S + i) * s.columns + at] = total[i];
         if (!ct_sheet_last(ticket + folds, (unsigned)folds)) return;
-        if (mine) ct_sheet_add<S>(g.fold, folds, s.columns, at, total);
+        ct_sheet_total<S, V>(s, g.fold, folds, at - (int)threadIdx.x, total);
     }
     if (mine) finish(at, total);
 }

@@ -191,8 +191,8 @@ __device__ static inline void write_filters(const few_shape &g, const few_sums &
         if (split * KIND::ROWS * KIND::SIDE + tap >= KIND::SIDE * KIND::SIDE) continue;
         const int at = split * held + (tap * KIND::C + c) * g.k + k;
         double total[1] = { 0 }; /* what channels of padding get */
-        if (c < KIND::C && folds > 1) ct_sheet_add<1>(s.to.fold, folds, row, at, total);
-        else if (c < KIND::C) ct_sheet_add<1>(s.to.part, s.shares, row, at, total);
+        if (c < KIND::C && folds > 1) ct_sheet_add<1>(s.to.fold, 0, 1, folds, row, at, total);
+        else if (c < KIND::C) ct_sheet_add<1>(s.to.part, 0, 1, s.shares, row, at, total);
         ct_put(dw + (k * KIND::SIDE * KIND::SIDE + split * KIND::ROWS * KIND::SIDE + tap) * g.c + c, (float)total[0]);
     }
 }
@@ -209,7 +209,7 @@ __device__ static inline void finish(const few_shape &g, const few_sums &s, int 
     if (folds > 1) {
         for (int e = (int)threadIdx.x; e < held; e += CT_THREADS) {
             double total[1];
-            ct_sheet_add<1>(s.to.part + (int64_t)first * row, n, row, split * held + e, total);
+            ct_sheet_add<1>(s.to.part + (int64_t)first * row, 0, 1, n, row, split * held + e, total);
             s.to.fold[(int64_t)fold * row + split * held + e] = total[0];
         }
         if (!ct_sheet_last(ticket + folds, (unsigned)folds)) return;

@@ -142,9 +142,14 @@ __device__ static inline ct_pixel ct_locate(int64_t i, int64_t cv, int64_t nb, i
 
 __device__ static inline float ct_sigmoid(float x)
 {
-    /* The argument of exp is never positive, so it cannot overflow. */
+    /* The argument of exp is never positive, so it cannot overflow. The quotient is the hardware's, a unit in the last place from the nearest; it
+     * takes a third of the instructions of one that is rounded right, and batch norms with SiLU were bound by them. */
     float e = expf(-fabsf(x));
-    return x >= 0 ? 1 / (1 + e) : e / (1 + e);
+#if defined(CT_CUDA_EMULATE)
+    return (x >= 0 ? 1 : e) / (1 + e);
+#else
+    return __fdividef(x >= 0 ? 1 : e, 1 + e);
+#endif
 }
 
 /* Derivative of x sigmoid(x). */

@@ -167,8 +167,15 @@ static cudnnBackendDescriptor_t graph(building *b, const ct_dnn_target *t, const
     return g;
 }
 
-/* Numerical notes of a configuration's engine as bits, and the engine's number. */
-static bool notes_of(cudnnBackendDescriptor_t config, unsigned *notes, int64_t *engine_number)
+/* What engines leave out of their notes, as comparisons on a card showed (`captrain selftest --variants`; cuDNN 9.14 on an H100): sums in 16 bits,
+ * which are off by tenths, and those of products of transformed operands, which are off by 1e-6 where integers should be exact. */
+static const struct { ct_op op; ct_dtype type; int64_t engine; cudnnBackendNumericalNote_t note; } unsaid[] = {
+    { CT_OP_CONV2D_WGRAD, CT_F16, 62, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION },
+    { CT_OP_CONV2D_WGRAD, CT_F32, 17, CUDNN_NUMERICAL_NOTE_WINOGRAD },
+};
+
+/* Numerical notes of a configuration's engine for a call as bits, and the engine's number. */
+static bool notes_of(const ct_call *c, cudnnBackendDescriptor_t config, unsigned *notes, int64_t *engine_number)
 {
     cudnnBackendDescriptor_t engine = NULL;
     cudnnBackendNumericalNote_t list[CUDNN_NUMERICAL_NOTE_TYPE_COUNT];
@@ -182,6 +189,8 @@ static bool notes_of(cudnnBackendDescriptor_t config, unsigned *notes, int64_t *
                    CUDNN_STATUS_SUCCESS;
     *notes = 0;
     for (int64_t i = 0; ok && i < n; i++) *notes |= 1u << list[i];
+    for (size_t i = 0; ok && i < sizeof unsaid / sizeof unsaid[0]; i++)
+        if (unsaid[i].op == c->op && unsaid[i].type == c->in[0].desc.dtype && unsaid[i].engine == *engine_number) *notes |= 1u << unsaid[i].note;
     if (engine) (void)cudnnBackendDestroyDescriptor(engine);
     return ok;
 }
@@ -283,7 +292,7 @@ typedef struct wish {
 
 /* Goes through one list of the heuristics; true when a plan stands. A release may lack a list, and cuDNN may refuse one: that is no
  * reason not to look at the next, and is remembered for the message alone. */
-static bool search(building *b, const ct_dnn_target *t, cudnnBackendDescriptor_t g, cudnnBackendHeurMode_t mode, ct_dtype type,
+static bool search(building *b, const ct_dnn_target *t, cudnnBackendDescriptor_t g, cudnnBackendHeurMode_t mode, const ct_call *c,
                    const ct_device_opts *opts, wish want, ct_dnn_plan *out)
 {
     cudnnBackendDescriptor_t config[MAX_CONFIGS];
@@ -292,7 +301,7 @@ static bool search(building *b, const ct_dnn_target *t, cudnnBackendDescriptor_t
     bool found = false;
     for (int64_t i = 0; i < n && !found; i++) {
         out->tried++;
-        if (!notes_of(config[i], &out->notes, &out->engine) || !allowed(out->notes, type, opts)) continue;
+        if (!notes_of(c, config[i], &out->notes, &out->engine) || !allowed(out->notes, c->in[0].desc.dtype, opts)) continue;
         if (want.units && !has(out->notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE)) continue;
         found = finalise(t, config[i], out);
         if (found && out->workspace > want.bytes) {
@@ -317,7 +326,7 @@ ct_status ct_dnn_plan_make(const ct_dnn_target *t, const ct_call *c, const ct_de
         /* matrix units where the type means them, then little memory, then the earlier list */
         const wish wishes[] = { { true, CT_DNN_USUAL_WORKSPACE }, { true, INT64_MAX }, { false, CT_DNN_USUAL_WORKSPACE }, { false, INT64_MAX } };
         for (int i = type != CT_F32 || opts->tf32 ? 0 : 4; i < 8 && !found; i++)
-            found = search(&b, t, g, modes[i % 2], type, opts, wishes[i / 2], out);
+            found = search(&b, t, g, modes[i % 2], c, opts, wishes[i / 2], out);
     }
     release(&b);
     if (found) return CT_OK;
@@ -384,7 +393,7 @@ ct_status ct_dnn_plan_named(const ct_dnn_target *t, const ct_call *c, const ct_d
     if (!config)
         st = ct_core->fail(CT_EUNSUPPORTED, "cuDNN %zu does not take '%s' for this: %s: %s", cudnnGetVersion(), name, b.what,
                            cudnnGetErrorString(b.failed));
-    else if (!notes_of(config, &out->notes, &out->engine) || !allowed(out->notes, c->in[0].desc.dtype, opts))
+    else if (!notes_of(c, config, &out->notes, &out->engine) || !allowed(out->notes, c->in[0].desc.dtype, opts))
         st = ct_core->fail(CT_EUNSUPPORTED, "the options (exact, deterministic, no tf32) do not allow '%s' of cuDNN", name);
     else if (!finalise(t, config, out))
         st = ct_core->fail(CT_EUNSUPPORTED, "cuDNN %zu cannot plan '%s' here", cudnnGetVersion(), name);
@@ -395,11 +404,11 @@ ct_status ct_dnn_plan_named(const ct_dnn_target *t, const ct_call *c, const ct_d
 }
 
 /* Adds the name of a configuration to list[n] if it is new and can be planned; the new n. */
-static int add_variant(const ct_dnn_target *t, cudnnBackendDescriptor_t config, ct_dtype type, const ct_device_opts *opts,
+static int add_variant(const ct_dnn_target *t, cudnnBackendDescriptor_t config, const ct_call *c, const ct_device_opts *opts,
                        char list[][CT_VARIANT_NAME], int n)
 {
     ct_dnn_plan p = { .plan = NULL };
-    if (!notes_of(config, &p.notes, &p.engine) || !allowed(p.notes, type, opts)) return n;
+    if (!notes_of(c, config, &p.notes, &p.engine) || !allowed(p.notes, c->in[0].desc.dtype, opts)) return n;
     name_of(config, p.engine, p.name);
     for (int i = 0; i < n; i++)
         if (strcmp(list[i], p.name) == 0) return n;
@@ -419,7 +428,7 @@ int ct_dnn_plan_variants(const ct_dnn_target *t, const ct_call *c, const ct_devi
     for (int k = 0; k < 3 && n < max && good; k++) {
         b.failed = CUDNN_STATUS_SUCCESS; /* not every release has every list */
         int64_t found = list_configs(&b, t, g, modes[k], config);
-        for (int64_t i = 0; i < found && n < max; i++) n = add_variant(t, config[i], c->in[0].desc.dtype, opts, list, n);
+        for (int64_t i = 0; i < found && n < max; i++) n = add_variant(t, config[i], c, opts, list, n);
         drop_configs(config);
     }
     release(&b);

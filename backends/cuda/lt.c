@@ -398,20 +398,23 @@ void ct_cuda_libs_close(ct_device *d)
 
 static bool is(const ct_impl *m, const char *name) { return strcmp(m->name, name) == 0; }
 
+/* An implementation of lt.c; that of muon, which is named after the library, too, makes several products of its own (muon.cu). */
+static bool is_product(const ct_impl *m) { return is(m, "cuda.lt") && m->op != CT_OP_MUON; }
+
 ct_status ct_cuda_libs_receipt(const ct_device *d, const ct_impl *impl, const ct_call *call, ct_receipt *out)
 {
-    return is(impl, "cuda.dnn") ? ct_cuda_dnn_receipt(d, call, out) : is(impl, "cuda.lt") ? lt_receipt(d, call, out) : CT_OK;
+    return is(impl, "cuda.dnn") ? ct_cuda_dnn_receipt(d, call, out) : is_product(impl) ? lt_receipt(d, call, out) : CT_OK;
 }
 
 int ct_cuda_libs_variants(ct_device *d, const ct_impl *impl, const ct_call *call, char names[][CT_VARIANT_NAME], int max)
 {
-    return is(impl, "cuda.dnn") ? ct_cuda_dnn_variants(d, call, names, max) : is(impl, "cuda.lt") ? lt_variants(d, call, names, max) : 0;
+    return is(impl, "cuda.dnn") ? ct_cuda_dnn_variants(d, call, names, max) : is_product(impl) ? lt_variants(d, call, names, max) : 0;
 }
 
 ct_status ct_cuda_libs_prefer(ct_device *d, const ct_impl *impl, const ct_call *call, const char *variant)
 {
     if (is(impl, "cuda.dnn")) return ct_cuda_dnn_prefer(d, call, variant);
-    if (is(impl, "cuda.lt")) return lt_prefer(d, call, variant);
+    if (is_product(impl)) return lt_prefer(d, call, variant);
     return variant ? ct_core->fail(CT_EUNSUPPORTED, "%s has no variants", impl->name) : CT_OK;
 }
 

@@ -66,7 +66,7 @@ cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t w
 
 /* What it would rather take first: sums in parts, the cheapest ways of adding them, in more variants than anybody asks for, before the
  * exact ones. */
-cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t op, cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t,
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t op, cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
                                               cublasLtMatrixLayout_t, cublasLtMatrixLayout_t d, cublasLtMatmulPreference_t w, int most,
                                               cublasLtMatmulHeuristicResult_t *result, int *n)
 {
@@ -78,6 +78,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
     const uint64_t plain = CUBLASLT_NUMERICAL_IMPL_FLAGS_FMA | CUBLASLT_NUMERICAL_IMPL_FLAGS_ACCUMULATOR_32F;
     *n = 0;
     if (emu_wrong("lt")) return CUBLAS_STATUS_NOT_SUPPORTED;
+    const bool ta = op->op[0] != CUBLAS_OP_N, tb = op->op[1] != CUBLAS_OP_N;
+    if ((ta ? a->rows : a->cols) != (tb ? b->cols : b->rows) || (ta ? a->cols : a->rows) != d->rows || (tb ? b->rows : b->cols) != d->cols)
+        return CUBLAS_STATUS_INVALID_VALUE;
     for (size_t i = 0; i < sizeof list / sizeof list[0] && *n < most; i++) {
         cublasLtMatmulAlgo_t x = { list[i].id, list[i].split, list[i].scheme, 0, 0 };
         if (x.scheme == CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE) x.workspace = (uint64_t)(d->rows * d->cols) * 4 * x.split;
