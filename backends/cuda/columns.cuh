@@ -65,6 +65,7 @@ template <int S> __device__ static inline bool ct_column_totals(const float *par
     for (int i = 0; i < S; i++) {
         double a = 0;
         if (c < columns)
+#pragma unroll 8
             for (int64_t p = team; p < parts; p += CT_TEAMS) a += (double)part[(p * S + i) * columns + c];
         room[i][team][lane] = a;
     }

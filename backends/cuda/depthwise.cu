@@ -91,39 +91,64 @@ template <int V> __device__ static inline void copy_taps(const float *from, floa
     for (int k = 0; k < V; k += AT_ONCE) ct_get_n<float, AT_ONCE>(from + k, tap + k);
 }
 
+/* V channels of a pixel that is held with others: words where there are 16 bytes of them. */
+template <typename T, int V> struct held {
+    ct_pack<T, V> p;
+    __device__ __forceinline__ float get(int k) const { return ct_get(p.e[k]); }
+};
+template <> struct held<float, 4> : ct_words<float, 4> {};
+template <> struct held<ct_b16, 8> : ct_words<ct_b16, 8> {};
+template <> struct held<ct_h16, 8> : ct_words<ct_h16, 8> {};
+
+/* What is at `from`, or zeros. */
+template <typename T, int V> __device__ static inline held<T, V> hold(const T *from, bool there)
+{
+    held<T, V> h = {};
+    if (there) h = *reinterpret_cast<const held<T, V> *>(from);
+    return h;
+}
+
 /* ---- forward and the gradient of x ---- */
 
+/* Rows of the windows that are on their way together: all of 3x3 taps, but of f16, whose elements take more registers to become f32. */
+template <typename T, int K> struct rows_at_once { static const int value = K == 3 ? 3 : 1; };
+template <> struct rows_at_once<ct_h16, 3> { static const int value = 1; };
+
 /* K x K taps, stride_w = dil_w = 1: y for STRIP neighbours at a time. */
-template <typename T, int V, int K> __global__ void slide(const T *x, const T *w, const T *bias, T *y, window g, bool flip)
+template <typename T, int V, int K>
+__global__ void __launch_bounds__(CT_THREADS, 2) slide(const T *x, const T *w, const T *bias, T *y, window g, bool flip)
 {
+    enum { ROWS = rows_at_once<T, K>::value, COLUMNS = STRIP + K - 1 };
     alignas(16) __shared__ float room[K * K * SLAB];
     const place t = place_of<V>(g.c);
     const int strips = (g.q + STRIP - 1) / STRIP, all = g.n * g.p * strips;
     load_filters(w, t, K * K, flip, room);
     for (int i = (int)blockIdx.y * t.teams + t.team; t.team < t.teams && i < all; i += (int)gridDim.y * t.teams) {
-        const int q0 = i % strips * STRIP, p = i / strips % g.p, n = i / strips / g.p;
+        const int q0 = i % strips * STRIP, p = i / strips % g.p, n = i / strips / g.p, col0 = q0 - g.pad_w;
         float sum[STRIP][V];
 #pragma unroll
         for (int j = 0; j < STRIP; j++) start_with<T, V>(bias, t.c0, sum[j]);
+#pragma unroll 1
+        for (int r0 = 0; r0 < K; r0 += ROWS) {
+            held<T, V> raw[ROWS][COLUMNS];
 #pragma unroll
-        for (int r = 0; r < K; r++) {
-            const int row = p * g.stride_h - g.pad_h + r * g.dil_h, col0 = q0 - g.pad_w;
-            if (row < 0 || row >= g.h) continue;
-            const T *line = x + ((int64_t)(n * g.h + row) * g.w + col0) * g.c + t.c0;
-            float tap[K][V]; /* in registers: each is used by all outputs of the strip */
+            for (int r = 0; r < ROWS; r++) {
+                const int row = p * g.stride_h - g.pad_h + (r0 + r) * g.dil_h, width = row < 0 || row >= g.h ? 0 : g.w;
+                const T *line = x + ((int64_t)(n * g.h + row) * g.w + col0) * g.c + t.c0;
 #pragma unroll
-            for (int s = 0; s < K; s++) copy_taps<V>(room + (r * K + s) * SLAB + t.group * V, tap[s]);
-#pragma unroll
-            for (int d = 0; d < STRIP + K - 1; d++) { /* column col0 + d is tap d - j of output j */
-                if (col0 + d < 0 || col0 + d >= g.w) continue;
-                float v[V];
-                ct_get_n<T, V>(line + (int64_t)d * g.c, v);
-#pragma unroll
-                for (int j = 0; j < STRIP; j++)
-                    if (d - j >= 0 && d - j < K)
-#pragma unroll
-                        for (int k = 0; k < V; k++) sum[j][k] += v[k] * tap[d - j][k];
+                for (int d = 0; d < COLUMNS; d++) raw[r][d] = hold<T, V>(line + (int64_t)d * g.c, (unsigned)(col0 + d) < (unsigned)width);
             }
+#pragma unroll
+            for (int r = 0; r < ROWS; r++)
+#pragma unroll
+                for (int m = 0; m < K; m++) { /* column col0 + j + m is tap m of output j */
+                    float tap[V];
+                    copy_taps<V>(room + ((r0 + r) * K + m) * SLAB + t.group * V, tap);
+#pragma unroll
+                    for (int j = 0; j < STRIP; j++)
+#pragma unroll
+                        for (int k = 0; k < V; k++) sum[j][k] += raw[r][j + m].get(k) * tap[k];
+                }
         }
 #pragma unroll
         for (int j = 0; j < STRIP; j++)
@@ -162,8 +187,8 @@ __device__ static inline int source_of(int d, int stride, int count)
     return d < 0 || d % stride != 0 || d / stride >= count ? -1 : d / stride;
 }
 
-/* dx for strides above 1: from the outputs whose windows meet the pixel. */
-template <typename T, int V> __global__ void backward(const T *dy, const T *w, T *dx, window g)
+/* dx for strides above 1: from the outputs whose windows meet the pixel. TWO: both strides are 2, which spares divisions. */
+template <typename T, int V, bool TWO> __global__ void backward(const T *dy, const T *w, T *dx, window g)
 {
     __shared__ float room[MAX_TAPS * MAX_TAPS * SLAB];
     const place t = place_of<V>(g.c);
@@ -173,10 +198,10 @@ template <typename T, int V> __global__ void backward(const T *dy, const T *w, T
         const int col = i % g.w, row = i / g.w % g.h, n = i / g.w / g.h;
         float sum[V] = { 0 };
         for (int r = 0; r < g.r; r++) {
-            const int p = source_of(row + g.pad_h - r * g.dil_h, g.stride_h, g.p);
+            const int p = source_of(row + g.pad_h - r * g.dil_h, TWO ? 2 : g.stride_h, g.p);
             if (p < 0) continue;
             for (int j = 0; j < g.s; j++) {
-                const int q = source_of(col + g.pad_w - j * g.dil_w, g.stride_w, g.q);
+                const int q = source_of(col + g.pad_w - j * g.dil_w, TWO ? 2 : g.stride_w, g.q);
                 if (q < 0) continue;
                 add_products<T, V>(dy + ((int64_t)(n * g.p + p) * g.q + q) * g.c + t.c0, room + (r * g.s + j) * SLAB + t.group * V,
                                    sum);
@@ -237,6 +262,39 @@ template <typename T, int V, int W> __global__ void filter_parts(const T *x, con
     }
 }
 
+/* All nine taps of 3x3 from the block's share of the output pixels, blockIdx.y: dy is read once, and the nine x of a pixel are on their way together. */
+template <typename T, int V>
+__global__ void __launch_bounds__(CT_THREADS, 2) filter_parts_3x3(const T *x, const T *dy, float *part, window g, int pixels)
+{
+    __shared__ float room[CT_THREADS * V];
+    const place t = place_of<V>(g.c);
+    const int share = (int)blockIdx.y, all = g.n * g.p * g.q;
+    const int end = all - share * pixels < pixels ? all : (share + 1) * pixels;
+    float sum[9][V] = { { 0 } };
+    for (int i = share * pixels + t.team; t.team < t.teams && i < end; i += t.teams) {
+        const int q = i % g.q, p = i / g.q % g.p, n = i / g.q / g.p;
+        const int row0 = p * g.stride_h - g.pad_h, col0 = q * g.stride_w - g.pad_w;
+        const held<T, V> d = hold<T, V>(dy + (int64_t)i * g.c + t.c0, true);
+        held<T, V> raw[9];
+#pragma unroll
+        for (int m = 0; m < 9; m++) {
+            const int row = row0 + m / 3 * g.dil_h, col = col0 + m % 3 * g.dil_w;
+            raw[m] = hold<T, V>(x + ((int64_t)(n * g.h + row) * g.w + col) * g.c + t.c0, (unsigned)row < (unsigned)g.h && (unsigned)col < (unsigned)g.w);
+        }
+#pragma unroll
+        for (int m = 0; m < 9; m++)
+#pragma unroll
+            for (int k = 0; k < V; k++) sum[m][k] += raw[m].get(k) * d.get(k);
+    }
+#pragma unroll
+    for (int m = 0; m < 9; m++) {
+        add_teams<V>(t, sum[m], room);
+        if (t.team == 0)
+#pragma unroll
+            for (int k = 0; k < V; k++) part[((int64_t)share * g.c + t.c0 + k) * 9 + m] = sum[m][k];
+    }
+}
+
 /* The parts as rows of a matrix, one column for each tap. */
 template <typename T> __global__ void filter_totals(const float *part, T *dw, int64_t taps, int64_t parts)
 {
@@ -251,6 +309,8 @@ template <typename T> static int vector_of(int c) { return c % ct_width<T>::valu
 
 static int slabs_of(int c) { return (c + SLAB - 1) / SLAB; }
 
+static bool is_3x3(const window *g) { return g->r == 3 && g->s == 3; }
+
 /* Places that a full slab's block works on at a time. */
 static int teams_of(int c, int v)
 {
@@ -258,19 +318,20 @@ static int teams_of(int c, int v)
     return CT_THREADS / groups;
 }
 
-/* Blocks for `all` places: one round of them, up to a limit. */
+/* Blocks for `all` places: one round of them, up to as many as load their filters for some. */
 static dim3 grid_of(const window *g, int v, int64_t all)
 {
     int teams = teams_of(g->c, v);
     int64_t blocks = (all + teams - 1) / teams;
-    return CT_GRID2(slabs_of(g->c), blocks < 32768 ? blocks : 32768);
+    const int64_t most = CT_SHEET_BLOCKS / slabs_of(g->c) + 1;
+    return CT_GRID2(slabs_of(g->c), blocks < most ? blocks : most);
 }
 
 /* Shares that the output pixels are cut into: enough blocks for a big card, each team with LEAST_PIXELS at least. */
 static int parts_of(const window *g, int v)
 {
     int64_t all = (int64_t)g->n * g->p * g->q, least = (int64_t)teams_of(g->c, v) * LEAST_PIXELS;
-    int64_t most = (all + least - 1) / least, wanted = 2048 / (slabs_of(g->c) * g->r) + 1;
+    int64_t most = (all + least - 1) / least, wanted = 2048 / (slabs_of(g->c) * (is_3x3(g) ? 1 : g->r)) + 1;
     int64_t parts = most < wanted ? most : wanted;
     return (int)(parts > MAX_WINDOW_PARTS ? (int64_t)MAX_WINDOW_PARTS : parts);
 }
@@ -320,7 +381,7 @@ template <typename T, int V> static void launch_backward(ct_stream *s, const T *
         launch<T, V>(s, dy, w, (const T *)NULL, dx, back, true);
         return;
     }
-    auto k = &backward<T, V>;
+    auto k = g.stride_h == 2 && g.stride_w == 2 ? &backward<T, V, true> : &backward<T, V, false>;
     CT_LAUNCH(k, grid_of(&g, V, (int64_t)g.n * g.h * g.w), CT_THREADS, s, dy, w, dx, g);
 }
 
@@ -329,8 +390,11 @@ template <typename T, int V> static void launch_filters(ct_stream *s, const T *x
     const int parts = parts_of(&g, V);
     const int64_t all = (int64_t)g.n * g.p * g.q, taps = (int64_t)g.c * g.r * g.s;
     const int pixels = (int)((all + parts - 1) / parts);
-    const dim3 grid = CT_GRID2(slabs_of(g.c), parts * g.r);
-    if (g.s <= 3) {
+    const dim3 grid = CT_GRID2(slabs_of(g.c), is_3x3(&g) ? parts : parts * g.r);
+    if (is_3x3(&g)) {
+        auto k = &filter_parts_3x3<T, V>;
+        CT_LAUNCH(k, grid, CT_THREADS, s, x, dy, part, g, pixels);
+    } else if (g.s <= 3) {
         auto k = &filter_parts<T, V, 3>;
         CT_LAUNCH(k, grid, CT_THREADS, s, x, dy, part, g, pixels);
     } else {

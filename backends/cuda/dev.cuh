@@ -92,6 +92,28 @@ template <typename T, int V> __device__ __forceinline__ void ct_put_n(T *p, cons
     *reinterpret_cast<ct_pack<T, V> *>(p) = k;
 }
 
+/* V consecutive elements as words, for those of many rows that are held at once: packs of 16-bit elements that a condition chooses between take a
+ * register for each element, words half as many. */
+template <typename T, int V> struct ct_words {
+    static const int N = sizeof(T) * V / 4;
+    static_assert(N * 4 == sizeof(T) * V, "whole words");
+    alignas(4 * N) uint32_t w[N];
+    __device__ __forceinline__ float get(int k) const
+    {
+        if constexpr (sizeof(T) == 4) {
+            return __uint_as_float(w[k]);
+        } else {
+            T t;
+            t.v = (uint16_t)(k % 2 ? w[k / 2] >> 16 : w[k / 2]);
+            return ct_get(t);
+        }
+    }
+};
+template <> struct ct_words<ct_b16, 8> {
+    alignas(16) uint32_t w[4];
+    __device__ __forceinline__ float get(int k) const { return __uint_as_float(k % 2 ? w[k / 2] & 0xffff0000u : w[k / 2] << 16); }
+};
+
 /* Elements of a 16-byte access. */
 template <typename T> struct ct_width { static const int value = 16 / (int)sizeof(T); };
 
