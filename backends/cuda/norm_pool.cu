@@ -113,12 +113,9 @@ template <typename T, int V> __global__ void pool_backward_sums(pool_back<T> b, 
     const int c0 = ct_sheet_column<V>(b.sheet);
     float sum[2][V] = {};
     if (c0 < b.sheet.columns) {
-        float mean[V], scale[V];
+        float mean[V];
 #pragma unroll
-        for (int e = 0; e < V; e++) {
-            mean[e] = b.mean[c0 + e];
-            scale[e] = b.invstd[c0 + e];
-        }
+        for (int e = 0; e < V; e++) mean[e] = b.mean[c0 + e];
         ct_sheet_rows_back<1>(
             b.sheet, [&](int64_t m) { return fetch_window<T, V, false>(b, m, c0); },
             [&](const pool_back_row<T, V> &row, int64_t) {
@@ -128,13 +125,13 @@ template <typename T, int V> __global__ void pool_backward_sums(pool_back<T> b, 
                     for (int e = 0; e < V; e++) {
                         const float g = kept(row, k, e);
                         sum[0][e] += g;
-                        sum[1][e] += g * ((ct_get(row.x[k].e[e]) - mean[e]) * scale[e]);
+                        sum[1][e] += g * (ct_get(row.x[k].e[e]) - mean[e]);
                     }
             });
     }
     ct_sheet_finish<2, V>(b.sheet, gather, sum, [&](int c, const double total[2]) {
         dbeta[c] = (float)total[0];
-        dgamma[c] = (float)total[1];
+        dgamma[c] = (float)(total[1] * (double)b.invstd[c]);
     });
 }
 

@@ -120,12 +120,9 @@ __global__ void __launch_bounds__(CT_THREADS, 2)
     const int c0 = ct_sheet_column<V>(b.sheet);
     float sum[3][V] = {};
     if (c0 < b.sheet.columns) {
-        float mean[2][V], scale[2][V];
+        float mean[2][V];
 #pragma unroll
-        for (int k = 0; k < 2 * V; k++) {
-            mean[k / V][k % V] = b.mean[k / V][c0 + k % V];
-            scale[k / V][k % V] = b.invstd[k / V][c0 + k % V];
-        }
+        for (int k = 0; k < 2 * V; k++) mean[k / V][k % V] = b.mean[k / V][c0 + k % V];
         ct_sheet_rows_back<CT_AHEAD / 2>(
             b.sheet, [&](int64_t m) { return fetch_sum<T, V>(b, m, c0); },
             [&](const sum_back_row<T, V> &row, int64_t) {
@@ -134,14 +131,14 @@ __global__ void __launch_bounds__(CT_THREADS, 2)
                     const float g = let_through(row, k);
                     sum[0][k] += g;
 #pragma unroll
-                    for (int j = 0; j < 2; j++) sum[1 + j][k] += g * ((ct_get(row.x[j].e[k]) - mean[j][k]) * scale[j][k]);
+                    for (int j = 0; j < 2; j++) sum[1 + j][k] += g * (ct_get(row.x[j].e[k]) - mean[j][k]);
                 }
             });
     }
     ct_sheet_finish<3, V>(b.sheet, gather, sum, [&](int c, const double total[3]) {
         dbeta[c] = dbeta2[c] = (float)total[0];
-        dgamma[c] = (float)total[1];
-        dgamma2[c] = (float)total[2];
+        dgamma[c] = (float)(total[1] * (double)b.invstd[0][c]);
+        dgamma2[c] = (float)(total[2] * (double)b.invstd[1][c]);
     });
 }
 

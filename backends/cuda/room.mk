@@ -93,4 +93,4 @@ tests_fake_nvml_ancient_la_LDFLAGS = $(tests_fake_nvml_la_LDFLAGS)
 check_PROGRAMS += tests/cuda/check_nvml
 tests_cuda_check_nvml_SOURCES = tests/cuda/check_nvml.c backends/cuda/nvml.c
 tests_cuda_check_nvml_LDADD = $(CT_TEST_LIBS)
-EXTRA_DIST += tests/emulate/devices/a100.json tests/emulate/devices/b200.json tests/emulate/devices/h200.json tests/emulate/devices/rtx5090.json
+EXTRA_DIST += tests/emulate/devices/a100.json tests/emulate/devices/b200.json tests/emulate/devices/h100.json tests/emulate/devices/h200.json tests/emulate/devices/rtx5090.json
