@@ -94,7 +94,7 @@ typedef struct ct_receipt {
     char engine[96];      /* the library's own name of what runs: "cuDNN engine 38 (k2=4)"; "" for kernels of ours */
 } ct_receipt;
 
-enum { CT_VARIANT_NAME = 96 }; /* bytes of the name of a variant, with its end */
+enum { CT_VARIANT_NAME = 96 /* bytes of the name of a variant, with its end */, CT_VARIANTS = 10 /* of a call that are measured or compared */ };
 
 /* What a device tells about itself while it works; NAN or -1 where it does not say. */
 typedef struct ct_telemetry {

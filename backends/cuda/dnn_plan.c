@@ -168,7 +168,7 @@ static cudnnBackendDescriptor_t graph(building *b, const ct_dnn_target *t, const
 }
 
 /* What engines leave out of their notes, as comparisons on a card showed (`captrain selftest --variants`; cuDNN 9.14 on an H100): sums in 16 bits,
- * which are off by tenths, and those of products of transformed operands, which are off by 1e-6 where integers should be exact. */
+ * which are off by a tenth, and those of products of transformed operands, which are off by 1e-6 where integers should be exact. */
 static const struct { ct_op op; ct_dtype type; int64_t engine; cudnnBackendNumericalNote_t note; } unsaid[] = {
     { CT_OP_CONV2D_WGRAD, CT_F16, 62, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION },
     { CT_OP_CONV2D_WGRAD, CT_F32, 17, CUDNN_NUMERICAL_NOTE_WINOGRAD },

@@ -27,8 +27,8 @@ typedef struct cli_args {
     const char *key, *map_preset, *write_map;
     const char *format, *target, *normalise, *check;
     const char *op, *impl, *call, *tune, *device, *interval, *loss, *pattern, *hosts, *html, *command;
-    bool dry_run, resume, json, force, recompute, ops, calls, exact, inexact, deterministic, full, no_graph, variants, yes;
-    bool no_fold;
+    bool dry_run, resume, json, force, recompute, ops, calls, exact, inexact, deterministic, full, no_graph, yes;
+    bool no_fold, variants;
     int64_t batch, steps, warmup, count, memory, processes, restarts; /* 0: not given */
     int64_t opset, prove;                /* likewise */
     int64_t seeds, every;                /* likewise */

@@ -8,7 +8,6 @@
 #include "base/alloc.h"
 #include "exec/exec.h"
 #include "harness/harness_priv.h"
-#include "measure/measure.h"
 #include "ops/math/mask_math.h"
 
 #define GUARD 256  /* bytes on either side of a tensor: a multiple of CT_ALIGN */
@@ -278,8 +277,8 @@ static ct_status test_variant(const bench *t, ct_selftest_row *row, const ct_cas
 static ct_status test_variants(const bench *t, ct_selftest_row *row, const ct_case *c, const ct_impl *impl, const char *only,
                                const ct_call *host, const ct_call *want)
 {
-    char names[CT_MEASURE_VARIANTS][CT_VARIANT_NAME];
-    int n = t->b->variants && t->b->prefer ? t->b->variants(t->dev, impl, &c->call, names, CT_MEASURE_VARIANTS) : 0;
+    char names[CT_VARIANTS][CT_VARIANT_NAME];
+    int n = t->b->variants && t->b->prefer ? t->b->variants(t->dev, impl, &c->call, names, CT_VARIANTS) : 0;
     ct_status st = CT_OK;
     for (int i = 0; i < (only ? 1 : n) && st == CT_OK; i++) {
         const char *name = only ? only : names[i];

@@ -58,7 +58,7 @@ typedef struct ct_selftest_opts {
     uint64_t seed;
     const char *op;      /* only this operator; NULL = all */
     const char *impl;    /* only implementations of this name, with ":VARIANT" only in this variant; NULL = all */
-    bool variants;       /* each variant that an implementation has for a call, too, up to CT_MEASURE_VARIANTS */
+    bool variants;       /* each variant that an implementation has for a call, too, up to CT_VARIANTS */
     const char *call;    /* this call instead of the tables; NULL = the tables */
     const char *data;    /* only this data pattern (its name); NULL = those of the table, for `call` all */
     bool full;           /* also the large shapes */

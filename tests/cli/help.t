@@ -624,9 +624,13 @@ $ captrain selftest --help
 |   --op NAME
 |       only this operator
 |   --impl NAME
-|       only this implementation
+|       only this implementation, or NAME:VARIANT
+|   --variants
+|       also every variant that `captrain tune` would measure: engines and algorithms of a library
 |   --case CALL
 |       only this call, as a failure prints it
+|   --data PATTERN
+|       only test data of this kind, as a failure prints it
 |   --seed S
 |       seed of the test data; default CAPTRAIN_SEED or 1
 |   --full

@@ -104,7 +104,7 @@ static void plan_all(const char *device, const char *precision, bool tf32)
     ct_dnn_target_free(&target);
 }
 
-static const char *const devices[] = { "a100", "h200", "b200", "rtx5090" };
+static const char *const devices[] = { "a100", "h100", "b200", "rtx5090" };
 static const char *const precisions[] = { "bf16", "fp16", "fp32", "tf32" };
 
 START_TEST(every_convolution_has_a_plan)
