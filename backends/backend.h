@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "ops/ops.h"
 
-#define CT_BACKEND_ABI 11 /* of all plug-ins, engines (engine.h) as well */
+#define CT_BACKEND_ABI 12 /* of all plug-ins, engines (engine.h) as well */
 
 typedef struct ct_device ct_device;   /* opened device; the backend's own struct */
 typedef struct ct_stream ct_stream;   /* ordered queue of work on a device */
