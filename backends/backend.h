@@ -16,7 +16,7 @@
 #include "base/status.h"
 #include "ops/ops.h"
 
-#define CT_BACKEND_ABI 11 /* of all plug-ins, engines (engine.h) as well */
+#define CT_BACKEND_ABI 12 /* of all plug-ins, engines (engine.h) as well */
 
 typedef struct ct_device ct_device;   /* opened device; the backend's own struct */
 typedef struct ct_stream ct_stream;   /* ordered queue of work on a device */
@@ -88,6 +88,8 @@ typedef struct ct_receipt {
     const char *sums;     /* what sums are kept in: "f64", "fp32" */
     bool tensor_cores;    /* products are formed by matrix units */
     bool has_cores;       /* the device has matrix units for these operands, used or not */
+    bool transforms;      /* products are formed from transformed operands (Winograd, FFT): this call is not exact, whatever CT_IMPL_EXACT
+                             says of the implementation */
     char engine[96];      /* the library's own name of what runs: "cuDNN engine 38 (k2=4)"; "" for kernels of ours */
 } ct_receipt;
 

@@ -188,16 +188,22 @@ static bool notes_of(cudnnBackendDescriptor_t config, unsigned *notes, int64_t *
 
 static bool has(unsigned notes, cudnnBackendNumericalNote_t which) { return (notes >> which & 1u) != 0; }
 
-static bool allowed(unsigned notes, ct_dtype type, const ct_device_opts *o)
+/* Whether an engine multiplies transformed operands, Winograd's or Fourier's. */
+static bool transforms(unsigned notes)
 {
     const unsigned tricks = 1u << CUDNN_NUMERICAL_NOTE_FFT | 1u << CUDNN_NUMERICAL_NOTE_WINOGRAD |
                             1u << CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4 | 1u << CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6 |
                             1u << CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13;
+    return (notes & tricks) != 0;
+}
+
+static bool allowed(unsigned notes, ct_dtype type, const ct_device_opts *o)
+{
     if (has(notes, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION)) return false; /* sums are f32 here */
     if (type == CT_F32 && has(notes, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS)) return false; /* to 16 bits */
     if (type == CT_F32 && !o->tf32 && has(notes, CUDNN_NUMERICAL_NOTE_TENSOR_CORE)) return false; /* they take TF32 */
     if (o->deterministic && has(notes, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC)) return false;
-    return !(o->exact && (notes & tricks));
+    return !(o->exact && transforms(notes));
 }
 
 /* "eng38/k2=4/k14=3" of a configuration; "" where it does not fit or cannot be had. */
@@ -429,6 +435,7 @@ void ct_dnn_plan_receipt(const ct_dnn_plan *p, ct_dtype type, ct_receipt *out)
     out->math = units ? stored : "fp32"; /* without matrix units 16-bit operands are converted first */
     out->sums = "fp32";
     out->tensor_cores = units;
+    out->transforms = transforms(p->notes);
     snprintf(out->engine, sizeof out->engine, "cuDNN %.80s", *p->name ? p->name : "engine without a name");
 }
 
