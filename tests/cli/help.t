@@ -624,7 +624,11 @@ $ captrain selftest --help
 |   --op NAME
 |       only this operator
 |   --impl NAME
-|       only this implementation
+|       only this implementation; NAME:VARIANT: only that variant of it
+|   --variants
+|       every variant as well that a library offers of a call, as tune times them
+|   --data PATTERN
+|       only this pattern of test data, as a failure prints it
 |   --case CALL
 |       only this call, as a failure prints it
 |   --seed S
