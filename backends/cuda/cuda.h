@@ -81,6 +81,9 @@ static inline ct_accept ct_cuda_factors(const ct_device *d, const ct_call *c)
                                            : ct_accept_yes(0);
 }
 
+/* Makes every row of y [rows,cols] the bias [cols]; elements of 16 bits (linear.cu). */
+ct_status ct_cuda_fill_rows(ct_stream *s, const void *bias, void *y, int64_t rows, int64_t cols);
+
 /* ---- the implementations: each file of a family ends with its rows, as backends/cpu's do ---- */
 
 #define CT_CUDA_TUNED (CT_IMPL_EXACT | CT_IMPL_DETERMINISTIC)

@@ -1,4 +1,4 @@
-/* Gradient of a bias; and matrix products as plain loops with f64 sums ("cuda.direct"): the yardstick on the device, and what
+/* Gradient of a bias; rows that are a bias, for lt.c to add a product to; and matrix products as plain loops with f64 sums ("cuda.direct"): the yardstick on the device, and what
  * remains where cuBLASLt has no algorithm. Rows are all dimensions but the last. */
 #include <limits.h>
 
@@ -46,6 +46,21 @@ static ct_status bias_grad_run(ct_device *dev, ct_stream *s, const ct_call *c, v
         else run_sums<T, 1>(s, c, scratch);
     })
     CT_LAUNCHED("bias_grad");
+}
+
+/* ---- rows that are a bias ---- */
+
+template <int V> __global__ void fill_rows(const uint16_t *bias, uint16_t *y, int64_t packs, int64_t all)
+{
+    for (CT_EACH(i, all)) *reinterpret_cast<ct_pack<uint16_t, V> *>(y + i * V) = ct_fetch<uint16_t, V>(bias + i % packs * V);
+}
+
+extern "C" ct_status ct_cuda_fill_rows(ct_stream *s, const void *bias, void *y, int64_t rows, int64_t cols)
+{
+    const int v = cols % 8 == 0 ? 8 : 1;
+    auto k = v == 8 ? &fill_rows<8> : &fill_rows<1>;
+    CT_LAUNCH(k, CT_GRID1(ct_blocks(rows * (cols / v))), CT_THREADS, s, (const uint16_t *)bias, (uint16_t *)y, cols / v, rows * (cols / v));
+    CT_LAUNCHED("linear");
 }
 
 /* ---- direct products ---- */

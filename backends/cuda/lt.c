@@ -3,6 +3,9 @@
  *   linear        y^T [O,R] = w [O,I] x^T [I,R]     (+ bias along O, in the epilogue)
  *   linear_dgrad  dx^T [I,R] = w^T [I,O] dy^T [O,R]
  *   linear_wgrad  dw^T [I,O] = x^T [I,R] dy [R,O]
+ * The epilogue of some algorithms gets a product that is rounded to 16 bits already, and rounds a second time; nothing in the interface says
+ * of which. So 16-bit results have it only where nothing is split and rows are aligned; elsewhere the bias is written into the result first,
+ * and the product is added to that (beta = 1), in f32.
  * Sums are f32, those of their parts, too; f32 operands are rounded to TF32 only where the options say tf32. The algorithm is the first of the library's heuristics
  * that the options allow, chosen when a call is first accepted and kept with the device; the others are its variants. */
 #include "backends/cuda/libs.h"
@@ -25,12 +28,14 @@ typedef struct option {
     cublasLtMatmulAlgo_t algo;
     size_t workspace;     /* bytes */
     uint64_t numerics;    /* cublasLtNumericalImplFlags_t; 0: not known */
-    char name[CT_VARIANT_NAME]; /* "algo21/tile20/stages15/...": the configuration by number; "" where it cannot be had */
+    bool bias_first;      /* the bias is written into the result, to which the product is added: no epilogue */
+    char name[CT_VARIANT_NAME]; /* "algo21/tile20/stages15/...": the configuration by number, "/beta1" behind it with bias_first; "" where it
+                                   cannot be had */
 } option;
 
 typedef struct chosen {
     product what;
-    cublasLtMatmulDesc_t op;
+    cublasLtMatmulDesc_t op, plain; /* plain: without the epilogue that op has */
     cublasLtMatrixLayout_t a, b, d;
     option *options;       /* [n] as the heuristics rank them, those that the options of the device allow */
     int n, own;            /* own: which is taken when none is preferred */
@@ -56,6 +61,7 @@ ct_status ct_cuda_lt_open(ct_device *d)
 static void drop(chosen *c)
 {
     if (c->op) (void)cublasLtMatmulDescDestroy(c->op);
+    if (c->plain) (void)cublasLtMatmulDescDestroy(c->plain);
     if (c->a) (void)cublasLtMatrixLayoutDestroy(c->a);
     if (c->b) (void)cublasLtMatrixLayoutDestroy(c->b);
     if (c->d) (void)cublasLtMatrixLayoutDestroy(c->d);
@@ -104,31 +110,37 @@ static product product_of(const ct_call *c)
 
 static cudaDataType data_type(ct_dtype d) { return d == CT_BF16 ? CUDA_R_16BF : d == CT_F16 ? CUDA_R_16F : CUDA_R_32F; }
 
-/* Descriptions of the operands, column-major; false where the library refuses one. */
-static bool describe(chosen *c, bool tf32)
+/* The operation; false where the library refuses it. */
+static bool describe_op(const product *p, bool tf32, bool bias, cublasLtMatmulDesc_t *op)
+{
+    cublasOperation_t ta = p->op == CT_OP_LINEAR ? CUBLAS_OP_T : CUBLAS_OP_N, tb = p->op == CT_OP_LINEAR_WGRAD ? CUBLAS_OP_T : CUBLAS_OP_N;
+    const cublasComputeType_t compute = tf32 && p->type == CT_F32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
+    const cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
+    bool ok = cublasLtMatmulDescCreate(op, compute, CUDA_R_32F) == CUBLAS_STATUS_SUCCESS;
+    ok = ok && cublasLtMatmulDescSetAttribute(*op, CUBLASLT_MATMUL_DESC_TRANSA, &ta, sizeof ta) == CUBLAS_STATUS_SUCCESS;
+    ok = ok && cublasLtMatmulDescSetAttribute(*op, CUBLASLT_MATMUL_DESC_TRANSB, &tb, sizeof tb) == CUBLAS_STATUS_SUCCESS;
+    return ok && (!bias || cublasLtMatmulDescSetAttribute(*op, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue) ==
+                               CUBLAS_STATUS_SUCCESS);
+}
+
+/* Descriptions of the operands, column-major, and of the operation, with `twice` also without its epilogue; false where the library
+ * refuses one. */
+static bool describe(chosen *c, bool tf32, bool twice)
 {
     const product *p = &c->what;
     cudaDataType t = data_type(p->type);
-    cublasOperation_t ta = p->op == CT_OP_LINEAR ? CUBLAS_OP_T : CUBLAS_OP_N, tb = p->op == CT_OP_LINEAR_WGRAD ? CUBLAS_OP_T : CUBLAS_OP_N;
     uint64_t x[2] = { (uint64_t)p->in, (uint64_t)p->rows }, w[2] = { (uint64_t)p->in, (uint64_t)p->out };
     uint64_t y[2] = { (uint64_t)p->out, (uint64_t)p->rows };
     const uint64_t *a = p->op == CT_OP_LINEAR_WGRAD ? x : w, *b = p->op == CT_OP_LINEAR ? x : y;
     const uint64_t *d = p->op == CT_OP_LINEAR ? y : p->op == CT_OP_LINEAR_DGRAD ? x : w;
-    const cublasComputeType_t compute = tf32 && p->type == CT_F32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-    bool ok = cublasLtMatmulDescCreate(&c->op, compute, CUDA_R_32F) == CUBLAS_STATUS_SUCCESS;
-    ok = ok && cublasLtMatmulDescSetAttribute(c->op, CUBLASLT_MATMUL_DESC_TRANSA, &ta, sizeof ta) == CUBLAS_STATUS_SUCCESS;
-    ok = ok && cublasLtMatmulDescSetAttribute(c->op, CUBLASLT_MATMUL_DESC_TRANSB, &tb, sizeof tb) == CUBLAS_STATUS_SUCCESS;
-    if (p->bias) {
-        cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_BIAS;
-        ok = ok && cublasLtMatmulDescSetAttribute(c->op, CUBLASLT_MATMUL_DESC_EPILOGUE, &epilogue, sizeof epilogue) == CUBLAS_STATUS_SUCCESS;
-    }
+    bool ok = describe_op(p, tf32, p->bias, &c->op) && (!twice || describe_op(p, tf32, false, &c->plain));
     ok = ok && cublasLtMatrixLayoutCreate(&c->a, t, a[0], a[1], (int64_t)a[0]) == CUBLAS_STATUS_SUCCESS;
     ok = ok && cublasLtMatrixLayoutCreate(&c->b, t, b[0], b[1], (int64_t)b[0]) == CUBLAS_STATUS_SUCCESS;
     return ok && cublasLtMatrixLayoutCreate(&c->d, t, d[0], d[1], (int64_t)d[0]) == CUBLAS_STATUS_SUCCESS;
 }
 
 /* Asks the heuristics; the number of results in result[MAX_OPTIONS], 0 where there are none or the library refuses. */
-static int ask(struct ct_lt *lt, const chosen *c, cublasLtMatmulHeuristicResult_t *result)
+static int ask(struct ct_lt *lt, const chosen *c, cublasLtMatmulDesc_t op, cublasLtMatmulHeuristicResult_t *result)
 {
     cublasLtMatmulPreference_t want = NULL;
     size_t workspace = WORKSPACE;
@@ -147,7 +159,7 @@ static int ask(struct ct_lt *lt, const chosen *c, cublasLtMatmulHeuristicResult_
     };
     for (size_t i = 0; i < sizeof aligned / sizeof aligned[0]; i++)
         ok = ok && cublasLtMatmulPreferenceSetAttribute(want, aligned[i], &align, sizeof align) == CUBLAS_STATUS_SUCCESS;
-    ok = ok && cublasLtMatmulAlgoGetHeuristic(lt->handle, c->op, c->a, c->b, c->d, c->d, want, MAX_OPTIONS, result, &n) ==
+    ok = ok && cublasLtMatmulAlgoGetHeuristic(lt->handle, op, c->a, c->b, c->d, c->d, want, MAX_OPTIONS, result, &n) ==
                    CUBLAS_STATUS_SUCCESS;
     if (want) (void)cublasLtMatmulPreferenceDestroy(want);
     return ok ? n : 0;
@@ -169,18 +181,34 @@ static bool allowed(uint64_t numerics, ct_dtype type, const ct_device_opts *o)
     return !(numerics & shorter) && (o->tf32 || !(numerics & CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32));
 }
 
+/* An attribute of 32 bits; false where it cannot be had. */
+static bool config_of(const cublasLtMatmulAlgo_t *algo, cublasLtMatmulAlgoConfigAttributes_t which, uint32_t *value)
+{
+    size_t got = 0;
+    return cublasLtMatmulAlgoConfigGetAttribute(algo, which, value, sizeof *value, &got) == CUBLAS_STATUS_SUCCESS;
+}
+
 /* Whether an algorithm adds the parts of a sum in f32, or has no parts: what the receipt says of sums stands on it. */
 static bool sums_in_f32(const cublasLtMatmulAlgo_t *algo)
 {
     uint32_t scheme = 0;
-    size_t got = 0;
-    return cublasLtMatmulAlgoConfigGetAttribute(algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &scheme, sizeof scheme, &got) ==
-               CUBLAS_STATUS_SUCCESS &&
+    return config_of(algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &scheme) &&
            (scheme == CUBLASLT_REDUCTION_SCHEME_NONE || scheme == CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);
 }
 
+/* Whether the epilogue of an algorithm adds the bias before the one rounding, as far as that is known. */
+static bool adds_in_f32(const product *p, const cublasLtMatmulAlgo_t *algo)
+{
+    const int64_t align = 8; /* elements: 16 bytes */
+    uint32_t scheme = 0, parts = 0;
+    if (!p->bias || p->type == CT_F32) return true;
+    if (p->in % align != 0 || p->out % align != 0) return false;
+    return config_of(algo, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME, &scheme) && scheme == CUBLASLT_REDUCTION_SCHEME_NONE &&
+           config_of(algo, CUBLASLT_ALGO_CONFIG_SPLITK_NUM, &parts) && parts <= 1;
+}
+
 /* The configuration of an algorithm in numbers; attributes are 32 or 16 bits wide. */
-static void name_of(const cublasLtMatmulAlgo_t *algo, char name[CT_VARIANT_NAME])
+static void name_of(const cublasLtMatmulAlgo_t *algo, bool bias_first, char name[CT_VARIANT_NAME])
 {
     static const struct { cublasLtMatmulAlgoConfigAttributes_t which; size_t size; const char *word; } part[] = {
         { CUBLASLT_ALGO_CONFIG_ID, 4, "algo" },           { CUBLASLT_ALGO_CONFIG_TILE_ID, 4, "/tile" },
@@ -201,28 +229,39 @@ static void name_of(const cublasLtMatmulAlgo_t *algo, char name[CT_VARIANT_NAME]
         name[0] = '\0';
         return;
     }
+    if (bias_first) used += snprintf(name + used, (size_t)(CT_VARIANT_NAME - used), "/beta1");
+    if (used >= CT_VARIANT_NAME) name[0] = '\0';
 }
 
-/* Fills the options of a product; with tf32 the first that takes it is the one that is taken. */
+/* Takes up a result of the heuristics if the options of the device allow it and it rounds once. */
+static void add_option(const ct_device *d, chosen *c, const cublasLtMatmulHeuristicResult_t *r, bool bias_first)
+{
+    const uint64_t numerics = numerics_of(&r->algo);
+    if (r->state != CUBLAS_STATUS_SUCCESS || !allowed(numerics, c->what.type, &d->opts) || !sums_in_f32(&r->algo)) return;
+    if (!bias_first && !adds_in_f32(&c->what, &r->algo)) return;
+    option *o = &c->options[c->n++];
+    *o = (option){ .algo = r->algo, .workspace = r->workspaceSize, .numerics = numerics, .bias_first = bias_first };
+    name_of(&o->algo, bias_first, o->name);
+}
+
+/* Fills the options of a product; with tf32 the first that takes it is the one that is taken. Of 16-bit results with a bias those with an
+ * epilogue come first, unless what the heuristics like best must not have one. */
 static ct_status choose(const ct_device *d, chosen *c)
 {
-    cublasLtMatmulHeuristicResult_t result[MAX_OPTIONS];
-    const bool tf32 = d->opts.tf32 && c->what.type == CT_F32;
-    int n = describe(c, d->opts.tf32) ? ask(d->lt, c, result) : 0;
-    if (n == 0) return CT_OK;
-    c->options = ct_core->alloc((size_t)n * sizeof *c->options, "algorithms of a matrix product");
+    cublasLtMatmulHeuristicResult_t result[2][MAX_OPTIONS]; /* with the epilogue, and without */
+    const bool tf32 = d->opts.tf32 && c->what.type == CT_F32, twice = c->what.bias && c->what.type != CT_F32;
+    const bool good = describe(c, d->opts.tf32, twice);
+    const int n[2] = { good ? ask(d->lt, c, c->op, result[0]) : 0, good && twice ? ask(d->lt, c, c->plain, result[1]) : 0 };
+    if (n[0] + n[1] == 0) return CT_OK;
+    c->options = ct_core->alloc((size_t)(n[0] + n[1]) * sizeof *c->options, "algorithms of a matrix product");
     if (!c->options) return CT_ENOMEM;
-    c->own = -1;
-    for (int i = 0; i < n; i++) {
-        uint64_t numerics = numerics_of(&result[i].algo);
-        if (result[i].state != CUBLAS_STATUS_SUCCESS || !allowed(numerics, c->what.type, &d->opts) || !sums_in_f32(&result[i].algo)) continue;
-        option *o = &c->options[c->n];
-        *o = (option){ .algo = result[i].algo, .workspace = result[i].workspaceSize, .numerics = numerics };
-        name_of(&o->algo, o->name);
-        if (c->own < 0 && tf32 && (numerics & CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32)) c->own = c->n;
-        c->n++;
+    const int first = n[0] == 0 || !adds_in_f32(&c->what, &result[0][0].algo);
+    for (int k = 0; k < 2; k++) {
+        const int list = k ^ first;
+        for (int i = 0; i < n[list]; i++) add_option(d, c, &result[list][i], list == 1);
     }
-    if (c->own < 0) c->own = 0;
+    for (int i = c->n - 1; i >= 0 && tf32; i--)
+        if (c->options[i].numerics & CUBLASLT_NUMERICAL_IMPL_FLAGS_INPUT_TF32) c->own = i;
     if (c->n > 0) c->current = &c->options[c->own];
     return CT_OK;
 }
@@ -313,11 +352,13 @@ static ct_status run(ct_device *d, ct_stream *s, const ct_call *c, const void *a
     const float one = 1, zero = 0;
     cublasStatus_t st = CUBLAS_STATUS_SUCCESS;
     if (!k) return ct_core->fail(CT_EINTERNAL, "cuBLASLt: a product runs that was not accepted");
+    const option *o = k->current;
     CT_TRY(ct_cuda_check_scratch(scratch));
-    if (k->what.bias) st = cublasLtMatmulDescSetAttribute(k->op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &c->in[2].data, sizeof(void *));
+    if (o->bias_first) CT_TRY(ct_cuda_fill_rows(s, c->in[2].data, out, k->what.rows, k->what.out));
+    else if (k->what.bias) st = cublasLtMatmulDescSetAttribute(k->op, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &c->in[2].data, sizeof(void *));
     if (st == CUBLAS_STATUS_SUCCESS)
-        st = cublasLtMatmul(d->lt->handle, k->op, &one, a, k->a, b, k->b, &zero, out, k->d, out, k->d, &k->current->algo, scratch,
-                            k->current->workspace, s->s);
+        st = cublasLtMatmul(d->lt->handle, o->bias_first ? k->plain : k->op, &one, a, k->a, b, k->b, o->bias_first ? &one : &zero, out, k->d,
+                            out, k->d, &o->algo, scratch, o->workspace, s->s);
     return st == CUBLAS_STATUS_SUCCESS ? CT_OK : ct_core->fail(CT_EBACKEND, "cuBLASLt: a matrix product failed: %s", cublasLtGetStatusString(st));
 }
 

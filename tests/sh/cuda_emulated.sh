@@ -125,7 +125,8 @@ unset EMULATE_SMS
 checks=$((checks + 1))
 ! grep -n 'sms\b\|multiProcessorCount' "$CT_SRCDIR"/backends/cuda/*.cu "$CT_SRCDIR"/backends/cuda/*.cuh || fail "a kernel looks at the number of multiprocessors"
 
-# --- what a step asks of the card: 154 calls once for textcnn, 673 for resnet50, in bf16 (a whole one has as many as this small one) ---
+# --- what a step asks of the card: 154 calls once for textcnn, 673 for resnet50, in bf16 (a whole one has as many as this small one, but
+# for the biases of linear layers, which are calls of their own where rows are not aligned or sums split: two and one here) ---
 # calls_at_most N MODEL [ARGS...]
 calls_at_most() {
     most=$1 model=$2
@@ -140,8 +141,8 @@ calls_at_most() {
     calls=$(sed -n 's/^emulated card: a graph of \([0-9]*\) calls$/\1/p' "$work/err" | sort -n | tail -1)
     [ "${calls:-999}" -le "$most" ] || fail "a step of $model is $calls calls"
 }
-calls_at_most 82 textcnn
-calls_at_most 383 resnet50 --set model.hidden=0 --set data.height=32 --set data.width=32 --set train.batch_size=4
+calls_at_most 84 textcnn
+calls_at_most 384 resnet50 --set model.hidden=0 --set data.height=32 --set data.width=32 --set train.batch_size=4
 
 # --- the receipt: what the libraries compute is as asked; what they refuse is done by plain loops, with a warning, and train.strict refuses
 # it; kernels of ours use no matrix units ---
