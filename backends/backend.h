@@ -90,11 +90,12 @@ typedef struct ct_receipt {
     const char *sums;     /* what sums are kept in: "f64", "fp32" */
     bool tensor_cores;    /* products are formed by matrix units */
     bool has_cores;       /* the device has matrix units for these operands, used or not */
-    bool transforms;      /* operands are transformed first (Winograd, FFT), which rounds more than a sum of products does */
+    bool transforms;      /* products are formed from transformed operands (Winograd, FFT): this call is not exact, whatever CT_IMPL_EXACT
+                             says of the implementation */
     char engine[96];      /* the library's own name of what runs: "cuDNN engine 38 (k2=4)"; "" for kernels of ours */
 } ct_receipt;
 
-enum { CT_VARIANT_NAME = 96 /* bytes of the name of a variant, with its end */, CT_VARIANTS = 10 /* of a call that are measured or compared */ };
+enum { CT_VARIANT_NAME = 96 }; /* bytes of the name of a variant, with its end */
 
 /* What a device tells about itself while it works; NAN or -1 where it does not say. */
 typedef struct ct_telemetry {

@@ -438,11 +438,11 @@ typedef struct ct_selftest_run_opts {
     const char *golden;          /* safetensors file made by a PyTorch script (doc/formats.md); NULL: operators */
     bool inexact;                /* golden: with the implementations a training takes by default, gradients within 100 times the file's noise */
     const char *ctc;             /* file of CTC losses and gradients instead (doc/formats.md); NULL: as above */
-    const char *op, *impl, *call;/* filters for operators; NULL: all */
+    const char *op, *impl, *call;/* filters for operators; NULL: all. impl "NAME:VARIANT": only that variant of it */
     uint64_t seed;               /* 0: CAPTRAIN_SEED, or 1 */
     bool full;                   /* real model shapes as well */
-    bool variants;               /* each variant of an implementation, too: engines and algorithms of a library */
-    const char *data;            /* only this kind of test data, as a failure names it; NULL: all */
+    bool variants;               /* every variant that a library offers of a call as well */
+    const char *data;            /* filter: pattern of the test data; NULL: all */
 } ct_selftest_run_opts;
 /* Checks every implementation of every operator against the reference, a golden file, or a CTC file; prints a table. CT_EINTERNAL beyond
  * tolerance. */

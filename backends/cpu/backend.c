@@ -173,6 +173,7 @@ static ct_status receipt(const ct_device *dev, const ct_impl *impl, const ct_cal
     (void)dev;
     (void)call;
     if (strcmp(impl->name, CT_CPU_PAIRS) == 0 || strcmp(impl->name, CT_CPU_PAIRS_WINO) == 0) out->math = "bf16";
+    out->transforms = strncmp(impl->name, "cpu.winograd", sizeof "cpu.winograd" - 1) == 0;
     return CT_OK;
 }
 

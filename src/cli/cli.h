@@ -26,7 +26,7 @@ typedef struct cli_args {
     const char *out, *init, *config, *model, *precision, *golden, *ctc, *map_file, *layout, *labels, *like;
     const char *key, *map_preset, *write_map;
     const char *format, *target, *normalise, *check;
-    const char *op, *impl, *call, *tune, *device, *interval, *loss, *pattern, *hosts, *html, *command;
+    const char *op, *impl, *call, *data, *tune, *device, *interval, *loss, *hosts, *html, *command;
     bool dry_run, resume, json, force, recompute, ops, calls, exact, inexact, deterministic, full, no_graph, yes;
     bool no_fold, variants;
     int64_t batch, steps, warmup, count, memory, processes, restarts; /* 0: not given */

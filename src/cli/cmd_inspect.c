@@ -71,11 +71,12 @@ static const cli_option selftest_options[] = {
     { "--ctc", "FILE", CLI_STRING, OFF(ctc), 0, 0,
       "compare with a file of CTC losses and gradients (safetensors) instead" },
     { "--op", "NAME", CLI_STRING, OFF(op), 0, 0, "only this operator" },
-    { "--impl", "NAME", CLI_STRING, OFF(impl), 0, 0, "only this implementation, or NAME:VARIANT" },
+    { "--impl", "NAME", CLI_STRING, OFF(impl), 0, 0,
+      "only this implementation; NAME:VARIANT: only that variant of it" },
     { "--variants", NULL, CLI_FLAG, OFF(variants), 0, 0,
-      "also every variant that `captrain tune` would measure: engines and algorithms of a library" },
+      "every variant as well that a library offers of a call, as tune times them" },
+    { "--data", "PATTERN", CLI_STRING, OFF(data), 0, 0, "only this pattern of test data, as a failure prints it" },
     { "--case", "CALL", CLI_STRING, OFF(call), 0, 0, "only this call, as a failure prints it" },
-    { "--data", "PATTERN", CLI_STRING, OFF(pattern), 0, 0, "only test data of this kind, as a failure prints it" },
     { "--seed", "S", CLI_INT, OFF(seed), 1, INT64_MAX, "seed of the test data; default CAPTRAIN_SEED or 1" },
     { "--full", NULL, CLI_FLAG, OFF(full), 0, 0, "the shapes of the real models as well" },
     { NULL, NULL, CLI_FLAG, 0, 0, 0, NULL }
@@ -102,7 +103,7 @@ static int run_selftest(const cli_args *a)
                                .seed = a->seed > 0 ? (uint64_t)a->seed : 0,
                                .full = a->full,
                                .variants = a->variants,
-                               .data = a->pattern };
+                               .data = a->data };
     return cli_finish(ct_run_selftest(&o, stdout));
 }
 

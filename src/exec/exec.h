@@ -92,7 +92,7 @@ typedef struct ct_receipt_row {
     char types[32];          /* of the floating-point operands and results, each once, as they are stored: "bf16", "bf16 f32" */
     const char *asked;       /* "fp32", "tf32", "bf16", "fp16", "f64" */
     const char *math, *sums; /* as in ct_receipt; live as long as the device */
-    bool tensor_cores;
+    bool tensor_cores, transforms;
     char **engine;           /* [engines] of the library, each once */
     size_t engines, cap_engines;
     char *node;              /* name of the first of them */

@@ -70,12 +70,13 @@ static ct_status row_of(ct_receipt_list *l, const ct_impl *impl, const char *nam
     for (int i = 0; i < call->nin; i++) add_type(types, sizeof types, &call->in[i]);
     for (int i = 0; i < call->nout; i++) add_type(types, sizeof types, &call->out[i]);
     ct_receipt_row fresh = { .op = call->op, .asked = asked_of(l, call->op), .math = actual->math, .sums = actual->sums,
-                             .tensor_cores = actual->tensor_cores };
+                             .tensor_cores = actual->tensor_cores, .transforms = actual->transforms };
     memcpy(fresh.types, types, sizeof types);
     judge(&fresh, impl, actual);
     for (size_t i = 0; i < l->n; i++) {
         ct_receipt_row *r = &l->row[i];
-        if (r->op != fresh.op || r->tensor_cores != fresh.tensor_cores || strcmp(r->impl, name) != 0 || strcmp(r->types, types) != 0 ||
+        if (r->op != fresh.op || r->tensor_cores != fresh.tensor_cores || r->transforms != fresh.transforms ||
+            strcmp(r->impl, name) != 0 || strcmp(r->types, types) != 0 ||
             strcmp(r->math, fresh.math) != 0 || strcmp(r->sums, fresh.sums) != 0 || strcmp(r->fault, fresh.fault) != 0)
             continue;
         *out = r;

@@ -344,8 +344,8 @@ static ct_status gradient_case(void *user, const ct_case *c)
         snprintf(message, sizeof message, "no draw without a kink in %d attempts", ATTEMPTS);
         worst = INFINITY;
     }
-    ct_selftest_row *row = ct_report_row(k->report, host.op, CT_IMPL_GRADIENT, CT_F64, CT_IMPL_REFERENCE);
-    st = row ? ct_report_case(k->report, row, k->o, c, "", worst, message) : CT_ENOMEM;
+    ct_selftest_row *row = ct_report_row(k->report, host.op, CT_IMPL_GRADIENT, false, CT_F64, CT_IMPL_REFERENCE);
+    st = row ? ct_report_case(k->report, row, k->o, c, NULL, worst, message) : CT_ENOMEM;
 fail:
     ct_host_free(&host);
     return st;

@@ -13,6 +13,7 @@
 #define GUARD 256  /* bytes on either side of a tensor: a multiple of CT_ALIGN */
 #define UNSET 0xff /* byte of guards, outputs and scratch before a run: a NaN in every floating type */
 #define MESSAGE 512
+#define MAX_VARIANTS 64 /* of a call: more than a library has told of so far */
 
 /* ---- host tensors ---- */
 
@@ -64,12 +65,21 @@ typedef struct block {
     size_t lead;   /* bytes before it: GUARD, or twice that */
 } block;
 
+/* The variants of a call: listing them can mean to make a plan of each, and the data patterns of a case ask again and again. */
+typedef struct variant_list {
+    const ct_impl *impl; /* NULL: nothing was listed yet */
+    char text[CT_CALL_TEXT];
+    int n;
+    char name[MAX_VARIANTS][CT_VARIANT_NAME];
+} variant_list;
+
 typedef struct bench {
     const ct_backend *b;
     ct_device *dev;
     ct_stream *stream;
     const ct_selftest_opts *o;
     ct_selftest_report *report;
+    variant_list *variants;
 } bench;
 
 static void block_free(const bench *t, block *k)
@@ -120,10 +130,9 @@ static int block_damage(const block *k, long *at)
 typedef struct run {
     const ct_case *c;
     const ct_impl *impl;
+    unsigned flags;      /* the implementation's, as far as they hold for this call */
     const ct_call *host; /* inputs before the run */
     const ct_call *want; /* inputs and outputs after the reference ran */
-    unsigned flags;      /* of the implementation, as far as they are true of this call */
-    const char *engine;  /* of the library; "" if there is none */
     bool inplace;
     double worst;
     char message[MESSAGE]; /* of the worst */
@@ -137,7 +146,7 @@ static void blame(run *r, double worst, const char *fmt, ...)
     if (worst <= r->worst) return;
     va_list ap;
     va_start(ap, fmt);
-    int n = snprintf(r->message, sizeof r->message, "%s%s%s", r->engine, *r->engine ? ": " : "", r->inplace ? "in place: " : "");
+    int n = snprintf(r->message, sizeof r->message, "%s", r->inplace ? "in place: " : "");
     vsnprintf(r->message + n, sizeof r->message - (size_t)n, fmt, ap);
     va_end(ap);
     r->worst = worst;
@@ -256,67 +265,81 @@ static bool can_run_inplace(const ct_call *call)
     return ct_present(out) && ct_present(in) && ct_desc_bytes(&out->desc) == ct_desc_bytes(&in->desc);
 }
 
-/* One implementation in the variant that it means by now, which accepts. */
-static ct_status test_variant(const bench *t, ct_selftest_row *row, const ct_case *c, const ct_impl *impl, const char *variant,
-                              size_t scratch, const ct_call *host, const ct_call *want)
+/* What is computed by which way: one implementation, by its own choice (variant NULL) or in a variant. */
+typedef struct way {
+    const ct_impl *impl;
+    const char *variant;
+} way;
+
+/* The answer of accept() for a way, and what is done from then on; a variant that is not taken refuses. */
+static ct_accept accept_way(const bench *t, const way *w, const ct_call *call)
 {
-    ct_receipt is;
-    CT_TRY(ct_receipt_of(t->b, t->dev, impl, &c->call, &is));
-    const unsigned flags = is.transforms ? impl->flags & ~(unsigned)CT_IMPL_EXACT : impl->flags;
-    run r = { .c = c, .impl = impl, .host = host, .want = want, .flags = flags, .engine = is.engine, .bits = row->bits };
-    CT_TRY(run_once(t, &r, scratch));
-    if (!*variant) row->bits = r.bits;
-    if (can_run_inplace(&c->call)) {
-        r.inplace = true;
-        CT_TRY(run_once(t, &r, scratch));
-    }
-    return ct_report_case(t->report, row, t->o, c, variant, r.worst, r.message);
+    if (w->variant && (!t->b->prefer || t->b->prefer(t->dev, w->impl, call, w->variant) != CT_OK))
+        return ct_accept_no("the backend does not take this variant for this call");
+    return w->impl->accept(t->dev, call);
 }
 
-/* The variants of an implementation that accepts; only: this one alone. What the library does not take after all is no failure. */
-static ct_status test_variants(const bench *t, ct_selftest_row *row, const ct_case *c, const ct_impl *impl, const char *only,
-                               const ct_call *host, const ct_call *want)
+/* Runs a way that accepted, in place as well where that can be. The library's own name of what ran goes with what is wrong: its choice
+ * is another on another device. */
+static ct_status run_way(const bench *t, const way *w, size_t scratch, ct_selftest_row *row, run *r)
 {
-    char names[CT_VARIANTS][CT_VARIANT_NAME];
-    int n = t->b->variants && t->b->prefer ? t->b->variants(t->dev, impl, &c->call, names, CT_VARIANTS) : 0;
-    ct_status st = CT_OK;
-    for (int i = 0; i < (only ? 1 : n) && st == CT_OK; i++) {
-        const char *name = only ? only : names[i];
-        if (!t->b->prefer || t->b->prefer(t->dev, impl, &c->call, name) != CT_OK) {
-            if (only) row->refused++, t->report->refused++, row->reason = "the library does not take this variant";
-            continue;
-        }
-        const ct_accept a = impl->accept(t->dev, &c->call);
-        if (a.ok) st = test_variant(t, row, c, impl, name, a.scratch, host, want);
+    ct_receipt how;
+    CT_TRY(ct_receipt_of(t->b, t->dev, w->impl, &r->c->call, &how));
+    r->flags = how.transforms ? w->impl->flags & ~(unsigned)CT_IMPL_EXACT : w->impl->flags;
+    r->bits = row->bits;
+    CT_TRY(run_once(t, r, scratch));
+    row->bits = r->bits;
+    if (can_run_inplace(&r->c->call)) {
+        r->inplace = true;
+        CT_TRY(run_once(t, r, scratch));
     }
-    if (t->b->prefer) {
-        const ct_status back = t->b->prefer(t->dev, impl, &c->call, NULL);
+    const size_t used = strlen(r->message);
+    if (used > 0 && *how.engine && !w->variant) snprintf(r->message + used, sizeof r->message - used, ", by %s", how.engine);
+    return CT_OK;
+}
+
+static ct_status test_way(const bench *t, const way *w, const ct_case *c, const ct_call *host, const ct_call *want)
+{
+    ct_selftest_row *row = ct_report_row(t->report, w->impl->op, w->impl->name, w->variant != NULL, ct_case_dtype(&c->call),
+                                         w->impl->flags);
+    run r = { .c = c, .impl = w->impl, .host = host, .want = want };
+    if (!row) return CT_ENOMEM;
+    ct_accept a = accept_way(t, w, &c->call);
+    ct_status st = a.ok ? run_way(t, w, a.scratch, row, &r) : CT_OK;
+    if (w->variant && t->b->prefer) {
+        const ct_status back = t->b->prefer(t->dev, w->impl, &c->call, NULL);
         if (st == CT_OK) st = back;
     }
-    return st;
+    if (st != CT_OK) return st;
+    if (a.ok) return ct_report_case(t->report, row, t->o, c, w->variant, r.worst, r.message);
+    row->refused++, t->report->refused++;
+    if (!row->reason) row->reason = a.reason ? a.reason : "(no reason given)";
+    return CT_OK;
 }
 
-static ct_status test_impl(const bench *t, const ct_case *c, const ct_impl *impl, const ct_call *host,
-                           const ct_call *want)
+/* Every variant of an implementation that accepts the case. */
+static ct_status test_variants(const bench *t, const ct_case *c, const ct_impl *impl, const ct_call *host, const ct_call *want)
 {
-    ct_selftest_row *row = ct_report_row(t->report, impl->op, impl->name, ct_case_dtype(&c->call), impl->flags);
-    if (!row) return CT_ENOMEM;
-    ct_accept a = impl->accept(t->dev, &c->call);
-    if (!a.ok) {
-        row->refused++, t->report->refused++;
-        if (!row->reason) row->reason = a.reason ? a.reason : "(no reason given)";
-        return CT_OK;
+    variant_list *l = t->variants;
+    if (!t->b->variants || !impl->accept(t->dev, &c->call).ok) return CT_OK;
+    if (l->impl != impl || strcmp(l->text, c->text) != 0) {
+        l->n = t->b->variants(t->dev, impl, &c->call, l->name, MAX_VARIANTS);
+        l->impl = impl;
+        memcpy(l->text, c->text, sizeof l->text);
     }
-    const char *variant = t->o->impl ? strchr(t->o->impl, ':') : NULL;
-    if (!variant) CT_TRY(test_variant(t, row, c, impl, "", a.scratch, host, want));
-    return variant || t->o->variants ? test_variants(t, row, c, impl, variant ? variant + 1 : NULL, host, want) : CT_OK;
+    for (int i = 0; i < l->n; i++) CT_TRY(test_way(t, &(way){ impl, l->name[i] }, c, host, want));
+    return CT_OK;
 }
 
-/* Whether "NAME" or "NAME:VARIANT" means this implementation. */
-static bool names_impl(const char *text, const ct_impl *impl)
+/* Whether opts.impl, "NAME" or "NAME:VARIANT", lets an implementation through; *variant: the one that it names, NULL: none. */
+static bool is_wanted(const char *given, const char *impl, const char **variant)
 {
-    const size_t n = strlen(impl->name);
-    return strncmp(text, impl->name, n) == 0 && (text[n] == '\0' || text[n] == ':');
+    const size_t n = strlen(impl);
+    *variant = NULL;
+    if (!given) return true;
+    if (strncmp(given, impl, n) != 0 || (given[n] && given[n] != ':')) return false;
+    if (given[n]) *variant = given + n + 1;
+    return true;
 }
 
 /* Reference, then every implementation of the operator. */
@@ -337,8 +360,10 @@ static ct_status test_case(void *user, const ct_case *c)
         goto fail;
     }
     for (const ct_impl *impl = NULL; (impl = ct_impl_next(t->b, c->call.op, impl));) {
-        if (t->o->impl && !names_impl(t->o->impl, impl)) continue;
-        CT_GOTO(st, test_impl(t, c, impl, &host, &want));
+        way w = { impl, NULL };
+        if (!is_wanted(t->o->impl, impl->name, &w.variant)) continue;
+        CT_GOTO(st, test_way(t, &w, c, &host, &want));
+        if (t->o->variants && !w.variant) CT_GOTO(st, test_variants(t, c, impl, &host, &want));
     }
 fail:
     ct_host_free(&host);
@@ -346,19 +371,28 @@ fail:
     return st;
 }
 
+/* Whether the backend has an implementation that opts.impl names. */
+static bool is_known(const ct_backend *b, const char *given)
+{
+    const char *variant;
+    for (size_t k = 0; k < b->nsets; k++)
+        for (size_t i = 0; i < b->sets[k]->n; i++)
+            if (is_wanted(given, b->sets[k]->impls[i].name, &variant)) return true;
+    return false;
+}
+
 ct_status ct_selftest_ops(const ct_backend *b, ct_device *dev, const ct_selftest_opts *o, ct_selftest_report *out)
 {
     bench t = { .b = b, .dev = dev, .o = o, .report = out };
     if (o->impl && strcmp(o->impl, CT_IMPL_GRADIENT) == 0) return CT_OK;
-    if (o->impl) {
-        bool known = false;
-        for (size_t k = 0; k < b->nsets; k++)
-            for (size_t i = 0; i < b->sets[k]->n; i++)
-                known = known || names_impl(o->impl, &b->sets[k]->impls[i]);
-        if (!known) return ct_fail(CT_EINVAL, "backend %s has no implementation '%s'", b->name, o->impl);
+    if (o->impl && !is_known(b, o->impl)) return ct_fail(CT_EINVAL, "backend %s has no implementation '%s'", b->name, o->impl);
+    t.variants = ct_calloc(1, sizeof *t.variants, "variants of a call");
+    if (!t.variants) return CT_ENOMEM;
+    ct_status st = b->stream_create(dev, &t.stream);
+    if (st == CT_OK) {
+        st = ct_cases_visit(o, test_case, &t);
+        b->stream_destroy(dev, t.stream);
     }
-    CT_TRY(b->stream_create(dev, &t.stream));
-    ct_status st = ct_cases_visit(o, test_case, &t);
-    b->stream_destroy(dev, t.stream);
+    ct_free(t.variants);
     return st;
 }

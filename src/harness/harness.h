@@ -3,7 +3,7 @@
  *
  * It is part of the library, because `captrain selftest` runs it in the installed binary; tests/harness/check_ops.c runs it in
  * `make check`. A case is (call string, data pattern, seed); its data are a function of these three alone, so the line
- * REPRO: check_ops --seed N --impl NAME --data PATTERN 'call string'
+ * REPRO: check_ops --seed N --impl NAME --data PATTERN --case 'call string'
  * that comes with every failure replays it.
  *
  * What is checked for each implementation that accepts a call: it runs with exactly the scratch it asked for; outputs
@@ -11,7 +11,7 @@
  * integers where the operator allows it and for integer outputs); inputs that it must not write keep their bytes; guard
  * bands around every tensor and the scratch stay untouched; outputs and scratch are NaN before the run, so nothing can
  * be left unwritten or read before it is written; and, where the operator's rule allows the output to lie on an input,
- * the same in place. What transforms its operands, as its receipt says, is not held to exact sums of integers. */
+ * the same in place. With `variants` all of it also for every variant that the backend offers of a call. */
 #ifndef CT_HARNESS_HARNESS_H
 #define CT_HARNESS_HARNESS_H
 
@@ -57,27 +57,26 @@ typedef struct ct_case_row {
 typedef struct ct_selftest_opts {
     uint64_t seed;
     const char *op;      /* only this operator; NULL = all */
-    const char *impl;    /* only implementations of this name, with ":VARIANT" only in this variant; NULL = all */
-    bool variants;       /* each variant that an implementation has for a call, too, up to CT_VARIANTS */
+    const char *impl;    /* only implementations of this name; "NAME:VARIANT": only that variant of it; NULL = all */
     const char *call;    /* this call instead of the tables; NULL = the tables */
     const char *data;    /* only this data pattern (its name); NULL = those of the table, for `call` all */
     bool full;           /* also the large shapes */
+    bool variants;       /* also every variant (backend.h) that an implementation has of a call */
     FILE *log;           /* failures and warnings go here as they come; NULL = nowhere */
     const char *program; /* what REPRO lines begin with; NULL = "check_ops" */
-    const char *call_option; /* before the call in them: "--case "; NULL = nothing */
 } ct_selftest_opts;
 
-/* Result of one (operator, implementation, type). */
+/* Result of one (operator, implementation, type), of the implementation's own choices or of variants. */
 typedef struct ct_selftest_row {
     ct_op op;
     const char *impl; /* static: the backend's; "gradient" for finite differences */
     ct_dtype dtype;   /* of the first floating tensor of the call */
     unsigned flags;   /* ct_impl_flags */
+    bool variants;    /* of variants that were named, each a case of its own */
     int cases, passed, warned, failed, refused;
     double worst;       /* largest error as a multiple of the tolerance; inf: NaN, guard band, unwanted write, error */
     const char *reason; /* first refusal, static; NULL = none */
     uint64_t bits;      /* hash of all results: equal for any number of threads where flags say DETERMINISTIC */
-
 } ct_selftest_row;
 
 typedef struct ct_selftest_report {

@@ -42,7 +42,7 @@ typedef struct ct_bound {
 } ct_bound;
 
 /* Bound for one result of a call with inputs `host` (host memory, before the run): output >= 0 is an output's number,
- * and -1-i stands for written input i. flags: the implementation's. */
+ * and -1-i stands for written input i. flags: the implementation's, as far as they hold for this call. */
 ct_bound ct_tolerance(const ct_call *host, const ct_tensor *want, int output, ct_data data, unsigned flags);
 ct_verdict ct_compare(const ct_tensor *got, const ct_tensor *want, ct_bound bound); /* host memory */
 
@@ -50,10 +50,10 @@ ct_verdict ct_compare(const ct_tensor *got, const ct_tensor *want, ct_bound boun
 
 /* ---- report.c ---- */
 
-/* The row of (op, impl, dtype), made if there is none. NULL: out of memory. */
-ct_selftest_row *ct_report_row(ct_selftest_report *r, ct_op op, const char *impl, ct_dtype dtype, unsigned flags);
-/* Counts a case: by worst (<= 1 pass, <= CT_FAIL_AT warn, else fail), and writes message and REPRO line to the log. variant: of the
- * implementation; "" its own choice. */
+/* The row of (op, impl, dtype, of variants or not), made if there is none. NULL: out of memory. */
+ct_selftest_row *ct_report_row(ct_selftest_report *r, ct_op op, const char *impl, bool variants, ct_dtype dtype, unsigned flags);
+/* Counts a case: by worst (<= 1 pass, <= CT_FAIL_AT warn, else fail), and writes message and REPRO line to the log.
+ * variant: which one of the implementation it was; NULL: its own choice. */
 ct_status ct_report_case(ct_selftest_report *r, ct_selftest_row *row, const ct_selftest_opts *o, const ct_case *c,
                          const char *variant, double worst, const char *message);
 

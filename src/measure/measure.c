@@ -82,8 +82,8 @@ static ct_status prefer(const ct_backend *b, ct_device *dev, const ct_impl *impl
 static ct_status list_variants(const ct_backend *b, ct_device *dev, const ct_impl *impl, const ct_call *call,
                                ct_measured *m)
 {
-    char names[CT_VARIANTS][CT_VARIANT_NAME];
-    int n = b->variants ? b->variants(dev, impl, call, names, CT_VARIANTS) : 0;
+    char names[CT_MEASURE_VARIANTS][CT_VARIANT_NAME];
+    int n = b->variants ? b->variants(dev, impl, call, names, CT_MEASURE_VARIANTS) : 0;
     for (int i = 0; i < n; i++) {
         ct_candidate *c;
         char *full = ct_impl_full_name(b, impl), *name = full ? ct_asprintf("%s:%s", full, names[i]) : NULL;

@@ -41,10 +41,11 @@ typedef struct ct_measured {
     size_t fastest;  /* by best time; a lead over `first` below CT_MEASURE_MARGIN does not count */
 } ct_measured;
 
+enum { CT_MEASURE_VARIANTS = 10 };
 #define CT_MEASURE_MARGIN 0.02 /* share of the time of `first` */
 
 /* Times every implementation that accepts and that opts do not rule out, each in all its variants (at most
- * CT_VARIANTS), for about `seconds` each, in turns. References are timed only where nothing else accepts: of a
+ * CT_MEASURE_VARIANTS), for about `seconds` each, in turns. References are timed only where nothing else accepts: of a
  * large call they take minutes. The device is left with its own choice of variant. */
 ct_status ct_measure_call(const ct_backend *b, ct_device *dev, const ct_device_opts *opts, const ct_call *call,
                           double seconds, ct_measured *out);

@@ -53,6 +53,7 @@ static ct_status json_row(const ct_receipt_row *r, json_t *o)
     CT_TRY(ct_json_set(o, "math", json_string(r->math)));
     CT_TRY(ct_json_set(o, "sums", json_string(r->sums)));
     CT_TRY(ct_json_set(o, "tensor_cores", json_boolean(r->tensor_cores)));
+    CT_TRY(ct_json_set(o, "transforms", json_boolean(r->transforms)));
     CT_TRY(ct_json_set(o, "calls", json_integer(r->calls)));
     CT_TRY(ct_json_set(o, "node", json_string(r->node)));
     for (size_t i = 0; i < r->engines; i++)

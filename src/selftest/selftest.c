@@ -26,6 +26,7 @@ static ct_status find_seed(const ct_selftest_run_opts *o, uint64_t *seed)
 typedef struct operators {
     int threads;
     ct_selftest_opts opts;
+    char program[64]; /* what repeats a failure */
     ct_selftest_report report;
 } operators;
 
@@ -35,6 +36,8 @@ static ct_status check_backend(void *user, const ct_backend *b)
     ct_device *dev = NULL;
     const ct_device_opts opts = { .threads = o->threads };
     CT_TRY(b->open(&opts, &dev));
+    snprintf(o->program, sizeof o->program, "captrain selftest --backend %s", b->name);
+    o->opts.program = o->program;
     ct_status st = ct_selftest_ops(b, dev, &o->opts, &o->report);
     b->close(dev);
     return st;
@@ -46,17 +49,17 @@ static ct_status check_operators(const ct_selftest_run_opts *opts, FILE *to)
                     .opts = { .op = opts->op,
                               .impl = opts->impl,
                               .call = opts->call,
+                              .data = opts->data,
                               .full = opts->full,
                               .variants = opts->variants,
-                              .data = opts->data,
-                              .log = to,
-                              .program = "captrain selftest",
-                              .call_option = "--case " } };
+                              .log = to } };
     ct_selftest_report *r = &o.report;
     ct_status st;
     CT_GOTO(st, find_seed(opts, &o.opts.seed));
     CT_GOTO(st, ct_backend_each(opts->common.backend, to, check_backend, &o));
-    if (!opts->impl && !opts->call) CT_GOTO(st, ct_selftest_gradients(&o.opts, r));
+    const bool gradient = opts->impl && strcmp(opts->impl, CT_IMPL_GRADIENT) == 0;
+    o.opts.program = "captrain selftest";
+    if (gradient || (!opts->impl && !opts->call)) CT_GOTO(st, ct_selftest_gradients(&o.opts, r));
     ct_selftest_print(r, to);
     if (r->failed)
         st = ct_fail(CT_EINTERNAL, "selftest: %d of %d cases failed; first: %s", r->failed, r->cases,

@@ -624,13 +624,13 @@ $ captrain selftest --help
 |   --op NAME
 |       only this operator
 |   --impl NAME
-|       only this implementation, or NAME:VARIANT
+|       only this implementation; NAME:VARIANT: only that variant of it
 |   --variants
-|       also every variant that `captrain tune` would measure: engines and algorithms of a library
+|       every variant as well that a library offers of a call, as tune times them
+|   --data PATTERN
+|       only this pattern of test data, as a failure prints it
 |   --case CALL
 |       only this call, as a failure prints it
-|   --data PATTERN
-|       only test data of this kind, as a failure prints it
 |   --seed S
 |       seed of the test data; default CAPTRAIN_SEED or 1
 |   --full

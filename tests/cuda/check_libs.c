@@ -7,11 +7,15 @@
 
 #include "base/alloc.h"
 #include "exec/exec.h"
+#include "harness/harness.h"
 #include "measure/measure.h"
 #include "tests/ct_check.h"
 
 #define PRODUCT "linear(bf16[20,64], bf16[16,64], bf16[16])"
+#define PLAIN "linear(bf16[20,64], bf16[16,64], -)"
 #define CONV "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1}(%s[2,5,6,8], %s[16,3,3,8], -)"
+#define CONV_F32 "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1}(f32[2,5,6,8], f32[16,3,3,8], -)"
+#define CONV_BF16 "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1}(bf16[2,5,6,8], bf16[16,3,3,8], -)"
 
 static const ct_backend *cuda;
 static ct_device *dev;
@@ -86,20 +90,122 @@ START_TEST(workspace)
 END_TEST
 
 /* Parts of a sum are added in f32: none of the algorithms that add them in the type of the result is ever asked for, and of those that
- * are left the first is taken. Of parts the bias is not added by the epilogue, which would round before. */
+ * are left the first is taken. */
 START_TEST(sums_in_f32)
 {
     ct_call call;
     char engine[96], names[16][CT_VARIANT_NAME];
     begin("", (ct_device_opts){ .index = 0 });
-    ok(ct_call_parse(PRODUCT, &call));
+    ok(ct_call_parse(PLAIN, &call));
     const ct_choice c = taken(&call, engine);
     ck_assert_msg(strncmp(engine, "cuBLASLt algo3/", 15) == 0 && strstr(engine, "/red2"), "%s", engine);
-    ck_assert_ptr_nonnull(strstr(engine, "/onto"));
-    ck_assert_int_eq(cuda->variants(dev, c.impl, &call, names, 16), 3);
-    ck_assert(strncmp(names[0], "algo3/", 6) == 0 && strstr(names[0], "/onto"));
-    ck_assert(strncmp(names[1], "algo4/", 6) == 0 && strstr(names[1], "/onto"));
-    ck_assert(strncmp(names[2], "algo4/", 6) == 0 && !strstr(names[2], "/onto"));
+    ck_assert_int_eq(cuda->variants(dev, c.impl, &call, names, 16), 2);
+    ck_assert(strncmp(names[0], "algo3/", 6) == 0 && strncmp(names[1], "algo4/", 6) == 0);
+    cuda->close(dev);
+}
+END_TEST
+
+/* The bias of a 16-bit result is the epilogue's where nothing is split and rows are aligned; elsewhere the product is added to it. */
+START_TEST(biases)
+{
+    static const struct { const char *call, *taken; int with, without; } all[] = {
+        { "linear(bf16[20,24], bf16[16,24], bf16[16])", "algo4/", 1, 1 },  { PRODUCT, "algo3/", 1, 2 },
+        { "linear(f16[20,20], f16[16,20], f16[16])", "algo4/", 0, 1 },     { "linear(f16[20,24], f16[10,24], f16[10])", "algo4/", 0, 1 },
+        { "linear(f32[20,37], f32[10,37], f32[10])", "algo3/", 2, 0 },     { PLAIN, "algo3/", 2, 0 }
+    };
+    ct_call call;
+    char engine[96], names[16][CT_VARIANT_NAME];
+    int with = 0, without = 0;
+    begin("", (ct_device_opts){ .index = 0 });
+    ok(ct_call_parse(all[_i].call, &call));
+    const ct_choice c = taken(&call, engine);
+    ck_assert_str_eq(c.impl->name, "cuda.lt");
+    ck_assert_msg(strncmp(engine + 9, all[_i].taken, 6) == 0, "%s", engine);
+    const bool first = strstr(engine, "/onto") != NULL;
+    ck_assert_int_eq(first, _i >= 1 && _i <= 3);
+    for (int i = cuda->variants(dev, c.impl, &call, names, 16); i-- > 0;) {
+        if (strstr(names[i], "/onto")) without++;
+        else with++;
+    }
+    ck_assert_int_eq(with, all[_i].with);
+    ck_assert_int_eq(without, all[_i].without);
+    cuda->close(dev);
+}
+END_TEST
+
+/* What the self-test says of a call. */
+static char *selftest(const char *text, const char *impl, bool variants, ct_selftest_report *r)
+{
+    char *log = NULL;
+    size_t size = 0;
+    FILE *to = open_memstream(&log, &size);
+    ck_assert_ptr_nonnull(to);
+    const ct_selftest_opts o = { .seed = 1, .call = text, .impl = impl, .variants = variants, .log = to };
+    *r = (ct_selftest_report){ .rows = NULL };
+    ok(ct_selftest_ops(cuda, dev, &o, r));
+    fclose(to);
+    return log;
+}
+
+/* Variants are tested on demand, one that computes something else is named, and its name is enough to test it alone; none is left
+ * preferred. One whose products are of transformed operands need not give the reference's bits. */
+START_TEST(variants_tested)
+{
+    static const struct { const char *fault, *call, *impl, *own, *wrong; bool own_too; } all[] = {
+        { "lt-4", PLAIN, "cuda.lt", "algo3/", "cuda.lt:algo4/tile0/stages0/split1/red0/swz0/opt0/inner0/cluster0", false },
+        { "dnn-3", CONV_BF16, "cuda.dnn", "eng4/", "cuda.dnn:eng3/k0=4", false },
+        { "dnn-3", CONV_F32, "cuda.dnn", "eng3/", "cuda.dnn:eng3/k0=4", true },
+        { "", CONV_F32, "cuda.dnn", "eng3/", NULL, false }
+    };
+    ct_selftest_report r;
+    ct_call call;
+    char engine[96], repro[128], *log;
+    begin(all[_i].fault, (ct_device_opts){ .index = 0 });
+    ok(ct_call_parse(all[_i].call, &call));
+    log = selftest(all[_i].call, all[_i].impl, false, &r);
+    ck_assert_int_eq(r.failed > 0, all[_i].own_too);
+    if (all[_i].own_too) ck_assert_msg(strstr(log, ", by cuDNN eng3/k0=4\n") != NULL, "%s", log);
+    ct_selftest_report_free(&r);
+    free(log);
+    log = selftest(all[_i].call, all[_i].impl, true, &r);
+    ck_assert_uint_eq(r.nrows, 2);
+    ck_assert(!r.rows[0].variants && r.rows[1].variants);
+    ck_assert_int_gt(r.rows[1].cases, r.rows[0].cases);
+    ck_assert_int_eq(r.rows[1].failed > 0, all[_i].wrong != NULL);
+    if (all[_i].wrong) {
+        snprintf(repro, sizeof repro, "--impl %s --data ints", all[_i].wrong);
+        ck_assert_msg(strstr(log, repro) != NULL, "%s", log);
+    }
+    ct_selftest_report_free(&r);
+    free(log);
+    taken(&call, engine);
+    ck_assert_msg(strstr(engine, all[_i].own) != NULL, "%s", engine);
+    log = selftest(all[_i].call, all[_i].wrong ? all[_i].wrong : "cuda.dnn:eng7/k0=8", false, &r);
+    ck_assert(r.nrows == 1 && r.rows[0].variants && r.rows[0].refused == 0);
+    ck_assert_int_eq(r.failed > 0, all[_i].wrong != NULL);
+    ct_selftest_report_free(&r);
+    free(log);
+    log = selftest(all[_i].call, _i == 0 ? "cuda.lt:algo9" : "cuda.dnn:eng5/k0=6", false, &r); /* refused, which is no failure */
+    ck_assert(r.failed == 0 && r.cases == 0 && r.refused > 0);
+    ct_selftest_report_free(&r);
+    free(log);
+    cuda->close(dev);
+}
+END_TEST
+
+/* Winograd's engine says so, the others do not. */
+START_TEST(transforms)
+{
+    ct_receipt r;
+    ct_choice c;
+    begin("", (ct_device_opts){ .index = 0 });
+    ct_call call = conv("f32");
+    ok(ct_dispatch(cuda, dev, &opts, &call, &c));
+    ok(ct_receipt_of(cuda, dev, c.impl, &call, &r));
+    ck_assert(!r.transforms);
+    ok(cuda->prefer(dev, c.impl, &call, "eng7/k0=8"));
+    ok(ct_receipt_of(cuda, dev, c.impl, &call, &r));
+    ck_assert(r.transforms);
     cuda->close(dev);
 }
 END_TEST
@@ -174,6 +280,9 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, workspace);
     tcase_add_test(t, sums_in_f32);
+    tcase_add_loop_test(t, biases, 0, 6);
+    tcase_add_loop_test(t, variants_tested, 0, 4);
+    tcase_add_test(t, transforms);
     tcase_add_loop_test(t, engines, 0, 3);
     tcase_add_test(t, a_list_fails);
     tcase_add_loop_test(t, yardstick, 0, 2);

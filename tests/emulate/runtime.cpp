@@ -127,7 +127,7 @@ static void run_block()
 
 /* EMULATE_WRONG, so that tests can see whether faults are noticed. kernels: none runs its last block; graphs: a captured piece of work
  * leaves its last call out; events: what they were recorded behind has failed; lt, dnn: the library takes nothing; dnn-list: its first
- * list of heuristics fails; idle: neither kernels nor libraries compute anything, so that what is asked of a card that takes milliseconds
+ * list of heuristics fails; lt-4, dnn-3: their algorithm or engine of this number computes something else; idle: neither kernels nor libraries compute anything, so that what is asked of a card that takes milliseconds
  * for it can be asked here, for all but its results. */
 bool emu_wrong(const char *what)
 {

@@ -43,6 +43,24 @@ for op in conv2d conv2d_dgrad conv2d_wgrad; do
     prints ', 0 failed'
 done
 
+# --- with --variants each engine and algorithm of a library is tested, not only what is chosen; a wrong one is named, and its line repeats it ---
+expect 0 "$captrain" selftest --backend cuda --op conv2d_dgrad --impl cuda.dnn --variants
+for type in f32 bf16 f16; do prints "conv2d_dgrad  *cuda.dnn variants  *$type  *-ED  *[1-9][0-9]* .*ok"; done
+prints ', 0 failed'
+EMULATE_WRONG=dnn-3
+export EMULATE_WRONG
+set -- --backend cuda --seed 1 --data ints --case \
+    'conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1}(bf16[2,5,6,8], bf16[16,3,3,8], -)'
+expect 0 "$captrain" selftest --impl cuda.dnn "$@"
+expect 1 "$captrain" selftest --impl cuda.dnn --variants "$@"
+prints '^FAIL: conv2d cuda.dnn:eng3/k0=4 bf16: output 0\[0\] is '
+prints '^REPRO: captrain selftest --backend cuda --seed 1 --impl cuda.dnn:eng3/k0=4 --data ints --case '
+says 'selftest: 1 of [1-9][0-9]* cases failed; first: conv2d cuda.dnn:eng3/k0=4: output'
+line=$(sed -n 's/^REPRO: captrain //p' "$work/out")
+expect 1 eval "\"\$captrain\" $line"
+prints '1 cases: 0 passed, 0 warnings, 1 failed'
+unset EMULATE_WRONG
+
 # --- a training: same seed, same data; sums have another order, so losses agree to rounding ---
 small="--set model.width=0.25 --set data.height=16 --set data.width=40 --set train.steps=6 --set log.interval_steps=1"
 # shellcheck disable=SC2086
@@ -111,7 +129,8 @@ unset EMULATE_SMS
 checks=$((checks + 1))
 ! grep -n 'sms\b\|multiProcessorCount' "$CT_SRCDIR"/backends/cuda/*.cu "$CT_SRCDIR"/backends/cuda/*.cuh || fail "a kernel looks at the number of multiprocessors"
 
-# --- what a step asks of the card: 154 calls once for textcnn, 673 for resnet50, in bf16 (a whole one has as many as this small one) ---
+# --- what a step asks of the card: 154 calls once for textcnn, 673 for resnet50, in bf16 (a whole one has as many as this small one, but
+# for the biases of linear layers, which are calls of their own where rows are not aligned or sums split: two and one here) ---
 # calls_at_most N MODEL [ARGS...]
 calls_at_most() {
     most=$1 model=$2
