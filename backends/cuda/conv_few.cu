@@ -10,29 +10,9 @@
  * the others. What a block has summed goes through memory in parts, as sheets do (columns.cuh): who adds what in which order follows
  * from the shape alone. */
 #include "backends/cuda/columns.cuh"
+#include "backends/cuda/window.cuh"
 
 enum { EIGHT = 8, PADDED = 8, MOST_FILTERS = 128, FORWARD_BLOCKS = 4096, SHARES = 1024, LEAST_TURNS = 4 };
-
-struct few_shape {
-    int n, h, w, c, p, q, k; /* c: channels of a pixel, with those of padding */
-    int stride_h, pad_h, pad_w;
-};
-
-static few_shape shape_of(const ct_conv_attrs *a, const ct_desc *x, const ct_desc *y)
-{
-    few_shape g;
-    g.n = (int)x->dim[0];
-    g.h = (int)x->dim[1];
-    g.w = (int)x->dim[2];
-    g.c = (int)x->dim[3];
-    g.p = (int)y->dim[1];
-    g.q = (int)y->dim[2];
-    g.k = (int)y->dim[3];
-    g.stride_h = (int)a->stride_h;
-    g.pad_h = (int)a->pad_h;
-    g.pad_w = (int)a->pad_w;
-    return g;
-}
 
 /* What a kernel is made for: filters of SIDE x SIDE taps, C channels with data, STRIDE along a row; pixels of PITCH channels, which it then
  * reads in one access of LOAD, or (0) of any number. ROWS rows of taps are what a thread has sums for in the gradient, SPLITS threads
@@ -59,7 +39,7 @@ __device__ static inline segment segment_of(int i, int strips, int pixels, int r
 
 /* The columns of row `row` of picture n from `first` on, zeros outside. All loads are on their way before the first is used. */
 template <typename T, typename KIND, int COLUMNS>
-__device__ static inline void load_columns(const T *x, const few_shape &g, int n, int row, int first, float v[COLUMNS][KIND::C])
+__device__ static inline void load_columns(const T *x, const ct_window &g, int n, int row, int first, float v[COLUMNS][KIND::C])
 {
     const int width = row >= 0 && row < g.h ? g.w : 0;
     const int pitch = KIND::PITCH ? (int)KIND::PITCH : g.c;
@@ -81,7 +61,7 @@ __device__ static inline void load_columns(const T *x, const few_shape &g, int n
 /* ---- forward ---- */
 
 template <typename T, typename KIND>
-__global__ void __launch_bounds__(CT_THREADS, (few_pixels<T, KIND>::blocks)) few(const T *x, const T *w, const T *bias, T *y, few_shape g)
+__global__ void __launch_bounds__(CT_THREADS, (few_pixels<T, KIND>::blocks)) few(const T *x, const T *w, const T *bias, T *y, ct_window g)
 {
     enum { PIXELS = few_pixels<T, KIND>::forward, SIDE = KIND::SIDE, C = KIND::C, COLUMNS = (PIXELS - 1) * KIND::STRIDE + SIDE };
     alignas(16) __shared__ float room[KIND::TAPS + 1][MOST_FILTERS]; /* filters by taps; behind them the bias */
@@ -145,7 +125,7 @@ static int bits_of(int k)
     return bits;
 }
 
-static few_sums sums_of(const few_shape *g, int pixels)
+static few_sums sums_of(const ct_window *g, int pixels)
 {
     few_sums s;
     s.bits = bits_of(g->k);
@@ -183,7 +163,7 @@ __device__ static inline void add_teams(const float sum[EIGHT], int bits, int fi
 
 /* The total of column e, over all shares, of a block's split, from the folds or, where there is but one, the parts. */
 template <typename T, typename KIND>
-__device__ static inline void write_filters(const few_shape &g, const few_sums &s, int split, int folds, T *dw)
+__device__ static inline void write_filters(const ct_window &g, const few_sums &s, int split, int folds, T *dw)
 {
     const int held = KIND::HELD * g.k, row = held * KIND::SPLITS;
     for (int e = (int)threadIdx.x; e < KIND::ROWS * KIND::SIDE * g.c * g.k; e += CT_THREADS) {
@@ -199,7 +179,7 @@ __device__ static inline void write_filters(const few_shape &g, const few_sums &
 
 /* Behind the parts: of CT_FOLD shares the block that is done last adds up what they left, of all folds the last adds up those. */
 template <typename T, typename KIND>
-__device__ static inline void finish(const few_shape &g, const few_sums &s, int share, int split, T *dw)
+__device__ static inline void finish(const ct_window &g, const few_sums &s, int share, int split, T *dw)
 {
     const int folds = (s.shares + CT_FOLD - 1) / CT_FOLD, fold = share / CT_FOLD, first = fold * CT_FOLD;
     const int n = s.shares - first < CT_FOLD ? s.shares - first : CT_FOLD, held = KIND::HELD * g.k, row = held * KIND::SPLITS;
@@ -218,7 +198,7 @@ __device__ static inline void finish(const few_shape &g, const few_sums &s, int 
 }
 
 template <typename T, typename KIND>
-__global__ void __launch_bounds__(CT_THREADS, 2) few_filters(const T *x, const T *dy, T *dw, few_shape g, few_sums s)
+__global__ void __launch_bounds__(CT_THREADS, 2) few_filters(const T *x, const T *dy, T *dw, ct_window g, few_sums s)
 {
     enum {
         PIXELS = few_pixels<T, KIND>::gradient, SIDE = KIND::SIDE, C = KIND::C, ROWS = KIND::ROWS, WIDE = ct_width<T>::value,
@@ -313,7 +293,7 @@ template <> struct by_kind<float> {
 template <typename T> struct forward_use {
     const T *x, *w, *bias;
     T *y;
-    few_shape g;
+    ct_window g;
     ct_stream *s;
     template <typename KIND> void operator()(KIND) const
     {
@@ -327,7 +307,7 @@ template <typename T> struct forward_use {
 template <typename T> struct gradient_use {
     const T *x, *dy;
     T *dw;
-    few_shape g;
+    ct_window g;
     ct_stream *s;
     void *scratch;
     template <typename KIND> void operator()(KIND) const
@@ -342,7 +322,7 @@ template <typename T> struct gradient_use {
 };
 
 template <typename T> struct scratch_use {
-    few_shape g;
+    ct_window g;
     size_t *bytes;
     template <typename KIND> void operator()(KIND) const
     {
@@ -360,7 +340,7 @@ static ct_status conv2d_few_run(ct_device *dev, ct_stream *s, const ct_call *c, 
 {
     (void)dev;
     (void)scratch;
-    const few_shape g = shape_of(&c->attrs.conv, &c->in[0].desc, &c->out[0].desc);
+    const ct_window g = ct_window_of(&c->attrs.conv, &c->in[0].desc, &c->in[1].desc, &c->out[0].desc);
     CT_BY_TYPE(c->in[0].desc.dtype, {
         const T *bias = ct_cuda_has(c, 2) ? (const T *)c->in[2].data : (const T *)NULL;
         const forward_use<T> use = { (const T *)c->in[0].data, (const T *)c->in[1].data, bias, (T *)c->out[0].data, g, s };
@@ -372,7 +352,7 @@ static ct_accept conv2d_wgrad_few_accept(const ct_device *dev, const ct_call *c)
 {
     const ct_accept a = accept_few(dev, c, &c->in[0].desc, &c->out[0].desc, &c->in[1].desc);
     if (!a.ok) return a;
-    const few_shape g = shape_of(&c->attrs.conv, &c->in[0].desc, &c->in[1].desc);
+    const ct_window g = ct_window_of(&c->attrs.conv, &c->in[0].desc, &c->out[0].desc, &c->in[1].desc);
     size_t bytes = 0;
     if (c->in[0].desc.dtype == CT_F32) {
         const scratch_use<float> use = { g, &bytes };
@@ -386,7 +366,7 @@ static ct_accept conv2d_wgrad_few_accept(const ct_device *dev, const ct_call *c)
 static ct_status conv2d_wgrad_few_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
-    const few_shape g = shape_of(&c->attrs.conv, &c->in[0].desc, &c->in[1].desc);
+    const ct_window g = ct_window_of(&c->attrs.conv, &c->in[0].desc, &c->out[0].desc, &c->in[1].desc);
     CT_BY_TYPE(c->in[0].desc.dtype, {
         const gradient_use<T> use = { (const T *)c->in[0].data, (const T *)c->in[1].data, (T *)c->out[0].data, g, s, scratch };
         by_kind<T>::call(c, &c->in[0].desc, &c->out[0].desc, use);

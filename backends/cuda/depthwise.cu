@@ -9,33 +9,9 @@
  * and reads what their windows share once. The gradient of the filters is summed in two stages: parts of the pixels by blocks, then
  * the parts in f64. Who adds what in which order follows from the shape alone. */
 #include "backends/cuda/columns.cuh"
+#include "backends/cuda/window.cuh"
 
 enum { MAX_TAPS = 7, SLAB = 64, STRIP = 4, MAX_WINDOW_PARTS = 512, LEAST_PIXELS = 8 };
-
-struct window {
-    int n, h, w, c, p, q, r, s; /* r, s: taps of a filter */
-    int stride_h, stride_w, pad_h, pad_w, dil_h, dil_w;
-};
-
-static window window_of(const ct_conv_attrs *a, const ct_desc *x, const ct_desc *w, const ct_desc *y)
-{
-    window g;
-    g.n = (int)x->dim[0];
-    g.h = (int)x->dim[1];
-    g.w = (int)x->dim[2];
-    g.c = (int)x->dim[3];
-    g.p = (int)y->dim[1];
-    g.q = (int)y->dim[2];
-    g.r = (int)w->dim[1];
-    g.s = (int)w->dim[2];
-    g.stride_h = (int)a->stride_h;
-    g.stride_w = (int)a->stride_w;
-    g.pad_h = (int)a->pad_h;
-    g.pad_w = (int)a->pad_w;
-    g.dil_h = (int)a->dil_h;
-    g.dil_w = (int)a->dil_w;
-    return g;
-}
 
 /* ---- what a thread does within its block ---- */
 
@@ -116,7 +92,7 @@ template <> struct rows_at_once<ct_h16, 3> { static const int value = 1; };
 
 /* K x K taps, stride_w = dil_w = 1: y for STRIP neighbours at a time. */
 template <typename T, int V, int K>
-__global__ void __launch_bounds__(CT_THREADS, 2) slide(const T *x, const T *w, const T *bias, T *y, window g, bool flip)
+__global__ void __launch_bounds__(CT_THREADS, 2) slide(const T *x, const T *w, const T *bias, T *y, ct_window g, bool flip)
 {
     enum { ROWS = rows_at_once<T, K>::value, COLUMNS = STRIP + K - 1 };
     alignas(16) __shared__ float room[K * K * SLAB];
@@ -157,7 +133,7 @@ __global__ void __launch_bounds__(CT_THREADS, 2) slide(const T *x, const T *w, c
 }
 
 /* Any window: one y at a time. */
-template <typename T, int V> __global__ void forward(const T *x, const T *w, const T *bias, T *y, window g, bool flip)
+template <typename T, int V> __global__ void forward(const T *x, const T *w, const T *bias, T *y, ct_window g, bool flip)
 {
     __shared__ float room[MAX_TAPS * MAX_TAPS * SLAB];
     const place t = place_of<V>(g.c);
@@ -188,7 +164,7 @@ __device__ static inline int source_of(int d, int stride, int count)
 }
 
 /* dx for strides above 1: from the outputs whose windows meet the pixel. TWO: both strides are 2, which spares divisions. */
-template <typename T, int V, bool TWO> __global__ void backward(const T *dy, const T *w, T *dx, window g)
+template <typename T, int V, bool TWO> __global__ void backward(const T *dy, const T *w, T *dx, ct_window g)
 {
     __shared__ float room[MAX_TAPS * MAX_TAPS * SLAB];
     const place t = place_of<V>(g.c);
@@ -232,7 +208,7 @@ template <int V> __device__ static inline void add_teams(const place &t, float s
 }
 
 /* Row r of the filters from the block's share of the output pixels: part [parts][C][R][S]. blockIdx.y is part * R + r. W >= S. */
-template <typename T, int V, int W> __global__ void filter_parts(const T *x, const T *dy, float *part, window g, int pixels)
+template <typename T, int V, int W> __global__ void filter_parts(const T *x, const T *dy, float *part, ct_window g, int pixels)
 {
     __shared__ float room[CT_THREADS * V];
     const place t = place_of<V>(g.c);
@@ -264,7 +240,7 @@ template <typename T, int V, int W> __global__ void filter_parts(const T *x, con
 
 /* All nine taps of 3x3 from the block's share of the output pixels, blockIdx.y: dy is read once, and the nine x of a pixel are on their way together. */
 template <typename T, int V>
-__global__ void __launch_bounds__(CT_THREADS, 2) filter_parts_3x3(const T *x, const T *dy, float *part, window g, int pixels)
+__global__ void __launch_bounds__(CT_THREADS, 2) filter_parts_3x3(const T *x, const T *dy, float *part, ct_window g, int pixels)
 {
     __shared__ float room[CT_THREADS * V];
     const place t = place_of<V>(g.c);
@@ -309,7 +285,7 @@ template <typename T> static int vector_of(int c) { return c % ct_width<T>::valu
 
 static int slabs_of(int c) { return (c + SLAB - 1) / SLAB; }
 
-static bool is_3x3(const window *g) { return g->r == 3 && g->s == 3; }
+static bool is_3x3(const ct_window *g) { return g->r == 3 && g->s == 3; }
 
 /* Places that a full slab's block works on at a time. */
 static int teams_of(int c, int v)
@@ -319,7 +295,7 @@ static int teams_of(int c, int v)
 }
 
 /* Blocks for `all` places: one round of them, up to as many as load their filters for some. */
-static dim3 grid_of(const window *g, int v, int64_t all)
+static dim3 grid_of(const ct_window *g, int v, int64_t all)
 {
     int teams = teams_of(g->c, v);
     int64_t blocks = (all + teams - 1) / teams;
@@ -328,7 +304,7 @@ static dim3 grid_of(const window *g, int v, int64_t all)
 }
 
 /* Shares that the output pixels are cut into: enough blocks for a big card, each team with LEAST_PIXELS at least. */
-static int parts_of(const window *g, int v)
+static int parts_of(const ct_window *g, int v)
 {
     int64_t all = (int64_t)g->n * g->p * g->q, least = (int64_t)teams_of(g->c, v) * LEAST_PIXELS;
     int64_t most = (all + least - 1) / least, wanted = 2048 / (slabs_of(g->c) * (is_3x3(g) ? 1 : g->r)) + 1;
@@ -352,7 +328,7 @@ static ct_accept accept_window(const ct_call *c, const ct_desc *x, const ct_desc
 }
 
 /* Launches forward or slide: also the gradient of x at stride 1, which is a convolution of dy with the filters turned round. */
-template <typename T, int V> static void launch(ct_stream *s, const T *x, const T *w, const T *bias, T *y, window g, bool flip)
+template <typename T, int V> static void launch(ct_stream *s, const T *x, const T *w, const T *bias, T *y, ct_window g, bool flip)
 {
     const bool slides = g.r == g.s && g.stride_w == 1 && g.dil_w == 1;
     const int64_t strips = (int64_t)g.n * g.p * ((g.q + STRIP - 1) / STRIP);
@@ -368,10 +344,10 @@ template <typename T, int V> static void launch(ct_stream *s, const T *x, const 
     }
 }
 
-template <typename T, int V> static void launch_backward(ct_stream *s, const T *dy, const T *w, T *dx, window g)
+template <typename T, int V> static void launch_backward(ct_stream *s, const T *dy, const T *w, T *dx, ct_window g)
 {
     if (g.stride_h == 1 && g.stride_w == 1) {
-        window back = g;
+        ct_window back = g;
         back.h = g.p;
         back.w = g.q;
         back.p = g.h;
@@ -385,7 +361,7 @@ template <typename T, int V> static void launch_backward(ct_stream *s, const T *
     CT_LAUNCH(k, grid_of(&g, V, (int64_t)g.n * g.h * g.w), CT_THREADS, s, dy, w, dx, g);
 }
 
-template <typename T, int V> static void launch_filters(ct_stream *s, const T *x, const T *dy, T *dw, window g, float *part)
+template <typename T, int V> static void launch_filters(ct_stream *s, const T *x, const T *dy, T *dw, ct_window g, float *part)
 {
     const int parts = parts_of(&g, V);
     const int64_t all = (int64_t)g.n * g.p * g.q, taps = (int64_t)g.c * g.r * g.s;
@@ -414,7 +390,7 @@ static ct_status conv2d_depthwise_run(ct_device *dev, ct_stream *s, const ct_cal
 {
     (void)dev;
     (void)scratch;
-    const window g = window_of(&c->attrs.conv, &c->in[0].desc, &c->in[1].desc, &c->out[0].desc);
+    const ct_window g = ct_window_of(&c->attrs.conv, &c->in[0].desc, &c->in[1].desc, &c->out[0].desc);
     CT_BY_TYPE(c->in[0].desc.dtype, {
         const T *x = (const T *)c->in[0].data;
         const T *w = (const T *)c->in[1].data;
@@ -433,7 +409,7 @@ static ct_status conv2d_dgrad_depthwise_run(ct_device *dev, ct_stream *s, const 
 {
     (void)dev;
     (void)scratch;
-    const window g = window_of(&c->attrs.conv, &c->out[0].desc, &c->in[1].desc, &c->in[0].desc);
+    const ct_window g = ct_window_of(&c->attrs.conv, &c->out[0].desc, &c->in[1].desc, &c->in[0].desc);
     CT_BY_TYPE(c->in[0].desc.dtype, {
         const T *dy = (const T *)c->in[0].data;
         const T *w = (const T *)c->in[1].data;
@@ -448,14 +424,14 @@ static ct_accept conv2d_wgrad_depthwise_accept(const ct_device *dev, const ct_ca
     const ct_desc *x = &c->in[0].desc, *dw = &c->out[0].desc, *dy = &c->in[1].desc;
     ct_accept a = accept_window(c, x, dw, dy);
     if (!a.ok) return a;
-    const window g = window_of(&c->attrs.conv, x, dw, dy);
+    const ct_window g = ct_window_of(&c->attrs.conv, x, dw, dy);
     const int v = x->dtype == CT_F32 ? vector_of<float>(g.c) : vector_of<ct_b16>(g.c);
     return ct_accept_yes((size_t)(parts_of(&g, v) * ct_cuda_numel(dw)) * sizeof(float));
 }
 static ct_status conv2d_wgrad_depthwise_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
-    const window g = window_of(&c->attrs.conv, &c->in[0].desc, &c->out[0].desc, &c->in[1].desc);
+    const ct_window g = ct_window_of(&c->attrs.conv, &c->in[0].desc, &c->out[0].desc, &c->in[1].desc);
     CT_BY_TYPE(c->in[0].desc.dtype, {
         const T *x = (const T *)c->in[0].data;
         const T *dy = (const T *)c->in[1].data;

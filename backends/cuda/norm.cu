@@ -6,7 +6,7 @@
  *
  * Forward: partial sums of x-K and (x-K)^2 with K = the first row, which keeps the difference of large numbers out of
  * the variance; and by the last block the statistics; one pass that applies them. Backward: partial sums of dy and
- * dy*xhat, and by the last block the gradients of gamma and beta; a pass for dx and dadd (columns.cuh). */
+ * dy*(x-mean), and by the last block the gradients of gamma and beta; a pass for dx and dadd (columns.cuh). */
 #include <limits.h>
 
 #include "backends/cuda/norm.cuh"

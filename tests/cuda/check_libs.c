@@ -227,6 +227,23 @@ START_TEST(engines)
 }
 END_TEST
 
+/* An engine that leaves out of its notes that it adds in 16 bits is known by its number: neither taken nor a variant, nor to be had by name. */
+START_TEST(silent_engine)
+{
+    ct_call call;
+    char engine[96], names[16][CT_VARIANT_NAME];
+    begin("", (ct_device_opts){ .index = 0 });
+    ok(ct_call_parse("conv2d_wgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 ker_h=3 ker_w=3}(f16[2,5,6,8], f16[2,5,6,16])", &call));
+    const ct_choice c = taken(&call, engine);
+    ck_assert_str_eq(c.impl->name, "cuda.dnn");
+    ck_assert_msg(!strstr(engine, "eng62"), "%s", engine);
+    for (int i = cuda->variants(dev, c.impl, &call, names, 16); i-- > 0;) ck_assert_msg(!strstr(names[i], "eng62"), "%s", names[i]);
+    ck_assert_int_ne(cuda->prefer(dev, c.impl, &call, "eng62/k0=63"), CT_OK);
+    ck_assert_ptr_nonnull(strstr(ct_error_message(), "do not allow"));
+    cuda->close(dev);
+}
+END_TEST
+
 /* One list of the heuristics that cannot be had is no reason not to ask for the next. */
 START_TEST(a_list_fails)
 {
@@ -284,6 +301,7 @@ int main(void)
     tcase_add_loop_test(t, variants_tested, 0, 4);
     tcase_add_test(t, transforms);
     tcase_add_loop_test(t, engines, 0, 3);
+    tcase_add_test(t, silent_engine);
     tcase_add_test(t, a_list_fails);
     tcase_add_loop_test(t, yardstick, 0, 2);
     suite_add_tcase(s, t);

@@ -6,6 +6,7 @@
 #include "backends/cuda/columns.cuh"
 #include "backends/cuda/heatmap.cuh"
 #include "backends/cuda/norm.cuh"
+#include "backends/cuda/window.cuh"
 #include "base/philox.h"
 #include "ops/math/dropout_math.h"
 #include "ops/math/fuse_math.h"
