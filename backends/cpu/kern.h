@@ -327,6 +327,36 @@ typedef struct ct_kern_pool {
                     float *y, int64_t y_step);
 } ct_kern_pool;
 
+/* A row of windows as ct_kern_pool.max_row has it, of max(0, (x - mean)*scale + bias), with the numbers of channels; mean NULL: of x, which is not
+ * negative. Where the largest is not above 0, code is `none`. */
+typedef struct ct_norm_windows {
+    int64_t n, c, step, taps;
+    const float *x, *mean, *scale, *bias;
+    const int64_t *off;
+    const int32_t *number;
+    int32_t none;
+    float *y;
+    uint8_t *code;
+} ct_norm_windows;
+
+/* A row of n windows of 2x2 pixels that do not overlap: two rows of 2*n pixels with c channels, `line` floats apart; dy and code [n,c]. g of a
+ * pixel is dy where code is its number (0 to 3 as they are read), else 0. */
+typedef struct ct_norm_quads {
+    int64_t n, c, line;
+    const float *x, *dy;
+    const uint8_t *code;
+    const float *mean, *scale, *shift, *bias; /* [c] */
+    float *out;                               /* as x */
+    bool stream;                              /* as of ct_bn_block */
+} ct_norm_quads;
+
+typedef struct ct_kern_norm_pool {
+    void (*max_row)(const ct_norm_windows *w);
+    /* as of ct_kern_norm: s[c] += sum of g, q[c] += sum of g*(x - mean); out = scale*g + shift*(x - mean) + bias */
+    void (*quad_sums)(const ct_norm_quads *w, double *s, double *q);
+    void (*quad_apply)(const ct_norm_quads *w);
+} ct_kern_norm_pool;
+
 typedef struct ct_kern_resample {
     /* A row t of w pixels with c channels, enlarged along itself 2^shift times to y; and from t of w 2^shift pixels its
      * gradient dx of w. Weights: ops/math/resample_math.h. */
@@ -389,6 +419,7 @@ typedef struct ct_kern {
     const ct_kern_norm *norm;
     const ct_kern_standardize *standardize;
     const ct_kern_pool *pool;
+    const ct_kern_norm_pool *norm_pool;
     const ct_kern_resample *resample;
     const ct_kern_soft *soft;
     const ct_kern_silu *silu;

@@ -11,6 +11,7 @@
 #include "backends/cpu/kern_norm.h"
 #include "backends/cpu/kern_standardize.h"
 #include "backends/cpu/kern_pool.h"
+#include "backends/cpu/kern_norm_pool.h"
 #include "backends/cpu/kern_resample.h"
 #include "backends/cpu/kern_soft.h"
 #include "backends/cpu/kern_silu.h"
@@ -22,7 +23,7 @@
 #define KERN_MEMBERS                                                                                                   \
     .vl = KERN_VL, .conv = &conv_kernels, .wino = &wino_kernels, .depthwise = &depthwise_kernels,                      \
     .planes = &planes_kernels, .copy = &copy_kernels, .element = &element_kernels, .sum = &sum_kernels,                \
-    .norm = &norm_kernels, .standardize = &standardize_kernels, .pool = &pool_kernels, .resample = &resample_kernels, .soft = &soft_kernels,                \
+    .norm = &norm_kernels, .standardize = &standardize_kernels, .pool = &pool_kernels, .norm_pool = &norm_pool_kernels, .resample = &resample_kernels, .soft = &soft_kernels,                \
     .silu = &silu_kernels, .random = &random_kernels, .ctc = &ctc_kernels, .lstm = &lstm_kernels, .optim = &optim_kernels
 
 const ct_kern KERN_TABLE = { .name = KERN_NAME, .l2_bytes = KERN_L2_BYTES, KERN_MEMBERS };

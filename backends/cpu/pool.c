@@ -2,18 +2,15 @@
  * of them; those at the borders get a shorter list of taps. 16-bit rows are converted to thread scratch. */
 #include "config.h"
 
-#include "backends/cpu/cpu.h"
+#include "backends/cpu/pool.h"
 
 #include <string.h>
-
-#define MAX_TAPS 256
 
 typedef struct pool {
     const ct_kern *kern;
     const ct_call *call;
     const ct_tensor *big, *small; /* x or dx [n,h,w,c]; y or dy [n,p,q,c] */
-    int64_t n, h, w, c, p, q;
-    int64_t ker_h, ker_w, stride_h, stride_w, pad_h, pad_w;
+    ct_pool_shape shape;
     bool max;
     int64_t rows_seen; /* of the input, by one row of the output */
     char *threads;
@@ -26,29 +23,21 @@ static pool make(const ct_device *dev, const ct_call *c, bool bwd)
     pool g = { .kern = dev->kern, .call = c };
     g.big = bwd ? &c->out[0] : &c->in[0];
     g.small = bwd ? &c->in[0] : &c->out[0];
-    g.n = g.big->desc.dim[0];
-    g.h = g.big->desc.dim[1];
-    g.w = g.big->desc.dim[2];
-    g.c = g.big->desc.dim[3];
-    g.p = g.small->desc.dim[1];
-    g.q = g.small->desc.dim[2];
-    g.ker_h = a->ker_h;
-    g.ker_w = a->ker_w;
-    g.stride_h = a->stride_h;
-    g.stride_w = a->stride_w;
-    g.pad_h = a->pad_h;
-    g.pad_w = a->pad_w;
+    const int64_t *big = g.big->desc.dim, *small = g.small->desc.dim;
+    g.shape = (ct_pool_shape){ big[0], big[1], big[2], big[3], small[1], small[2],
+                               a->ker_h, a->ker_w, a->stride_h, a->stride_w, a->pad_h, a->pad_w };
     g.max = c->op == CT_OP_MAXPOOL2D || c->op == CT_OP_MAXPOOL2D_BWD;
-    g.rows_seen = bwd ? ct_min64(g.p, ct_ceil_div(g.ker_h, g.stride_h)) : ct_min64(g.h, g.ker_h);
+    g.rows_seen = bwd ? ct_min64(small[1], ct_ceil_div(a->ker_h, a->stride_h)) : ct_min64(big[1], a->ker_h);
     return g;
 }
 
 static size_t lay_out(pool *g, int threads, bool bwd, void *base)
 {
     const ct_tensor *in = bwd ? g->small : g->big, *out = bwd ? g->big : g->small;
+    const ct_pool_shape *s = &g->shape;
     ct_carve t = { NULL, 0 };
-    if (in->desc.dtype != CT_F32) ct_carve_take(&t, (size_t)(g->rows_seen * (bwd ? g->q : g->w) * g->c) * 4);
-    if (out->desc.dtype != CT_F32) ct_carve_take(&t, (size_t)((bwd ? g->w : g->q) * g->c) * 4);
+    if (in->desc.dtype != CT_F32) ct_carve_take(&t, (size_t)(g->rows_seen * (bwd ? s->q : s->w) * s->c) * 4);
+    if (out->desc.dtype != CT_F32) ct_carve_take(&t, (size_t)((bwd ? s->w : s->q) * s->c) * 4);
     g->per_thread = t.used;
     g->threads = base;
     return g->per_thread * (size_t)threads;
@@ -58,44 +47,60 @@ static size_t lay_out(pool *g, int threads, bool bwd, void *base)
 static const float *input_rows(const pool *g, const ct_tensor *t, int64_t height, int64_t width, int64_t n, int64_t r0,
                                int64_t r1, float *buf)
 {
-    const int64_t line = width * g->c;
+    const int64_t line = width * g->shape.c;
     return ct_cpu_read(g->kern, t->desc.dtype, t->data, (n * height + r0) * line, (r1 - r0) * line, buf);
+}
+
+void ct_pool_rows(const ct_pool_shape *g, int64_t p, int64_t *r0, int64_t *r1)
+{
+    const int64_t top = p * g->stride_h - g->pad_h;
+    *r0 = ct_max64(0, top);
+    *r1 = ct_min64(g->h, top + g->ker_h);
+}
+
+bool ct_pool_windows(const ct_pool_shape *g, int64_t p, ct_pool_run *run)
+{
+    const int64_t q = run->first + run->n, top = p * g->stride_h - g->pad_h, left = q * g->stride_w - g->pad_w;
+    const int64_t r0 = ct_max64(0, -top), r1 = ct_min64(g->ker_h, g->h - top); /* taps that exist */
+    const int64_t s0 = ct_max64(0, -left), s1 = ct_min64(g->ker_w, g->w - left);
+    if (q >= g->q) return false;
+    run->first = q;
+    run->n = 1;
+    if (s0 == 0 && s1 == g->ker_w) /* whole windows as far as they go */
+        run->n = ct_min64(g->q - q, (g->w - g->ker_w - left) / g->stride_w + 1);
+    run->from = (left + s0) * g->c;
+    run->taps = 0;
+    for (int64_t r = r0; r < r1; r++)
+        for (int64_t s = s0; s < s1; s++, run->taps++) {
+            run->off[run->taps] = ((r - r0) * g->w + s - s0) * g->c;
+            run->number[run->taps] = (int32_t)(r * g->ker_w + s);
+        }
+    return true;
 }
 
 static void forward_item(void *arg, int64_t item, int thread)
 {
     const pool *g = arg;
+    const ct_pool_shape *s = &g->shape;
     const ct_kern_pool *kern = g->kern->pool;
-    const int64_t n = item / g->p, p = item % g->p, top = p * g->stride_h - g->pad_h;
-    const int64_t r0 = ct_max64(0, -top), r1 = ct_min64(g->ker_h, g->h - top); /* taps that exist */
+    const int64_t n = item / s->p, p = item % s->p, step = s->stride_w * s->c;
     ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
-    float *in_buf = g->big->desc.dtype != CT_F32 ? ct_carve_take(&t, (size_t)(g->rows_seen * g->w * g->c) * 4) : NULL;
-    float *out_buf = g->small->desc.dtype != CT_F32 ? ct_carve_take(&t, (size_t)(g->q * g->c) * 4) : NULL;
-    const float *x = input_rows(g, g->big, g->h, g->w, n, top + r0, top + r1, in_buf); /* row r is at (r-r0)*w*c */
-    const int64_t at = item * g->q * g->c;
+    float *in_buf = g->big->desc.dtype != CT_F32 ? ct_carve_take(&t, (size_t)(g->rows_seen * s->w * s->c) * 4) : NULL;
+    float *out_buf = g->small->desc.dtype != CT_F32 ? ct_carve_take(&t, (size_t)(s->q * s->c) * 4) : NULL;
+    int64_t r0, r1;
+    ct_pool_rows(s, p, &r0, &r1);
+    const float *x = input_rows(g, g->big, s->h, s->w, n, r0, r1, in_buf);
+    const int64_t at = item * s->q * s->c;
     float *y = ct_cpu_write(g->small->desc.dtype, g->small->data, at, out_buf);
     uint8_t *code = g->max ? (uint8_t *)g->call->out[1].data + at : NULL;
-    int64_t off[MAX_TAPS];
-    int32_t number[MAX_TAPS];
-    for (int64_t q = 0; q < g->q;) {
-        const int64_t left = q * g->stride_w - g->pad_w, s0 = ct_max64(0, -left), s1 = ct_min64(g->ker_w, g->w - left);
-        int64_t run = 1, taps = 0;
-        if (s0 == 0 && s1 == g->ker_w) /* whole windows as far as they go */
-            run = ct_min64(g->q - q, (g->w - g->ker_w - left) / g->stride_w + 1);
-        for (int64_t r = r0; r < r1; r++)
-            for (int64_t s = s0; s < s1; s++, taps++) {
-                off[taps] = ((r - r0) * g->w + s - s0) * g->c;
-                number[taps] = (int32_t)(r * g->ker_w + s);
-            }
-        const float *from = x + (left + s0) * g->c;
+    for (ct_pool_run run = { .n = 0 }; ct_pool_windows(s, p, &run);) {
+        const int64_t to = run.first * s->c;
         if (g->max)
-            kern->max_row(run, g->c, from, g->stride_w * g->c, taps, off, number, y + q * g->c, code + q * g->c);
+            kern->max_row(run.n, s->c, x + run.from, step, run.taps, run.off, run.number, y + to, code + to);
         else
-            kern->sum_row(run, g->c, from, g->stride_w * g->c, taps, off, 1.0f / (float)(g->ker_h * g->ker_w),
-                          y + q * g->c, g->c);
-        q += run;
+            kern->sum_row(run.n, s->c, x + run.from, step, run.taps, run.off, 1.0f / (float)(s->ker_h * s->ker_w), y + to, s->c);
     }
-    ct_cpu_write_end(g->kern, g->small->desc.dtype, g->small->data, at, g->q * g->c, y);
+    ct_cpu_write_end(g->kern, g->small->desc.dtype, g->small->data, at, s->q * s->c, y);
 }
 
 /* Taps of one axis that reach input pixel i: for each, o = window, k = tap of it. Returns how many. */
@@ -111,53 +116,75 @@ static int64_t covering(int64_t i, int64_t ker, int64_t stride, int64_t pad, int
     return n;
 }
 
+void ct_pool_window_rows(const ct_pool_shape *g, int64_t h, int64_t *p0, int64_t *p1)
+{
+    int64_t p[CT_POOL_TAPS], r[CT_POOL_TAPS];
+    const int64_t np = covering(h, g->ker_h, g->stride_h, g->pad_h, g->p, p, r); /* p falls as r rises */
+    *p0 = np > 0 ? p[np - 1] : 0;
+    *p1 = np > 0 ? p[0] + 1 : 0;
+}
+
+/* The pixel that the next run begins with: the next of this residue, else the first of the next. */
+static int64_t next_pixel(const ct_pool_shape *g, const ct_pool_run *run)
+{
+    const int64_t w = run->first + run->n * g->stride_w;
+    if (run->n == 0 || w < g->w) return w;
+    const int64_t residue = run->first % g->stride_w + 1;
+    return residue < g->stride_w ? residue : g->w;
+}
+
+bool ct_pool_pixels(const ct_pool_shape *g, int64_t h, ct_pool_run *run)
+{
+    int64_t p[CT_POOL_TAPS], r[CT_POOL_TAPS], q[CT_POOL_TAPS], s[CT_POOL_TAPS];
+    const int64_t w = next_pixel(g, run);
+    if (w >= g->w) return false;
+    const int64_t np = covering(h, g->ker_h, g->stride_h, g->pad_h, g->p, p, r);
+    const int64_t nq = np > 0 ? covering(w, g->ker_w, g->stride_w, g->pad_w, g->q, q, s) : 0;
+    /* The following pixels of this residue see the same taps, one window further each, until the last window or one
+     * that begins to the right of here is reached: possible only when all taps of the residue exist already. */
+    int64_t all = 0;
+    for (int64_t k = 0; k < g->ker_w; k++) all += (w + g->pad_w - k) % g->stride_w == 0;
+    run->first = w;
+    run->n = nq == all && nq > 0 ? ct_min64(g->q - q[0], ct_ceil_div(g->w - w, g->stride_w)) : 1;
+    run->from = nq > 0 ? q[nq - 1] * g->c : 0;
+    run->taps = 0;
+    for (int64_t i = 0; i < np; i++)
+        for (int64_t j = 0; j < nq; j++, run->taps++) {
+            run->off[run->taps] = ((p[i] - p[np - 1]) * g->q + q[j] - q[nq - 1]) * g->c;
+            run->number[run->taps] = (int32_t)(r[i] * g->ker_w + s[j]);
+        }
+    return true;
+}
+
+void ct_pool_row_bwd(const ct_kern *k, const ct_pool_shape *g, int64_t h, const float *dy, const uint8_t *code, float *dx)
+{
+    const int64_t step = g->stride_w * g->c;
+    for (ct_pool_run run = { .n = 0 }; ct_pool_pixels(g, h, &run);) {
+        float *to = dx + run.first * g->c;
+        if (run.taps == 0)
+            memset(to, 0, (size_t)g->c * sizeof *to);
+        else if (code)
+            k->pool->max_row_bwd(run.n, g->c, dy + run.from, code + run.from, run.taps, run.off, run.number, to, step);
+        else
+            k->pool->sum_row(run.n, g->c, dy + run.from, g->c, run.taps, run.off, 1.0f / (float)(g->ker_h * g->ker_w), to, step);
+    }
+}
+
 static void backward_item(void *arg, int64_t item, int thread)
 {
     const pool *g = arg;
-    const ct_kern_pool *kern = g->kern->pool;
-    const int64_t n = item / g->h, h = item % g->h;
+    const ct_pool_shape *s = &g->shape;
+    const int64_t n = item / s->h, h = item % s->h, at = item * s->w * s->c;
     ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
-    float *in_buf = g->small->desc.dtype != CT_F32 ? ct_carve_take(&t, (size_t)(g->rows_seen * g->q * g->c) * 4) : NULL;
-    float *out_buf = g->big->desc.dtype != CT_F32 ? ct_carve_take(&t, (size_t)(g->w * g->c) * 4) : NULL;
-    const int64_t at = item * g->w * g->c, line = g->q * g->c;
+    float *in_buf = g->small->desc.dtype != CT_F32 ? ct_carve_take(&t, (size_t)(g->rows_seen * s->q * s->c) * 4) : NULL;
+    float *out_buf = g->big->desc.dtype != CT_F32 ? ct_carve_take(&t, (size_t)(s->w * s->c) * 4) : NULL;
     float *dx = ct_cpu_write(g->big->desc.dtype, g->big->data, at, out_buf);
-    int64_t p[MAX_TAPS], r[MAX_TAPS], q[MAX_TAPS], s[MAX_TAPS], off[MAX_TAPS];
-    int32_t number[MAX_TAPS];
-    const int64_t np = covering(h, g->ker_h, g->stride_h, g->pad_h, g->p, p, r);
-    const float *dy = NULL;
-    const uint8_t *code = NULL;
-    int64_t p0 = 0;
-    if (np > 0) { /* p falls as r rises */
-        p0 = p[np - 1];
-        dy = input_rows(g, g->small, g->p, g->q, n, p0, p[0] + 1, in_buf);
-        if (g->max) code = (const uint8_t *)g->call->in[1].data + (n * g->p + p0) * line;
-    }
-    for (int64_t first = 0; first < ct_min64(g->stride_w, g->w); first++)
-        for (int64_t w = first; w < g->w;) {
-            const int64_t nq = np > 0 ? covering(w, g->ker_w, g->stride_w, g->pad_w, g->q, q, s) : 0;
-            int64_t run = 1, taps = 0;
-            /* The following pixels of this residue see the same taps, one window further each, until the last window or
-             * one that begins to the right of here is reached: possible only when all taps of the residue exist
-             * already. */
-            int64_t all = 0;
-            for (int64_t k = 0; k < g->ker_w; k++) all += (w + g->pad_w - k) % g->stride_w == 0;
-            if (nq == all && nq > 0) run = ct_min64(g->q - q[0], ct_ceil_div(g->w - w, g->stride_w));
-            for (int64_t i = 0; i < np; i++)
-                for (int64_t j = 0; j < nq; j++, taps++) {
-                    off[taps] = ((p[i] - p0) * g->q + q[j] - q[nq - 1]) * g->c;
-                    number[taps] = (int32_t)(r[i] * g->ker_w + s[j]);
-                }
-            float *to = dx + w * g->c;
-            const int64_t step = g->stride_w * g->c, from = nq > 0 ? q[nq - 1] * g->c : 0;
-            if (taps == 0)
-                memset(to, 0, (size_t)g->c * sizeof *to);
-            else if (g->max)
-                kern->max_row_bwd(run, g->c, dy + from, code + from, taps, off, number, to, step);
-            else
-                kern->sum_row(run, g->c, dy + from, g->c, taps, off, 1.0f / (float)(g->ker_h * g->ker_w), to, step);
-            w += run * g->stride_w;
-        }
-    ct_cpu_write_end(g->kern, g->big->desc.dtype, g->big->data, at, g->w * g->c, dx);
+    int64_t p0, p1;
+    ct_pool_window_rows(s, h, &p0, &p1);
+    const float *dy = p0 < p1 ? input_rows(g, g->small, s->p, s->q, n, p0, p1, in_buf) : NULL;
+    const uint8_t *code = g->max ? (const uint8_t *)g->call->in[1].data + (n * s->p + p0) * s->q * s->c : NULL;
+    ct_pool_row_bwd(g->kern, s, h, dy, code, dx);
+    ct_cpu_write_end(g->kern, g->big->desc.dtype, g->big->data, at, s->w * s->c, dx);
 }
 
 static ct_accept accept_pool(const ct_device *dev, const ct_call *c, bool bwd)
@@ -166,8 +193,8 @@ static ct_accept accept_pool(const ct_device *dev, const ct_call *c, bool bwd)
     if (!ct_cpu_type(g.big->desc.dtype) || !ct_cpu_type(g.small->desc.dtype)) return ct_accept_no(CT_CPU_NO_TYPE);
     if (g.max && (bwd ? c->in[1].desc.dtype : c->out[1].desc.dtype) != CT_U8)
         return ct_accept_no("cpu: the index is not u8");
-    if (g.ker_h * g.ker_w > MAX_TAPS) return ct_accept_no("cpu: a window of more than 256 cells");
-    if (g.pad_h >= g.ker_h || g.pad_w >= g.ker_w) return ct_accept_no("cpu: padding not smaller than the window");
+    if (g.shape.ker_h * g.shape.ker_w > CT_POOL_TAPS) return ct_accept_no("cpu: a window of more than 256 cells");
+    if (g.shape.pad_h >= g.shape.ker_h || g.shape.pad_w >= g.shape.ker_w) return ct_accept_no("cpu: padding not smaller than the window");
     return ct_accept_yes(lay_out(&g, dev->threads, bwd, NULL));
 }
 
@@ -175,7 +202,7 @@ static ct_status run_pool(const ct_device *dev, const ct_call *c, bool bwd, void
 {
     pool g = make(dev, c, bwd);
     lay_out(&g, dev->threads, bwd, scratch);
-    ct_cpu_for(dev, g.n * (bwd ? g.h : g.p), bwd ? backward_item : forward_item, &g);
+    ct_cpu_for(dev, g.shape.n * (bwd ? g.shape.h : g.shape.p), bwd ? backward_item : forward_item, &g);
     return CT_OK;
 }
 

@@ -321,7 +321,7 @@ static ct_status build_backward(const ct_program_spec *s, ct_program *p)
     CT_TRY(ct_pass_dead(g));
     if (s->sync_norm) CT_TRY(ct_pass_sync_gradients(g, NULL));
     if (s->skip_still) CT_TRY(ct_pass_still(g, NULL));
-    if (s->fuse_more && !s->inspect) CT_TRY(ct_pass_join(g, NULL));
+    if (s->join_sums && !s->inspect) CT_TRY(ct_pass_join(g, NULL));
     if (s->recompute >= 0)
         CT_TRY(ct_pass_recompute(g, s->recompute, NULL));
     else if (!s->inspect && !s->norms_kept)

@@ -444,8 +444,9 @@ ct_status ct_spec_peak(const ct_program_spec *spec, const ct_backend *backend, c
 void ct_spec_fit_device(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts)
 {
     spec->channel_multiple = backend->channel_multiple ? backend->channel_multiple(opts, spec->compute) : 1;
-    /* a device on which starting a call costs something; elsewhere results of old stay the same bits */
-    spec->flat_casts = spec->skip_still = spec->fuse_more = backend->capture_begin != NULL;
+    spec->skip_still = spec->fuse_more = true;
+    /* a device on which starting a call costs something */
+    spec->flat_casts = spec->join_sums = backend->capture_begin != NULL;
 }
 
 /* Whether a step of this specification fits into nine tenths of the device's memory; of what is free of it, where batch
