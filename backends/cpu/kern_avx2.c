@@ -27,6 +27,8 @@
 #define KERN_WIDEN(p) _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p)))
 #define KERN_WIDEN16(p) _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p)))
 #define KERN_BITS(v) _mm256_movemask_ps((__m256)(v))
+#define KERN_STREAM(p, v) _mm256_stream_ps(p, (__m256)(v))
+#define KERN_STREAM_END() _mm_sfence()
 #define KERN_MUL_EVEN(a, b) _mm256_mul_epu32((__m256i)(a), (__m256i)(b))
 #define KERN_L2_BYTES ((int64_t)512 << 10)
 #define KERN_TABLE ct_kern_avx2

@@ -30,6 +30,8 @@
 #define KERN_NARROW16(p, v) _mm256_storeu_si256((__m256i *)(void *)(p), _mm512_cvtepi32_epi16((__m512i)(v)))
 #define KERN_BITS(v) _mm512_movepi32_mask((__m512i)(v))
 #define KERN_LANES(bits) _mm512_movm_epi32((__mmask16)(bits))
+#define KERN_STREAM(p, v) _mm512_stream_ps(p, (__m512)(v))
+#define KERN_STREAM_END() _mm_sfence()
 #define KERN_MUL_EVEN(a, b) _mm512_mul_epu32((__m512i)(a), (__m512i)(b))
 #define KERN_L2_BYTES ((int64_t)1 << 20)
 #define KERN_TABLE ct_kern_avx512
