@@ -33,6 +33,7 @@ typedef struct ct_igemm {
     int64_t kn, kw;    /* columns stored; width of w's rows, floats: kn rounded up to a multiple of vl, at most nr */
     const float *bias; /* [kn] or NULL */
     bool accumulate;   /* f32 alone */
+    bool stream;       /* out may be written past the caches: columns stored are whole lines; not with accumulate, nor for kernels of pairs */
     uint16_t *const *out16; /* in out's place where words are pairs of bf16 */
 } ct_igemm;
 
@@ -76,6 +77,7 @@ typedef struct ct_wino_tile {
     int64_t xs, bs, bw;     /* bw: a multiple of vl */
     int h0, h1, w0, w1;     /* rows and columns of pixels that exist; the others are zeros, or not written */
     const float *bias;      /* [n] or NULL: added to what wino_out writes */
+    bool stream;            /* wino_out may write past the caches: pixels are aligned to 64 bytes; call ct_kern_wino.out_end behind it */
     int store;              /* enum ct_wino_store, of what `in`, `out_adjoint` and `filter` write */
 } ct_wino_tile;
 
@@ -180,6 +182,7 @@ typedef struct ct_split_gemm {
     int64_t first;
     const float *bias; /* [cols] or NULL */
     bool accumulate;
+    bool stream; /* as of ct_igemm */
 } ct_split_gemm;
 
 /* Lay out n numbers in depth of some rows or columns, `block` words between their blocks; what fills up the last run is zero. Of rows: number d of row r is
@@ -220,6 +223,7 @@ typedef struct ct_kern_wino {
     void (*in)(const ct_wino_tile *t);
     void (*out_adjoint)(const ct_wino_tile *t);
     void (*out)(const ct_wino_tile *t);
+    void (*out_end)(void);
     void (*filter)(const ct_wino_tile *t);
     void (*filter_adjoint)(const ct_wino_tile *t);
     void (*gemm)(const ct_wino_gemm *g);

@@ -21,6 +21,31 @@ typedef float vfu __attribute__((vector_size(KERN_VL * 4), aligned(4), may_alias
 
 KERN_INLINE vf vload(const float *p) { return *(const vfu *)p; }
 KERN_INLINE void vstore(float *p, vf v) { *(vfu *)p = v; }
+
+/* A store that goes past the caches where the set has one and `stream` says so: p is then aligned to a vector. */
+KERN_INLINE void vstore_past(float *p, vf v, const bool stream)
+{
+#ifdef KERN_STREAM
+    if (stream) {
+        KERN_STREAM(p, v);
+        return;
+    }
+#else
+    (void)stream;
+#endif
+    vstore(p, v);
+}
+
+/* Behind such stores. */
+KERN_INLINE void stream_end(const bool stream)
+{
+#ifdef KERN_STREAM_END
+    if (stream) KERN_STREAM_END();
+#else
+    (void)stream;
+#endif
+}
+
 KERN_INLINE vf vsplat(float s) { return s - (vf){ 0 }; }
 
 /* One tile: mr rows by nv vectors of columns, all sums in registers. mr and nv are constants where this is inlined. */
@@ -35,7 +60,8 @@ KERN_INLINE void igemm_tile(const ct_igemm *a, int64_t p, const int mr, const in
     for (int i = 0; i < mr; i++) {
         const float *dst = a->out[p + i] + a->k_first, *src = a->accumulate ? dst : a->bias;
         KERN_UNROLL
-        for (int v = 0; v < nv; v++) KERN_FETCH_W(dst + v * KERN_VL);
+        for (int v = 0; v < nv; v++)
+            if (!a->stream) KERN_FETCH_W(dst + v * KERN_VL);
         if (src && !whole) {
             for (int64_t k = 0; k < nv * KERN_VL; k++) edge[k] = k < kn ? src[k] : 0;
             src = edge;
@@ -70,7 +96,7 @@ KERN_INLINE void igemm_tile(const ct_igemm *a, int64_t p, const int mr, const in
     for (int i = 0; i < mr; i++) {
         float *dst = whole ? a->out[p + i] + a->k_first : edge;
         KERN_UNROLL
-        for (int v = 0; v < nv; v++) vstore(dst + v * KERN_VL, acc[i][v]);
+        for (int v = 0; v < nv; v++) vstore_past(dst + v * KERN_VL, acc[i][v], a->stream && whole);
         if (!whole)
             for (int64_t k = 0; k < kn; k++) a->out[p + i][a->k_first + k] = edge[k];
     }
@@ -97,6 +123,7 @@ static void igemm(const ct_igemm *a)
 #endif
     default: break;
     }
+    stream_end(a->stream);
 }
 
 /* A block's sums begin at zero and are added to dw at the end: far more accurate than one long sum. */

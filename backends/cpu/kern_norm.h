@@ -52,29 +52,6 @@ static void bn_stats(const ct_bn_block *b, double *s, double *q)
     }
 }
 
-/* A store that goes past the caches where the set has one and `stream` says so: p is then aligned to a vector. */
-KERN_INLINE void vstore_past(float *p, vf v, const bool stream)
-{
-#ifdef KERN_STREAM
-    if (stream) {
-        KERN_STREAM(p, v);
-        return;
-    }
-#else
-    (void)stream;
-#endif
-    vstore(p, v);
-}
-
-KERN_INLINE void stream_end(const bool stream)
-{
-#ifdef KERN_STREAM_END
-    if (stream) KERN_STREAM_END();
-#else
-    (void)stream;
-#endif
-}
-
 /* Bit i: lane i of a comparison's result is set; and back. */
 KERN_INLINE unsigned vbits(vi lanes)
 {

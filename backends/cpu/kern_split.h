@@ -205,15 +205,15 @@ KERN_INLINE bool split_even(float *const *row, int64_t n, int64_t *ld)
     return even;
 }
 
-/* Sums of up to 16 mr rows, from row r on, by nc tiles of columns from column k on, made where they are to be if they are whole tiles there. start: what they
- * begin with; NULL: what is there. */
+/* Sums of up to 16 mr rows, from row r on, by nc tiles of columns from column k on, made where they are to be if they are whole tiles there, and not to be
+ * written past the caches. start: what they begin with; NULL: what is there. */
 KERN_INLINE void split_block(const ct_split_gemm *g, int64_t r, int64_t k, const float *a, const float *b, const float *start, const int mr, const int nc)
 {
     enum { LD = 2 * KERN_VL };
     const int64_t rows = split_least(mr * TILE, g->rows - r), cols = split_least(nc * KERN_VL, g->cols - k), at = g->first + k;
     float *const *out = g->out + r, room[2 * TILE * LD], *sums = room;
     int64_t ld = LD;
-    const bool there = rows == mr * TILE && cols == nc * KERN_VL && split_even(out, rows, &ld);
+    const bool there = !g->stream && rows == mr * TILE && cols == nc * KERN_VL && split_even(out, rows, &ld);
     if (there) sums = out[0] + at;
     else ld = LD;
     for (int64_t i = 0; i < rows && !there && !start; i++) memcpy(room + i * LD, out[i] + at, (size_t)cols * sizeof *room);
@@ -221,6 +221,11 @@ KERN_INLINE void split_block(const ct_split_gemm *g, int64_t r, int64_t k, const
     else split_load(sums, ld, mr, nc);
     split_sum(a, b, g->runs, mr, nc);
     split_store(sums, ld, mr, nc);
+    if (g->stream && cols == nc * KERN_VL) {
+        for (int64_t i = 0; i < rows; i++)
+            for (int v = 0; v < nc; v++) vstore_past(out[i] + at + v * KERN_VL, vload(room + i * LD + v * KERN_VL), true);
+        return;
+    }
     for (int64_t i = 0; i < rows && !there; i++) memcpy(out[i] + at, room + i * LD, (size_t)cols * sizeof *room);
 }
 
@@ -245,6 +250,7 @@ static void split_gemm(const ct_split_gemm *g)
         }
     }
     TILE_END();
+    stream_end(g->stream);
 }
 
 static const ct_kern_split split_kernels = {

@@ -238,7 +238,7 @@ static void wino_out_adjoint(const ct_wino_tile *t)
 }
 
 /* Positions to the pixels of the tile's window: A' q A, and bias. */
-KERN_INLINE void wino_synthesise(const ct_wino_tile *t, const int m, const bool whole)
+KERN_INLINE void wino_synthesise(const ct_wino_tile *t, const int m, const bool whole, const bool stream)
 {
     const int n = m + 2;
     wino_walk walk = { 0, 0 };
@@ -261,24 +261,33 @@ KERN_INLINE void wino_synthesise(const ct_wino_tile *t, const int m, const bool 
             for (int j = 0; j < m; j++) {
                 float *out = t->out + i * t->row + j * t->pixel + c;
                 if (!whole && !(i >= t->h0 && i < t->h1 && j >= t->w0 && j < t->w1)) continue;
-                vstore(out, result[j] + bias);
+                vstore_past(out, result[j] + bias, stream);
             }
         }
     }
 }
 
+KERN_INLINE void wino_synthesise_to(const ct_wino_tile *t, const int m, const bool stream)
+{
+    if (wino_whole(t, m))
+        wino_synthesise(t, m, true, stream);
+    else
+        wino_synthesise(t, m, false, stream);
+}
+
 static void wino_out(const ct_wino_tile *t)
 {
-    const bool whole = wino_whole(t, t->m);
-    if (t->m == 4 && whole)
-        wino_synthesise(t, 4, true);
+    if (t->m == 4 && t->stream)
+        wino_synthesise_to(t, 4, true);
     else if (t->m == 4)
-        wino_synthesise(t, 4, false);
-    else if (whole)
-        wino_synthesise(t, 2, true);
+        wino_synthesise_to(t, 4, false);
+    else if (t->stream)
+        wino_synthesise_to(t, 2, true);
     else
-        wino_synthesise(t, 2, false);
+        wino_synthesise_to(t, 2, false);
 }
+
+static void wino_out_end(void) { stream_end(true); }
 
 /* Taps to positions: G g G'. */
 KERN_INLINE void wino_filter_side(const ct_wino_tile *t, const int m, const int store)
@@ -513,6 +522,7 @@ static const ct_kern_wino wino_kernels = {
     .in = wino_in,
     .out_adjoint = wino_out_adjoint,
     .out = wino_out,
+    .out_end = wino_out_end,
     .filter = wino_filter,
     .filter_adjoint = wino_filter_adjoint,
     .gemm = wino_gemm,

@@ -13,7 +13,6 @@
 #include "ops/math/mask_math.h"
 
 #define PIECE_ROWS 64 /* least rows of a piece */
-#define STREAM_BYTES (16 << 20) /* a tensor of this size is not in the cache when it is read next */
 #define SUM_COLS 128 /* columns of a block that is summed: long enough pieces of a row, and rows enough for each sum */
 
 /* Calls n 16-bit numbers into the cache: processors do not foresee parts of rows. */
@@ -61,10 +60,10 @@ enum pass { STATS, APPLY, BWD_SUMS, BWD_APPLY };
 
 bool ct_norm_past_cache(const ct_norm *g, const ct_tensor *t)
 {
-    if (!ct_norm_given(t) || !g->whole || t->desc.dtype != CT_F32 || ct_desc_bytes(&t->desc) < STREAM_BYTES) return false;
+    if (!ct_norm_given(t) || !g->whole || t->desc.dtype != CT_F32) return false;
     const void *p = t->data;
     if (p == g->x.data || (ct_norm_given(&g->dy) && p == g->dy.data) || (ct_norm_given(&g->add) && p == g->add.data)) return false;
-    return (uintptr_t)p % 64 == 0 && g->cols % 16 == 0;
+    return ct_cpu_past_cache(p, ct_desc_numel(&t->desc), g->cols);
 }
 
 /* The largest f32 that becomes zero in a type: half its smallest number. */

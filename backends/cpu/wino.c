@@ -61,6 +61,7 @@ typedef struct wino {
     int64_t v_block, v_pos, v_size, m_block, m_pos, u_block, u_pos;
     int64_t v_tile, m_tile;    /* between tiles */
     int64_t patch, edge; /* floats of per-thread copies */
+    bool stream;         /* pixels of the output are written past the caches */
     /* scratch */
     float *u;        /* [positions][k block][depth][wino_nr], if they are transformed before; split: [positions][k block][runs][u_words] */
     float *v;        /* [kept blocks][positions][c_blocks][block][CT_WINO_CB], if they are not */
@@ -459,6 +460,7 @@ static void transform_products(const wino *g, int64_t first, int64_t count, int6
     ct_wino_tile t = { .m = grid->m, .xs = g->m_pos, .bs = g->m_block, .bw = nr };
     t.n = ct_round_up(valid, g->kern->vl);
     t.bias = g->bias ? g->bias_f32 + k0 : NULL;
+    t.stream = g->stream;
     t.pixel = g->edge ? t.n : g->k;
     t.row = t.pixel * (g->edge ? grid->m : grid->q);
     int64_t n = first / (grid->rows * grid->cols), row = first / grid->cols % grid->rows, col = first % grid->cols;
@@ -480,6 +482,7 @@ static void transform_products(const wino *g, int64_t first, int64_t count, int6
         row = 0;
         n++;
     }
+    if (g->stream) g->kern->wino->out_end();
 }
 
 /* One block of those kept; or a few tiles of the one block there is. */
@@ -600,6 +603,8 @@ static bool set_up(wino *g, const ct_device *dev, const ct_call *call, bool pair
     g->k = o[3];
     plan(g, dev->threads);
     g->patch = ct_wino_patch_floats(&g->in, g->grid.side);
+    /* A vector of each of a tile's pixels is written in turn: they must be whole lines. */
+    g->stream = g->out_type == CT_F32 && g->kern->vl == 16 && ct_cpu_past_cache(g->out, c.n * o[1] * o[2] * g->k, g->k);
     g->edge = g->out_type == CT_F32 && g->k % g->kern->vl == 0 ? 0 : m * m * g->panel * g->kern->wino->nr;
     return true;
 }
