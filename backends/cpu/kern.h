@@ -410,6 +410,7 @@ typedef struct ct_kern_optim {
 typedef struct ct_kern {
     const char *name; /* "amx", "avx512bf16", "avx512", "avx2", "base", "basebf16", "baseamx" */
     int vl;           /* floats of a vector */
+    bool streams;     /* whether it writes past the caches where it may */
     int64_t l2_bytes; /* of the L2 cache of a core that has these instructions, at least, in most of them */
     const ct_kern_pairs *pairs; /* NULL where the processor does not multiply bf16 */
     const ct_kern_split *split; /* NULL where it multiplies no tiles */

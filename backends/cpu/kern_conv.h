@@ -36,6 +36,12 @@ KERN_INLINE void vstore_past(float *p, vf v, const bool stream)
     vstore(p, v);
 }
 
+#ifdef KERN_STREAM
+#define KERN_STREAMS true
+#else
+#define KERN_STREAMS false
+#endif
+
 /* Behind such stores. */
 KERN_INLINE void stream_end(const bool stream)
 {

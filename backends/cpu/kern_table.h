@@ -21,7 +21,7 @@
 
 /* What any table made of these bodies has. */
 #define KERN_MEMBERS                                                                                                   \
-    .vl = KERN_VL, .conv = &conv_kernels, .wino = &wino_kernels, .depthwise = &depthwise_kernels,                      \
+    .vl = KERN_VL, .streams = KERN_STREAMS, .conv = &conv_kernels, .wino = &wino_kernels, .depthwise = &depthwise_kernels,                      \
     .planes = &planes_kernels, .copy = &copy_kernels, .element = &element_kernels, .sum = &sum_kernels,                \
     .norm = &norm_kernels, .standardize = &standardize_kernels, .pool = &pool_kernels, .norm_pool = &norm_pool_kernels, .resample = &resample_kernels, .soft = &soft_kernels,                \
     .silu = &silu_kernels, .random = &random_kernels, .ctc = &ctc_kernels, .lstm = &lstm_kernels, .optim = &optim_kernels

@@ -1,7 +1,7 @@
 /* batchnorm -> relu, and batchnorm -> add -> relu, become one batchnorm with act=relu, and the same with silu; then
  * batchnorm -> add, where no activation has taken it, one with a summand: one pass over memory instead of three, and
- * the values in between are never stored. For devices that ask for it, batchnorm with relu and a max-pooling that
- * halves become one, too, or the mean over all pixels, and batchnorm with relu and a summand that a batchnorm of its
+ * the values in between are never stored. A pass of its own (fuse_more) makes one of batchnorm with relu and a
+ * max-pooling that halves, or the mean over all pixels, and of batchnorm with relu and a summand that a batchnorm of its
  * own gives (the shortcut of a residual block). */
 #include "config.h"
 

@@ -54,7 +54,7 @@ static bool collect(const char *precision)
         ct_program p;
         ck_assert_int_eq(ct_spec_from_model(m->name, m->frames ? CLIPS : PICTURES, precision, &spec), CT_OK);
         spec.channel_multiple = channel_multiple(&spec);
-        spec.fuse_more = i % 2 == 1;
+        spec.fuse_more = spec.join_sums = i % 2 == 1;
         tf32 = spec.tf32;
         ck_assert_int_eq(ct_program_build(&spec, CT_PROGRAM_STEP, NULL, &layout, &p), CT_OK);
         for (size_t k = 0; k < p.graph->nnodes; k++) {
