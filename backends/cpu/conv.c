@@ -350,7 +350,7 @@ static void multiply(const gather *g, const band *s, const ct_pixel_class *c, in
     const int64_t most = g->pairs ? INT64_MAX : DEPTH, step_d = ct_min64(depth, most);
     const int64_t step_t = step_d < depth ? 1 : ct_max64(1, most / ct_max64(1, depth));
     a.stream = step_d == depth && step_t >= taps && !g->pairs && g->p.out_type == CT_F32 &&
-               ct_cpu_past_cache(g->p.out, g->p.n * g->p.out_h * g->p.out_w * g->p.out_c, g->p.cols);
+               ct_cpu_past_cache(g->kern, g->p.out, g->p.n * g->p.out_h * g->p.out_w * g->p.out_c, g->p.cols);
     /* A class without taps still gets its zeros. */
     for (int64_t t = 0; t < ct_max64(1, taps); t += step_t)
         for (int64_t d = 0; d < depth; d += step_d) {

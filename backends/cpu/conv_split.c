@@ -187,7 +187,7 @@ static bool begin(const split *g, const work *w, const room *r, ct_split_gemm *a
     const ct_conv_gather *p = &g->p;
     ct_conv_gather_find(p, w->c, w->group, w->first, w->count, g->zeros, r->in, g->block, r->out);
     *a = (ct_split_gemm){ .cols = w->cols, .first = w->k0 };
-    a->stream = w->runs <= RUNS && ct_cpu_past_cache(p->out, p->n * p->out_h * p->out_w * p->out_c, p->cols);
+    a->stream = w->runs <= RUNS && ct_cpu_past_cache(g->kern, p->out, p->n * p->out_h * p->out_w * p->out_c, p->cols);
     a->bias = p->bias ? (const float *)p->bias + w->group * p->cols + w->k0 : NULL;
     for (int64_t i = 0; i < w->count && w->runs == 0; i++) memset(r->out[i] + w->k0, 0, (size_t)w->cols * sizeof(float));
     return w->runs > 0;

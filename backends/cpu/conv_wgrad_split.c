@@ -100,7 +100,7 @@ static void block_of_pixels(const wgrad *g, const room *r, int64_t group, int64_
     const ct_conv_gather *p = &g->p;
     const int64_t ld = g->runs * CT_SPLIT;
     ct_conv_gather_find(p, &p->cls[0], group, first, count, g->zeros, r->x, ld, r->dy);
-    const bool last = g->pixels <= RUNS * CT_SPLIT && ct_cpu_past_cache(g->dw, filters(g), p->channels);
+    const bool last = g->pixels <= RUNS * CT_SPLIT && ct_cpu_past_cache(g->kern, g->dw, filters(g), p->channels);
     ct_split_gemm a = { .stream = last, .b = r->cols, .runs = ct_ceil_div(count, CT_SPLIT), .accumulate = more };
     a.a_block = a.runs * CT_SPLIT_ROWS;
     a.b_block = a.runs * ct_split_cols_words(g->kern);

@@ -100,9 +100,9 @@ void ct_cpu_to_type(const ct_kern *k, ct_dtype d, const float *x, int64_t n, voi
 /* Whether a result of so many f32 from p on, in rows of `row`, is written past the caches: it will have left them when it is read next, and rows are whole
  * cache lines. A line that is written so is not read before. */
 #define CT_CPU_PAST_CACHE ((int64_t)16 << 20) /* bytes */
-static inline bool ct_cpu_past_cache(const void *p, int64_t elems, int64_t row)
+static inline bool ct_cpu_past_cache(const ct_kern *k, const void *p, int64_t elems, int64_t row)
 {
-    return elems * 4 >= CT_CPU_PAST_CACHE && (uintptr_t)p % 64 == 0 && row % 16 == 0;
+    return k->streams && elems * 4 >= CT_CPU_PAST_CACHE && (uintptr_t)p % 64 == 0 && row % 16 == 0;
 }
 
 /* Cuts `total` elements into pieces for the parallel loop: piece size a multiple of `unit`, the same for any thread

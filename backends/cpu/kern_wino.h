@@ -237,10 +237,19 @@ static void wino_out_adjoint(const ct_wino_tile *t)
         wino_analyse_to(t, true, CT_WINO_LOWER);
 }
 
-/* Positions to the pixels of the tile's window: A' q A, and bias. */
-KERN_INLINE void wino_synthesise(const ct_wino_tile *t, const int m, const bool whole, const bool stream)
+KERN_INLINE void wino_put_row(const ct_wino_tile *t, const int m, const int i, const bool whole, const vf *result, float *out, const bool stream)
+{
+    WINO_UNROLL
+    for (int j = 0; j < m; j++)
+        if (whole || (i >= t->h0 && i < t->h1 && j >= t->w0 && j < t->w1)) vstore_past(out + j * t->pixel, result[j], stream);
+}
+
+/* Positions to the pixels of the tile's window: A' q A, and bias. Only stores depend on where they go: two copies of the sums might be rounded at
+ * different places. */
+KERN_INLINE void wino_synthesise(const ct_wino_tile *t, const int m, const bool whole)
 {
     const int n = m + 2;
+    const bool stream = t->stream;
     wino_walk walk = { 0, 0 };
     for (int64_t c = 0; c < t->n; c += KERN_VL, wino_step(&walk, t)) {
         vf half[WINO_MAX][WINO_MAX], row[WINO_MAX], result[WINO_MAX]; /* half: [position's column][pixel's row] */
@@ -258,33 +267,25 @@ KERN_INLINE void wino_synthesise(const ct_wino_tile *t, const int m, const bool 
             for (int j = 0; j < n; j++) row[j] = half[j][i];
             wino_at(m, row, result);
             WINO_UNROLL
-            for (int j = 0; j < m; j++) {
-                float *out = t->out + i * t->row + j * t->pixel + c;
-                if (!whole && !(i >= t->h0 && i < t->h1 && j >= t->w0 && j < t->w1)) continue;
-                vstore_past(out, result[j] + bias, stream);
-            }
+            for (int j = 0; j < m; j++) result[j] += bias;
+            float *out = t->out + i * t->row + c;
+            if (stream) wino_put_row(t, m, i, whole, result, out, true);
+            else wino_put_row(t, m, i, whole, result, out, false);
         }
     }
 }
 
-KERN_INLINE void wino_synthesise_to(const ct_wino_tile *t, const int m, const bool stream)
-{
-    if (wino_whole(t, m))
-        wino_synthesise(t, m, true, stream);
-    else
-        wino_synthesise(t, m, false, stream);
-}
-
 static void wino_out(const ct_wino_tile *t)
 {
-    if (t->m == 4 && t->stream)
-        wino_synthesise_to(t, 4, true);
+    const bool whole = wino_whole(t, t->m);
+    if (t->m == 4 && whole)
+        wino_synthesise(t, 4, true);
     else if (t->m == 4)
-        wino_synthesise_to(t, 4, false);
-    else if (t->stream)
-        wino_synthesise_to(t, 2, true);
+        wino_synthesise(t, 4, false);
+    else if (whole)
+        wino_synthesise(t, 2, true);
     else
-        wino_synthesise_to(t, 2, false);
+        wino_synthesise(t, 2, false);
 }
 
 static void wino_out_end(void) { stream_end(true); }

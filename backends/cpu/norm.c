@@ -63,7 +63,7 @@ bool ct_norm_past_cache(const ct_norm *g, const ct_tensor *t)
     if (!ct_norm_given(t) || !g->whole || t->desc.dtype != CT_F32) return false;
     const void *p = t->data;
     if (p == g->x.data || (ct_norm_given(&g->dy) && p == g->dy.data) || (ct_norm_given(&g->add) && p == g->add.data)) return false;
-    return ct_cpu_past_cache(p, ct_desc_numel(&t->desc), g->cols);
+    return ct_cpu_past_cache(g->kern, p, ct_desc_numel(&t->desc), g->cols);
 }
 
 /* The largest f32 that becomes zero in a type: half its smallest number. */

@@ -603,8 +603,8 @@ static bool set_up(wino *g, const ct_device *dev, const ct_call *call, bool pair
     g->k = o[3];
     plan(g, dev->threads);
     g->patch = ct_wino_patch_floats(&g->in, g->grid.side);
-    /* A vector of each of a tile's pixels is written in turn: they must be whole lines. */
-    g->stream = g->out_type == CT_F32 && g->kern->vl == 16 && ct_cpu_past_cache(g->out, c.n * o[1] * o[2] * g->k, g->k);
+    /* A vector of each of a tile's pixels is written in turn: they must be whole lines. (Lines put together first, of two vectors with AVX2, gained nothing.) */
+    g->stream = g->out_type == CT_F32 && g->kern->vl == CT_KERN_LINE && ct_cpu_past_cache(g->kern, g->out, c.n * o[1] * o[2] * g->k, g->k);
     g->edge = g->out_type == CT_F32 && g->k % g->kern->vl == 0 ? 0 : m * m * g->panel * g->kern->wino->nr;
     return true;
 }

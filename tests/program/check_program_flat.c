@@ -95,6 +95,7 @@ typedef struct flat_test {
     ct_optimizer_kind optimizer;
     char *const *frozen;  /* [frozens] layers */
     size_t frozens;
+    bool fused;           /* fuse_more in the second kind */
     bool emulated, eager; /* on the emulated card; there without a graph */
     int steps;
 } flat_test;
@@ -142,6 +143,7 @@ static void open_flat(test_run *r, const flat_test *t, bool flat)
     s.recompute = t->recompute;
     s.channel_multiple = 8;
     s.flat_casts = flat;
+    s.fuse_more = flat && t->fused;
     s.freeze = t->frozen;
     s.freezes = t->frozens;
     if (t->emulated) {
