@@ -79,7 +79,7 @@ tests() {
 }
 
 part_noavx() {
-    programs='tests/harness/check_ops tests/cpu/check_cpu_backend tests/exec/check_exec tests/program/check_program tests/selftest/check_golden tests/models/check_models tests/run/check_train'
+    programs='tests/harness/check_ops tests/cpu/check_cpu_backend tests/cpu/check_same_bits tests/exec/check_exec tests/program/check_program tests/selftest/check_golden tests/models/check_models tests/run/check_train'
     build noavx --disable-avx || return
     tests noavx ''
     step noavx-doctor sh -c './captrain doctor | grep -q "base loops"'
@@ -100,7 +100,7 @@ part_kernels() {
 }
 
 part_aarch64() {
-    programs='tests/base/check_base tests/formats/check_formats tests/config/check_config tests/image/check_data_image tests/ops/check_op_math tests/cpu/check_cpu_backend tests/exec/check_exec tests/harness/check_ops'
+    programs='tests/base/check_base tests/formats/check_formats tests/config/check_config tests/image/check_data_image tests/ops/check_op_math tests/cpu/check_cpu_backend tests/cpu/check_same_bits tests/exec/check_exec tests/harness/check_ops'
     cross=aarch64-linux-gnu qemu=''
     for q in qemu-aarch64 qemu-aarch64-static; do command -v "$q" > /dev/null && qemu=$q; done
     PKG_CONFIG_LIBDIR=/usr/lib/$cross/pkgconfig:/usr/share/pkgconfig

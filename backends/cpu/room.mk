@@ -17,8 +17,11 @@ libcaptrain_cpu_la_SOURCES += \
 include $(top_srcdir)/backends/cpu/ref/room.mk
 
 check_PROGRAMS += tests/cpu/check_cpu_backend
-tests_cpu_check_cpu_backend_SOURCES = tests/cpu/check_cpu_backend.c
+tests_cpu_check_cpu_backend_SOURCES = tests/cpu/check_cpu_backend.c tests/cpu/cpu_fixture.h
 tests_cpu_check_cpu_backend_LDADD = $(CT_TEST_LIBS)
+check_PROGRAMS += tests/cpu/check_same_bits
+tests_cpu_check_same_bits_SOURCES = tests/cpu/check_same_bits.c tests/cpu/cpu_fixture.h
+tests_cpu_check_same_bits_LDADD = $(CT_TEST_LIBS)
 check_PROGRAMS += tests/cpu/check_standardize
 tests_cpu_check_standardize_SOURCES = tests/cpu/check_standardize.c tests/harness/ref_fixture.h tests/harness/ref_values.h
 tests_cpu_check_standardize_LDADD = $(CT_TEST_LIBS)

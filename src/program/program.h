@@ -58,8 +58,8 @@ typedef struct ct_program_spec {
     bool flat_casts; /* 16-bit types: parameters and gradients have 16-bit arenas, which the update writes and reads, in
                         place of a cast for each (ct_pass_flat); not in a group */
     bool skip_still; /* gradients that are zero whatever the data are, are not computed (ct_pass_still) */
-    bool fuse_more; /* batch norms take in the pooling behind them, the mean, or the norm of their summand (ct_pass_fuse_more);
-                       not with `inspect` */
+    bool fuse_more; /* batch norms take in the pooling behind them, the mean, or the norm of their summand
+                       (ct_pass_fuse_more); not with `inspect` */
     bool join_sums; /* their gradients take in the sum before them (ct_pass_join); not with `inspect` */
     bool norms_kept; /* batch norms are not applied again in the backward pass, which would move more bytes and hold
                         fewer: ct_spec_settle() decides */
