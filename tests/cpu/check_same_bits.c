@@ -163,7 +163,7 @@ static Suite *bits_suite(void)
 {
     Suite *s = suite_create("same_bits");
     TCase *t = tcase_create("operators");
-    tcase_set_timeout(t, 60);
+    tcase_set_timeout(t, 300); /* with sanitizers */
     tcase_add_test(t, same_bits_for_any_number_of_threads);
     tcase_add_test(t, same_bits_past_the_caches);
     suite_add_tcase(s, t);
