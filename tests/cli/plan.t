@@ -7,76 +7,68 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 |  node phase    name                        operator            result                      FLOP   bytes  implementation
 |     0 forward  x                           preprocess          f32[16,32,64,1]            98.3k    164k  cpu.vector
 |     1 forward  cnn.0                       conv2d              f32[16,32,64,8]            4.98M   1.18M  cpu.planes
-|     2 forward  cnn.1                       batchnorm           f32[16,32,64,8]            1.84M   2.13M  cpu.vector
-|     3 forward  cnn.3                       maxpool2d           f32[16,16,32,8]             262k   1.38M  cpu.vector
-|     4 forward  cnn.4                       conv2d              f32[16,16,32,8]            9.50M    527k  cpu.planes
-|     5 forward  cnn.5                       batchnorm           f32[16,16,32,8]             459k    533k  cpu.vector
-|     6 forward  cnn.7                       maxpool2d           f32[16,8,16,8]             65.5k    344k  cpu.vector
-|     7 forward  cnn.8                       conv2d              f32[16,8,16,16]            4.75M    201k  cpu.winograd
-|     8 forward  cnn.9                       batchnorm           f32[16,8,16,16]             229k    267k  cpu.vector
-|     9 forward  cnn.11                      maxpool2d           f32[16,4,16,16]            32.8k    213k  cpu.vector
-|    10 forward  cnn.rows                    reshape             f32[64,16,16]                  0       0  view
-|    11 forward  cnn.columns                 swap                f32[16,64,16]              16.4k    131k  cpu.tiles
-|    12 forward  cnn.steps                   reshape             f32[16,16,64]                  0       0  view
-|    13 forward  fold.0                      linear              f32[16,16,32]              1.06M    107k  cpu.blas
-|    14 forward  fold.1                      batchnorm           f32[16,16,32]              57.3k   67.6k  cpu.vector
-|    15 forward  rnn.l0.ih                   linear              f32[16,16,64]              1.06M    107k  cpu.blas
-|    16 forward  rnn.l0.ih_reverse           linear              f32[16,16,64]              1.06M    107k  cpu.blas
-|    17 forward  rnn.l0                      lstm                f32[16,16,32]              1.19M    336k  cpu.packed
-|    18 forward  fc                          linear              f32[16,16,3]               49.9k   36.2k  cpu.blas
-|    19 forward  logp                        log_softmax         f32[16,16,3]               3.07k   6.14k  cpu.vector
-|    20 forward  loss                        ctc_loss            f32[1]                     17.9k   10.6k  cpu.vector
-|    21 forward  pred                        ctc_greedy          i32[16,16]                   768   5.18k  cpu.vector
-|    22 forward  metrics                     edit_sums           f64[64]                    2.30k   2.30k  cpu.ref
-|    23 forward  sums                        batch_sums          f64[64]                        4   1.03k  cpu.ref
-|    24 backward seed                        loss_seed           f32[1]                         1     132  cpu.ref
-|    25 backward loss.bwd                    ctc_loss_bwd        f32[16,16,3]               25.9k   13.6k  cpu.vector
-|    26 backward logp.bwd                    log_softmax_bwd     f32[16,16,3]               3.07k   9.22k  cpu.vector
-|    27 backward fc.dgrad                    linear_dgrad        f32[16,16,32]              49.2k   36.2k  cpu.blas
-|    28 backward fc.wgrad                    linear_wgrad        f32[3,32]                  49.2k   36.2k  cpu.blas
-|    29 backward fc.bias_grad                bias_grad           f32[3]                       768   3.08k  cpu.vector
-|    30 backward rnn.l0.bwd                  lstm_bwd            f32[16,16,64]              2.29M    377k  cpu.packed
-|    31 backward rnn.l0.bias_grad            bias_grad           f32[64]                    16.4k   65.8k  cpu.vector
-|    32 backward rnn.l0.bias_grad            bias_grad           f32[64]                    16.4k   65.8k  cpu.vector
-|    33 backward rnn.l0.ih_reverse.dgrad     linear_dgrad        f32[16,16,32]              1.05M    106k  cpu.blas
-|    34 again    fold.1.again                batchnorm_infer     f32[16,16,32]              24.6k   66.0k  cpu.vector
-|    35 backward rnn.l0.ih_reverse.wgrad     linear_wgrad        f32[64,32]                 1.05M    106k  cpu.blas
-|    36 backward rnn.l0.ih_reverse.bias_grad bias_grad           f32[64]                    16.4k   65.8k  cpu.vector
-|    37 backward rnn.l0.ih.dgrad             linear_dgrad        f32[16,16,32]              1.05M    106k  cpu.blas
-|    38 backward rnn.l0.ih.wgrad             linear_wgrad        f32[64,32]                 1.05M    106k  cpu.blas
-|    39 backward rnn.l0.ih.bias_grad         bias_grad           f32[64]                    16.4k   65.8k  cpu.vector
-|    40 backward fold.2.grad_sum             add                 f32[16,16,32]              8.19k   98.3k  cpu.vector
-|    41 backward fold.1.bwd                  batchnorm_bwd       f32[16,16,32]              90.1k    100k  cpu.vector
-|    42 backward fold.0.dgrad                linear_dgrad        f32[16,16,64]              1.05M    106k  cpu.blas
-|    43 backward fold.0.wgrad                linear_wgrad        f32[32,64]                 1.05M    106k  cpu.blas
-|    44 backward fold.0.bias_grad            bias_grad           f32[32]                    8.19k   32.9k  cpu.vector
-|    45 backward cnn.steps.bwd               reshape             f32[16,64,16]                  0       0  view
-|    46 backward cnn.columns.bwd             swap                f32[64,16,16]              16.4k    131k  cpu.tiles
-|    47 backward cnn.rows.bwd                reshape             f32[16,4,16,16]                0       0  view
-|    48 backward cnn.11.bwd                  maxpool2d_bwd       f32[16,8,16,16]            16.4k    213k  cpu.vector
-|    49 backward cnn.9.bwd                   batchnorm_bwd       f32[16,8,16,16]             360k    398k  cpu.vector
-|    50 backward cnn.8.dgrad                 conv2d_dgrad        f32[16,8,16,8]             4.72M    201k  cpu.winograd
-|    51 backward cnn.8.wgrad                 conv2d_wgrad        f32[16,3,3,8]              4.72M    201k  cpu.winograd
-|    52 backward cnn.8.bias_grad             bias_grad           f32[16]                    32.8k    131k  cpu.vector
-|    53 backward cnn.7.bwd                   maxpool2d_bwd       f32[16,16,32,8]            16.4k    344k  cpu.vector
-|    54 backward cnn.5.bwd                   batchnorm_bwd       f32[16,16,32,8]             721k    795k  cpu.vector
-|    55 backward cnn.4.dgrad                 conv2d_dgrad        f32[16,16,32,8]            9.44M    527k  cpu.planes
-|    56 backward cnn.4.wgrad                 conv2d_wgrad        f32[8,3,3,8]               9.44M    527k  cpu.planes
-|    57 backward cnn.4.bias_grad             bias_grad           f32[8]                     65.5k    262k  cpu.vector
-|    58 backward cnn.3.bwd                   maxpool2d_bwd       f32[16,32,64,8]            65.5k   1.38M  cpu.vector
-|    59 backward cnn.1.bwd                   batchnorm_bwd       f32[16,32,64,8]            2.88M   3.18M  cpu.vector
-|    60 backward cnn.0.wgrad                 conv2d_wgrad        f32[8,3,3,1]               4.72M   1.18M  cpu.planes
-|    61 backward cnn.0.bias_grad             bias_grad           f32[8]                      262k   1.05M  cpu.vector
-|    62 backward next_draw                   next_draw           f64[16]                       16     256  cpu.ref
-|    63 update   lr                          lr_schedule         f64[16]                       16     256  cpu.ref
-|    64 update   grad_norm                   grad_norm           f64[16]                    21.2k   42.7k  cpu.vector
-|    65 update   update.decay                sgd                 f32[10096]                 70.7k    202k  cpu.vector
-|    66 update   update.no_decay             sgd                 f32[512]                   3.58k   10.4k  cpu.vector
-|    67 update   ema                         ema                 f32[10608]                 31.8k    127k  cpu.vector
-|    68 update   ema_buffers                 ema                 f32[160]                     480   2.05k  cpu.vector
-|    69 update   step_end                    step_end            f64[16]                       16     256  cpu.ref
-|       forward  total                                                                      26.7M   7.85M
-|       backward total                                                                      46.4M   12.2M
+|     2 forward  cnn.1                       batchnorm_pool      f32[16,16,32,8]            2.10M   1.38M  cpu.vector
+|     3 forward  cnn.4                       conv2d              f32[16,16,32,8]            9.50M    527k  cpu.planes
+|     4 forward  cnn.5                       batchnorm_pool      f32[16,8,16,8]              524k    344k  cpu.vector
+|     5 forward  cnn.8                       conv2d              f32[16,8,16,16]            4.75M    201k  cpu.winograd
+|     6 forward  cnn.9                       batchnorm           f32[16,8,16,16]             229k    267k  cpu.vector
+|     7 forward  cnn.11                      maxpool2d           f32[16,4,16,16]            32.8k    213k  cpu.vector
+|     8 forward  cnn.rows                    reshape             f32[64,16,16]                  0       0  view
+|     9 forward  cnn.columns                 swap                f32[16,64,16]              16.4k    131k  cpu.tiles
+|    10 forward  cnn.steps                   reshape             f32[16,16,64]                  0       0  view
+|    11 forward  fold.0                      linear              f32[16,16,32]              1.06M    107k  cpu.blas
+|    12 forward  fold.1                      batchnorm           f32[16,16,32]              57.3k   67.6k  cpu.vector
+|    13 forward  rnn.l0.ih                   linear              f32[16,16,64]              1.06M    107k  cpu.blas
+|    14 forward  rnn.l0.ih_reverse           linear              f32[16,16,64]              1.06M    107k  cpu.blas
+|    15 forward  rnn.l0                      lstm                f32[16,16,32]              1.19M    336k  cpu.packed
+|    16 forward  fc                          linear              f32[16,16,3]               49.9k   36.2k  cpu.blas
+|    17 forward  logp                        log_softmax         f32[16,16,3]               3.07k   6.14k  cpu.vector
+|    18 forward  loss                        ctc_loss            f32[1]                     17.9k   10.6k  cpu.vector
+|    19 forward  pred                        ctc_greedy          i32[16,16]                   768   5.18k  cpu.vector
+|    20 forward  metrics                     edit_sums           f64[64]                    2.30k   2.30k  cpu.ref
+|    21 forward  sums                        batch_sums          f64[64]                        4   1.03k  cpu.ref
+|    22 backward seed                        loss_seed           f32[1]                         1     132  cpu.ref
+|    23 backward loss.bwd                    ctc_loss_bwd        f32[16,16,3]               25.9k   13.6k  cpu.vector
+|    24 backward logp.bwd                    log_softmax_bwd     f32[16,16,3]               3.07k   9.22k  cpu.vector
+|    25 backward fc.dgrad                    linear_dgrad        f32[16,16,32]              49.2k   36.2k  cpu.blas
+|    26 backward fc.wgrad                    linear_wgrad        f32[3,32]                  49.2k   36.2k  cpu.blas
+|    27 backward fc.bias_grad                bias_grad           f32[3]                       768   3.08k  cpu.vector
+|    28 backward rnn.l0.bwd                  lstm_bwd            f32[16,16,64]              2.29M    377k  cpu.packed
+|    29 backward rnn.l0.bias_grad            bias_grad           f32[64]                    16.4k   65.8k  cpu.vector
+|    30 backward rnn.l0.bias_grad            bias_grad           f32[64]                    16.4k   65.8k  cpu.vector
+|    31 backward rnn.l0.ih_reverse.dgrad     linear_dgrad        f32[16,16,32]              1.05M    106k  cpu.blas
+|    32 again    fold.1.again                batchnorm_infer     f32[16,16,32]              24.6k   66.0k  cpu.vector
+|    33 backward rnn.l0.ih_reverse.wgrad     linear_wgrad        f32[64,32]                 1.05M    106k  cpu.blas
+|    34 backward rnn.l0.ih_reverse.bias_grad bias_grad           f32[64]                    16.4k   65.8k  cpu.vector
+|    35 backward rnn.l0.ih.dgrad             linear_dgrad        f32[16,16,32]              1.05M    106k  cpu.blas
+|    36 backward rnn.l0.ih.wgrad             linear_wgrad        f32[64,32]                 1.05M    106k  cpu.blas
+|    37 backward rnn.l0.ih.bias_grad         bias_grad           f32[64]                    16.4k   65.8k  cpu.vector
+|    38 backward fold.2.grad_sum             add                 f32[16,16,32]              8.19k   98.3k  cpu.vector
+|    39 backward fold.1.bwd                  batchnorm_bwd       f32[16,16,32]              90.1k    100k  cpu.vector
+|    40 backward fold.0.dgrad                linear_dgrad        f32[16,16,64]              1.05M    106k  cpu.blas
+|    41 backward fold.0.wgrad                linear_wgrad        f32[32,64]                 1.05M    106k  cpu.blas
+|    42 backward cnn.steps.bwd               reshape             f32[16,64,16]                  0       0  view
+|    43 backward cnn.columns.bwd             swap                f32[64,16,16]              16.4k    131k  cpu.tiles
+|    44 backward cnn.rows.bwd                reshape             f32[16,4,16,16]                0       0  view
+|    45 backward cnn.11.bwd                  maxpool2d_bwd       f32[16,8,16,16]            16.4k    213k  cpu.vector
+|    46 backward cnn.9.bwd                   batchnorm_bwd       f32[16,8,16,16]             360k    398k  cpu.vector
+|    47 backward cnn.8.dgrad                 conv2d_dgrad        f32[16,8,16,8]             4.72M    201k  cpu.winograd
+|    48 backward cnn.8.wgrad                 conv2d_wgrad        f32[16,3,3,8]              4.72M    201k  cpu.winograd
+|    49 backward cnn.5.bwd                   batchnorm_pool_bwd  f32[16,16,32,8]             721k    606k  cpu.vector
+|    50 backward cnn.4.dgrad                 conv2d_dgrad        f32[16,16,32,8]            9.44M    527k  cpu.planes
+|    51 backward cnn.4.wgrad                 conv2d_wgrad        f32[8,3,3,8]               9.44M    527k  cpu.planes
+|    52 backward cnn.1.bwd                   batchnorm_pool_bwd  f32[16,32,64,8]            2.88M   2.42M  cpu.vector
+|    53 backward cnn.0.wgrad                 conv2d_wgrad        f32[8,3,3,1]               4.72M   1.18M  cpu.planes
+|    54 backward next_draw                   next_draw           f64[16]                       16     256  cpu.ref
+|    55 update   lr                          lr_schedule         f64[16]                       16     256  cpu.ref
+|    56 update   grad_norm                   grad_norm           f64[16]                    21.2k   42.7k  cpu.vector
+|    57 update   update.decay                sgd                 f32[10096]                 70.7k    202k  cpu.vector
+|    58 update   update.no_decay             sgd                 f32[512]                   3.58k   10.4k  cpu.vector
+|    59 update   ema                         ema                 f32[10608]                 31.8k    127k  cpu.vector
+|    60 update   ema_buffers                 ema                 f32[160]                     480   2.05k  cpu.vector
+|    61 update   step_end                    step_end            f64[16]                       16     256  cpu.ref
+|       forward  total                                                                      26.7M   5.19M
+|       backward total                                                                      45.9M   8.05M
 |       update   total                                                                       128k    385k
 |
 | evaluation
@@ -110,6 +102,7 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 | model          crnn-small, 10539 parameters, 32x64x1 pixels, 16 time steps of 3 classes, labels of at most 3 characters
 | device         DEVICE, 1 thread, cpu (cpu: asked for)
 | precision      fp32
+| still          4 biases in front of batch norms: their gradients are zero and not computed
 | batch          16 x 1 micro-step = 16 effective
 | learning rate  0.05 (optimizer.lr 0.05 after schedule.lr_rule)
 | recompute      off
@@ -118,19 +111,20 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 | gradients      42.4 kB
 | optimizer      42.4 kB
 | average        43.1 kB
-| activations    2856.1 kB (the step's lower bound is 2667.3 kB; without sharing memory 8963.8 kB)
+| activations    2896.7 kB (the step's lower bound is 2634.6 kB; without sharing memory 6300.8 kB)
 | inputs         33.2 kB
 | resident       no images (the device reads the host's memory)
-| peak           3061.0 kB (3060992 bytes)
-| micro-batch    at most 5945 in 1073.7 MB
+| peak           3101.6 kB (3101568 bytes)
+| micro-batch    at most 6621 in 1073.7 MB
 |
 | precision receipt (fp32 was asked for)
 | operator           implementation   stored    asked  factor sums   matrix units calls
 | preprocess         cpu.vector       f32       fp32   fp32   fp32   no               2
 | conv2d             cpu.planes       f32       fp32   fp32   fp32   no               4
-| batchnorm          cpu.vector       f32       fp32   fp32   fp32   no               4
-| maxpool2d          cpu.vector       f32       fp32   fp32   fp32   no               6
+| batchnorm_pool     cpu.vector       f32       fp32   fp32   fp32   no               2
 | conv2d             cpu.winograd     f32       fp32   fp32   fp32   no               2
+| batchnorm          cpu.vector       f32       fp32   fp32   fp32   no               2
+| maxpool2d          cpu.vector       f32       fp32   fp32   fp32   no               4
 | swap               cpu.tiles        f32       fp32   fp32   fp32   no               3
 | linear             cpu.blas         f32       fp32   fp32   fp32   no               8
 | lstm               cpu.packed       f32       fp32   fp32   fp32   no               2
@@ -144,14 +138,15 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 | log_softmax_bwd    cpu.vector       f32       fp32   fp32   fp32   no               1
 | linear_dgrad       cpu.blas         f32       fp32   fp32   fp32   no               4
 | linear_wgrad       cpu.blas         f32       fp32   fp32   fp32   no               4
-| bias_grad          cpu.vector       f32       fp32   fp32   fp32   no               9
+| bias_grad          cpu.vector       f32       fp32   fp32   fp32   no               5
 | lstm_bwd           cpu.packed       f32       fp32   fp32   fp32   no               1
 | batchnorm_infer    cpu.vector       f32       fp32   fp32   fp32   no               5
 | add                cpu.vector       f32       fp32   fp32   fp32   no               1
-| batchnorm_bwd      cpu.vector       f32       fp32   fp32   fp32   no               4
-| maxpool2d_bwd      cpu.vector       f32       fp32   fp32   fp32   no               3
+| batchnorm_bwd      cpu.vector       f32       fp32   fp32   fp32   no               2
+| maxpool2d_bwd      cpu.vector       f32       fp32   fp32   fp32   no               1
 | conv2d_dgrad       cpu.winograd     f32       fp32   fp32   fp32   no               1
 | conv2d_wgrad       cpu.winograd     f32       fp32   fp32   fp32   no               1
+| batchnorm_pool_bwd cpu.vector       f32       fp32   fp32   fp32   no               2
 | conv2d_dgrad       cpu.planes       f32       fp32   fp32   fp32   no               1
 | conv2d_wgrad       cpu.planes       f32       fp32   fp32   fp32   no               2
 | next_draw          cpu.ref          f64       fp32   f64    f64    no               1
@@ -170,6 +165,7 @@ $ captrain plan old/cnn.yaml --threads 1 --backend cpu --memory 1GB --set train.
 | model          textcnn-small, 13040 parameters, 32x64x1 pixels, 2 x 4 classes
 | device         DEVICE, 1 thread, cpu (cpu: asked for)
 | precision      bf16
+| still          7 biases in front of batch norms: their gradients are zero and not computed
 | batch          16 x 3 micro-steps = 48 effective
 | learning rate  0.005 (optimizer.lr 0.005 after schedule.lr_rule)
 | recompute      each block
@@ -178,25 +174,25 @@ $ captrain plan old/cnn.yaml --threads 1 --backend cpu --memory 1GB --set train.
 | gradients      105.2 kB
 | optimizer      105.2 kB
 | average        53.6 kB
-| activations    1278.7 kB (the step's lower bound is 1153.6 kB; without sharing memory 8533.6 kB)
+| activations    1323.0 kB (the step's lower bound is 1323.0 kB; without sharing memory 7062.0 kB)
 | inputs         33.1 kB
 | resident       no images (the device reads the host's memory)
-| peak           1630.1 kB (1630080 bytes)
-| micro-batch    at most 14548 in 1073.7 MB
+| peak           1674.4 kB (1674432 bytes)
+| micro-batch    at most 12775 in 1073.7 MB
 |
 | precision receipt (bf16 was asked for)
 | operator           implementation   stored    asked  factor sums   matrix units calls
 | preprocess         cpu.vector       bf16      fp32   fp32   fp32   no               3
 | cast               cpu.vector       f32 bf16  fp32   fp32   fp32   no              47
 | conv2d             cpu.planes       bf16      bf16   fp32   fp32   no               9 !
-| batchnorm          cpu.vector       bf16 f32  fp32   fp32   fp32   no               8
-| maxpool2d          cpu.vector       bf16      fp32   fp32   fp32   no               6
+| batchnorm_pool     cpu.vector       bf16 f32  fp32   fp32   fp32   no               3
 | conv2d             cpu.winograd     bf16      bf16   fp32   fp32   no               9 !
+| batchnorm          cpu.vector       bf16 f32  fp32   fp32   fp32   no               5
 | conv2d             cpu.indirect     bf16      bf16   fp32   fp32   no               3 !
 | dropout_mask       cpu.vector       f64       fp32   f64    f64    no               1
 | dropout_apply      cpu.vector       bf16      fp32   fp32   fp32   no               2
 | linear             cpu.blas         bf16      bf16   fp32   fp32   no               2 !
-| cast               cpu.vector       bf16 f32  fp32   fp32   fp32   no              18
+| cast               cpu.vector       bf16 f32  fp32   fp32   fp32   no              11
 | softmax_xent       cpu.ref          f32       fp32   f64    f64    no               2
 | argmax             cpu.ref          f32       fp32   f64    f64    no               2
 | metric_sums        cpu.ref          f64       fp32   f64    f64    no               2
@@ -205,15 +201,15 @@ $ captrain plan old/cnn.yaml --threads 1 --backend cpu --memory 1GB --set train.
 | softmax_xent_bwd   cpu.ref          f32       fp32   f64    f64    no               1
 | linear_dgrad       cpu.blas         bf16      bf16   fp32   fp32   no               1 !
 | linear_wgrad       cpu.blas         bf16      bf16   fp32   fp32   no               1 !
-| bias_grad          cpu.vector       bf16      fp32   fp32   fp32   no               8
-| batchnorm_bwd      cpu.vector       bf16 f32  fp32   fp32   fp32   no               7
+| bias_grad          cpu.vector       bf16      fp32   fp32   fp32   no               1
+| batchnorm_bwd      cpu.vector       bf16 f32  fp32   fp32   fp32   no               4
 | conv2d_dgrad       cpu.planes       bf16      bf16   fp32   fp32   no               2 !
 | conv2d_wgrad       cpu.planes       bf16      bf16   fp32   fp32   no               3 !
 | conv2d_dgrad       cpu.indirect     bf16      bf16   fp32   fp32   no               1 !
 | conv2d_wgrad       cpu.outer        bf16      bf16   fp32   fp32   no               1 !
 | conv2d_dgrad       cpu.winograd     bf16      bf16   fp32   fp32   no               3 !
 | conv2d_wgrad       cpu.winograd     bf16      bf16   fp32   fp32   no               3 !
-| maxpool2d_bwd      cpu.vector       bf16      fp32   fp32   fp32   no               3
+| batchnorm_pool_bwd cpu.vector       bf16 f32  fp32   fp32   fp32   no               3
 | next_draw          cpu.ref          f64       fp32   f64    f64    no               1
 | accumulate         cpu.vector       f32       fp32   fp32   fp32   no               1
 | lr_schedule        cpu.ref          f64       fp32   f64    f64    no               1
@@ -222,6 +218,7 @@ $ captrain plan old/cnn.yaml --threads 1 --backend cpu --memory 1GB --set train.
 | ema                cpu.vector       f32 f64   fp32   fp32   fp32   no               2
 | step_end           cpu.ref          f64       fp32   f64    f64    no               1
 | batchnorm_infer    cpu.vector       bf16 f32  fp32   fp32   fp32   no               7
+| maxpool2d          cpu.vector       bf16      fp32   fp32   fp32   no               3
 | ! conv2d by cpu.planes (node 'features.0'): bf16 was asked for, factors are multiplied as fp32
 | ! conv2d by cpu.winograd (node 'features.8'): bf16 was asked for, factors are multiplied as fp32
 | ! conv2d by cpu.indirect (node 'features.18'): bf16 was asked for, factors are multiplied as fp32
@@ -239,23 +236,24 @@ $ captrain plan --model textcnn --batch 64 --threads 1 --backend cpu --memory 1G
 | model          textcnn, 19072400 parameters, 60x160x1 pixels, 4 x 36 classes
 | device         DEVICE, 1 thread, cpu (cpu: asked for)
 | precision      fp32
+| still          7 biases in front of batch norms: their gradients are zero and not computed
 | batch          64 x 1 micro-step = 64 effective
 | learning rate  0.001
 | recompute      off
 | weights        76.3 MB (and 5376 B of running statistics)
 | gradients      76.3 MB
 | optimizer      152.6 MB
-| activations    306.4 MB (the step's lower bound is 306.4 MB; without sharing memory 1106.3 MB)
+| activations    302.7 MB (the step's lower bound is 302.7 MB; without sharing memory 826.3 MB)
 | inputs         2458.6 kB
-| peak           614.0 MB (614030528 bytes)
-| micro-batch    at most 160 in 1073.7 MB
+| peak           610.3 MB (610344128 bytes)
+| micro-batch    at most 162 in 1073.7 MB
 |
 | precision receipt (fp32 was asked for)
 | operator           implementation   stored    asked  factor sums   matrix units calls
 | conv2d             cpu.indirect     f32       fp32   fp32   fp32   no               1
-| batchnorm          cpu.vector       f32       fp32   fp32   fp32   no               7
-| maxpool2d          cpu.vector       f32       fp32   fp32   fp32   no               3
+| batchnorm_pool     cpu.vector       f32       fp32   fp32   fp32   no               3
 | conv2d             cpu.winograd     f32       fp32   fp32   fp32   no               6
+| batchnorm          cpu.vector       f32       fp32   fp32   fp32   no               4
 | linear             cpu.blas         f32       fp32   fp32   fp32   no               2
 | dropout_mask       cpu.vector       f64       fp32   f64    f64    no               1
 | dropout_apply      cpu.vector       f32       fp32   fp32   fp32   no               2
@@ -266,4 +264,3 @@ $ captrain plan --model textcnn --batch 64 --threads 1 --backend cpu --memory 1G
 | batch_sums         cpu.ref          f32 f64   fp32   f64    f64    no               1
 | loss_seed          cpu.ref          f64 f32   fp32   f64    f64    no               1
 | softmax_xent_bwd   cpu.ref          f32       fp32   f64    f64    no               1
-| linear_dgrad       cpu.blas         f32       fp32   fp32   fp32   no               2
