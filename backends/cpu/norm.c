@@ -192,12 +192,11 @@ static void stats_item(void *arg, int64_t item, int thread)
     }
     for (int64_t c = 0; c < g->cols; c++) s[c] = q[c] = 0;
     walk(g, STATS, r0, r1, at, thread);
-    /* Sums about the origin -> mean and sum of squares about it. */
+    /* Sums about the origin -> sum, exact where its terms are short numbers, and sum of squares about the mean. */
     const double n = (double)(r1 - r0);
     for (int64_t c = 0; c < g->cols; c++) {
-        const double d = s[c] / n;
-        q[c] -= s[c] * d;
-        s[c] = (double)origin[c] + d;
+        q[c] -= s[c] * (s[c] / n);
+        s[c] += n * (double)origin[c];
     }
 }
 
@@ -336,12 +335,16 @@ void ct_norm_join_pieces(const ct_norm *g, int64_t c0, int64_t count, double mea
     const double n = (double)g->rows;
     for (int64_t k = 0; k < count; k++) mean[k] = m2[k] = 0;
     for (int64_t i = 0; i < g->pieces.count; i++) {
-        const double *s = g->part_s + i * g->cols + c0, share = (double)rows_of(g, i) / n;
-        for (int64_t k = 0; k < count; k++) mean[k] += s[k] * share;
+        const double *s = g->part_s + i * g->cols + c0;
+        for (int64_t k = 0; k < count; k++) mean[k] += s[k];
     }
+    for (int64_t k = 0; k < count; k++) mean[k] /= n;
     for (int64_t i = 0; i < g->pieces.count; i++) {
         const double *s = g->part_s + i * g->cols + c0, *q = g->part_q + i * g->cols + c0, rows = (double)rows_of(g, i);
-        for (int64_t k = 0; k < count; k++) m2[k] += q[k] + (s[k] - mean[k]) * (s[k] - mean[k]) * rows;
+        for (int64_t k = 0; k < count; k++) {
+            const double d = s[k] / rows - mean[k];
+            m2[k] += q[k] + d * d * rows;
+        }
     }
 }
 

@@ -48,7 +48,7 @@ const char *ct_norm_make_rows(ct_norm *g, int64_t at_once);
 /* Scratch: its bytes, and with base where they are; sums: of pieces, about origins or not. */
 size_t ct_norm_lay_out(ct_norm *g, bool sums, bool origins, void *base);
 
-/* Sums of every piece about its origin as mean and sum of squares about that, in part_s and part_q; and of all rows, for `count` channels from c0
+/* Sums of every piece, and of squares about its mean, in part_s and part_q; and mean and sum of squares about it of all rows, for `count` channels from c0
  * on: always added in the same order. */
 void ct_norm_stats(const ct_device *dev, ct_norm *g);
 void ct_norm_join_pieces(const ct_norm *g, int64_t c0, int64_t count, double mean[CT_NORM_CHANNELS], double m2[CT_NORM_CHANNELS]);

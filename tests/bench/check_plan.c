@@ -115,6 +115,7 @@ START_TEST(largest_batch)
         int64_t fits, more;
         ck_assert_int_ge(n, 1);
         ck_assert_int_eq(ct_spec_from_model("textcnn-small", n, NULL, &s), CT_OK);
+        ct_spec_fit_device(&s, &ct_backend_cpu, &opts);
         ck_assert_int_eq(ct_spec_peak(&s, &ct_backend_cpu, &opts, &fits, NULL), CT_OK);
         s.batch = n + 1;
         ck_assert_int_eq(ct_spec_peak(&s, &ct_backend_cpu, &opts, &more, NULL), CT_OK);

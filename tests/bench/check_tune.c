@@ -325,7 +325,7 @@ START_TEST(bench_of_calls)
                          .common = { .backend = "cpu", .threads = 1 },
                          .model = "textcnn-small",
                          .batch = 1,
-                         .op = "maxpool2d",
+                         .op = "batchnorm_pool",
                          .json = true };
     j = output_of(run_bench, &o);
     ck_assert_uint_ge(json_array_size(json_object_get(j, "calls")), 1);
