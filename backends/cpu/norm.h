@@ -7,7 +7,6 @@
 
 #define CT_NORM_CHANNELS 64 /* whose pieces' sums are added up together */
 #define CT_NORM_TILE 2048   /* f32 of a block on a thread's stack: three of them lie in an L1 cache */
-#define CT_NORM_MADE 4096   /* f32 of rows that are made at a time, if nothing else says how many */
 
 typedef struct ct_norm ct_norm;
 /* Writes rows r .. r+rows-1 of what is no tensor, all their columns, to out [rows, cols]. */

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-/* Rows that are made at a time, of so many columns. */
-static int64_t block_rows(int64_t cols) { return ct_max64(1, CT_NORM_MADE / cols); }
+/* Rows that are made at a time, of so many columns: no more than ct_norm_apply_to gives. */
+static int64_t block_rows(int64_t cols) { return ct_max64(1, CT_NORM_TILE / cols); }
 
 /* ---- batchnorm_sum ---- */
 
