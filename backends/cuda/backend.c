@@ -345,6 +345,7 @@ static ct_status receipt(const ct_device *d, const ct_impl *impl, const ct_call 
     out->sums = type == CT_F64 || strcmp(impl->name, "cuda.direct") == 0 ? "f64" : "fp32";
     if (call->op == CT_OP_MUON && d->opts.tf32) out->math = "tf32"; /* its products are the library's */
     out->has_cores = type == CT_F16 || (d->major >= 8 && (type == CT_BF16 || (type == CT_F32 && d->opts.tf32)));
+    out->tensor_cores = strcmp(impl->name, "cuda.mma") == 0; /* of factors in parts, which are all of an f32 */
     return ct_cuda_libs_receipt(d, impl, call, out);
 }
 
@@ -372,6 +373,7 @@ static const ct_impl_set *const sets[] = {
     &ct_cuda_softmax_impls,
     &ct_cuda_spectrum_impls,
     &ct_cuda_sequence_impls,
+    &ct_cuda_sequence_lstm_mma_impls,
     &ct_cuda_sequence_lstm_impls,
     &ct_cuda_loss_impls,
     &ct_cuda_ctc_impls,

@@ -121,6 +121,7 @@ extern const ct_impl_set ct_cuda_softmax_impls;
 extern const ct_impl_set ct_cuda_spectrum_impls;
 extern const ct_impl_set ct_cuda_sequence_impls;
 extern const ct_impl_set ct_cuda_sequence_lstm_impls;
+extern const ct_impl_set ct_cuda_sequence_lstm_mma_impls;
 extern const ct_impl_set ct_cuda_loss_impls;
 extern const ct_impl_set ct_cuda_ctc_impls;
 extern const ct_impl_set ct_cuda_distill_impls;

@@ -3,7 +3,7 @@ cuda_sources = \
 	backends/cuda/heatmap.cu backends/cuda/heatmap.cuh backends/cuda/heatmap_rows.cu backends/cuda/activation.cu backends/cuda/backend.c backends/cuda/channels.cu backends/cuda/columns.cuh backends/cuda/conv.cu backends/cuda/conv_few.cu backends/cuda/ctc.cu backends/cuda/cuda.h \
 	backends/cuda/depthwise.cu backends/cuda/dev.cuh backends/cuda/dnn.c backends/cuda/dnn_plan.c backends/cuda/dnn_plan.h backends/cuda/elementwise.cu backends/cuda/fuse.cu \
 	backends/cuda/image.cu backends/cuda/libs.h backends/cuda/linear.cu backends/cuda/loss.cu \
-	backends/cuda/lt.c backends/cuda/metric.cu backends/cuda/muon.cu backends/cuda/nccl.c backends/cuda/nccl.h backends/cuda/nvml.c backends/cuda/nvml.h backends/cuda/norm.cu backends/cuda/norm.cuh backends/cuda/norm_overlap.cu backends/cuda/norm_pool.cu backends/cuda/norm_sum.cu backends/cuda/optim.cu backends/cuda/points.cu backends/cuda/pool.cu backends/cuda/sequence.cu backends/cuda/sequence_lstm.cu \
+	backends/cuda/lt.c backends/cuda/metric.cu backends/cuda/muon.cu backends/cuda/nccl.c backends/cuda/nccl.h backends/cuda/nvml.c backends/cuda/nvml.h backends/cuda/norm.cu backends/cuda/norm.cuh backends/cuda/norm_overlap.cu backends/cuda/norm_pool.cu backends/cuda/norm_sum.cu backends/cuda/optim.cu backends/cuda/points.cu backends/cuda/pool.cu backends/cuda/mma.cuh backends/cuda/sequence.cu backends/cuda/sequence_lstm.cu backends/cuda/sequence_lstm.cuh backends/cuda/sequence_lstm_mma.cu \
 	backends/cuda/resample.cu backends/cuda/softmax.cu backends/cuda/distill.cu backends/cuda/spectrum.cu backends/cuda/standardize.cu backends/cuda/window.cuh
 EXTRA_DIST += $(cuda_sources) backends/cuda/nvcc.sh tests/cuda/check_cuda_plans.c tests/gpu/properties.c
 

@@ -2,7 +2,7 @@
  *
  * One launch for each step and both directions: steps depend on each other, everything within one does not. In a captured step the launches
  * cost what a node of the graph costs. Sums are f32 in an order fixed by the shape; what goes from step to step does so in f32, whatever is
- * stored. Two ways through a step, chosen by the shape alone:
+ * stored. Two ways through a step, chosen by the shape alone (a third, on matrix units, is sequence_lstm_mma.cu's):
  *
  * wide: many samples. A thread has 4x4 sums of a tile of the product, whose factors come through shared memory as f32, the next part of them on
  * its way in registers meanwhile. Forward the four columns of a thread are the gates of one unit, so that nothing is exchanged before the unit is
@@ -10,38 +10,7 @@
  *
  * slim: few samples, for which the weights are all that is read. Forward a warp has one unit, its lanes take turns along the sum. Backward lanes
  * have a unit each and the warps take turns along the sum. */
-#include <string.h>
-
-#include "backends/cuda/dev.cuh"
-#include "ops/math/lstm_math.h"
-
-/* The tensors of one direction; y and dy have rows of `width`, of which H from `first` on are this direction's. */
-template <typename T> struct direction {
-    const T *xg, *w, *b; /* b may be NULL */
-    T *gates, *dxg;
-    const T *saved;
-    float *cell;
-    float *h;  /* [2,N,H]: y of the step before and of this one, by turns */
-    float *dc; /* [N,H]: gradient of the cell that comes from the next step */
-    float *da; /* [T,N,4H]: dxg in f32 (itself, if it is) */
-    T *dw;
-    int64_t first;
-};
-template <typename T> struct layer {
-    direction<T> dir[2];
-    T *y;
-    const T *dy;
-    const int32_t *len;
-    int64_t steps, n, h, width;
-};
-
-/* Time of the s-th step of sample n in a direction; -1: it has no such step. */
-template <typename T> __device__ static inline int64_t time_of(const layer<T> &l, int dir, int64_t n, int64_t s)
-{
-    if (n >= l.n || s < 0) return -1;
-    int64_t len = l.len ? l.len[n] : l.steps;
-    return s >= len ? -1 : dir ? len - 1 - s : s;
-}
+#include "backends/cuda/sequence_lstm.cuh"
 
 /* ---- a tile of a factor on its way from memory to shared memory ---- */
 
@@ -94,67 +63,11 @@ template <int N, int A, int B> __device__ static inline void multiply(const floa
     }
 }
 
-/* ---- one unit of one sample ---- */
-
-/* The sums of the gates of step s are there: the unit's values, stored. t, before: times of this step and of the one before. */
 template <typename T>
-__device__ static inline void unit_forward(const layer<T> &l, const direction<T> &d, int64_t n, int64_t u, int64_t s, int64_t t, int64_t before,
-                                           ct_lstm_gates_f32 a)
+__device__ static inline void one_backward(const layer<T> &l, const direction<T> &d, int dir, int64_t n, int64_t u, int64_t s, float dh)
 {
-    if (t < 0) { /* behind the sample's end, where both directions have nothing */
-        const int64_t at = s * l.n + n;
-        for (int i = 0; i < 4; i++) ct_put(d.gates + at * 4 * l.h + i * l.h + u, 0);
-        d.cell[at * l.h + u] = 0;
-        ct_put(l.y + at * l.width + d.first + u, 0);
-        return;
-    }
-    float c, h, c_prev = before >= 0 ? d.cell[(before * l.n + n) * l.h + u] : 0;
-    a = ct_lstm_unit_f32(a, c_prev, &c, &h);
-    T *g = d.gates + (t * l.n + n) * 4 * l.h + u;
-    ct_put(g, a.i);
-    ct_put(g + l.h, a.f);
-    ct_put(g + 2 * l.h, a.g);
-    ct_put(g + 3 * l.h, a.o);
-    d.cell[(t * l.n + n) * l.h + u] = c;
-    d.h[(s % 2 * l.n + n) * l.h + u] = h;
-    ct_put(l.y + (t * l.n + n) * l.width + d.first + u, h);
-}
-
-/* dh: what the next step gives; dy is added here. */
-template <typename T>
-__device__ static inline void unit_backward(const layer<T> &l, const direction<T> &d, int dir, int64_t n, int64_t u, int64_t s, float dh)
-{
-    const int64_t rows = 4 * l.h, t = time_of(l, dir, n, s), before = time_of(l, dir, n, s - 1), next = time_of(l, dir, n, s + 1);
-    if (t < 0) { /* behind the sample's end */
-        T *none = d.dxg + (s * l.n + n) * rows + u;
-        for (int i = 0; i < 4; i++) ct_put(none + i * l.h, 0);
-        return;
-    }
-    const T *g = d.saved + (t * l.n + n) * rows + u;
-    ct_lstm_gates_f32 a = { ct_get(g[0]), ct_get(g[l.h]), ct_get(g[2 * l.h]), ct_get(g[3 * l.h]) };
-    float dc = next >= 0 ? d.dc[n * l.h + u] : 0, c_prev = before >= 0 ? d.cell[(before * l.n + n) * l.h + u] : 0;
-    dh += ct_get(l.dy[(t * l.n + n) * l.width + d.first + u]);
-    a = ct_lstm_unit_bwd_f32(a, d.cell[(t * l.n + n) * l.h + u], c_prev, dh, &dc);
-    d.dc[n * l.h + u] = dc;
-    T *to = d.dxg + (t * l.n + n) * rows + u;
-    ct_put(to, a.i);
-    ct_put(to + l.h, a.f);
-    ct_put(to + 2 * l.h, a.g);
-    ct_put(to + 3 * l.h, a.o);
-    if ((const void *)d.da == (const void *)d.dxg) return;
-    float *wide = d.da + (t * l.n + n) * rows + u;
-    wide[0] = a.i;
-    wide[l.h] = a.f;
-    wide[2 * l.h] = a.g;
-    wide[3 * l.h] = a.o;
-}
-
-/* What step s adds the recurrent product to. */
-template <typename T>
-__device__ static inline float outside(const layer<T> &l, const direction<T> &d, int64_t t, int64_t n, int gate, int64_t u)
-{
-    const int64_t k = gate * l.h + u;
-    return ct_get(d.xg[(t * l.n + n) * 4 * l.h + k]) + (d.b ? ct_get(d.b[k]) : 0);
+    const int64_t t = time_of(l, dir, n, s);
+    units_backward<T, 1>(l, d, n, u, s, t, fetch_kept<T, 1>(l, d, dir, n, u, s, t), &dh);
 }
 
 /* ---- wide ---- */
@@ -201,7 +114,10 @@ template <typename T, int V> __global__ void lstm_step(layer<T> l, int64_t s)
     }
     for (int i = 0; i < 4; i++) {
         const ct_lstm_gates_f32 a = { sum[i][0], sum[i][1], sum[i][2], sum[i][3] };
-        if (n0 + row + i < l.n && u < l.h) unit_forward(l, d, n0 + row + i, u, s, t[i], before[i], a);
+        if (n0 + row + i >= l.n || u >= l.h) continue;
+        float c[1];
+        cell_before<T, 1>(l, d, n0 + row + i, u, before[i], c);
+        units_forward<T, 1>(l, d, n0 + row + i, u, s, t[i], c, &a);
     }
 }
 
@@ -246,13 +162,13 @@ template <typename T, int V> __global__ void lstm_step_bwd(layer<T> l, int64_t s
         const int r = e / BACK, c = e % BACK;
         float dh = 0;
         for (int g = 0; g < BACK_GROUPS; g++) dh += room[g][r][c];
-        if (n0 + r < l.n && u0 + c < l.h) unit_backward(l, d, dir, n0 + r, u0 + c, s, dh);
+        if (n0 + r < l.n && u0 + c < l.h) one_backward(l, d, dir, n0 + r, u0 + c, s, dh);
     }
 }
 
 /* ---- slim ---- */
 
-enum { FEW = 8, WARPS = CT_THREADS / 32, CHUNK = 512, SLIM_AHEAD = 8 };
+enum { WARPS = CT_THREADS / 32, CHUNK = 512, SLIM_AHEAD = 8 };
 
 /* Lane i gets the sum over the warp of each lane's v[i]; v is spent. Halves of what is left are exchanged, so that 31 additions do. */
 template <int HALF> struct across {
@@ -324,7 +240,9 @@ template <typename T, int V> __global__ void lstm_step_slim(layer<T> l, int64_t 
         a.g += outside(l, d, t, n, 2, u);
         a.o += outside(l, d, t, n, 3, u);
     }
-    unit_forward(l, d, n, u, s, t, before, a);
+    float c[1];
+    cell_before<T, 1>(l, d, n, u, before, c);
+    units_forward<T, 1>(l, d, n, u, s, t, c, &a);
 }
 
 template <typename T> __global__ void lstm_step_bwd_slim(layer<T> l, int64_t s)
@@ -366,7 +284,7 @@ template <typename T> __global__ void lstm_step_bwd_slim(layer<T> l, int64_t s)
     float dh = 0; /* of sample `warp` */
     for (int p = 0; p < WARPS; p++) dh += room[p][warp][lane];
     static_assert(WARPS == FEW, "a warp ends a sample");
-    if (n0 + warp < l.n && u < l.h) unit_backward(l, d, dir, n0 + warp, u, s, dh);
+    if (n0 + warp < l.n && u < l.h) one_backward(l, d, dir, n0 + warp, u, s, dh);
 }
 
 /* ---- gradient of the recurrent weights ---- */
@@ -417,15 +335,6 @@ template <typename T, int V> __global__ void lstm_weights(layer<T> l, int dir, i
         }
 }
 
-template <typename T> __global__ void lstm_weights_add(const float *part, int parts, int64_t n, T *dw)
-{
-    for (CT_EACH(i, n)) {
-        float sum = 0;
-        for (int p = 0; p < parts; p++) sum += part[p * n + i];
-        ct_put(dw + i, sum);
-    }
-}
-
 /* ---- calls ---- */
 
 /* How an LSTM is cut. */
@@ -446,12 +355,6 @@ static cut cut_of(const ct_desc *cell)
     return c;
 }
 
-/* Tiles of `samples` by `units`. */
-static int64_t tiles_of(const ct_desc *cell, int64_t samples, int64_t units)
-{
-    return (cell->dim[2] + samples - 1) / samples * ((cell->dim[3] + units - 1) / units);
-}
-
 /* Vectors where rows of H begin at multiples of 16 bytes whatever the type. */
 static bool vectors(const ct_desc *cell) { return cell->dim[3] % 8 == 0; }
 
@@ -468,18 +371,6 @@ static ct_accept lstm_accept(const ct_device *dev, const ct_call *c)
     return accept_lstm(&c->in[0].desc, cell, (size_t)(cell->dim[0] * 2 * cell->dim[2] * cell->dim[3]) * sizeof(float));
 }
 
-template <typename T> static layer<T> layer_of(const ct_desc *cell, const ct_call *c)
-{
-    layer<T> l;
-    memset(&l, 0, sizeof l);
-    l.steps = cell->dim[1];
-    l.n = cell->dim[2];
-    l.h = cell->dim[3];
-    l.width = cell->dim[0] * l.h;
-    l.len = ct_cuda_has(c, 6) ? (const int32_t *)c->in[6].data : (const int32_t *)NULL;
-    return l;
-}
-
 static ct_status lstm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
@@ -488,18 +379,8 @@ static ct_status lstm_run(ct_device *dev, ct_stream *s, const ct_call *c, void *
     const bool slim = cut_of(cell).slim, vector = vectors(cell);
     const int64_t blocks = slim ? tiles_of(cell, FEW, WARPS) : tiles_of(cell, SAMPLES, UNITS);
     CT_BY_TYPE(c->in[0].desc.dtype, {
-        layer<T> l = layer_of<T>(cell, c);
-        l.y = (T *)c->out[0].data;
-        int64_t plane = l.steps * l.n * l.h;
-        for (int64_t d = 0; d < directions; d++) {
-            l.dir[d].xg = (const T *)c->in[3 * d].data;
-            l.dir[d].w = (const T *)c->in[3 * d + 1].data;
-            l.dir[d].b = ct_cuda_has(c, (int)(3 * d + 2)) ? (const T *)c->in[3 * d + 2].data : (const T *)NULL;
-            l.dir[d].gates = (T *)c->out[1].data + 4 * d * plane;
-            l.dir[d].cell = (float *)c->out[2].data + d * plane;
-            l.dir[d].h = (float *)scratch + d * 2 * l.n * l.h;
-            l.dir[d].first = d * l.h;
-        }
+        layer<T> l = layer_forward<T>(c);
+        for (int64_t d = 0; d < directions; d++) l.dir[d].h = (float *)scratch + d * 2 * l.n * l.h;
         auto k = slim ? vector ? &lstm_step_slim<T, 4> : &lstm_step_slim<T, 1> : vector ? &lstm_step<T, ct_width<T>::value> : &lstm_step<T, 1>;
         for (int64_t step = 0; step < l.steps; step++) CT_LAUNCH(k, CT_GRID2(blocks, directions), CT_THREADS, s, l, step);
     })
@@ -539,19 +420,10 @@ static ct_status lstm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, vo
     const int64_t blocks = k.slim ? tiles_of(cell, FEW, 32) : tiles_of(cell, BACK, BACK);
     float *const dc = (float *)scratch, *const da = dc + room.dc, *const parts = k.parts > 1 ? da + room.da : (float *)NULL;
     CT_BY_TYPE(c->in[0].desc.dtype, {
-        layer<T> l = layer_of<T>(cell, c);
-        l.dy = (const T *)c->in[0].data;
-        l.y = (T *)c->in[1].data;
-        int64_t plane = l.steps * l.n * l.h;
+        layer<T> l = layer_backward<T>(c);
         for (int64_t d = 0; d < directions; d++) {
-            l.dir[d].w = (const T *)c->in[4 + d].data;
-            l.dir[d].saved = (const T *)c->in[2].data + 4 * d * plane;
-            l.dir[d].cell = (float *)c->in[3].data + d * plane;
-            l.dir[d].dxg = (T *)c->out[2 * d].data;
             l.dir[d].dc = dc + d * l.n * l.h;
-            l.dir[d].da = room.da ? da + 4 * d * plane : (float *)c->out[2 * d].data;
-            l.dir[d].dw = (T *)c->out[2 * d + 1].data;
-            l.dir[d].first = d * l.h;
+            l.dir[d].da = room.da ? da + 4 * d * l.steps * l.n * l.h : (float *)c->out[2 * d].data;
         }
         auto back = k.slim ? &lstm_step_bwd_slim<T> : vector ? &lstm_step_bwd<T, ct_width<T>::value> : &lstm_step_bwd<T, 1>;
         for (int64_t step = l.steps - 1; step >= 0; step--) CT_LAUNCH(back, CT_GRID2(blocks, directions), CT_THREADS, s, l, step);

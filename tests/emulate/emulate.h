@@ -70,6 +70,9 @@ template <typename T> static inline T __shfl_down_sync(unsigned mask, T v, int d
     return __shfl_sync(mask, v, from > 31 ? emu_lane() : from);
 }
 
+/* d += a b on the warp's matrix units, fragments of bf16 as mma.sync.m16n8k16 has them. */
+void emu_mma_bf16(float d[4], const uint32_t a[4], const uint32_t b[2]);
+
 /* Of half turns. */
 static inline float sinpif(float x) { return (float)std::sin(3.14159265358979323846 * (double)x); }
 static inline float cospif(float x) { return (float)std::cos(3.14159265358979323846 * (double)x); }

@@ -5,7 +5,9 @@
 
 #include "backends/cuda/columns.cuh"
 #include "backends/cuda/heatmap.cuh"
+#include "backends/cuda/mma.cuh"
 #include "backends/cuda/norm.cuh"
+#include "backends/cuda/sequence_lstm.cuh"
 #include "backends/cuda/window.cuh"
 #include "base/philox.h"
 #include "ops/math/dropout_math.h"
@@ -91,6 +93,9 @@ namespace sequence {
 }
 namespace sequence_lstm {
 #include "backends/cuda/sequence_lstm.cu"
+}
+namespace sequence_lstm_mma {
+#include "backends/cuda/sequence_lstm_mma.cu"
 }
 namespace resample {
 #include "backends/cuda/resample.cu"

@@ -88,6 +88,27 @@ uint64_t emu_exchange(uint64_t mine, int from)
     return got;
 }
 
+/* Element k (0..15) of row or column i of a factor, whose words `w` of two elements each the warp's lanes hold: lane 4i + q those of 2q and 2q+8. */
+static float fragment(const uint32_t (*lanes)[6], int i, int k, int low, int high)
+{
+    const uint32_t word = lanes[4 * i + k % 8 / 2][k < 8 ? low : high];
+    return __uint_as_float(k % 2 ? word & 0xffff0000u : word << 16);
+}
+
+void emu_mma_bf16(float d[4], const uint32_t a[4], const uint32_t b[2])
+{
+    static uint32_t all[1024][6];
+    memcpy(all[running], a, 4 * sizeof *a);
+    memcpy(all[running] + 4, b, 2 * sizeof *b);
+    wait_as(AT_WARP);
+    const uint32_t(*lanes)[6] = all + running / 32 * 32;
+    const int g = emu_lane() / 4, q = emu_lane() % 4;
+    for (int i = 0; i < 4; i++)
+        for (int k = 0; k < 16; k++)
+            d[i] += fragment(lanes, g, k, i / 2, i / 2 + 2) * fragment(lanes, 2 * q + i % 2, k, 4, 5);
+    wait_as(AT_WARP); /* nobody gives anew before all have taken */
+}
+
 /* Warps whose 32 fibers all wait go on; then the block, if all of it waits. False when every fiber is done. */
 static bool release()
 {

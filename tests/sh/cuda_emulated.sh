@@ -169,6 +169,11 @@ says "node '.*' (and others) runs as cuda.direct, plain loops that are hundreds 
 unset EMULATE_WRONG
 expect 0 "$captrain" plan --model crnn --batch 2 --backend cuda --precision bf16
 prints 'lstm by cuda.kernel (node .*): bf16 was asked for, factors are multiplied as fp32'
+# Of more samples it is matrix units that multiply, and more exactly than was asked for.
+expect 0 "$captrain" plan --model crnn --batch 32 --backend cuda --precision bf16
+prints 'cuda.mma'
+checks=$((checks + 1))
+! grep -q 'lstm by ' "$work/out" || fail "an LSTM on matrix units is a fault"
 
 # --- cards before compute capability 8.0 have neither bf16 nor tf32, and say so ---
 EMULATE_CAPABILITY=61

@@ -29,7 +29,7 @@ prints 'SKIP: no GPU to test: .*no plug-in captrain-cuda.so'
 CAPTRAIN_BACKEND_PATH=$CT_BUILDDIR/tests/emulate/.libs
 CAPTRAIN_NCCL=$CAPTRAIN_BACKEND_PATH/nccl_processes.so
 export CAPTRAIN_NCCL
-all='operators accuracy graph group kill deterministic' n=6
+all='operators accuracy precisions graph group kill deterministic' n=7
 [ -z "${CT_QUICK-}" ] || all='operators graph group' n=3
 # shellcheck disable=SC2086
 expect 0 $run --quick --only "$all" --json "$work/json"
@@ -74,8 +74,8 @@ sanitized() {
     CALLS="$work/calls" FAILS="$2" PATH="$work/bin:$PATH" expect "$1" $run --only sanitizer
 }
 sanitized 0 'nothing like it'
-prints '^sanitizer  *PASS .*memcheck: no errors in 3 self-tests of our kernels'
-prints '^sanitizer  *PASS .*racecheck: no errors in 18 self-tests of our kernels'
+prints '^sanitizer  *PASS .*memcheck: no errors in 4 self-tests of our kernels'
+prints '^sanitizer  *PASS .*racecheck: no errors in 19 self-tests of our kernels'
 checks=$((checks + 1))
 ! grep -v -e '--report-api-errors no --error-exitcode 99' "$work/calls" || fail "API errors of the libraries' probing are counted"
 checks=$((checks + 1))

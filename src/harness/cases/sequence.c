@@ -47,6 +47,15 @@ const ct_case_row ct_cases_sequence[] = {
     { "lstm_bwd(T[9,70,80], T[9,70,80], T[2,9,70,160], A[2,9,70,40], T[160,40], T[160,40], i32[70])", CT_TYPES_ALL,
       CT_D(UNIFORM), 0 },
 
+    /* More than a few samples with units in multiples of 32: products on matrix units, in tiles that samples do not fill. */
+    { "lstm(T[4,37,256], T[256,64], T[256], T[4,37,256], T[256,64], T[256], i32[37])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
+    { "lstm(T[3,70,384], T[384,96])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
+    { "lstm(T[5,17,128], T[128,32], -, T[5,17,128], T[128,32])", CT_TYPES_ALL, DATA, 0 },
+    { "lstm_bwd(T[4,37,128], T[4,37,128], T[2,4,37,256], A[2,4,37,64], T[256,64], T[256,64], i32[37])", CT_TYPES_ALL,
+      CT_D(UNIFORM), 0 },
+    { "lstm_bwd(T[9,70,96], T[9,70,96], T[1,9,70,384], A[1,9,70,96], T[384,96])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
+    { "lstm_bwd(T[5,17,64], T[5,17,64], T[2,5,17,128], A[2,5,17,32], T[128,32], T[128,32])", CT_TYPES_ALL, DATA, 0 },
+
     { "swap(T[32,26,512])", CT_TYPES_ALL, CT_D(UNIFORM), 1 },
     { "lstm(T[26,32,1024], T[1024,256], T[1024], T[26,32,1024], T[1024,256], T[1024])", CT_TYPES_ALL, CT_D(UNIFORM),
       1 },
