@@ -79,7 +79,7 @@ prints '^sanitizer  *PASS .*racecheck: no errors in 19 self-tests of our kernels
 checks=$((checks + 1))
 ! grep -v -e '--report-api-errors no --error-exitcode 99' "$work/calls" || fail "API errors of the libraries' probing are counted"
 checks=$((checks + 1))
-! grep -v -e '--impl cuda.kernel' -e '--impl cuda.depthwise' -e '--impl cuda.few' "$work/calls" || fail "the libraries' kernels are sanitized"
+! grep -v -e '--impl cuda.kernel' -e '--impl cuda.depthwise' -e '--impl cuda.few' -e '--impl cuda.mma' "$work/calls" || fail "the libraries' kernels are sanitized"
 sanitized 1 '--tool racecheck'
 prints '^sanitizer  *FAIL .*racecheck of --impl cuda.kernel --op batchnorm: exit 99: .*Race reported'
 # every operator that is named has such a kernel
