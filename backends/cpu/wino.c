@@ -31,7 +31,9 @@
 #define KEEP_TILES 4                     /* of a block that is all there is, transformed by a thread at a time */
 #define MANY_BLOCKS 16                   /* enough to share out among threads */
 #define PANEL 64                         /* output channels multiplied before they are transformed back */
-#define SLICE (2 * CT_WINO_CB)           /* input channels whose filters are transformed before they are multiplied, if a slice at a time */
+#define SLICE (2 * CT_WINO_CB)           /* input channels whose filters are transformed before they are multiplied, if a slice at a time; */
+#define LONG_SLICE (2 * SLICE)           /* and where their products are more than BLOCK_BYTES, which are added to for each slice, */
+#define LONG_BYTES ((int64_t)1 << 20)    /* and at most so many */
 #define SPLIT_LEAST 128                  /* channels of x and of y, from which on numbers are split for tiles */
 #define SPLIT_SMALL 64                   /* the same, where all filters stay in the L2 cache */
 #define SPLIT_TILES 96                   /* and tiles, for what laying out the filters costs */
@@ -53,7 +55,7 @@ typedef struct wino {
     int64_t depth, c_blocks; /* channels, or words of two; blocks of CT_WINO_CB of these */
     int64_t k_blocks, panel; /* blocks of wino_nr columns; in a panel */
     bool whole;              /* all filters are transformed before, not a panel's at a time */
-    bool sliced;             /* a slice of a panel's at a time */
+    int64_t slice;           /* or so many channels of a panel's at a time; 0: no */
     bool split;              /* products by tiles of bf16 (kern_split.h): all filters are transformed before, a panel are all columns */
     int64_t runs, u_words;   /* then: of the channels; words of a run of filters */
     int64_t block, blocks, kept;          /* tiles of a block; blocks; blocks whose pixels are kept at a time */
@@ -189,7 +191,7 @@ int ct_wino_choose(const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, i
 static void plan_split(wino *g, int threads)
 {
     const int64_t nr = g->kern->wino->nr, row = g->grid.positions * (int64_t)sizeof(float);
-    g->split = g->kern->split && !g->pairs && !g->sliced && ct_min64(g->c, g->k) >= SPLIT_SMALL && g->grid.count >= SPLIT_TILES;
+    g->split = g->kern->split && !g->pairs && g->slice == 0 && ct_min64(g->c, g->k) >= SPLIT_SMALL && g->grid.count >= SPLIT_TILES;
     if (!g->split) return;
     g->runs = ct_ceil_div(g->c, CT_SPLIT);
     g->u_words = ct_split_cols_words(g->kern);
@@ -228,11 +230,13 @@ static void plan(wino *g, int threads)
     g->k_blocks = ct_ceil_div(g->k, nr);
     g->panel = ct_min64(PANEL / nr, g->k_blocks);
     const int64_t filters = row * g->depth * g->k_blocks * nr;
-    g->sliced = filters > SLICED_BYTES && row * g->grid.count * g->panel * nr <= BLOCK_BYTES &&
-                row * g->grid.count * g->c_blocks * CT_WINO_CB <= KEPT_BYTES;
+    const int64_t products = row * g->grid.count * g->panel * nr;
+    const int64_t most = g->kern->split ? BLOCK_BYTES : LONG_BYTES; /* tiles of bf16 are faster than vectors that wait for a cache */
+    if (filters > SLICED_BYTES && products <= most && row * g->grid.count * g->c_blocks * CT_WINO_CB <= KEPT_BYTES)
+        g->slice = products <= BLOCK_BYTES ? SLICE : LONG_SLICE;
     plan_split(g, threads);
     if (g->split) return;
-    g->whole = !g->sliced && filters <= WHOLE_BYTES;
+    g->whole = g->slice == 0 && filters <= WHOLE_BYTES;
     const int64_t tile = row * ((g->whole ? g->c_blocks * CT_WINO_CB : 0) + g->panel * nr);
     /* Filters that are larger than an L2 cache come from farther away for each block: where the cache is large, blocks are, too. (With 2 MiB
      * 448 KiB was slower by 4 to 15 %, and faster where the filters fit; smaller caches keep what was measured for 1 MiB.) */
@@ -240,7 +244,7 @@ static void plan(wino *g, int threads)
     g->block = ct_max64(12, ct_min64(BLOCK_MOST, bytes / tile) / 12 * 12);
     /* Enough blocks to share out, also of few tiles. */
     if (g->whole) g->block = ct_min64(g->block, ct_round_up(ct_ceil_div(g->grid.count, MANY_BLOCKS), 12));
-    g->block = g->sliced ? g->grid.count : ct_min64(g->block, g->grid.count);
+    g->block = g->slice ? g->grid.count : ct_min64(g->block, g->grid.count);
     g->blocks = ct_ceil_div(g->grid.count, g->block);
     g->v_tile = CT_WINO_CB;
     g->m_tile = nr;
@@ -250,12 +254,12 @@ static void plan(wino *g, int threads)
     g->kept = g->whole ? g->blocks : ct_min64(g->blocks, ct_max64(1, KEPT_BYTES / (g->v_size * 4)));
     g->m_block = g->block * nr + CT_WINO_CB;
     g->m_pos = ct_wino_odd_lines(g->panel * g->m_block);
-    g->u_block = (g->sliced ? SLICE : g->depth) * nr;
+    g->u_block = (g->slice ? g->slice : g->depth) * nr;
     g->u_pos = ct_wino_odd_lines((g->whole ? g->k_blocks : g->panel) * g->u_block);
 }
 
 /* Work items that transform the pixels of so many blocks: a block each, or, of one that is all, a few tiles. */
-static int64_t keep_items(const wino *g, int64_t blocks) { return g->sliced ? ct_ceil_div(g->grid.count, KEEP_TILES) : blocks; }
+static int64_t keep_items(const wino *g, int64_t blocks) { return g->slice ? ct_ceil_div(g->grid.count, KEEP_TILES) : blocks; }
 
 static local carve_local(const wino *g, void *base, size_t *used)
 {
@@ -271,9 +275,9 @@ static local carve_local(const wino *g, void *base, size_t *used)
     if (!g->whole) l.u = ct_carve_take(&t, (size_t)(g->grid.positions * g->u_pos) * 4);
     /* Unless products wait for the next slice, the filters' taps need their room before there are products. */
     const int64_t tap = CT_WINO_CB * g->kern->wino->nr;
-    l.taps = g->sliced ? ct_carve_take(&t, (size_t)(10 * tap) * 4) : NULL;
+    l.taps = g->slice ? ct_carve_take(&t, (size_t)(10 * tap) * 4) : NULL;
     l.products = ct_carve_take(&t, (size_t)ct_max64(g->grid.positions * g->m_pos, 10 * tap) * 4);
-    if (!g->sliced) l.taps = l.products;
+    if (g->slice == 0) l.taps = l.products;
     l.rows = l.taps ? l.taps + 9 * tap : NULL;
     l.patch = ct_carve_take(&t, (size_t)g->patch * 4);
     l.edge = ct_carve_take(&t, (size_t)g->edge * 4);
@@ -489,7 +493,7 @@ static void transform_products(const wino *g, int64_t first, int64_t count, int6
 static void keep_item(void *arg, int64_t item, int thread)
 {
     const wino *g = arg;
-    if (g->sliced) {
+    if (g->slice) {
         const int64_t tile = item * KEEP_TILES, tiles = ct_min64(KEEP_TILES, g->grid.count - tile);
         transform_pixels(g, tile, tiles, g->v + tile * CT_WINO_CB, local_of(g, thread).patch);
         return;
@@ -542,10 +546,10 @@ static void sliced_item(void *arg, int64_t item, int thread)
 {
     const wino *g = arg;
     const local l = local_of(g, thread);
-    const int64_t block0 = item * g->panel, blocks = ct_min64(g->panel, g->k_blocks - block0), words = g->pairs ? SLICE / 2 : SLICE;
-    for (int64_t c0 = 0, d0 = 0; c0 < g->c; c0 += SLICE, d0 += words) {
+    const int64_t block0 = item * g->panel, blocks = ct_min64(g->panel, g->k_blocks - block0), words = g->pairs ? g->slice / 2 : g->slice;
+    for (int64_t c0 = 0, d0 = 0; c0 < g->c; c0 += g->slice, d0 += words) {
         for (int64_t b = 0; b < blocks; b++)
-            for (int64_t c = c0; c < ct_min64(c0 + SLICE, g->c); c += CT_WINO_CB)
+            for (int64_t c = c0; c < ct_min64(c0 + g->slice, g->c); c += CT_WINO_CB)
                 transform_filters(g, block0 + b, c, l.u + b * g->u_block + channel_at(g, c - c0), g->u_pos, &l);
         multiply(g, g->grid.count, g->v, l.u, block0, blocks, d0, ct_min64(words, g->depth - d0), l.products);
     }
@@ -569,7 +573,7 @@ static void run(const ct_device *dev, wino *g, void *scratch)
     for (g->first_block = 0; g->first_block < g->blocks; g->first_block += g->kept) {
         const int64_t kept = ct_min64(g->kept, g->blocks - g->first_block);
         ct_cpu_for(dev, keep_items(g, kept), keep_item, g);
-        ct_cpu_for(dev, ct_ceil_div(g->k_blocks, g->panel), g->sliced ? sliced_item : panel_item, g);
+        ct_cpu_for(dev, ct_ceil_div(g->k_blocks, g->panel), g->slice ? sliced_item : panel_item, g);
     }
 }
 
