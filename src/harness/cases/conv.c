@@ -198,6 +198,7 @@ const ct_case_row ct_cases_conv[] = {
     { "conv2d{" S11 " pad_h=1 pad_w=1}(T[5,30,22,16], T[19,3,3,16], T[19])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
     { "conv2d{" S11 " pad_h=1 pad_w=1}(T[7,5,6,288], T[260,3,3,288], T[260])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
     { "conv2d{" S11 " pad_h=1 pad_w=1}(T[14,5,6,288], T[260,3,3,288])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1}(f32[29,5,5,288], f32[260,3,3,288])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
     { "conv2d{" S11 " pad_h=1 pad_w=1}(T[2,8,8,131], T[90,3,3,131], T[90])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
     { "conv2d{" S11 " pad_h=1 pad_w=1}(T[16,2,2,160], T[71,3,3,160])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
 
@@ -218,6 +219,8 @@ const ct_case_row ct_cases_conv[] = {
     { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=5 in_w=6}(T[7,5,6,260], T[260,3,3,288])", CT_TYPES_ALL,
       CT_D(UNIFORM), 0 },
     { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=5 in_w=6}(T[14,5,6,260], T[260,3,3,288])", CT_TYPES_ALL,
+      CT_D(UNIFORM), 0 },
+    { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=5 in_w=5}(f32[29,5,5,260], f32[260,3,3,288])", CT_TYPES_ONCE,
       CT_D(UNIFORM), 0 },
     { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=8 in_w=8}(T[2,8,8,131], T[131,3,3,90])", CT_TYPES_ALL,
       CT_D(UNIFORM), 0 },
