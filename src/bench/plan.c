@@ -222,6 +222,19 @@ static ct_status print_operators(const ct_plan *plan, const char *title, FILE *t
     return CT_OK;
 }
 
+/* What is computed again in the backward pass. */
+static void print_recompute(const planned *p, FILE *to)
+{
+    const ct_program_spec *s = &p->spec;
+    int again = 0;
+    for (size_t i = 0; i < p->step.graph->nnodes; i++) again += p->step.graph->nodes[i].clone_of >= 0;
+    fputs("recompute      ", to);
+    if (s->recompute >= 0) fputs("each block\n", to);
+    else if (s->norms_kept == CT_NORMS_ALL) fputs("off, batch norms' outputs are kept: they fit\n", to);
+    else if (again) fprintf(to, "off, but for what %d batch norm%s\n", again, again == 1 ? " gives" : "s give");
+    else fputs("off\n", to);
+}
+
 static void print_memory(const planned *p, FILE *to)
 {
     char a[32], b[32], c[32];
@@ -296,9 +309,8 @@ static ct_status print_text(const planned *p, FILE *to)
                 s->parts, s->batch / s->parts, s->parts);
     fprintf(to, "learning rate  %g", s->schedule.base_lr);
     if (p->cfg) fprintf(to, " (optimizer.lr %g after schedule.lr_rule)", p->cfg->optimizer.lr);
-    fprintf(to, "\nrecompute      %s\n", s->recompute >= 0 ? "each block"
-                                            : s->norms_kept   ? "off, batch norms' outputs are kept: they fit"
-                                                              : "off");
+    fputc('\n', to);
+    print_recompute(p, to);
     if (p->samples >= 0)
         fprintf(to, "images         %" PRId64 " to train on, %" PRId64 " steps in all\n", p->samples,
                 s->schedule.total_steps);

@@ -188,8 +188,9 @@ ct_status ct_pass_recompute(ct_graph *g, int segments, int *recomputed);
 
 /* Batch norms whose output the backward pass reads are applied again there, from their input and the stored statistics, where
  * that makes nothing else live longer: outputs need not be kept, gradients are the same bit for bit. After autodiff, instead of
- * recompute. *added (may be NULL) gets the number of new nodes. */
-ct_status ct_pass_reapply(ct_graph *g, int *added);
+ * recompute. Outputs of at most `keep` bytes in all are kept nevertheless, the first that fit in the order of the nodes: one pass
+ * over memory less for each. *added (may be NULL) gets the number of new nodes. */
+ct_status ct_pass_reapply(ct_graph *g, int64_t keep, int *added);
 
 /* Does not compute the gradients of biases that a batch norm takes away again: they are zero. Their parameters are marked, and stay where they
  * are, but for weight decay; *found (may be NULL) gets their number. Right behind autodiff. */

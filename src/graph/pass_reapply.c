@@ -7,7 +7,8 @@
  *
  * Nothing may live longer for it: x must be read in the backward pass anyway, not earlier than y; the summand of a
  * residual block too, so that of two blocks in a row one keeps its output; or the summand is itself a batch norm's output
- * that the backward pass does not read (a shortcut's), and is computed again as well. */
+ * that the backward pass does not read (a shortcut's), and is computed again as well. Where there is memory for some of
+ * the outputs, these are kept: that is the faster way. */
 #include "config.h"
 
 #include "base/alloc.h"
@@ -146,7 +147,18 @@ fail:
     return st;
 }
 
-ct_status ct_pass_reapply(ct_graph *g, int *added)
+/* Chooses the norms. Those that are kept are there for the summands of others. */
+static void choose(reapply *r, int64_t keep)
+{
+    for (size_t i = 0; i < r->nforward; i++) {
+        if (!worth(r, &r->g->nodes[i])) continue;
+        const int64_t bytes = (int64_t)ct_desc_bytes(&r->g->values[r->g->nodes[i].out[0]].desc);
+        r->again[i] = bytes > keep;
+        if (!r->again[i]) keep -= bytes;
+    }
+}
+
+ct_status ct_pass_reapply(ct_graph *g, int64_t keep, int *added)
 {
     ct_status st = CT_ENOMEM;
     int count = 0;
@@ -162,7 +174,7 @@ ct_status ct_pass_reapply(ct_graph *g, int *added)
     r.second = ct_calloc(g->nvalues + 1, sizeof *r.second, "second values");
     if (!r.first || !r.last || !r.viewed || !r.again || !r.second) goto fail;
     find_readers(&r);
-    for (size_t i = 0; i < r.nforward; i++) r.again[i] = worth(&r, &g->nodes[i]);
+    choose(&r, keep);
     CT_GOTO(st, rebuild(&r, &count));
     if (added) *added = count;
 fail:

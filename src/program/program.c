@@ -324,8 +324,8 @@ static ct_status build_backward(const ct_program_spec *s, ct_program *p)
     if (s->join_sums && !s->inspect) CT_TRY(ct_pass_join(g, NULL));
     if (s->recompute >= 0)
         CT_TRY(ct_pass_recompute(g, s->recompute, NULL));
-    else if (!s->inspect && !s->norms_kept)
-        CT_TRY(ct_pass_reapply(g, NULL));
+    else if (!s->inspect)
+        CT_TRY(ct_pass_reapply(g, s->norms_kept, NULL));
     if (s->inspect) keep_norms(g);
     p->settle = g->nnodes;
     /* all parts of a batch draw alike, as its rows do */

@@ -31,6 +31,7 @@ typedef struct ct_muon_spec {
 
 /* Recompute only if a step would not fit otherwise: ct_spec_settle() decides, ct_program_build() wants it decided. */
 #define CT_RECOMPUTE_AUTO (-2)
+#define CT_NORMS_ALL INT64_MAX /* of norms_kept */
 
 typedef struct ct_program_spec {
     ct_model_spec model;
@@ -61,8 +62,8 @@ typedef struct ct_program_spec {
     bool fuse_more; /* batch norms take in the pooling behind them, the mean, or the norm of their summand
                        (ct_pass_fuse_more); not with `inspect` */
     bool join_sums; /* their gradients take in the sum before them (ct_pass_join); not with `inspect` */
-    bool norms_kept; /* batch norms are not applied again in the backward pass, which would move more bytes and hold
-                        fewer: ct_spec_settle() decides */
+    int64_t norms_kept; /* bytes of what batch norms give that are kept for the backward pass; the others are applied
+                           again there, which moves more bytes and holds fewer: ct_spec_settle() decides */
     bool inspect; /* golden files: what batch norms give, the terms of the loss and what these are made of stay in
                      memory to the end of the step */
     /* optimizer */

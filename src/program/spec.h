@@ -72,8 +72,10 @@ ct_status ct_spec_peak(const ct_program_spec *spec, const ct_backend *backend, c
                        int64_t *peak, uint64_t *memory);
 
 /* Decides what is computed again in the backward pass, by what fits into nine tenths of the device's memory: nothing
- * (norms_kept; only where that memory is the device's own), else batch norms, else, with CT_RECOMPUTE_AUTO, each block.
- * Does nothing where spec->recompute asks for blocks already. Plans only: touches no tensor. */
+ * (norms_kept is CT_NORMS_ALL; only where that memory is the device's own), else batch norms, else, with
+ * CT_RECOMPUTE_AUTO, each block. In memory that is everybody's, outputs of batch norms are kept as far as they take a
+ * ninth of what the step needs anyway. Does nothing where spec->recompute asks for blocks already. Plans only: touches
+ * no tensor. */
 ct_status ct_spec_settle(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts);
 
 /* Fills in what the programs of this device should be like: channel_multiple, flat_casts, skip_still, fuse_more,

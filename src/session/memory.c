@@ -19,7 +19,7 @@ static ct_status peak_at(const ct_program_spec *spec, int64_t batch, const ct_ba
     ct_program_spec s = *spec;
     s.batch = batch;
     if (s.recompute == CT_RECOMPUTE_AUTO) s.recompute = -1;
-    s.norms_kept = false; /* as it will be decided where memory is short */
+    s.norms_kept = 0; /* as it will be decided where memory is short */
     return ct_spec_peak(&s, b, opts, peak, NULL);
 }
 

@@ -37,38 +37,37 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 |    29 backward rnn.l0.bias_grad            bias_grad           f32[64]                    16.4k   65.8k  cpu.vector
 |    30 backward rnn.l0.bias_grad            bias_grad           f32[64]                    16.4k   65.8k  cpu.vector
 |    31 backward rnn.l0.ih_reverse.dgrad     linear_dgrad        f32[16,16,32]              1.05M    106k  cpu.blas
-|    32 again    fold.1.again                batchnorm_infer     f32[16,16,32]              24.6k   66.0k  cpu.vector
-|    33 backward rnn.l0.ih_reverse.wgrad     linear_wgrad        f32[64,32]                 1.05M    106k  cpu.blas
-|    34 backward rnn.l0.ih_reverse.bias_grad bias_grad           f32[64]                    16.4k   65.8k  cpu.vector
-|    35 backward rnn.l0.ih.dgrad             linear_dgrad        f32[16,16,32]              1.05M    106k  cpu.blas
-|    36 backward rnn.l0.ih.wgrad             linear_wgrad        f32[64,32]                 1.05M    106k  cpu.blas
-|    37 backward rnn.l0.ih.bias_grad         bias_grad           f32[64]                    16.4k   65.8k  cpu.vector
-|    38 backward fold.2.grad_sum             add                 f32[16,16,32]              8.19k   98.3k  cpu.vector
-|    39 backward fold.1.bwd                  batchnorm_bwd       f32[16,16,32]              90.1k    100k  cpu.vector
-|    40 backward fold.0.dgrad                linear_dgrad        f32[16,16,64]              1.05M    106k  cpu.blas
-|    41 backward fold.0.wgrad                linear_wgrad        f32[32,64]                 1.05M    106k  cpu.blas
-|    42 backward cnn.steps.bwd               reshape             f32[16,64,16]                  0       0  view
-|    43 backward cnn.columns.bwd             swap                f32[64,16,16]              16.4k    131k  cpu.tiles
-|    44 backward cnn.rows.bwd                reshape             f32[16,4,16,16]                0       0  view
-|    45 backward cnn.11.bwd                  maxpool2d_bwd       f32[16,8,16,16]            16.4k    213k  cpu.vector
-|    46 backward cnn.9.bwd                   batchnorm_bwd       f32[16,8,16,16]             360k    398k  cpu.vector
-|    47 backward cnn.8.dgrad                 conv2d_dgrad        f32[16,8,16,8]             4.72M    201k  cpu.winograd
-|    48 backward cnn.8.wgrad                 conv2d_wgrad        f32[16,3,3,8]              4.72M    201k  cpu.winograd
-|    49 backward cnn.5.bwd                   batchnorm_pool_bwd  f32[16,16,32,8]             721k    606k  cpu.vector
-|    50 backward cnn.4.dgrad                 conv2d_dgrad        f32[16,16,32,8]            9.44M    527k  cpu.planes
-|    51 backward cnn.4.wgrad                 conv2d_wgrad        f32[8,3,3,8]               9.44M    527k  cpu.planes
-|    52 backward cnn.1.bwd                   batchnorm_pool_bwd  f32[16,32,64,8]            2.88M   2.42M  cpu.vector
-|    53 backward cnn.0.wgrad                 conv2d_wgrad        f32[8,3,3,1]               4.72M   1.18M  cpu.planes
-|    54 backward next_draw                   next_draw           f64[16]                       16     256  cpu.ref
-|    55 update   lr                          lr_schedule         f64[16]                       16     256  cpu.ref
-|    56 update   grad_norm                   grad_norm           f64[16]                    21.2k   42.7k  cpu.vector
-|    57 update   update.decay                sgd                 f32[10096]                 70.7k    202k  cpu.vector
-|    58 update   update.no_decay             sgd                 f32[512]                   3.58k   10.4k  cpu.vector
-|    59 update   ema                         ema                 f32[10608]                 31.8k    127k  cpu.vector
-|    60 update   ema_buffers                 ema                 f32[160]                     480   2.05k  cpu.vector
-|    61 update   step_end                    step_end            f64[16]                       16     256  cpu.ref
+|    32 backward rnn.l0.ih_reverse.wgrad     linear_wgrad        f32[64,32]                 1.05M    106k  cpu.blas
+|    33 backward rnn.l0.ih_reverse.bias_grad bias_grad           f32[64]                    16.4k   65.8k  cpu.vector
+|    34 backward rnn.l0.ih.dgrad             linear_dgrad        f32[16,16,32]              1.05M    106k  cpu.blas
+|    35 backward rnn.l0.ih.wgrad             linear_wgrad        f32[64,32]                 1.05M    106k  cpu.blas
+|    36 backward rnn.l0.ih.bias_grad         bias_grad           f32[64]                    16.4k   65.8k  cpu.vector
+|    37 backward fold.2.grad_sum             add                 f32[16,16,32]              8.19k   98.3k  cpu.vector
+|    38 backward fold.1.bwd                  batchnorm_bwd       f32[16,16,32]              90.1k    100k  cpu.vector
+|    39 backward fold.0.dgrad                linear_dgrad        f32[16,16,64]              1.05M    106k  cpu.blas
+|    40 backward fold.0.wgrad                linear_wgrad        f32[32,64]                 1.05M    106k  cpu.blas
+|    41 backward cnn.steps.bwd               reshape             f32[16,64,16]                  0       0  view
+|    42 backward cnn.columns.bwd             swap                f32[64,16,16]              16.4k    131k  cpu.tiles
+|    43 backward cnn.rows.bwd                reshape             f32[16,4,16,16]                0       0  view
+|    44 backward cnn.11.bwd                  maxpool2d_bwd       f32[16,8,16,16]            16.4k    213k  cpu.vector
+|    45 backward cnn.9.bwd                   batchnorm_bwd       f32[16,8,16,16]             360k    398k  cpu.vector
+|    46 backward cnn.8.dgrad                 conv2d_dgrad        f32[16,8,16,8]             4.72M    201k  cpu.winograd
+|    47 backward cnn.8.wgrad                 conv2d_wgrad        f32[16,3,3,8]              4.72M    201k  cpu.winograd
+|    48 backward cnn.5.bwd                   batchnorm_pool_bwd  f32[16,16,32,8]             721k    606k  cpu.vector
+|    49 backward cnn.4.dgrad                 conv2d_dgrad        f32[16,16,32,8]            9.44M    527k  cpu.planes
+|    50 backward cnn.4.wgrad                 conv2d_wgrad        f32[8,3,3,8]               9.44M    527k  cpu.planes
+|    51 backward cnn.1.bwd                   batchnorm_pool_bwd  f32[16,32,64,8]            2.88M   2.42M  cpu.vector
+|    52 backward cnn.0.wgrad                 conv2d_wgrad        f32[8,3,3,1]               4.72M   1.18M  cpu.planes
+|    53 backward next_draw                   next_draw           f64[16]                       16     256  cpu.ref
+|    54 update   lr                          lr_schedule         f64[16]                       16     256  cpu.ref
+|    55 update   grad_norm                   grad_norm           f64[16]                    21.2k   42.7k  cpu.vector
+|    56 update   update.decay                sgd                 f32[10096]                 70.7k    202k  cpu.vector
+|    57 update   update.no_decay             sgd                 f32[512]                   3.58k   10.4k  cpu.vector
+|    58 update   ema                         ema                 f32[10608]                 31.8k    127k  cpu.vector
+|    59 update   ema_buffers                 ema                 f32[160]                     480   2.05k  cpu.vector
+|    60 update   step_end                    step_end            f64[16]                       16     256  cpu.ref
 |       forward  total                                                                      26.7M   5.19M
-|       backward total                                                                      45.9M   8.05M
+|       backward total                                                                      45.9M   7.98M
 |       update   total                                                                       128k    385k
 |
 | evaluation
@@ -105,13 +104,13 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 | still          4 biases in front of batch norms: their gradients are zero and not computed
 | batch          16 x 1 micro-step = 16 effective
 | learning rate  0.05 (optimizer.lr 0.05 after schedule.lr_rule)
-| recompute      off
+| recompute      off, batch norms' outputs are kept: they fit
 | images         600 to train on, 570 steps in all
 | weights        42.4 kB (and 640 B of running statistics)
 | gradients      42.4 kB
 | optimizer      42.4 kB
 | average        43.1 kB
-| activations    2896.7 kB (the step's lower bound is 2634.6 kB; without sharing memory 6300.8 kB)
+| activations    2896.7 kB (the step's lower bound is 2634.6 kB; without sharing memory 6267.5 kB)
 | inputs         33.2 kB
 | resident       no images (the device reads the host's memory)
 | peak           3101.6 kB (3101568 bytes)
@@ -140,7 +139,6 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 | linear_wgrad       cpu.blas         f32       fp32   fp32   fp32   no               4
 | bias_grad          cpu.vector       f32       fp32   fp32   fp32   no               5
 | lstm_bwd           cpu.packed       f32       fp32   fp32   fp32   no               1
-| batchnorm_infer    cpu.vector       f32       fp32   fp32   fp32   no               5
 | add                cpu.vector       f32       fp32   fp32   fp32   no               1
 | batchnorm_bwd      cpu.vector       f32       fp32   fp32   fp32   no               2
 | maxpool2d_bwd      cpu.vector       f32       fp32   fp32   fp32   no               1
@@ -155,6 +153,7 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 | sgd                cpu.vector       f32 f64   fp32   fp32   fp32   no               2
 | ema                cpu.vector       f32 f64   fp32   fp32   fp32   no               2
 | step_end           cpu.ref          f64       fp32   f64    f64    no               1
+| batchnorm_infer    cpu.vector       f32       fp32   fp32   fp32   no               4
 
 $ captrain plan old/cnn.yaml --threads 1 --backend cpu --memory 1GB --set train.accumulate=3 --set train.precision=bf16 --set train.recompute=all | sed '/^training\|^evaluation\|^one\|^ *[0-9]* [a-z]* /d'
 | micro-step
@@ -239,13 +238,13 @@ $ captrain plan --model textcnn --batch 64 --threads 1 --backend cpu --memory 1G
 | still          7 biases in front of batch norms: their gradients are zero and not computed
 | batch          64 x 1 micro-step = 64 effective
 | learning rate  0.001
-| recompute      off
+| recompute      off, batch norms' outputs are kept: they fit
 | weights        76.3 MB (and 5376 B of running statistics)
 | gradients      76.3 MB
 | optimizer      152.6 MB
-| activations    302.7 MB (the step's lower bound is 302.7 MB; without sharing memory 826.3 MB)
+| activations    364.3 MB (the step's lower bound is 361.7 MB; without sharing memory 747.7 MB)
 | inputs         2458.6 kB
-| peak           610.3 MB (610344128 bytes)
+| peak           671.9 MB (671882688 bytes)
 | micro-batch    at most 162 in 1073.7 MB
 |
 | precision receipt (fp32 was asked for)

@@ -85,7 +85,7 @@ void graph_step_run(const test_net *built, unsigned variant, uint64_t seed, grap
     if (variant & GRAPH_MORE) MUST(ct_pass_join(net.g, &sums));
     out->recomputed = pools + sums;
     if (variant & GRAPH_RECOMPUTED) MUST(ct_pass_recompute(net.g, variant & GRAPH_MERGED ? 3 : 0, &out->recomputed));
-    if (variant & GRAPH_REAPPLIED) MUST(ct_pass_reapply(net.g, &out->recomputed));
+    if (variant & GRAPH_REAPPLIED) MUST(ct_pass_reapply(net.g, 0, &out->recomputed));
     MUST(ct_layout_make(net.g, &layout));
     graph_run_open(&r, net.g, variant & GRAPH_SHARED);
     graph_run_fill(&r, seed, net.classes);

@@ -1,6 +1,7 @@
 /* From a configuration to a program specification. */
 #include "tests/program/check_program.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -204,7 +205,8 @@ START_TEST(recompute_choices)
 END_TEST
 
 /* On a card with memory of its own nothing is computed again that fits; where it does not, batch norms are, then, if asked, blocks. The
- * CPU always applies batch norms again: its memory is everybody's. */
+ * CPU keeps as much of what batch norms give as takes a ninth of its memory: that is everybody's. */
+#define SHARE (-1)
 START_TEST(norms_again)
 {
     ct_program_spec s;
@@ -214,16 +216,36 @@ START_TEST(norms_again)
     snprintf(path, sizeof path, "%s/tests/emulate/.libs", ct_check_builddir());
     setenv("CAPTRAIN_BACKEND_PATH", path, 1);
     ok(ct_backend_load("cuda", &cuda)); /* 4 GiB */
-    const struct { const ct_backend *b; int64_t batch; int recompute; bool kept; int want; } row[] = {
-        { cuda, 16, -1, true, -1 },  { cuda, 16, CT_RECOMPUTE_AUTO, true, -1 },    { cuda, 680, -1, false, -1 },
-        { cuda, 680, CT_RECOMPUTE_AUTO, false, -1 }, { cuda, 4000, -1, false, -1 }, { cuda, 4000, CT_RECOMPUTE_AUTO, false, 0 },
-        { cuda, 16, 0, false, 0 },   { &ct_backend_cpu, 2, -1, false, -1 },
+    const ct_backend *const cpu = &ct_backend_cpu;
+    const struct { const ct_backend *b; const char *model; int64_t batch; int recompute; int64_t kept; int want; } row[] = {
+        { cuda, "textcnn", 16, -1, CT_NORMS_ALL, -1 },
+        { cuda, "textcnn", 16, CT_RECOMPUTE_AUTO, CT_NORMS_ALL, -1 },
+        { cuda, "textcnn", 680, -1, 0, -1 },
+        { cuda, "textcnn", 680, CT_RECOMPUTE_AUTO, 0, -1 },
+        { cuda, "textcnn", 4000, -1, 0, -1 },
+        { cuda, "textcnn", 4000, CT_RECOMPUTE_AUTO, 0, 0 },
+        { cuda, "textcnn", 16, 0, 0, 0 },
+        { cpu, "crnn", 32, -1, CT_NORMS_ALL, -1 }, /* all of them are less than that */
+        { cpu, "crnn", 32, CT_RECOMPUTE_AUTO, CT_NORMS_ALL, -1 },
+        { cpu, "resnet18", 8, -1, SHARE, -1 },
+        { cpu, "resnet18", 8, CT_RECOMPUTE_AUTO, SHARE, -1 },
+        { cpu, "textcnn", 2, 0, 0, 0 },
     };
     for (size_t i = 0; i < sizeof row / sizeof row[0]; i++) {
-        ok(ct_spec_from_model("textcnn", row[i].batch, NULL, &s));
+        ok(ct_spec_from_model(row[i].model, row[i].batch, NULL, &s));
         s.recompute = row[i].recompute;
         ok(ct_spec_settle(&s, row[i].b, &opts));
-        ck_assert_msg(s.norms_kept == row[i].kept && s.recompute == row[i].want, "row %zu: kept %d, recompute %d", i, s.norms_kept, s.recompute);
+        int64_t kept = row[i].kept, least, peak;
+        if (row[i].b == cpu && row[i].recompute) { /* and no more is added to the peak than that */
+            ct_program_spec none = s;
+            none.norms_kept = 0;
+            ok(ct_spec_peak(&none, cpu, &opts, &least, NULL));
+            ok(ct_spec_peak(&s, cpu, &opts, &peak, NULL));
+            ck_assert_int_gt(peak, least);
+            ck_assert_int_le(peak, least + least / 9);
+            if (kept == SHARE) kept = least / 9;
+        }
+        ck_assert_msg(s.norms_kept == kept && s.recompute == row[i].want, "row %zu: kept %" PRId64 ", recompute %d", i, s.norms_kept, s.recompute);
     }
 }
 END_TEST
