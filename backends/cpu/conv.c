@@ -38,7 +38,7 @@ typedef struct gather {
     int64_t col_blocks;
     /* scratch */
     float *w_packed; /* [groups][col_blocks][taps][depth][kw] */
-    float *zeros;    /* [in_c], at least a tap's depth and a block of columns */
+    float *zeros;    /* [in_c], at least a tap's depth and a block of columns; with windows a row of the input */
     float *bias_f32; /* [out_c] */
     char *threads;
     size_t per_thread;
@@ -183,7 +183,11 @@ static band take_band(const gather *g, ct_carve *t)
     return s;
 }
 
-static size_t zeros_bytes(const gather *g) { return (size_t)ct_max64(ct_max64(g->in_c, g->depth), g->kern->conv->nr) * 4; }
+static size_t zeros_bytes(const gather *g)
+{
+    const int64_t most = g->windows ? g->p.in_w * g->in_c : ct_max64(g->in_c, g->depth);
+    return (size_t)ct_max64(most, g->kern->conv->nr) * 4;
+}
 
 /* Lays out the scratch; with base NULL only its size. */
 static size_t lay_out(gather *g, int threads, void *base)
@@ -411,6 +415,30 @@ static void copy_band(const gather *g, band *s, int64_t r0, int64_t r1)
     s->in_first = low;
 }
 
+/* Rows r0 .. r1-1 of the output, where taps are windows: column blocks b0 .. b1-1. */
+static void multiply_windows(const gather *g, const band *s, int64_t r0, int64_t r1, int64_t b0, int64_t b1)
+{
+    const float *row[CT_CONV_MAX_TAPS];
+    ct_window_gemm a = { .in = row, .np = g->p.out_w, .taps = g->p.taps, .c = g->depth, .ld = g->p.out_c };
+    a.step = g->p.in_step_w * g->in_c;
+    a.stream = g->p.out_type == CT_F32 &&
+               ct_cpu_past_cache(g->kern, g->p.out, g->p.n * g->p.out_h * g->p.out_w * g->p.out_c, g->p.cols);
+    for (int64_t r = r0; r < r1; r++) {
+        for (int64_t t = 0; t < g->p.taps; t++) {
+            const int64_t h = r * g->p.in_step_h + g->p.off_h[t];
+            row[t] = h < 0 || h >= g->p.in_h ? g->zeros : s->in + (h - s->in_first) * g->p.in_w * g->in_c;
+        }
+        for (int64_t b = b0; b < b1; b++) {
+            const int64_t first = b * g->kern->conv->nr;
+            a.kw = block_width(g->kern, g->p.cols, b, &a.kn);
+            a.w = g->w_packed + block_start(g, 0, b);
+            a.bias = g->p.bias ? g->bias_f32 + first : NULL;
+            a.out = s->out + (r - s->out_first) * g->p.out_w * g->p.out_c + first;
+            g->kern->conv->windows(&a);
+        }
+    }
+}
+
 static void band_item(void *arg, int64_t item, int thread)
 {
     const gather *g = arg;
@@ -429,7 +457,8 @@ static void band_item(void *arg, int64_t item, int thread)
     } else if (!g->pairs) {
         s.out = (float *)g->p.out + out_at;
     }
-    for (int64_t k = 0; k < g->p.classes; k++) {
+    if (g->windows) multiply_windows(g, &s, r0, r1, b0, b1);
+    for (int64_t k = 0; k < g->p.classes && !g->windows; k++) {
         const ct_pixel_class *c = &g->p.cls[k];
         const int64_t i0 = ct_max64(0, ct_ceil_div(r0 - c->first_h, g->p.step_h)),
                       i1 = ct_min64(c->rows, ct_ceil_div(r1 - c->first_h, g->p.step_h));

@@ -16,6 +16,7 @@
 #define BLOCK 192 /* most pixels of a block */
 #define SLICE 192 /* channels copied at a time */
 #define WIDEST 64 /* filters of a block, in any set of loops */
+#define THERE 128 /* filters whose rows of dy, read where they lie, do not fight for the same sets of the L1 cache */
 #define SPAN 4   /* blocks of filters for which a copy of x is used */
 #define ITEMS 64  /* pieces of work aimed at, for any number of threads */
 #define MAX_CHUNKS 16
@@ -38,6 +39,7 @@ typedef struct wgrad {
     int64_t x_width;                  /* floats from one pixel of the copy of x to the next */
     bool pairs;                       /* products of bf16 */
     bool windows;                     /* few channels: all taps of a pixel, one unit, are read where a copy of x's rows has them */
+    bool dy_there;                    /* with windows: dy, of few filters, is read where it lies */
     bool packed_rows;                 /* few channels of bf16: all taps of a pixel in one row of the copy, one unit */
     float *parts_sum; /* [chunks][groups][col_blocks][taps][cg][kw] */
     char *threads;
@@ -46,7 +48,7 @@ typedef struct wgrad {
 
 /* One thread's copies. */
 typedef struct room {
-    const float **list;     /* [block] rows of the copy of x */
+    const float **list;     /* [block] rows of the copy of x; with windows where those of a row of y begin */
     const float **ahead[2]; /* [block] of x and dy in the block after this, first channel; NULL if not fetched ahead */
     float *x, *rows;    /* [block][x_width], or [in_rows][line] with windows; rows of x as f32 for packing */
     int64_t *at;        /* [x_width] where windows have taps and channels */
@@ -67,7 +69,7 @@ static int64_t turned_width(const wgrad *g) { return ct_round_up(rows_of(g, g->b
 /* Whether x (0) or dy (1) of the next block is called into the cache while this one is multiplied. */
 static bool fetches(const wgrad *g, int i)
 {
-    if (i) return g->dy.desc.dtype == CT_F32;
+    if (i) return g->dy.desc.dtype == CT_F32 && !g->windows;
     return g->x.desc.dtype == CT_F32 && g->taps == 1 && g->c.pad_h == 0 && g->c.pad_w == 0;
 }
 
@@ -127,6 +129,7 @@ static void plan(wgrad *g, const ct_device *dev, const ct_call *call, bool pairs
     g->spans = ct_ceil_div(g->col_blocks, SPAN);
     const bool few = c->groups == 1 && c->c < CT_CONV_SMALL_C && g->taps > 1;
     g->windows = few && !pairs;
+    g->dy_there = g->windows && g->dy.desc.dtype == CT_F32 && c->k % g->kern->vl == 0 && c->k <= THERE;
     g->packed_rows = few && pairs;
     g->slices = ct_ceil_div(c->cg, SLICE);
     g->units = few ? 1 : g->taps * g->slices;
@@ -243,7 +246,7 @@ static void pack_taps(const wgrad *g, const room *r, int64_t row, int64_t q, int
     }
 }
 
-/* Rows of x that `count` pixels see, with zeros for the padding -> r->x, and where each pixel's window begins there -> r->list. */
+/* Rows of x that `count` pixels see, with zeros for the padding -> r->x, and where the windows of each of their rows begin there -> r->list. */
 static void copy_windows(const wgrad *g, const room *r, int64_t row, int64_t q, int64_t count)
 {
     const ct_conv_geom *c = &g->c;
@@ -254,9 +257,7 @@ static void copy_windows(const wgrad *g, const room *r, int64_t row, int64_t q, 
         const int64_t image = row / c->p, p = row % c->p, h0 = p * c->stride_h - c->pad_h;
         run = ct_min64(ct_ceil_div(count - i, c->q), c->p - p); /* rows of y in this image */
         const int64_t rows = (run - 1) * c->stride_h + (c->r - 1) * c->dil_h + 1;
-        for (int64_t y = 0; y < run; y++)
-            for (int64_t j = 0; j < ct_min64(c->q, count - i); j++)
-                r->list[i + y * c->q + j] = to + y * c->stride_h * g->line + j * c->stride_w * c->c;
+        for (int64_t y = 0; y < run; y++) r->list[i / c->q + y] = to + y * c->stride_h * g->line;
         for (int64_t h = h0; h < h0 + rows; h++, to += g->line) {
             const int64_t begin = h < 0 || h >= c->h ? g->line : left, length = h < 0 || h >= c->h ? 0 : n;
             memset(to, 0, (size_t)begin * 4);
@@ -342,6 +343,32 @@ static void fetch_ahead(const wgrad *g, const room *r, ct_wgemm *a, bool first_u
     if (r->ahead[1] && first_unit) a->lines[1] = ct_ceil_div(a->kw, CT_KERN_LINE);
 }
 
+/* One block of pixels and filter block b of a thread's, the i-th, where x is read as windows. */
+static void sum_windows(const wgrad *g, const room *r, pixels at, int64_t b, int64_t i, float *sums, bool more, bool ahead)
+{
+    const ct_conv_geom *c = &g->c;
+    const int64_t depth = g->taps * c->cg, nr = g->kern->conv->nr;
+    ct_window_sum a = { .in = r->list, .at = r->at, .rows = ct_ceil_div(at.count, c->q), .np = ct_min64(at.count, c->q) };
+    a.step = c->stride_w * c->c;
+    a.c_n = depth;
+    block_cols(g, b, &a.kw);
+    a.ldw = a.kw;
+    a.dw = sums + b * nr * depth;
+    a.accumulate = more;
+    if (g->dy_there) {
+        a.ldy = c->k;
+        a.dy = (const float *)g->dy.data + (at.row * c->q + at.q) * c->k + b * nr;
+        if (ahead) { /* each filter block calls its share of the rows behind these */
+            a.next_floats = at.count * a.kw;
+            a.next = a.dy - b * nr + at.count * c->k + b * nr * at.count;
+        }
+    } else {
+        a.ldy = a.kw;
+        a.dy = r->dy + i * g->block * nr;
+    }
+    g->kern->conv->window_sums(&a);
+}
+
 /* One block of pixels: units u0..u1-1 times filter blocks b0..b1-1 of a group. */
 static void block_of_pixels(const wgrad *g, const room *r, pixels at, int64_t group, int64_t b0, int64_t b1, int64_t u0,
                             int64_t u1, float *sums, bool more, bool ahead)
@@ -352,6 +379,7 @@ static void block_of_pixels(const wgrad *g, const room *r, pixels at, int64_t gr
     for (int64_t b = b0; b < b1; b++) {
         const int64_t kn = block_cols(g, b, &kw), k0 = group * c->kg + b * nr;
         float *to = r->dy + (b - b0) * dy_block;
+        if (g->dy_there) continue;
         if (g->pairs) zip_dy(g, r, at.row, at.q, at.count, k0, kn, to, kw);
         else copy_rows(g, &g->dy, (at.row * c->q + at.q) * c->k + k0, c->k, at.count, kn, to, kw);
     }
@@ -369,7 +397,11 @@ static void block_of_pixels(const wgrad *g, const room *r, pixels at, int64_t gr
         if (r->turned) turn_x(g, r, rows_of(g, at.count), n);
         for (int64_t b = b0; b < b1; b++) {
             block_cols(g, b, &kw);
-            ct_wgemm a = { .in = r->list, .at = r->at, .dy = r->dy + (b - b0) * dy_block, .np = rows_of(g, at.count), .c_n = n };
+            if (g->windows) {
+                sum_windows(g, r, at, b, b - b0, sums, more, ahead);
+                continue;
+            }
+            ct_wgemm a = { .in = r->list, .dy = r->dy + (b - b0) * dy_block, .np = rows_of(g, at.count), .c_n = n };
             a.kw = a.ldy = a.ldw = kw;
             a.dw = sums + b * nr * depth + (tap * c->cg + c0) * kw;
             a.accumulate = more;

@@ -39,10 +39,23 @@ typedef struct ct_igemm {
 
 #define CT_KERN_LINE 16 /* floats of a cache line */
 
-/* Sum of outer products: dw[c*ldw + k] (+)= sum over p of in[p][at[c]] * dy[p*ldy + k], 0 <= c < c_n, 0 <= k < kw. */
+/* The same product where what a pixel sees of each tap is `step` floats behind what the pixel before it sees, as windows of a
+ * picture's rows are: out[p*ld + k] = start + sum over t, c of in[t][p*step + c] * w[t][c][k], 0 <= p < np, 0 <= k < kn, with start =
+ * bias[k], else 0. */
+typedef struct ct_window_gemm {
+    const float *const *in; /* [taps] rows of at least (np - 1)*step + c floats */
+    int64_t np, taps, c, step;
+    const float *w;    /* [taps][c][kw] */
+    int64_t kn, kw;    /* as of ct_igemm */
+    const float *bias; /* [kn] or NULL */
+    float *out;
+    int64_t ld;
+    bool stream; /* as of ct_igemm */
+} ct_window_gemm;
+
+/* Sum of outer products: dw[c*ldw + k] (+)= sum over p of in[p][c] * dy[p*ldy + k], 0 <= c < c_n, 0 <= k < kw. */
 typedef struct ct_wgemm {
     const float *const *in;        /* [np] rows of at least c_n floats */
-    const int64_t *at;             /* [c_n] where a row's numbers are, in floats from its begin; NULL: at[c] = c. Not for kernels of pairs */
     const float *dy;               /* [np] rows, ldy floats apart, of at least kw floats */
     int64_t np, c_n, kw, ldy, ldw; /* kw: a multiple of vl, at most nr */
     float *dw;                     /* [c_n] rows */
@@ -56,6 +69,20 @@ typedef struct ct_wgemm {
     const float *turned;
     int64_t ld_turned;
 } ct_wgemm;
+
+/* The same of windows of a picture's rows, `step` floats apart: dw[c*ldw + k] (+)= sum over r, p of
+ * in[r][at[c] + p*step] * dy[(r*np + p)*ldy + k], 0 <= r < rows, 0 <= p < np, 0 <= c < c_n, 0 <= k < kw. */
+typedef struct ct_window_sum {
+    const float *const *in; /* [rows] where the first window of each begins */
+    const int64_t *at;      /* [c_n] where a window has its numbers, in floats from its begin */
+    int64_t rows, np, step;
+    const float *dy;
+    int64_t c_n, kw, ldy, ldw; /* as of ct_wgemm */
+    float *dw;
+    bool accumulate;
+    const float *next; /* floats that are read next, so many: called into the L2 cache while it sums. Changes no result */
+    int64_t next_floats;
+} ct_window_sum;
 
 #define CT_KERN_TILE 16 /* rows of a tile, and words of its rows: of kernels that multiply tiles */
 
@@ -200,7 +227,9 @@ typedef struct ct_kern_split {
 typedef struct ct_kern_conv {
     int nr; /* widest block of columns, floats: a small multiple of vl */
     void (*igemm)(const ct_igemm *a);
+    void (*windows)(const ct_window_gemm *a);
     void (*wgemm)(const ct_wgemm *a);
+    void (*window_sums)(const ct_window_sum *a);
 } ct_kern_conv;
 
 typedef struct ct_kern_depthwise {

@@ -132,13 +132,76 @@ static void igemm(const ct_igemm *a)
     stream_end(a->stream);
 }
 
+#define WINDOW_MR 12 /* most pixels of a tile of windows: it has as many sums as one of KERN_MR by KERN_NV, or fewer */
+
+/* mr windows by nv vectors of columns, from start[nv vectors] on. Without lists of pointers: where taps are short, following
+ * them would take longer than the products. */
+KERN_INLINE void window_tile(const ct_window_gemm *a, const float *start, int64_t p, const int mr, const int nv)
+{
+    vf acc[WINDOW_MR][KERN_NV];
+    KERN_UNROLL_LANES
+    for (int i = 0; i < mr; i++) {
+        KERN_UNROLL
+        for (int v = 0; v < nv; v++) acc[i][v] = vload(start + v * KERN_VL);
+    }
+    const float *w = a->w;
+    for (int64_t t = 0; t < a->taps; t++) {
+        const float *x = a->in[t] + p * a->step;
+        for (const float *end = x + a->c; x < end; x++, w += nv * KERN_VL) {
+            vf b[KERN_NV];
+            KERN_UNROLL
+            for (int v = 0; v < nv; v++) b[v] = vload(w + v * KERN_VL);
+            KERN_UNROLL_LANES
+            for (int i = 0; i < mr; i++) {
+                const vf s = vsplat(x[i * a->step]);
+                KERN_UNROLL
+                for (int v = 0; v < nv; v++) acc[i][v] += s * b[v];
+            }
+        }
+    }
+    /* Columns that are no whole vectors leave by way of rows that are. */
+    float edge[WINDOW_MR * KERN_NV * KERN_VL], *out = a->out + p * a->ld;
+    const bool whole = a->kn == nv * KERN_VL;
+    const int64_t ld = whole ? a->ld : nv * KERN_VL;
+    float *dst = whole ? out : edge;
+    KERN_UNROLL_LANES
+    for (int i = 0; i < mr; i++) {
+        KERN_UNROLL
+        for (int v = 0; v < nv; v++) vstore_past(dst + i * ld + v * KERN_VL, acc[i][v], a->stream && whole);
+    }
+    for (int64_t i = 0; i < mr && !whole; i++) memcpy(out + i * a->ld, edge + i * ld, (size_t)a->kn * sizeof *out);
+}
+
+KERN_INLINE void window_rows(const ct_window_gemm *a, const int mr, const int nv)
+{
+    float start[KERN_NV * KERN_VL] = { 0 };
+    if (a->bias) memcpy(start, a->bias, (size_t)a->kn * sizeof *start);
+    int64_t p = 0;
+    for (; p + mr <= a->np; p += mr) window_tile(a, start, p, mr, nv);
+    for (; p + 4 <= a->np; p += 4) window_tile(a, start, p, 4, nv);
+    for (; p < a->np; p++) window_tile(a, start, p, 1, nv);
+}
+
+static void windows(const ct_window_gemm *a)
+{
+    switch (a->kw / KERN_VL) {
+    case 1: window_rows(a, WINDOW_MR, 1); break;
+#if KERN_NV == 2
+    case 2: window_rows(a, KERN_MR, 2); break;
+#elif KERN_NV == 4
+    case 2: window_rows(a, WINDOW_MR, 2); break;
+    case 3: window_rows(a, KERN_MR, 3); break;
+    case 4: window_rows(a, KERN_MR, 4); break;
+#endif
+    default: break;
+    }
+    stream_end(a->stream);
+}
+
 /* A block's sums begin at zero and are added to dw at the end: far more accurate than one long sum. */
-KERN_INLINE void wgemm_tile(const ct_wgemm *a, int64_t c, const bool spread, const int mr, const int nv)
+KERN_INLINE void wgemm_tile(const ct_wgemm *a, int64_t c, const int mr, const int nv)
 {
     vf acc[KERN_MR][KERN_NV];
-    int64_t to[KERN_MR];
-    KERN_UNROLL
-    for (int i = 0; i < mr; i++) to[i] = spread ? a->at[c + i] : c + i;
     KERN_UNROLL
     for (int i = 0; i < mr; i++) {
         KERN_UNROLL
@@ -150,17 +213,17 @@ KERN_INLINE void wgemm_tile(const ct_wgemm *a, int64_t c, const bool spread, con
     const int64_t line = which ? tile - a->lines[0] : tile;
     const bool fetch = line < a->lines[which];
     const float *const *ahead = fetch ? a->ahead[which] : a->in;
-    const int64_t at = fetch ? a->first[which] + line * CT_KERN_LINE : to[0];
+    const int64_t at = fetch ? a->first[which] + line * CT_KERN_LINE : c;
     const float *dy = a->dy;
     for (int64_t p = 0; p < a->np; p++, dy += a->ldy) {
-        const float *x = spread ? a->in[p] : a->in[p] + c;
+        const float *x = a->in[p] + c;
         KERN_FETCH(ahead[p] + at);
         vf b[KERN_NV];
         KERN_UNROLL
         for (int v = 0; v < nv; v++) b[v] = vload(dy + v * KERN_VL);
         KERN_UNROLL
         for (int i = 0; i < mr; i++) {
-            vf s = vsplat(x[spread ? to[i] : i]);
+            vf s = vsplat(x[i]);
             KERN_UNROLL
             for (int v = 0; v < nv; v++) acc[i][v] += s * b[v];
         }
@@ -175,35 +238,94 @@ KERN_INLINE void wgemm_tile(const ct_wgemm *a, int64_t c, const bool spread, con
     }
 }
 
-KERN_INLINE void wgemm_rows(const ct_wgemm *a, const bool spread, const int nv)
+KERN_INLINE void wgemm_rows(const ct_wgemm *a, const int nv)
 {
     int64_t c = 0;
-    for (; c + KERN_MR <= a->c_n; c += KERN_MR) wgemm_tile(a, c, spread, KERN_MR, nv);
+    for (; c + KERN_MR <= a->c_n; c += KERN_MR) wgemm_tile(a, c, KERN_MR, nv);
     if (KERN_MR > 4)
-        for (; c + 4 <= a->c_n; c += 4) wgemm_tile(a, c, spread, 4, nv);
-    for (; c + 2 <= a->c_n; c += 2) wgemm_tile(a, c, spread, 2, nv);
-    if (c < a->c_n) wgemm_tile(a, c, spread, 1, nv);
+        for (; c + 4 <= a->c_n; c += 4) wgemm_tile(a, c, 4, nv);
+    for (; c + 2 <= a->c_n; c += 2) wgemm_tile(a, c, 2, nv);
+    if (c < a->c_n) wgemm_tile(a, c, 1, nv);
 }
 
-KERN_INLINE void wgemm_wide(const ct_wgemm *a, const bool spread)
+static void wgemm(const ct_wgemm *a)
 {
     switch (a->kw / KERN_VL) {
-    case 1: wgemm_rows(a, spread, 1); break;
+    case 1: wgemm_rows(a, 1); break;
 #if KERN_NV >= 2
-    case 2: wgemm_rows(a, spread, 2); break;
+    case 2: wgemm_rows(a, 2); break;
 #endif
 #if KERN_NV >= 4
-    case 3: wgemm_rows(a, spread, 3); break;
-    case 4: wgemm_rows(a, spread, 4); break;
+    case 3: wgemm_rows(a, 3); break;
+    case 4: wgemm_rows(a, 4); break;
 #endif
     default: break;
     }
 }
 
-static void wgemm(const ct_wgemm *a)
+/* mr numbers of each window by nv vectors of columns; as it reads rows, `step` floats more are fetched from `next` on for each. */
+KERN_INLINE void window_sum_tile(const ct_window_sum *a, int64_t c, const float *next, int64_t step, const int mr, const int nv)
 {
-    if (a->at) wgemm_wide(a, true);
-    else wgemm_wide(a, false);
+    vf acc[WINDOW_MR][KERN_NV];
+    KERN_UNROLL_LANES
+    for (int i = 0; i < mr; i++) {
+        KERN_UNROLL
+        for (int v = 0; v < nv; v++) acc[i][v] = vsplat(0);
+    }
+    const float *dy = a->dy;
+    for (int64_t r = 0; r < a->rows; r++) {
+        const float *x[WINDOW_MR];
+        KERN_UNROLL_LANES
+        for (int i = 0; i < mr; i++) x[i] = a->in[r] + a->at[c + i];
+        for (int64_t p = 0, at = 0; p < a->np; p++, at += a->step, dy += a->ldy, next += step) {
+            KERN_FETCH(next);
+            vf b[KERN_NV];
+            KERN_UNROLL
+            for (int v = 0; v < nv; v++) b[v] = vload(dy + v * KERN_VL);
+            KERN_UNROLL_LANES
+            for (int i = 0; i < mr; i++) {
+                const vf s = vsplat(x[i][at]);
+                KERN_UNROLL
+                for (int v = 0; v < nv; v++) acc[i][v] += s * b[v];
+            }
+        }
+    }
+    KERN_UNROLL_LANES
+    for (int i = 0; i < mr; i++) {
+        KERN_UNROLL
+        for (int v = 0; v < nv; v++) {
+            float *dst = a->dw + (c + i) * a->ldw + v * KERN_VL;
+            vstore(dst, a->accumulate ? vload(dst) + acc[i][v] : acc[i][v]);
+        }
+    }
 }
 
-static const ct_kern_conv conv_kernels = { .nr = KERN_NV * KERN_VL, .igemm = igemm, .wgemm = wgemm };
+KERN_INLINE void window_sum_rows(const ct_window_sum *a, const int nv)
+{
+    /* Evenly over all tiles: a core waits for few lines at a time. */
+    const int64_t tiles = a->c_n / 6 + a->c_n % 6 / 3 + a->c_n % 3, pixels = tiles * a->rows * a->np;
+    const int64_t step = a->next_floats > 0 ? (a->next_floats + pixels - 1) / pixels : 0, share = step * a->rows * a->np;
+    const float *next = step ? a->next : a->dy;
+    int64_t c = 0;
+    for (; c + 6 <= a->c_n; c += 6, next += share) window_sum_tile(a, c, next, step, 6, nv);
+    for (; c + 3 <= a->c_n; c += 3, next += share) window_sum_tile(a, c, next, step, 3, nv);
+    for (; c < a->c_n; c++, next += share) window_sum_tile(a, c, next, step, 1, nv);
+}
+
+static void window_sums(const ct_window_sum *a)
+{
+    switch (a->kw / KERN_VL) {
+    case 1: window_sum_rows(a, 1); break;
+#if KERN_NV >= 2
+    case 2: window_sum_rows(a, 2); break;
+#endif
+#if KERN_NV >= 4
+    case 3: window_sum_rows(a, 3); break;
+    case 4: window_sum_rows(a, 4); break;
+#endif
+    default: break;
+    }
+}
+
+static const ct_kern_conv conv_kernels = { .nr = KERN_NV * KERN_VL, .igemm = igemm, .windows = windows, .wgemm = wgemm,
+                                            .window_sums = window_sums };
