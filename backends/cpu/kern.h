@@ -101,6 +101,7 @@ typedef struct ct_wino_tile {
     const float *in;
     float *out;
     int64_t origin, row, pixel; /* negative strides turn a filter round */
+    int64_t next;           /* 0, or floats to the tile that is read next: `in` and `out_adjoint` call its pixels into the L1 cache */
     int64_t xs, bs, bw;     /* bw: a multiple of vl */
     int h0, h1, w0, w1;     /* rows and columns of pixels that exist; the others are zeros, or not written */
     const float *bias;      /* [n] or NULL: added to what wino_out writes */

@@ -18,6 +18,7 @@ typedef float vfu __attribute__((vector_size(KERN_VL * 4), aligned(4), may_alias
 /* Cache lines that are read or written soon. */
 #define KERN_FETCH(p) __builtin_prefetch(p, 0, 2)
 #define KERN_FETCH_W(p) __builtin_prefetch(p, 1, 2)
+#define KERN_FETCH_NEAR(p) __builtin_prefetch(p, 0, 3) /* at once */
 
 KERN_INLINE vf vload(const float *p) { return *(const vfu *)p; }
 KERN_INLINE void vstore(float *p, vf v) { *(vfu *)p = v; }

@@ -161,6 +161,17 @@ KERN_INLINE void wino_put(float *row, int64_t at, vf v, const int store, const b
     }
 }
 
+/* Calls a line of each pixel of the next tile's columns from `first` on into the cache, some rows for each vector of a
+ * line: evenly, since a core waits for few lines at a time. */
+KERN_INLINE void wino_fetch(const ct_wino_tile *t, const float *at, int64_t c, const int first, const int side)
+{
+    const int vectors = CT_KERN_LINE / KERN_VL;
+    for (int i = (int)(c / KERN_VL) % vectors; i < side; i += vectors) {
+        WINO_UNROLL
+        for (int j = first; j < side; j++) KERN_FETCH_NEAR(at + i * t->row + j * t->pixel);
+    }
+}
+
 /* Pixels to positions: B' d B, side m+2, or, adjoint, A d A', side m. Pixels that do not exist count as zeros. */
 KERN_INLINE void wino_analyse(const ct_wino_tile *t, const int m, const int side, const bool adjoint, const bool whole,
                               const int store)
@@ -171,6 +182,7 @@ KERN_INLINE void wino_analyse(const ct_wino_tile *t, const int m, const int side
     for (int64_t c = 0; c < t->n; c += KERN_VL, wino_step(&walk, t)) {
         vf half[WINO_MAX][WINO_MAX], column[WINO_MAX], result[WINO_MAX]; /* half: [column][position] */
         const float *in = t->in + c;
+        if (t->next) wino_fetch(t, in + t->origin + t->next, c, adjoint ? 0 : side - m, side);
         WINO_UNROLL
         for (int j = 0; j < side; j++) {
             const bool inside = whole || (j >= t->w0 && j < t->w1);

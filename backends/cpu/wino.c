@@ -140,6 +140,13 @@ void ct_wino_window(const ct_wino_images *v, int64_t image, int64_t y, int64_t x
     }
 }
 
+int64_t ct_wino_next(const ct_wino_grid *g, const ct_wino_tile *t, const float *patch, int64_t row, int64_t col)
+{
+    if (t->in == patch) return 0;
+    if (col + 1 < g->cols) return g->m * t->pixel;
+    return row + 1 < g->rows ? g->m * (t->row - col * t->pixel) : 0;
+}
+
 /* Time of F(m x m, 3 x 3) in units of one multiplication of the product: the products themselves, the transforms of
  * every tile of both images, and that of the filters. The weights of the last two were measured (Zen 4, one core, all
  * three sets of loops): a pixel transform takes the time of about 700 multiplications a tile and channel of the input
@@ -409,6 +416,7 @@ static void transform_pixels(const wino *g, int64_t first, int64_t count, float 
     int64_t n = first / (grid->rows * grid->cols), row = first / grid->cols % grid->rows, col = first % grid->cols;
     for (int64_t i = 0; i < count; i++) {
         ct_wino_window(&g->in, n, row * grid->m - grid->pad_h, col * grid->m - grid->pad_w, grid->side, patch, &t);
+        t.next = ct_wino_next(grid, &t, patch, row, col);
         t.out = v + i * g->v_tile;
         g->kern->wino->in(&t);
         if (++col < grid->cols) continue;

@@ -42,6 +42,10 @@ int64_t ct_wino_patch_floats(const ct_wino_images *v, int side);
 void ct_wino_window(const ct_wino_images *v, int64_t image, int64_t y, int64_t x, int side, float *patch,
                     ct_wino_tile *t);
 
+/* Of a tile that ct_wino_window() has set: how many floats behind it the tile after it is read, the one below the row's first behind a row's
+ * last; 0: there is none in this image, or pixels were copied to patch. */
+int64_t ct_wino_next(const ct_wino_grid *g, const ct_wino_tile *t, const float *patch, int64_t row, int64_t col);
+
 /* Floats rounded up to an odd number of cache lines, so that blocks one stride apart fall into different sets. */
 static inline int64_t ct_wino_odd_lines(int64_t floats) { return (ct_ceil_div(floats, 16) | 1) * 16; }
 

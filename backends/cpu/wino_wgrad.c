@@ -152,6 +152,7 @@ static void transform_x(const wgrad *g, const ct_wino_images *x, int64_t first, 
         const int64_t row = (first + i) / grid->cols, col = (first + i) % grid->cols;
         ct_wino_window(x, row / grid->rows, row % grid->rows * grid->m - grid->pad_h, col * grid->m - grid->pad_w,
                        grid->side, l->patch, &t);
+        t.next = ct_wino_next(grid, &t, l->patch, row % grid->rows, col);
         t.out = l->v + place(g, i, &t) * g->v_tile;
         g->kern->wino->in(&t);
     }
@@ -165,6 +166,7 @@ static void transform_dy(const wgrad *g, const ct_wino_images *dy, int64_t first
     for (int64_t i = 0; i < count; i++) {
         const int64_t row = (first + i) / grid->cols, col = (first + i) % grid->cols;
         ct_wino_window(dy, row / grid->rows, row % grid->rows * grid->m, col * grid->m, grid->m, l->patch, &t);
+        t.next = ct_wino_next(grid, &t, l->patch, row % grid->rows, col);
         t.out = l->d + place(g, i, &t) * g->d_tile;
         g->kern->wino->out_adjoint(&t);
     }
