@@ -430,7 +430,11 @@ static void wino_gemm(const ct_wino_gemm *g)
 /* mr channels from `first` of a block by nv vectors, all tiles; added to out. */
 KERN_INLINE void wino_wgemm_tile(const ct_wino_gemm *g, int64_t first, const int mr, const int nv)
 {
+    float *out = g->out + first * WINO_NV * KERN_VL;
     vf acc[8][WINO_NV];
+    /* The sums of all positions are more than an L2 cache holds. */
+    WINO_UNROLL
+    for (int i = 0; i < mr * WINO_NV * KERN_VL; i += CT_KERN_LINE) KERN_FETCH_NEAR(out + i);
     WINO_UNROLL
     for (int i = 0; i < mr; i++) {
         WINO_UNROLL
@@ -448,7 +452,6 @@ KERN_INLINE void wino_wgemm_tile(const ct_wino_gemm *g, int64_t first, const int
             for (int v = 0; v < nv; v++) acc[i][v] += s * w[v];
         }
     }
-    float *out = g->out + first * WINO_NV * KERN_VL;
     WINO_UNROLL
     for (int i = 0; i < mr; i++) {
         WINO_UNROLL
