@@ -17,8 +17,10 @@
 #define SLICE 192 /* channels copied at a time */
 #define WIDEST 64 /* filters of a block, in any set of loops */
 #define THERE 128 /* filters whose rows of dy, read where they lie, do not fight for the same sets of the L1 cache */
-#define SPAN 4   /* blocks of filters for which a copy of x is used */
+#define SPAN 4   /* blocks of filters for which a copy of x is used, at least; the number of chunks follows from it */
+#define WIDE 256 /* filters for which a copy of x is used where there are pieces enough nevertheless */
 #define ITEMS 64  /* pieces of work aimed at, for any number of threads */
+#define LEAST_ITEMS 6 /* for each thread, if they can be had */
 #define MAX_CHUNKS 16
 #define CHUNK_PIXELS 640                  /* least pixels of a chunk */
 #define LONG_PIXELS 8192                  /* with more of them a chunk is cut even where there are pieces enough */
@@ -30,7 +32,7 @@ typedef struct wgrad {
     ct_tensor x, dy, dw;
     int64_t taps, chunks, chunk_rows; /* rows of y, of all images */
     int64_t col_blocks, padded;       /* blocks of filters in a group; their columns, rounded up to vectors */
-    int64_t spans;                    /* SPAN blocks of filters each */
+    int64_t span, spans;              /* blocks of filters for which a copy of x is used; numbers of these */
     int64_t slices, units, parts;     /* slices of channels in a tap; (tap, slice) pairs; what they are divided into */
     int64_t block_rows;               /* rows of y in a block of pixels; 1 when a row is cut */
     int64_t block;                    /* pixels of a block */
@@ -52,7 +54,7 @@ typedef struct room {
     const float **ahead[2]; /* [block] of x and dy in the block after this, first channel; NULL if not fetched ahead */
     float *x, *rows;    /* [block][x_width], or [in_rows][line] with windows; rows of x as f32 for packing */
     int64_t *at;        /* [x_width] where windows have taps and channels */
-    float *dy;          /* [SPAN][block][nr] */
+    float *dy;          /* [span][block][nr] */
     /* with pairs: where the pixels of x or dy lie; packed taps, in f32 and bf16, [block][x_width] */
     const uint16_t **pixel;
     float *taps;
@@ -82,7 +84,7 @@ static room take_room(const wgrad *g, ct_carve *t)
         if (fetches(g, i)) r.ahead[i] = ct_carve_take(t, (size_t)g->block * sizeof(float *));
     if (g->windows) r.at = ct_carve_take(t, (size_t)g->x_width * sizeof(int64_t));
     r.x = ct_carve_take(t, (size_t)(g->windows ? g->in_rows * g->line : rows * g->x_width) * 4);
-    r.dy = ct_carve_take(t, (size_t)(SPAN * rows * g->kern->conv->nr) * 4);
+    r.dy = ct_carve_take(t, (size_t)(g->span * rows * g->kern->conv->nr) * 4);
     if (g->pairs) r.pixel = ct_carve_take(t, (size_t)g->block * sizeof(uint16_t *));
     if (g->pairs && g->packed_rows) {
         r.taps = ct_carve_take(t, (size_t)(g->block * g->x_width) * 4);
@@ -126,7 +128,6 @@ static void plan(wgrad *g, const ct_device *dev, const ct_call *call, bool pairs
     g->taps = c->r * c->s;
     g->col_blocks = ct_ceil_div(c->kg, g->kern->conv->nr);
     g->padded = ct_round_up(c->kg, g->kern->vl);
-    g->spans = ct_ceil_div(g->col_blocks, SPAN);
     const bool few = c->groups == 1 && c->c < CT_CONV_SMALL_C && g->taps > 1;
     g->windows = few && !pairs;
     g->dy_there = g->windows && g->dy.desc.dtype == CT_F32 && c->k % g->kern->vl == 0 && c->k <= THERE;
@@ -137,7 +138,7 @@ static void plan(wgrad *g, const ct_device *dev, const ct_call *call, bool pairs
 
     /* Enough chunks for the threads, as few as the filters' size allows; then the rest by channels. */
     const int64_t bytes = c->groups * g->padded * g->taps * c->cg * 4, rows = c->n * c->p;
-    const int64_t others = c->groups * g->spans * ct_max64(1, g->units / 2);
+    const int64_t others = c->groups * ct_ceil_div(g->col_blocks, SPAN) * ct_max64(1, g->units / 2);
     g->chunks = ct_max64(ct_ceil_div(ITEMS, others), rows * c->q / LONG_PIXELS);
     g->chunks = ct_min64(g->chunks, ct_min64(MAX_CHUNKS, rows * c->q / CHUNK_PIXELS));
     if (g->chunks * others < ITEMS) g->chunks = ct_cpu_even(g->chunks);
@@ -145,8 +146,14 @@ static void plan(wgrad *g, const ct_device *dev, const ct_call *call, bool pairs
     g->chunks = ct_max64(1, g->chunks);
     g->chunk_rows = ct_max64(1, ct_ceil_div(rows, g->chunks));
     g->chunks = ct_max64(1, ct_ceil_div(rows, g->chunk_rows));
-    g->parts = ct_ceil_div(ITEMS, g->chunks * c->groups * g->spans);
-    g->parts = ct_max64(1, ct_min64(g->parts, g->units / 2));
+    /* Wide spans copy x less often; how work is shared out within a chunk changes no sum. */
+    for (g->span = ct_max64(SPAN, WIDE / g->kern->conv->nr);; g->span = ct_max64(SPAN, g->span / 2)) {
+        g->spans = ct_ceil_div(g->col_blocks, g->span);
+        g->parts = ct_ceil_div(ITEMS, g->chunks * c->groups * g->spans);
+        g->parts = ct_max64(1, ct_min64(g->parts, g->units / 2));
+        if (g->span == SPAN || g->chunks * c->groups * g->spans * g->parts >= LEAST_ITEMS * dev->threads) break;
+    }
+    g->span = ct_min64(g->span, g->col_blocks);
 
     const int64_t most = pairs ? 2 * BLOCK : BLOCK;
     g->block_rows = ct_max64(1, most / ct_max64(1, c->q));
@@ -419,9 +426,9 @@ static void chunk_item(void *arg, int64_t item, int thread)
 {
     const wgrad *g = arg;
     const ct_conv_geom *c = &g->c;
-    const int64_t part = item % g->parts, b0 = item / g->parts % g->spans * SPAN,
+    const int64_t part = item % g->parts, b0 = item / g->parts % g->spans * g->span,
                   group = item / g->parts / g->spans % c->groups, chunk = item / g->parts / g->spans / c->groups;
-    const int64_t b1 = ct_min64(b0 + SPAN, g->col_blocks);
+    const int64_t b1 = ct_min64(b0 + g->span, g->col_blocks);
     const int64_t u0 = g->units * part / g->parts, u1 = g->units * (part + 1) / g->parts;
     float *sums = g->parts_sum + (chunk * c->groups + group) * g->padded * g->taps * c->cg;
     ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
@@ -434,7 +441,7 @@ static void chunk_item(void *arg, int64_t item, int thread)
     }
     /* what fills up the last tile of channels is multiplied, too, though nobody sees the results */
     if (r.turned) memset(r.turned, 0, (size_t)(ct_round_up(g->x_width, CT_KERN_TILE) * turned_width(g)) * 4);
-    memset(r.dy, 0, (size_t)(SPAN * block * g->kern->conv->nr) * 4); /* columns behind the last filter stay zero */
+    memset(r.dy, 0, (size_t)(g->span * block * g->kern->conv->nr) * 4); /* columns behind the last filter stay zero */
 
     const int64_t first = chunk * g->chunk_rows, end = ct_min64(c->n * c->p, first + g->chunk_rows);
     bool more = false;
