@@ -162,7 +162,7 @@ typedef struct band {
     int64_t in_first, image;
     float *out; /* rows out_first.. of the image, f32; without pairs */
     int64_t out_first;
-    const float **rows; /* [taps][block] */
+    const float **rows; /* [taps][block]; NULL with windows, as outs */
     float **outs;       /* [block]; with pairs out16 */
     uint16_t **out16;
     float *packed;      /* [block][w_rows] or NULL */
@@ -173,9 +173,11 @@ typedef struct band {
 static band take_band(const gather *g, ct_carve *t)
 {
     band s = { .out_first = 0 };
-    s.rows = ct_carve_take(t, (size_t)(g->p.taps * g->block) * sizeof(float *));
-    if (g->pairs) s.out16 = ct_carve_take(t, (size_t)g->block * sizeof(uint16_t *));
-    else s.outs = ct_carve_take(t, (size_t)g->block * sizeof(float *));
+    if (!g->windows) {
+        s.rows = ct_carve_take(t, (size_t)(g->p.taps * g->block) * sizeof(float *));
+        if (g->pairs) s.out16 = ct_carve_take(t, (size_t)g->block * sizeof(uint16_t *));
+        else s.outs = ct_carve_take(t, (size_t)g->block * sizeof(float *));
+    }
     if (g->packed_rows) s.packed = ct_carve_take(t, (size_t)(g->block * g->w_rows) * 4);
     if (g->packed_rows && g->pairs) s.taps = ct_carve_take(t, (size_t)(g->block * g->p.taps * g->p.channels) * 4);
     if (input_of(g) != IN_PLACE) s.copy = ct_carve_take(t, (size_t)(g->in_rows * g->p.in_w * g->in_c) * 4);
@@ -343,6 +345,13 @@ static void fill(const gather *g, const band *s, const ct_pixel_class *c, int64_
     }
 }
 
+/* Whether results, made in one go, are written past the caches. */
+static bool past_cache(const gather *g)
+{
+    const int64_t n = g->p.n * g->p.out_h * g->p.out_w * g->p.out_c;
+    return !g->pairs && g->p.out_type == CT_F32 && ct_cpu_past_cache(g->kern, g->p.out, n, g->p.cols);
+}
+
 /* All columns of one group for the pixels in the lists: whole taps at a time while they fit DEPTH, else one tap in
  * slices of channels. The pixels' part of a slice stays in the cache while the blocks of filters pass by. */
 static void multiply(const gather *g, const band *s, const ct_pixel_class *c, int64_t group, int64_t count, int64_t b0,
@@ -353,8 +362,7 @@ static void multiply(const gather *g, const band *s, const ct_pixel_class *c, in
     /* Results that are rounded as they leave the registers are made in one go. */
     const int64_t most = g->pairs ? INT64_MAX : DEPTH, step_d = ct_min64(depth, most);
     const int64_t step_t = step_d < depth ? 1 : ct_max64(1, most / ct_max64(1, depth));
-    a.stream = step_d == depth && step_t >= taps && !g->pairs && g->p.out_type == CT_F32 &&
-               ct_cpu_past_cache(g->kern, g->p.out, g->p.n * g->p.out_h * g->p.out_w * g->p.out_c, g->p.cols);
+    a.stream = step_d == depth && step_t >= taps && past_cache(g);
     /* A class without taps still gets its zeros. */
     for (int64_t t = 0; t < ct_max64(1, taps); t += step_t)
         for (int64_t d = 0; d < depth; d += step_d) {
@@ -421,8 +429,7 @@ static void multiply_windows(const gather *g, const band *s, int64_t r0, int64_t
     const float *row[CT_CONV_MAX_TAPS];
     ct_window_gemm a = { .in = row, .np = g->p.out_w, .taps = g->p.taps, .c = g->depth, .ld = g->p.out_c };
     a.step = g->p.in_step_w * g->in_c;
-    a.stream = g->p.out_type == CT_F32 &&
-               ct_cpu_past_cache(g->kern, g->p.out, g->p.n * g->p.out_h * g->p.out_w * g->p.out_c, g->p.cols);
+    a.stream = past_cache(g);
     for (int64_t r = r0; r < r1; r++) {
         for (int64_t t = 0; t < g->p.taps; t++) {
             const int64_t h = r * g->p.in_step_h + g->p.off_h[t];
@@ -435,6 +442,24 @@ static void multiply_windows(const gather *g, const band *s, int64_t r0, int64_t
             a.bias = g->p.bias ? g->bias_f32 + first : NULL;
             a.out = s->out + (r - s->out_first) * g->p.out_w * g->p.out_c + first;
             g->kern->conv->windows(&a);
+        }
+    }
+}
+
+/* The same of every class, by lists of the pixels. */
+static void multiply_classes(const gather *g, const band *s, int64_t r0, int64_t r1, int64_t b0, int64_t b1)
+{
+    for (int64_t k = 0; k < g->p.classes; k++) {
+        const ct_pixel_class *c = &g->p.cls[k];
+        const int64_t i0 = ct_max64(0, ct_ceil_div(r0 - c->first_h, g->p.step_h)),
+                      i1 = ct_min64(c->rows, ct_ceil_div(r1 - c->first_h, g->p.step_h));
+        const int64_t pixels = i1 > i0 ? (i1 - i0) * c->cols : 0;
+        for (int64_t first = 0; first < pixels; first += g->block) {
+            const int64_t count = ct_min64(g->block, pixels - first);
+            for (int64_t group = 0; group < g->p.groups; group++) {
+                fill(g, s, c, group, i0, first, count);
+                multiply(g, s, c, group, count, b0, b1);
+            }
         }
     }
 }
@@ -458,19 +483,7 @@ static void band_item(void *arg, int64_t item, int thread)
         s.out = (float *)g->p.out + out_at;
     }
     if (g->windows) multiply_windows(g, &s, r0, r1, b0, b1);
-    for (int64_t k = 0; k < g->p.classes && !g->windows; k++) {
-        const ct_pixel_class *c = &g->p.cls[k];
-        const int64_t i0 = ct_max64(0, ct_ceil_div(r0 - c->first_h, g->p.step_h)),
-                      i1 = ct_min64(c->rows, ct_ceil_div(r1 - c->first_h, g->p.step_h));
-        const int64_t pixels = i1 > i0 ? (i1 - i0) * c->cols : 0;
-        for (int64_t first = 0; first < pixels; first += g->block) {
-            const int64_t count = ct_min64(g->block, pixels - first);
-            for (int64_t group = 0; group < g->p.groups; group++) {
-                fill(g, &s, c, group, i0, first, count);
-                multiply(g, &s, c, group, count, b0, b1);
-            }
-        }
-    }
+    else multiply_classes(g, &s, r0, r1, b0, b1);
     if (s.out_copy)
         ct_cpu_write_end(g->kern, g->p.out_type, g->p.out, out_at + r0 * g->p.out_w * g->p.out_c,
                          (r1 - r0) * g->p.out_w * g->p.out_c, s.out);

@@ -1,7 +1,8 @@
 /* conv2d_wgrad: dw[k][t][c] = sum over pixels of dy[pixel][k] * x[pixel moved by tap t][c], as sums of outer products
  * (ct_wgemm) with filters along the vector and the sums of a tile of channels in registers over a block of pixels. Both
  * operands of a block are copied to rows of a length that is no power of two: read where they lie, rows of 512 or 1024
- * channels would fight for the same few sets of the L1 cache. The rows of all images are cut into chunks, a fixed number
+ * channels would fight for the same few sets of the L1 cache. Of first layers (few channels; ct_window_sum) only rows of
+ * x are copied, and dy is read where it lies if its rows are short. The rows of all images are cut into chunks, a fixed number
  * for a shape; every chunk sums into filters of its own, [taps][channels][filters], and the chunks are added in order at
  * the end: the same bits for any number of threads.
  *
@@ -383,10 +384,9 @@ static void block_of_pixels(const wgrad *g, const room *r, pixels at, int64_t gr
     const ct_conv_geom *c = &g->c;
     const int64_t depth = g->taps * c->cg, nr = g->kern->conv->nr, dy_block = rows_of(g, g->block) * nr;
     int64_t kw;
-    for (int64_t b = b0; b < b1; b++) {
+    for (int64_t b = b0; b < b1 && !g->dy_there; b++) {
         const int64_t kn = block_cols(g, b, &kw), k0 = group * c->kg + b * nr;
         float *to = r->dy + (b - b0) * dy_block;
-        if (g->dy_there) continue;
         if (g->pairs) zip_dy(g, r, at.row, at.q, at.count, k0, kn, to, kw);
         else copy_rows(g, &g->dy, (at.row * c->q + at.q) * c->k + k0, c->k, at.count, kn, to, kw);
     }

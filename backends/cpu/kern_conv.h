@@ -199,6 +199,13 @@ static void windows(const ct_window_gemm *a)
     stream_end(a->stream);
 }
 
+/* A row of nv vectors of sums to dst, or added to what is there. */
+KERN_INLINE void sums_out(float *dst, const vf *sum, const int nv, const bool add)
+{
+    KERN_UNROLL
+    for (int v = 0; v < nv; v++, dst += KERN_VL) vstore(dst, add ? vload(dst) + sum[v] : sum[v]);
+}
+
 /* A block's sums begin at zero and are added to dw at the end: far more accurate than one long sum. */
 KERN_INLINE void wgemm_tile(const ct_wgemm *a, int64_t c, const int mr, const int nv)
 {
@@ -230,13 +237,7 @@ KERN_INLINE void wgemm_tile(const ct_wgemm *a, int64_t c, const int mr, const in
         }
     }
     KERN_UNROLL
-    for (int i = 0; i < mr; i++) {
-        KERN_UNROLL
-        for (int v = 0; v < nv; v++) {
-            float *dst = a->dw + (c + i) * a->ldw + v * KERN_VL;
-            vstore(dst, a->accumulate ? vload(dst) + acc[i][v] : acc[i][v]);
-        }
-    }
+    for (int i = 0; i < mr; i++) sums_out(a->dw + (c + i) * a->ldw, acc[i], nv, a->accumulate);
 }
 
 KERN_INLINE void wgemm_rows(const ct_wgemm *a, const int nv)
@@ -292,13 +293,7 @@ KERN_INLINE void window_sum_tile(const ct_window_sum *a, int64_t c, const float 
         }
     }
     KERN_UNROLL_LANES
-    for (int i = 0; i < mr; i++) {
-        KERN_UNROLL
-        for (int v = 0; v < nv; v++) {
-            float *dst = a->dw + (c + i) * a->ldw + v * KERN_VL;
-            vstore(dst, a->accumulate ? vload(dst) + acc[i][v] : acc[i][v]);
-        }
-    }
+    for (int i = 0; i < mr; i++) sums_out(a->dw + (c + i) * a->ldw, acc[i], nv, a->accumulate);
 }
 
 KERN_INLINE void window_sum_rows(const ct_window_sum *a, const int nv)

@@ -453,13 +453,7 @@ KERN_INLINE void wino_wgemm_tile(const ct_wino_gemm *g, int64_t first, const int
         }
     }
     WINO_UNROLL
-    for (int i = 0; i < mr; i++) {
-        WINO_UNROLL
-        for (int v = 0; v < nv; v++) {
-            float *dst = out + (i * WINO_NV + v) * KERN_VL;
-            vstore(dst, g->accumulate ? vload(dst) + acc[i][v] : acc[i][v]);
-        }
-    }
+    for (int i = 0; i < mr; i++) sums_out(out + i * WINO_NV * KERN_VL, acc[i], nv, g->accumulate);
 }
 
 /* Rows come in whole blocks of channels. */
