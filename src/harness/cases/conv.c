@@ -133,6 +133,8 @@ const ct_case_row ct_cases_conv[] = {
     { "conv2d_wgrad{" S11 " ker_h=1 ker_w=1}(T[2,5,7,8], T[2,5,7,16])", CT_TYPES_ALL, DATA, 0 },
     { "conv2d_wgrad{stride_h=2 stride_w=2 pad_h=3 pad_w=3 dil_h=1 dil_w=1 groups=1 ker_h=7 ker_w=7}(T[2,5,500,1], T[2,3,250,9])",
       CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{stride_h=2 stride_w=2 pad_h=3 pad_w=3 dil_h=1 dil_w=1 groups=1 ker_h=7 ker_w=7}(T[2,5,500,1], T[2,3,250,32])",
+      CT_TYPES_ALL, DATA, 0 },
     { "conv2d_wgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=2 dil_h=1 dil_w=1 groups=1 ker_h=3 ker_w=3}(T[70,3,5,2], T[70,3,7,17])",
       CT_TYPES_ALL, DATA, 0 },
     { "conv2d_wgrad{stride_h=1 stride_w=2 pad_h=2 pad_w=4 dil_h=1 dil_w=1 groups=1 ker_h=5 ker_w=5}(T[3,4,2,3], T[3,4,3,33])",
