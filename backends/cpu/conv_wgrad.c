@@ -2,7 +2,7 @@
  * (ct_wgemm) with filters along the vector and the sums of a tile of channels in registers over a block of pixels. Both
  * operands of a block are copied to rows of a length that is no power of two: read where they lie, rows of 512 or 1024
  * channels would fight for the same few sets of the L1 cache. Of first layers (few channels; ct_window_sum) only rows of
- * x are copied, and dy is read where it lies if its rows are short. The rows of all images are cut into chunks, a fixed number
+ * x are copied, and dy is read where it lies if its rows are whole vectors. The rows of all images are cut into chunks, a fixed number
  * for a shape; every chunk sums into filters of its own, [taps][channels][filters], and the chunks are added in order at
  * the end: the same bits for any number of threads.
  *
@@ -17,7 +17,6 @@
 #define BLOCK 192 /* most pixels of a block */
 #define SLICE 192 /* channels copied at a time */
 #define WIDEST 64 /* filters of a block, in any set of loops */
-#define THERE 128 /* filters whose rows of dy, read where they lie, do not fight for the same sets of the L1 cache */
 #define SPAN 4   /* blocks of filters for which a copy of x is used, at least; the number of chunks follows from it */
 #define WIDE 256 /* filters for which a copy of x is used where there are pieces enough nevertheless */
 #define ITEMS 64  /* pieces of work aimed at, for any number of threads */
@@ -42,7 +41,7 @@ typedef struct wgrad {
     int64_t x_width;                  /* floats from one pixel of the copy of x to the next */
     bool pairs;                       /* products of bf16 */
     bool windows;                     /* few channels: all taps of a pixel, one unit, are read where a copy of x's rows has them */
-    bool dy_there;                    /* with windows: dy, of few filters, is read where it lies */
+    bool dy_there;                    /* with windows: dy is read where it lies */
     bool packed_rows;                 /* few channels of bf16: all taps of a pixel in one row of the copy, one unit */
     float *parts_sum; /* [chunks][groups][col_blocks][taps][cg][kw] */
     char *threads;
@@ -131,7 +130,7 @@ static void plan(wgrad *g, const ct_device *dev, const ct_call *call, bool pairs
     g->padded = ct_round_up(c->kg, g->kern->vl);
     const bool few = c->groups == 1 && c->c < CT_CONV_SMALL_C && g->taps > 1;
     g->windows = few && !pairs;
-    g->dy_there = g->windows && g->dy.desc.dtype == CT_F32 && c->k % g->kern->vl == 0 && c->k <= THERE;
+    g->dy_there = g->windows && g->dy.desc.dtype == CT_F32 && c->k % g->kern->vl == 0;
     g->packed_rows = few && pairs;
     g->slices = ct_ceil_div(c->cg, SLICE);
     g->units = few ? 1 : g->taps * g->slices;
