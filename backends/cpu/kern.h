@@ -97,6 +97,7 @@ enum ct_wino_store { CT_WINO_F32, CT_WINO_BF16, CT_WINO_LOWER, CT_WINO_UPPER };
  * x*xs + c/bw*bs + c%bw; floats, in `in` or `out` as the kernel says. */
 typedef struct ct_wino_tile {
     int m;             /* 2 or 4: a tile gives m x m pixels; (m+2)^2 positions */
+    int down, across;  /* positions that `in` and `out_adjoint` write and `out` reads, each way: m+2, or the first m+1 if the last pixel is not wanted */
     int64_t n;         /* channels, a multiple of vl */
     const float *in;
     float *out;

@@ -198,6 +198,7 @@ KERN_INLINE void wino_analyse(const ct_wino_tile *t, const int m, const int side
         }
         WINO_UNROLL
         for (int i = 0; i < n; i++) {
+            if (i == n - 1 && t->down < n) break;
             WINO_UNROLL
             for (int j = 0; j < side; j++) column[j] = half[j][i];
             if (adjoint)
@@ -205,7 +206,8 @@ KERN_INLINE void wino_analyse(const ct_wino_tile *t, const int m, const int side
             else
                 wino_bt(m, column, result);
             WINO_UNROLL
-            for (int j = 0; j < n; j++) wino_put(t->out + (i * n + j) * t->xs, walk.at, result[j], store, upper);
+            for (int j = 0; j < n; j++)
+                if (j < n - 1 || t->across == n) wino_put(t->out + (i * n + j) * t->xs, walk.at, result[j], store, upper);
         }
     }
 }
@@ -269,7 +271,10 @@ KERN_INLINE void wino_synthesise(const ct_wino_tile *t, const int m, const bool 
         WINO_UNROLL
         for (int j = 0; j < n; j++) {
             WINO_UNROLL
-            for (int i = 0; i < n; i++) row[i] = vload(in + (i * n + j) * t->xs);
+            for (int i = 0; i < n; i++) {
+                const bool there = whole || ((i < n - 1 || t->down == n) && (j < n - 1 || t->across == n));
+                row[i] = there ? vload(in + (i * n + j) * t->xs) : vsplat(0);
+            }
             wino_at(m, row, half[j]);
         }
         const vf bias = t->bias ? vload(t->bias + c) : vsplat(0);

@@ -82,6 +82,13 @@ typedef struct local {
     float **sums;             /* [block] and their products */
 } local;
 
+/* Tiles of m pixels along a side of `pixels`: one that is short lacks one of them. */
+static int64_t full(int m, int64_t pixels)
+{
+    const int64_t tiles = ct_ceil_div(pixels, m);
+    return ct_max64(0, tiles - (tiles * m - pixels));
+}
+
 ct_wino_grid ct_wino_make_grid(int m, int64_t n, int64_t h, int64_t w, int64_t p, int64_t q, int64_t pad_h,
                                int64_t pad_w)
 {
@@ -91,7 +98,38 @@ ct_wino_grid ct_wino_make_grid(int m, int64_t n, int64_t h, int64_t w, int64_t p
     g.rows = ct_ceil_div(p, m);
     g.cols = ct_ceil_div(q, m);
     g.count = n * g.rows * g.cols;
+    g.full_rows = full(m, p);
+    g.full_cols = full(m, q);
+    const int64_t low = g.rows - g.full_rows, narrow = g.cols - g.full_cols;
+    const int64_t kinds[CT_WINO_KINDS] = { low * g.full_cols, g.full_rows * g.full_cols, g.full_rows * narrow, low * narrow };
+    for (int k = 0, before = 0; k < CT_WINO_KINDS; before = k++) g.end[k] = n * kinds[k] + (k ? g.end[before] : 0);
     return g;
+}
+
+ct_wino_spot ct_wino_locate(const ct_wino_grid *g, int64_t i)
+{
+    int kind = 0;
+    while (i >= g->end[kind]) kind++;
+    const bool low = kind == CT_WINO_LOW || kind == CT_WINO_CORNER, narrow = kind == CT_WINO_NARROW || kind == CT_WINO_CORNER;
+    const int64_t rows = low ? g->rows - g->full_rows : g->full_rows, cols = narrow ? g->cols - g->full_cols : g->full_cols;
+    if (kind) i -= g->end[kind - 1];
+    const int64_t row = i / cols, col = i % cols, m = g->m;
+    ct_wino_spot s = { .image = row / rows };
+    s.y = low ? g->full_rows * m + row % rows * (m - 1) : row % rows * m;
+    s.x = narrow ? g->full_cols * m + col * (m - 1) : col * m;
+    s.h = (int)ct_min64(low ? m - 1 : m, g->p - s.y);
+    s.w = (int)ct_min64(narrow ? m - 1 : m, g->q - s.x);
+    return s;
+}
+
+void ct_wino_having(const ct_wino_grid *g, int x, int64_t first, int64_t count, int64_t *from, int64_t *to)
+{
+    const bool last_row = x / g->side == g->side - 1, last_col = x % g->side == g->side - 1;
+    const int64_t begin = last_row ? g->end[CT_WINO_LOW] : 0;
+    const int64_t end = g->end[last_col ? CT_WINO_FULL : last_row ? CT_WINO_NARROW : CT_WINO_CORNER];
+    *from = ct_max64(0, begin - first);
+    *to = ct_min64(count, end - first);
+    if (*from >= *to) *from = *to = 0;
 }
 
 ct_wino_images ct_wino_view(const ct_kern *k, const ct_tensor *t, int64_t first, int64_t n)
@@ -140,21 +178,23 @@ void ct_wino_window(const ct_wino_images *v, int64_t image, int64_t y, int64_t x
     }
 }
 
-int64_t ct_wino_next(const ct_wino_grid *g, const ct_wino_tile *t, const float *patch, int64_t row, int64_t col)
+int64_t ct_wino_next(const ct_wino_grid *g, const ct_wino_tile *t, const float *patch, const ct_wino_spot *spot, int64_t i)
 {
-    if (t->in == patch) return 0;
-    if (col + 1 < g->cols) return g->m * t->pixel;
-    return row + 1 < g->rows ? g->m * (t->row - col * t->pixel) : 0;
+    if (t->in == patch || i >= g->count) return 0;
+    const ct_wino_spot next = ct_wino_locate(g, i);
+    return next.image == spot->image ? (next.y - spot->y) * t->row + (next.x - spot->x) * t->pixel : 0;
 }
 
 /* Time of F(m x m, 3 x 3) in units of one multiplication of the product: the products themselves, the transforms of
  * every tile of both images, and that of the filters. The weights of the last two were measured (Zen 4, one core, all
  * three sets of loops): a pixel transform takes the time of about 700 multiplications a tile and channel of the input
  * and 470 of the output for m = 4 and half of that for m = 2; a filter that of 400, or 200. */
-static double cost(int m, int64_t tiles, int64_t depth, int64_t cols, double transforms)
+static double cost(int m, const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, int64_t cols, double transforms)
 {
-    const double c = (double)depth, k = (double)cols, t = (double)tiles, filter = m == 4 ? 500 : 220;
-    return c * k * ((m + 2) * (m + 2) * t + transforms * filter) + transforms * t * (m == 4 ? 1 : 0.5) * (700 * c + 470 * k);
+    const ct_wino_grid t = ct_wino_make_grid(m, g->n, 0, 0, p, q, 0, 0);
+    const double c = (double)depth, k = (double)cols, filter = m == 4 ? 500 : 220;
+    const double positions = (double)(g->n * (t.rows * t.side - (t.rows - t.full_rows)) * (t.cols * t.side - (t.cols - t.full_cols)));
+    return c * k * (positions + transforms * filter) + transforms * (double)t.count * (m == 4 ? 1 : 0.5) * (700 * c + 470 * k);
 }
 
 const char *ct_wino_pairs_refuse(const ct_device *dev, const ct_call *call)
@@ -182,8 +222,7 @@ int ct_wino_choose(const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, i
     if (*reason) return 0;
     const double direct = 9 * (double)(g->n * p * q) * (double)depth * (double)cols;
     const double transforms = pairs ? 2 : 1; /* in units that take half the time */
-    const double four = cost(4, g->n * ct_ceil_div(p, 4) * ct_ceil_div(q, 4), depth, cols, transforms),
-                 two = cost(2, g->n * ct_ceil_div(p, 2) * ct_ceil_div(q, 2), depth, cols, transforms);
+    const double four = cost(4, g, p, q, depth, cols, transforms), two = cost(2, g, p, q, depth, cols, transforms);
     /* The direct product reaches somewhat less of a processor's peak. */
     if ((four < two ? four : two) > 1.1 * direct) {
         *reason = "cpu.winograd: transforms would take longer than they save for so few pixels or channels";
@@ -413,50 +452,55 @@ static void transform_pixels(const wino *g, int64_t first, int64_t count, float 
         t.bs *= 2;
         t.bw *= 2;
     }
-    int64_t n = first / (grid->rows * grid->cols), row = first / grid->cols % grid->rows, col = first % grid->cols;
     for (int64_t i = 0; i < count; i++) {
-        ct_wino_window(&g->in, n, row * grid->m - grid->pad_h, col * grid->m - grid->pad_w, grid->side, patch, &t);
-        t.next = ct_wino_next(grid, &t, patch, row, col);
+        const ct_wino_spot s = ct_wino_locate(grid, first + i);
+        ct_wino_window(&g->in, s.image, s.y - grid->pad_h, s.x - grid->pad_w, grid->side, patch, &t);
+        t.next = ct_wino_next(grid, &t, patch, &s, first + i + 1);
+        ct_wino_positions(&s, &t);
         t.out = v + i * g->v_tile;
         g->kern->wino->in(&t);
-        if (++col < grid->cols) continue;
-        col = 0;
-        if (++row < grid->rows) continue;
-        row = 0;
-        n++;
     }
 }
 
-/* Products of one panel at all positions; u: its first block's filters. From channel (or word of two) d0 on, `depth` of them; added
+/* Products of tiles first .. first+count-1 with one panel at all positions; u: its first block's filters. From channel (or word of two) d0 on, `depth` of them; added
  * to those of the channels before. */
-static void multiply(const wino *g, int64_t count, const float *v, const float *u, int64_t block0, int64_t blocks, int64_t d0,
+static void multiply(const wino *g, int64_t first, int64_t count, const float *v, const float *u, int64_t block0, int64_t blocks, int64_t d0,
                      int64_t depth, float *products)
 {
     const int64_t nr = g->kern->wino->nr;
-    ct_wino_gemm a = { .a_block = g->v_block, .rows = count, .depth = depth, .accumulate = d0 > 0 };
+    ct_wino_gemm a = { .a_block = g->v_block, .depth = depth, .accumulate = d0 > 0 };
     v += d0 / CT_WINO_CB * g->v_block;
-    for (int64_t x = 0; x < g->grid.positions; x++)
+    for (int x = 0; x < g->grid.positions; x++) {
+        int64_t from, to;
+        ct_wino_having(&g->grid, x, first, count, &from, &to);
+        a.rows = to - from;
         for (int64_t b = 0; b < blocks; b++) {
             a.kw = g->k - (block0 + b) * nr > g->kern->vl ? nr : g->kern->vl;
-            a.a = v + x * g->v_pos;
+            a.a = v + x * g->v_pos + from * g->v_tile;
             a.b = u + x * g->u_pos + b * g->u_block;
-            a.out = products + x * g->m_pos + b * g->m_block;
+            a.out = products + x * g->m_pos + b * g->m_block + from * g->m_tile;
             if (g->pairs) g->kern->pairs->wino_gemm(&a);
             else g->kern->wino->gemm(&a);
         }
+    }
 }
 
-/* Products of a block at all positions, by tiles of bf16. */
-static void multiply_split(const wino *g, int64_t count, const local *l)
+/* Products of tiles first .. first+count-1 at all positions, by tiles of bf16. */
+static void multiply_split(const wino *g, int64_t first, int64_t count, const local *l)
 {
     for (int64_t i = 0; i < count; i++) {
         l->tiles[i] = l->v + i * g->v_tile;
         l->sums[i] = l->products + i * g->m_tile;
     }
-    ct_split_gemm a = { .a = l->laid, .a_block = g->runs * CT_SPLIT_ROWS, .b_block = g->u_block, .runs = g->runs, .rows = count, .out = l->sums };
+    ct_split_gemm a = { .a = l->laid, .a_block = g->runs * CT_SPLIT_ROWS, .b_block = g->u_block, .runs = g->runs };
     a.cols = g->k_blocks * g->kern->wino->nr;
-    for (int64_t x = 0; x < g->grid.positions; x++) {
-        g->kern->split->rows(count, g->c, l->tiles, x * g->v_pos, l->laid, a.a_block);
+    for (int x = 0; x < g->grid.positions; x++) {
+        int64_t from, to;
+        ct_wino_having(&g->grid, x, first, count, &from, &to);
+        if (from == to) continue;
+        a.rows = to - from;
+        a.out = l->sums + from;
+        g->kern->split->rows(a.rows, g->c, l->tiles + from, x * g->v_pos, l->laid, a.a_block);
         a.b = g->u + x * g->u_pos;
         a.first = x * g->m_pos;
         g->kern->split->gemm(&a);
@@ -475,12 +519,13 @@ static void transform_products(const wino *g, int64_t first, int64_t count, int6
     t.stream = g->stream;
     t.pixel = g->edge ? t.n : g->k;
     t.row = t.pixel * (g->edge ? grid->m : grid->q);
-    int64_t n = first / (grid->rows * grid->cols), row = first / grid->cols % grid->rows, col = first % grid->cols;
     for (int64_t i = 0; i < count; i++) {
-        const int64_t at = ((n * grid->p + row * grid->m) * grid->q + col * grid->m) * g->k + k0;
+        const ct_wino_spot s = ct_wino_locate(grid, first + i);
+        const int64_t at = ((s.image * grid->p + s.y) * grid->q + s.x) * g->k + k0;
+        ct_wino_positions(&s, &t);
         t.in = l->products + i * g->m_tile;
-        t.h1 = (int)ct_min64(grid->m, grid->p - row * grid->m);
-        t.w1 = (int)ct_min64(grid->m, grid->q - col * grid->m);
+        t.h1 = s.h;
+        t.w1 = s.w;
         t.out = g->edge ? l->edge : (float *)g->out + at;
         g->kern->wino->out(&t);
         if (g->edge)
@@ -488,11 +533,6 @@ static void transform_products(const wino *g, int64_t first, int64_t count, int6
                 for (int x = 0; x < t.w1; x++)
                     ct_cpu_to_type(g->kern, g->out_type, l->edge + y * t.row + x * t.pixel, valid, g->out,
                                    at + (y * grid->q + x) * g->k);
-        if (++col < grid->cols) continue;
-        col = 0;
-        if (++row < grid->rows) continue;
-        row = 0;
-        n++;
     }
     if (g->stream) g->kern->wino->out_end();
 }
@@ -514,7 +554,7 @@ static void keep_item(void *arg, int64_t item, int thread)
 static void run_panel(const wino *g, int64_t first, int64_t count, const float *v, const float *u, int64_t panel, const local *l)
 {
     const int64_t block0 = panel * g->panel, blocks = ct_min64(g->panel, g->k_blocks - block0);
-    multiply(g, count, v, u, block0, blocks, 0, g->depth, l->products);
+    multiply(g, first, count, v, u, block0, blocks, 0, g->depth, l->products);
     transform_products(g, first, count, block0, blocks, l);
 }
 
@@ -526,7 +566,7 @@ static void block_item(void *arg, int64_t item, int thread)
     const int64_t first = item * g->block, count = ct_min64(g->block, g->grid.count - first);
     transform_pixels(g, first, count, l.v, l.patch);
     if (g->split) {
-        multiply_split(g, count, &l);
+        multiply_split(g, first, count, &l);
         transform_products(g, first, count, 0, g->k_blocks, &l);
         return;
     }
@@ -559,7 +599,7 @@ static void sliced_item(void *arg, int64_t item, int thread)
         for (int64_t b = 0; b < blocks; b++)
             for (int64_t c = c0; c < ct_min64(c0 + g->slice, g->c); c += CT_WINO_CB)
                 transform_filters(g, block0 + b, c, l.u + b * g->u_block + channel_at(g, c - c0), g->u_pos, &l);
-        multiply(g, g->grid.count, g->v, l.u, block0, blocks, d0, ct_min64(words, g->depth - d0), l.products);
+        multiply(g, 0, g->grid.count, g->v, l.u, block0, blocks, d0, ct_min64(words, g->depth - d0), l.products);
     }
     transform_products(g, 0, g->grid.count, block0, blocks, &l);
 }

@@ -4,7 +4,13 @@
 
 #include "backends/cpu/conv.h"
 
-/* Images cut into tiles of m x m output pixels, numbered n, row, column; 3 x 3 taps, stride 1. */
+/* Images cut into tiles of m x m output pixels; 3 x 3 taps, stride 1. Where m does not divide an image's side, the last rows or columns of
+ * tiles are short, of m - 1 pixels (one may be of fewer): the last position of an axis, infinity, is part of a tile's last pixel alone, so that a short
+ * one goes without it. 14 pixels are 4 + 4 + 3 + 3, of 22 positions, instead of four times 6.
+ *
+ * Tiles are numbered by kind: those of short rows, whole ones, those of short columns, those short both ways; each kind by image, row, column. So the
+ * tiles that have a position follow each other. */
+enum { CT_WINO_LOW, CT_WINO_FULL, CT_WINO_NARROW, CT_WINO_CORNER, CT_WINO_KINDS };
 typedef struct ct_wino_grid {
     int m, side;    /* side: m + 2 pixels of input, and positions, each way */
     int positions;  /* side * side */
@@ -12,6 +18,8 @@ typedef struct ct_wino_grid {
     int64_t p, q;   /* output */
     int64_t pad_h, pad_w;
     int64_t rows, cols, count; /* tiles: down, across, of all images */
+    int64_t full_rows, full_cols; /* of these, the first ones, of m pixels */
+    int64_t end[CT_WINO_KINDS];   /* number of the first tile that is not of this kind nor of one before */
 } ct_wino_grid;
 
 /* Why products of bf16 are not made so: ct_pairs_refuse, or that the processor's are too fast; NULL if they are. */
@@ -23,6 +31,22 @@ int ct_wino_choose(const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, i
 
 ct_wino_grid ct_wino_make_grid(int m, int64_t n, int64_t h, int64_t w, int64_t p, int64_t q, int64_t pad_h,
                                int64_t pad_w);
+
+/* Where tile i of a grid writes: the image, its first pixel there, and its size, 1 to m; a tile of fewer than m goes without that axis' last position. */
+typedef struct ct_wino_spot {
+    int64_t image, y, x;
+    int h, w;
+} ct_wino_spot;
+ct_wino_spot ct_wino_locate(const ct_wino_grid *g, int64_t i);
+
+static inline void ct_wino_positions(const ct_wino_spot *s, ct_wino_tile *t)
+{
+    t->down = t->m + (s->h < t->m ? 1 : 2);
+    t->across = t->m + (s->w < t->m ? 1 : 2);
+}
+
+/* Of tiles first .. first+count-1 those that have position x: *from .. *to-1, counted from `first`; none: both are 0. */
+void ct_wino_having(const ct_wino_grid *g, int x, int64_t first, int64_t count, int64_t *from, int64_t *to);
 
 /* Channels first .. first+n-1 of a tensor of images [N,h,w,c], of which square windows are read. */
 typedef struct ct_wino_images {
@@ -42,9 +66,9 @@ int64_t ct_wino_patch_floats(const ct_wino_images *v, int side);
 void ct_wino_window(const ct_wino_images *v, int64_t image, int64_t y, int64_t x, int side, float *patch,
                     ct_wino_tile *t);
 
-/* Of a tile that ct_wino_window() has set: how many floats behind it the tile after it is read, the one below the row's first behind a row's
- * last; 0: there is none in this image, or pixels were copied to patch. */
-int64_t ct_wino_next(const ct_wino_grid *g, const ct_wino_tile *t, const float *patch, int64_t row, int64_t col);
+/* Of a tile at `spot` that ct_wino_window() has set: how many floats behind it tile i is read; 0: there is none in this image, or pixels were copied
+ * to patch. */
+int64_t ct_wino_next(const ct_wino_grid *g, const ct_wino_tile *t, const float *patch, const ct_wino_spot *spot, int64_t i);
 
 /* Floats rounded up to an odd number of cache lines, so that blocks one stride apart fall into different sets. */
 static inline int64_t ct_wino_odd_lines(int64_t floats) { return (ct_ceil_div(floats, 16) | 1) * 16; }

@@ -143,16 +143,30 @@ static int64_t place(const wgrad *g, int64_t i, ct_wino_tile *t)
     return i / 2;
 }
 
+/* Positions that a tile goes without are written nevertheless with pairs, whose other tile may have them; they are zeros of dy. */
+static void positions(const wgrad *g, const ct_wino_spot *s, ct_wino_tile *t)
+{
+    ct_wino_positions(s, t);
+    if (g->pairs) t->down = t->across = g->grid.side;
+}
+
+/* Of tiles first .. first+count-1 those whose products at position x are summed, from an even one on with pairs. */
+static void having(const wgrad *g, int x, int64_t first, int64_t count, int64_t *from, int64_t *to)
+{
+    ct_wino_having(&g->grid, x, first, count, from, to);
+    if (g->pairs) *from -= *from % 2;
+}
+
 /* Pixels of tiles first .. first+count-1 to positions: of x from (-pad, -pad) on, side m+2; of dy, side m. */
 static void transform_x(const wgrad *g, const ct_wino_images *x, int64_t first, int64_t count, const local *l)
 {
     const ct_wino_grid *grid = &g->grid;
     ct_wino_tile t = { .m = grid->m, .xs = g->v_pos, .bs = g->v_block, .bw = CT_WINO_CB };
     for (int64_t i = 0; i < count; i++) {
-        const int64_t row = (first + i) / grid->cols, col = (first + i) % grid->cols;
-        ct_wino_window(x, row / grid->rows, row % grid->rows * grid->m - grid->pad_h, col * grid->m - grid->pad_w,
-                       grid->side, l->patch, &t);
-        t.next = ct_wino_next(grid, &t, l->patch, row % grid->rows, col);
+        const ct_wino_spot s = ct_wino_locate(grid, first + i);
+        ct_wino_window(x, s.image, s.y - grid->pad_h, s.x - grid->pad_w, grid->side, l->patch, &t);
+        t.next = ct_wino_next(grid, &t, l->patch, &s, first + i + 1);
+        positions(g, &s, &t);
         t.out = l->v + place(g, i, &t) * g->v_tile;
         g->kern->wino->in(&t);
     }
@@ -164,46 +178,57 @@ static void transform_dy(const wgrad *g, const ct_wino_images *dy, int64_t first
     const int64_t nr = g->kern->wino->nr;
     ct_wino_tile t = { .m = grid->m, .xs = g->d_pos, .bs = g->d_block, .bw = nr };
     for (int64_t i = 0; i < count; i++) {
-        const int64_t row = (first + i) / grid->cols, col = (first + i) % grid->cols;
-        ct_wino_window(dy, row / grid->rows, row % grid->rows * grid->m, col * grid->m, grid->m, l->patch, &t);
-        t.next = ct_wino_next(grid, &t, l->patch, row % grid->rows, col);
+        const ct_wino_spot s = ct_wino_locate(grid, first + i);
+        ct_wino_window(dy, s.image, s.y, s.x, grid->m, l->patch, &t);
+        t.h1 = (int)ct_min64(t.h1, s.h); /* pixels behind a short tile are of the next */
+        t.w1 = (int)ct_min64(t.w1, s.w);
+        t.next = ct_wino_next(grid, &t, l->patch, &s, first + i + 1);
+        positions(g, &s, &t);
         t.out = l->d + place(g, i, &t) * g->d_tile;
         g->kern->wino->out_adjoint(&t);
     }
 }
 
-/* sums (+)= x' dy at all positions; x and dy: views of the two panels. */
-static void multiply(const wgrad *g, const ct_wino_images *x, const ct_wino_images *dy, int64_t count, bool more,
+/* sums (+)= x' dy at all positions, of tiles first .. first+count-1; x and dy: views of the two panels. */
+static void multiply(const wgrad *g, const ct_wino_images *x, const ct_wino_images *dy, int64_t first, int64_t count, bool more,
                      const local *l)
 {
-    const int64_t nr = g->kern->wino->nr;
-    ct_wino_gemm a = { .a_block = g->v_block, .rows = x->wide, .depth = count, .accumulate = more };
-    if (g->pairs) a.depth = ct_ceil_div(count, 2);
-    for (int64_t pos = 0; pos < g->grid.positions; pos++)
+    const int64_t nr = g->kern->wino->nr, wide = g->pairs ? 2 : 1;
+    ct_wino_gemm a = { .a_block = g->v_block, .rows = x->wide, .accumulate = more };
+    for (int pos = 0; pos < g->grid.positions; pos++) {
+        int64_t from, to;
+        having(g, pos, first, count, &from, &to);
+        if (more && from == to) continue;
+        a.depth = ct_ceil_div(to - from, wide);
         for (int64_t b = 0; b * nr < dy->n; b++) {
             a.kw = dy->n - b * nr > g->kern->vl ? nr : g->kern->vl;
-            a.a = l->v + pos * g->v_pos;
-            a.b = l->d + pos * g->d_pos + b * g->d_block;
+            a.a = l->v + pos * g->v_pos + from / wide * g->v_tile;
+            a.b = l->d + pos * g->d_pos + b * g->d_block + from / wide * g->d_tile;
             a.out = l->sums + pos * g->sum_pos + b * g->sum_block;
             if (g->pairs) g->kern->pairs->wino_wgemm(&a);
             else g->kern->wino->wgemm(&a);
         }
+    }
 }
 
 /* The same by tiles of bf16. */
-static void multiply_split(const wgrad *g, const ct_wino_images *x, const ct_wino_images *dy, int64_t count, bool more, const local *l)
+static void multiply_split(const wgrad *g, const ct_wino_images *x, const ct_wino_images *dy, int64_t first, int64_t count, bool more, const local *l)
 {
     for (int64_t i = 0; i < count; i++) {
         l->tiles[0][i] = l->v + i * g->v_tile;
         l->tiles[1][i] = l->d + i * g->d_tile;
     }
     for (int64_t c = 0; c < x->wide; c++) l->sum[c] = l->sums + c * g->sum_row;
-    ct_split_gemm a = { .a = l->rows, .b = l->cols, .runs = ct_ceil_div(count, CT_SPLIT), .rows = x->wide, .cols = dy->wide, .out = l->sum, .accumulate = more };
-    a.a_block = a.runs * CT_SPLIT_ROWS;
-    a.b_block = a.runs * ct_split_cols_words(g->kern);
-    for (int64_t pos = 0; pos < g->grid.positions; pos++) {
-        g->kern->split->rows_turned(x->wide, count, l->tiles[0], pos * g->v_pos, l->rows, a.a_block);
-        g->kern->split->cols(count, dy->wide, l->tiles[1], pos * g->d_pos, l->cols, a.b_block);
+    ct_split_gemm a = { .a = l->rows, .b = l->cols, .rows = x->wide, .cols = dy->wide, .out = l->sum, .accumulate = more };
+    for (int pos = 0; pos < g->grid.positions; pos++) {
+        int64_t from, to;
+        having(g, pos, first, count, &from, &to);
+        if (more && from == to) continue;
+        a.runs = ct_ceil_div(to - from, CT_SPLIT);
+        a.a_block = a.runs * CT_SPLIT_ROWS;
+        a.b_block = a.runs * ct_split_cols_words(g->kern);
+        g->kern->split->rows_turned(x->wide, to - from, l->tiles[0] + from, pos * g->v_pos, l->rows, a.a_block);
+        g->kern->split->cols(to - from, dy->wide, l->tiles[1] + from, pos * g->d_pos, l->cols, a.b_block);
         a.first = pos * g->sum_pos;
         g->kern->split->gemm(&a);
     }
@@ -224,8 +249,8 @@ static void chunk_item(void *arg, int64_t item, int thread)
         const int64_t count = ct_min64(g->block, end - first);
         transform_x(g, &x, first, count, &l);
         transform_dy(g, &dy, first, count, &l);
-        if (g->split) multiply_split(g, &x, &dy, count, first > begin, &l);
-        else multiply(g, &x, &dy, count, first > begin, &l);
+        if (g->split) multiply_split(g, &x, &dy, first, count, first > begin, &l);
+        else multiply(g, &x, &dy, first, count, first > begin, &l);
     }
     float *part = g->parts + (chunk * g->k_blocks + k0 / nr) * 9 * g->c * nr;
     ct_wino_tile t = { .m = g->grid.m, .xs = g->sum_pos, .bs = nr, .bw = nr, .pixel = g->c * nr, .row = 3 * g->c * nr };
