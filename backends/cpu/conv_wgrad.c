@@ -15,6 +15,7 @@
 #include <string.h>
 
 #define BLOCK 192 /* most pixels of a block */
+#define NEAR_BYTES (32 << 10) /* and of its filters' gradients in f32, which every tile of channels reads anew from the L1 cache */
 #define SLICE 192 /* channels copied at a time */
 #define WIDEST 64 /* filters of a block, in any set of loops */
 #define SPAN 4   /* blocks of filters for which a copy of x is used, at least; the number of chunks follows from it */
@@ -155,7 +156,7 @@ static void plan(wgrad *g, const ct_device *dev, const ct_call *call, bool pairs
     }
     g->span = ct_min64(g->span, g->col_blocks);
 
-    const int64_t most = pairs ? 2 * BLOCK : BLOCK;
+    const int64_t most = pairs ? 2 * BLOCK : ct_min64(BLOCK, NEAR_BYTES / (g->kern->conv->nr * (int64_t)sizeof(float)));
     g->block_rows = ct_max64(1, most / ct_max64(1, c->q));
     g->block = ct_min64(most, g->block_rows * c->q);
     const int64_t high = (c->r - 1) * c->dil_h + 1, wide = (c->s - 1) * c->dil_w + 1;

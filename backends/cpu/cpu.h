@@ -17,11 +17,13 @@ struct ct_device {
 /* ---- parallel.c ---- */
 
 /* Calls body(arg, item, thread) once for each 0 <= item < items on up to dev->threads threads, 0 <= thread <
- * dev->threads; returns when all are done. Items are handed out in rising order as threads become free, so an item's
- * result must not depend on which thread runs it: that is what makes results equal for any number of threads. Runs
- * inline when there is one item, one thread, or no OpenMP. */
+ * dev->threads; returns when all are done. Each thread begins with a share of its own, the same for the same number of items, in rising
+ * order, and then takes from the others', so an item's result must not depend on which thread runs it: that is what makes results equal for
+ * any number of threads. Runs inline when there is one item, one thread, or no OpenMP. */
 typedef void (*ct_cpu_body)(void *arg, int64_t item, int thread);
 void ct_cpu_for(const ct_device *dev, int64_t items, ct_cpu_body body, void *arg);
+/* The same, the last items of each share first: what the thread that wrote a pass's last items finds in its cache. */
+void ct_cpu_for_back(const ct_device *dev, int64_t items, ct_cpu_body body, void *arg);
 
 bool ct_cpu_has_openmp(void);
 

@@ -204,7 +204,7 @@ static void apply_item(void *arg, int64_t item, int thread)
 {
     const ct_norm *g = arg;
     int64_t r0, r1;
-    piece_rows(g, g->pieces.count - 1 - item, &r0, &r1);
+    piece_rows(g, item, &r0, &r1);
     walk(g, APPLY, r0, r1, 0, thread);
 }
 
@@ -222,14 +222,14 @@ static void bwd_apply_item(void *arg, int64_t item, int thread)
 {
     const ct_norm *g = arg;
     int64_t r0, r1;
-    piece_rows(g, g->pieces.count - 1 - item, &r0, &r1);
+    piece_rows(g, item, &r0, &r1);
     walk(g, BWD_APPLY, r0, r1, 0, thread);
 }
 
 void ct_norm_stats(const ct_device *dev, ct_norm *g) { ct_cpu_for(dev, g->pieces.count, stats_item, g); }
-void ct_norm_apply(const ct_device *dev, ct_norm *g) { ct_cpu_for(dev, g->pieces.count, apply_item, g); }
+void ct_norm_apply(const ct_device *dev, ct_norm *g) { ct_cpu_for_back(dev, g->pieces.count, apply_item, g); }
 void ct_norm_bwd_sums(const ct_device *dev, ct_norm *g) { ct_cpu_for(dev, g->pieces.count, bwd_sums_item, g); }
-void ct_norm_bwd_apply(const ct_device *dev, ct_norm *g) { ct_cpu_for(dev, g->pieces.count, bwd_apply_item, g); }
+void ct_norm_bwd_apply(const ct_device *dev, ct_norm *g) { ct_cpu_for_back(dev, g->pieces.count, bwd_apply_item, g); }
 
 size_t ct_norm_lay_out(ct_norm *g, bool sums, bool origins, void *base)
 {

@@ -211,7 +211,7 @@ static void quad_apply_item(void *arg, int64_t item, int thread)
     const ct_pool_shape *s = &g->shape;
     const ct_norm *m = &g->norm;
     const ct_dtype type = m->out.desc.dtype;
-    const int64_t piece = m->pieces.count - 1 - item, first = piece * m->pieces.size, line = s->w * s->c;
+    const int64_t first = item * m->pieces.size, line = s->w * s->c;
     for (int64_t row = ct_min64(m->rows, first + m->pieces.size) - 1; row >= first; row--) {
         const quads q = quads_at(g, row, thread);
         m->kern->norm_pool->quad_apply(&q.v);
@@ -286,7 +286,7 @@ static ct_status batchnorm_pool_bwd_run(ct_device *dev, ct_stream *s, const ct_c
     ct_norm_begin_backward(&g.norm);
     ct_cpu_for(dev, g.norm.pieces.count, quad_sums_item, &g);
     ct_norm_put_gradients(dev, &g.norm, g.shape.n * g.shape.h * g.shape.w);
-    ct_cpu_for(dev, g.norm.pieces.count, quad_apply_item, &g);
+    ct_cpu_for_back(dev, g.norm.pieces.count, quad_apply_item, &g);
     return CT_OK;
 }
 

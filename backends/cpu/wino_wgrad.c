@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#define BLOCK_BYTES ((int64_t)640 << 10) /* transformed pixels of a block of tiles: most of an L2 cache */
+#define BLOCK_BYTES ((int64_t)1280 << 10) /* transformed pixels of a block of tiles: most of an L2 cache */
 #define BLOCK_MOST 64                    /* tiles of a block */
 #define PANEL 128                        /* channels of a panel, of x and of dy */
 #define CHUNK_TILES 256                  /* tiles that pay for transforming a chunk's sums back */
