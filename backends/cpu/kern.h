@@ -96,15 +96,16 @@ enum ct_wino_store { CT_WINO_F32, CT_WINO_BF16, CT_WINO_LOWER, CT_WINO_UPPER };
  * transformed square. Pixel (i,j) begins at i*row + j*pixel, when read with `origin` added; channel c of position x at
  * x*xs + c/bw*bs + c%bw; floats, in `in` or `out` as the kernel says. */
 typedef struct ct_wino_tile {
-    int m;             /* 2 or 4: a tile gives m x m pixels; (m+2)^2 positions */
-    int down, across;  /* positions that `in` and `out_adjoint` write and `out` reads, each way: m+2, or the first m+1 if the last pixel is not wanted */
+    int m;             /* 2 or 4: a tile gives m x m pixels */
+    int side;          /* positions each way: m + 2, of 3 taps; or m + 1, of two taps or one, if m is 4 */
+    int down, across;  /* positions that are written or read, each way: side, or one less if the last pixel is not wanted, or of one tap of two */
     int64_t n;         /* channels, a multiple of vl */
     const float *in;
     float *out;
     int64_t origin, row, pixel; /* negative strides turn a filter round */
     int64_t next;           /* 0, or floats to the tile that is read next: `in` and `out_adjoint` call its pixels into the L1 cache */
     int64_t xs, bs, bw;     /* bw: a multiple of vl */
-    int h0, h1, w0, w1;     /* rows and columns of pixels that exist; the others are zeros, or not written */
+    int h0, h1, w0, w1;     /* rows and columns of pixels, or of two taps, that exist; the others are zeros, or not written */
     const float *bias;      /* [n] or NULL: added to what wino_out writes */
     bool stream;            /* wino_out may write past the caches: pixels are aligned to 64 bytes; call ct_kern_wino.out_end behind it */
     int store;              /* enum ct_wino_store, of what `in`, `out_adjoint` and `filter` write */

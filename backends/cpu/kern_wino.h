@@ -12,7 +12,9 @@
  *   A'[j][i] = p_i^j      G[i][k] = p_i^k / N_i      B'[i][.] = coefficients of prod over j != i of (x - p_j)
  *   last:  A' has 1 in its last row, G in its last column, B' the coefficients of prod over all j of (x - p_j).
  * m = 2: 0, 1, -1. m = 4: 0, a, -a, b, -b. The gradient of the filters is the transpose of the same product:
- *   dg = G' [(A dy A') . (B' d B)] G. */
+ *   dg = G' [(A dy A') . (B' d B)] G.
+ * F(4, 2), of every other tap or pixel of a convolution of stride 2 (wino.h), has the points a, -a, b, -b, others than those of three taps, and infinity.
+ * With one tap it is the same without infinity, whose tap is zero. */
 
 #if defined(__clang__)
 #define WINO_UNROLL _Pragma("clang loop unroll(full)")
@@ -30,9 +32,26 @@
 
 static const float wino_aa = WINO_A * WINO_A, wino_bb = WINO_B * WINO_B;
 
-/* B' times a column. */
-KERN_INLINE void wino_bt(const int m, const vf *d, vf *o)
+/* Those of two taps, and the factors 1 / N_i. Rows of -a and -b have their signs turned in B' and in G. */
+#define WINO_A2 0.375f
+#define WINO_B2 1.25f
+static const float wino_aa2 = WINO_A2 * WINO_A2, wino_bb2 = WINO_B2 * WINO_B2;
+#define WINO_NA2 (1 / (2 * WINO_A2 * (WINO_A2 * WINO_A2 - WINO_B2 * WINO_B2)))
+#define WINO_NB2 (1 / (2 * WINO_B2 * (WINO_B2 * WINO_B2 - WINO_A2 * WINO_A2)))
+
+/* B' times a column; n: positions, as everywhere below. */
+KERN_INLINE void wino_bt(const int m, const int n, const vf *d, vf *o)
 {
+    if (n == 5) {
+        const vf even_a = vsplat(WINO_A2) * (d[2] - vsplat(wino_bb2) * d[0]), odd_a = d[3] - vsplat(wino_bb2) * d[1];
+        const vf even_b = vsplat(WINO_B2) * (d[2] - vsplat(wino_aa2) * d[0]), odd_b = d[3] - vsplat(wino_aa2) * d[1];
+        o[0] = even_a + odd_a;
+        o[1] = even_a - odd_a;
+        o[2] = even_b + odd_b;
+        o[3] = even_b - odd_b;
+        o[4] = vsplat(wino_aa2 * wino_bb2) * d[0] + (d[4] - vsplat(wino_aa2 + wino_bb2) * d[2]);
+        return;
+    }
     if (m == 2) {
         o[0] = d[2] - d[0];
         o[1] = d[2] + d[1];
@@ -54,8 +73,16 @@ KERN_INLINE void wino_bt(const int m, const vf *d, vf *o)
 }
 
 /* A' times a column. */
-KERN_INLINE void wino_at(const int m, const vf *q, vf *o)
+KERN_INLINE void wino_at(const int m, const int n, const vf *q, vf *o)
 {
+    if (n == 5) {
+        const vf even_a = q[0] + q[1], odd_a = vsplat(WINO_A2) * (q[0] - q[1]), even_b = q[2] + q[3], odd_b = vsplat(WINO_B2) * (q[2] - q[3]);
+        o[0] = even_a + even_b;
+        o[1] = odd_a + odd_b;
+        o[2] = vsplat(wino_aa2) * even_a + vsplat(wino_bb2) * even_b;
+        o[3] = vsplat(wino_aa2) * odd_a + (vsplat(wino_bb2) * odd_b + q[4]);
+        return;
+    }
     if (m == 2) {
         o[0] = q[0] + (q[1] + q[2]);
         o[1] = (q[1] - q[2]) + q[3];
@@ -70,8 +97,19 @@ KERN_INLINE void wino_at(const int m, const vf *q, vf *o)
 }
 
 /* A times a column. */
-KERN_INLINE void wino_a(const int m, const vf *d, vf *o)
+KERN_INLINE void wino_a(const int m, const int n, const vf *d, vf *o)
 {
+    if (n == 5) {
+        vf even = d[0] + vsplat(wino_aa2) * d[2], odd = vsplat(WINO_A2) * (d[1] + vsplat(wino_aa2) * d[3]);
+        o[0] = even + odd;
+        o[1] = even - odd;
+        even = d[0] + vsplat(wino_bb2) * d[2];
+        odd = vsplat(WINO_B2) * (d[1] + vsplat(wino_bb2) * d[3]);
+        o[2] = even + odd;
+        o[3] = even - odd;
+        o[4] = d[3];
+        return;
+    }
     if (m == 2) {
         o[0] = d[0];
         o[1] = d[0] + d[1];
@@ -97,8 +135,19 @@ KERN_INLINE void wino_a(const int m, const vf *d, vf *o)
 #define WINO_NB (1 / (2 * WINO_B * WINO_B * (WINO_B * WINO_B - WINO_A * WINO_A)))
 
 /* G times a column. */
-KERN_INLINE void wino_g(const int m, const vf *g, vf *o)
+KERN_INLINE void wino_g(const int m, const int n, const vf *g, vf *o)
 {
+    if (n == 5) {
+        vf even = vsplat(WINO_NA2) * g[0], odd = vsplat(WINO_NA2 * WINO_A2) * g[1];
+        o[0] = even + odd;
+        o[1] = even - odd;
+        even = vsplat(WINO_NB2) * g[0];
+        odd = vsplat(WINO_NB2 * WINO_B2) * g[1];
+        o[2] = even + odd;
+        o[3] = even - odd;
+        o[4] = g[1];
+        return;
+    }
     if (m == 2) {
         const vf half = vsplat(0.5f), even = half * (g[0] + g[2]), odd = half * g[1];
         o[0] = -g[0];
@@ -120,8 +169,13 @@ KERN_INLINE void wino_g(const int m, const vf *g, vf *o)
 }
 
 /* G' times a column. */
-KERN_INLINE void wino_gt(const int m, const vf *q, vf *o)
+KERN_INLINE void wino_gt(const int m, const int n, const vf *q, vf *o)
 {
+    if (n == 5) {
+        o[0] = vsplat(WINO_NA2) * (q[0] + q[1]) + vsplat(WINO_NB2) * (q[2] + q[3]);
+        o[1] = vsplat(WINO_NA2 * WINO_A2) * (q[0] - q[1]) + (vsplat(WINO_NB2 * WINO_B2) * (q[2] - q[3]) + q[4]);
+        return;
+    }
     if (m == 2) {
         const vf half = vsplat(0.5f), even = half * (q[1] + q[2]);
         o[0] = even - q[0];
@@ -172,11 +226,10 @@ KERN_INLINE void wino_fetch(const ct_wino_tile *t, const float *at, int64_t c, c
     }
 }
 
-/* Pixels to positions: B' d B, side m+2, or, adjoint, A d A', side m. Pixels that do not exist count as zeros. */
-KERN_INLINE void wino_analyse(const ct_wino_tile *t, const int m, const int side, const bool adjoint, const bool whole,
-                              const int store)
+/* Pixels to positions: B' d B, of n x n pixels, or, adjoint, A d A', of m x m. Pixels that do not exist count as zeros. */
+KERN_INLINE void wino_analyse(const ct_wino_tile *t, const int m, const int n, const bool adjoint, const bool whole, const int store)
 {
-    const int n = m + 2;
+    const int side = adjoint ? m : n;
     const bool upper = t->store == CT_WINO_UPPER;
     wino_walk walk = { 0, 0 };
     for (int64_t c = 0; c < t->n; c += KERN_VL, wino_step(&walk, t)) {
@@ -192,9 +245,9 @@ KERN_INLINE void wino_analyse(const ct_wino_tile *t, const int m, const int side
                 column[i] = seen ? vload(in + (t->origin + i * t->row + j * t->pixel)) : vsplat(0);
             }
             if (adjoint)
-                wino_a(m, column, half[j]);
+                wino_a(m, n, column, half[j]);
             else
-                wino_bt(m, column, half[j]);
+                wino_bt(m, n, column, half[j]);
         }
         WINO_UNROLL
         for (int i = 0; i < n; i++) {
@@ -202,9 +255,9 @@ KERN_INLINE void wino_analyse(const ct_wino_tile *t, const int m, const int side
             WINO_UNROLL
             for (int j = 0; j < side; j++) column[j] = half[j][i];
             if (adjoint)
-                wino_a(m, column, result);
+                wino_a(m, n, column, result);
             else
-                wino_bt(m, column, result);
+                wino_bt(m, n, column, result);
             WINO_UNROLL
             for (int j = 0; j < n; j++)
                 if (j < n - 1 || t->across == n) wino_put(t->out + (i * n + j) * t->xs, walk.at, result[j], store, upper);
@@ -217,21 +270,22 @@ KERN_INLINE bool wino_whole(const ct_wino_tile *t, int side)
     return t->h0 == 0 && t->w0 == 0 && t->h1 == side && t->w1 == side;
 }
 
-KERN_INLINE void wino_analyse_side(const ct_wino_tile *t, const int m, const bool adjoint, const int store)
+KERN_INLINE void wino_analyse_side(const ct_wino_tile *t, const int m, const int n, const bool adjoint, const int store)
 {
-    const int side = adjoint ? m : m + 2;
-    if (wino_whole(t, side))
-        wino_analyse(t, m, side, adjoint, true, store);
+    if (wino_whole(t, adjoint ? m : n))
+        wino_analyse(t, m, n, adjoint, true, store);
     else
-        wino_analyse(t, m, side, adjoint, false, store);
+        wino_analyse(t, m, n, adjoint, false, store);
 }
 
 KERN_INLINE void wino_analyse_to(const ct_wino_tile *t, const bool adjoint, const int store)
 {
-    if (t->m == 4)
-        wino_analyse_side(t, 4, adjoint, store);
+    if (t->side == 6)
+        wino_analyse_side(t, 4, 6, adjoint, store);
+    else if (t->side == 5 && store == CT_WINO_F32)
+        wino_analyse_side(t, 4, 5, adjoint, store);
     else
-        wino_analyse_side(t, 2, adjoint, store);
+        wino_analyse_side(t, 2, 4, adjoint, store);
 }
 
 static void wino_in(const ct_wino_tile *t)
@@ -258,11 +312,16 @@ KERN_INLINE void wino_put_row(const ct_wino_tile *t, const int m, const int i, c
         if (whole || (i >= t->h0 && i < t->h1 && j >= t->w0 && j < t->w1)) vstore_past(out + j * t->pixel, result[j], stream);
 }
 
+/* Whether position (i, j) of n x n is one that is read. */
+KERN_INLINE bool wino_there(const ct_wino_tile *t, const int n, const int i, const int j)
+{
+    return (i < n - 1 || t->down == n) && (j < n - 1 || t->across == n);
+}
+
 /* Positions to the pixels of the tile's window: A' q A, and bias. Only stores depend on where they go: two copies of the sums might be rounded at
  * different places. */
-KERN_INLINE void wino_synthesise(const ct_wino_tile *t, const int m, const bool whole)
+KERN_INLINE void wino_synthesise(const ct_wino_tile *t, const int m, const int n, const bool whole)
 {
-    const int n = m + 2;
     const bool stream = t->stream;
     wino_walk walk = { 0, 0 };
     for (int64_t c = 0; c < t->n; c += KERN_VL, wino_step(&walk, t)) {
@@ -272,17 +331,17 @@ KERN_INLINE void wino_synthesise(const ct_wino_tile *t, const int m, const bool 
         for (int j = 0; j < n; j++) {
             WINO_UNROLL
             for (int i = 0; i < n; i++) {
-                const bool there = whole || ((i < n - 1 || t->down == n) && (j < n - 1 || t->across == n));
+                const bool there = (whole && n != 5) || wino_there(t, n, i, j);
                 row[i] = there ? vload(in + (i * n + j) * t->xs) : vsplat(0);
             }
-            wino_at(m, row, half[j]);
+            wino_at(m, n, row, half[j]);
         }
         const vf bias = t->bias ? vload(t->bias + c) : vsplat(0);
         WINO_UNROLL
         for (int i = 0; i < m; i++) {
             WINO_UNROLL
             for (int j = 0; j < n; j++) row[j] = half[j][i];
-            wino_at(m, row, result);
+            wino_at(m, n, row, result);
             WINO_UNROLL
             for (int j = 0; j < m; j++) result[j] += bias;
             float *out = t->out + i * t->row + c;
@@ -292,63 +351,73 @@ KERN_INLINE void wino_synthesise(const ct_wino_tile *t, const int m, const bool 
     }
 }
 
+KERN_INLINE void wino_synthesise_side(const ct_wino_tile *t, const int m, const int n)
+{
+    if (wino_whole(t, m))
+        wino_synthesise(t, m, n, true);
+    else
+        wino_synthesise(t, m, n, false);
+}
+
 static void wino_out(const ct_wino_tile *t)
 {
-    const bool whole = wino_whole(t, t->m);
-    if (t->m == 4 && whole)
-        wino_synthesise(t, 4, true);
-    else if (t->m == 4)
-        wino_synthesise(t, 4, false);
-    else if (whole)
-        wino_synthesise(t, 2, true);
-    else
-        wino_synthesise(t, 2, false);
+    switch (t->side) {
+    case 6: wino_synthesise_side(t, 4, 6); break;
+    case 5: wino_synthesise_side(t, 4, 5); break;
+    default: wino_synthesise_side(t, 2, 4); break;
+    }
 }
 
 static void wino_out_end(void) { stream_end(true); }
 
-/* Taps to positions: G g G'. */
-KERN_INLINE void wino_filter_side(const ct_wino_tile *t, const int m, const int store)
+/* Taps to positions: G g G'; of two taps or one, those that do not exist count as zeros. */
+KERN_INLINE void wino_filter_side(const ct_wino_tile *t, const int m, const int n, const int store)
 {
-    const int n = m + 2;
+    const int taps = n - m + 1;
     const bool upper = t->store == CT_WINO_UPPER;
     wino_walk walk = { 0, 0 };
     for (int64_t c = 0; c < t->n; c += KERN_VL, wino_step(&walk, t)) {
         vf half[3][WINO_MAX], column[WINO_MAX], result[WINO_MAX];
         const float *in = t->in + c;
         WINO_UNROLL
-        for (int j = 0; j < 3; j++) {
+        for (int j = 0; j < taps; j++) {
             WINO_UNROLL
-            for (int i = 0; i < 3; i++) column[i] = vload(in + (t->origin + i * t->row + j * t->pixel));
-            wino_g(m, column, half[j]);
+            for (int i = 0; i < taps; i++) {
+                const bool there = taps == 3 || (i < t->h1 && j < t->w1);
+                column[i] = there ? vload(in + (t->origin + i * t->row + j * t->pixel)) : vsplat(0);
+            }
+            wino_g(m, n, column, half[j]);
         }
         WINO_UNROLL
         for (int i = 0; i < n; i++) {
             WINO_UNROLL
-            for (int j = 0; j < 3; j++) column[j] = half[j][i];
-            wino_g(m, column, result);
+            for (int j = 0; j < taps; j++) column[j] = half[j][i];
+            wino_g(m, n, column, result);
             WINO_UNROLL
-            for (int j = 0; j < n; j++) wino_put(t->out + (i * n + j) * t->xs, walk.at, result[j], store, upper);
+            for (int j = 0; j < n; j++)
+                if (taps == 3 || wino_there(t, n, i, j)) wino_put(t->out + (i * n + j) * t->xs, walk.at, result[j], store, upper);
         }
     }
 }
 
 static void wino_filter(const ct_wino_tile *t)
 {
-    if (t->m == 4 && t->store == CT_WINO_F32)
-        wino_filter_side(t, 4, CT_WINO_F32);
-    else if (t->m == 4)
-        wino_filter_side(t, 4, CT_WINO_LOWER);
+    if (t->side == 5)
+        wino_filter_side(t, 4, 5, CT_WINO_F32);
+    else if (t->side == 6 && t->store == CT_WINO_F32)
+        wino_filter_side(t, 4, 6, CT_WINO_F32);
+    else if (t->side == 6)
+        wino_filter_side(t, 4, 6, CT_WINO_LOWER);
     else if (t->store == CT_WINO_F32)
-        wino_filter_side(t, 2, CT_WINO_F32);
+        wino_filter_side(t, 2, 4, CT_WINO_F32);
     else
-        wino_filter_side(t, 2, CT_WINO_LOWER);
+        wino_filter_side(t, 2, 4, CT_WINO_LOWER);
 }
 
 /* Positions to taps: G' q G. */
-KERN_INLINE void wino_filter_adjoint_side(const ct_wino_tile *t, const int m)
+KERN_INLINE void wino_filter_adjoint_side(const ct_wino_tile *t, const int m, const int n)
 {
-    const int n = m + 2;
+    const int taps = n - m + 1;
     wino_walk walk = { 0, 0 };
     for (int64_t c = 0; c < t->n; c += KERN_VL, wino_step(&walk, t)) {
         vf half[WINO_MAX][3], row[WINO_MAX], result[3];
@@ -356,26 +425,28 @@ KERN_INLINE void wino_filter_adjoint_side(const ct_wino_tile *t, const int m)
         WINO_UNROLL
         for (int j = 0; j < n; j++) {
             WINO_UNROLL
-            for (int i = 0; i < n; i++) row[i] = vload(in + (i * n + j) * t->xs);
-            wino_gt(m, row, half[j]);
+            for (int i = 0; i < n; i++) row[i] = taps == 3 || wino_there(t, n, i, j) ? vload(in + (i * n + j) * t->xs) : vsplat(0);
+            wino_gt(m, n, row, half[j]);
         }
         WINO_UNROLL
-        for (int i = 0; i < 3; i++) {
+        for (int i = 0; i < taps; i++) {
             WINO_UNROLL
             for (int j = 0; j < n; j++) row[j] = half[j][i];
-            wino_gt(m, row, result);
+            wino_gt(m, n, row, result);
             WINO_UNROLL
-            for (int j = 0; j < 3; j++) vstore(t->out + i * t->row + j * t->pixel + c, result[j]);
+            for (int j = 0; j < taps; j++)
+                if (taps == 3 || (i < t->h1 && j < t->w1)) vstore(t->out + i * t->row + j * t->pixel + c, result[j]);
         }
     }
 }
 
 static void wino_filter_adjoint(const ct_wino_tile *t)
 {
-    if (t->m == 4)
-        wino_filter_adjoint_side(t, 4);
-    else
-        wino_filter_adjoint_side(t, 2);
+    switch (t->side) {
+    case 6: wino_filter_adjoint_side(t, 4, 6); break;
+    case 5: wino_filter_adjoint_side(t, 4, 5); break;
+    default: wino_filter_adjoint_side(t, 2, 4); break;
+    }
 }
 
 /* ---- products ---- */

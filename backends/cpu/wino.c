@@ -25,7 +25,7 @@
 #define BLOCK_BYTES ((int64_t)448 << 10) /* transformed pixels and products of a block: half an L2 cache of 1 MiB */
 #define LARGE_L2 ((int64_t)2 << 20)      /* from which on blocks grow with it */
 #define WHOLE_BYTES ((int64_t)10 << 20)  /* transformed filters held at once */
-#define KEPT_BYTES ((int64_t)10 << 20)   /* if they are more: transformed pixels kept at a time */
+#define KEPT_BYTES ((int64_t)16 << 20)   /* if they are more: transformed pixels kept at a time */
 #define LEAST_CHANNELS 8                 /* of x and of y */
 #define BLOCK_MOST 96                    /* tiles of a block */
 #define KEEP_TILES 4                     /* of a block that is all there is, transformed by a thread at a time */
@@ -48,10 +48,13 @@ typedef struct wino {
     ct_wino_images in;
     const void *filters, *bias; /* bias may be NULL */
     ct_dtype filter_type, bias_type, out_type;
-    void *out;    /* [n,p,q,k] */
+    void *out;    /* [n,out_h,out_w,k], of k / out_phases channels */
+    int64_t out_h, out_w;
     bool turned;  /* filters are [c,3,3,k], to be turned round (dgrad), instead of [k,3,3,c] */
     bool pairs;   /* products of bf16 */
-    int64_t c, k; /* channels of the input and of the output of this product */
+    int64_t c, k; /* channels of the input and of the output of this product: of all phases, if there are several */
+    int64_t phase_c;         /* then, of one phase: of x */
+    int64_t in_phases, out_phases; /* the input's (conv2d), or the output's (dgrad) */
     int64_t depth, c_blocks; /* channels, or words of two; blocks of CT_WINO_CB of these */
     int64_t k_blocks, panel; /* blocks of wino_nr columns; in a panel */
     bool whole;              /* all filters are transformed before, not a panel's at a time */
@@ -89,10 +92,11 @@ static int64_t full(int m, int64_t pixels)
     return ct_max64(0, tiles - (tiles * m - pixels));
 }
 
-ct_wino_grid ct_wino_make_grid(int m, int64_t n, int64_t h, int64_t w, int64_t p, int64_t q, int64_t pad_h,
+ct_wino_grid ct_wino_make_grid(int m, int64_t stride, int64_t n, int64_t h, int64_t w, int64_t p, int64_t q, int64_t pad_h,
                                int64_t pad_w)
 {
-    ct_wino_grid g = { .m = m, .side = m + 2, .positions = (m + 2) * (m + 2), .h = h, .w = w, .p = p, .q = q };
+    ct_wino_grid g = { .m = m, .side = stride == 1 ? m + 2 : m + 1, .phases = stride == 1 ? 1 : CT_WINO_PHASES, .h = h, .w = w, .p = p, .q = q };
+    g.positions = g.side * g.side;
     g.pad_h = pad_h;
     g.pad_w = pad_w;
     g.rows = ct_ceil_div(p, m);
@@ -132,10 +136,46 @@ void ct_wino_having(const ct_wino_grid *g, int x, int64_t first, int64_t count, 
     if (*from >= *to) *from = *to = 0;
 }
 
+void ct_wino_positions(const ct_wino_grid *g, const ct_wino_spot *s, int phase, ct_wino_tile *t)
+{
+    const bool phased = g->phases > 1;
+    t->down = g->side - (s->h < g->m || (phased && ct_wino_odd_row(phase)) ? 1 : 0);
+    t->across = g->side - (s->w < g->m || (phased && ct_wino_odd_col(phase)) ? 1 : 0);
+}
+
+void ct_wino_phases_of(const ct_wino_grid *g, int x, int *first, int *last)
+{
+    *first = x % g->side == g->side - 1 ? CT_WINO_EVEN_EVEN : 0;
+    *last = x / g->side == g->side - 1 ? CT_WINO_EVEN_EVEN : x % g->side == g->side - 1 ? CT_WINO_ODD_EVEN : CT_WINO_ODD_ODD;
+    if (g->phases == 1) *first = *last = 0;
+}
+
+bool ct_wino_has(const ct_wino_grid *g, int phase, int x)
+{
+    int first, last;
+    ct_wino_phases_of(g, x, &first, &last);
+    return phase >= first && phase <= last;
+}
+
+void ct_wino_taps(const ct_wino_grid *g, int phase, bool turned, int64_t pixel, ct_wino_tile *t)
+{
+    const bool phased = g->phases > 1, odd_row = phased && ct_wino_odd_row(phase), odd_col = phased && ct_wino_odd_col(phase);
+    const int64_t even = turned ? 2 : 0, step = phased ? 2 : 1;
+    t->origin = ((odd_row ? 1 : even) * 3 + (odd_col ? 1 : even)) * pixel;
+    t->pixel = (turned ? -step : step) * pixel;
+    t->row = 3 * t->pixel;
+    t->h0 = t->w0 = 0;
+    t->h1 = odd_row ? 1 : phased ? 2 : 3;
+    t->w1 = odd_col ? 1 : phased ? 2 : 3;
+    t->side = g->side;
+    t->down = g->side - odd_row;
+    t->across = g->side - odd_col;
+}
+
 ct_wino_images ct_wino_view(const ct_kern *k, const ct_tensor *t, int64_t first, int64_t n)
 {
     const int64_t *d = t->desc.dim;
-    return (ct_wino_images){ k, t->data, t->desc.dtype, d[1], d[2], d[3], first, n, ct_round_up(n, k->vl) };
+    return (ct_wino_images){ k, t->data, t->desc.dtype, d[1], d[2], d[3], first, n, ct_round_up(n, k->vl), 1 };
 }
 
 static bool read_in_place(const ct_wino_images *v) { return v->type == CT_F32 && v->n == v->wide; }
@@ -148,16 +188,17 @@ int64_t ct_wino_patch_floats(const ct_wino_images *v, int side)
 void ct_wino_window(const ct_wino_images *v, int64_t image, int64_t y, int64_t x, int side, float *patch,
                     ct_wino_tile *t)
 {
-    t->h0 = (int)ct_max64(0, -y);
-    t->w0 = (int)ct_max64(0, -x);
-    t->h1 = (int)ct_max64(t->h0, ct_min64(side, v->h - y));
-    t->w1 = (int)ct_max64(t->w0, ct_min64(side, v->w - x));
+    const int64_t step = v->step;
+    t->h0 = (int)ct_max64(0, ct_ceil_div(-y, step));
+    t->w0 = (int)ct_max64(0, ct_ceil_div(-x, step));
+    t->h1 = (int)ct_max64(t->h0, ct_min64(side, ct_ceil_div(v->h - y, step)));
+    t->w1 = (int)ct_max64(t->w0, ct_min64(side, ct_ceil_div(v->w - x, step)));
     t->n = v->wide;
     if (read_in_place(v)) {
         t->in = v->data;
         t->origin = ((image * v->h + y) * v->w + x) * v->c + v->first;
-        t->pixel = v->c;
-        t->row = v->w * v->c;
+        t->pixel = step * v->c;
+        t->row = step * v->w * v->c;
         return;
     }
     t->in = patch;
@@ -165,14 +206,14 @@ void ct_wino_window(const ct_wino_images *v, int64_t image, int64_t y, int64_t x
     t->pixel = v->wide;
     t->row = side * v->wide;
     for (int i = t->h0; i < t->h1; i++) {
-        const int64_t from = ((image * v->h + y + i) * v->w + x + t->w0) * v->c + v->first, pixels = t->w1 - t->w0;
+        const int64_t from = ((image * v->h + y + i * step) * v->w + x + t->w0 * step) * v->c + v->first, pixels = t->w1 - t->w0;
         float *to = patch + i * t->row + t->w0 * t->pixel;
-        if (v->c == v->wide) {
+        if (v->c == v->wide && step == 1) {
             ct_cpu_to_f32(v->kern, v->type, v->data, from, pixels * v->c, to);
             continue;
         }
         for (int64_t j = 0; j < pixels; j++, to += v->wide) {
-            ct_cpu_to_f32(v->kern, v->type, v->data, from + j * v->c, v->n, to);
+            ct_cpu_to_f32(v->kern, v->type, v->data, from + j * step * v->c, v->n, to);
             for (int64_t c = v->n; c < v->wide; c++) to[c] = 0;
         }
     }
@@ -191,10 +232,15 @@ int64_t ct_wino_next(const ct_wino_grid *g, const ct_wino_tile *t, const float *
  * and 470 of the output for m = 4 and half of that for m = 2; a filter that of 400, or 200. */
 static double cost(int m, const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, int64_t cols, double transforms)
 {
-    const ct_wino_grid t = ct_wino_make_grid(m, g->n, 0, 0, p, q, 0, 0);
-    const double c = (double)depth, k = (double)cols, filter = m == 4 ? 500 : 220;
-    const double positions = (double)(g->n * (t.rows * t.side - (t.rows - t.full_rows)) * (t.cols * t.side - (t.cols - t.full_cols)));
-    return c * k * (positions + transforms * filter) + transforms * (double)t.count * (m == 4 ? 1 : 0.5) * (700 * c + 470 * k);
+    const ct_wino_grid t = ct_wino_make_grid(m, g->stride_h, g->n, 0, 0, p, q, 0, 0);
+    const double c = (double)depth, k = (double)cols;
+    /* Products of all phases along an axis; what a phase has of 36, or 16, positions. */
+    const int64_t side = t.phases == 1 ? t.side : 2 * t.side - 1;
+    const double positions = (double)(g->n * (t.rows * side - (t.rows - t.full_rows)) * (t.cols * side - (t.cols - t.full_cols)));
+    const double many = t.phases == 1 ? 1 : 81 / 36.0, few = t.phases == 1 ? 1 : 25 / 36.0, filter = many * (m == 4 ? 500 : 220);
+    const bool phased_in = depth == g->c; /* as if of conv2d */
+    return c * k * (positions + transforms * filter) +
+           transforms * (double)t.count * (m == 4 ? 1 : 0.5) * (700 * c * (phased_in ? many : few) + 470 * k * (phased_in ? few : many));
 }
 
 const char *ct_wino_pairs_refuse(const ct_device *dev, const ct_call *call)
@@ -204,13 +250,18 @@ const char *ct_wino_pairs_refuse(const ct_device *dev, const ct_call *call)
     return no;
 }
 
-int ct_wino_choose(const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, int64_t cols, bool pairs, const char **reason)
+int ct_wino_choose(const ct_kern *kern, const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, int64_t cols, bool pairs, const char **reason)
 {
+    const bool phased = g->stride_h == 2 && g->stride_w == 2;
     *reason = NULL;
     if (g->r != 3 || g->s != 3)
         *reason = "cpu.winograd: only 3x3 filters";
-    else if (g->stride_h != 1 || g->stride_w != 1)
-        *reason = "cpu.winograd: only stride 1";
+    else if (!phased && (g->stride_h != 1 || g->stride_w != 1))
+        *reason = "cpu.winograd: only stride 1, or 2 both ways";
+    else if (phased && (pairs || kern->split))
+        *reason = "cpu.winograd: stride 2 only with products of f32 by vectors";
+    else if (phased && (g->pad_h != 1 || g->pad_w != 1 || g->c % CT_WINO_PHASE_C != 0))
+        *reason = "cpu.winograd: stride 2 only with padding 1 and a multiple of 32 channels";
     else if (g->dil_h != 1 || g->dil_w != 1)
         *reason = "cpu.winograd: only dilation 1";
     else if (g->groups != 1)
@@ -220,11 +271,15 @@ int ct_wino_choose(const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, i
     else if (depth < LEAST_CHANNELS || cols < LEAST_CHANNELS)
         *reason = "cpu.winograd: does not pay below 8 channels";
     if (*reason) return 0;
+    if (phased) {
+        p = g->p;
+        q = g->q;
+    }
     const double direct = 9 * (double)(g->n * p * q) * (double)depth * (double)cols;
     const double transforms = pairs ? 2 : 1; /* in units that take half the time */
-    const double four = cost(4, g, p, q, depth, cols, transforms), two = cost(2, g, p, q, depth, cols, transforms);
-    /* The direct product reaches somewhat less of a processor's peak. */
-    if ((four < two ? four : two) > 1.1 * direct) {
+    const double four = cost(4, g, p, q, depth, cols, transforms), two = phased ? four : cost(2, g, p, q, depth, cols, transforms);
+    /* The direct product reaches somewhat less of a processor's peak; with stride 2, whose filters are more, no more than that was measured. */
+    if ((four < two ? four : two) > (phased ? 1.0 : 1.1) * direct) {
         *reason = "cpu.winograd: transforms would take longer than they save for so few pixels or channels";
         return 0;
     }
@@ -237,7 +292,7 @@ int ct_wino_choose(const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, i
 static void plan_split(wino *g, int threads)
 {
     const int64_t nr = g->kern->wino->nr, row = g->grid.positions * (int64_t)sizeof(float);
-    g->split = g->kern->split && !g->pairs && g->slice == 0 && ct_min64(g->c, g->k) >= SPLIT_SMALL && g->grid.count >= SPLIT_TILES;
+    g->split = g->kern->split && !g->pairs && g->grid.phases == 1 && g->slice == 0 && ct_min64(g->c, g->k) >= SPLIT_SMALL && g->grid.count >= SPLIT_TILES;
     if (!g->split) return;
     g->runs = ct_ceil_div(g->c, CT_SPLIT);
     g->u_words = ct_split_cols_words(g->kern);
@@ -274,7 +329,7 @@ static void plan(wino *g, int threads)
     g->depth = g->pairs ? ct_ceil_div(g->c, 2) : g->c;
     g->c_blocks = ct_ceil_div(g->depth, CT_WINO_CB);
     g->k_blocks = ct_ceil_div(g->k, nr);
-    g->panel = ct_min64(PANEL / nr, g->k_blocks);
+    g->panel = ct_min64((g->out_phases > 1 && g->phase_c % PANEL != 0 ? CT_WINO_PHASE_C : PANEL) / nr, g->k_blocks);
     const int64_t filters = row * g->depth * g->k_blocks * nr;
     const int64_t products = row * g->grid.count * g->panel * nr;
     const int64_t most = g->kern->split ? BLOCK_BYTES : LONG_BYTES; /* tiles of bf16 are faster than vectors that wait for a cache */
@@ -360,21 +415,28 @@ static void fetch(const float *x, int64_t ldx, int64_t rows, int64_t n)
         for (int64_t i = 0; i < n; i += 16) __builtin_prefetch(x + j * ldx + i);
 }
 
-/* taps[t][i][j]: tap t of channels c0+i (0 <= i < n) and columns k0+j, zeros where there is no column; rows [nr][n] is
- * room for one tap as it lies in memory. */
-static void turn_taps(const wino *g, int64_t c0, int64_t n, int64_t k0, float *taps, float *rows)
+/* Whether tap t is one of a phase's. */
+static bool sees(const wino *g, int phase, int64_t t)
 {
-    const int64_t nr = g->kern->wino->nr, valid = ct_min64(nr, g->k - k0), tap = CT_WINO_CB * nr;
+    return g->grid.phases == 1 || ((t / 3 == 1) == ct_wino_odd_row(phase) && (t % 3 == 1) == ct_wino_odd_col(phase));
+}
+
+/* taps[t][i][j]: tap t, if it is one of the phase's, of channels c0+i (0 <= i < n) and columns k0+j, zeros where there is no column; rows [nr][n] is
+ * room for one tap as it lies in memory. */
+static void turn_taps(const wino *g, int phase, int64_t c0, int64_t n, int64_t k0, float *taps, float *rows)
+{
+    const int64_t nr = g->kern->wino->nr, valid = ct_min64(nr, g->k - k0), tap = CT_WINO_CB * nr, ld = g->c / g->in_phases;
     for (int64_t t = 0; t < 9; t++) {
-        const int64_t at = (k0 * 9 + t) * g->c + c0;
+        const int64_t at = (k0 * 9 + t) * ld + c0;
+        if (!sees(g, phase, t)) continue;
         if (g->filter_type == CT_F32 && valid == nr) {
-            if (t < 8) fetch((const float *)g->filters + at + g->c, 9 * g->c, nr, n);
-            g->kern->wino->turn(nr, n, (const float *)g->filters + at, 9 * g->c, taps + t * tap, nr);
+            if (t < 8) fetch((const float *)g->filters + at + ld, 9 * ld, nr, n);
+            g->kern->wino->turn(nr, n, (const float *)g->filters + at, 9 * ld, taps + t * tap, nr);
             continue;
         }
         for (int64_t j = 0; j < nr; j++) {
             if (j < valid)
-                ct_cpu_to_f32(g->kern, g->filter_type, g->filters, at + j * 9 * g->c, n, rows + j * n);
+                ct_cpu_to_f32(g->kern, g->filter_type, g->filters, at + j * 9 * ld, n, rows + j * n);
             else
                 memset(rows + j * n, 0, (size_t)n * sizeof(float));
         }
@@ -383,30 +445,33 @@ static void turn_taps(const wino *g, int64_t c0, int64_t n, int64_t k0, float *t
 }
 
 /* The same from filters [c,3,3,k]. */
-static void copy_taps(const wino *g, int64_t c0, int64_t n, int64_t k0, float *taps)
+static void copy_taps(const wino *g, int phase, int64_t c0, int64_t n, int64_t k0, float *taps)
 {
-    const int64_t nr = g->kern->wino->nr, valid = ct_min64(nr, g->k - k0);
+    const int64_t nr = g->kern->wino->nr, ld = g->k / g->out_phases, valid = ct_min64(nr, ld - k0);
     for (int64_t i = 0; i < n; i++)
         for (int64_t t = 0; t < 9; t++) {
             float *to = taps + (t * CT_WINO_CB + i) * nr;
-            ct_cpu_to_f32(g->kern, g->filter_type, g->filters, ((c0 + i) * 9 + t) * g->k + k0, valid, to);
+            if (!sees(g, phase, t)) continue;
+            ct_cpu_to_f32(g->kern, g->filter_type, g->filters, ((c0 + i) * 9 + t) * ld + k0, valid, to);
             for (int64_t j = valid; j < nr; j++) to[j] = 0;
         }
 }
 
+/* The phase that block of columns b is of. */
+static int out_phase(const wino *g, int64_t b) { return g->out_phases > 1 ? (int)(b * g->kern->wino->nr / g->phase_c) : 0; }
+
 /* Transforms the filters of block of columns b, channels c0 and next, to u, where those of c0 begin; positions are u_pos apart. */
 static void transform_filters(const wino *g, int64_t b, int64_t c0, float *u, int64_t u_pos, const local *l)
 {
-    const int64_t nr = g->kern->wino->nr, n = ct_min64(CT_WINO_CB, g->c - c0), k0 = b * nr;
+    const int64_t nr = g->kern->wino->nr, n = ct_min64(CT_WINO_CB, g->c - c0);
+    const int phase = g->in_phases > 1 ? (int)(c0 / g->phase_c) : out_phase(g, b);
     float *taps = l->taps;
     ct_wino_tile t = { .m = g->grid.m, .n = nr, .xs = u_pos, .bs = nr, .bw = nr };
     if (g->turned)
-        copy_taps(g, c0, n, k0, taps);
+        copy_taps(g, phase, c0, n, b * nr % (g->k / g->out_phases), taps);
     else
-        turn_taps(g, c0, n, k0, taps, l->rows);
-    t.pixel = (g->turned ? -1 : 1) * CT_WINO_CB * nr;
-    t.row = 3 * t.pixel;
-    t.origin = g->turned ? -8 * t.pixel : 0;
+        turn_taps(g, phase, c0 % (g->c / g->in_phases), n, b * nr, taps, l->rows);
+    ct_wino_taps(&g->grid, phase, g->turned, CT_WINO_CB * nr, &t);
     for (int64_t i = 0; i < n; i++) {
         t.in = taps + i * nr;
         t.out = u + (g->pairs ? i / 2 : i) * nr;
@@ -442,23 +507,27 @@ static void split_filters_item(void *arg, int64_t item, int thread)
 
 /* ---- tiles ---- */
 
-/* Pixels of a block's tiles to positions in v. */
+/* Pixels of a block's tiles to positions in v, the channels of all phases. */
 static void transform_pixels(const wino *g, int64_t first, int64_t count, float *v, float *patch)
 {
     const ct_wino_grid *grid = &g->grid;
-    ct_wino_tile t = { .m = grid->m, .xs = g->v_pos, .bs = g->v_block, .bw = CT_WINO_CB };
+    const int64_t step = g->in.step;
+    ct_wino_tile t = { .m = grid->m, .side = grid->side, .xs = g->v_pos, .bs = g->v_block, .bw = CT_WINO_CB };
     if (g->pairs) { /* a block's words are so many bf16 */
         t.store = CT_WINO_BF16;
         t.bs *= 2;
         t.bw *= 2;
     }
-    for (int64_t i = 0; i < count; i++) {
-        const ct_wino_spot s = ct_wino_locate(grid, first + i);
-        ct_wino_window(&g->in, s.image, s.y - grid->pad_h, s.x - grid->pad_w, grid->side, patch, &t);
-        t.next = ct_wino_next(grid, &t, patch, &s, first + i + 1);
-        ct_wino_positions(&s, &t);
-        t.out = v + i * g->v_tile;
-        g->kern->wino->in(&t);
+    for (int phase = 0; phase < g->in_phases; phase++, v += g->phase_c / CT_WINO_CB * g->v_block) {
+        const int64_t y = (g->in_phases > 1 && ct_wino_odd_row(phase)) - grid->pad_h, x = (g->in_phases > 1 && ct_wino_odd_col(phase)) - grid->pad_w;
+        for (int64_t i = 0; i < count; i++) {
+            const ct_wino_spot s = ct_wino_locate(grid, first + i);
+            ct_wino_window(&g->in, s.image, s.y * step + y, s.x * step + x, grid->side, patch, &t);
+            t.next = ct_wino_next(grid, &t, patch, &s, first + i + 1);
+            ct_wino_positions(grid, &s, g->in_phases > 1 ? phase : CT_WINO_EVEN_EVEN, &t);
+            t.out = v + i * g->v_tile;
+            g->kern->wino->in(&t);
+        }
     }
 }
 
@@ -468,16 +537,26 @@ static void multiply(const wino *g, int64_t first, int64_t count, const float *v
                      int64_t depth, float *products)
 {
     const int64_t nr = g->kern->wino->nr;
-    ct_wino_gemm a = { .a_block = g->v_block, .depth = depth, .accumulate = d0 > 0 };
-    v += d0 / CT_WINO_CB * g->v_block;
+    ct_wino_gemm a = { .a_block = g->v_block };
     for (int x = 0; x < g->grid.positions; x++) {
-        int64_t from, to;
+        int64_t from, to, begin = 0, end = g->depth; /* of tiles; of channels */
         ct_wino_having(&g->grid, x, first, count, &from, &to);
         a.rows = to - from;
+        if (g->out_phases > 1 && !ct_wino_has(&g->grid, out_phase(g, block0), x)) continue;
+        if (g->in_phases > 1) {
+            int phase, last;
+            ct_wino_phases_of(&g->grid, x, &phase, &last);
+            begin = phase * g->phase_c;
+            end = (last + 1) * g->phase_c;
+        }
+        const int64_t at = ct_max64(begin, d0);
+        a.depth = ct_min64(end, d0 + depth) - at;
+        a.accumulate = at > begin;
+        if (a.depth <= 0) continue;
         for (int64_t b = 0; b < blocks; b++) {
             a.kw = g->k - (block0 + b) * nr > g->kern->vl ? nr : g->kern->vl;
-            a.a = v + x * g->v_pos + from * g->v_tile;
-            a.b = u + x * g->u_pos + b * g->u_block;
+            a.a = v + x * g->v_pos + at / CT_WINO_CB * g->v_block + from * g->v_tile;
+            a.b = u + x * g->u_pos + b * g->u_block + (at - d0) * nr;
             a.out = products + x * g->m_pos + b * g->m_block + from * g->m_tile;
             if (g->pairs) g->kern->pairs->wino_gemm(&a);
             else g->kern->wino->gemm(&a);
@@ -512,27 +591,30 @@ static void transform_products(const wino *g, int64_t first, int64_t count, int6
                                const local *l)
 {
     const ct_wino_grid *grid = &g->grid;
-    const int64_t nr = g->kern->wino->nr, k0 = block0 * nr, valid = ct_min64(blocks * nr, g->k - k0);
-    ct_wino_tile t = { .m = grid->m, .xs = g->m_pos, .bs = g->m_block, .bw = nr };
+    /* A phase of the output is every other pixel: the odd ones are those that two taps see. */
+    const int phase = g->out_phases > 1 ? out_phase(g, block0) : CT_WINO_EVEN_EVEN;
+    const int64_t step = g->out_phases > 1 ? 2 : 1, y0 = step > 1 && !ct_wino_odd_row(phase), x0 = step > 1 && !ct_wino_odd_col(phase);
+    const int64_t nr = g->kern->wino->nr, ld = g->k / g->out_phases, k0 = block0 * nr % ld, valid = ct_min64(blocks * nr, ld - k0);
+    ct_wino_tile t = { .m = grid->m, .side = grid->side, .xs = g->m_pos, .bs = g->m_block, .bw = nr };
     t.n = ct_round_up(valid, g->kern->vl);
     t.bias = g->bias ? g->bias_f32 + k0 : NULL;
     t.stream = g->stream;
-    t.pixel = g->edge ? t.n : g->k;
-    t.row = t.pixel * (g->edge ? grid->m : grid->q);
+    t.pixel = g->edge ? t.n : step * ld;
+    t.row = t.pixel * (g->edge ? grid->m : g->out_w);
     for (int64_t i = 0; i < count; i++) {
         const ct_wino_spot s = ct_wino_locate(grid, first + i);
-        const int64_t at = ((s.image * grid->p + s.y) * grid->q + s.x) * g->k + k0;
-        ct_wino_positions(&s, &t);
+        const int64_t at = ((s.image * g->out_h + s.y * step + y0) * g->out_w + s.x * step + x0) * ld + k0;
+        ct_wino_positions(grid, &s, phase, &t);
         t.in = l->products + i * g->m_tile;
-        t.h1 = s.h;
-        t.w1 = s.w;
+        t.h1 = (int)ct_min64(s.h, ct_ceil_div(g->out_h - y0 - s.y * step, step));
+        t.w1 = (int)ct_min64(s.w, ct_ceil_div(g->out_w - x0 - s.x * step, step));
         t.out = g->edge ? l->edge : (float *)g->out + at;
         g->kern->wino->out(&t);
         if (g->edge)
             for (int y = 0; y < t.h1; y++)
                 for (int x = 0; x < t.w1; x++)
                     ct_cpu_to_type(g->kern, g->out_type, l->edge + y * t.row + x * t.pixel, valid, g->out,
-                                   at + (y * grid->q + x) * g->k);
+                                   at + (y * step * g->out_w + x * step) * ld);
     }
     if (g->stream) g->kern->wino->out_end();
 }
@@ -637,26 +719,35 @@ static bool set_up(wino *g, const ct_device *dev, const ct_call *call, bool pair
     if (!*reason) *reason = ct_conv_refuse(call, &c);
     if (*reason) return false;
     const int64_t *d = in->desc.dim, *o = out->desc.dim;
-    const int m = ct_wino_choose(&c, o[1], o[2], d[3], o[3], pairs, reason);
+    const int m = ct_wino_choose(dev->kern, &c, o[1], o[2], d[3], o[3], pairs, reason);
     if (m == 0) return false;
     memset(g, 0, sizeof *g);
     g->kern = dev->kern;
     g->pairs = pairs;
-    g->grid = ct_wino_make_grid(m, c.n, d[1], d[2], o[1], o[2], turned ? 2 - c.pad_h : c.pad_h, turned ? 2 - c.pad_w : c.pad_w);
+    const bool phased = c.stride_h > 1;
+    g->in_phases = phased && !turned ? CT_WINO_PHASES : 1;
+    g->out_phases = phased && turned ? CT_WINO_PHASES : 1;
+    /* Phases of dx are counted by pixels of dy, from which they are made without padding. */
+    if (g->out_phases > 1) g->grid = ct_wino_make_grid(m, c.stride_h, c.n, d[1], d[2], c.p, c.q, 0, 0);
+    else g->grid = ct_wino_make_grid(m, c.stride_h, c.n, d[1], d[2], o[1], o[2], turned ? 2 - c.pad_h : c.pad_h, turned ? 2 - c.pad_w : c.pad_w);
     g->in = ct_wino_view(dev->kern, in, 0, d[3]);
+    g->in.step = g->in_phases > 1 ? 2 : 1;
+    g->phase_c = c.c;
     g->filters = w->data;
     g->filter_type = w->desc.dtype;
     g->bias = bias ? call->in[2].data : NULL;
     g->bias_type = bias ? call->in[2].desc.dtype : CT_F32;
     g->out = out->data;
     g->out_type = out->desc.dtype;
+    g->out_h = o[1];
+    g->out_w = o[2];
     g->turned = turned;
-    g->c = d[3];
-    g->k = o[3];
+    g->c = g->in_phases * d[3];
+    g->k = g->out_phases * o[3];
     plan(g, dev->threads);
     g->patch = ct_wino_patch_floats(&g->in, g->grid.side);
     /* A vector of each of a tile's pixels is written in turn: they must be whole lines. (Lines put together first, of two vectors with AVX2, gained nothing.) */
-    g->stream = g->out_type == CT_F32 && g->kern->vl == CT_KERN_LINE && ct_cpu_past_cache(g->kern, g->out, c.n * o[1] * o[2] * g->k, g->k);
+    g->stream = g->out_type == CT_F32 && g->kern->vl == CT_KERN_LINE && ct_cpu_past_cache(g->kern, g->out, c.n * o[1] * o[2] * o[3], o[3]);
     g->edge = g->out_type == CT_F32 && g->k % g->kern->vl == 0 ? 0 : m * m * g->panel * g->kern->wino->nr;
     return true;
 }

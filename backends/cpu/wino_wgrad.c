@@ -29,7 +29,7 @@ typedef struct wgrad {
     bool split; /* products by tiles of bf16 (kern_split.h) */
     ct_tensor x, dy, dw;
     int64_t c, k, k_blocks;
-    int64_t panel_c, panel_k, panels_c, panels_k; /* channels; numbers of panels */
+    int64_t panel_c, panel_k, panels_c, panels_k; /* channels; numbers of panels, of x in a phase */
     int64_t chunks, chunk_tiles, block;
     /* floats: between blocks of channels, between positions */
     int64_t v_block, v_pos, d_block, d_pos, sum_block, sum_pos;
@@ -71,7 +71,7 @@ static local carve_local(const wgrad *g, void *base, size_t *used)
     return l;
 }
 
-static int64_t items(const wgrad *g) { return g->chunks * g->panels_c * g->panels_k; }
+static int64_t items(const wgrad *g) { return g->chunks * g->grid.phases * g->panels_c * g->panels_k; }
 
 static size_t lay_out(wgrad *g, int threads, void *base)
 {
@@ -82,7 +82,7 @@ static size_t lay_out(wgrad *g, int threads, void *base)
     return c.used + g->per_thread * (size_t)ct_min64(threads, items(g));
 }
 
-/* Chunks, and panels of so many channels. */
+/* Chunks, and panels of so many channels; each panel of x is a phase's. */
 static void divide(wgrad *g, int64_t panel)
 {
     const int64_t nr = g->kern->wino->nr, tiles = g->grid.count;
@@ -93,7 +93,7 @@ static void divide(wgrad *g, int64_t panel)
     g->panels_c = ct_ceil_div(g->c, g->panel_c);
     g->panels_k = ct_ceil_div(g->k, g->panel_k);
     /* Some chunks to share out even if their sums are transformed back more often than is best. */
-    const int64_t most = ct_max64(1, MAX_ITEMS / (g->panels_c * g->panels_k));
+    const int64_t most = ct_max64(1, MAX_ITEMS / (g->grid.phases * g->panels_c * g->panels_k));
     const int64_t least = ct_min64(4, tiles / (CHUNK_TILES / 3));
     g->chunks = ct_min64(most, ct_cpu_even(ct_max64(1, ct_max64(least, tiles / CHUNK_TILES))));
     g->chunk_tiles = ct_ceil_div(tiles, g->chunks);
@@ -105,7 +105,7 @@ static void plan(wgrad *g)
     const int64_t nr = g->kern->wino->nr;
     g->k_blocks = ct_ceil_div(g->k, nr);
     divide(g, SPLIT_PANEL);
-    g->split = g->kern->split && !g->pairs && ct_min64(g->c, g->k) >= SPLIT_LEAST && items(g) > 1 && g->chunk_tiles * ct_min64(g->c, g->k) >= SPLIT_WORK;
+    g->split = g->kern->split && !g->pairs && g->grid.phases == 1 && ct_min64(g->c, g->k) >= SPLIT_LEAST && items(g) > 1 && g->chunk_tiles * ct_min64(g->c, g->k) >= SPLIT_WORK;
     if (!g->split) divide(g, PANEL);
     const int64_t tile = g->grid.positions * (int64_t)sizeof(float) * (g->panel_c + g->panel_k), wide = g->pairs ? 2 : 1;
     g->block = g->split ? ct_max64(CT_SPLIT, SPLIT_BYTES / tile) : wide * ct_max64(12, ct_min64(BLOCK_MOST, BLOCK_BYTES / tile));
@@ -144,9 +144,9 @@ static int64_t place(const wgrad *g, int64_t i, ct_wino_tile *t)
 }
 
 /* Positions that a tile goes without are written nevertheless with pairs, whose other tile may have them; they are zeros of dy. */
-static void positions(const wgrad *g, const ct_wino_spot *s, ct_wino_tile *t)
+static void positions(const wgrad *g, const ct_wino_spot *s, int phase, ct_wino_tile *t)
 {
-    ct_wino_positions(s, t);
+    ct_wino_positions(&g->grid, s, phase, t);
     if (g->pairs) t->down = t->across = g->grid.side;
 }
 
@@ -157,40 +157,41 @@ static void having(const wgrad *g, int x, int64_t first, int64_t count, int64_t 
     if (g->pairs) *from -= *from % 2;
 }
 
-/* Pixels of tiles first .. first+count-1 to positions: of x from (-pad, -pad) on, side m+2; of dy, side m. */
-static void transform_x(const wgrad *g, const ct_wino_images *x, int64_t first, int64_t count, const local *l)
+/* Pixels of tiles first .. first+count-1 to the positions of a phase: of x from (-pad, -pad) on; of dy, m x m. */
+static void transform_x(const wgrad *g, const ct_wino_images *x, int phase, int64_t first, int64_t count, const local *l)
 {
     const ct_wino_grid *grid = &g->grid;
-    ct_wino_tile t = { .m = grid->m, .xs = g->v_pos, .bs = g->v_block, .bw = CT_WINO_CB };
+    const int64_t step = x->step, y0 = (step > 1 && ct_wino_odd_row(phase)) - grid->pad_h, x0 = (step > 1 && ct_wino_odd_col(phase)) - grid->pad_w;
+    ct_wino_tile t = { .m = grid->m, .side = grid->side, .xs = g->v_pos, .bs = g->v_block, .bw = CT_WINO_CB };
     for (int64_t i = 0; i < count; i++) {
         const ct_wino_spot s = ct_wino_locate(grid, first + i);
-        ct_wino_window(x, s.image, s.y - grid->pad_h, s.x - grid->pad_w, grid->side, l->patch, &t);
+        ct_wino_window(x, s.image, s.y * step + y0, s.x * step + x0, grid->side, l->patch, &t);
         t.next = ct_wino_next(grid, &t, l->patch, &s, first + i + 1);
-        positions(g, &s, &t);
+        positions(g, &s, phase, &t);
         t.out = l->v + place(g, i, &t) * g->v_tile;
         g->kern->wino->in(&t);
     }
 }
 
-static void transform_dy(const wgrad *g, const ct_wino_images *dy, int64_t first, int64_t count, const local *l)
+static void transform_dy(const wgrad *g, const ct_wino_images *dy, int phase, int64_t first, int64_t count, const local *l)
 {
     const ct_wino_grid *grid = &g->grid;
     const int64_t nr = g->kern->wino->nr;
-    ct_wino_tile t = { .m = grid->m, .xs = g->d_pos, .bs = g->d_block, .bw = nr };
+    ct_wino_tile t = { .m = grid->m, .side = grid->side, .xs = g->d_pos, .bs = g->d_block, .bw = nr };
     for (int64_t i = 0; i < count; i++) {
         const ct_wino_spot s = ct_wino_locate(grid, first + i);
         ct_wino_window(dy, s.image, s.y, s.x, grid->m, l->patch, &t);
         t.h1 = (int)ct_min64(t.h1, s.h); /* pixels behind a short tile are of the next */
         t.w1 = (int)ct_min64(t.w1, s.w);
         t.next = ct_wino_next(grid, &t, l->patch, &s, first + i + 1);
-        positions(g, &s, &t);
+        positions(g, &s, phase, &t);
         t.out = l->d + place(g, i, &t) * g->d_tile;
         g->kern->wino->out_adjoint(&t);
     }
 }
 
-/* sums (+)= x' dy at all positions, of tiles first .. first+count-1; x and dy: views of the two panels. */
-static void multiply(const wgrad *g, const ct_wino_images *x, const ct_wino_images *dy, int64_t first, int64_t count, bool more,
+/* sums (+)= x' dy at all positions of a phase, of tiles first .. first+count-1; x and dy: views of the two panels. */
+static void multiply(const wgrad *g, const ct_wino_images *x, const ct_wino_images *dy, int phase, int64_t first, int64_t count, bool more,
                      const local *l)
 {
     const int64_t nr = g->kern->wino->nr, wide = g->pairs ? 2 : 1;
@@ -198,7 +199,7 @@ static void multiply(const wgrad *g, const ct_wino_images *x, const ct_wino_imag
     for (int pos = 0; pos < g->grid.positions; pos++) {
         int64_t from, to;
         having(g, pos, first, count, &from, &to);
-        if (more && from == to) continue;
+        if (!ct_wino_has(&g->grid, phase, pos) || (more && from == to)) continue;
         a.depth = ct_ceil_div(to - from, wide);
         for (int64_t b = 0; b * nr < dy->n; b++) {
             a.kw = dy->n - b * nr > g->kern->vl ? nr : g->kern->vl;
@@ -223,7 +224,10 @@ static void multiply_split(const wgrad *g, const ct_wino_images *x, const ct_win
     for (int pos = 0; pos < g->grid.positions; pos++) {
         int64_t from, to;
         having(g, pos, first, count, &from, &to);
-        if (more && from == to) continue;
+        if (from == to) {
+            for (int64_t c = 0; c < x->wide && !more; c++) memset(l->sum[c] + pos * g->sum_pos, 0, (size_t)dy->wide * sizeof(float));
+            continue;
+        }
         a.runs = ct_ceil_div(to - from, CT_SPLIT);
         a.a_block = a.runs * CT_SPLIT_ROWS;
         a.b_block = a.runs * ct_split_cols_words(g->kern);
@@ -234,31 +238,34 @@ static void multiply_split(const wgrad *g, const ct_wino_images *x, const ct_win
     }
 }
 
-/* One (chunk, panel of x, panel of dy). */
+/* One (chunk, phase, panel of x, panel of dy). */
 static void chunk_item(void *arg, int64_t item, int thread)
 {
     const wgrad *g = arg;
     size_t used;
     const local l = carve_local(g, g->threads + g->per_thread * (size_t)thread, &used);
     const int64_t nr = g->kern->wino->nr, k0 = item % g->panels_k * g->panel_k,
-                  c0 = item / g->panels_k % g->panels_c * g->panel_c, chunk = item / g->panels_k / g->panels_c;
-    const ct_wino_images x = ct_wino_view(g->kern, &g->x, c0, ct_min64(g->panel_c, g->c - c0)),
-                         dy = ct_wino_view(g->kern, &g->dy, k0, ct_min64(g->panel_k, g->k - k0));
+                  c0 = item / g->panels_k % g->panels_c * g->panel_c, chunk = item / g->panels_k / g->panels_c / g->grid.phases;
+    const int phase = (int)(item / g->panels_k / g->panels_c % g->grid.phases);
+    ct_wino_images x = ct_wino_view(g->kern, &g->x, c0, ct_min64(g->panel_c, g->c - c0));
+    const ct_wino_images dy = ct_wino_view(g->kern, &g->dy, k0, ct_min64(g->panel_k, g->k - k0));
+    if (g->grid.phases > 1) x.step = 2;
     const int64_t begin = chunk * g->chunk_tiles, end = ct_min64(g->grid.count, begin + g->chunk_tiles);
     for (int64_t first = begin; first < end; first += g->block) {
         const int64_t count = ct_min64(g->block, end - first);
-        transform_x(g, &x, first, count, &l);
-        transform_dy(g, &dy, first, count, &l);
+        transform_x(g, &x, phase, first, count, &l);
+        transform_dy(g, &dy, phase, first, count, &l);
         if (g->split) multiply_split(g, &x, &dy, first, count, first > begin, &l);
-        else multiply(g, &x, &dy, first, count, first > begin, &l);
+        else multiply(g, &x, &dy, phase, first, count, first > begin, &l);
     }
     float *part = g->parts + (chunk * g->k_blocks + k0 / nr) * 9 * g->c * nr;
-    ct_wino_tile t = { .m = g->grid.m, .xs = g->sum_pos, .bs = nr, .bw = nr, .pixel = g->c * nr, .row = 3 * g->c * nr };
+    ct_wino_tile t = { .m = g->grid.m, .xs = g->sum_pos, .bs = nr, .bw = nr };
+    ct_wino_taps(&g->grid, phase, false, g->c * nr, &t);
     for (int64_t b = 0; b * nr < dy.n; b++)
         for (int64_t c = 0; c < x.n; c++) {
             t.n = ct_min64(nr, dy.wide - b * nr);
             t.in = l.sums + b * g->sum_block + c * g->sum_row;
-            t.out = part + (b * 9 * g->c + c0 + c) * nr;
+            t.out = part + t.origin + (b * 9 * g->c + c0 + c) * nr;
             g->kern->wino->filter_adjoint(&t);
         }
 }
@@ -294,12 +301,12 @@ static bool set_up(wgrad *g, const ct_device *dev, const ct_call *call, bool pai
     *reason = pairs ? ct_wino_pairs_refuse(dev, call) : NULL;
     if (!*reason) *reason = ct_conv_refuse(call, &c);
     if (*reason) return false;
-    const int m = ct_wino_choose(&c, c.p, c.q, c.c, c.k, pairs, reason);
+    const int m = ct_wino_choose(dev->kern, &c, c.p, c.q, c.c, c.k, pairs, reason);
     if (m == 0) return false;
     memset(g, 0, sizeof *g);
     g->pairs = pairs;
     g->kern = dev->kern;
-    g->grid = ct_wino_make_grid(m, c.n, c.h, c.w, c.p, c.q, c.pad_h, c.pad_w);
+    g->grid = ct_wino_make_grid(m, c.stride_h, c.n, c.h, c.w, c.p, c.q, c.pad_h, c.pad_w);
     g->x = call->in[0];
     g->dy = call->in[1];
     g->dw = call->out[0];

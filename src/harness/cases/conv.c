@@ -8,6 +8,7 @@
 #define DATA (CT_D(UNIFORM) | CT_D(INTS))
 #define MORE (DATA | CT_D(LARGE) | CT_D(SMALL))
 #define S11 "stride_h=1 stride_w=1 dil_h=1 dil_w=1 groups=1"
+#define S22 "stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1"
 
 const ct_case_row ct_cases_conv[] = {
     { "conv2d{" S11 "}(T[2,5,7,8], T[16,1,1,8])", CT_TYPES_ALL, DATA, 0 },
@@ -245,6 +246,20 @@ const ct_case_row ct_cases_conv[] = {
       CT_D(UNIFORM), 0 },
     { "conv2d_wgrad{" S11 " pad_h=1 pad_w=1 ker_h=3 ker_w=3}(T[7,5,6,288], T[7,5,6,260])", CT_TYPES_ALL,
       CT_D(UNIFORM), 0 },
+
+    /* and with stride 2: rows and columns that two taps or one see at every edge, panels of 32 channels, slices, panels of many filters */
+    { "conv2d{" S22 "}(T[5,45,47,32], T[44,3,3,32], T[44])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{" S22 " in_h=45 in_w=47}(T[5,23,24,44], T[44,3,3,32])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_wgrad{" S22 " ker_h=3 ker_w=3}(T[5,45,47,32], T[5,23,24,44])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S22 "}(T[2,31,42,96], T[72,3,3,96], T[72])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
+    { "conv2d_dgrad{" S22 " in_h=31 in_w=42}(T[2,16,21,72], T[72,3,3,96])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
+    { "conv2d_wgrad{" S22 " ker_h=3 ker_w=3}(T[2,31,42,96], T[2,16,21,72])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },
+    { "conv2d{" S22 "}(f32[20,14,13,128], f32[168,3,3,128])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
+    { "conv2d_dgrad{" S22 " in_h=14 in_w=13}(f32[20,7,7,168], f32[168,3,3,128])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
+    { "conv2d_wgrad{" S22 " ker_h=3 ker_w=3}(f32[20,14,13,128], f32[20,7,7,168])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
+    { "conv2d{" S22 "}(f32[11,29,28,160], f32[176,3,3,160], f32[176])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
+    { "conv2d_dgrad{" S22 " in_h=29 in_w=28}(f32[11,15,14,176], f32[176,3,3,160])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
+    { "conv2d_wgrad{" S22 " ker_h=3 ker_w=3}(f32[11,29,28,160], f32[11,15,14,176])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
 
     /* depthwise: kernels of 3, 5, 7 and 3x5 taps, every vector width and none, more channels than a block takes, padding that is
      * wider than the filter, one pixel */
