@@ -12,7 +12,7 @@ libcaptrain_cpu_la_SOURCES += \
 	backends/cpu/metric.c backends/cpu/muon.c backends/cpu/norm.c backends/cpu/norm.h backends/cpu/norm_joint.c backends/cpu/norm_length.c backends/cpu/norm_more.c backends/cpu/norm_pool.c backends/cpu/optim.c backends/cpu/parallel.c backends/cpu/planes.c \
 	backends/cpu/points.c backends/cpu/pool.c backends/cpu/pool.h backends/cpu/resample.c backends/cpu/sequence.c backends/cpu/softmax.c backends/cpu/spectrum.c backends/cpu/standardize.c \
 	backends/cpu/telemetry.c \
-	backends/cpu/wino.c backends/cpu/wino.h backends/cpu/wino_wgrad.c
+	backends/cpu/wino.c backends/cpu/wino.h backends/cpu/wino_grid.c backends/cpu/wino_wgrad.c
 
 include $(top_srcdir)/backends/cpu/ref/room.mk
 

@@ -1,4 +1,4 @@
-/* Inside backends/cpu only: the tiles of a Winograd convolution, shared by wino.c and wino_wgrad.c. */
+/* Inside backends/cpu only: the tiles of a Winograd convolution, shared by wino.c and wino_wgrad.c (wino_grid.c). */
 #ifndef CT_CPU_WINO_H
 #define CT_CPU_WINO_H
 

@@ -1,9 +1,9 @@
-/* conv2d_wgrad of 3 x 3 filters with stride 1 by Winograd's minimal algorithm, the transpose of the forward one
+/* conv2d_wgrad of 3 x 3 filters with stride 1, or 2, by Winograd's minimal algorithm, the transpose of the forward one
  * (kern_wino.h): tiles of x and of dy become (m+2)^2 positions each, at every position the gradient is a sum of
  * products over all tiles, [c, tiles] x [tiles, k], and the sums are transformed back to 3 x 3 taps once, at the end.
  *
  * The tiles are cut into chunks and the channels of x and dy into panels, all by the shape alone; one item of work is a
- * (chunk, panel of x, panel of dy). Its sums are the thread's own; the chunks' taps are added in order. cpu.winograd16 keeps
+ * (chunk, phase of x if the stride is 2, panel of x, panel of dy). Its sums are the thread's own; the chunks' taps are added in order. cpu.winograd16 keeps
  * positions in words of two tiles' bf16. Where tiles of bf16 multiply f32 faster than vectors do (kern_split.h), a block's positions are laid out for them
  * one after the other. */
 #include "config.h"
