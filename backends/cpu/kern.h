@@ -386,11 +386,27 @@ typedef struct ct_norm_quads {
     bool stream;                              /* as of ct_bn_block */
 } ct_norm_quads;
 
+/* n pixels of a row, from pixel `first` on, in windows of 3x3 pixels that overlap: 2 apart, with 1 pixel of padding. The row lies in `rows` rows of q
+ * windows, the lower one first if there are two. g of a pixel is the sum of dy over the windows whose code is the pixel's number in them. */
+typedef struct ct_norm_overlap {
+    int64_t first, n, c, q;
+    int rows;               /* 1 or 2 */
+    const float *dy[2];     /* [q,c] each */
+    const uint8_t *code[2]; /* like it */
+    int32_t left[2];        /* number of a window's leftmost pixel of this row */
+    const float *x;         /* [n,c] */
+    const float *mean, *scale, *shift, *bias; /* [c] */
+    float *out;             /* as x */
+    bool stream;            /* as of ct_bn_block */
+} ct_norm_overlap;
+
 typedef struct ct_kern_norm_pool {
     void (*max_row)(const ct_norm_windows *w);
     /* as of ct_kern_norm: s[c] += sum of g, q[c] += sum of g*(x - mean); out = scale*g + shift*(x - mean) + bias */
     void (*quad_sums)(const ct_norm_quads *w, double *s, double *q);
     void (*quad_apply)(const ct_norm_quads *w);
+    void (*overlap_sums)(const ct_norm_overlap *w, double *s, double *q);
+    void (*overlap_apply)(const ct_norm_overlap *w);
 } ct_kern_norm_pool;
 
 typedef struct ct_kern_resample {

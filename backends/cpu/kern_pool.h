@@ -10,7 +10,7 @@ static void max_row(int64_t n, int64_t c, const float *x, int64_t step, int64_t 
             vi at = (vi){ 0 } + number[0];
             for (int64_t t = 1; t < taps; t++) {
                 vf v = vload(x + off[t] + ch);
-                vi wins = (v > best) | ((v != v) & (best == best));
+                vi wins = vwins(v, best);
                 best = vselect(wins, v, best);
                 at = (at & ~wins) | (((vi){ 0 } + number[t]) & wins);
             }

@@ -21,6 +21,9 @@ KERN_INLINE vi vwiden(const uint8_t *p)
 #endif
 }
 
+/* Where v takes the place of the largest so far: it is greater, or the first NaN. */
+KERN_INLINE vi vwins(vf v, vf best) { return ~(v <= best) & (best == best); }
+
 KERN_INLINE vf vselect(vi mask, vf a, vf b) { return (vf)(((vi)a & mask) | ((vi)b & ~mask)); }
 
 /* total[i] += v[i]; through memory, so that the widening is done by vectors. */

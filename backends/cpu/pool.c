@@ -133,7 +133,8 @@ static int64_t next_pixel(const ct_pool_shape *g, const ct_pool_run *run)
     return residue < g->stride_w ? residue : g->w;
 }
 
-bool ct_pool_pixels(const ct_pool_shape *g, int64_t h, ct_pool_run *run)
+/* The next run of pixels of row h, in rows *p0.. of windows; those of no window have no taps. false: there are no more. */
+static bool next_pixels(const ct_pool_shape *g, int64_t h, ct_pool_run *run)
 {
     int64_t p[CT_POOL_TAPS], r[CT_POOL_TAPS], q[CT_POOL_TAPS], s[CT_POOL_TAPS];
     const int64_t w = next_pixel(g, run);
@@ -156,10 +157,12 @@ bool ct_pool_pixels(const ct_pool_shape *g, int64_t h, ct_pool_run *run)
     return true;
 }
 
-void ct_pool_row_bwd(const ct_kern *k, const ct_pool_shape *g, int64_t h, const float *dy, const uint8_t *code, float *dx)
+/* A row of a gradient: dx [w,c] of row h from dy, and for the largest from the numbers of the cells that were it (code; NULL: of the mean), both from row
+ * *p0 of windows on. */
+static void row_bwd(const ct_kern *k, const ct_pool_shape *g, int64_t h, const float *dy, const uint8_t *code, float *dx)
 {
     const int64_t step = g->stride_w * g->c;
-    for (ct_pool_run run = { .n = 0 }; ct_pool_pixels(g, h, &run);) {
+    for (ct_pool_run run = { .n = 0 }; next_pixels(g, h, &run);) {
         float *to = dx + run.first * g->c;
         if (run.taps == 0)
             memset(to, 0, (size_t)g->c * sizeof *to);
@@ -183,7 +186,7 @@ static void backward_item(void *arg, int64_t item, int thread)
     ct_pool_window_rows(s, h, &p0, &p1);
     const float *dy = p0 < p1 ? input_rows(g, g->small, s->p, s->q, n, p0, p1, in_buf) : NULL;
     const uint8_t *code = g->max ? (const uint8_t *)g->call->in[1].data + (n * s->p + p0) * s->q * s->c : NULL;
-    ct_pool_row_bwd(g->kern, s, h, dy, code, dx);
+    row_bwd(g->kern, s, h, dy, code, dx);
     ct_cpu_write_end(g->kern, g->big->desc.dtype, g->big->data, at, s->w * s->c, dx);
 }
 

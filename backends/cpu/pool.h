@@ -27,11 +27,4 @@ bool ct_pool_windows(const ct_pool_shape *g, int64_t p, ct_pool_run *run);
 
 /* Rows of windows that pixels of row h are in: *p0 .. *p1-1; none where they are equal. */
 void ct_pool_window_rows(const ct_pool_shape *g, int64_t h, int64_t *p0, int64_t *p1);
-/* The next run of pixels of row h, in rows *p0.. of windows; those of no window have no taps. false: there are no more. */
-bool ct_pool_pixels(const ct_pool_shape *g, int64_t h, ct_pool_run *run);
-
-/* A row of a gradient: dx [w,c] of row h from dy, and for the largest from the numbers of the cells that were it (code; NULL: of the mean), both from row
- * *p0 of windows on. */
-void ct_pool_row_bwd(const ct_kern *k, const ct_pool_shape *g, int64_t h, const float *dy, const uint8_t *code, float *dx);
-
 #endif
