@@ -4,13 +4,13 @@
 
 #include "backends/cpu/conv.h"
 
-/* A convolution of stride 2 and padding 1 is the sum of four of stride 1, phases: the rows that a tap of a window's sees are the even ones, of taps 0 and 2, or
- * the odd ones, of tap 1, and so are the columns. Four pixels of an axis take 5 + 4 products instead of 12; sums of all phases are made at the same positions,
- * and transformed back once. Odd rows or columns lack the last position (kern_wino.h). Phases are ordered so that those that have a position follow each other. */
+/* A convolution of stride 2 and padding 1 is the sum of four of stride 1, phases: taps 0 and 2 see a window's even rows, tap 1 its odd ones, and columns
+ * likewise. Four pixels of an axis take 5 + 4 products instead of 12; sums of all phases are made at the same positions, and transformed back once. Phases of
+ * odd rows, or columns, lack that axis' last position (kern_wino.h). Their order is such that those that have a position follow each other. */
 enum { CT_WINO_EVEN_ODD, CT_WINO_EVEN_EVEN, CT_WINO_ODD_EVEN, CT_WINO_ODD_ODD, CT_WINO_PHASES };
 static inline bool ct_wino_odd_row(int phase) { return phase >= CT_WINO_ODD_EVEN; }
 static inline bool ct_wino_odd_col(int phase) { return phase == CT_WINO_EVEN_ODD || phase == CT_WINO_ODD_ODD; }
-#define CT_WINO_PHASE_C 32 /* channels that are phases' are multiples of this */
+#define CT_WINO_PHASE_C 32 /* x has a multiple of so many channels then */
 
 /* Images cut into tiles of m x m output pixels; 3 x 3 taps. Where m does not divide an image's side, the last rows or columns of
  * tiles are short, of m - 1 pixels (one may be of fewer): the last position of an axis, infinity, is part of a tile's last pixel alone, so that a short
@@ -35,7 +35,7 @@ typedef struct ct_wino_grid {
 const char *ct_wino_pairs_refuse(const ct_device *dev, const ct_call *call);
 
 /* Tile size m for a convolution to p x q pixels of `cols` channels from `depth` channels: 4 or 2; 0 with a reason where
- * Winograd does not pay or cannot run. A function of the shape alone, so that results are. */
+ * Winograd does not pay or cannot run. A function of the shape and the set of loops alone, so that results are. */
 int ct_wino_choose(const ct_kern *k, const ct_conv_geom *g, int64_t p, int64_t q, int64_t depth, int64_t cols, bool pairs, const char **reason);
 
 ct_wino_grid ct_wino_make_grid(int m, int64_t stride, int64_t n, int64_t h, int64_t w, int64_t p, int64_t q, int64_t pad_h,
@@ -47,7 +47,6 @@ typedef struct ct_wino_spot {
     int h, w;
 } ct_wino_spot;
 ct_wino_spot ct_wino_locate(const ct_wino_grid *g, int64_t i);
-
 
 /* Sets the positions that a tile there has in a phase, of g->phases. */
 void ct_wino_positions(const ct_wino_grid *g, const ct_wino_spot *s, int phase, ct_wino_tile *t);
