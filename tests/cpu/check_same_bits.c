@@ -65,6 +65,10 @@ static const char *const threaded_calls[] = {
     "bf16[70,3,3,35]) -> (bf16[3,13,20,35])",
     "conv2d_wgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 ker_h=3 ker_w=3}(bf16[6,30,40,21], "
     "bf16[6,30,40,70]) -> (bf16[70,3,3,21])",
+    "conv2d{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1}(f32[5,45,47,32], f32[44,3,3,32]) -> (f32[5,23,24,44])",
+    "conv2d{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1}(f32[20,14,13,128], f32[168,3,3,128]) -> (f32[20,7,7,168])",
+    "conv2d_dgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 in_h=45 in_w=47}(f32[5,23,24,44], f32[44,3,3,32]) -> (f32[5,45,47,32])",
+    "conv2d_wgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 ker_h=3 ker_w=3}(f32[5,45,47,32], f32[5,23,24,44]) -> (f32[44,3,3,32])",
     "linear(bf16[300,90], bf16[600,90], bf16[600]) -> (bf16[300,600])",
     "linear_wgrad(bf16[301,90], bf16[301,600]) -> (bf16[600,90])",
     "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=24}(f32[3,13,20,24], f32[24,3,3,1]) -> "
@@ -134,6 +138,8 @@ START_TEST(same_bits_past_the_caches)
         "conv2d{stride_h=1 stride_w=1 dil_h=1 dil_w=1 groups=1}(f32[1,257,256,64], f32[64,1,1,64]) -> (f32[1,257,256,64])",
         "conv2d_dgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 in_h=259 in_w=256}(f32[1,130,128,16], f32[16,3,3,64]) -> "
         "(f32[1,259,256,64])",
+        "conv2d_dgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 in_h=259 in_w=255}(f32[1,130,128,64], f32[64,3,3,64]) -> "
+        "(f32[1,259,255,64])",
         "linear(f32[80,64], f32[65536,64]) -> (f32[80,65536])",
         "linear_wgrad(f32[64,4096], f32[64,1030]) -> (f32[1030,4096])",
         "batchnorm{eps=1e-5 momentum=0.1 act=1 update_stats=1}(f32[64,65,64,16], f32[16], f32[16], f32[16], f32[16]) -> "
