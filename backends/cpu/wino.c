@@ -219,7 +219,7 @@ static void fetch(const float *x, int64_t ldx, int64_t rows, int64_t n)
 /* Whether tap t is one of a phase's. */
 static bool sees(const wino *g, int phase, int64_t t)
 {
-    return g->grid.phases == 1 || ((t / 3 == 1) == ct_wino_odd_row(phase) && (t % 3 == 1) == ct_wino_odd_col(phase));
+    return g->grid.phases == 1 || ((t / 3 == 1) == ct_wino_odd_row(&g->grid, phase) && (t % 3 == 1) == ct_wino_odd_col(&g->grid, phase));
 }
 
 /* taps[t][i][j]: tap t, if it is one of the phase's, of channels c0+i (0 <= i < n) and columns k0+j, zeros where there is no column; rows [nr][n] is
@@ -312,24 +312,18 @@ static void split_filters_item(void *arg, int64_t item, int thread)
 static void transform_pixels(const wino *g, int64_t first, int64_t count, float *v, float *patch)
 {
     const ct_wino_grid *grid = &g->grid;
-    const int64_t step = g->in.step;
     ct_wino_tile t = { .m = grid->m, .side = grid->side, .xs = g->v_pos, .bs = g->v_block, .bw = CT_WINO_CB };
     if (g->pairs) { /* a block's words are so many bf16 */
         t.store = CT_WINO_BF16;
         t.bs *= 2;
         t.bw *= 2;
     }
-    for (int phase = 0; phase < g->in_phases; phase++, v += g->phase_c / CT_WINO_CB * g->v_block) {
-        const int64_t y = (g->in_phases > 1 && ct_wino_odd_row(phase)) - grid->pad_h, x = (g->in_phases > 1 && ct_wino_odd_col(phase)) - grid->pad_w;
+    for (int p = 0; p < g->in_phases; p++, v += g->phase_c / CT_WINO_CB * g->v_block)
         for (int64_t i = 0; i < count; i++) {
-            const ct_wino_spot s = ct_wino_locate(grid, first + i);
-            ct_wino_window(&g->in, s.image, s.y * step + y, s.x * step + x, grid->side, patch, &t);
-            t.next = ct_wino_next(grid, &t, patch, &s, first + i + 1);
-            ct_wino_positions(grid, &s, g->in_phases > 1 ? phase : CT_WINO_EVEN_EVEN, &t);
+            ct_wino_read(grid, &g->in, g->in_phases > 1 ? p : CT_WINO_EVEN_EVEN, first + i, patch, &t);
             t.out = v + i * g->v_tile;
             g->kern->wino->in(&t);
         }
-    }
 }
 
 /* Products of tiles first .. first+count-1 with one panel at all positions; u: its first block's filters. From channel (or word of two) d0 on, `depth` of them; added
@@ -394,7 +388,7 @@ static void transform_products(const wino *g, int64_t first, int64_t count, int6
     const ct_wino_grid *grid = &g->grid;
     /* A phase of the output is every other pixel: the odd ones are those that two taps see. */
     const int phase = g->out_phases > 1 ? out_phase(g, block0) : CT_WINO_EVEN_EVEN;
-    const int64_t step = g->out_phases > 1 ? 2 : 1, y0 = step > 1 && !ct_wino_odd_row(phase), x0 = step > 1 && !ct_wino_odd_col(phase);
+    const int64_t step = g->out_phases > 1 ? 2 : 1, y0 = step > 1 && !ct_wino_odd_row(grid, phase), x0 = step > 1 && !ct_wino_odd_col(grid, phase);
     const int64_t nr = g->kern->wino->nr, ld = g->k / g->out_phases, k0 = block0 * nr % ld, valid = ct_min64(blocks * nr, ld - k0);
     ct_wino_tile t = { .m = grid->m, .side = grid->side, .xs = g->m_pos, .bs = g->m_block, .bw = nr };
     t.n = ct_round_up(valid, g->kern->vl);
@@ -529,7 +523,7 @@ static bool set_up(wino *g, const ct_device *dev, const ct_call *call, bool pair
     g->in_phases = phased && !turned ? CT_WINO_PHASES : 1;
     g->out_phases = phased && turned ? CT_WINO_PHASES : 1;
     /* Phases of dx are counted by pixels of dy, from which they are made without padding. */
-    if (g->out_phases > 1) g->grid = ct_wino_make_grid(m, c.stride_h, c.n, d[1], d[2], c.p, c.q, 0, 0);
+    if (g->out_phases > 1) g->grid = ct_wino_make_grid(m, c.stride_h, c.n, d[1], d[2], d[1], d[2], 0, 0);
     else g->grid = ct_wino_make_grid(m, c.stride_h, c.n, d[1], d[2], o[1], o[2], turned ? 2 - c.pad_h : c.pad_h, turned ? 2 - c.pad_w : c.pad_w);
     g->in = ct_wino_view(dev->kern, in, 0, d[3]);
     g->in.step = g->in_phases > 1 ? 2 : 1;

@@ -8,8 +8,6 @@
  * likewise. Four pixels of an axis take 5 + 4 products instead of 12; sums of all phases are made at the same positions, and transformed back once. Phases of
  * odd rows, or columns, lack that axis' last position (kern_wino.h). Their order is such that those that have a position follow each other. */
 enum { CT_WINO_EVEN_ODD, CT_WINO_EVEN_EVEN, CT_WINO_ODD_EVEN, CT_WINO_ODD_ODD, CT_WINO_PHASES };
-static inline bool ct_wino_odd_row(int phase) { return phase >= CT_WINO_ODD_EVEN; }
-static inline bool ct_wino_odd_col(int phase) { return phase == CT_WINO_EVEN_ODD || phase == CT_WINO_ODD_ODD; }
 #define CT_WINO_PHASE_C 32 /* x has a multiple of so many channels then */
 
 /* Images cut into tiles of m x m output pixels; 3 x 3 taps. Where m does not divide an image's side, the last rows or columns of
@@ -30,6 +28,10 @@ typedef struct ct_wino_grid {
     int64_t full_rows, full_cols; /* of these, the first ones, of m pixels */
     int64_t end[CT_WINO_KINDS];   /* number of the first tile that is not of this kind nor of one before */
 } ct_wino_grid;
+
+/* Whether a phase is of odd rows, or columns; never with stride 1. */
+static inline bool ct_wino_odd_row(const ct_wino_grid *g, int phase) { return g->phases > 1 && phase >= CT_WINO_ODD_EVEN; }
+static inline bool ct_wino_odd_col(const ct_wino_grid *g, int phase) { return g->phases > 1 && (phase == CT_WINO_EVEN_ODD || phase == CT_WINO_ODD_ODD); }
 
 /* Why products of bf16 are not made so: ct_pairs_refuse, or that the processor's are too fast; NULL if they are. */
 const char *ct_wino_pairs_refuse(const ct_device *dev, const ct_call *call);
@@ -84,6 +86,9 @@ void ct_wino_window(const ct_wino_images *v, int64_t image, int64_t y, int64_t x
 /* Of a tile at `spot` that ct_wino_window() has set: how many floats behind it tile i is read; 0: there is none in this image, or pixels were copied
  * to patch. */
 int64_t ct_wino_next(const ct_wino_grid *g, const ct_wino_tile *t, const float *patch, const ct_wino_spot *spot, int64_t i);
+
+/* All of that for the pixels that tile i sees in a phase. */
+void ct_wino_read(const ct_wino_grid *g, const ct_wino_images *v, int phase, int64_t i, float *patch, ct_wino_tile *t);
 
 /* Floats rounded up to an odd number of cache lines, so that blocks one stride apart fall into different sets. */
 static inline int64_t ct_wino_odd_lines(int64_t floats) { return (ct_ceil_div(floats, 16) | 1) * 16; }

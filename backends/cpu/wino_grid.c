@@ -58,9 +58,8 @@ void ct_wino_having(const ct_wino_grid *g, int x, int64_t first, int64_t count, 
 
 void ct_wino_positions(const ct_wino_grid *g, const ct_wino_spot *s, int phase, ct_wino_tile *t)
 {
-    const bool phased = g->phases > 1;
-    t->down = g->side - (s->h < g->m || (phased && ct_wino_odd_row(phase)) ? 1 : 0);
-    t->across = g->side - (s->w < g->m || (phased && ct_wino_odd_col(phase)) ? 1 : 0);
+    t->down = g->side - (s->h < g->m || ct_wino_odd_row(g, phase) ? 1 : 0);
+    t->across = g->side - (s->w < g->m || ct_wino_odd_col(g, phase) ? 1 : 0);
 }
 
 void ct_wino_phases_of(const ct_wino_grid *g, int x, int *first, int *last)
@@ -79,7 +78,7 @@ bool ct_wino_has(const ct_wino_grid *g, int phase, int x)
 
 void ct_wino_taps(const ct_wino_grid *g, int phase, bool turned, int64_t pixel, ct_wino_tile *t)
 {
-    const bool phased = g->phases > 1, odd_row = phased && ct_wino_odd_row(phase), odd_col = phased && ct_wino_odd_col(phase);
+    const bool phased = g->phases > 1, odd_row = ct_wino_odd_row(g, phase), odd_col = ct_wino_odd_col(g, phase);
     const int64_t even = turned ? 2 : 0, step = phased ? 2 : 1;
     t->origin = ((odd_row ? 1 : even) * 3 + (odd_col ? 1 : even)) * pixel;
     t->pixel = (turned ? -step : step) * pixel;
@@ -144,6 +143,15 @@ int64_t ct_wino_next(const ct_wino_grid *g, const ct_wino_tile *t, const float *
     if (t->in == patch || i >= g->count) return 0;
     const ct_wino_spot next = ct_wino_locate(g, i);
     return next.image == spot->image ? (next.y - spot->y) * t->row + (next.x - spot->x) * t->pixel : 0;
+}
+
+void ct_wino_read(const ct_wino_grid *g, const ct_wino_images *v, int phase, int64_t i, float *patch, ct_wino_tile *t)
+{
+    const ct_wino_spot s = ct_wino_locate(g, i);
+    const int64_t y = s.y * v->step + ct_wino_odd_row(g, phase), x = s.x * v->step + ct_wino_odd_col(g, phase);
+    ct_wino_window(v, s.image, y - g->pad_h, x - g->pad_w, g->side, patch, t);
+    t->next = ct_wino_next(g, t, patch, &s, i + 1);
+    ct_wino_positions(g, &s, phase, t);
 }
 
 /* Time of F(m x m, 3 x 3) in units of one multiplication of the product: the products themselves, the transforms of

@@ -12,7 +12,7 @@
 
 #include <string.h>
 
-#define BLOCK_BYTES ((int64_t)1280 << 10) /* transformed pixels of a block of tiles: most of an L2 cache */
+#define BLOCK_BYTES ((int64_t)1280 << 10) /* transformed pixels of a block of tiles: more than many an L2 cache, but so are the sums, which every block reads and writes */
 #define BLOCK_MOST 64                    /* tiles of a block */
 #define PANEL 128                        /* channels of a panel, of x and of dy */
 #define CHUNK_TILES 256                  /* tiles that pay for transforming a chunk's sums back */
@@ -144,9 +144,8 @@ static int64_t place(const wgrad *g, int64_t i, ct_wino_tile *t)
 }
 
 /* Positions that a tile goes without are written nevertheless with pairs, whose other tile may have them; they are zeros of dy. */
-static void positions(const wgrad *g, const ct_wino_spot *s, int phase, ct_wino_tile *t)
+static void write_all(const wgrad *g, ct_wino_tile *t)
 {
-    ct_wino_positions(&g->grid, s, phase, t);
     if (g->pairs) t->down = t->across = g->grid.side;
 }
 
@@ -161,13 +160,10 @@ static void having(const wgrad *g, int x, int64_t first, int64_t count, int64_t 
 static void transform_x(const wgrad *g, const ct_wino_images *x, int phase, int64_t first, int64_t count, const local *l)
 {
     const ct_wino_grid *grid = &g->grid;
-    const int64_t step = x->step, y0 = (step > 1 && ct_wino_odd_row(phase)) - grid->pad_h, x0 = (step > 1 && ct_wino_odd_col(phase)) - grid->pad_w;
     ct_wino_tile t = { .m = grid->m, .side = grid->side, .xs = g->v_pos, .bs = g->v_block, .bw = CT_WINO_CB };
     for (int64_t i = 0; i < count; i++) {
-        const ct_wino_spot s = ct_wino_locate(grid, first + i);
-        ct_wino_window(x, s.image, s.y * step + y0, s.x * step + x0, grid->side, l->patch, &t);
-        t.next = ct_wino_next(grid, &t, l->patch, &s, first + i + 1);
-        positions(g, &s, phase, &t);
+        ct_wino_read(grid, x, phase, first + i, l->patch, &t);
+        write_all(g, &t);
         t.out = l->v + place(g, i, &t) * g->v_tile;
         g->kern->wino->in(&t);
     }
@@ -184,7 +180,8 @@ static void transform_dy(const wgrad *g, const ct_wino_images *dy, int phase, in
         t.h1 = (int)ct_min64(t.h1, s.h); /* pixels behind a short tile are of the next */
         t.w1 = (int)ct_min64(t.w1, s.w);
         t.next = ct_wino_next(grid, &t, l->patch, &s, first + i + 1);
-        positions(g, &s, phase, &t);
+        ct_wino_positions(grid, &s, phase, &t);
+        write_all(g, &t);
         t.out = l->d + place(g, i, &t) * g->d_tile;
         g->kern->wino->out_adjoint(&t);
     }
