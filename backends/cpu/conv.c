@@ -19,6 +19,7 @@
 #define BLOCK_FLOATS 98304 /* channels of a block of pixels, so many of them as DEPTH takes: half an L2 cache */
 #define ITEMS 64       /* pieces of work aimed at, for any number of threads */
 #define BAND 96        /* least pixels of a band that sees the same taps: all filters are read for each */
+#define FAR_BYTES ((int64_t)2 << 20) /* of filters, from which on the next columns' are called into the cache: an L2 cache has not kept them */
 #define PACK 64        /* rows and columns of filters packed at a time */
 
 /* A gathered product over a batch, divided into work. */
@@ -275,23 +276,21 @@ static void pack_rows_item(void *arg, int64_t item, int thread)
 {
     (void)thread;
     const gather *g = arg;
-    const int64_t runs = ct_ceil_div(g->depth, PACK), group = item / runs, d0 = item % runs * PACK;
-    for (int64_t d = d0; d < ct_min64(g->depth, d0 + PACK); d++)
-        for (int64_t t = 0; t < g->p.taps; t++)
-            for (int64_t b = 0; b < g->col_blocks; b++) {
-                int64_t valid;
-                const int64_t kw = block_width(g->kern, g->p.cols, b, &valid);
-                float *dst = g->w_packed + block_start(g, group, b) + (t * g->depth + d) * kw;
-                if (g->pairs) {
-                    zip_rows(g, group, t, d, b * g->kern->conv->nr, valid, dst);
-                    for (int64_t j = valid; j < kw; j++) dst[j] = 0;
-                    continue;
-                }
-                ct_cpu_to_f32(g->kern, g->p.w_type, g->p.weights,
-                              ((group * g->depth + d) * g->p.taps + g->p.tap_of[t]) * g->p.cols + b * g->kern->conv->nr,
-                              valid, dst);
-                for (int64_t j = valid; j < kw; j++) dst[j] = 0;
+    const int64_t runs = ct_ceil_div(g->depth, PACK), group = item / runs, d0 = item % runs * PACK, rows = ct_min64(PACK, g->depth - d0);
+    const int64_t nr = g->kern->conv->nr, ld = g->p.taps * g->p.cols;
+    for (int64_t t = 0; t < g->p.taps; t++)
+        for (int64_t b = 0; b < g->col_blocks; b++) {
+            int64_t valid;
+            const int64_t kw = block_width(g->kern, g->p.cols, b, &valid);
+            const int64_t at = ((group * g->depth + d0) * g->p.taps + g->p.tap_of[t]) * g->p.cols + b * nr;
+            float *dst = g->w_packed + block_start(g, group, b) + (t * g->depth + d0) * kw;
+            if (!g->pairs && g->p.w_type == CT_F32) g->kern->copy->rows(rows, valid, (const float *)g->p.weights + at, ld, dst, kw);
+            for (int64_t d = 0; d < rows && (g->pairs || g->p.w_type != CT_F32); d++) {
+                if (g->pairs) zip_rows(g, group, t, d0 + d, b * nr, valid, dst + d * kw);
+                else ct_cpu_to_f32(g->kern, g->p.w_type, g->p.weights, at + d * ld, valid, dst + d * kw);
             }
+            for (int64_t d = 0; d < rows && valid < kw; d++) memset(dst + d * kw + valid, 0, (size_t)(kw - valid) * sizeof *dst);
+        }
 }
 
 /* Fills the lists for pixels first .. first+count-1 of a class's part of a band (row-major, i0 = its first row). */
@@ -352,6 +351,16 @@ static bool past_cache(const gather *g)
     return !g->pairs && g->p.out_type == CT_F32 && ct_cpu_past_cache(g->kern, g->p.out, n, g->p.cols);
 }
 
+/* Zeros for the pixels in the lists, of a class without taps: columns of blocks b0 .. b1-1. */
+static void write_zeros(const gather *g, const band *s, int64_t count, int64_t b0, int64_t b1)
+{
+    const int64_t first = b0 * g->kern->conv->nr, n = ct_min64(b1 * g->kern->conv->nr, g->p.cols) - first;
+    for (int64_t x = 0; x < count; x++) {
+        if (g->pairs) memset(s->out16[x] + first, 0, (size_t)n * sizeof(uint16_t));
+        else memset(s->outs[x] + first, 0, (size_t)n * sizeof(float));
+    }
+}
+
 /* All columns of one group for the pixels in the lists: whole taps at a time while they fit DEPTH, else one tap in
  * slices of channels. The pixels' part of a slice stays in the cache while the blocks of filters pass by. */
 static void multiply(const gather *g, const band *s, const ct_pixel_class *c, int64_t group, int64_t count, int64_t b0,
@@ -363,8 +372,9 @@ static void multiply(const gather *g, const band *s, const ct_pixel_class *c, in
     const int64_t most = g->pairs ? INT64_MAX : DEPTH, step_d = ct_min64(depth, most);
     const int64_t step_t = step_d < depth ? 1 : ct_max64(1, most / ct_max64(1, depth));
     a.stream = step_d == depth && step_t >= taps && past_cache(g);
-    /* A class without taps still gets its zeros. */
-    for (int64_t t = 0; t < ct_max64(1, taps); t += step_t)
+    const bool far = g->p.cols * g->w_rows * (int64_t)sizeof(float) > FAR_BYTES;
+    int64_t valid;
+    for (int64_t t = 0; t < taps; t += step_t)
         for (int64_t d = 0; d < depth; d += step_d) {
             a.in = s->rows + t * g->block;
             a.taps = ct_min64(step_t, taps - t);
@@ -377,6 +387,12 @@ static void multiply(const gather *g, const band *s, const ct_pixel_class *c, in
                 a.kw = block_width(g->kern, g->p.cols, b, &a.kn);
                 a.bias = g->p.bias ? g->bias_f32 + group * g->p.cols + a.k_first : NULL;
                 a.w = g->w_packed + block_start(g, group, b) + (c->tap0 * g->depth + t * depth + d) * a.kw;
+                a.next = NULL;
+                a.next_lines = 0;
+                if (far && b + 1 < b1) {
+                    a.next = a.w + g->w_rows * a.kw;
+                    a.next_lines = a.taps * a.c * block_width(g->kern, g->p.cols, b + 1, &valid) / CT_KERN_LINE;
+                }
                 if (g->pairs) g->kern->pairs->igemm(&a);
                 else g->kern->conv->igemm(&a);
             }
@@ -458,7 +474,8 @@ static void multiply_classes(const gather *g, const band *s, int64_t r0, int64_t
             const int64_t count = ct_min64(g->block, pixels - first);
             for (int64_t group = 0; group < g->p.groups; group++) {
                 fill(g, s, c, group, i0, first, count);
-                multiply(g, s, c, group, count, b0, b1);
+                if (c->taps == 0) write_zeros(g, s, count, b0, b1);
+                else multiply(g, s, c, group, count, b0, b1);
             }
         }
     }

@@ -1,7 +1,8 @@
 /* conv2d_wgrad: dw[k][t][c] = sum over pixels of dy[pixel][k] * x[pixel moved by tap t][c], as sums of outer products
  * (ct_wgemm) with filters along the vector and the sums of a tile of channels in registers over a block of pixels. Both
  * operands of a block are copied to rows of a length that is no power of two: read where they lie, rows of 512 or 1024
- * channels would fight for the same few sets of the L1 cache. Of first layers (few channels; ct_window_sum) only rows of
+ * channels would fight for the same few sets of the L1 cache. x is copied for some units (a tap's slice of channels) at a time, dy for one block of filters,
+ * by the first product that reads it, and stays near until it is multiplied by those units. Of first layers (few channels; ct_window_sum) only rows of
  * x are copied, and dy is read where it lies if its rows are whole vectors. The rows of all images are cut into chunks, a fixed number
  * for a shape; every chunk sums into filters of its own, [taps][channels][filters], and the chunks are added in order at
  * the end: the same bits for any number of threads.
@@ -17,6 +18,7 @@
 #define BLOCK 192 /* most pixels of a block */
 #define NEAR_BYTES (32 << 10) /* and of its filters' gradients in f32, which every tile of channels reads anew from the L1 cache */
 #define SLICE 192 /* channels copied at a time */
+#define COPIED_BYTES ((int64_t)320 << 10) /* of x copied before filters pass by: each of them copies its part of dy anew */
 #define WIDEST 64 /* filters of a block, in any set of loops */
 #define SPAN 4   /* blocks of filters for which a copy of x is used, at least; the number of chunks follows from it */
 #define WIDE 256 /* filters for which a copy of x is used where there are pieces enough nevertheless */
@@ -35,6 +37,7 @@ typedef struct wgrad {
     int64_t col_blocks, padded;       /* blocks of filters in a group; their columns, rounded up to vectors */
     int64_t span, spans;              /* blocks of filters for which a copy of x is used; numbers of these */
     int64_t slices, units, parts;     /* slices of channels in a tap; (tap, slice) pairs; what they are divided into */
+    int64_t copied;                   /* units whose x is copied at a time */
     int64_t block_rows;               /* rows of y in a block of pixels; 1 when a row is cut */
     int64_t block;                    /* pixels of a block */
     int64_t in_rows;                  /* rows of x a block sees, where windows or packed taps are made of them */
@@ -51,16 +54,17 @@ typedef struct wgrad {
 
 /* One thread's copies. */
 typedef struct room {
-    const float **list;     /* [block] rows of the copy of x; with windows where those of a row of y begin */
-    const float **ahead[2]; /* [block] of x and dy in the block after this, first channel; NULL if not fetched ahead */
-    float *x, *rows;    /* [block][x_width], or [in_rows][line] with windows; rows of x as f32 for packing */
+    const float **list; /* [copied][block] rows of the copy of x; with windows where those of a row of y begin */
+    /* [block] first channel of x in the block after this, of dy in this and in the block after this; NULL if not fetched ahead */
+    const float **x_ahead, **dy_here, **dy_ahead;
+    float *x, *rows;    /* [copied][block][x_width], or [in_rows][line] with windows; rows of x as f32 for packing */
     int64_t *at;        /* [x_width] where windows have taps and channels */
-    float *dy;          /* [span][block][nr] */
+    float *dy;          /* [block][nr] of one block of filters, which stay near */
     /* with pairs: where the pixels of x or dy lie; packed taps, in f32 and bf16, [block][x_width] */
     const uint16_t **pixel;
     float *taps;
     uint16_t *taps16;
-    float *turned; /* [x_width][turned_width] the copy of x turned round, where the kernel wants it so; else NULL */
+    float *turned; /* [copied][x_width][turned_width] the copy of x turned round, where the kernel wants it so; else NULL */
 } room;
 
 /* Rows of a block's copies: pixels, or pairs of them. */
@@ -69,30 +73,33 @@ static int64_t rows_of(const wgrad *g, int64_t pixels) { return g->pairs ? ct_ce
 /* Words of a row of the copy that is turned round: whole tiles, and no two rows in a set of the cache. */
 static int64_t turned_width(const wgrad *g) { return ct_round_up(rows_of(g, g->block), CT_KERN_TILE) + CT_KERN_TILE; }
 
-/* Whether x (0) or dy (1) of the next block is called into the cache while this one is multiplied. */
-static bool fetches(const wgrad *g, int i)
-{
-    if (i) return g->dy.desc.dtype == CT_F32 && !g->windows;
-    return g->x.desc.dtype == CT_F32 && g->taps == 1 && g->c.pad_h == 0 && g->c.pad_w == 0;
-}
+/* Floats of a copy of x turned round. */
+static int64_t turned_floats(const wgrad *g) { return ct_round_up(g->x_width, CT_KERN_TILE) * turned_width(g); }
+
+/* Whether x of the next block, or dy of the next filters, is called into the cache while this one is multiplied. */
+static bool fetches_x(const wgrad *g) { return g->x.desc.dtype == CT_F32 && g->taps == 1 && g->c.pad_h == 0 && g->c.pad_w == 0; }
+static bool fetches_dy(const wgrad *g) { return g->dy.desc.dtype == CT_F32 && !g->windows; }
 
 static room take_room(const wgrad *g, ct_carve *t)
 {
-    room r = { .rows = NULL, .ahead = { NULL, NULL } };
+    room r = { .rows = NULL };
     const int64_t rows = rows_of(g, g->block);
-    r.list = ct_carve_take(t, (size_t)rows * sizeof(float *));
-    for (int i = 0; i < 2; i++)
-        if (fetches(g, i)) r.ahead[i] = ct_carve_take(t, (size_t)g->block * sizeof(float *));
+    const size_t list = (size_t)g->block * sizeof(float *);
+    r.list = ct_carve_take(t, (size_t)(g->copied * rows) * sizeof(float *));
+    if (fetches_x(g)) r.x_ahead = ct_carve_take(t, list);
+    if (fetches_dy(g)) {
+        r.dy_here = ct_carve_take(t, list);
+        r.dy_ahead = ct_carve_take(t, list);
+    }
     if (g->windows) r.at = ct_carve_take(t, (size_t)g->x_width * sizeof(int64_t));
-    r.x = ct_carve_take(t, (size_t)(g->windows ? g->in_rows * g->line : rows * g->x_width) * 4);
-    r.dy = ct_carve_take(t, (size_t)(g->span * rows * g->kern->conv->nr) * 4);
+    r.x = ct_carve_take(t, (size_t)(g->windows ? g->in_rows * g->line : g->copied * rows * g->x_width) * 4);
+    r.dy = ct_carve_take(t, (size_t)(rows * g->kern->conv->nr) * 4);
     if (g->pairs) r.pixel = ct_carve_take(t, (size_t)g->block * sizeof(uint16_t *));
     if (g->pairs && g->packed_rows) {
         r.taps = ct_carve_take(t, (size_t)(g->block * g->x_width) * 4);
         r.taps16 = ct_carve_take(t, (size_t)(2 * rows * g->x_width) * 2);
     }
-    if (g->pairs && g->kern->pairs->turned)
-        r.turned = ct_carve_take(t, (size_t)(ct_round_up(g->x_width, CT_KERN_TILE) * turned_width(g)) * 4);
+    if (g->pairs && g->kern->pairs->turned) r.turned = ct_carve_take(t, (size_t)(g->copied * turned_floats(g)) * 4);
     if (g->packed_rows)
         r.rows = ct_carve_take(t, (size_t)(g->in_rows * g->c.w * g->c.c) * 4);
     return r;
@@ -161,12 +168,17 @@ static void plan(wgrad *g, const ct_device *dev, const ct_call *call, bool pairs
     g->block = ct_min64(most, g->block_rows * c->q);
     const int64_t high = (c->r - 1) * c->dil_h + 1, wide = (c->s - 1) * c->dil_w + 1;
     g->in_rows = ct_conv_rows_seen(c, ct_min64(c->p, g->block_rows));
+    g->copied = ct_max64(1, ct_min64(ct_ceil_div(g->units, g->parts), COPIED_BYTES / (rows_of(g, g->block) * g->x_width * 4)));
     if (!g->windows) return;
     g->in_rows = g->block_rows * ct_max64(high, c->stride_h); /* as many as there are where every row is another image's */
     g->line = ((ct_min64(g->block, c->q) - 1) * c->stride_w + wide) * c->c;
 }
 
 static const uint16_t no_pixel[SLICE > WIDEST ? SLICE : WIDEST]; /* zeros */
+
+/* The copy of x of a unit that is the i-th copied, as it is and turned round. */
+static float *x_copy(const wgrad *g, const room *r, int64_t i) { return r->x + i * rows_of(g, g->block) * g->x_width; }
+static float *turned_copy(const wgrad *g, const room *r, int64_t i) { return r->turned ? r->turned + i * turned_floats(g) : NULL; }
 
 /* Words of `count` pixels, n numbers of each. */
 static void zip_pixels(const wgrad *g, const uint16_t *const *pixel, int64_t count, int64_t n, float *out, int64_t ld_out)
@@ -176,7 +188,7 @@ static void zip_pixels(const wgrad *g, const uint16_t *const *pixel, int64_t cou
 }
 
 /* zip_pixels of what copy_x copies. */
-static void zip_x(const wgrad *g, const room *r, int64_t row, int64_t q, int64_t count, int64_t tap, int64_t c0, int64_t n)
+static void zip_x(const wgrad *g, const room *r, int64_t row, int64_t q, int64_t count, int64_t tap, int64_t c0, int64_t n, float *out)
 {
     const ct_conv_geom *c = &g->c;
     const int64_t dh = tap / c->s * c->dil_h - c->pad_h, dw = tap % c->s * c->dil_w - c->pad_w;
@@ -189,7 +201,7 @@ static void zip_x(const wgrad *g, const room *r, int64_t row, int64_t q, int64_t
         for (int64_t j = 0; j < run; j++)
             r->pixel[i + j] = j < lo || j >= hi ? no_pixel : (const uint16_t *)g->x.data + (at + j * c->stride_w) * c->c + c0;
     }
-    zip_pixels(g, r->pixel, count, n, r->x, g->x_width);
+    zip_pixels(g, r->pixel, count, n, out, g->x_width);
 }
 
 /* And of dy's filters k0 .. k0+n-1. */
@@ -213,17 +225,15 @@ static void copy_rows(const wgrad *g, const ct_tensor *t, int64_t at, int64_t ld
 }
 
 /* Channels c0 .. c0+n-1 that a tap sees at `count` pixels from column q of row `row` on (rows of y, of all images)
- * -> r->x; zeros in the padding. */
-static void copy_x(const wgrad *g, const room *r, int64_t row, int64_t q, int64_t count, int64_t tap, int64_t c0,
-                   int64_t n)
+ * -> out; zeros in the padding. */
+static void copy_x(const wgrad *g, int64_t row, int64_t q, int64_t count, int64_t tap, int64_t c0, int64_t n, float *out)
 {
     const ct_conv_geom *c = &g->c;
     const int64_t dh = tap / c->s * c->dil_h - c->pad_h, dw = tap % c->s * c->dil_w - c->pad_w, ld = g->x_width;
     if (ct_conv_is_product(c)) {
-        copy_rows(g, &g->x, (row * c->w + q) * c->c + c0, c->c, count, n, r->x, ld);
+        copy_rows(g, &g->x, (row * c->w + q) * c->c + c0, c->c, count, n, out, ld);
         return;
     }
-    float *out = r->x;
     for (int64_t run; count > 0; count -= run, out += run * ld, row++, q = 0) {
         const int64_t image = row / c->p, h = row % c->p * c->stride_h + dh;
         int64_t lo = 0, hi = 0; /* pixels of this run that lie inside */
@@ -286,12 +296,12 @@ static void pack_x(const wgrad *g, const room *r, int64_t row, int64_t q, int64_
         g->kern->pairs->zip(n, r->taps16 + i * n, r->taps16 + (i + 1) * n, r->x + i / 2 * n);
 }
 
-/* Turns the copy of x round: words of `rows` pairs of pixels, n channels; zeros fill up a row's last tile. */
-static void turn_x(const wgrad *g, const room *r, int64_t rows, int64_t n)
+/* Turns a copy of x round: words of `rows` pairs of pixels, n channels; zeros fill up a row's last tile. */
+static void turn_x(const wgrad *g, const float *x, int64_t rows, int64_t n, float *turned)
 {
     const int64_t ld = turned_width(g), wide = ct_round_up(rows, CT_KERN_TILE);
-    g->kern->wino->turn(rows, n, r->x, g->x_width, r->turned, ld);
-    for (int64_t i = 0; i < n && rows < wide; i++) memset(r->turned + i * ld + rows, 0, (size_t)(wide - rows) * 4);
+    g->kern->wino->turn(rows, n, x, g->x_width, turned, ld);
+    for (int64_t i = 0; i < n && rows < wide; i++) memset(turned + i * ld + rows, 0, (size_t)(wide - rows) * 4);
 }
 
 /* Filters of block b of a group, and their width rounded up to vectors. */
@@ -321,16 +331,15 @@ static pixels pixels_after(const wgrad *g, pixels b, int64_t end)
     return pixels_at(g, b.row + at / g->c.q, at % g->c.q, end);
 }
 
-/* Where the pixels of the block after this one lie; the last one again up to the block's size. */
-static void look_ahead(const wgrad *g, const room *r, pixels b, int64_t group)
+/* Where a block's pixels lie in x and in dy, either of which may be NULL; the last one again up to the block's size. */
+static void find_pixels(const wgrad *g, pixels b, int64_t group, const float **x_at, const float **dy_at)
 {
     const ct_conv_geom *c = &g->c;
     const float *x = g->x.data, *dy = g->dy.data;
     for (int64_t i = 0; i < g->block; i++) {
-        if (r->ahead[0])
-            r->ahead[0][i] = x + ((b.row / c->p * c->h + b.row % c->p * c->stride_h) * c->w + b.q * c->stride_w) * c->c +
-                             group * c->cg;
-        if (r->ahead[1]) r->ahead[1][i] = dy + (b.row * c->q + b.q) * c->k + group * c->kg;
+        if (x_at)
+            x_at[i] = x + ((b.row / c->p * c->h + b.row % c->p * c->stride_h) * c->w + b.q * c->stride_w) * c->c + group * c->cg;
+        if (dy_at) dy_at[i] = dy + (b.row * c->q + b.q) * c->k + group * c->kg;
         if (i + 1 >= b.count) continue;
         if (++b.q == c->q) {
             b.q = 0;
@@ -339,84 +348,121 @@ static void look_ahead(const wgrad *g, const room *r, pixels b, int64_t group)
     }
 }
 
-/* Lets the product for filter block b and channels c0.. of a tap fetch its share: those channels of x once, its filters
- * of dy in the first unit. */
-static void fetch_ahead(const wgrad *g, const room *r, ct_wgemm *a, bool first_unit, bool first_block, int64_t b,
-                        int64_t c0)
+/* What a thread is at: units u0 .. u1-1 times filter blocks b0 .. b1-1 of a group, at some pixels; `more`: these are added to what is in the sums; last:
+ * there are none behind them. */
+typedef struct work {
+    int64_t group, b0, b1, u0, u1;
+    pixels at;
+    float *sums;
+    bool more, last;
+} work;
+
+/* Lets the product for filter block b and channels c0.. of a unit fetch its share of what is read next: in the first block those channels of x, in the
+ * first unit of those copied (of which the last one is the item's last, or not) dy of the block after it. */
+static void fetch_ahead(const wgrad *g, const room *r, const work *k, ct_wgemm *a, bool first_unit, bool end, int64_t b, int64_t c0)
 {
-    for (int i = 0; i < 2; i++) a->ahead[i] = r->ahead[i];
-    a->first[0] = c0;
-    a->first[1] = b * g->kern->conv->nr;
-    if (r->ahead[0] && first_block) a->lines[0] = ct_ceil_div(a->c_n, CT_KERN_LINE);
-    if (r->ahead[1] && first_unit) a->lines[1] = ct_ceil_div(a->kw, CT_KERN_LINE);
+    if (r->x_ahead && b == k->b0 && !k->last) {
+        a->ahead[0] = r->x_ahead;
+        a->first[0] = c0;
+        a->lines[0] = ct_ceil_div(a->c_n, CT_KERN_LINE);
+    }
+    const int64_t next = b + 1 < k->b1 ? b + 1 : k->b0;
+    const bool here = b + 1 < k->b1 || !end;
+    if (!r->dy_here || !first_unit || (!here && k->last)) return;
+    a->ahead[1] = here ? r->dy_here : r->dy_ahead;
+    a->first[1] = next * g->kern->conv->nr;
+    block_cols(g, next, &a->lines[1]);
+    a->lines[1] = ct_ceil_div(a->lines[1], CT_KERN_LINE);
 }
 
-/* One block of pixels and filter block b of a thread's, the i-th, where x is read as windows. */
-static void sum_windows(const wgrad *g, const room *r, pixels at, int64_t b, int64_t i, float *sums, bool more, bool ahead)
+/* Filter block b where x is read as windows. */
+static void sum_windows(const wgrad *g, const room *r, const work *k, int64_t b)
 {
     const ct_conv_geom *c = &g->c;
-    const int64_t depth = g->taps * c->cg, nr = g->kern->conv->nr;
-    ct_window_sum a = { .in = r->list, .at = r->at, .rows = ct_ceil_div(at.count, c->q), .np = ct_min64(at.count, c->q) };
+    const int64_t depth = g->taps * c->cg, nr = g->kern->conv->nr, count = k->at.count;
+    ct_window_sum a = { .in = r->list, .at = r->at, .rows = ct_ceil_div(count, c->q), .np = ct_min64(count, c->q) };
     a.step = c->stride_w * c->c;
     a.c_n = depth;
     block_cols(g, b, &a.kw);
     a.ldw = a.kw;
-    a.dw = sums + b * nr * depth;
-    a.accumulate = more;
+    a.dw = k->sums + b * nr * depth;
+    a.accumulate = k->more;
+    a.ldy = a.kw;
+    a.dy = r->dy;
     if (g->dy_there) {
         a.ldy = c->k;
-        a.dy = (const float *)g->dy.data + (at.row * c->q + at.q) * c->k + b * nr;
-        if (ahead) { /* each filter block calls its share of the rows behind these */
-            a.next_floats = at.count * a.kw;
-            a.next = a.dy - b * nr + at.count * c->k + b * nr * at.count;
+        a.dy = (const float *)g->dy.data + (k->at.row * c->q + k->at.q) * c->k + b * nr;
+        if (!k->last) { /* each filter block calls its share of the rows behind these */
+            a.next_floats = count * a.kw;
+            a.next = a.dy - b * nr + count * c->k + b * nr * count;
         }
-    } else {
-        a.ldy = a.kw;
-        a.dy = r->dy + i * g->block * nr;
     }
     g->kern->conv->window_sums(&a);
 }
 
-/* One block of pixels: units u0..u1-1 times filter blocks b0..b1-1 of a group. */
-static void block_of_pixels(const wgrad *g, const room *r, pixels at, int64_t group, int64_t b0, int64_t b1, int64_t u0,
-                            int64_t u1, float *sums, bool more, bool ahead)
+/* Channels of unit u from *c0 on. */
+static int64_t unit_channels(const wgrad *g, int64_t u, int64_t *c0)
 {
-    const ct_conv_geom *c = &g->c;
-    const int64_t depth = g->taps * c->cg, nr = g->kern->conv->nr, dy_block = rows_of(g, g->block) * nr;
+    *c0 = u % g->slices * SLICE;
+    return g->packed_rows || g->windows ? g->taps * g->c.cg : ct_min64(SLICE, g->c.cg - *c0);
+}
+
+/* x of unit u, the i-th that is copied. */
+static void copy_unit(const wgrad *g, const room *r, const work *k, int64_t u, int64_t i)
+{
+    const pixels at = k->at;
+    int64_t c0;
+    const int64_t n = unit_channels(g, u, &c0), first = k->group * g->c.cg + c0;
+    float *x = x_copy(g, r, i);
+    if (g->windows) copy_windows(g, r, at.row, at.q, at.count);
+    else if (g->packed_rows) pack_x(g, r, at.row, at.q, at.count);
+    else if (g->pairs) zip_x(g, r, at.row, at.q, at.count, u / g->slices, first, n, x);
+    else copy_x(g, at.row, at.q, at.count, u / g->slices, first, n, x);
+    if (r->turned) turn_x(g, x, rows_of(g, at.count), n, turned_copy(g, r, i));
+}
+
+/* Copies dy of filter block b; columns behind the last filter are zeros. Whole vectors of f32 are left for the first product to copy: where they lie, else
+ * NULL. */
+static const float *copy_dy(const wgrad *g, const room *r, const work *k, int64_t b)
+{
+    const pixels at = k->at;
     int64_t kw;
-    for (int64_t b = b0; b < b1 && !g->dy_there; b++) {
-        const int64_t kn = block_cols(g, b, &kw), k0 = group * c->kg + b * nr;
-        float *to = r->dy + (b - b0) * dy_block;
-        if (g->pairs) zip_dy(g, r, at.row, at.q, at.count, k0, kn, to, kw);
-        else copy_rows(g, &g->dy, (at.row * c->q + at.q) * c->k + k0, c->k, at.count, kn, to, kw);
-    }
-    for (int64_t u = u0; u < u1; u++) {
-        const int64_t tap = u / g->slices, c0 = u % g->slices * SLICE;
-        const int64_t n = g->packed_rows || g->windows ? depth : ct_min64(SLICE, c->cg - c0);
-        if (g->windows)
-            copy_windows(g, r, at.row, at.q, at.count);
-        else if (g->packed_rows)
-            pack_x(g, r, at.row, at.q, at.count);
-        else if (g->pairs)
-            zip_x(g, r, at.row, at.q, at.count, tap, group * c->cg + c0, n);
-        else
-            copy_x(g, r, at.row, at.q, at.count, tap, group * c->cg + c0, n);
-        if (r->turned) turn_x(g, r, rows_of(g, at.count), n);
-        for (int64_t b = b0; b < b1; b++) {
-            block_cols(g, b, &kw);
+    const int64_t kn = block_cols(g, b, &kw), k0 = k->group * g->c.kg + b * g->kern->conv->nr, from = (at.row * g->c.q + at.q) * g->c.k + k0;
+    if (!g->pairs && !g->windows && g->dy.desc.dtype == CT_F32 && kn == kw) return (const float *)g->dy.data + from;
+    if (kn < kw) memset(r->dy, 0, (size_t)(rows_of(g, at.count) * kw) * 4);
+    if (g->pairs) zip_dy(g, r, at.row, at.q, at.count, k0, kn, r->dy, kw);
+    else copy_rows(g, &g->dy, from, g->c.k, at.count, kn, r->dy, kw);
+    return NULL;
+}
+
+/* One block of pixels: some units' x is copied, then each block of filters of dy, which they are multiplied by while it is near. */
+static void block_of_pixels(const wgrad *g, const room *r, const work *k)
+{
+    const int64_t depth = g->taps * g->c.cg, nr = g->kern->conv->nr, rows = rows_of(g, g->block);
+    for (int64_t u0 = k->u0, u1; u0 < k->u1; u0 = u1) {
+        u1 = ct_min64(k->u1, u0 + g->copied);
+        for (int64_t u = u0; u < u1; u++) copy_unit(g, r, k, u, u - u0);
+        for (int64_t b = k->b0; b < k->b1; b++) {
+            const float *from = g->dy_there ? NULL : copy_dy(g, r, k, b);
             if (g->windows) {
-                sum_windows(g, r, at, b, b - b0, sums, more, ahead);
+                sum_windows(g, r, k, b);
                 continue;
             }
-            ct_wgemm a = { .in = r->list, .dy = r->dy + (b - b0) * dy_block, .np = rows_of(g, at.count), .c_n = n };
-            a.kw = a.ldy = a.ldw = kw;
-            a.dw = sums + b * nr * depth + (tap * c->cg + c0) * kw;
-            a.accumulate = more;
-            a.turned = r->turned;
-            a.ld_turned = turned_width(g);
-            if (ahead) fetch_ahead(g, r, &a, u == u0, b == b0, b, c0);
-            if (g->pairs) g->kern->pairs->wgemm(&a);
-            else g->kern->conv->wgemm(&a);
+            for (int64_t u = u0; u < u1; u++) {
+                int64_t c0;
+                ct_wgemm a = { .in = r->list + (u - u0) * rows, .dy = r->dy, .np = rows_of(g, k->at.count), .c_n = unit_channels(g, u, &c0) };
+                block_cols(g, b, &a.kw);
+                a.ldy = a.ldw = a.kw;
+                a.dw = k->sums + b * nr * depth + (u / g->slices * g->c.cg + c0) * a.kw;
+                a.accumulate = k->more;
+                if (u == u0) a.dy_from = from;
+                a.ld_from = g->c.k;
+                a.turned = turned_copy(g, r, u - u0);
+                a.ld_turned = turned_width(g);
+                fetch_ahead(g, r, k, &a, u == u0, u1 == k->u1, b, c0);
+                if (g->pairs) g->kern->pairs->wgemm(&a);
+                else g->kern->conv->wgemm(&a);
+            }
         }
     }
 }
@@ -426,29 +472,30 @@ static void chunk_item(void *arg, int64_t item, int thread)
 {
     const wgrad *g = arg;
     const ct_conv_geom *c = &g->c;
-    const int64_t part = item % g->parts, b0 = item / g->parts % g->spans * g->span,
-                  group = item / g->parts / g->spans % c->groups, chunk = item / g->parts / g->spans / c->groups;
-    const int64_t b1 = ct_min64(b0 + g->span, g->col_blocks);
-    const int64_t u0 = g->units * part / g->parts, u1 = g->units * (part + 1) / g->parts;
-    float *sums = g->parts_sum + (chunk * c->groups + group) * g->padded * g->taps * c->cg;
+    const int64_t part = item % g->parts, span = item / g->parts % g->spans, group = item / g->parts / g->spans % c->groups,
+                  chunk = item / g->parts / g->spans / c->groups;
+    work k = { .group = group, .b0 = span * g->span, .b1 = ct_min64((span + 1) * g->span, g->col_blocks) };
+    k.u0 = g->units * part / g->parts;
+    k.u1 = g->units * (part + 1) / g->parts;
+    k.sums = g->parts_sum + (chunk * c->groups + group) * g->padded * g->taps * c->cg;
     ct_carve t = { g->threads + g->per_thread * (size_t)thread, 0 };
     const room r = take_room(g, &t);
-    const int64_t block = rows_of(g, g->block);
-    for (int64_t i = 0; i < block && !g->windows; i++) r.list[i] = r.x + i * g->x_width;
+    for (int64_t i = 0; i < g->copied * rows_of(g, g->block) && !g->windows; i++) r.list[i] = r.x + i * g->x_width;
     for (int64_t i = 0; i < g->x_width && g->windows; i++) {
         const int64_t tap = i / c->c;
         r.at[i] = tap / c->s * c->dil_h * g->line + tap % c->s * c->dil_w * c->c + i % c->c;
     }
     /* what fills up the last tile of channels is multiplied, too, though nobody sees the results */
-    if (r.turned) memset(r.turned, 0, (size_t)(ct_round_up(g->x_width, CT_KERN_TILE) * turned_width(g)) * 4);
-    memset(r.dy, 0, (size_t)(g->span * block * g->kern->conv->nr) * 4); /* columns behind the last filter stay zero */
+    if (r.turned) memset(r.turned, 0, (size_t)(g->copied * turned_floats(g)) * 4);
 
     const int64_t first = chunk * g->chunk_rows, end = ct_min64(c->n * c->p, first + g->chunk_rows);
-    bool more = false;
-    for (pixels now = pixels_at(g, first, 0, end), next; now.count > 0; now = next, more = true) {
-        next = pixels_after(g, now, end);
-        if (next.count > 0 && (r.ahead[0] || r.ahead[1])) look_ahead(g, &r, next, group);
-        block_of_pixels(g, &r, now, group, b0, b1, u0, u1, sums, more, next.count > 0);
+    k.at = pixels_at(g, first, 0, end);
+    for (pixels next; k.at.count > 0; k.at = next, k.more = true) {
+        next = pixels_after(g, k.at, end);
+        k.last = next.count == 0;
+        if (r.dy_here) find_pixels(g, k.at, group, NULL, r.dy_here);
+        if (!k.last && (r.x_ahead || r.dy_ahead)) find_pixels(g, next, group, r.x_ahead, r.dy_ahead);
+        block_of_pixels(g, &r, &k);
     }
 }
 

@@ -35,6 +35,9 @@ typedef struct ct_igemm {
     bool accumulate;   /* f32 alone */
     bool stream;       /* out may be written past the caches: columns stored are whole lines; not with accumulate, nor for kernels of pairs */
     uint16_t *const *out16; /* in out's place where words are pairs of bf16 */
+    /* What is read next, so many lines: called into the L2 cache evenly over the work of this call, where that pays. Changes no result; not for kernels of pairs. */
+    const float *next;
+    int64_t next_lines;
 } ct_igemm;
 
 #define CT_KERN_LINE 16 /* floats of a cache line */
@@ -56,10 +59,14 @@ typedef struct ct_window_gemm {
 /* Sum of outer products: dw[c*ldw + k] (+)= sum over p of in[p][c] * dy[p*ldy + k], 0 <= c < c_n, 0 <= k < kw. */
 typedef struct ct_wgemm {
     const float *const *in;        /* [np] rows of at least c_n floats */
-    const float *dy;               /* [np] rows, ldy floats apart, of at least kw floats */
+    float *dy;                     /* [np] rows, ldy floats apart, of at least kw floats; read alone unless there is dy_from */
     int64_t np, c_n, kw, ldy, ldw; /* kw: a multiple of vl, at most nr */
     float *dw;                     /* [c_n] rows */
     bool accumulate;
+    /* The rows that dy shall have, ld_from floats apart: the first channels are multiplied by these, which are copied to dy for the others. NULL: dy has
+     * them. Not for kernels of pairs. */
+    const float *dy_from;
+    int64_t ld_from;
     /* What is read next: while it sums, the kernel calls lines[i] cache lines from ahead[i][p] + first[i] on, 0 <= p <
      * np, into the L2 cache, i = 0 first, as far as the work of this call lasts. Changes no result. */
     const float *const *ahead[2];

@@ -55,8 +55,12 @@ KERN_INLINE void stream_end(const bool stream)
 
 KERN_INLINE vf vsplat(float s) { return s - (vf){ 0 }; }
 
+/* Rows of filters are a line each: a slice of them is so few lines that the processor has hardly foreseen them when they end, and the next slice is called into
+ * the cache. (Where they are four lines, that gained nothing.) */
+#define KERN_SHORT (KERN_NV * KERN_VL <= CT_KERN_LINE)
+
 /* One tile: mr rows by nv vectors of columns, all sums in registers. mr and nv are constants where this is inlined. */
-KERN_INLINE void igemm_tile(const ct_igemm *a, int64_t p, const int mr, const int nv)
+KERN_INLINE void igemm_tile(const ct_igemm *a, int64_t p, const float *ahead, int64_t lines, const int mr, const int nv)
 {
     vf acc[KERN_MR][KERN_NV];
     const int64_t kn = a->kn;
@@ -86,6 +90,7 @@ KERN_INLINE void igemm_tile(const ct_igemm *a, int64_t p, const int mr, const in
             const int64_t end = c + CT_KERN_LINE < a->c ? c + CT_KERN_LINE : a->c;
             KERN_UNROLL
             for (int i = 0; i < mr; i++) KERN_FETCH(list[next + i] + a->c_first + c);
+            for (int64_t i = 0; i < lines && KERN_SHORT; i++, ahead += CT_KERN_LINE) KERN_FETCH(ahead);
             for (; c < end; c++, w += nv * KERN_VL) {
                 vf b[KERN_NV];
                 KERN_UNROLL
@@ -111,10 +116,15 @@ KERN_INLINE void igemm_tile(const ct_igemm *a, int64_t p, const int mr, const in
 
 KERN_INLINE void igemm_rows(const ct_igemm *a, const int nv)
 {
-    int64_t p = 0;
-    for (; p + KERN_MR <= a->np; p += KERN_MR) igemm_tile(a, p, KERN_MR, nv);
-    for (; p + 2 <= a->np; p += 2) igemm_tile(a, p, 2, nv);
-    if (p < a->np) igemm_tile(a, p, 1, nv);
+    /* Lines called for each line of the channels of a tile; the last tiles may have none left. */
+    const int64_t steps = a->taps * ((a->c + CT_KERN_LINE - 1) / CT_KERN_LINE), tiles = a->np / KERN_MR;
+    const int64_t lines = KERN_SHORT && tiles * steps > 0 ? (a->next_lines + tiles * steps - 1) / (tiles * steps) : 0;
+    const float *ahead = a->next;
+    int64_t p = 0, left = a->next_lines;
+    for (; p + KERN_MR <= a->np; p += KERN_MR, ahead += lines * steps * CT_KERN_LINE, left -= lines * steps)
+        igemm_tile(a, p, ahead, left > 0 ? lines : 0, KERN_MR, nv);
+    for (; p + 2 <= a->np; p += 2) igemm_tile(a, p, NULL, 0, 2, nv);
+    if (p < a->np) igemm_tile(a, p, NULL, 0, 1, nv);
 }
 
 static void igemm(const ct_igemm *a)
@@ -206,8 +216,8 @@ KERN_INLINE void sums_out(float *dst, const vf *sum, const int nv, const bool ad
     for (int v = 0; v < nv; v++, dst += KERN_VL) vstore(dst, add ? vload(dst) + sum[v] : sum[v]);
 }
 
-/* A block's sums begin at zero and are added to dw at the end: far more accurate than one long sum. */
-KERN_INLINE void wgemm_tile(const ct_wgemm *a, int64_t c, const int mr, const int nv)
+/* A block's sums begin at zero and are added to dw at the end: far more accurate than one long sum. copies: dy is read where it shall come from. */
+KERN_INLINE void wgemm_tile(const ct_wgemm *a, int64_t c, const int mr, const int nv, const bool copies)
 {
     vf acc[KERN_MR][KERN_NV];
     KERN_UNROLL
@@ -222,13 +232,19 @@ KERN_INLINE void wgemm_tile(const ct_wgemm *a, int64_t c, const int mr, const in
     const bool fetch = line < a->lines[which];
     const float *const *ahead = fetch ? a->ahead[which] : a->in;
     const int64_t at = fetch ? a->first[which] + line * CT_KERN_LINE : c;
-    const float *dy = a->dy;
-    for (int64_t p = 0; p < a->np; p++, dy += a->ldy) {
+    const float *dy = copies ? a->dy_from : a->dy;
+    const int64_t ld = copies ? a->ld_from : a->ldy;
+    float *copy = a->dy;
+    for (int64_t p = 0; p < a->np; p++, dy += ld) {
         const float *x = a->in[p] + c;
         KERN_FETCH(ahead[p] + at);
         vf b[KERN_NV];
         KERN_UNROLL
         for (int v = 0; v < nv; v++) b[v] = vload(dy + v * KERN_VL);
+        KERN_UNROLL
+        for (int v = 0; v < nv; v++)
+            if (copies) vstore(copy + v * KERN_VL, b[v]);
+        if (copies) copy += a->ldy;
         KERN_UNROLL
         for (int i = 0; i < mr; i++) {
             vf s = vsplat(x[i]);
@@ -243,11 +259,17 @@ KERN_INLINE void wgemm_tile(const ct_wgemm *a, int64_t c, const int mr, const in
 KERN_INLINE void wgemm_rows(const ct_wgemm *a, const int nv)
 {
     int64_t c = 0;
-    for (; c + KERN_MR <= a->c_n; c += KERN_MR) wgemm_tile(a, c, KERN_MR, nv);
+    if (a->dy_from && a->c_n >= KERN_MR) {
+        wgemm_tile(a, 0, KERN_MR, nv, true);
+        c = KERN_MR;
+    } else if (a->dy_from) {
+        for (int64_t p = 0; p < a->np; p++) memcpy(a->dy + p * a->ldy, a->dy_from + p * a->ld_from, (size_t)a->kw * sizeof *a->dy);
+    }
+    for (; c + KERN_MR <= a->c_n; c += KERN_MR) wgemm_tile(a, c, KERN_MR, nv, false);
     if (KERN_MR > 4)
-        for (; c + 4 <= a->c_n; c += 4) wgemm_tile(a, c, 4, nv);
-    for (; c + 2 <= a->c_n; c += 2) wgemm_tile(a, c, 2, nv);
-    if (c < a->c_n) wgemm_tile(a, c, 1, nv);
+        for (; c + 4 <= a->c_n; c += 4) wgemm_tile(a, c, 4, nv, false);
+    for (; c + 2 <= a->c_n; c += 2) wgemm_tile(a, c, 2, nv, false);
+    if (c < a->c_n) wgemm_tile(a, c, 1, nv, false);
 }
 
 static void wgemm(const ct_wgemm *a)

@@ -173,7 +173,7 @@ $ captrain plan old/cnn.yaml --threads 1 --backend cpu --memory 1GB --set train.
 | gradients      105.2 kB
 | optimizer      105.2 kB
 | average        53.6 kB
-| activations    1323.0 kB (the step's lower bound is 1323.0 kB; without sharing memory 7025.1 kB)
+| activations    1323.0 kB (the step's lower bound is 1323.0 kB; without sharing memory 7063.5 kB)
 | inputs         33.1 kB
 | resident       no images (the device reads the host's memory)
 | peak           1674.4 kB (1674432 bytes)

@@ -24,7 +24,7 @@ $ captrain train old/cnn.yaml --out run --threads 1 --backend cpu --set train.ep
 !   lr         0.005 (optimizer.lr 0.005, schedule.lr_rule none)
 !   still      7 biases in front of batch norms, which take them away again: their gradients are zero and not computed
 !   images     are sent batch by batch: the device reads the host's memory
-!   memory     3.32 MB planned on the device
+!   memory     3.30 MB planned on the device
 ! epoch 1: training loss LOSS, validation loss LOSS, strings SHARE %, characters SHARE %, best so far (step 4, scored in TIME)
 ! done: 4 steps in TIME; best weights (epoch 1, step 4): strings SHARE %, characters SHARE %
 
