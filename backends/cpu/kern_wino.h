@@ -462,8 +462,11 @@ KERN_INLINE void wino_gemm_tile(const ct_wino_gemm *g, int64_t row, const int mr
         for (int v = 0; v < nv; v++) acc[i][v] = g->accumulate ? vload(out + (i * WINO_NV + v) * KERN_VL) : vsplat(0);
     }
     const float *a = g->a + row * CT_WINO_CB, *b = g->b;
+    const int64_t next = row + 2 * mr <= g->rows ? mr : 0; /* the tiles after these, which the first columns find in no near cache */
     for (int64_t left = g->depth; left > 0; left -= CT_WINO_CB, a += g->a_block) {
         const int64_t n = left < CT_WINO_CB ? left : CT_WINO_CB;
+        WINO_UNROLL
+        for (int i = 0; i < mr; i++) KERN_FETCH_NEAR(a + (next + i) * CT_WINO_CB);
         for (int64_t c = 0; c < n; c++, b += WINO_NV * KERN_VL) {
             vf w[WINO_NV];
             WINO_UNROLL
