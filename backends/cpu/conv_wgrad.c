@@ -55,8 +55,7 @@ typedef struct wgrad {
 /* One thread's copies. */
 typedef struct room {
     const float **list; /* [copied][block] rows of the copy of x; with windows where those of a row of y begin */
-    /* [block] first channel of x in the block after this, of dy in this and in the block after this; NULL if not fetched ahead */
-    const float **x_ahead, **dy_here, **dy_ahead;
+    const float **x_ahead, **dy_at; /* [block] first channel of x in the block after this, of dy in this; NULL if not fetched ahead */
     float *x, *rows;    /* [copied][block][x_width], or [in_rows][line] with windows; rows of x as f32 for packing */
     int64_t *at;        /* [x_width] where windows have taps and channels */
     float *dy;          /* [block][nr] of one block of filters, which stay near */
@@ -87,10 +86,7 @@ static room take_room(const wgrad *g, ct_carve *t)
     const size_t list = (size_t)g->block * sizeof(float *);
     r.list = ct_carve_take(t, (size_t)(g->copied * rows) * sizeof(float *));
     if (fetches_x(g)) r.x_ahead = ct_carve_take(t, list);
-    if (fetches_dy(g)) {
-        r.dy_here = ct_carve_take(t, list);
-        r.dy_ahead = ct_carve_take(t, list);
-    }
+    if (fetches_dy(g)) r.dy_at = ct_carve_take(t, list);
     if (g->windows) r.at = ct_carve_take(t, (size_t)g->x_width * sizeof(int64_t));
     r.x = ct_carve_take(t, (size_t)(g->windows ? g->in_rows * g->line : g->copied * rows * g->x_width) * 4);
     r.dy = ct_carve_take(t, (size_t)(rows * g->kern->conv->nr) * 4);
@@ -331,21 +327,26 @@ static pixels pixels_after(const wgrad *g, pixels b, int64_t end)
     return pixels_at(g, b.row + at / g->c.q, at % g->c.q, end);
 }
 
-/* Where a block's pixels lie in x and in dy, either of which may be NULL; the last one again up to the block's size. */
-static void find_pixels(const wgrad *g, pixels b, int64_t group, const float **x_at, const float **dy_at)
+/* Where the pixels of a block lie in x; the last one again up to the block's size. */
+static void find_x(const wgrad *g, pixels b, int64_t group, const float **list)
 {
     const ct_conv_geom *c = &g->c;
-    const float *x = g->x.data, *dy = g->dy.data;
+    const float *x = (const float *)g->x.data + group * c->cg;
     for (int64_t i = 0; i < g->block; i++) {
-        if (x_at)
-            x_at[i] = x + ((b.row / c->p * c->h + b.row % c->p * c->stride_h) * c->w + b.q * c->stride_w) * c->c + group * c->cg;
-        if (dy_at) dy_at[i] = dy + (b.row * c->q + b.q) * c->k + group * c->kg;
+        list[i] = x + ((b.row / c->p * c->h + b.row % c->p * c->stride_h) * c->w + b.q * c->stride_w) * c->c;
         if (i + 1 >= b.count) continue;
         if (++b.q == c->q) {
             b.q = 0;
             b.row++;
         }
     }
+}
+
+/* And in dy, where all pixels follow each other. */
+static void find_dy(const wgrad *g, pixels b, int64_t group, const float **list)
+{
+    const float *dy = (const float *)g->dy.data + (b.row * g->c.q + b.q) * g->c.k + group * g->c.kg;
+    for (int64_t i = 0; i < b.count; i++) list[i] = dy + i * g->c.k;
 }
 
 /* What a thread is at: units u0 .. u1-1 times filter blocks b0 .. b1-1 of a group, at some pixels; `more`: these are added to what is in the sums; last:
@@ -368,9 +369,9 @@ static void fetch_ahead(const wgrad *g, const room *r, const work *k, ct_wgemm *
     }
     const int64_t next = b + 1 < k->b1 ? b + 1 : k->b0;
     const bool here = b + 1 < k->b1 || !end;
-    if (!r->dy_here || !first_unit || (!here && k->last)) return;
-    a->ahead[1] = here ? r->dy_here : r->dy_ahead;
-    a->first[1] = next * g->kern->conv->nr;
+    if (!r->dy_at || !first_unit || (!here && k->last)) return;
+    a->ahead[1] = r->dy_at;
+    a->first[1] = next * g->kern->conv->nr + (here ? 0 : k->at.count * g->c.k);
     block_cols(g, next, &a->lines[1]);
     a->lines[1] = ct_ceil_div(a->lines[1], CT_KERN_LINE);
 }
@@ -493,8 +494,8 @@ static void chunk_item(void *arg, int64_t item, int thread)
     for (pixels next; k.at.count > 0; k.at = next, k.more = true) {
         next = pixels_after(g, k.at, end);
         k.last = next.count == 0;
-        if (r.dy_here) find_pixels(g, k.at, group, NULL, r.dy_here);
-        if (!k.last && (r.x_ahead || r.dy_ahead)) find_pixels(g, next, group, r.x_ahead, r.dy_ahead);
+        if (r.dy_at) find_dy(g, k.at, group, r.dy_at);
+        if (r.x_ahead && !k.last) find_x(g, next, group, r.x_ahead);
         block_of_pixels(g, &r, &k);
     }
 }
