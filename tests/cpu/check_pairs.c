@@ -166,7 +166,7 @@ static uint16_t any_bf16(int i)
 enum { WORDS = 37 };
 
 /* Sums of n words' products: the order of all products, rounding and small numbers are in every bit of them. */
-static void sums_of(const ct_kern *k, int n, const float *x, const float *dy, float *dw)
+static void sums_of(const ct_kern *k, int n, const float *x, float *dy, float *dw)
 {
     static float turned[2 * CT_KERN_TILE][TURNED];
     const float *in[WORDS];
