@@ -5,6 +5,8 @@
  * the taps, so nothing is multiplied by zeros. Work is divided by image and band of output rows; every output is summed
  * by one thread in a fixed order.
  *
+ * Moments that are wanted beside an f32 y are summed while it lies in registers: by the band, which are added up in order behind.
+ *
  * The same lists serve products of bf16 (cpu.bf16): channels are then counted in words of two (ct_kern_pairs), pixels are
  * read where they lie if a group's channels are whole words, and outputs are rounded once, as they leave the registers. Linear
  * layers are convolutions of 1x1 images there. */
@@ -29,6 +31,7 @@ typedef struct gather {
     int64_t in_c;    /* of a pixel, in floats or words */
     int64_t depth;   /* channels in, per group: words of two with pairs */
     bool pairs;      /* products of bf16 */
+    bool measures;   /* moments are summed on the way */
     int64_t w_rows;  /* rows of a group's packed filters */
     int64_t bands, band_rows; /* of output rows, per image */
     int64_t col_parts;        /* what the column blocks are divided into */
@@ -41,6 +44,7 @@ typedef struct gather {
     float *w_packed; /* [groups][col_blocks][taps][depth][kw] */
     float *zeros;    /* [in_c], at least a tap's depth and a block of columns; with windows a row of the input */
     float *bias_f32; /* [out_c] */
+    double *sums;    /* [n][bands][2][out_c] of y and of y*y, if it measures */
     char *threads;
     size_t per_thread;
 } gather;
@@ -168,6 +172,7 @@ typedef struct band {
     uint16_t **out16;
     float *packed;      /* [block][w_rows] or NULL */
     float *taps;        /* the same in f32, with pairs */
+    double *sums;       /* [2][out_c] or NULL */
     float *copy, *out_copy; /* of the input, of the output, or NULL */
 } band;
 
@@ -199,6 +204,7 @@ static size_t lay_out(gather *g, int threads, void *base)
     g->w_packed = ct_carve_take(&c, (size_t)(g->p.groups * ct_round_up(g->p.cols, g->kern->vl) * g->w_rows) * 4);
     g->zeros = ct_carve_take(&c, zeros_bytes(g));
     g->bias_f32 = ct_carve_take(&c, (size_t)g->p.out_c * 4);
+    if (g->measures) g->sums = ct_carve_take(&c, (size_t)(g->p.n * g->bands * 2 * g->p.out_c) * sizeof *g->sums);
     size_t shared = c.used;
     ct_carve t = { NULL, 0 };
     take_band(g, &t);
@@ -348,7 +354,7 @@ static void fill(const gather *g, const band *s, const ct_pixel_class *c, int64_
 static bool past_cache(const gather *g)
 {
     const int64_t n = g->p.n * g->p.out_h * g->p.out_w * g->p.out_c;
-    return !g->pairs && g->p.out_type == CT_F32 && ct_cpu_past_cache(g->kern, g->p.out, n, g->p.cols);
+    return !g->pairs && !g->p.adds && g->p.out_type == CT_F32 && ct_cpu_past_cache(g->kern, g->p.out, n, g->p.cols);
 }
 
 /* Zeros for the pixels in the lists, of a class without taps: columns of blocks b0 .. b1-1. */
@@ -359,6 +365,19 @@ static void write_zeros(const gather *g, const band *s, int64_t count, int64_t b
         if (g->pairs) memset(s->out16[x] + first, 0, (size_t)n * sizeof(uint16_t));
         else memset(s->outs[x] + first, 0, (size_t)n * sizeof(float));
     }
+}
+
+/* Adds to the band's sums what a kernel has left of n pixels' columns first .. first+cols-1. */
+static void add_moments(const gather *g, const band *s, int64_t first, int64_t cols, int64_t n, const float *moments)
+{
+    ct_conv_add_moments(moments, g->kern->conv->nr, cols, n, s->sums + first, s->sums + g->p.out_c + first);
+}
+
+/* Zeros for the sums of column blocks b0 .. b1-1 of all groups. */
+static void clear_moments(const gather *g, const band *s, int64_t b0, int64_t b1)
+{
+    const int64_t first = b0 * g->kern->conv->nr, n = ct_min64(b1 * g->kern->conv->nr, g->p.cols) - first;
+    for (int64_t i = 0; i < 2 * g->p.groups; i++) memset(s->sums + i * g->p.cols + first, 0, (size_t)n * sizeof *s->sums);
 }
 
 /* All columns of one group for the pixels in the lists: whole taps at a time while they fit DEPTH, else one tap in
@@ -373,6 +392,7 @@ static void multiply(const gather *g, const band *s, const ct_pixel_class *c, in
     const int64_t step_t = step_d < depth ? 1 : ct_max64(1, most / ct_max64(1, depth));
     a.stream = step_d == depth && step_t >= taps && past_cache(g);
     const bool far = g->p.cols * g->w_rows * (int64_t)sizeof(float) > FAR_BYTES;
+    float moments[CT_MOMENTS * CT_KERN_COLS];
     int64_t valid;
     for (int64_t t = 0; t < taps; t += step_t)
         for (int64_t d = 0; d < depth; d += step_d) {
@@ -381,7 +401,8 @@ static void multiply(const gather *g, const band *s, const ct_pixel_class *c, in
             a.c = ct_min64(step_d, depth - d);
             a.c_first = d;
             a.c_stride = depth;
-            a.accumulate = t > 0 || d > 0;
+            a.accumulate = g->p.adds || t > 0 || d > 0;
+            a.moments = s->sums && t + step_t >= taps && d + step_d >= depth ? moments : NULL;
             for (int64_t b = b0; b < b1; b++) {
                 a.k_first = b * g->kern->conv->nr;
                 a.kw = block_width(g->kern, g->p.cols, b, &a.kn);
@@ -395,6 +416,7 @@ static void multiply(const gather *g, const band *s, const ct_pixel_class *c, in
                 }
                 if (g->pairs) g->kern->pairs->igemm(&a);
                 else g->kern->conv->igemm(&a);
+                if (a.moments) add_moments(g, s, group * g->p.cols + a.k_first, a.kn, count, moments);
             }
         }
 }
@@ -443,9 +465,11 @@ static void copy_band(const gather *g, band *s, int64_t r0, int64_t r1)
 static void multiply_windows(const gather *g, const band *s, int64_t r0, int64_t r1, int64_t b0, int64_t b1)
 {
     const float *row[CT_CONV_MAX_TAPS];
+    float moments[CT_MOMENTS * CT_KERN_COLS];
     ct_window_gemm a = { .in = row, .np = g->p.out_w, .taps = g->p.taps, .c = g->depth, .ld = g->p.out_c };
     a.step = g->p.in_step_w * g->in_c;
     a.stream = past_cache(g);
+    a.moments = s->sums ? moments : NULL;
     for (int64_t r = r0; r < r1; r++) {
         for (int64_t t = 0; t < g->p.taps; t++) {
             const int64_t h = r * g->p.in_step_h + g->p.off_h[t];
@@ -458,6 +482,7 @@ static void multiply_windows(const gather *g, const band *s, int64_t r0, int64_t
             a.bias = g->p.bias ? g->bias_f32 + first : NULL;
             a.out = s->out + (r - s->out_first) * g->p.out_w * g->p.out_c + first;
             g->kern->conv->windows(&a);
+            if (a.moments) add_moments(g, s, first, a.kn, g->p.out_w, moments);
         }
     }
 }
@@ -474,8 +499,8 @@ static void multiply_classes(const gather *g, const band *s, int64_t r0, int64_t
             const int64_t count = ct_min64(g->block, pixels - first);
             for (int64_t group = 0; group < g->p.groups; group++) {
                 fill(g, s, c, group, i0, first, count);
-                if (c->taps == 0) write_zeros(g, s, count, b0, b1);
-                else multiply(g, s, c, group, count, b0, b1);
+                if (c->taps == 0 && !g->p.adds) write_zeros(g, s, count, b0, b1);
+                else if (c->taps > 0) multiply(g, s, c, group, count, b0, b1);
             }
         }
     }
@@ -491,9 +516,15 @@ static void band_item(void *arg, int64_t item, int thread)
     band s = take_band(g, &t);
     const int64_t out_at = n * g->p.out_h * g->p.out_w * g->p.out_c;
     s.image = n;
+    if (g->measures) {
+        s.sums = g->sums + band_no * 2 * g->p.out_c;
+        clear_moments(g, &s, b0, b1);
+    }
     if (s.copy) copy_band(g, &s, r0, r1);
     else s.in = (const float *)g->p.in + n * g->p.in_h * g->p.in_w * g->in_c;
     if (s.out_copy) {
+        const int64_t line = g->p.out_w * g->p.out_c;
+        if (g->p.adds) ct_cpu_to_f32(g->kern, g->p.out_type, g->p.out, out_at + r0 * line, (r1 - r0) * line, s.out_copy);
         s.out = s.out_copy;
         s.out_first = r0;
     } else if (!g->pairs) {
@@ -543,6 +574,7 @@ static void set_up(gather *g, const ct_device *dev, const ct_call *call, bool pa
     g->windows = !pairs && !g->p.transposed && c->groups == 1 && c->c < CT_CONV_SMALL_C && g->p.taps > 1 && c->dil_w == 1;
     if (g->windows) take_windows(g);
     plan(g);
+    g->measures = !pairs && ct_conv_measures(call) && g->p.out_type == CT_F32;
 }
 
 static ct_accept accept(const ct_device *dev, const ct_call *call, bool pairs)
@@ -550,17 +582,22 @@ static ct_accept accept(const ct_device *dev, const ct_call *call, bool pairs)
     const char *no = pairs ? ct_pairs_refuse(dev, call) : NULL;
     if (!no) no = ct_conv_gather_refuse(call);
     if (!no && pairs && call->out[0].desc.dtype != CT_BF16) no = "cpu.bf16: results of bf16 alone";
+    if (!no && pairs && ct_conv_adds(call)) no = "cpu.bf16: nothing is added to";
     if (no) return ct_accept_no(no);
     gather g;
     set_up(&g, dev, call, pairs);
-    return ct_accept_yes(lay_out(&g, dev->threads, NULL));
+    const size_t bytes = lay_out(&g, dev->threads, NULL);
+    return ct_accept_yes(g.measures ? bytes : ct_conv_scratch(dev, call, bytes));
 }
 
 static ct_status run(ct_device *dev, const ct_call *call, void *scratch, bool pairs)
 {
     gather g;
     set_up(&g, dev, call, pairs);
+    ct_conv_begin_sum(dev, call);
     run_gather(dev, &g, scratch);
+    if (g.measures) ct_conv_join_moments(dev, g.sums, g.p.n * g.bands, g.p.out_c, call->out[1].data);
+    else ct_conv_measure(dev, call, scratch);
     return CT_OK;
 }
 

@@ -26,6 +26,20 @@ const char *ct_pairs_refuse(const ct_device *dev, const ct_call *call);
 /* What all convolution implementations here refuse: NULL, or the reason. */
 const char *ct_conv_refuse(const ct_call *call, const ct_conv_geom *g);
 
+/* Whether a call gives moments beside its y. Where these are not made as y leaves the registers, they are afterwards, of y as it is stored, in the same
+ * scratch: its bytes, `own` of which the call needs itself; and the moments, if any. */
+static inline bool ct_conv_measures(const ct_call *call) { return call->op == CT_OP_CONV2D && call->nout > 1; }
+/* What a kernel has left of n pixels' columns, [CT_MOMENTS][ld], added to their sums of y and of y*y. */
+void ct_conv_add_moments(const float *moments, int64_t ld, int64_t cols, int64_t n, double *sums, double *squares);
+/* The sums of all `parts`, [parts][2][k] in order, to [2][k]. */
+void ct_conv_join_moments(const ct_device *dev, const double *sums, int64_t parts, int64_t k, double *moments);
+size_t ct_conv_scratch(const ct_device *dev, const ct_call *call, size_t own);
+void ct_conv_measure(const ct_device *dev, const ct_call *call, void *scratch);
+
+/* Whether a data gradient is added to something, input 2; and the first step of that: dx becomes it, if it does not lie there already. */
+static inline bool ct_conv_adds(const ct_call *call) { return call->op == CT_OP_CONV2D_DGRAD && call->nin > 2 && ct_present(&call->in[2]); }
+void ct_conv_begin_sum(const ct_device *dev, const ct_call *call);
+
 static inline bool ct_conv_is_depthwise(const ct_conv_geom *g) { return g->cg == 1 && g->kg == 1 && g->groups > 1; }
 
 /* 1x1, stride 1, no padding: pixels of x are pixels of y. */

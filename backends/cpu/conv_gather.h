@@ -30,6 +30,7 @@ typedef struct ct_conv_gather {
     int64_t off_h[CT_CONV_MAX_TAPS], off_w[CT_CONV_MAX_TAPS];
     int64_t tap_of[CT_CONV_MAX_TAPS]; /* place in the filter of packed tap t */
     bool transposed;                  /* weights [channels][taps][cols] (dgrad) instead of [cols][taps][channels] */
+    bool adds;                        /* out has what is added to (dgrad) */
     bool flat;                        /* the images' rows are those of one long image: nothing is padded */
     ct_conv_geom geom;
 } ct_conv_gather;

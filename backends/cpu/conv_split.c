@@ -187,9 +187,9 @@ static bool begin(const split *g, const work *w, const room *r, ct_split_gemm *a
     const ct_conv_gather *p = &g->p;
     ct_conv_gather_find(p, w->c, w->group, w->first, w->count, g->zeros, r->in, g->block, r->out);
     *a = (ct_split_gemm){ .cols = w->cols, .first = w->k0 };
-    a->stream = w->runs <= RUNS && ct_cpu_past_cache(g->kern, p->out, p->n * p->out_h * p->out_w * p->out_c, p->cols);
+    a->stream = !p->adds && w->runs <= RUNS && ct_cpu_past_cache(g->kern, p->out, p->n * p->out_h * p->out_w * p->out_c, p->cols);
     a->bias = p->bias ? (const float *)p->bias + w->group * p->cols + w->k0 : NULL;
-    for (int64_t i = 0; i < w->count && w->runs == 0; i++) memset(r->out[i] + w->k0, 0, (size_t)w->cols * sizeof(float));
+    for (int64_t i = 0; i < w->count && w->runs == 0 && !p->adds; i++) memset(r->out[i] + w->k0, 0, (size_t)w->cols * sizeof(float));
     return w->runs > 0;
 }
 
@@ -211,7 +211,7 @@ static void block_item(void *arg, int64_t item, int thread)
         a.a_block = a.runs * CT_SPLIT_ROWS;
         lay_rows(g, &r, w.count, at, a.runs, r.laid, a.a_block);
         a.b = filters_at(g, w.group, w.k0 / g->wide, w.c->tap0, 0) + at * g->words;
-        a.accumulate = at > 0;
+        a.accumulate = g->p.adds || at > 0;
         g->kern->split->gemm(&a);
     }
 }
@@ -248,7 +248,7 @@ static void part_item(void *arg, int64_t item, int thread)
     for (int64_t at = 0; at < w.runs; at += a.runs) {
         a.runs = ct_min64(RUNS, w.runs - at);
         a.b_block = a.runs * g->words;
-        a.accumulate = at > 0;
+        a.accumulate = g->p.adds || at > 0;
         for (int64_t i = 0; i < a.runs;) {
             const piece q = piece_at(g, at + i, a.runs - i);
             lay_columns(g, w.group, w.k0, w.cols, w.c->tap0 + q.tap, q.c0, q.channels, r.laid + i * g->words, a.b_block);
@@ -269,7 +269,7 @@ static ct_accept accept(const ct_device *dev, const ct_call *call)
     if (no) return ct_accept_no(no);
     split g;
     set_up(&g, dev, call);
-    return ct_accept_yes(lay_out(&g, dev->threads, NULL));
+    return ct_accept_yes(ct_conv_scratch(dev, call, lay_out(&g, dev->threads, NULL)));
 }
 
 static ct_status run(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
@@ -279,12 +279,14 @@ static ct_status run(ct_device *dev, ct_stream *stream, const ct_call *call, voi
     set_up(&g, dev, call);
     lay_out(&g, dev->threads, scratch);
     memset(g.zeros, 0, (size_t)g.p.channels * sizeof *g.zeros);
+    ct_conv_begin_sum(dev, call);
     int64_t blocks = 0;
     for (int64_t k = 0; k < g.p.classes; k++) blocks += g.blocks[k];
     const int64_t items = blocks * g.p.groups * g.col_parts;
     if (g.few) ct_cpu_for(dev, items, few_item, &g);
     else ct_cpu_for(dev, g.p.groups * (g.p.transposed ? g.runs : g.col_blocks), filters_item, &g);
     ct_cpu_for(dev, items, g.few ? part_item : block_item, &g);
+    ct_conv_measure(dev, call, scratch);
     return CT_OK;
 }
 

@@ -72,6 +72,8 @@ static const float *input_row(const depthwise *g, const room *r, int64_t n, int6
 static const char *refuse(const ct_call *call, const ct_conv_geom *g)
 {
     if (!ct_conv_is_depthwise(g)) return "cpu.depthwise: groups are not single channels";
+    if (ct_conv_measures(call)) return "cpu.depthwise: no moments beside y";
+    if (ct_conv_adds(call)) return "cpu.depthwise: nothing is added to";
     return ct_conv_refuse(call, g);
 }
 

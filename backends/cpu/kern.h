@@ -32,6 +32,7 @@ typedef struct ct_igemm {
     int64_t k_first;   /* added to every output pointer */
     int64_t kn, kw;    /* columns stored; width of w's rows, floats: kn rounded up to a multiple of vl, at most nr */
     const float *bias; /* [kn] or NULL */
+    float *moments;    /* [3][nr] or NULL, see below; f32 alone */
     bool accumulate;   /* f32 alone */
     bool stream;       /* out may be written past the caches: columns stored are whole lines; not with accumulate, nor for kernels of pairs */
     uint16_t *const *out16; /* in out's place where words are pairs of bf16 */
@@ -40,7 +41,12 @@ typedef struct ct_igemm {
     int64_t next_lines;
 } ct_igemm;
 
+/* What a kernel that is asked for moments leaves of the columns it stores: a number near them, one of the first pixels', and the sums over all pixels of
+ * what they are above it, and of the squares of that. About a number so near little is lost where squares are subtracted. */
+enum { CT_MOMENTS_ABOUT, CT_MOMENTS_SUM, CT_MOMENTS_SQUARE, CT_MOMENTS };
+
 #define CT_KERN_LINE 16 /* floats of a cache line */
+#define CT_KERN_COLS 64 /* most columns of a tile, nr of every set; and of Winograd's that are transformed back together */
 
 /* The same product where what a pixel sees of each tap is `step` floats behind what the pixel before it sees, as windows of a
  * picture's rows are: out[p*ld + k] = start + sum over t, c of in[t][p*step + c] * w[t][c][k], 0 <= p < np, 0 <= k < kn, with start =
@@ -51,6 +57,7 @@ typedef struct ct_window_gemm {
     const float *w;    /* [taps][c][kw] */
     int64_t kn, kw;    /* as of ct_igemm */
     const float *bias; /* [kn] or NULL */
+    float *moments;    /* as of ct_igemm */
     float *out;
     int64_t ld;
     bool stream; /* as of ct_igemm */
@@ -114,6 +121,9 @@ typedef struct ct_wino_tile {
     int64_t xs, bs, bw;     /* bw: a multiple of vl */
     int h0, h1, w0, w1;     /* rows and columns of pixels, or of two taps, that exist; the others are zeros, or not written */
     const float *bias;      /* [n] or NULL: added to what wino_out writes */
+    float *moments;         /* [CT_MOMENTS][n] or NULL: what wino_out writes is added to these, or begins them: as of ct_igemm */
+    bool begin;
+    bool add;               /* wino_out adds to what is there */
     bool stream;            /* wino_out may write past the caches: pixels are aligned to 64 bytes; call ct_kern_wino.out_end behind it */
     int store;              /* enum ct_wino_store, of what `in`, `out_adjoint` and `filter` write */
 } ct_wino_tile;

@@ -59,6 +59,28 @@ KERN_INLINE vf vsplat(float s) { return s - (vf){ 0 }; }
  * the cache. (Where they are four lines, that gained nothing.) */
 #define KERN_SHORT (KERN_NV * KERN_VL <= CT_KERN_LINE)
 
+_Static_assert(KERN_NV * KERN_VL <= CT_KERN_COLS, "a tile's columns");
+
+/* Adds rows of a tile to the moments of its columns, or begins these. */
+KERN_INLINE void tile_moments(float *moments, vf (*y)[KERN_NV], const bool begin, const int mr, const int nv)
+{
+    KERN_UNROLL
+    for (int v = 0; v < nv; v++) {
+        float *about = moments + v * KERN_VL, *sum = about + KERN_NV * KERN_VL, *square = sum + KERN_NV * KERN_VL;
+        const vf middle = begin ? y[mr / 2][v] : vload(about);
+        vf s = begin ? vsplat(0) : vload(sum), q = begin ? vsplat(0) : vload(square);
+        KERN_UNROLL_LANES
+        for (int i = 0; i < mr; i++) {
+            const vf d = y[i][v] - middle;
+            s += d;
+            q += d * d;
+        }
+        if (begin) vstore(about, middle);
+        vstore(sum, s);
+        vstore(square, q);
+    }
+}
+
 /* One tile: mr rows by nv vectors of columns, all sums in registers. mr and nv are constants where this is inlined. */
 KERN_INLINE void igemm_tile(const ct_igemm *a, int64_t p, const float *ahead, int64_t lines, const int mr, const int nv)
 {
@@ -79,6 +101,14 @@ KERN_INLINE void igemm_tile(const ct_igemm *a, int64_t p, const float *ahead, in
         }
         KERN_UNROLL
         for (int v = 0; v < nv; v++) acc[i][v] = src ? vload(src + v * KERN_VL) : vsplat(0);
+    }
+    /* What the next tile begins with is called while this one is multiplied: rows far apart, which the processor does not foresee. */
+    if (a->accumulate && p + 2 * mr <= a->np) {
+        KERN_UNROLL
+        for (int i = 0; i < mr; i++) {
+            KERN_UNROLL
+            for (int v = 0; v < nv; v++) KERN_FETCH_W(a->out[p + mr + i] + a->k_first + v * KERN_VL);
+        }
     }
     const float *w = a->w;
     for (int64_t t = 0; t < a->taps; t++, w += (a->c_stride - a->c) * nv * KERN_VL) {
@@ -112,6 +142,7 @@ KERN_INLINE void igemm_tile(const ct_igemm *a, int64_t p, const float *ahead, in
         if (!whole)
             for (int64_t k = 0; k < kn; k++) a->out[p + i][a->k_first + k] = edge[k];
     }
+    if (a->moments) tile_moments(a->moments, acc, p == 0, mr, nv);
 }
 
 KERN_INLINE void igemm_rows(const ct_igemm *a, const int nv)
@@ -181,6 +212,7 @@ KERN_INLINE void window_tile(const ct_window_gemm *a, const float *start, int64_
         for (int v = 0; v < nv; v++) vstore_past(dst + i * ld + v * KERN_VL, acc[i][v], a->stream && whole);
     }
     for (int64_t i = 0; i < mr && !whole; i++) memcpy(out + i * a->ld, edge + i * ld, (size_t)a->kn * sizeof *out);
+    if (a->moments) tile_moments(a->moments, acc, p == 0, mr, nv);
 }
 
 KERN_INLINE void window_rows(const ct_window_gemm *a, const int mr, const int nv)

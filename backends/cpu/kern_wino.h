@@ -305,17 +305,31 @@ static void wino_out_adjoint(const ct_wino_tile *t)
         wino_analyse_to(t, true, CT_WINO_LOWER);
 }
 
-KERN_INLINE void wino_put_row(const ct_wino_tile *t, const int m, const int i, const bool whole, const vf *result, float *out, const bool stream)
+KERN_INLINE void wino_put_row(const ct_wino_tile *t, const int m, const int i, const bool whole, const vf *result, float *out, const bool stream,
+                              const bool add)
 {
     WINO_UNROLL
     for (int j = 0; j < m; j++)
-        if (whole || (i >= t->h0 && i < t->h1 && j >= t->w0 && j < t->w1)) vstore_past(out + j * t->pixel, result[j], stream);
+        if (whole || (i >= t->h0 && i < t->h1 && j >= t->w0 && j < t->w1))
+            vstore_past(out + j * t->pixel, add ? vload(out + j * t->pixel) + result[j] : result[j], stream);
 }
 
 /* Whether position (i, j) of n x n is one that is read. */
 KERN_INLINE bool wino_there(const ct_wino_tile *t, const int n, const int i, const int j)
 {
     return (i < n - 1 || t->down == n) && (j < n - 1 || t->across == n);
+}
+
+/* Adds row i of a tile's pixels to the moments of their channel. */
+KERN_INLINE void wino_measure(const ct_wino_tile *t, const int m, const int i, const bool whole, const vf *y, const vf about, vf *sum, vf *square)
+{
+    WINO_UNROLL
+    for (int j = 0; j < m; j++)
+        if (whole || (i < t->h1 && j < t->w1)) {
+            const vf d = y[j] - about;
+            *sum += d;
+            *square += d * d;
+        }
 }
 
 /* Positions to the pixels of the tile's window: A' q A, and bias. Only stores depend on where they go: two copies of the sums might be rounded at
@@ -337,6 +351,8 @@ KERN_INLINE void wino_synthesise(const ct_wino_tile *t, const int m, const int n
             wino_at(m, n, row, half[j]);
         }
         const vf bias = t->bias ? vload(t->bias + c) : vsplat(0);
+        float *moments = t->moments ? t->moments + c : NULL;
+        vf about = vsplat(0), sum = vsplat(0), square = vsplat(0);
         WINO_UNROLL
         for (int i = 0; i < m; i++) {
             WINO_UNROLL
@@ -344,9 +360,18 @@ KERN_INLINE void wino_synthesise(const ct_wino_tile *t, const int m, const int n
             wino_at(m, n, row, result);
             WINO_UNROLL
             for (int j = 0; j < m; j++) result[j] += bias;
+            if (moments && i == 0) about = t->begin ? result[0] : vload(moments);
+            if (moments) wino_measure(t, m, i, whole, result, about, &sum, &square);
             float *out = t->out + i * t->row + c;
-            if (stream) wino_put_row(t, m, i, whole, result, out, true);
-            else wino_put_row(t, m, i, whole, result, out, false);
+            if (stream) wino_put_row(t, m, i, whole, result, out, true, false);
+            else if (t->add) wino_put_row(t, m, i, whole, result, out, false, true);
+            else wino_put_row(t, m, i, whole, result, out, false, false);
+        }
+        if (moments) {
+            float *s = moments + CT_MOMENTS_SUM * t->n, *q = moments + CT_MOMENTS_SQUARE * t->n;
+            vstore(moments, about);
+            vstore(s, t->begin ? sum : vload(s) + sum);
+            vstore(q, t->begin ? square : vload(q) + square);
         }
     }
 }

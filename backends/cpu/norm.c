@@ -1,6 +1,6 @@
-/* batchnorm, batchnorm_infer, batchnorm_bwd, and what all batch norms share (norm.h). Rows
+/* batchnorm, batchnorm_joint, batchnorm_infer, batchnorm_bwd, and what all batch norms share (norm.h). Rows
  * are cut into pieces, the same for any number of threads. Training forward reads x twice: sums of every piece about a
- * value near its own mean, added up in f64 (Chan, Golub & LeVeque's pairwise formula), then y. Backward reads its inputs
+ * value near its own mean, added up in f64 (Chan, Golub & LeVeque's pairwise formula), unless moments are given, then y. Backward reads its inputs
  * twice: the two sums, then dx. The second pass goes backwards, so that it begins with what the first left in the cache.
  * 16-bit tensors pass through f32 blocks on the stack. */
 #include "config.h"
@@ -239,11 +239,11 @@ size_t ct_norm_lay_out(ct_norm *g, bool sums, bool origins, void *base)
     g->scale = ct_carve_take(&c, cols * 4);
     g->shift = ct_carve_take(&c, cols * 4);
     g->bias = ct_carve_take(&c, cols * 4);
-    if (sums) {
+    if (sums && !g->moments) {
         g->part_s = ct_carve_take(&c, parts * sizeof(double));
         g->part_q = ct_carve_take(&c, parts * sizeof(double));
     }
-    if (origins) g->origin = ct_carve_take(&c, parts * 4);
+    if (origins && !g->moments) g->origin = ct_carve_take(&c, parts * 4);
     if (g->made_rows > 0) g->made = ct_carve_take(&c, (size_t)(g->threads * g->made_rows * g->cols) * 4);
     return c.used;
 }
@@ -271,6 +271,8 @@ ct_norm ct_norm_forward(const ct_device *dev, const ct_call *c)
 {
     ct_norm g = ct_norm_make(dev, &c->in[0]);
     if (c->nin > 5) g.add = c->in[5];
+    if (c->nin > 6 && ct_present(&c->in[6])) g.moments = &c->in[6];
+    g.total = c->op == CT_OP_BATCHNORM_JOINT ? c->attrs.norm.total : g.rows;
     g.call = c;
     g.out = c->out[0];
     g.relu = c->attrs.norm.act == CT_NORM_RELU;
@@ -300,7 +302,7 @@ ct_norm ct_norm_backward(const ct_device *dev, const ct_call *c)
 const char *ct_norm_refuse(const ct_call *c, int first, int last, int out_first, int out_last)
 {
     for (int i = 0; i < c->nin; i++) {
-        if (!ct_present(&c->in[i]) || c->in[i].desc.dtype == CT_U8) continue;
+        if (!ct_present(&c->in[i]) || c->in[i].desc.dtype == CT_U8 || (i >= 6 && c->in[i].desc.dtype == CT_F64)) continue;
         const ct_dtype d = c->in[i].desc.dtype;
         if ((i >= first && i <= last) || i == 6 ? d != CT_F32 : !ct_cpu_type(d)) return CT_CPU_NO_TYPE;
     }
@@ -326,7 +328,7 @@ static ct_accept batchnorm_accept(const ct_device *dev, const ct_call *c)
     const char *no = ct_norm_refuse(c, 1, 4, 1, 2);
     if (no) return ct_accept_no(no);
     ct_norm g = ct_norm_forward(dev, c);
-    if (g.rows < 2) return ct_accept_no("cpu: one value per channel has no variance");
+    if (g.total < 2) return ct_accept_no("cpu: one value per channel has no variance");
     return ct_accept_yes(ct_norm_lay_out(&g, true, true, NULL));
 }
 
@@ -348,7 +350,8 @@ void ct_norm_join_pieces(const ct_norm *g, int64_t c0, int64_t count, double mea
     }
 }
 
-void ct_norm_put_statistics(const ct_norm *g, int64_t c0, int64_t count, double n, const double *mean, double *m2)
+/* What n rows say of `count` channels from c0 on: mean and invstd as they are stored, and the running statistics, of batchnorm's call. */
+static void put_statistics(const ct_norm *g, int64_t c0, int64_t count, double n, const double *mean, double *m2)
 {
     const ct_call *c = g->call;
     const ct_norm_attrs *a = &c->attrs.norm;
@@ -374,15 +377,24 @@ static void statistics_item(void *arg, int64_t item, int thread)
     (void)thread;
     const ct_norm *g = arg;
     const int64_t c0 = item * CT_NORM_CHANNELS, count = ct_min64(CT_NORM_CHANNELS, g->cols - c0);
+    const double n = (double)g->total;
     double mean[CT_NORM_CHANNELS], m2[CT_NORM_CHANNELS];
-    ct_norm_join_pieces(g, c0, count, mean, m2);
-    ct_norm_put_statistics(g, c0, count, (double)g->rows, mean, m2);
+    if (g->moments) {
+        const double *sum = (const double *)g->moments->data + c0, *square = sum + g->cols;
+        for (int64_t k = 0; k < count; k++) {
+            mean[k] = sum[k] / n;
+            m2[k] = square[k] - sum[k] * mean[k];
+        }
+    } else {
+        ct_norm_join_pieces(g, c0, count, mean, m2);
+    }
+    put_statistics(g, c0, count, n, mean, m2);
 }
 
 void ct_norm_measure(const ct_device *dev, ct_norm *g)
 {
     const ct_call *c = g->call;
-    ct_norm_stats(dev, g);
+    if (!g->moments) ct_norm_stats(dev, g);
     ct_cpu_for(dev, ct_ceil_div(g->cols, CT_NORM_CHANNELS), statistics_item, g);
     ct_norm_set_channels(g, c->in[1].data, c->in[2].data, c->out[1].data, c->out[2].data);
 }
@@ -505,6 +517,7 @@ static ct_status batchnorm_bwd_run(ct_device *dev, ct_stream *s, const ct_call *
 
 static const ct_impl impls[] = {
     { CT_OP_BATCHNORM, "cpu.vector", CT_CPU_TUNED, batchnorm_accept, batchnorm_run },
+    { CT_OP_BATCHNORM_JOINT, "cpu.vector", CT_CPU_TUNED, batchnorm_accept, batchnorm_run },
     { CT_OP_BATCHNORM_INFER, "cpu.vector", CT_CPU_TUNED, batchnorm_infer_accept, batchnorm_infer_run },
     { CT_OP_BATCHNORM_BWD, "cpu.vector", CT_CPU_TUNED, batchnorm_bwd_accept, batchnorm_bwd_run },
 };

@@ -22,6 +22,8 @@ struct ct_norm {
     float *made;                     /* [threads][made_rows, cols] */
     uint8_t *mask;                   /* of y, written forward and read backward; NULL where there is none */
     int64_t rows, cols;
+    const ct_tensor *moments; /* f64 [2,cols] sums of x and of x*x over `total` rows, where these are given and x is not read for them; NULL */
+    int64_t total;
     int64_t averaged; /* rows that the gradient's sums are over */
     int threads;
     ct_pieces pieces;
@@ -38,26 +40,27 @@ ct_norm ct_norm_forward(const ct_device *dev, const ct_call *c);
 ct_norm ct_norm_backward(const ct_device *dev, const ct_call *c);
 
 /* Why tensors' types are not taken, or NULL: those with one element a pixel may have 16 bits; per-channel ones (first..last of in, and of out, and
- * SiLU's beta) are f32. Masks are what the rules say. */
+ * SiLU's beta) are f32. Masks are what the rules say, and so are moments, the only inputs of f64 beside others. */
 const char *ct_norm_refuse(const ct_call *c, int first, int last, int out_first, int out_last);
 
 /* Lets rows be made, `at_once` of them at a time, a thread each: before scratch is laid out. Refuses what ct_norm_refuse does not: a reason, or NULL. */
 const char *ct_norm_make_rows(ct_norm *g, int64_t at_once);
 
-/* Scratch: its bytes, and with base where they are; sums: of pieces, about origins or not. */
+/* Scratch: its bytes, and with base where they are; sums: of pieces, about origins or not, unless moments are given. */
 size_t ct_norm_lay_out(ct_norm *g, bool sums, bool origins, void *base);
 
 /* Sums of every piece, and of squares about its mean, in part_s and part_q; and mean and sum of squares about it of all rows, for `count` channels from c0
  * on: always added in the same order. */
 void ct_norm_stats(const ct_device *dev, ct_norm *g);
 void ct_norm_join_pieces(const ct_norm *g, int64_t c0, int64_t count, double mean[CT_NORM_CHANNELS], double m2[CT_NORM_CHANNELS]);
-/* What n rows say of `count` channels from c0 on: mean and invstd as they are stored, and the running statistics, of batchnorm's call. */
-void ct_norm_put_statistics(const ct_norm *g, int64_t c0, int64_t count, double n, const double *mean, double *m2);
 /* What y = (x - mean)*scale + bias takes, from the statistics as they are stored: batchnorm_infer can repeat the y of
  * batchnorm bit for bit. */
 void ct_norm_set_channels(ct_norm *g, const float *gamma, const float *beta, const float *mean, const float *invstd);
-/* Statistics of the batch and all that is said of them: batchnorm but for y. */
+/* Statistics of the batch, or those that moments say, and all that is said of them: batchnorm but for y. */
 void ct_norm_measure(const ct_device *dev, ct_norm *g);
+/* The same of one tensor x [...,C] as sums of x and of x*x, f64 [2,C], by the bytes of scratch that the first of these gives. */
+size_t ct_norm_moments_bytes(const ct_device *dev, const ct_tensor *x);
+void ct_norm_moments(const ct_device *dev, const ct_tensor *x, double *moments, void *scratch);
 /* y, and its mask. */
 void ct_norm_apply(const ct_device *dev, ct_norm *g);
 /* The same for rows r .. r+rows-1, CT_NORM_TILE elements at most, as it is before it is stored, to out [rows, cols]. */

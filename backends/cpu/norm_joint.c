@@ -1,23 +1,22 @@
-/* Batch norms over the batch of a whole group: batchnorm_moments, batchnorm_joint and their gradients, whose passes are those of norm.c. */
+/* Batch norms over the batch of a whole group: batchnorm_moments, its gradient, and that of batchnorm_joint, by the passes of norm.c. */
 #include "config.h"
 
 #include "backends/cpu/norm.h"
 
 #include <math.h>
 
-static ct_accept moments_accept(const ct_device *dev, const ct_call *c)
-{
-    if (!ct_cpu_type(c->in[0].desc.dtype)) return ct_accept_no(CT_CPU_NO_TYPE);
-    ct_norm g = ct_norm_make(dev, &c->in[0]);
-    return ct_accept_yes(ct_norm_lay_out(&g, true, true, NULL));
-}
+typedef struct moments {
+    ct_norm norm;
+    double *sum; /* [2,C] */
+} moments;
 
 static void moments_item(void *arg, int64_t item, int thread)
 {
     (void)thread;
-    const ct_norm *g = arg;
+    const moments *m = arg;
+    const ct_norm *g = &m->norm;
     const int64_t c0 = item * CT_NORM_CHANNELS, count = ct_min64(CT_NORM_CHANNELS, g->cols - c0);
-    double mean[CT_NORM_CHANNELS], m2[CT_NORM_CHANNELS], *sum = (double *)g->call->out[0].data + c0, *square = sum + g->cols;
+    double mean[CT_NORM_CHANNELS], m2[CT_NORM_CHANNELS], *sum = m->sum + c0, *square = sum + g->cols;
     ct_norm_join_pieces(g, c0, count, mean, m2);
     for (int64_t k = 0; k < count; k++) {
         sum[k] = mean[k] * (double)g->rows;
@@ -25,15 +24,30 @@ static void moments_item(void *arg, int64_t item, int thread)
     }
 }
 
+size_t ct_norm_moments_bytes(const ct_device *dev, const ct_tensor *x)
+{
+    ct_norm g = ct_norm_make(dev, x);
+    return ct_norm_lay_out(&g, true, true, NULL);
+}
+
+void ct_norm_moments(const ct_device *dev, const ct_tensor *x, double *sum, void *scratch)
+{
+    moments m = { ct_norm_make(dev, x), sum };
+    m.norm.whole = x->desc.dtype == CT_F32;
+    ct_norm_lay_out(&m.norm, true, true, scratch);
+    ct_norm_stats(dev, &m.norm);
+    ct_cpu_for(dev, ct_ceil_div(m.norm.cols, CT_NORM_CHANNELS), moments_item, &m);
+}
+
+static ct_accept moments_accept(const ct_device *dev, const ct_call *c)
+{
+    return ct_cpu_type(c->in[0].desc.dtype) ? ct_accept_yes(ct_norm_moments_bytes(dev, &c->in[0])) : ct_accept_no(CT_CPU_NO_TYPE);
+}
+
 static ct_status moments_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)s;
-    ct_norm g = ct_norm_make(dev, &c->in[0]);
-    g.call = c;
-    g.whole = g.x.desc.dtype == CT_F32;
-    ct_norm_lay_out(&g, true, true, scratch);
-    ct_norm_stats(dev, &g);
-    ct_cpu_for(dev, ct_ceil_div(g.cols, CT_NORM_CHANNELS), moments_item, &g);
+    ct_norm_moments(dev, &c->in[0], c->out[0].data, scratch);
     return CT_OK;
 }
 
@@ -61,36 +75,6 @@ static ct_status moments_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c,
         g.scale[k] = (float)(2 * dq[k]);
         g.bias[k] = (float)(ds[k] + 2 * dq[k] * (double)g.mean[k]);
     }
-    ct_norm_apply(dev, &g);
-    return CT_OK;
-}
-
-static ct_accept joint_accept(const ct_device *dev, const ct_call *c)
-{
-    ct_call seen = *c;
-    seen.nin = 6; /* moments are always f64 */
-    const char *no = ct_norm_refuse(&seen, 1, 4, 1, 2);
-    if (no) return ct_accept_no(no);
-    ct_norm g = ct_norm_forward(dev, &seen);
-    return ct_accept_yes(ct_norm_lay_out(&g, false, false, NULL));
-}
-
-static ct_status joint_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
-{
-    (void)s;
-    ct_norm g = ct_norm_forward(dev, c);
-    const double n = (double)c->attrs.norm.total, *sum = c->in[6].data, *square = sum + g.cols;
-    ct_norm_lay_out(&g, false, false, scratch);
-    for (int64_t c0 = 0; c0 < g.cols; c0 += CT_NORM_CHANNELS) {
-        const int64_t count = ct_min64(CT_NORM_CHANNELS, g.cols - c0);
-        double mean[CT_NORM_CHANNELS], m2[CT_NORM_CHANNELS];
-        for (int64_t k = 0; k < count; k++) {
-            mean[k] = sum[c0 + k] / n;
-            m2[k] = square[c0 + k] - sum[c0 + k] * mean[k];
-        }
-        ct_norm_put_statistics(&g, c0, count, n, mean, m2);
-    }
-    ct_norm_set_channels(&g, c->in[1].data, c->in[2].data, c->out[1].data, c->out[2].data);
     ct_norm_apply(dev, &g);
     return CT_OK;
 }
@@ -173,7 +157,6 @@ static ct_status joint_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c, v
 static const ct_impl impls[] = {
     { CT_OP_BATCHNORM_MOMENTS, "cpu.vector", CT_CPU_TUNED, moments_accept, moments_run },
     { CT_OP_BATCHNORM_MOMENTS_BWD, "cpu.vector", CT_CPU_TUNED, moments_bwd_accept, moments_bwd_run },
-    { CT_OP_BATCHNORM_JOINT, "cpu.vector", CT_CPU_TUNED, joint_accept, joint_run },
     { CT_OP_BATCHNORM_JOINT_SUMS, "cpu.vector", CT_CPU_TUNED, joint_bwd_accept, joint_sums_run },
     { CT_OP_BATCHNORM_JOINT_BWD, "cpu.vector", CT_CPU_TUNED, joint_bwd_accept, joint_bwd_run },
 };

@@ -20,7 +20,11 @@ typedef struct pair {
 static void forward_halves(const ct_call *c, ct_call half[2])
 {
     half[0] = half[1] = *c;
-    half[0].nin = half[1].nin = 5;
+    half[0].nin = half[1].nin = 7;
+    for (int k = 0; k < 2; k++) {
+        half[k].in[5].desc = half[k].in[6].desc = ct_absent_desc();
+        if (c->nin > 10 + k) half[k].in[6] = c->in[10 + k];
+    }
     half[0].nout = half[1].nout = 4;
     half[0].attrs.norm.act = CT_NORM_RELU;
     half[1].attrs.norm.act = CT_NORM_LINEAR;

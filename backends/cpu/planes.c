@@ -122,6 +122,7 @@ static const char *refuse(const ct_call *call, const ct_conv_geom *c)
     if (c->groups != 1 || c->c > MAX_CHANNELS || c->k > MAX_CHANNELS) return "cpu.planes: more than eight channels";
     if (c->stride_h * c->stride_w != 1 || c->dil_h * c->dil_w != 1) return "cpu.planes: stride or dilation";
     if (c->r * c->s > MAX_TAPS) return "cpu.planes: filters of more than 25 taps";
+    if (ct_conv_adds(call)) return "cpu.planes: nothing is added to";
     return ct_conv_refuse(call, c);
 }
 
@@ -229,6 +230,7 @@ static ct_status run_rows(const ct_device *dev, const ct_call *call, bool turned
     if (!turned && call->nin > 2 && ct_present(&call->in[2]))
         ct_cpu_to_f32(g.kern, call->in[2].desc.dtype, call->in[2].data, 0, g.out_c, g.bias);
     ct_cpu_for(dev, g.n * g.row_blocks * g.col_blocks, rows_item, &g);
+    ct_conv_measure(dev, call, scratch);
     return CT_OK;
 }
 
@@ -237,7 +239,7 @@ static ct_accept accept(const ct_device *dev, const ct_call *call, const ct_conv
     const char *no = refuse(call, c);
     if (no) return ct_accept_no(no);
     planes g = make(dev, c, turned);
-    return ct_accept_yes(lay_out(&g, sums, dev->threads, NULL));
+    return ct_accept_yes(ct_conv_scratch(dev, call, lay_out(&g, sums, dev->threads, NULL)));
 }
 
 static ct_accept planes_accept(const ct_device *dev, const ct_call *call)

@@ -69,10 +69,13 @@ typedef struct wino {
     int64_t v_tile, m_tile;    /* between tiles */
     int64_t patch, edge; /* floats of per-thread copies */
     bool stream;         /* pixels of the output are written past the caches */
+    bool measures;       /* moments are summed as they are */
+    bool adds;           /* they are added to what is there */
     /* scratch */
     float *u;        /* [positions][k block][depth][wino_nr], if they are transformed before; split: [positions][k block][runs][u_words] */
     float *v;        /* [kept blocks][positions][c_blocks][block][CT_WINO_CB], if they are not */
     float *bias_f32; /* [k_blocks * wino_nr] */
+    double *sums;    /* [blocks][2][k] of y and of y*y, if it measures */
     char *threads;
     size_t per_thread;
     /* the pass */
@@ -193,6 +196,7 @@ static size_t lay_out(wino *g, int threads, void *base)
     g->u = g->whole ? ct_carve_take(&c, (size_t)(g->grid.positions * g->u_pos) * 4) : NULL;
     g->v = g->whole ? NULL : ct_carve_take(&c, (size_t)(g->kept * g->v_size) * 4);
     g->bias_f32 = ct_carve_take(&c, (size_t)(g->k_blocks * g->kern->wino->nr) * 4);
+    if (g->measures) g->sums = ct_carve_take(&c, (size_t)(g->blocks * 2 * g->k) * sizeof *g->sums);
     carve_local(g, NULL, &g->per_thread);
     g->threads = base ? (char *)base + c.used : NULL;
     /* No more threads than items have anything to do. */
@@ -394,6 +398,10 @@ static void transform_products(const wino *g, int64_t first, int64_t count, int6
     t.n = ct_round_up(valid, g->kern->vl);
     t.bias = g->bias ? g->bias_f32 + k0 : NULL;
     t.stream = g->stream;
+    t.add = g->adds && !g->edge;
+    float moments[CT_MOMENTS * CT_KERN_COLS];
+    int64_t pixels = 0;
+    t.moments = g->measures ? moments : NULL;
     t.pixel = g->edge ? t.n : step * ld;
     t.row = t.pixel * (g->edge ? grid->m : g->out_w);
     for (int64_t i = 0; i < count; i++) {
@@ -404,14 +412,23 @@ static void transform_products(const wino *g, int64_t first, int64_t count, int6
         t.h1 = (int)ct_min64(s.h, ct_ceil_div(g->out_h - y0 - s.y * step, step));
         t.w1 = (int)ct_min64(s.w, ct_ceil_div(g->out_w - x0 - s.x * step, step));
         t.out = g->edge ? l->edge : (float *)g->out + at;
+        t.begin = i == 0;
+        pixels += t.h1 * t.w1;
         g->kern->wino->out(&t);
-        if (g->edge)
-            for (int y = 0; y < t.h1; y++)
-                for (int x = 0; x < t.w1; x++)
-                    ct_cpu_to_type(g->kern, g->out_type, l->edge + y * t.row + x * t.pixel, valid, g->out,
-                                   at + (y * step * g->out_w + x * step) * ld);
+        for (int y = 0; g->edge && y < t.h1; y++)
+            for (int x = 0; x < t.w1; x++) {
+                const int64_t to = at + (y * step * g->out_w + x * step) * ld;
+                const float *from = l->edge + y * t.row + x * t.pixel;
+                if (g->adds) g->kern->element->axpby(valid, 1.0f, from, 1.0f, (float *)g->out + to);
+                else ct_cpu_to_type(g->kern, g->out_type, from, valid, g->out, to);
+            }
     }
     if (g->stream) g->kern->wino->out_end();
+    if (g->measures) {
+        double *sums = g->sums + first / g->block * 2 * g->k + k0, *squares = sums + g->k;
+        for (int64_t k = 0; k < valid; k++) sums[k] = squares[k] = 0;
+        ct_conv_add_moments(moments, t.n, valid, pixels, sums, squares);
+    }
 }
 
 /* One block of those kept; or a few tiles of the one block there is. */
@@ -512,6 +529,7 @@ static bool set_up(wino *g, const ct_device *dev, const ct_call *call, bool pair
     const ct_conv_geom c = ct_conv_geometry(&call->attrs.conv, &x->desc, &w->desc, &y->desc);
     *reason = pairs ? ct_wino_pairs_refuse(dev, call) : NULL;
     if (!*reason) *reason = ct_conv_refuse(call, &c);
+    if (!*reason && ct_conv_adds(call) && out->desc.dtype != CT_F32) *reason = "cpu.winograd: f32 alone is added to";
     if (*reason) return false;
     const int64_t *d = in->desc.dim, *o = out->desc.dim;
     const int m = ct_wino_choose(dev->kern, &c, o[1], o[2], d[3], o[3], pairs, reason);
@@ -540,9 +558,11 @@ static bool set_up(wino *g, const ct_device *dev, const ct_call *call, bool pair
     g->c = g->in_phases * d[3];
     g->k = g->out_phases * o[3];
     plan(g, dev->threads);
+    g->measures = ct_conv_measures(call) && out->desc.dtype == CT_F32 && !g->split;
     g->patch = ct_wino_patch_floats(&g->in, g->grid.side);
     /* A vector of each of a tile's pixels is written in turn: they must be whole lines. (Lines put together first, of two vectors with AVX2, gained nothing.) */
-    g->stream = g->out_type == CT_F32 && g->kern->vl == CT_KERN_LINE && ct_cpu_past_cache(g->kern, g->out, c.n * o[1] * o[2] * o[3], o[3]);
+    g->adds = ct_conv_adds(call);
+    g->stream = g->out_type == CT_F32 && !g->adds && g->kern->vl == CT_KERN_LINE && ct_cpu_past_cache(g->kern, g->out, c.n * o[1] * o[2] * o[3], o[3]);
     g->edge = g->out_type == CT_F32 && g->k % g->kern->vl == 0 ? 0 : m * m * g->panel * g->kern->wino->nr;
     return true;
 }
@@ -552,7 +572,8 @@ static ct_accept accept(const ct_device *dev, const ct_call *call, bool pairs)
     wino g;
     const char *reason;
     if (!set_up(&g, dev, call, pairs, &reason)) return ct_accept_no(reason);
-    return ct_accept_yes(lay_out(&g, dev->threads, NULL));
+    const size_t bytes = lay_out(&g, dev->threads, NULL);
+    return ct_accept_yes(g.measures ? bytes : ct_conv_scratch(dev, call, bytes));
 }
 
 static ct_status run_call(const ct_device *dev, const ct_call *call, void *scratch, bool pairs)
@@ -560,7 +581,10 @@ static ct_status run_call(const ct_device *dev, const ct_call *call, void *scrat
     wino g;
     const char *reason;
     if (!set_up(&g, dev, call, pairs, &reason)) return ct_fail(CT_EINTERNAL, "%s", reason);
+    ct_conv_begin_sum(dev, call);
     run(dev, &g, scratch);
+    if (g.measures) ct_conv_join_moments(dev, g.sums, g.blocks, g.k, call->out[1].data);
+    else ct_conv_measure(dev, call, scratch);
     return CT_OK;
 }
 

@@ -99,6 +99,7 @@ template <typename T> __global__ void direct_wgrad(const T *x, const T *dy, T *d
 
 static ct_accept conv2d_direct_accept(const ct_device *dev, const ct_call *c)
 {
+    if (c->nout > 1) return ct_accept_no(CT_CUDA_NO_MOMENTS);
     return ct_cuda_factors(dev, c);
 }
 static ct_status conv2d_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
@@ -115,6 +116,7 @@ static ct_status conv2d_direct_run(ct_device *dev, ct_stream *s, const ct_call *
 }
 static ct_accept conv2d_dgrad_direct_accept(const ct_device *dev, const ct_call *c)
 {
+    if (ct_cuda_has(c, 2)) return ct_accept_no(CT_CUDA_NO_SUM);
     return ct_cuda_factors(dev, c);
 }
 static ct_status conv2d_dgrad_direct_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)

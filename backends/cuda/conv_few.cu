@@ -334,6 +334,7 @@ template <typename T> struct scratch_use {
 
 static ct_accept conv2d_few_accept(const ct_device *dev, const ct_call *c)
 {
+    if (c->nout > 1) return ct_accept_no(CT_CUDA_NO_MOMENTS);
     return accept_few(dev, c, &c->in[0].desc, &c->in[1].desc, &c->out[0].desc);
 }
 static ct_status conv2d_few_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)

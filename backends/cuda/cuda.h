@@ -70,6 +70,8 @@ static inline bool ct_cuda_type(ct_dtype d) { return d == CT_F32 || d == CT_BF16
 static inline bool ct_cuda_has(const ct_call *c, int i) { return i < c->nin && ct_present(&c->in[i]); }
 
 #define CT_CUDA_NO_TYPE "cuda: only f32, bf16 and f16"
+#define CT_CUDA_NO_SUM "cuda: nothing is added to; programs of this backend have no such sum"
+#define CT_CUDA_NO_MOMENTS "cuda: no moments, beside y or given; programs of this backend have none"
 
 /* Whether this card multiplies in the type of a call: cards before compute capability 8.0 have no bf16, and plain loops in its place
  * would be no bf16 training that anybody asked for. */

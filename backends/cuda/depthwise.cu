@@ -384,6 +384,7 @@ template <typename T, int V> static void launch_filters(ct_stream *s, const T *x
 static ct_accept conv2d_depthwise_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
+    if (c->nout > 1) return ct_accept_no(CT_CUDA_NO_MOMENTS);
     return accept_window(c, &c->in[0].desc, &c->in[1].desc, &c->out[0].desc);
 }
 static ct_status conv2d_depthwise_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
@@ -403,6 +404,7 @@ static ct_status conv2d_depthwise_run(ct_device *dev, ct_stream *s, const ct_cal
 static ct_accept conv2d_dgrad_depthwise_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
+    if (ct_cuda_has(c, 2)) return ct_accept_no(CT_CUDA_NO_SUM);
     return accept_window(c, &c->out[0].desc, &c->in[1].desc, &c->in[0].desc);
 }
 static ct_status conv2d_dgrad_depthwise_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)

@@ -173,6 +173,8 @@ static ct_accept accept(const ct_device *d, const ct_call *c)
 {
     const ct_accept factors = ct_cuda_factors(d, c);
     if (!factors.ok) return factors;
+    if (c->nout > 1) return ct_accept_no(CT_CUDA_NO_MOMENTS);
+    if (c->op == CT_OP_CONV2D_DGRAD && ct_cuda_has(c, 2)) return ct_accept_no(CT_CUDA_NO_SUM);
     const ct_dnn_plan *p = plan_of(d, c);
     return p ? ct_accept_yes((size_t)p->workspace) : ct_accept_no("cuDNN has no plan for this that the options allow");
 }

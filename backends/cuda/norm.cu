@@ -87,6 +87,7 @@ static void launch_apply(ct_stream *s, const ct_call *c, const float *mean, cons
 static ct_accept batchnorm_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
+    if (ct_cuda_has(c, 6)) return ct_accept_no(CT_CUDA_NO_MOMENTS);
     return ct_norm_accept(c, ct_norm_part_bytes(ct_cuda_rows(&c->in[0].desc), &c->in[0].desc, 2));
 }
 
@@ -210,6 +211,7 @@ static ct_accept accept_mean(const ct_call *c, const ct_desc *x)
 static ct_accept batchnorm_mean_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
+    if (ct_cuda_has(c, 6)) return ct_accept_no(CT_CUDA_NO_MOMENTS);
     return accept_mean(c, &c->in[0].desc);
 }
 

@@ -219,6 +219,7 @@ template <typename T, int V> static void overlap_forward(ct_stream *s, const ct_
 static ct_accept batchnorm_overlap_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
+    if (ct_cuda_has(c, 6)) return ct_accept_no(CT_CUDA_NO_MOMENTS);
     return accept_overlap(c, &c->in[0].desc, ct_cuda_rows(&c->in[0].desc));
 }
 static ct_status batchnorm_overlap_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)

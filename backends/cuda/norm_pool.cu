@@ -188,6 +188,7 @@ template <typename T, int V> static void pool_forward(ct_stream *s, const ct_cal
 static ct_accept batchnorm_pool_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
+    if (ct_cuda_has(c, 6)) return ct_accept_no(CT_CUDA_NO_MOMENTS);
     return accept_pool(c, &c->in[0].desc, ct_cuda_rows(&c->in[0].desc));
 }
 static ct_status batchnorm_pool_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)

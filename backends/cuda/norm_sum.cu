@@ -206,6 +206,7 @@ template <typename T, int V> static void sum_forward(ct_stream *s, const ct_call
 static ct_accept batchnorm_sum_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
+    if (ct_cuda_has(c, 10) || ct_cuda_has(c, 11)) return ct_accept_no(CT_CUDA_NO_MOMENTS);
     return ct_norm_accept(c, ct_norm_part_bytes(ct_cuda_rows(&c->in[0].desc), &c->in[0].desc, 2));
 }
 static ct_status batchnorm_sum_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)

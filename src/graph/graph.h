@@ -200,6 +200,14 @@ ct_status ct_pass_still(ct_graph *g, int *found);
  * a 1x1 convolution with a stride gives only the pixels that are not zero are. Behind autodiff; *found (may be NULL) gets the number of sums. */
 ct_status ct_pass_join(ct_graph *g, int *found);
 
+/* Of two gradients that are summed, the data gradient of a convolution, if it is the later one, is added to the other as it is written. Behind autodiff;
+ * *found (may be NULL) gets the number of sums. */
+ct_status ct_pass_accumulate(ct_graph *g, int *found);
+
+/* Batch norms of what a convolution gives take their statistics from moments that it gives besides, and do not read it for them. Last of the
+ * passes over forward nodes; *found (may be NULL) gets the number of norms. */
+ct_status ct_pass_measure(ct_graph *g, int *found);
+
 /* What a graph has in 16 bits; zeros: nothing. */
 typedef struct ct_flat {
     ct_dtype half;  /* the type */

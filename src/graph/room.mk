@@ -1,7 +1,7 @@
 # Graphs: nodes, autodiff, passes, layout, memory plan; no device, no input or output.
 libcaptrain_la_SOURCES += \
 	src/graph/dirac.c src/graph/ends.c src/graph/graph.c src/graph/graph.h src/graph/internal.h src/graph/autodiff.c \
-	src/graph/pass_cast.c src/graph/pass_dead.c src/graph/pass_flat.c src/graph/pass_freeze.c src/graph/pass_fuse.c src/graph/pass_join.c src/graph/pass_pad.c \
+	src/graph/pass_accumulate.c src/graph/pass_cast.c src/graph/pass_dead.c src/graph/pass_flat.c src/graph/pass_freeze.c src/graph/pass_fuse.c src/graph/pass_join.c src/graph/pass_measure.c src/graph/pass_pad.c \
 	src/graph/pass_reapply.c src/graph/pass_recompute.c src/graph/pass_still.c src/graph/pass_sync.c \
 	src/graph/layout.c src/graph/memplan.c src/graph/graph_print.c
 

@@ -224,11 +224,11 @@ static void fill_texts(source *s, const ct_tensor *t, int64_t alphabet)
     }
 }
 
-/* What the forward operator gives for the same attributes and as many of the inputs as it takes. */
-static void fill_forward(const source *s, const ct_tensor *t, ct_op of, int output)
+/* What the forward operator gives for the same attributes and as many of the inputs, from `first` on, as it takes. */
+static void fill_forward(const source *s, const ct_tensor *t, ct_op of, int first, int output)
 {
     ct_call f = { .op = of, .nin = ct_op_get(of)->in_max, .nout = ct_op_get(of)->out_max, .attrs = s->call->attrs };
-    for (int i = 0; i < f.nin; i++) f.in[i] = s->call->in[i];
+    for (int i = 0; i < f.nin; i++) f.in[i] = s->call->in[first + i];
     bool ok = ct_call_infer(&f) == CT_OK;
     for (int i = 0; ok && i < f.nout; i++) {
         if (!ct_present(&f.out[i])) continue;
@@ -296,7 +296,7 @@ static void fill(source *s, const ct_tensor *t, const ct_domain *d)
     case CT_DOM_ROWS: fill_image_index(s, t); break;
     case CT_DOM_BOXES: fill_boxes(s, t); break;
     case CT_DOM_POINTS: fill_points(s, t, d->lo, d->hi); break;
-    case CT_DOM_FORWARD: fill_forward(s, t, d->of, d->output); break;
+    case CT_DOM_FORWARD: fill_forward(s, t, d->of, d->first, d->output); break;
     }
     if (d->poison != CT_POISON_NONE) poison(s, t, d);
 }

@@ -30,6 +30,7 @@
 #define CT_BELOW(n) { .kind = CT_DOM_BELOW, .hi = (n) }
 #define CT_BY_CALL(f) { .kind = CT_DOM_BY_CALL, .by = (f) }
 #define CT_OUTPUT(number, op) { .kind = CT_DOM_FORWARD, .of = (op), .output = (number) }
+#define CT_OUTPUT_FROM(input, op) { .kind = CT_DOM_FORWARD, .of = (op), .first = (input) } /* its first output */
 #define CT_ANY_OR(domain) { .kind = CT_DOM_ANY, .special = &(domain) } /* `domain` in cases of special data */
 
 extern const ct_domain ct_domain_nan;  /* any numbers, some of them infinite or NaN */
@@ -55,6 +56,7 @@ ct_status ct_rule_accum(const ct_call *c, int i, const char *name);             
 ct_status ct_rule_dtype(const ct_call *c, int i, const char *name, ct_dtype want);
 ct_status ct_rule_same_shape(const ct_call *c, int i, const char *name, int j, const char *other);
 ct_status ct_rule_same(const ct_call *c, int i, const char *name, int j, const char *other); /* type and shape */
+ct_status ct_rule_desc(const ct_call *c, int i, const char *name, ct_desc want);       /* of this type and shape */
 ct_status ct_rule_vector(const ct_call *c, int i, const char *name, ct_dtype dtype, int64_t n); /* dtype[n] */
 ct_status ct_rule_state(const ct_call *c, int i); /* f64[CT_STATE_COUNT] */
 

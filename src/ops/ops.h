@@ -27,6 +27,7 @@ typedef struct ct_conv_attrs {
     int64_t stride_h, stride_w, pad_h, pad_w, dil_h, dil_w, groups;
     int64_t in_h, in_w;   /* dgrad: size of x, pixels */
     int64_t ker_h, ker_w; /* wgrad: R, S */
+    int64_t moments;      /* forward: 1: give the sums of y and of y*y over all pixels besides */
     int64_t data_c;       /* channels of x that hold data, in the others x and w have zeros (pass_pad); 0: all. Changes no
                              result: an implementation may leave them out, and FLOPs are counted for these alone */
 } ct_conv_attrs;
@@ -312,7 +313,7 @@ typedef enum ct_domain_kind {
     CT_DOM_ROWS,     /* i32 [N,3]: (row of input 0, sample id, epoch); [N,4]: and the frame of a clip */
     CT_DOM_BOXES,    /* [N,4]: (left, top, right, bottom) among the pixels of input 0, [M,H,W,C]; special: some empty, beyond it or NaN */
     CT_DOM_POINTS,   /* [...,2]: places (x,y) of [lo, hi); ties: even numbers, both ends among them; special: some with a NaN */
-    CT_DOM_FORWARD   /* output `output` of operator `of` with the same attributes, its inputs the first of this one's */
+    CT_DOM_FORWARD   /* output `output` of operator `of` with the same attributes, its inputs this one's from `first` on */
 } ct_domain_kind;
 
 typedef struct ct_domain ct_domain;
@@ -323,7 +324,7 @@ struct ct_domain {
                                                                                        infinite or NaN; or NaN */
     bool ends;                /* 0 behind the last valid step of each sample, as the input of kind CT_DOM_LEN says */
     ct_op of;                 /* CT_DOM_FORWARD */
-    int output;
+    int first, output;
     ct_domain (*by)(const ct_call *call); /* CT_DOM_BY_CALL */
     const ct_domain *special; /* instead of this in cases of special data, what is special for the operator; NULL: this */
 };

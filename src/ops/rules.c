@@ -98,6 +98,13 @@ ct_status ct_rule_vector(const ct_call *c, int i, const char *name, ct_dtype dty
     return ct_rule_fail(c, "%s is %s, but must be %s", name, ct_desc_str(d, a), ct_desc_str(&want, b));
 }
 
+ct_status ct_rule_desc(const ct_call *c, int i, const char *name, ct_desc want)
+{
+    char is[CT_DESC_STR], must[CT_DESC_STR];
+    const ct_desc *d = &c->in[i].desc;
+    return ct_desc_equal(d, &want) ? CT_OK : ct_rule_fail(c, "%s is %s, but must be %s", name, ct_desc_str(d, is), ct_desc_str(&want, must));
+}
+
 ct_status ct_rule_state(const ct_call *c, int i)
 {
     return ct_rule_vector(c, i, "state", CT_F64, CT_STATE_COUNT);

@@ -322,10 +322,12 @@ static ct_status build_backward(const ct_program_spec *s, ct_program *p)
     if (s->sync_norm) CT_TRY(ct_pass_sync_gradients(g, NULL));
     if (s->skip_still) CT_TRY(ct_pass_still(g, NULL));
     if (s->join_sums && !s->inspect) CT_TRY(ct_pass_join(g, NULL));
+    if (s->sum_in_place && !s->inspect) CT_TRY(ct_pass_accumulate(g, NULL));
     if (s->recompute >= 0)
         CT_TRY(ct_pass_recompute(g, s->recompute, NULL));
     else if (!s->inspect)
         CT_TRY(ct_pass_reapply(g, s->norms_kept, NULL));
+    if (s->measure && !s->inspect) CT_TRY(ct_pass_measure(g, NULL));
     if (s->inspect) keep_norms(g);
     p->settle = g->nnodes;
     /* all parts of a batch draw alike, as its rows do */

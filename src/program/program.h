@@ -62,6 +62,9 @@ typedef struct ct_program_spec {
     bool fuse_more; /* batch norms take in the pooling behind them, the mean, or the norm of their summand
                        (ct_pass_fuse_more); not with `inspect` */
     bool join_sums; /* their gradients take in the sum before them (ct_pass_join); not with `inspect` */
+    bool sum_in_place; /* data gradients of convolutions are added to what they are summed with (ct_pass_accumulate);
+                          not with `inspect` */
+    bool measure;   /* convolutions give the moments that batch norms take (ct_pass_measure); not with `inspect` */
     int64_t norms_kept; /* bytes of what batch norms give that are kept for the backward pass; the others are applied
                            again there, which moves more bytes and holds fewer: ct_spec_settle() decides */
     bool inspect; /* golden files: what batch norms give, the terms of the loss and what these are made of stay in

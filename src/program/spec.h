@@ -79,8 +79,8 @@ ct_status ct_spec_peak(const ct_program_spec *spec, const ct_backend *backend, c
 ct_status ct_spec_settle(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts);
 
 /* Fills in what the programs of this device should be like: channel_multiple, flat_casts, skip_still, fuse_more,
- * join_sums. Before ct_spec_settle(). Programs of golden files do without: what they are compared with has none of
- * this. */
+ * join_sums, sum_in_place, measure. Before ct_spec_settle(). Programs of golden files do without: what they are
+ * compared with has none of this. */
 void ct_spec_fit_device(ct_program_spec *spec, const ct_backend *backend, const ct_device_opts *opts);
 
 /* Samples per optimizer step. */

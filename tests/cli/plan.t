@@ -6,12 +6,12 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 | training step
 |  node phase    name                        operator            result                      FLOP   bytes  implementation
 |     0 forward  x                           preprocess          f32[16,32,64,1]            98.3k    164k  cpu.vector
-|     1 forward  cnn.0                       conv2d              f32[16,32,64,8]            4.98M   1.18M  cpu.planes
-|     2 forward  cnn.1                       batchnorm_pool      f32[16,16,32,8]            2.10M   1.38M  cpu.vector
-|     3 forward  cnn.4                       conv2d              f32[16,16,32,8]            9.50M    527k  cpu.planes
-|     4 forward  cnn.5                       batchnorm_pool      f32[16,8,16,8]              524k    344k  cpu.vector
-|     5 forward  cnn.8                       conv2d              f32[16,8,16,16]            4.75M    201k  cpu.winograd
-|     6 forward  cnn.9                       batchnorm           f32[16,8,16,16]             229k    267k  cpu.vector
+|     1 forward  cnn.0                       conv2d              f32[16,32,64,8]            5.77M   1.18M  cpu.planes
+|     2 forward  cnn.1                       batchnorm_pool      f32[16,16,32,8]            1.05M   1.38M  cpu.vector
+|     3 forward  cnn.4                       conv2d              f32[16,16,32,8]            9.70M    527k  cpu.planes
+|     4 forward  cnn.5                       batchnorm_pool      f32[16,8,16,8]              262k    344k  cpu.vector
+|     5 forward  cnn.8                       conv2d              f32[16,8,16,16]            4.85M    202k  cpu.winograd
+|     6 forward  cnn.9                       batchnorm           f32[16,8,16,16]            98.3k    267k  cpu.vector
 |     7 forward  cnn.11                      maxpool2d           f32[16,4,16,16]            32.8k    213k  cpu.vector
 |     8 forward  cnn.rows                    reshape             f32[64,16,16]                  0       0  view
 |     9 forward  cnn.columns                 swap                f32[16,64,16]              16.4k    131k  cpu.tiles
@@ -66,7 +66,7 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 |    58 update   ema                         ema                 f32[10608]                 31.8k    127k  cpu.vector
 |    59 update   ema_buffers                 ema                 f32[160]                     480   2.05k  cpu.vector
 |    60 update   step_end                    step_end            f64[16]                       16     256  cpu.ref
-|       forward  total                                                                      26.7M   5.19M
+|       forward  total                                                                      26.4M   5.19M
 |       backward total                                                                      45.9M   7.98M
 |       update   total                                                                       128k    385k
 |
@@ -110,7 +110,7 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 | gradients      42.4 kB
 | optimizer      42.4 kB
 | average        43.1 kB
-| activations    2896.7 kB (the step's lower bound is 2634.6 kB; without sharing memory 6267.5 kB)
+| activations    2896.7 kB (the step's lower bound is 2634.6 kB; without sharing memory 6267.0 kB)
 | inputs         33.2 kB
 | resident       no images (the device reads the host's memory)
 | peak           3101.6 kB (3101568 bytes)
@@ -119,13 +119,14 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 | precision receipt (fp32 was asked for)
 | operator           implementation   stored    asked  factor sums   matrix units calls
 | preprocess         cpu.vector       f32       fp32   fp32   fp32   no               2
-| conv2d             cpu.planes       f32       fp32   fp32   fp32   no               4
-| batchnorm_pool     cpu.vector       f32       fp32   fp32   fp32   no               2
-| conv2d             cpu.winograd     f32       fp32   fp32   fp32   no               2
-| batchnorm          cpu.vector       f32       fp32   fp32   fp32   no               2
+| conv2d             cpu.planes       f32 f64   fp32   fp32   fp32   no               2
+| batchnorm_pool     cpu.vector       f32 f64   fp32   fp32   fp32   no               2
+| conv2d             cpu.winograd     f32 f64   fp32   fp32   fp32   no               1
+| batchnorm          cpu.vector       f32 f64   fp32   fp32   fp32   no               1
 | maxpool2d          cpu.vector       f32       fp32   fp32   fp32   no               4
 | swap               cpu.tiles        f32       fp32   fp32   fp32   no               3
 | linear             cpu.blas         f32       fp32   fp32   fp32   no               8
+| batchnorm          cpu.vector       f32       fp32   fp32   fp32   no               1
 | lstm               cpu.packed       f32       fp32   fp32   fp32   no               2
 | log_softmax        cpu.vector       f32       fp32   fp32   fp32   no               2
 | ctc_loss           cpu.vector       f32       fp32   fp32   fp32   no               2
@@ -153,7 +154,9 @@ $ captrain plan old/crnn.yaml --threads 1 --backend cpu --memory 1GB
 | sgd                cpu.vector       f32 f64   fp32   fp32   fp32   no               2
 | ema                cpu.vector       f32 f64   fp32   fp32   fp32   no               2
 | step_end           cpu.ref          f64       fp32   f64    f64    no               1
+| conv2d             cpu.planes       f32       fp32   fp32   fp32   no               2
 | batchnorm_infer    cpu.vector       f32       fp32   fp32   fp32   no               4
+| conv2d             cpu.winograd     f32       fp32   fp32   fp32   no               1
 
 $ captrain plan old/cnn.yaml --threads 1 --backend cpu --memory 1GB --set train.accumulate=3 --set train.precision=bf16 --set train.recompute=all | sed '/^training\|^evaluation\|^one\|^ *[0-9]* [a-z]* /d'
 | micro-step
@@ -173,7 +176,7 @@ $ captrain plan old/cnn.yaml --threads 1 --backend cpu --memory 1GB --set train.
 | gradients      105.2 kB
 | optimizer      105.2 kB
 | average        53.6 kB
-| activations    1323.0 kB (the step's lower bound is 1323.0 kB; without sharing memory 7063.5 kB)
+| activations    1323.0 kB (the step's lower bound is 1323.0 kB; without sharing memory 7059.5 kB)
 | inputs         33.1 kB
 | resident       no images (the device reads the host's memory)
 | peak           1674.4 kB (1674432 bytes)
@@ -183,11 +186,11 @@ $ captrain plan old/cnn.yaml --threads 1 --backend cpu --memory 1GB --set train.
 | operator           implementation   stored    asked  factor sums   matrix units calls
 | preprocess         cpu.vector       bf16      fp32   fp32   fp32   no               3
 | cast               cpu.vector       f32 bf16  fp32   fp32   fp32   no              47
-| conv2d             cpu.planes       bf16      bf16   fp32   fp32   no               9 !
-| batchnorm_pool     cpu.vector       bf16 f32  fp32   fp32   fp32   no               3
-| conv2d             cpu.winograd     bf16      bf16   fp32   fp32   no               9 !
-| batchnorm          cpu.vector       bf16 f32  fp32   fp32   fp32   no               5
-| conv2d             cpu.indirect     bf16      bf16   fp32   fp32   no               3 !
+| conv2d             cpu.planes       bf16 f64  bf16   fp32   fp32   no               3 !
+| batchnorm_pool     cpu.vector       bf16 f32 f64 fp32   fp32   fp32   no               3
+| conv2d             cpu.winograd     bf16 f64  bf16   fp32   fp32   no               3 !
+| batchnorm          cpu.vector       bf16 f32 f64 fp32   fp32   fp32   no               5
+| conv2d             cpu.indirect     bf16 f64  bf16   fp32   fp32   no               2 !
 | dropout_mask       cpu.vector       f64       fp32   f64    f64    no               1
 | dropout_apply      cpu.vector       bf16      fp32   fp32   fp32   no               2
 | linear             cpu.blas         bf16      bf16   fp32   fp32   no               2 !
@@ -201,11 +204,13 @@ $ captrain plan old/cnn.yaml --threads 1 --backend cpu --memory 1GB --set train.
 | linear_dgrad       cpu.blas         bf16      bf16   fp32   fp32   no               1 !
 | linear_wgrad       cpu.blas         bf16      bf16   fp32   fp32   no               1 !
 | bias_grad          cpu.vector       bf16      fp32   fp32   fp32   no               1
+| conv2d             cpu.planes       bf16      bf16   fp32   fp32   no               6 !
 | batchnorm_bwd      cpu.vector       bf16 f32  fp32   fp32   fp32   no               4
 | conv2d_dgrad       cpu.planes       bf16      bf16   fp32   fp32   no               2 !
 | conv2d_wgrad       cpu.planes       bf16      bf16   fp32   fp32   no               3 !
 | conv2d_dgrad       cpu.indirect     bf16      bf16   fp32   fp32   no               1 !
 | conv2d_wgrad       cpu.outer        bf16      bf16   fp32   fp32   no               1 !
+| conv2d             cpu.winograd     bf16      bf16   fp32   fp32   no               6 !
 | conv2d_dgrad       cpu.winograd     bf16      bf16   fp32   fp32   no               3 !
 | conv2d_wgrad       cpu.winograd     bf16      bf16   fp32   fp32   no               3 !
 | batchnorm_pool_bwd cpu.vector       bf16 f32  fp32   fp32   fp32   no               3
@@ -218,18 +223,22 @@ $ captrain plan old/cnn.yaml --threads 1 --backend cpu --memory 1GB --set train.
 | step_end           cpu.ref          f64       fp32   f64    f64    no               1
 | batchnorm_infer    cpu.vector       bf16 f32  fp32   fp32   fp32   no               7
 | maxpool2d          cpu.vector       bf16      fp32   fp32   fp32   no               3
+| conv2d             cpu.indirect     bf16      bf16   fp32   fp32   no               1 !
 | ! conv2d by cpu.planes (node 'features.0'): bf16 was asked for, factors are multiplied as fp32
 | ! conv2d by cpu.winograd (node 'features.8'): bf16 was asked for, factors are multiplied as fp32
 | ! conv2d by cpu.indirect (node 'features.18'): bf16 was asked for, factors are multiplied as fp32
 | ! linear by cpu.blas (node 'fc'): bf16 was asked for, factors are multiplied as fp32
 | ! linear_dgrad by cpu.blas (node 'fc.dgrad'): bf16 was asked for, factors are multiplied as fp32
 | ! linear_wgrad by cpu.blas (node 'fc.wgrad'): bf16 was asked for, factors are multiplied as fp32
+| ! conv2d by cpu.planes (node 'features.21.again'): bf16 was asked for, factors are multiplied as fp32
 | ! conv2d_dgrad by cpu.planes (node 'features.21.dgrad'): bf16 was asked for, factors are multiplied as fp32
 | ! conv2d_wgrad by cpu.planes (node 'features.21.wgrad'): bf16 was asked for, factors are multiplied as fp32
 | ! conv2d_dgrad by cpu.indirect (node 'features.18.dgrad'): bf16 was asked for, factors are multiplied as fp32
 | ! conv2d_wgrad by cpu.outer (node 'features.18.wgrad'): bf16 was asked for, factors are multiplied as fp32
+| ! conv2d by cpu.winograd (node 'features.15.again'): bf16 was asked for, factors are multiplied as fp32
 | ! conv2d_dgrad by cpu.winograd (node 'features.15.dgrad'): bf16 was asked for, factors are multiplied as fp32
 | ! conv2d_wgrad by cpu.winograd (node 'features.15.wgrad'): bf16 was asked for, factors are multiplied as fp32
+| ! conv2d by cpu.indirect (node 'features.18'): bf16 was asked for, factors are multiplied as fp32
 
 $ captrain plan --model textcnn --batch 64 --threads 1 --backend cpu --memory 1GB | grep -A 30 '^model'
 | model          textcnn, 19072400 parameters, 60x160x1 pixels, 4 x 36 classes
@@ -242,17 +251,17 @@ $ captrain plan --model textcnn --batch 64 --threads 1 --backend cpu --memory 1G
 | weights        76.3 MB (and 5376 B of running statistics)
 | gradients      76.3 MB
 | optimizer      152.6 MB
-| activations    364.3 MB (the step's lower bound is 362.3 MB; without sharing memory 750.8 MB)
+| activations    364.3 MB (the step's lower bound is 362.3 MB; without sharing memory 750.4 MB)
 | inputs         2458.6 kB
 | peak           671.9 MB (671882688 bytes)
 | micro-batch    at most 162 in 1073.7 MB
 |
 | precision receipt (fp32 was asked for)
 | operator           implementation   stored    asked  factor sums   matrix units calls
-| conv2d             cpu.indirect     f32       fp32   fp32   fp32   no               1
-| batchnorm_pool     cpu.vector       f32       fp32   fp32   fp32   no               3
-| conv2d             cpu.winograd     f32       fp32   fp32   fp32   no               6
-| batchnorm          cpu.vector       f32       fp32   fp32   fp32   no               4
+| conv2d             cpu.indirect     f32 f64   fp32   fp32   fp32   no               1
+| batchnorm_pool     cpu.vector       f32 f64   fp32   fp32   fp32   no               3
+| conv2d             cpu.winograd     f32 f64   fp32   fp32   fp32   no               6
+| batchnorm          cpu.vector       f32 f64   fp32   fp32   fp32   no               4
 | linear             cpu.blas         f32       fp32   fp32   fp32   no               2
 | dropout_mask       cpu.vector       f64       fp32   f64    f64    no               1
 | dropout_apply      cpu.vector       f32       fp32   fp32   fp32   no               2

@@ -298,6 +298,72 @@ START_TEST(test_fuse_keeps_order)
 }
 END_TEST
 
+/* Every norm behind a convolution takes the moments that this gives, pooling and sums of two norms too. */
+START_TEST(test_measure)
+{
+    test_net t;
+    int norms = 0, seen = 0;
+    test_net_shrinking(&t, CT_F32);
+    MUST(ct_pass_fuse(t.g, NULL));
+    MUST(ct_pass_fuse_more(t.g, NULL));
+    test_net_backward(&t);
+    MUST(ct_pass_measure(t.g, &norms));
+    graph_check_valid(t.g);
+    for (size_t i = 0; i < t.g->nnodes; i++) {
+        const ct_node *n = &t.g->nodes[i];
+        const bool two = n->op == CT_OP_BATCHNORM_SUM;
+        if (!two && n->op != CT_OP_BATCHNORM && n->op != CT_OP_BATCHNORM_POOL) continue;
+        for (int k = 0; k < (two ? 2 : 1); k++) {
+            const ct_node *conv = &t.g->nodes[t.g->values[n->in[5 * k]].producer];
+            ck_assert_int_eq(conv->op, CT_OP_CONV2D);
+            ck_assert(conv->attrs.conv.moments == 1 && conv->nout == 2);
+            ck_assert_int_eq(n->in[two ? 10 + k : 6], conv->out[1]);
+            seen++;
+        }
+    }
+    ck_assert_int_eq(norms, 12);
+    ck_assert_int_eq(seen, norms);
+    ct_graph_free(t.g);
+}
+END_TEST
+
+/* A data gradient is added to the other summand, which comes before it; reason 1: that has another reader, 2: the host keeps it, 3: it comes later, 4: sums of 16
+ * bits would be rounded once, 5: groups. */
+START_TEST(test_accumulate)
+{
+    for (int reason = 0; reason < 6; reason++) {
+        const ct_dtype type = reason == 4 ? CT_BF16 : CT_F32;
+        const ct_attrs conv = { .conv = { .stride_h = 2, .stride_w = 2, .dil_h = 1, .dil_w = 1, .groups = reason == 5 ? 2 : 1, .in_h = 4, .in_w = 6 } };
+        const ct_attrs cubic = { .scale = { .alpha = 3 } };
+        ct_graph *g;
+        ct_val dy, w, x, part[2], sum, more;
+        int sums = -1;
+        MUST(ct_graph_create(&g));
+        MUST(ct_graph_input(g, "dy", ct_desc4(type, 2, 2, 3, 8), &dy));
+        MUST(ct_graph_input(g, "w", ct_desc4(type, 8, 1, 1, reason == 5 ? 3 : 6), &w));
+        MUST(ct_graph_input(g, "x", ct_desc4(type, 2, 4, 6, 6), &x));
+        g->phase = CT_PHASE_BACKWARD;
+        for (int i = 0; i < 2; i++) {
+            if ((i == 0) != (reason == 3)) MUST(ct_graph_node(g, CT_OP_SCALE, &cubic, "other", 1, &x, 1, 1, &part[0]));
+            else MUST(ct_graph_node(g, CT_OP_CONV2D_DGRAD, &conv, "dgrad", 2, (ct_val[]){ dy, w }, 1, 1, &part[1]));
+        }
+        MUST(ct_graph_node(g, CT_OP_ADD, NULL, "sum", 2, part, 1, 1, &sum));
+        MUST(ct_graph_node(g, CT_OP_SCALE, &cubic, "more", 1, reason == 1 ? &part[0] : &sum, 1, 1, &more));
+        if (reason == 2) ct_graph_keep(g, part[0]);
+        ct_graph_keep(g, sum);
+        ct_graph_keep(g, more);
+        MUST(ct_pass_accumulate(g, &sums));
+        graph_check_valid(g);
+        ck_assert_msg(sums == (reason == 0), "reason %d: %d sums", reason, sums);
+        const ct_node *n = graph_find_node(g, "dgrad");
+        ck_assert_int_eq(n->nin, reason == 0 ? 3 : 2);
+        ck_assert_int_eq(graph_count_op(g, CT_OP_ADD), reason != 0);
+        if (reason == 0) ck_assert(n->in[2] == part[0] && n->out[0] == sum);
+        ct_graph_free(g);
+    }
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("structure");
@@ -309,6 +375,8 @@ int main(void)
     tcase_add_test(t, test_fuse_mean);
     tcase_add_test(t, test_fuse_summand);
     tcase_add_test(t, test_join_sparse);
+    tcase_add_test(t, test_measure);
+    tcase_add_test(t, test_accumulate);
     tcase_add_test(t, test_fuse_keeps_order);
     suite_add_tcase(s, t);
     return ct_check_main(s);

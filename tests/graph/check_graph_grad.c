@@ -67,6 +67,20 @@ START_TEST(test_variants_agree)
 }
 END_TEST
 
+/* The same gradients, of f64, but for their rounding. */
+static void gradients_agree(const graph_step *want, const graph_step *got, uint64_t seed)
+{
+    ck_assert_uint_eq(want->grad_bytes, got->grad_bytes);
+    double error = 0, size = 0;
+    for (size_t i = 0; i < want->grad_bytes / sizeof(double); i++) {
+        double a = ct_load(CT_F64, want->grad, (int64_t)i), b = ct_load(CT_F64, got->grad, (int64_t)i);
+        error += (a - b) * (a - b);
+        size += a * a;
+    }
+    ck_assert_msg(sqrt(error) <= 1e-11 * sqrt(size), "net %llu: gradients differ by %g of %g", (unsigned long long)seed,
+                  sqrt(error), sqrt(size));
+}
+
 /* Fusing changes no number beyond rounding. */
 START_TEST(test_fused_agrees)
 {
@@ -78,15 +92,7 @@ START_TEST(test_fused_agrees)
     test_net_random(&net, seed, CT_F64, 14);
     graph_step_run(&net, GRAPH_SHARED | GRAPH_FUSED, seed, &fused);
     ck_assert_double_le(fabs(plain.loss - fused.loss), 1e-12 * fabs(plain.loss));
-    ck_assert_uint_eq(plain.grad_bytes, fused.grad_bytes);
-    double error = 0, size = 0;
-    for (size_t i = 0; i < plain.grad_bytes / sizeof(double); i++) {
-        double a = ct_load(CT_F64, plain.grad, (int64_t)i), b = ct_load(CT_F64, fused.grad, (int64_t)i);
-        error += (a - b) * (a - b);
-        size += a * a;
-    }
-    ck_assert_msg(sqrt(error) <= 1e-11 * sqrt(size), "net %llu: gradients differ by %g of %g", (unsigned long long)seed,
-                  sqrt(error), sqrt(size));
+    gradients_agree(&plain, &fused, seed);
     graph_step_free(&plain);
     graph_step_free(&fused);
 }
@@ -134,6 +140,32 @@ START_TEST(test_more_shrinks)
     graph_step_free(&plain);
     graph_step_free(&more);
     graph_step_free(&again);
+}
+END_TEST
+
+/* Sums of gradients made in place change these by rounding alone, and where statistics come from changes nothing: the reference reads x for them all the same. */
+START_TEST(test_measured_agrees)
+{
+    uint64_t seed = (uint64_t)_i;
+    graph_step plain, measured;
+    test_net net;
+    for (int kind = 0; kind < 4; kind++) {
+        const unsigned more = kind == 3 ? GRAPH_RECOMPUTED : 0;
+        for (int way = 0; way < 2; way++) {
+            if (kind == 0) test_net_random(&net, seed, CT_F64, 14);
+            else if (kind == 1) test_net_deep(&net, CT_F64, 3, 2, 12, 8);
+            else test_net_shrinking(&net, CT_F64);
+            graph_step_run(&net, GRAPH_SHARED | GRAPH_FUSED | (way ? GRAPH_MEASURED | more : GRAPH_PLAIN), seed, way ? &measured : &plain);
+        }
+        ck_assert(plain.loss == measured.loss);
+        ck_assert_uint_eq(plain.buffer_bytes, measured.buffer_bytes);
+        ck_assert_mem_eq(plain.buffer, measured.buffer, plain.buffer_bytes);
+        gradients_agree(&plain, &measured, seed);
+        if (kind > 0) ck_assert_int_gt(measured.recomputed, 0);
+        if (kind == 2) ck_assert_int_eq(measured.recomputed, 4 + 12); /* sums; norms of the stem, of two a block, of three shortcuts */
+        graph_step_free(&plain);
+        graph_step_free(&measured);
+    }
 }
 END_TEST
 
@@ -218,6 +250,7 @@ int main(void)
     tcase_add_loop_test(t, test_fused_agrees, 0, 20);
     tcase_add_loop_test(t, test_more_agrees, 0, 20);
     tcase_add_loop_test(t, test_more_shrinks, 0, 4);
+    tcase_add_loop_test(t, test_measured_agrees, 0, 4);
     tcase_add_test(t, test_recompute_deep);
     tcase_add_test(t, test_cast_runs);
     suite_add_tcase(s, t);

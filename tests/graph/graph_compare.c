@@ -80,12 +80,18 @@ void graph_step_run(const test_net *built, unsigned variant, uint64_t seed, grap
     memset(out, 0, sizeof *out);
     int pools = 0, sums = 0;
     if (variant & GRAPH_FUSED) MUST(ct_pass_fuse(net.g, NULL));
-    if (variant & GRAPH_MORE) MUST(ct_pass_fuse_more(net.g, &pools));
+    if (variant & (GRAPH_MORE | GRAPH_MEASURED)) MUST(ct_pass_fuse_more(net.g, &pools));
     test_net_backward(&net);
     if (variant & GRAPH_MORE) MUST(ct_pass_join(net.g, &sums));
     out->recomputed = pools + sums;
+    if (variant & GRAPH_MEASURED) MUST(ct_pass_accumulate(net.g, &out->recomputed));
     if (variant & GRAPH_RECOMPUTED) MUST(ct_pass_recompute(net.g, variant & GRAPH_MERGED ? 3 : 0, &out->recomputed));
     if (variant & GRAPH_REAPPLIED) MUST(ct_pass_reapply(net.g, 0, &out->recomputed));
+    if (variant & GRAPH_MEASURED) {
+        MUST(ct_pass_measure(net.g, &pools));
+        out->recomputed += pools;
+        graph_check_valid(net.g);
+    }
     MUST(ct_layout_make(net.g, &layout));
     graph_run_open(&r, net.g, variant & GRAPH_SHARED);
     graph_run_fill(&r, seed, net.classes);

@@ -16,7 +16,8 @@ enum graph_variant {
     GRAPH_RECOMPUTED = 4,
     GRAPH_MERGED = 8,      /* recomputed in three segments */
     GRAPH_REAPPLIED = 16,  /* batch norms applied again */
-    GRAPH_MORE = 32        /* fused with max-pooling, sums of gradients joined: `recomputed` counts them */
+    GRAPH_MORE = 32,       /* fused with max-pooling, sums of gradients joined: `recomputed` counts them */
+    GRAPH_MEASURED = 64    /* fused alike, gradients summed in place and norms given moments: it counts these two */
 };
 
 /* Everything a step leaves behind. */

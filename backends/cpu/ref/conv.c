@@ -1,6 +1,7 @@
 /* Convolution: x [N,H,W,C], w [K,R,S,C/g], y [N,P,Q,K].
  *   y[n,p,q,k] = bias[k] + sum over r,s,c of x[n, p*stride_h - pad_h + r*dil_h, q*stride_w - pad_w + s*dil_w, G*C/g +
- * c] * w[k,r,s,c] where G = k / (K/g) is the group of k and pixels outside x are zero. */
+ * c] * w[k,r,s,c] where G = k / (K/g) is the group of k and pixels outside x are zero, and dx is dgrad's sum and add, where that is given; and moments [2,K], where they are
+ * wanted: the sums of y and of y*y over all pixels, of y as it is stored. */
 #include "config.h"
 
 #include "backends/cpu/ref/ref_util.h"
@@ -65,6 +66,18 @@ static ct_accept accept_scratch(const ct_device *dev, const ct_call *call)
     return ct_accept_yes(bytes);
 }
 
+/* sum [2,K] of y [...,K]. */
+static void put_moments(const ct_tensor *y, double *sum)
+{
+    const int64_t cols = ct_ref_cols(y), count = ct_desc_numel(&y->desc);
+    for (int64_t k = 0; k < 2 * cols; k++) sum[k] = 0;
+    for (int64_t i = 0; i < count; i++) {
+        const double v = ct_ref_at(y, i);
+        sum[i % cols] += v;
+        sum[cols + i % cols] += v * v;
+    }
+}
+
 static ct_status forward(ct_device *dev, ct_stream *stream, const ct_call *call, void *scratch)
 {
     (void)dev;
@@ -94,6 +107,7 @@ static ct_status forward(ct_device *dev, ct_stream *stream, const ct_call *call,
                     y[((n * g.p + p) * g.q + q) * g.k + k] = sum + (bias ? bias[k] : 0);
                 }
     ct_ref_flush(&call->out[0], y);
+    if (call->nout > 1) put_moments(&call->out[0], call->out[1].data);
     return CT_OK;
 }
 
@@ -113,13 +127,16 @@ static ct_status dgrad(ct_device *dev, ct_stream *stream, const ct_call *call, v
     geometry g = geometry_of(a, &call->out[0].desc, &call->in[1].desc, &call->in[0].desc);
     double *room = scratch;
     const double *dy = ct_ref_in(&call->in[0], &room), *w = ct_ref_in(&call->in[1], &room);
+    const bool adds = call->nin > 2 && ct_present(&call->in[2]);
+    const double *add = adds ? ct_ref_in(&call->in[2], &room) : NULL; /* may be dx */
     double *dx = ct_ref_out(&call->out[0], &room);
     int64_t row = g.r * g.s * g.cg; /* elements of one filter */
     for (int64_t n = 0; n < g.n; n++)
         for (int64_t i = 0; i < g.h; i++)
             for (int64_t j = 0; j < g.w; j++) {
-                double *to = dx + ((n * g.h + i) * g.w + j) * g.c;
-                for (int64_t c = 0; c < g.c; c++) to[c] = 0;
+                const int64_t at = ((n * g.h + i) * g.w + j) * g.c;
+                double *to = dx + at;
+                for (int64_t c = 0; c < g.c; c++) to[c] = adds ? add[at + c] : 0;
                 for (int64_t r = 0; r < g.r; r++) {
                     int64_t p = source_of(i, r, a->stride_h, a->pad_h, a->dil_h, g.p);
                     if (p < 0) continue;

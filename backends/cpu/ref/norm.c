@@ -8,7 +8,7 @@
  * batchnorm_bwd adds dy2 to dy, where it is given, before all else; with dy2_step s, to pixels (si,sj) alone. batchnorm_sum is
  * max(0, z + z2) of two norms, and its backward that of each of them. batchnorm_pool is batchnorm with relu, of which the first greatest of each
  * window of 2x2 pixels (or, with overlap, 3x3) is kept; its backward takes for e of a pixel the sum of dy of its windows whose index says that it was kept.
- * batchnorm_joint has mean = S/M and var = Q/M - mean^2 from moments (S, Q) of M rows that it need not see; its backward holds both in dx
+ * Moments that are given are those of x, which is read for them here all the same. batchnorm_joint has mean = S/M and var = Q/M - mean^2 from moments (S, Q) of M rows that it need not see; its backward holds both in dx
  * and gives dS = -gamma*invstd*(sum e - mean*invstd*sum(e*xhat))/M, dQ = -gamma*invstd^2*sum(e*xhat)/(2M).
  * batchnorm_mean is the mean over all pixels of a sample of batchnorm with relu; its backward has e = dy / pixels where
  * mask is set.

@@ -68,6 +68,33 @@ const ct_case_row ct_cases_conv[] = {
     { "conv2d{" S11 " pad_h=1 pad_w=1}(f32[2,27,28,70], f32[75,3,3,70], f32[75])", CT_TYPES_ONCE, DATA, 0 },
     { "conv2d{" S11 " pad_h=0 pad_w=2}(f32[2,30,27,136], f32[130,3,3,136], f32[130])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },
 
+    /* Moments beside y: of one pixel, of lists and windows, of slices of channels, of groups, of Winograd's tiles, of planes. */
+    { "conv2d{" S11 " moments=1}(T[1,1,1,3], T[5,1,1,3], T[5])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " moments=1}(T[2,5,7,8], T[16,1,1,8])", CT_TYPES_ALL, MORE, 0 },
+    { "conv2d{" S11 " moments=1}(T[3,20,40,20], T[86,1,1,20], T[86])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1 moments=1}(T[2,13,21,3], T[35,3,3,3], T[35])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=2 stride_w=2 pad_h=3 pad_w=3 dil_h=1 dil_w=1 groups=1 moments=1}(T[1,17,15,3], T[12,7,7,3])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{stride_h=2 stride_w=1 pad_h=2 pad_w=2 dil_h=2 dil_w=2 groups=1 moments=1}(T[2,9,12,7], T[8,3,3,7], T[8])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " moments=1}(f32[1,23,27,600], f32[40,1,1,600], f32[40])", CT_TYPES_ONCE, DATA, 0 },
+    { "conv2d{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=2 dil_w=1 groups=2 moments=1}(T[2,11,9,40], T[48,3,3,20], T[48])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1 moments=1}(T[3,20,40,20], T[36,3,3,20], T[36])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1 moments=1}(f32[2,14,15,64], f32[70,3,3,64], f32[70])", CT_TYPES_ONCE, DATA, 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1 moments=1}(f32[1,7,7,256], f32[132,3,3,256])", CT_TYPES_ONCE, DATA, 0 },
+    { "conv2d{" S22 " moments=1}(f32[2,15,18,32], f32[45,3,3,32], f32[45])", CT_TYPES_ONCE, DATA, 0 },
+    { "conv2d{" S11 " pad_h=1 pad_w=1 moments=1}(T[2,13,21,1], T[2,3,3,1], T[2])", CT_TYPES_ALL, DATA, 0 },
+
+    /* A gradient that is added to another: with a stride, of taps that some pixels do not see, of slices of channels, of Winograd's tiles, whole and at edges. */
+    { "conv2d_dgrad{" S11 " in_h=5 in_w=7}(T[2,5,7,16], T[16,1,1,8], T[2,5,7,8])", CT_TYPES_ALL, MORE, 0 },
+    { "conv2d_dgrad{stride_h=2 stride_w=2 dil_h=1 dil_w=1 groups=1 in_h=8 in_w=9}(T[2,4,5,24], T[24,1,1,12], T[2,8,9,12])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1 in_h=29 in_w=31}(T[2,15,16,36], T[36,3,3,40], T[2,29,31,40])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{" S11 " in_h=23 in_w=27}(f32[1,23,27,600], f32[600,1,1,41], f32[1,23,27,41])", CT_TYPES_ONCE, DATA, 0 },
+    { "conv2d_dgrad{" S11 " in_h=7 in_w=10}(f32[1,7,10,1100], f32[1100,1,1,80], f32[1,7,10,80])", CT_TYPES_ONCE, DATA, 0 },
+    { "conv2d_dgrad{stride_h=1 stride_w=1 pad_h=1 pad_w=1 dil_h=2 dil_w=1 groups=2 in_h=11 in_w=9}(T[2,9,9,48], T[48,3,3,20], T[2,11,9,40])", CT_TYPES_ALL, DATA, 0 },
+    { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=14 in_w=15}(f32[2,14,15,64], f32[64,3,3,64], f32[2,14,15,64])", CT_TYPES_ONCE, DATA, 0 },
+    { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=13 in_w=22}(f32[3,13,22,70], f32[70,3,3,75], f32[3,13,22,75])", CT_TYPES_ONCE, DATA, 0 },
+    { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=7 in_w=7}(f32[1,7,7,256], f32[256,3,3,132], f32[1,7,7,132])", CT_TYPES_ONCE, DATA, 0 },
+    { "conv2d_dgrad{" S22 " in_h=15 in_w=18}(f32[2,8,9,48], f32[48,3,3,32], f32[2,15,18,32])", CT_TYPES_ONCE, DATA, 0 },
+
     { "conv2d_dgrad{" S11 " in_h=5 in_w=7}(T[2,5,7,16], T[16,1,1,8])", CT_TYPES_ALL, DATA, 0 },
     { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=6 in_w=9}(T[2,6,9,8], T[8,3,3,3])", CT_TYPES_ALL, MORE, 0 },
     { "conv2d_dgrad{" S11 " pad_h=1 pad_w=1 in_h=13 in_w=10}(T[2,13,10,32], T[32,3,3,1])", CT_TYPES_ALL, DATA, 0 },

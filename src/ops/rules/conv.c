@@ -9,7 +9,7 @@
     CT_FIELD_INT(conv, stride_h), CT_FIELD_INT(conv, stride_w), CT_FIELD_INT(conv, pad_h), CT_FIELD_INT(conv, pad_w), \
         CT_FIELD_INT(conv, dil_h), CT_FIELD_INT(conv, dil_w), CT_FIELD_INT(conv, groups)
 
-static const ct_attr_field conv_fields[] = { WINDOW_FIELDS, CT_FIELD_INT(conv, data_c), CT_FIELD_END };
+static const ct_attr_field conv_fields[] = { WINDOW_FIELDS, CT_FIELD_INT(conv, moments), CT_FIELD_INT(conv, data_c), CT_FIELD_END };
 static const ct_attr_field dgrad_fields[] = { WINDOW_FIELDS, CT_FIELD_INT(conv, in_h), CT_FIELD_INT(conv, in_w),
                                               CT_FIELD_INT(conv, data_c), CT_FIELD_END };
 static const ct_attr_field wgrad_fields[] = { WINDOW_FIELDS, CT_FIELD_INT(conv, ker_h), CT_FIELD_INT(conv, ker_w),
@@ -56,7 +56,12 @@ static ct_status conv_shape(ct_call *c)
     if (ct_present(&c->in[2])) CT_TRY(ct_rule_vector(c, 2, "bias", x->dtype, w->dim[0]));
     int64_t p, q;
     CT_TRY(output_size(c, x->dim[1], x->dim[2], w->dim[1], w->dim[2], &p, &q));
+    const int64_t moments = c->attrs.conv.moments;
+    CT_TRY(ct_rule_int(c, "moments", moments, 0, 1));
+    if (moments && c->nout < 2) return ct_rule_fail(c, "moments=1 gives 2 outputs, but %d is wanted", c->nout);
+    c->nout = moments ? 2 : 1;
     ct_rule_out(c, 0, ct_desc4(x->dtype, x->dim[0], p, q, w->dim[0]));
+    if (moments) ct_rule_out(c, 1, ct_desc2(CT_F64, 2, w->dim[0]));
     return CT_OK;
 }
 
@@ -78,7 +83,9 @@ static ct_status dgrad_shape(ct_call *c)
     if (p != dy->dim[1] || q != dy->dim[2])
         return ct_rule_fail(c, "in_h=%" PRId64 " in_w=%" PRId64 " give P=%" PRId64 " Q=%" PRId64 ", but dy has %" PRId64
                             " and %" PRId64, a->in_h, a->in_w, p, q, dy->dim[1], dy->dim[2]);
-    ct_rule_out(c, 0, ct_desc4(dy->dtype, dy->dim[0], a->in_h, a->in_w, w->dim[3] * a->groups));
+    const ct_desc dx = ct_desc4(dy->dtype, dy->dim[0], a->in_h, a->in_w, w->dim[3] * a->groups);
+    if (ct_present(&c->in[2])) CT_TRY(ct_rule_desc(c, 2, "add", dx));
+    ct_rule_out(c, 0, dx);
     return CT_OK;
 }
 
@@ -104,13 +111,28 @@ static ct_status wgrad_shape(ct_call *c)
     return CT_OK;
 }
 
+/* The gradient of y, with what comes through its moments. */
+static ct_status whole_dy(const ct_grad_ctx *g, ct_val *dy)
+{
+    const ct_attrs none = { .conv = { 0 } };
+    ct_val through;
+    *dy = g->dout[0];
+    if (!g->attrs->conv.moments || g->dout[1] == CT_NOVAL) return CT_OK;
+    CT_TRY(ct_grad_emit1(g, CT_OP_BATCHNORM_MOMENTS_BWD, &none, 2, (ct_val[]){ g->out[0], g->dout[1] }, &through));
+    if (*dy == CT_NOVAL) *dy = through;
+    else CT_TRY(ct_grad_emit1(g, CT_OP_ADD, &none, 2, (ct_val[]){ *dy, through }, dy));
+    return CT_OK;
+}
+
 static ct_status conv_grad(const ct_grad_ctx *g)
 {
-    ct_val dy = g->dout[0], x = g->in[0], w = g->in[1];
+    ct_val dy, x = g->in[0], w = g->in[1];
+    CT_TRY(whole_dy(g, &dy));
     if (dy == CT_NOVAL) return CT_OK;
     const ct_desc *dx = g->desc(g->self, x), *dw = g->desc(g->self, w);
     if (g->need[0]) {
         ct_attrs a = *g->attrs;
+        a.conv.moments = 0;
         a.conv.in_h = dx->dim[1];
         a.conv.in_w = dx->dim[2];
         CT_TRY(ct_grad_emit1(g, CT_OP_CONV2D_DGRAD, &a, 2, (ct_val[]){ dy, w }, &g->din[0]));
@@ -119,6 +141,7 @@ static ct_status conv_grad(const ct_grad_ctx *g)
         ct_attrs a = *g->attrs;
         /* Emitting may move the descriptors, so ask again. */
         dw = g->desc(g->self, w);
+        a.conv.moments = 0;
         a.conv.ker_h = dw->dim[1];
         a.conv.ker_w = dw->dim[2];
         CT_TRY(ct_grad_emit1(g, CT_OP_CONV2D_WGRAD, &a, 2, (ct_val[]){ x, dy }, &g->din[1]));
@@ -140,17 +163,22 @@ static double conv_flops_of(const ct_call *c, const ct_desc *dy, const ct_desc *
 
 static double conv_flops(const ct_call *c)
 {
-    double bias = ct_present(&c->in[2]) ? (double)ct_desc_numel(&c->out[0].desc) : 0;
-    return conv_flops_of(c, &c->out[0].desc, &c->in[1].desc) + bias;
+    /* bias 1 an element of y, moments 3 */
+    const double more = (ct_present(&c->in[2]) ? 1 : 0) + (c->attrs.conv.moments ? 3 : 0);
+    return conv_flops_of(c, &c->out[0].desc, &c->in[1].desc) + more * (double)ct_desc_numel(&c->out[0].desc);
 }
 
-static double dgrad_flops(const ct_call *c) { return conv_flops_of(c, &c->in[0].desc, &c->in[1].desc); }
+static double dgrad_flops(const ct_call *c)
+{
+    return conv_flops_of(c, &c->in[0].desc, &c->in[1].desc) + (ct_present(&c->in[2]) ? (double)ct_desc_numel(&c->out[0].desc) : 0);
+}
 static double wgrad_flops(const ct_call *c) { return conv_flops_of(c, &c->in[1].desc, &c->out[0].desc); }
 
+/* Moments are sums of what sums give: as many terms as both have. */
 static int64_t conv_reduction(const ct_call *c)
 {
     const ct_desc *w = &c->in[1].desc;
-    return w->dim[1] * w->dim[2] * w->dim[3];
+    return w->dim[1] * w->dim[2] * w->dim[3] + (c->attrs.conv.moments ? ct_rows(&c->out[0].desc) : 0);
 }
 
 static int64_t dgrad_reduction(const ct_call *c)
@@ -192,15 +220,15 @@ static double wgrad_read(const ct_call *c, int i)
 #define WINOGRAD 4
 
 const ct_op_rules ct_conv_rules[] = {
-    { .op = CT_OP_CONV2D, .flags = CT_OPF_HEAVY | CT_OPF_EXACT_INTS, .inplace_out = -1, .inplace_in = -1,
+    { .op = CT_OP_CONV2D, .flags = CT_OPF_HEAVY | CT_OPF_EXACT_INTS, .grad_outs = 1u << 1, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_COMPUTE, .fields = conv_fields,
       .shape = conv_shape, .grad = conv_grad, .flops = conv_flops, .reduction = conv_reduction, .read = conv_read,
       .roundings = 1, .inexact = WINOGRAD, .typical = ct_typical_products, .domain = { CT_ANY, CT_ANY, CT_ANY } },
-    { .op = CT_OP_CONV2D_DGRAD, .flags = CT_OPF_NO_GRAD | CT_OPF_HEAVY | CT_OPF_EXACT_INTS, .inplace_out = -1,
-      .inplace_in = -1,
+    { .op = CT_OP_CONV2D_DGRAD, .flags = CT_OPF_NO_GRAD | CT_OPF_HEAVY | CT_OPF_EXACT_INTS, .inplace_out = 0,
+      .inplace_in = 2,
       .precision = CT_PREC_COMPUTE,
       .fields = dgrad_fields, .shape = dgrad_shape, .flops = dgrad_flops, .reduction = dgrad_reduction,
-      .roundings = 1, .inexact = WINOGRAD, .typical = ct_typical_products, .domain = { CT_ANY, CT_ANY } },
+      .roundings = 1, .inexact = WINOGRAD, .typical = ct_typical_products, .domain = { CT_ANY, CT_ANY, CT_ANY } },
     { .op = CT_OP_CONV2D_WGRAD, .flags = CT_OPF_NO_GRAD | CT_OPF_HEAVY | CT_OPF_EXACT_INTS, .inplace_out = -1,
       .inplace_in = -1,
       .precision = CT_PREC_COMPUTE,

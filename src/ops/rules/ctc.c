@@ -42,14 +42,12 @@ static ct_status loss_shape(ct_call *c)
 
 static ct_status loss_bwd_shape(ct_call *c)
 {
-    char s[CT_DESC_STR], w[CT_DESC_STR];
     CT_TRY(check_sequence(c));
     if (c->nin < 6) return ct_rule_fail(c, "%d inputs given, needs logp, target, len?, nll, alpha, dloss", c->nin);
     ct_dtype type = c->in[0].desc.dtype;
     ct_desc alpha = alpha_desc(c);
     CT_TRY(ct_rule_vector(c, 3, "nll", type, c->in[0].desc.dim[1]));
-    if (!ct_desc_equal(&c->in[4].desc, &alpha))
-        return ct_rule_fail(c, "alpha is %s, but must be %s", ct_desc_str(&c->in[4].desc, s), ct_desc_str(&alpha, w));
+    CT_TRY(ct_rule_desc(c, 4, "alpha", alpha));
     CT_TRY(ct_rule_vector(c, 5, "dloss", type, 1));
     ct_rule_out(c, 0, c->in[0].desc);
     return CT_OK;

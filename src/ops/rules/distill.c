@@ -40,12 +40,10 @@ static ct_status distill_shape(ct_call *c)
 
 static ct_status distill_bwd_shape(ct_call *c)
 {
-    char s[CT_DESC_STR], w[CT_DESC_STR];
     CT_TRY(check_scores(c));
     if (c->nin < 5) return ct_rule_fail(c, "%d inputs given, needs s, t, len?, kl, dloss", c->nin);
     const ct_desc kl = steps_desc(c);
-    if (!ct_desc_equal(&c->in[3].desc, &kl))
-        return ct_rule_fail(c, "kl is %s, but must be %s", ct_desc_str(&c->in[3].desc, s), ct_desc_str(&kl, w));
+    CT_TRY(ct_rule_desc(c, 3, "kl", kl));
     CT_TRY(ct_rule_vector(c, 4, "dloss", kl.dtype, 1));
     ct_rule_out(c, 0, c->in[0].desc);
     if (!c->attrs.distill.detach) ct_rule_out(c, 1, c->in[0].desc);

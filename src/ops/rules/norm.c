@@ -28,6 +28,9 @@ static const ct_attr_field pool_bwd_fields[] = { CT_FIELD_INT(norm, overlap), CT
 static const ct_attr_field mean_bwd_fields[] = { CT_FIELD_INT(norm, has_add), CT_FIELD_END };
 static const ct_attr_field no_fields[] = { CT_FIELD_END };
 
+/* Over all rows of x the sums of it and of its squares. */
+static ct_desc moments_of(const ct_desc *x) { return ct_desc2(CT_F64, 2, ct_last_dim(x)); }
+
 /* Where y is positive, a bit an element: [...,bytes of C bits]. */
 static ct_desc mask_of(const ct_desc *y)
 {
@@ -35,6 +38,12 @@ static ct_desc mask_of(const ct_desc *y)
     d.dtype = CT_U8;
     d.dim[d.ndim - 1] = ct_mask_bytes(ct_last_dim(y));
     return d;
+}
+
+/* Input i, if it is given, holds the moments of x. */
+static ct_status check_given(const ct_call *c, int i, const ct_desc *x)
+{
+    return ct_present(&c->in[i]) ? ct_rule_desc(c, i, "moments", moments_of(x)) : CT_OK;
 }
 
 /* x [...,C], then gamma, beta, run_mean, run_var [C], add? like x: common to training and inference. */
@@ -57,6 +66,7 @@ static ct_status bn_shape(ct_call *c)
     CT_TRY(check_forward(c));
     CT_TRY(ct_rule_real(c, "momentum", c->attrs.norm.momentum, 0, 1));
     CT_TRY(ct_rule_int(c, "update_stats", c->attrs.norm.update_stats, 0, 1));
+    CT_TRY(check_given(c, 6, x));
     if (ct_rows(x) < 2)
         return ct_rule_fail(c, "x is %s: one value per channel has no variance to normalise by", ct_desc_str(x, s));
     const bool relu = c->attrs.norm.act == CT_NORM_RELU;
@@ -82,7 +92,6 @@ static ct_status infer_shape(ct_call *c)
 static ct_status check_second(const ct_call *c, int i)
 {
     const int64_t step = c->attrs.norm.dy2_step;
-    char got[CT_DESC_STR], want[CT_DESC_STR];
     CT_TRY(ct_rule_int(c, "dy2_step", step, 0, CT_RULE_MAX_EXTENT));
     if (step > 1 && !ct_present(&c->in[i])) return ct_rule_fail(c, "dy2_step=%lld goes with dy2, which is not given", (long long)step);
     if (!ct_present(&c->in[i])) return CT_OK;
@@ -91,18 +100,11 @@ static ct_status check_second(const ct_call *c, int i)
     ct_desc d = c->in[0].desc;
     d.dim[1] = (d.dim[1] + step - 1) / step;
     d.dim[2] = (d.dim[2] + step - 1) / step;
-    if (ct_desc_equal(&c->in[i].desc, &d)) return CT_OK;
-    return ct_rule_fail(c, "dy2 is %s, but must be %s", ct_desc_str(&c->in[i].desc, got), ct_desc_str(&d, want));
+    return ct_rule_desc(c, i, "dy2", d);
 }
 
 /* Of a ReLU that gives a y as large as input y the mask, input 5. */
-static ct_status check_mask(const ct_call *c, int y)
-{
-    char got[CT_DESC_STR], want[CT_DESC_STR];
-    const ct_desc mask = mask_of(&c->in[y].desc);
-    if (ct_desc_equal(&c->in[5].desc, &mask)) return CT_OK;
-    return ct_rule_fail(c, "mask is %s, but must be %s", ct_desc_str(&c->in[5].desc, got), ct_desc_str(&mask, want));
-}
+static ct_status check_mask(const ct_call *c, int y) { return ct_rule_desc(c, 5, "mask", mask_of(&c->in[y].desc)); }
 
 /* What the gradient of the activation needs beside dy and x: of a ReLU its mask, of SiLU what it was applied to, which
  * is computed again. */
@@ -145,16 +147,6 @@ static ct_status bwd_shape(ct_call *c)
     return CT_OK;
 }
 
-static ct_desc moments_of(const ct_desc *x) { return ct_desc2(CT_F64, 2, ct_last_dim(x)); }
-
-static ct_status check_moments(const ct_call *c, int i, const ct_desc *x)
-{
-    char got[CT_DESC_STR], want[CT_DESC_STR];
-    const ct_desc d = moments_of(x);
-    if (ct_desc_equal(&c->in[i].desc, &d)) return CT_OK;
-    return ct_rule_fail(c, "moments are %s, but must be %s", ct_desc_str(&c->in[i].desc, got), ct_desc_str(&d, want));
-}
-
 static ct_status moments_shape(ct_call *c)
 {
     CT_TRY(ct_rule_ndim_least(c, 0, "x", 2));
@@ -167,7 +159,7 @@ static ct_status moments_bwd_shape(ct_call *c)
 {
     CT_TRY(ct_rule_ndim_least(c, 0, "x", 2));
     CT_TRY(ct_rule_float(c, 0, "x"));
-    CT_TRY(check_moments(c, 1, &c->in[0].desc));
+    CT_TRY(ct_rule_desc(c, 1, "moments", moments_of(&c->in[0].desc)));
     ct_rule_out(c, 0, c->in[0].desc);
     return CT_OK;
 }
@@ -178,7 +170,7 @@ static ct_status joint_shape(ct_call *c)
     const ct_desc *x = &c->in[0].desc;
     CT_TRY(check_forward(c));
     if (c->nin < 7) return ct_rule_fail(c, "%d inputs given, needs x, gamma, beta, run_mean, run_var, add?, moments", c->nin);
-    CT_TRY(check_moments(c, 6, x));
+    CT_TRY(ct_rule_desc(c, 6, "moments", moments_of(x)));
     CT_TRY(ct_rule_real(c, "momentum", c->attrs.norm.momentum, 0, 1));
     CT_TRY(ct_rule_int(c, "update_stats", c->attrs.norm.update_stats, 0, 1));
     const int64_t least = ct_rows(x) < 2 ? 2 : ct_rows(x);
@@ -226,7 +218,7 @@ static ct_status joint_bwd_shape(ct_call *c)
     const ct_desc *dy = &c->in[0].desc;
     const bool has_add = c->attrs.norm.has_add != 0;
     CT_TRY(check_joint_bwd(c));
-    if (ct_present(&c->in[8])) CT_TRY(check_moments(c, 8, dy));
+    if (ct_present(&c->in[8])) CT_TRY(ct_rule_desc(c, 8, "moments", moments_of(dy)));
     if (has_add && c->nout < 2) return ct_rule_fail(c, "has_add=1 gives 2 outputs, but %d are wanted", c->nout);
     c->nout = has_add ? 2 : 1;
     for (int i = 0; i < c->nout; i++) ct_rule_out(c, i, *dy);
@@ -240,10 +232,12 @@ static ct_status sum_shape(ct_call *c)
     const ct_desc *x = &c->in[0].desc;
     ct_call first = *c;
     first.in[5].desc = ct_absent_desc();
+    first.in[6].desc = c->in[10].desc;
     first.attrs.norm.act = CT_NORM_RELU;
     CT_TRY(bn_shape(&first));
     CT_TRY(ct_rule_same(c, 5, names[0], 0, "x"));
     for (int i = 1; i < 5; i++) CT_TRY(ct_rule_vector(c, 5 + i, names[i], ct_accum_dtype(x->dtype), ct_last_dim(x)));
+    CT_TRY(check_given(c, 11, x));
     for (int i = 0; i < 4; i++) ct_rule_out(c, i, first.out[i].desc);
     ct_rule_out(c, 4, first.out[1].desc);
     ct_rule_out(c, 5, first.out[2].desc);
@@ -286,6 +280,8 @@ static ct_status pool_shape(ct_call *c)
     CT_TRY(ct_rule_real(c, "momentum", c->attrs.norm.momentum, 0, 1));
     CT_TRY(ct_rule_int(c, "update_stats", c->attrs.norm.update_stats, 0, 1));
     CT_TRY(pooled(c, 0, &y));
+    if (ct_present(&c->in[5])) return ct_rule_fail(c, "a summand is given, which this operator has not");
+    CT_TRY(check_given(c, 6, x));
     const ct_desc stat = ct_desc1(ct_accum_dtype(x->dtype), ct_last_dim(x));
     ct_rule_out(c, 0, y);
     ct_rule_out(c, 1, stat);
@@ -299,11 +295,10 @@ static ct_status pool_bwd_shape(ct_call *c)
 {
     static const char *const names[] = { "dy", "x", "gamma", "mean", "invstd" };
     const ct_desc *dy = &c->in[0].desc, *x = &c->in[1].desc;
-    char got[CT_DESC_STR], want[CT_DESC_STR];
     ct_desc y;
     CT_TRY(ct_rule_float(c, 0, "dy"));
     CT_TRY(pooled(c, 1, &y));
-    if (!ct_desc_equal(dy, &y)) return ct_rule_fail(c, "dy is %s, but must be %s", ct_desc_str(dy, got), ct_desc_str(&y, want));
+    CT_TRY(ct_rule_desc(c, 0, "dy", y));
     const ct_desc stat = ct_desc1(ct_accum_dtype(dy->dtype), ct_last_dim(dy));
     for (int i = 2; i < 5; i++) CT_TRY(ct_rule_vector(c, i, names[i], stat.dtype, stat.dim[0]));
     CT_TRY(ct_rule_dtype(c, 5, "index", CT_U8));
@@ -490,10 +485,10 @@ static ct_status l2_grad(const ct_grad_ctx *g)
 
 static int64_t rows_reduction(const ct_call *c) { return ct_rows(&c->in[0].desc); }
 
-/* Per element: mean 1, variance 3, scale and shift 2, and 1 each for add and the activation. */
+/* Per element: mean 1 and variance 3, unless moments are given, scale and shift 2, and 1 each for add and the activation. */
 static double bn_flops(const ct_call *c)
 {
-    double per = 6 + (ct_present(&c->in[5]) ? 1 : 0) + (c->attrs.norm.act ? 1 : 0);
+    double per = (ct_present(&c->in[6]) ? 2 : 6) + (ct_present(&c->in[5]) ? 1 : 0) + (c->attrs.norm.act ? 1 : 0);
     return per * (double)ct_desc_numel(&c->in[0].desc);
 }
 
@@ -514,8 +509,7 @@ static double bwd_flops(const ct_call *c)
 static double moments_flops(const ct_call *c) { return 3.0 * (double)ct_desc_numel(&c->in[0].desc); }
 static double moments_bwd_flops(const ct_call *c) { return 2.0 * (double)ct_desc_numel(&c->in[0].desc); }
 
-/* batchnorm without mean and variance; its gradient in two halves, that of the activation in both. */
-static double joint_flops(const ct_call *c) { return bn_flops(c) - 4.0 * (double)ct_desc_numel(&c->in[0].desc); }
+/* Its gradient in two halves, that of the activation in both. */
 static double joint_sums_flops(const ct_call *c) { return bwd_flops(c) - 5.0 * (double)ct_desc_numel(&c->in[0].desc); }
 static double joint_bwd_flops(const ct_call *c)
 {
@@ -524,13 +518,17 @@ static double joint_bwd_flops(const ct_call *c)
 }
 
 /* Two of them, the addition and the ReLU; of the gradient all but dbeta twice. */
-static double sum_flops(const ct_call *c) { return 14.0 * (double)ct_desc_numel(&c->in[0].desc); }
+static double sum_flops(const ct_call *c)
+{
+    const int given = ct_present(&c->in[10]) + ct_present(&c->in[11]);
+    return (14.0 - 4.0 * given) * (double)ct_desc_numel(&c->in[0].desc);
+}
 static double sum_bwd_flops(const ct_call *c) { return 20.0 * (double)ct_desc_numel(&c->in[0].desc); }
 
 /* As with a ReLU, and a comparison with each pixel of a window. */
 static double pool_flops(const ct_call *c)
 {
-    return (c->attrs.norm.overlap ? 9.25 : 8.0) * (double)ct_desc_numel(&c->in[0].desc);
+    return ((c->attrs.norm.overlap ? 9.25 : 8.0) - (ct_present(&c->in[6]) ? 4 : 0)) * (double)ct_desc_numel(&c->in[0].desc);
 }
 static double pool_bwd_flops(const ct_call *c) { return 11.0 * (double)ct_desc_numel(&c->in[1].desc); }
 static int64_t pool_bwd_reduction(const ct_call *c) { return ct_rows(&c->in[1].desc); }
@@ -538,7 +536,7 @@ static int64_t pool_bwd_reduction(const ct_call *c) { return ct_rows(&c->in[1].d
 /* As with a ReLU, and its sum; of the gradient nothing more but the share of a pixel. */
 static double mean_flops(const ct_call *c)
 {
-    return (8.0 + (ct_present(&c->in[5]) ? 1 : 0)) * (double)ct_desc_numel(&c->in[0].desc);
+    return ((ct_present(&c->in[6]) ? 4.0 : 8.0) + (ct_present(&c->in[5]) ? 1 : 0)) * (double)ct_desc_numel(&c->in[0].desc);
 }
 static double mean_bwd_flops(const ct_call *c)
 {
@@ -610,14 +608,16 @@ static ct_domain kept_places(const ct_call *c)
     return (ct_domain){ .kind = CT_DOM_BELOW, .hi = c->attrs.norm.overlap ? 10 : 5 };
 }
 
+#define MOMENTS_OF(x) CT_OUTPUT_FROM(x, CT_OP_BATCHNORM_MOMENTS)
+
 static const ct_domain far_from_0 = CT_RANGE(30, 32); /* a one-pass variance would cancel */
 
 const ct_op_rules ct_norm_rules[] = {
-    { .op = CT_OP_BATCHNORM, .mutates = 1u << 3 | 1u << 4, .inplace_out = -1, .inplace_in = -1,
+    { .op = CT_OP_BATCHNORM, .mutates = 1u << 3 | 1u << 4, .constants = 1u << 6, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_FLOW,
       .fields = bn_fields, .shape = bn_shape, .grad = bn_grad, .flops = bn_flops, .reduction = rows_reduction,
       .roundings = 4, .typical = bn_typical, .keeps = keeps_stats, .kink = has_relu, .mask_out = 3,
-      .domain = { CT_ANY_OR(far_from_0), CT_RANGE(0.5, 1.5), CT_ANY, CT_ANY, CT_RANGE(0.1, 2), CT_ANY } },
+      .domain = { CT_ANY_OR(far_from_0), CT_RANGE(0.5, 1.5), CT_ANY, CT_ANY, CT_RANGE(0.1, 2), CT_ANY, MOMENTS_OF(0) } },
     { .op = CT_OP_BATCHNORM_INFER, .flags = CT_OPF_NO_GRAD, .inplace_out = 0, .inplace_in = 0,
       .precision = CT_PREC_FLOW,
       .fields = infer_fields, .shape = infer_shape, .flops = infer_flops,
@@ -636,7 +636,7 @@ const ct_op_rules ct_norm_rules[] = {
       .domain = { CT_ANY, CT_ANY } },
     { .op = CT_OP_BATCHNORM_JOINT, .mutates = 1u << 3 | 1u << 4, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_FLOW,
-      .fields = joint_fields, .shape = joint_shape, .grad = joint_grad, .flops = joint_flops,
+      .fields = joint_fields, .shape = joint_shape, .grad = joint_grad, .flops = bn_flops,
       .roundings = 6, .keeps = keeps_stats, .kink = has_relu, .mask_out = 3,
       .domain = { CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_ANY, CT_RANGE(0.1, 2), CT_ANY, CT_BY_CALL(likely_moments) } },
     { .op = CT_OP_BATCHNORM_JOINT_SUMS, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1,
@@ -648,33 +648,33 @@ const ct_op_rules ct_norm_rules[] = {
       .precision = CT_PREC_FLOW,
       .fields = joint_bwd_fields, .shape = joint_bwd_shape, .flops = joint_bwd_flops, .roundings = 6,
       .domain = { CT_ANY, CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), CT_IS(BITS), CT_ANY, CT_ANY, CT_ANY } },
-    { .op = CT_OP_BATCHNORM_SUM, .mutates = 1u << 3 | 1u << 4 | 1u << 8 | 1u << 9, .inplace_out = -1, .inplace_in = -1,
+    { .op = CT_OP_BATCHNORM_SUM, .mutates = 1u << 3 | 1u << 4 | 1u << 8 | 1u << 9, .constants = 3u << 10, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_FLOW,
       .fields = relu_fields, .shape = sum_shape, .grad = sum_grad, .flops = sum_flops, .reduction = rows_reduction,
       .roundings = 4, .typical = sum_typical, .keeps = keeps_stats, .kink = always_relu, .mask_out = 3,
       .domain = { CT_ANY_OR(far_from_0), CT_RANGE(0.5, 1.5), CT_ANY, CT_ANY, CT_RANGE(0.1, 2),
-                  CT_ANY_OR(far_from_0), CT_RANGE(0.5, 1.5), CT_ANY, CT_ANY, CT_RANGE(0.1, 2) } },
+                  CT_ANY_OR(far_from_0), CT_RANGE(0.5, 1.5), CT_ANY, CT_ANY, CT_RANGE(0.1, 2), MOMENTS_OF(0), MOMENTS_OF(5) } },
     { .op = CT_OP_BATCHNORM_SUM_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_FLOW,
       .fields = sum_bwd_fields, .shape = sum_bwd_shape, .flops = sum_bwd_flops, .reduction = rows_reduction,
       .roundings = 4, .typical = sum_bwd_typical,
       .domain = { CT_ANY, CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), CT_IS(BITS),
                   CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY } },
-    { .op = CT_OP_BATCHNORM_POOL, .mutates = 1u << 3 | 1u << 4, .inplace_out = -1, .inplace_in = -1,
+    { .op = CT_OP_BATCHNORM_POOL, .mutates = 1u << 3 | 1u << 4, .constants = 1u << 6, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_FLOW,
       .fields = pool_fields, .shape = pool_shape, .grad = pool_grad, .flops = pool_flops, .reduction = rows_reduction,
       .roundings = 4, .typical = bn_typical, .keeps = keeps_stats, .kink = always_relu,
-      .domain = { CT_IS(COMPARED), CT_RANGE(0.5, 1.5), CT_ANY, CT_ANY, CT_RANGE(0.1, 2) } },
+      .domain = { CT_IS(COMPARED), CT_RANGE(0.5, 1.5), CT_ANY, CT_ANY, CT_RANGE(0.1, 2), CT_ANY, MOMENTS_OF(0) } },
     { .op = CT_OP_BATCHNORM_POOL_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_FLOW,
       .fields = pool_bwd_fields, .shape = pool_bwd_shape, .flops = pool_bwd_flops, .reduction = pool_bwd_reduction,
       .roundings = 4, .typical = bwd_typical,
       .domain = { CT_ANY, CT_ANY, CT_RANGE(0.5, 1.5), CT_ANY, CT_RANGE(0.5, 1.5), CT_BY_CALL(kept_places), CT_ANY } },
-    { .op = CT_OP_BATCHNORM_MEAN, .mutates = 1u << 3 | 1u << 4, .inplace_out = -1, .inplace_in = -1,
+    { .op = CT_OP_BATCHNORM_MEAN, .mutates = 1u << 3 | 1u << 4, .constants = 1u << 6, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_FLOW,
       .fields = relu_fields, .shape = mean_shape, .grad = mean_grad, .flops = mean_flops, .reduction = rows_reduction,
       .roundings = 4, .typical = bn_typical, .keeps = keeps_stats, .kink = always_relu,
-      .domain = { CT_ANY_OR(far_from_0), CT_RANGE(0.5, 1.5), CT_ANY, CT_ANY, CT_RANGE(0.1, 2), CT_ANY } },
+      .domain = { CT_ANY_OR(far_from_0), CT_RANGE(0.5, 1.5), CT_ANY, CT_ANY, CT_RANGE(0.1, 2), CT_ANY, MOMENTS_OF(0) } },
     { .op = CT_OP_BATCHNORM_MEAN_BWD, .flags = CT_OPF_NO_GRAD, .inplace_out = -1, .inplace_in = -1,
       .precision = CT_PREC_FLOW,
       .fields = mean_bwd_fields, .shape = mean_bwd_shape, .flops = mean_bwd_flops, .reduction = pool_bwd_reduction,

@@ -34,11 +34,9 @@ static ct_status magnitude_shape(ct_call *c)
 
 static ct_status magnitude_bwd_shape(ct_call *c)
 {
-    char s[CT_DESC_STR], w[CT_DESC_STR];
     CT_TRY(check_rows(c, 0, "dy"));
     const ct_desc want = parts_of(&c->in[0].desc);
-    if (!ct_desc_equal(&c->in[1].desc, &want))
-        return ct_rule_fail(c, "parts is %s, but must be %s", ct_desc_str(&c->in[1].desc, s), ct_desc_str(&want, w));
+    CT_TRY(ct_rule_desc(c, 1, "parts", want));
     ct_rule_out(c, 0, c->in[0].desc);
     return CT_OK;
 }
