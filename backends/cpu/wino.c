@@ -32,10 +32,11 @@
 #define BLOCK_MOST 96                    /* tiles of a block */
 #define KEEP_TILES 4                     /* of a block that is all there is, transformed by a thread at a time */
 #define MANY_BLOCKS 16                   /* enough to share out among threads */
-#define PANEL 64                         /* output channels multiplied before they are transformed back */
+#define PANEL 64                         /* output channels multiplied before they are transformed back, unless all are; and transformed at a time */
 #define SLICE (2 * CT_WINO_CB)           /* input channels whose filters are transformed before they are multiplied, if a slice at a time; */
 #define LONG_SLICE (2 * SLICE)           /* and where their products are more than BLOCK_BYTES, which are added to for each slice, */
-#define LONG_BYTES ((int64_t)1 << 20)    /* and at most so many */
+#define LONG_BYTES ((int64_t)5 << 18)    /* and at most so many */
+#define TOGETHER_BYTES ((int64_t)7 << 17) /* pixels and products of a block, up to which all columns are multiplied before they are transformed back */
 #define SPLIT_LEAST 128                  /* channels of x and of y, from which on numbers are split for tiles */
 #define SPLIT_SMALL 64                   /* the same, where all filters stay in the L2 cache */
 #define SPLIT_TILES 96                   /* and tiles, for what laying out the filters costs */
@@ -150,6 +151,9 @@ static void plan(wino *g, int threads)
     /* Enough blocks to share out, also of few tiles. */
     if (g->whole) g->block = ct_min64(g->block, ct_round_up(ct_ceil_div(g->grid.count, MANY_BLOCKS), 12));
     g->block = g->slice ? g->grid.count : ct_min64(g->block, g->grid.count);
+    /* Then each position's pixels and filters are read once, in a row. */
+    const bool together = g->whole && g->out_phases == 1 && row * g->block * (g->c_blocks * CT_WINO_CB + g->k_blocks * nr) <= TOGETHER_BYTES;
+    if (together) g->panel = g->k_blocks;
     g->blocks = ct_ceil_div(g->grid.count, g->block);
     g->v_tile = CT_WINO_CB;
     g->m_tile = nr;
@@ -385,8 +389,8 @@ static void multiply_split(const wino *g, int64_t first, int64_t count, const lo
     }
 }
 
-/* Products of one panel to pixels of the output. */
-static void transform_products(const wino *g, int64_t first, int64_t count, int64_t block0, int64_t blocks,
+/* Products of some blocks of columns to pixels of the output. */
+static void transform_products(const wino *g, int64_t first, int64_t count, int64_t block0, int64_t blocks, const float *products,
                                const local *l)
 {
     const ct_wino_grid *grid = &g->grid;
@@ -408,7 +412,7 @@ static void transform_products(const wino *g, int64_t first, int64_t count, int6
         const ct_wino_spot s = ct_wino_locate(grid, first + i);
         const int64_t at = ((s.image * g->out_h + s.y * step + y0) * g->out_w + s.x * step + x0) * ld + k0;
         ct_wino_positions(grid, &s, phase, &t);
-        t.in = l->products + i * g->m_tile;
+        t.in = products + i * g->m_tile;
         t.h1 = (int)ct_min64(s.h, ct_ceil_div(g->out_h - y0 - s.y * step, step));
         t.w1 = (int)ct_min64(s.w, ct_ceil_div(g->out_w - x0 - s.x * step, step));
         t.out = g->edge ? l->edge : (float *)g->out + at;
@@ -449,7 +453,9 @@ static void run_panel(const wino *g, int64_t first, int64_t count, const float *
 {
     const int64_t block0 = panel * g->panel, blocks = ct_min64(g->panel, g->k_blocks - block0);
     multiply(g, first, count, v, u, block0, blocks, 0, g->depth, l->products);
-    transform_products(g, first, count, block0, blocks, l);
+    const int64_t most = PANEL / g->kern->wino->nr;
+    for (int64_t b = 0; b < blocks; b += most)
+        transform_products(g, first, count, block0 + b, ct_min64(most, blocks - b), l->products + b * g->m_block, l);
 }
 
 /* One block of tiles, all panels. */
@@ -461,7 +467,7 @@ static void block_item(void *arg, int64_t item, int thread)
     transform_pixels(g, first, count, l.v, l.patch);
     if (g->split) {
         multiply_split(g, first, count, &l);
-        transform_products(g, first, count, 0, g->k_blocks, &l);
+        transform_products(g, first, count, 0, g->k_blocks, l.products, &l);
         return;
     }
     for (int64_t p = 0; p * g->panel < g->k_blocks; p++)
@@ -495,7 +501,7 @@ static void sliced_item(void *arg, int64_t item, int thread)
                 transform_filters(g, block0 + b, c, l.u + b * g->u_block + channel_at(g, c - c0), g->u_pos, &l);
         multiply(g, 0, g->grid.count, g->v, l.u, block0, blocks, d0, ct_min64(words, g->depth - d0), l.products);
     }
-    transform_products(g, 0, g->grid.count, block0, blocks, &l);
+    transform_products(g, 0, g->grid.count, block0, blocks, l.products, &l);
 }
 
 static void run(const ct_device *dev, wino *g, void *scratch)

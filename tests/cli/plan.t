@@ -251,7 +251,7 @@ $ captrain plan --model textcnn --batch 64 --threads 1 --backend cpu --memory 1G
 | weights        76.3 MB (and 5376 B of running statistics)
 | gradients      76.3 MB
 | optimizer      152.6 MB
-| activations    364.3 MB (the step's lower bound is 362.3 MB; without sharing memory 750.4 MB)
+| activations    364.3 MB (the step's lower bound is 362.3 MB; without sharing memory 751.4 MB)
 | inputs         2458.6 kB
 | peak           671.9 MB (671882688 bytes)
 | micro-batch    at most 162 in 1073.7 MB
