@@ -1,5 +1,5 @@
 /* Inside backends/cpu only: the geometry of a convolution, shared by conv.c, conv_wgrad.c, depthwise.c
- * and planes.c. */
+ * and planes.c, and what goes with their results (conv_moments.c). */
 #ifndef CT_CPU_CONV_H
 #define CT_CPU_CONV_H
 
@@ -26,13 +26,14 @@ const char *ct_pairs_refuse(const ct_device *dev, const ct_call *call);
 /* What all convolution implementations here refuse: NULL, or the reason. */
 const char *ct_conv_refuse(const ct_call *call, const ct_conv_geom *g);
 
-/* Whether a call gives moments beside its y. Where these are not made as y leaves the registers, they are afterwards, of y as it is stored, in the same
- * scratch: its bytes, `own` of which the call needs itself; and the moments, if any. */
+/* Whether a call gives moments beside its y. */
 static inline bool ct_conv_measures(const ct_call *call) { return call->op == CT_OP_CONV2D && call->nout > 1; }
-/* What a kernel has left of n pixels' columns, [CT_MOMENTS][ld], added to their sums of y and of y*y. */
+/* Made as y leaves the registers: what a kernel has left of n pixels' columns, [CT_MOMENTS][ld], added to their sums of y and of y*y. */
 void ct_conv_add_moments(const float *moments, int64_t ld, int64_t cols, int64_t n, double *sums, double *squares);
 /* The sums of all `parts`, [parts][2][k] in order, to [2][k]. */
 void ct_conv_join_moments(const ct_device *dev, const double *sums, int64_t parts, int64_t k, double *moments);
+/* Made afterwards, of y as it is stored, in the scratch that the call had for itself: the bytes of it, `own` of which are the call's; and the moments, if any
+ * are wanted. */
 size_t ct_conv_scratch(const ct_device *dev, const ct_call *call, size_t own);
 void ct_conv_measure(const ct_device *dev, const ct_call *call, void *scratch);
 

@@ -1,6 +1,6 @@
 # The CPU backend: built in.
 libcaptrain_cpu_la_SOURCES += \
-	backends/cpu/activation.c backends/cpu/backend.c backends/cpu/blas.c backends/cpu/channels.c backends/cpu/conv.c backends/cpu/conv.h backends/cpu/conv_gather.c backends/cpu/conv_gather.h backends/cpu/conv_split.c \
+	backends/cpu/activation.c backends/cpu/backend.c backends/cpu/blas.c backends/cpu/channels.c backends/cpu/conv.c backends/cpu/conv.h backends/cpu/conv_gather.c backends/cpu/conv_gather.h backends/cpu/conv_moments.c backends/cpu/conv_split.c \
 	backends/cpu/conv_wgrad.c backends/cpu/conv_wgrad_split.c backends/cpu/convert.c backends/cpu/cpu.h backends/cpu/ctc.c \
 	backends/cpu/ctc_sample.h backends/cpu/depthwise.c backends/cpu/distill.c backends/cpu/elementwise.c backends/cpu/fuse.c backends/cpu/heatmap.c \
 	backends/cpu/image.c \

@@ -7,10 +7,11 @@
 
 #include "graph/internal.h"
 
-/* The convolution that gives v in the same phase, of one group, or NULL; its node's number in *at. Depthwise ones multiply too little to sum besides. */
+/* The convolution that gives v in the same phase, of one group, or NULL; its node's number in *at. Depthwise ones multiply too little to sum besides, and what
+ * is rounded to 16 bits as it leaves the registers would be read again for its sums. */
 static const ct_node *convolution(const ct_graph *g, ct_val v, ct_phase phase, size_t *at)
 {
-    if (!ct_value_is_act_root(g, v)) return NULL;
+    if (!ct_value_is_act_root(g, v) || ct_accum_dtype(g->values[v].desc.dtype) != g->values[v].desc.dtype) return NULL;
     *at = (size_t)g->values[v].producer;
     const ct_node *n = &g->nodes[*at];
     return n->op == CT_OP_CONV2D && n->phase == phase && n->attrs.conv.groups == 1 ? n : NULL;

@@ -451,6 +451,7 @@ void ct_spec_fit_device(ct_program_spec *spec, const ct_backend *backend, const 
     spec->skip_still = spec->fuse_more = true;
     /* a device on which starting a call costs something */
     spec->flat_casts = spec->join_sums = backend->capture_begin != NULL;
+    /* one whose kernels pass over memory once less for it */
     spec->sum_in_place = spec->measure = !spec->join_sums;
 }
 

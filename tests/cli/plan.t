@@ -176,7 +176,7 @@ $ captrain plan old/cnn.yaml --threads 1 --backend cpu --memory 1GB --set train.
 | gradients      105.2 kB
 | optimizer      105.2 kB
 | average        53.6 kB
-| activations    1323.0 kB (the step's lower bound is 1323.0 kB; without sharing memory 7059.5 kB)
+| activations    1323.0 kB (the step's lower bound is 1323.0 kB; without sharing memory 7063.5 kB)
 | inputs         33.1 kB
 | resident       no images (the device reads the host's memory)
 | peak           1674.4 kB (1674432 bytes)
@@ -186,11 +186,11 @@ $ captrain plan old/cnn.yaml --threads 1 --backend cpu --memory 1GB --set train.
 | operator           implementation   stored    asked  factor sums   matrix units calls
 | preprocess         cpu.vector       bf16      fp32   fp32   fp32   no               3
 | cast               cpu.vector       f32 bf16  fp32   fp32   fp32   no              47
-| conv2d             cpu.planes       bf16 f64  bf16   fp32   fp32   no               3 !
-| batchnorm_pool     cpu.vector       bf16 f32 f64 fp32   fp32   fp32   no               3
-| conv2d             cpu.winograd     bf16 f64  bf16   fp32   fp32   no               3 !
-| batchnorm          cpu.vector       bf16 f32 f64 fp32   fp32   fp32   no               5
-| conv2d             cpu.indirect     bf16 f64  bf16   fp32   fp32   no               2 !
+| conv2d             cpu.planes       bf16      bf16   fp32   fp32   no               9 !
+| batchnorm_pool     cpu.vector       bf16 f32  fp32   fp32   fp32   no               3
+| conv2d             cpu.winograd     bf16      bf16   fp32   fp32   no               9 !
+| batchnorm          cpu.vector       bf16 f32  fp32   fp32   fp32   no               5
+| conv2d             cpu.indirect     bf16      bf16   fp32   fp32   no               3 !
 | dropout_mask       cpu.vector       f64       fp32   f64    f64    no               1
 | dropout_apply      cpu.vector       bf16      fp32   fp32   fp32   no               2
 | linear             cpu.blas         bf16      bf16   fp32   fp32   no               2 !
@@ -204,13 +204,11 @@ $ captrain plan old/cnn.yaml --threads 1 --backend cpu --memory 1GB --set train.
 | linear_dgrad       cpu.blas         bf16      bf16   fp32   fp32   no               1 !
 | linear_wgrad       cpu.blas         bf16      bf16   fp32   fp32   no               1 !
 | bias_grad          cpu.vector       bf16      fp32   fp32   fp32   no               1
-| conv2d             cpu.planes       bf16      bf16   fp32   fp32   no               6 !
 | batchnorm_bwd      cpu.vector       bf16 f32  fp32   fp32   fp32   no               4
 | conv2d_dgrad       cpu.planes       bf16      bf16   fp32   fp32   no               2 !
 | conv2d_wgrad       cpu.planes       bf16      bf16   fp32   fp32   no               3 !
 | conv2d_dgrad       cpu.indirect     bf16      bf16   fp32   fp32   no               1 !
 | conv2d_wgrad       cpu.outer        bf16      bf16   fp32   fp32   no               1 !
-| conv2d             cpu.winograd     bf16      bf16   fp32   fp32   no               6 !
 | conv2d_dgrad       cpu.winograd     bf16      bf16   fp32   fp32   no               3 !
 | conv2d_wgrad       cpu.winograd     bf16      bf16   fp32   fp32   no               3 !
 | batchnorm_pool_bwd cpu.vector       bf16 f32  fp32   fp32   fp32   no               3
@@ -223,22 +221,18 @@ $ captrain plan old/cnn.yaml --threads 1 --backend cpu --memory 1GB --set train.
 | step_end           cpu.ref          f64       fp32   f64    f64    no               1
 | batchnorm_infer    cpu.vector       bf16 f32  fp32   fp32   fp32   no               7
 | maxpool2d          cpu.vector       bf16      fp32   fp32   fp32   no               3
-| conv2d             cpu.indirect     bf16      bf16   fp32   fp32   no               1 !
 | ! conv2d by cpu.planes (node 'features.0'): bf16 was asked for, factors are multiplied as fp32
 | ! conv2d by cpu.winograd (node 'features.8'): bf16 was asked for, factors are multiplied as fp32
 | ! conv2d by cpu.indirect (node 'features.18'): bf16 was asked for, factors are multiplied as fp32
 | ! linear by cpu.blas (node 'fc'): bf16 was asked for, factors are multiplied as fp32
 | ! linear_dgrad by cpu.blas (node 'fc.dgrad'): bf16 was asked for, factors are multiplied as fp32
 | ! linear_wgrad by cpu.blas (node 'fc.wgrad'): bf16 was asked for, factors are multiplied as fp32
-| ! conv2d by cpu.planes (node 'features.21.again'): bf16 was asked for, factors are multiplied as fp32
 | ! conv2d_dgrad by cpu.planes (node 'features.21.dgrad'): bf16 was asked for, factors are multiplied as fp32
 | ! conv2d_wgrad by cpu.planes (node 'features.21.wgrad'): bf16 was asked for, factors are multiplied as fp32
 | ! conv2d_dgrad by cpu.indirect (node 'features.18.dgrad'): bf16 was asked for, factors are multiplied as fp32
 | ! conv2d_wgrad by cpu.outer (node 'features.18.wgrad'): bf16 was asked for, factors are multiplied as fp32
-| ! conv2d by cpu.winograd (node 'features.15.again'): bf16 was asked for, factors are multiplied as fp32
 | ! conv2d_dgrad by cpu.winograd (node 'features.15.dgrad'): bf16 was asked for, factors are multiplied as fp32
 | ! conv2d_wgrad by cpu.winograd (node 'features.15.wgrad'): bf16 was asked for, factors are multiplied as fp32
-| ! conv2d by cpu.indirect (node 'features.18'): bf16 was asked for, factors are multiplied as fp32
 
 $ captrain plan --model textcnn --batch 64 --threads 1 --backend cpu --memory 1GB | grep -A 30 '^model'
 | model          textcnn, 19072400 parameters, 60x160x1 pixels, 4 x 36 classes
