@@ -16,7 +16,7 @@
 
 #define DEGREE (3.14159265358979323846 / 180.0)
 
-/* Coverage of one glyph: [h,w] uint8, cut to its ink. A glyph without ink has w = h = 0. */
+/* Coverage of one glyph, cut to its ink, in a frame of zeros a pixel wide: [h+2,w+2] uint8. A glyph without ink has w = h = 0. */
 typedef struct glyph {
     bool made;
     int w, h;
@@ -31,6 +31,7 @@ struct ct_text_pen {
     FT_Face face[CT_TEXT_MAX_FONTS];
     glyph *glyphs;  /* [n_fonts, n_sizes, letters]: drawn once, used often */
     float *layer;   /* [H,W] coverage of what is being drawn */
+    double *across; /* [W] where each column lies in a letter's box, from 0 to 1 */
     FT_Stroker stroker; /* for outlined letters, else NULL */
     ct_text_pen *style[CT_TEXT_MAX_STYLES]; /* [g->n_styles] mixed: a pen for each, nothing else is in use then */
 };
@@ -74,6 +75,7 @@ void ct_text_pen_close(ct_text_pen *pen)
     for (size_t i = 0; pen->glyphs && i < n; i++) ct_free(pen->glyphs[i].cover);
     ct_free(pen->glyphs);
     ct_free(pen->layer);
+    ct_free(pen->across);
     for (int i = 0; i < pen->g->p.n_fonts; i++) {
         if (pen->face[i]) FT_Done_Face(pen->face[i]);
     }
@@ -109,7 +111,8 @@ ct_status ct_text_pen_open(const ct_text_gen *g, ct_text_pen **out)
     pen->memory = (struct FT_MemoryRec_){ .user = pen, .alloc = ft_alloc, .free = ft_free, .realloc = ft_realloc };
     pen->glyphs = ct_calloc(n, sizeof *pen->glyphs, "glyphs");
     pen->layer = ct_malloc((size_t)g->p.width * (size_t)g->p.height * sizeof *pen->layer, "text layer");
-    if (!pen->glyphs || !pen->layer) {
+    pen->across = ct_malloc((size_t)g->p.width * sizeof *pen->across, "text columns");
+    if (!pen->glyphs || !pen->layer || !pen->across) {
         st = CT_ENOMEM;
         goto fail;
     }
@@ -161,13 +164,14 @@ static ct_status take_bitmap(ct_text_pen *pen, int f, const FT_Bitmap *b, glyph 
 {
     if (b->width == 0 || b->rows == 0) return CT_OK;
     if (b->pixel_mode != FT_PIXEL_MODE_GRAY) return font_failure(pen, f, "a glyph is not an outline");
-    gl->cover = ct_malloc((size_t)b->width * b->rows, "glyph");
+    const size_t row_bytes = (size_t)b->width + 2;
+    gl->cover = ct_calloc((size_t)b->rows + 2, row_bytes, "glyph");
     if (!gl->cover) return CT_ENOMEM;
     for (unsigned y = 0; y < b->rows; y++) {
         /* A negative pitch means that the last row comes first. */
         const uint8_t *row = b->pitch >= 0 ? b->buffer + (size_t)y * (size_t)b->pitch
                                            : b->buffer + (size_t)(b->rows - 1 - y) * (size_t)-b->pitch;
-        memcpy(gl->cover + (size_t)y * b->width, row, b->width);
+        memcpy(gl->cover + (y + 1) * row_bytes + 1, row, b->width);
     }
     gl->w = (int)b->width;
     gl->h = (int)b->rows;
@@ -303,24 +307,21 @@ static double lay_out(const ct_text_params *p, double place, letter *t, int n)
 }
 
 /* Coverage 0..1 of a glyph at (x, y) in its own pixels, where pixel k spans k .. k+1; nothing outside. */
-static double sample(const glyph *g, double x, double y)
+static inline double sample(const glyph *g, double x, double y)
 {
-    x -= 0.5;
-    y -= 0.5;
-    if (x <= -1.0 || y <= -1.0 || x >= g->w || y >= g->h) return 0.0;
-    int x0 = (int)floor(x), y0 = (int)floor(y);
-    double fx = x - x0, fy = y - y0, v[4];
-    for (int k = 0; k < 4; k++) {
-        int xx = x0 + (k & 1), yy = y0 + (k >> 1);
-        v[k] = xx < 0 || yy < 0 || xx >= g->w || yy >= g->h ? 0.0 : g->cover[(size_t)yy * (size_t)g->w + (size_t)xx];
-    }
-    return ((v[0] * (1 - fx) + v[1] * fx) * (1 - fy) + (v[2] * (1 - fx) + v[3] * fx) * fy) / 255.0;
+    x += 0.5; /* into the frame, and from a pixel's edge to its middle */
+    y += 0.5;
+    if (!(x > 0.0 && y > 0.0 && x < g->w + 1 && y < g->h + 1)) return 0.0;
+    const int x0 = (int)x, y0 = (int)y, row = g->w + 2;
+    const uint8_t *v = g->cover + (size_t)y0 * (size_t)row + (size_t)x0;
+    const double fx = x - x0, fy = y - y0;
+    return ((v[0] * (1 - fx) + v[1] * fx) * (1 - fy) + (v[row] * (1 - fx) + v[row + 1] * fx) * fy) / 255.0;
 }
 
-/* Coverage of a letter at (u, v) in 0..1 of its box. The box's corners are moved to
+/* Where (u, v) in 0..1 of a letter's box lies in its glyph. The box's corners are moved to
  *     nw (x1, y1)   ne (1 - x2, -y1)   sw (-x1, 1 - y2)   se (1 + x2, 1 + y2)
  * with bilinear interpolation between them; then the point is turned back into the glyph. */
-static double letter_at(const letter *t, double u, double v)
+static void letter_at(const letter *t, double u, double v, double at[2])
 {
     double x1 = t->q[0], x2 = t->q[1], y1 = t->q[2], y2 = t->q[3];
     double a = (1 - u) * (1 - v), b = u * (1 - v), c = (1 - u) * v, d = u * v;
@@ -329,7 +330,8 @@ static double letter_at(const letter *t, double u, double v)
     double cx = bx - t->w / t->scale / 2.0, cy = by - t->h / t->scale / 2.0;
     /* y points down: counter-clockwise on the screen is (x, y) -> (x cos + y sin, -x sin + y cos); this is
      * its inverse. */
-    return sample(t->gl, cx * t->co - cy * t->si + t->gl->w / 2.0, cx * t->si + cy * t->co + t->gl->h / 2.0);
+    at[0] = cx * t->co - cy * t->si + t->gl->w / 2.0;
+    at[1] = cx * t->si + cy * t->co + t->gl->h / 2.0;
 }
 
 /* Blends a colour over the picture through coverage[i] * alpha, within columns x0..x1-1 and rows y0..y1-1. */
@@ -364,12 +366,19 @@ static void paint_letter(ct_text_pen *pen, const letter *t, double squeeze, cons
     /* Squeezed rows are sampled more densely than the glyph's pixels need at full width, so that thin stems stay
      * even. */
     int taps = (int)ceil(1.0 / (squeeze * t->scale) - 0.05);
+    double step = 1.0 / taps / width;
+    for (int x = x0; x < x1; x++) pen->across[x] = (x + 0.5 / taps - left) / width;
     for (int y = y0; y < y1; y++) {
+        /* A row of the box is a straight line in the glyph. */
+        double v = (y + 0.5 - top) / t->h, from[2], to[2];
+        letter_at(t, 0, v, from);
+        letter_at(t, 1, v, to);
+        const double way[2] = { to[0] - from[0], to[1] - from[1] };
         for (int x = x0; x < x1; x++) {
             double sum = 0.0;
             for (int k = 0; k < taps; k++) {
-                double u = (x + (k + 0.5) / taps - left) / width, v = (y + 0.5 - top) / t->h;
-                sum += letter_at(t, u, v);
+                double u = pen->across[x] + k * step;
+                sum += sample(t->gl, from[0] + u * way[0], from[1] + u * way[1]);
             }
             pen->layer[(size_t)y * (size_t)im->w + (size_t)x] = (float)(sum / taps);
         }
