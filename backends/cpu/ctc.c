@@ -19,6 +19,7 @@ typedef struct room {
     double *row[2];   /* [P], LOW in the two places before and behind */
     double *emit;     /* [P] log-probabilities of the states at a step, LOW outside the band and from S on */
     double *weight;   /* [P] */
+    double *sums;     /* [C] of log-probabilities, with smoothing */
 } room;
 
 typedef struct ctc {
@@ -28,9 +29,14 @@ typedef struct ctc {
     int64_t padded;                           /* P: 2L+1 rounded up to whole vectors */
     char *scratch;
     size_t per_thread; /* bytes of scratch */
+    double smoothing;
+    double *spread; /* [N] what smoothing adds of a sample, before it is weighted; behind the threads' scratch */
 } ctc;
 
-static size_t carve(room *w, int64_t padded, char *base)
+/* Sums of classes that a thread has room for. */
+static int64_t sums_of(const ctc *g) { return g->smoothing > 0 && g->call->op == CT_OP_CTC_LOSS ? g->classes : 0; }
+
+static size_t carve(room *w, int64_t padded, int64_t sums, char *base)
 {
     ct_carve c = { .base = base };
     const size_t row = (size_t)(padded + 4) * sizeof(double);
@@ -39,6 +45,7 @@ static size_t carve(room *w, int64_t padded, char *base)
     for (int i = 0; i < 2; i++) w->row[i] = ct_carve_take(&c, row);
     w->emit = ct_carve_take(&c, row);
     w->weight = ct_carve_take(&c, row);
+    w->sums = ct_carve_take(&c, (size_t)sums * sizeof(double));
     if (base)
         for (int i = 0; i < 2; i++) w->row[i] += 2;
     return c.used;
@@ -51,7 +58,9 @@ static ctc plan(const ct_device *dev, const ct_call *call, char *scratch)
     ctc g = { .kern = dev->kern, .call = call, .steps = d[0], .samples = d[1], .classes = d[2], .scratch = scratch };
     g.columns = call->in[1].desc.dim[1];
     g.padded = ct_round_up(2 * g.columns + 1, dev->kern->vl / 2);
-    g.per_thread = carve(&w, g.padded, NULL);
+    g.smoothing = call->attrs.loss.smoothing;
+    g.per_thread = carve(&w, g.padded, sums_of(&g), NULL);
+    if (scratch) g.spread = (double *)(void *)(scratch + (size_t)dev->threads * g.per_thread);
     return g;
 }
 
@@ -63,7 +72,7 @@ static void clear_row(const ctc *g, double *row)
 static room open_room(const ctc *g, const ct_ctc_sample *k, int thread)
 {
     room w;
-    carve(&w, g->padded, g->scratch + (size_t)thread * g->per_thread);
+    carve(&w, g->padded, sums_of(g), g->scratch + (size_t)thread * g->per_thread);
     for (int64_t s = 0; s < k->states; s++) w.classes[s] = (int32_t)ct_ctc_class(k, s);
     for (int64_t s = 0; s < g->padded + 2; s++) w.skip[s] = s < k->states && ct_ctc_may_skip(k, s) ? 0 : LOW;
     for (int64_t s = 0; s < g->padded; s++) w.emit[s] = LOW;
@@ -88,6 +97,15 @@ static bool gather(const ctc *g, const ct_ctc_sample *k, const room *w, int64_t 
 static void fill_alpha(float *alpha, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) alpha[i] = -INFINITY;
+}
+
+static double spread(const ctc *g, const ct_ctc_sample *k, int64_t n, double *sums)
+{
+    double sum = 0;
+    memset(sums, 0, (size_t)g->classes * sizeof *sums);
+    g->kern->sum->columns(k->len, g->classes, g->samples * g->classes, (const float *)g->call->in[0].data + n * g->classes, sums);
+    for (int64_t c = 0; c < g->classes; c++) sum -= sums[c];
+    return sum / (double)g->classes;
 }
 
 static void forward_item(void *arg, int64_t n, int thread)
@@ -120,13 +138,15 @@ static void forward_item(void *arg, int64_t n, int thread)
     else if (high > NONE)
         *nll = (float)-(high + log1p(exp(low - high)));
     if (!numbers || high <= NONE) fill_alpha(alpha, k.len * columns);
+    if (g->smoothing > 0) g->spread[n] = spread(g, &k, n, w.sums);
 }
 
 static void backward_item(void *arg, int64_t n, int thread)
 {
     const ctc *g = arg;
     const int64_t columns = 2 * g->columns + 1;
-    const double factor = (double)*(const float *)g->call->in[5].data / (double)g->samples;
+    const double all = (double)*(const float *)g->call->in[5].data / (double)g->samples, factor = (1 - g->smoothing) * all;
+    const float even = g->smoothing > 0 ? (float)(-all * g->smoothing / (double)g->classes) : 0;
     const float nll = ((const float *)g->call->in[3].data)[n];
     const float *alpha = (const float *)g->call->in[4].data + n * g->steps * columns;
     float *dlogp = (float *)g->call->out[0].data + n * g->classes;
@@ -134,7 +154,8 @@ static void backward_item(void *arg, int64_t n, int thread)
     ct_ctc_sample k;
     const bool valid = ct_ctc_sample_open(g->call, n, &k) == CT_OK;
     for (int64_t t = 0; t < g->steps; t++)
-        for (int64_t c = 0; c < g->classes; c++) dlogp[t * stride + c] = valid && t < k.len && isnan(nll) ? nll : 0;
+        for (int64_t c = 0; c < g->classes; c++)
+            dlogp[t * stride + c] = !valid || t >= k.len || nll == INFINITY ? 0 : isnan(nll) ? nll : even;
     if (!valid || isnan(nll) || nll == INFINITY) return;
     const room w = open_room(g, &k, thread);
     double *after = w.row[0], *now = w.row[1];
@@ -158,7 +179,8 @@ static void backward_item(void *arg, int64_t n, int thread)
 static ct_accept accept_f32(const ct_device *dev, const ct_call *c)
 {
     if (c->in[0].desc.dtype != CT_F32) return ct_accept_no("cpu: only f32; the reference takes the rest");
-    return ct_accept_yes((size_t)dev->threads * plan(dev, c, NULL).per_thread);
+    const ctc g = plan(dev, c, NULL);
+    return ct_accept_yes((size_t)dev->threads * g.per_thread + (sums_of(&g) > 0 ? (size_t)g.samples * sizeof(double) : 0));
 }
 
 /* The first sample that is not valid, before threads start. */
@@ -180,7 +202,8 @@ static ct_status ctc_loss_run(ct_device *dev, ct_stream *s, const ct_call *c, vo
     CT_TRY(check_samples(c));
     ct_cpu_for(dev, g.samples, forward_item, &g);
     for (int64_t n = 0; n < g.samples; n++)
-        if (nll[n] != INFINITY) total += (double)nll[n];
+        if (nll[n] != INFINITY)
+            total += g.smoothing > 0 ? (1 - g.smoothing) * (double)nll[n] + g.smoothing * g.spread[n] : (double)nll[n];
     *(float *)c->out[0].data = (float)(total / (double)g.samples);
     return CT_OK;
 }

@@ -67,10 +67,20 @@ __device__ static bool has_nan(const lattice &g, float *room)
     return block_max(found, room) > 0;
 }
 
+/* What smoothing adds of a sample, before it is weighted; every thread gets it. */
+__device__ static double spread_of(const lattice &g, int64_t classes, double *room)
+{
+    double sum = 0;
+    for (int64_t i = threadIdx.x; i < g.len * classes; i += CT_THREADS) sum -= (double)g.logp[i / classes * g.stride + i % classes];
+    return ct_block_sum(sum, room) / (double)classes;
+}
+
+/* spread [samples]; NULL: nothing is smoothed. */
 __global__ void ctc_forward(const float *logp, const int32_t *target, const int32_t *lens, int64_t steps, int64_t samples,
-                            int64_t classes, int64_t columns, float *nll, float *alpha)
+                            int64_t classes, int64_t columns, float *nll, float *alpha, double *spread)
 {
     __shared__ float room[CT_THREADS / 32];
+    __shared__ double wide[CT_THREADS / 32];
     for (int64_t n = blockIdx.x; n < samples; n += gridDim.x) {
         lattice g = open_lattice(logp, target, lens, n, steps, samples, classes, columns);
         int64_t width = 2 * columns + 1;
@@ -101,7 +111,11 @@ __global__ void ctc_forward(const float *logp, const int32_t *target, const int3
             const float *last = rows + (g.len - 1) * width + g.states;
             result = -(float)(taken + (double)lse3(last[-1], g.states > 1 ? last[-2] : -INFINITY, -INFINITY));
         }
-        if (threadIdx.x == 0) nll[n] = result;
+        const double even = spread && runs ? spread_of(g, classes, wide) : 0;
+        if (threadIdx.x == 0) {
+            nll[n] = result;
+            if (spread) spread[n] = even;
+        }
         __syncthreads();
         /* What no path passes. */
         bool none = !runs || result == INFINITY;
@@ -111,25 +125,26 @@ __global__ void ctc_forward(const float *logp, const int32_t *target, const int3
     }
 }
 
-/* loss = (sum of the finite and NaN nll)/N */
-__global__ void ctc_mean(const float *nll, int64_t samples, float *loss)
+/* loss = (sum of the finite and NaN nll)/N, or of (1 - smoothing) nll + smoothing spread */
+__global__ void ctc_mean(const float *nll, const double *spread, double smoothing, int64_t samples, float *loss)
 {
     __shared__ double room[CT_THREADS / 32];
     double sum = 0;
     for (int64_t n = threadIdx.x; n < samples; n += CT_THREADS)
-        if (nll[n] != INFINITY) sum += (double)nll[n];
+        if (nll[n] != INFINITY) sum += spread ? (1 - smoothing) * (double)nll[n] + smoothing * spread[n] : (double)nll[n];
     sum = ct_block_sum(sum, room);
     if (threadIdx.x == 0) *loss = (float)(sum / (double)samples);
 }
 
-/* Gradient of a step from the occupancies share[s]: class by class, the first state of a class adds for all of them. */
-__device__ static void put_step(const lattice &g, int64_t t, const float *share, float factor, double *room, float *dlogp)
+/* Gradient of a step from the occupancies share[s]: class by class, the first state of a class adds for all of them to `even`,
+ * which stands there. */
+__device__ static void put_step(const lattice &g, int64_t t, const float *share, float factor, float even, double *room, float *dlogp)
 {
     double blank = 0;
     for (int64_t s = 2 * (int64_t)threadIdx.x; s < g.states; s += 2 * CT_THREADS) blank += (double)share[s];
     blank = ct_block_sum(blank, room);
     float *to = dlogp + t * g.stride;
-    if (threadIdx.x == 0) to[0] = -factor * (float)blank;
+    if (threadIdx.x == 0) to[0] = even - factor * (float)blank;
     for (int64_t s = 2 * (int64_t)threadIdx.x + 1; s < g.states; s += 2 * CT_THREADS) {
         int32_t character = g.label[s / 2];
         bool first = true;
@@ -138,18 +153,18 @@ __device__ static void put_step(const lattice &g, int64_t t, const float *share,
         float sum = 0;
         for (int64_t r = s; r < g.states; r += 2)
             if (g.label[r / 2] == character) sum += share[r];
-        to[character + 1] = -factor * sum;
+        to[character + 1] = even - factor * sum;
     }
 }
 
 /* room_rows [samples][3][2L+1]: backward variables of two steps, occupancies of one. */
 __global__ void ctc_backward(const float *logp, const int32_t *target, const int32_t *lens, const float *nll, const float *alpha,
-                             const float *dloss, int64_t steps, int64_t samples, int64_t classes, int64_t columns, float *room_rows,
-                             float *dlogp)
+                             const float *dloss, float smoothing, int64_t steps, int64_t samples, int64_t classes, int64_t columns,
+                             float *room_rows, float *dlogp)
 {
     __shared__ float room[CT_THREADS / 32];
     __shared__ double wide[CT_THREADS / 32];
-    float factor = *dloss / (float)samples;
+    const float all = *dloss / (float)samples, factor = (1 - smoothing) * all, even = smoothing > 0 ? -all * smoothing / (float)classes : 0;
     for (int64_t n = blockIdx.x; n < samples; n += gridDim.x) {
         lattice g = open_lattice(logp, target, lens, n, steps, samples, classes, columns);
         int64_t width = 2 * columns + 1;
@@ -157,7 +172,7 @@ __global__ void ctc_backward(const float *logp, const int32_t *target, const int
         float cost = nll[n];
         bool broken = isnan(cost), runs = g.possible && !broken && cost != INFINITY;
         for (int64_t i = threadIdx.x; i < steps * classes; i += CT_THREADS)
-            out[i / classes * g.stride + i % classes] = broken && i / classes < g.len ? NAN : 0;
+            out[i / classes * g.stride + i % classes] = i / classes >= g.len ? 0 : broken ? NAN : runs ? even : 0;
         __syncthreads();
         for (int64_t t = g.len - 1; runs && t >= 0; t--) {
             float top = -INFINITY;
@@ -186,7 +201,7 @@ __global__ void ctc_backward(const float *logp, const int32_t *target, const int
                 total += (double)share[s];
             }
             total = ct_block_sum(total, wide);
-            put_step(g, t, share, (float)((double)factor / total), wide, out);
+            put_step(g, t, share, (float)((double)factor / total), even, wide, out);
             float *other = after;
             after = beta;
             beta = other;
@@ -204,18 +219,19 @@ static ct_accept accept_f32(const ct_call *c, size_t scratch)
 static ct_accept ctc_loss_accept(const ct_device *dev, const ct_call *c)
 {
     (void)dev;
-    return accept_f32(c, 0);
+    return accept_f32(c, c->attrs.loss.smoothing > 0 ? (size_t)c->in[0].desc.dim[1] * sizeof(double) : 0);
 }
 static ct_status ctc_loss_run(ct_device *dev, ct_stream *s, const ct_call *c, void *scratch)
 {
     (void)dev;
-    (void)scratch;
     const int64_t *d = c->in[0].desc.dim;
+    const double smoothing = c->attrs.loss.smoothing;
     float *nll = (float *)c->out[1].data;
+    double *spread = smoothing > 0 ? (double *)scratch : NULL;
     CT_LAUNCH(&ctc_forward, CT_GRID1(d[1] < 65536 ? d[1] : 65536), CT_THREADS, s, (const float *)c->in[0].data,
               (const int32_t *)c->in[1].data, ct_cuda_has(c, 2) ? (const int32_t *)c->in[2].data : (const int32_t *)NULL, d[0], d[1],
-              d[2], c->in[1].desc.dim[1], nll, (float *)c->out[2].data);
-    CT_LAUNCH(&ctc_mean, CT_GRID1(1), CT_THREADS, s, (const float *)nll, d[1], (float *)c->out[0].data);
+              d[2], c->in[1].desc.dim[1], nll, (float *)c->out[2].data, spread);
+    CT_LAUNCH(&ctc_mean, CT_GRID1(1), CT_THREADS, s, (const float *)nll, (const double *)spread, smoothing, d[1], (float *)c->out[0].data);
     CT_LAUNCHED("ctc_loss");
 }
 
@@ -230,8 +246,8 @@ static ct_status ctc_loss_bwd_run(ct_device *dev, ct_stream *s, const ct_call *c
     const int64_t *d = c->in[0].desc.dim;
     CT_LAUNCH(&ctc_backward, CT_GRID1(d[1] < 65536 ? d[1] : 65536), CT_THREADS, s, (const float *)c->in[0].data,
               (const int32_t *)c->in[1].data, ct_cuda_has(c, 2) ? (const int32_t *)c->in[2].data : (const int32_t *)NULL,
-              (const float *)c->in[3].data, (const float *)c->in[4].data, (const float *)c->in[5].data, d[0], d[1], d[2],
-              c->in[1].desc.dim[1], (float *)scratch, (float *)c->out[0].data);
+              (const float *)c->in[3].data, (const float *)c->in[4].data, (const float *)c->in[5].data,
+              (float)c->attrs.loss.smoothing, d[0], d[1], d[2], c->in[1].desc.dim[1], (float *)scratch, (float *)c->out[0].data);
     CT_LAUNCHED("ctc_loss_bwd");
 }
 

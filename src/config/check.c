@@ -145,7 +145,8 @@ static void check_training(const ct_config *cfg, ct_problems *p)
     const ct_cfg_optimizer_keys *o = &cfg->optimizer;
     const ct_cfg_schedule_keys *s = &cfg->schedule;
     const bool sgd = o->name == CT_CFG_OPT_SGD;
-    const bool softmax = cfg->loss.name == CT_CFG_LOSS_SOFTMAX || cfg->loss.name == CT_CFG_LOSS_AUTO;
+    const ct_cfg_loss loss = cfg->loss.name;
+    const bool smooths = loss == CT_CFG_LOSS_SOFTMAX || loss == CT_CFG_LOSS_CTC || loss == CT_CFG_LOSS_AUTO;
     bool generated = ct_config_generated(cfg);
 
     if (has_cosine(s) && s->min_lr > o->lr) {
@@ -179,9 +180,9 @@ static void check_training(const ct_config *cfg, ct_problems *p)
     if (sgd && o->nesterov && o->momentum == 0)
         ct_problem(p, ct_config_place(cfg, "optimizer.nesterov", "optimizer.momentum"),
                    "optimizer.nesterov needs optimizer.momentum above 0");
-    if (!softmax && cfg->loss.label_smoothing > 0)
+    if (cfg->loss.label_smoothing > 0 && !smooths)
         ct_problem(p, ct_config_place(cfg, "loss.label_smoothing", "loss.name"),
-                   "loss.label_smoothing is defined for loss.name: softmax only");
+                   "loss.label_smoothing is defined for loss.name: softmax and ctc only");
     if (*cfg->train.target && without_validation(cfg))
         ct_problem(p, ct_config_place(cfg, "train.target", NULL),
                    "train.target needs validation data: data.val, %s above 0",

@@ -133,11 +133,11 @@ static const ct_config_row loss[] = {
     { ENUM(loss.name, "auto",
            "auto softmax=cross_entropy soft_margin=multilabel_soft_margin ctc slider_early slider_late basic tfnet"),
       .unit = "", .reader = "models",
-      .doc = "softmax: cross-entropy per position. soft_margin: one sigmoid per class. ctc: crnn models alone. "
+      .doc = "softmax: cross-entropy per position. soft_margin: one sigmoid per class. ctc: readers and crnn models. "
              "slider_late, slider_early, basic (heatmaps and offsets alone): slider models. tfnet: sign language. "
              "auto: ctc, slider_late, tfnet, else softmax." },
     { FLOAT(loss.label_smoothing, "0", 0, 1), BELOW, .unit = "share", .reader = "models",
-      .doc = "Share of the target spread evenly over all classes (softmax only)." },
+      .doc = "Share of the target spread evenly over all classes (softmax; ctc: at every step, blank included)." },
 };
 
 static const ct_config_row optimizer[] = {

@@ -77,7 +77,7 @@ typedef struct ct_resample_attrs { int64_t scale; } ct_resample_attrs;
 
 typedef struct ct_loss_attrs {
     int64_t positions, classes;
-    double smoothing;  /* softmax_xent: label smoothing */
+    double smoothing;  /* softmax_xent, ctc_loss: label smoothing */
     double alpha;      /* loss_seed: factor beside the loss scale, 1/accumulated micro-steps */
     int64_t dtype;     /* loss_seed: type of the seed */
 } ct_loss_attrs;

@@ -2,7 +2,7 @@
 """A PyTorch program for `captrain race --command`: reads text captchas with a CRNN and CTC.
 
     race_torch.py TRAIN VAL [--recipe plain|same] [--network crnn-small|reader] [--optimizer adamw|muon] [--seed 1] [--target 0.99] [--every 100] [--threads 2] [--batch 64]
-                  [--epochs 30] [--lr 2e-3] [--hidden N] [--charset ...] [--metric string_accuracy]
+                  [--epochs 30] [--lr 2e-3] [--smoothing 0] [--ema 0] [--hidden N] [--charset ...] [--metric string_accuracy]
 
 TRAIN and VAL are folders of pictures named LABEL_NUMBER.png, all of one size. At every validation it prints a line of JSON:
 {"seconds", "eval_seconds", "samples", "steps", "metric"}; it ends when the metric reaches the target. Seconds count from the start
@@ -14,10 +14,13 @@ Recipes:
   same   the recipe of examples/race-captcha.yaml where PyTorch has it: pictures decoded once, NHWC, decay of matrices only, a
          linear warm-up and half a cosine by steps, clipping. With --optimizer muon filters and matrices but the last get torch.optim.Muon's update,
          which itself takes matrices alone: filters are matrices of a row for each output channel here.
+Either: --smoothing E  the loss is (1 - E) CTC + E times the mean over the classes of -log-probability, summed over the steps, as loss.label_smoothing.
+        --ema D        weights and statistics are averaged with min(D, (1 + step) / (10 + step)), as optimizer.ema_decay; the averages are scored.
 Networks, with the initial weights that each has there: crnn-small of src/models/crnn.c (plain's, unless told otherwise) and reader
 of src/models/reader.c (same's). Needs torch and pillow.
 """
 import argparse
+import copy
 import json
 import math
 import os
@@ -158,6 +161,14 @@ def score(model, loader, labels, charset, metric):
     return cer if metric == "cer" else max(0, 1 - cer)
 
 
+@torch.no_grad()
+def average(a, step, model, averaged):
+    decay = min(a.ema, (1 + step) / (10 + step))
+    for mine, theirs in zip((*averaged.parameters(), *averaged.buffers()), (*model.parameters(), *model.buffers())):
+        if mine.is_floating_point():
+            mine.lerp_(theirs, 1 - decay)
+
+
 def rate(a, step, warm, total):
     if a.recipe == "plain":
         return a.lr
@@ -195,7 +206,7 @@ def options():
     for name, value in (("seed", 1), ("every", 100), ("threads", 2), ("batch", 64), ("epochs", 30), ("hidden", 0), ("workers", 1)):
         p.add_argument("--" + name, type=int, default=value)
     for name, value in (("target", 0.99), ("lr", 2e-3), ("min-lr", 0), ("weight-decay", 0.01), ("clip", 1.0), ("dropout", 0.1),
-                        ("warmup-epochs", 0.5)):
+                        ("warmup-epochs", 0.5), ("smoothing", 0), ("ema", 0)):
         p.add_argument("--" + name, type=float, default=value)
     p.add_argument("--charset", default="0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")
     a = p.parse_args()
@@ -212,6 +223,7 @@ def main():
     model, optimizers = build(a, train[0][0].shape[1])
     shuffled = DataLoader(train, batch_size=a.batch, shuffle=True, collate_fn=collate, num_workers=a.workers)
     ordered = DataLoader(val, batch_size=200, collate_fn=collate, num_workers=a.workers)
+    averaged = copy.deepcopy(model) if a.ema > 0 else model
     total = len(shuffled) * a.epochs
     warm = max(1, round(len(shuffled) * a.warmup_epochs))
     step = samples = 0
@@ -224,18 +236,22 @@ def main():
                 x = x.contiguous(memory_format=torch.channels_last)
             logp = model(x)
             loss = F.ctc_loss(logp, target, torch.full((len(x),), logp.shape[0]), lengths, reduction="sum", zero_infinity=True) / len(x)
+            if a.smoothing > 0:
+                loss = (1 - a.smoothing) * loss - a.smoothing * logp.mean(2).sum() / len(x)
             model.zero_grad()
             loss.backward()
             if a.recipe == "same":
                 torch.nn.utils.clip_grad_norm_(model.parameters(), a.clip)
             for optimizer in optimizers:
                 optimizer.step()
+            if a.ema > 0:
+                average(a, step + 1, model, averaged)
             step += 1
             samples += len(x)
             if step % a.every != 0 and step != total:
                 continue
             began = time.monotonic()
-            value = score(model, ordered, val.labels, a.charset, a.metric)
+            value = score(averaged, ordered, val.labels, a.charset, a.metric)
             now = time.monotonic()
             spent = began - BEGAN - scoring
             scoring += now - began

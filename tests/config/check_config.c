@@ -397,7 +397,7 @@ START_TEST(keys_against_each_other)
     BAD("optimizer: {name: sgd, nesterov: true, momentum: 0}\n",
         "t.yaml:1:24: optimizer.nesterov needs optimizer.momentum above 0");
     BAD("loss: {name: soft_margin, label_smoothing: 0.1}\n",
-        "t.yaml:1:27: loss.label_smoothing is defined for loss.name: softmax only");
+        "t.yaml:1:27: loss.label_smoothing is defined for loss.name: softmax and ctc only");
     BAD("early_stopping: {patience: 3}\ndata: {train: x, val_fraction: 0}\n",
         "t.yaml:1:18: early_stopping needs validation data: data.val, or data.val_fraction above 0");
 }

@@ -190,6 +190,7 @@ static const struct { const char *call, *message; } refused[] = {
     { "log_softmax(bf16[2,37])", "must be f32 or f64" },
     { "log_softmax(f32[])", "must have at least 1 dimension" },
     { "log_softmax_bwd(f32[2,37], f32[2,36])", "type and shape must be the same" },
+    { "ctc_loss{smoothing=-0.1}(f32[25,2,37], i32[2,5])", "attribute smoothing is -0.1" },
     { "ctc_loss(f32[25,2], i32[2,5])", "logp is f32[25,2], but must have 3 dimensions" },
     { "ctc_loss(f16[25,2,37], i32[2,5])", "must be f32 or f64" },
     { "ctc_loss(f32[25,2,37], i32[3,5])", "target is i32[3,5], but its dimension 0 must be 2" },

@@ -120,6 +120,18 @@ static double by_enumeration(const problem *p, int64_t n)
     return -log(total);
 }
 
+static void smooth(problem *p, double smoothing) { p->fwd.attrs.loss.smoothing = p->bwd.attrs.loss.smoothing = smoothing; }
+
+/* A sample's part of the loss: with smoothing so much of the mean over the classes of -log-probability, summed over the steps, in place of nll. */
+static double part_of_loss(const problem *p, int64_t n)
+{
+    const double nll = by_enumeration(p, n), smoothing = p->fwd.attrs.loss.smoothing;
+    double even = 0;
+    for (int64_t t = 0; t < p->len[n]; t++)
+        for (int64_t c = 0; c < p->C; c++) even -= get(p, LOGP, (t * p->N + n) * p->C + c) / (double)p->C;
+    return smoothing > 0 ? (1 - smoothing) * nll + smoothing * even : nll;
+}
+
 static const struct {
     ct_dtype d;
     const char *impl;
@@ -133,7 +145,7 @@ static void check_close(double got, double want, double tolerance, const char *w
                   "%s %lld is %.15g, should be %.15g", what, (long long)at, got, want);
 }
 
-/* Loss of every sample is the sum over all paths; the gradient is its numerical derivative. */
+/* Loss of every sample is the sum over all paths, in every second round smoothed; the gradient is its numerical derivative. */
 START_TEST(sums_over_all_paths)
 {
     static problem p;
@@ -142,6 +154,7 @@ START_TEST(sums_over_all_paths)
     int infeasible = 0;
     for (int round = 0; round < 12; round++) {
         build(&p, kinds[_i].d, 5, 6, 3, 4);
+        smooth(&p, round % 2 ? 0.2 : 0);
         draw(&p, &rng);
         ck_assert_int_eq(run(&p.fwd, kinds[_i].impl), CT_OK);
         double mean = 0;
@@ -149,7 +162,7 @@ START_TEST(sums_over_all_paths)
             double want = by_enumeration(&p, n);
             check_close(get(&p, NLL, n), want, kinds[_i].tolerance, "nll", n);
             infeasible += want == INFINITY;
-            if (want < INFINITY) mean += want / (double)p.N;
+            if (want < INFINITY) mean += part_of_loss(&p, n) / (double)p.N;
         }
         check_close(get(&p, LOSS, 0), mean, kinds[_i].tolerance, "loss", 0);
         ck_assert_int_eq(run(&p.bwd, kinds[_i].impl), CT_OK);
@@ -159,9 +172,9 @@ START_TEST(sums_over_all_paths)
             const double h = 1e-5;
             if (get(&p, NLL, n) < INFINITY) {
                 set(&p, LOGP, i, x + h);
-                want = by_enumeration(&p, n);
+                want = part_of_loss(&p, n);
                 set(&p, LOGP, i, x - h);
-                want = (want - by_enumeration(&p, n)) / (2 * h);
+                want = (want - part_of_loss(&p, n)) / (2 * h);
                 set(&p, LOGP, i, x);
             }
             check_close(get(&p, DLOGP, i), want, 1e-8, "gradient", i);
@@ -201,6 +214,17 @@ START_TEST(special_samples)
         if (n == 0 || n == 3) ck_assert(get(&p, DLOGP, i) == 0);
         if (n == 1) ck_assert(get(&p, DLOGP, i) == (i % p.C == 0 ? -1 : 0));
     }
+    /* Smoothed, they are still left out, also where a probability of theirs is 0. */
+    smooth(&p, 0.25);
+    ck_assert_int_eq(run(&p.fwd, impl), CT_OK);
+    ck_assert_int_eq(run(&p.bwd, impl), CT_OK);
+    check_close(get(&p, LOSS, 0), 0.75 * (get(&p, NLL, 1) + get(&p, NLL, 2) + get(&p, NLL, 4)) / 5 + 0.25 * 3 * 4 / 5, 1e-6, "smoothed loss", 0);
+    for (int64_t i = 0; i < p.T * p.N * p.C; i++) {
+        int64_t n = i / p.C % p.N;
+        if (n == 0 || n == 3) ck_assert(get(&p, DLOGP, i) == 0);
+        if (n == 1) check_close(get(&p, DLOGP, i), (i % p.C == 0 ? -0.75 : 0) - 0.25 / 3, 1e-6, "smoothed gradient", i);
+    }
+    smooth(&p, 0);
     /* A NaN that sample 2 needs; one that it does not need. */
     set(&p, LOGP, (1 * 5 + 2) * 3 + 1, NAN);
     set(&p, LOGP, (1 * 5 + 1) * 3 + 1, NAN);

@@ -6,7 +6,9 @@
  *   nll = -lse(a(len-1,S-1), a(len-1,S-2))
  *   b(len-1,s) = 0 for the last two states,   b(t,s) = lse over the same moves s -> r of b(t+1,r) + e(t+1,r)
  * and the occupancy of s at t is exp(a + b) over its sum at t. Both are kept less the greatest of their step: for a the
- * sum of what was taken off comes back in nll, in the occupancy it cancels. */
+ * sum of what was taken off comes back in nll, in the occupancy it cancels.
+ *
+ * With label smoothing e a sample's part of the loss is (1-e) nll + e sum over t < len of the mean over the classes of -log-probability. */
 #include "config.h"
 
 #include "backends/cpu/ctc_sample.h"
@@ -107,6 +109,15 @@ static double forward(const lattice *g, double *rows)
     return nll;
 }
 
+/* What smoothing adds of a sample, before it is weighted. */
+static double spread(const lattice *g)
+{
+    double sum = 0;
+    for (int64_t t = 0; t < g->k.len; t++)
+        for (int64_t c = 0; c < g->classes; c++) sum -= ct_ref_at(&g->call->in[0], (t * g->samples + g->n) * g->classes + c);
+    return sum / (double)g->classes;
+}
+
 static ct_accept accept_ctc(const ct_device *dev, const ct_call *call)
 {
     (void)dev;
@@ -121,13 +132,14 @@ static ct_status ctc_loss(ct_device *dev, ct_stream *stream, const ct_call *call
     (void)dev;
     (void)stream;
     int64_t samples = call->in[0].desc.dim[1];
+    const double smoothing = call->attrs.loss.smoothing;
     double total = 0;
     for (int64_t n = 0; n < samples; n++) {
         lattice g;
         CT_TRY(open_lattice(call, n, &g));
         double nll = forward(&g, scratch);
         ct_ref_put(&call->out[1], n, nll);
-        if (nll != INFINITY) total += nll;
+        if (nll != INFINITY) total += smoothing > 0 ? (1 - smoothing) * nll + smoothing * spread(&g) : nll;
     }
     ct_ref_put(&call->out[0], 0, total / (double)samples);
     return CT_OK;
@@ -163,13 +175,14 @@ static void backward(const lattice *g, double nll, double factor, double *scratc
 {
     int64_t columns = 2 * g->columns + 1;
     double *after = scratch, *beta = after + columns, *sum = beta + columns, *dlogp = sum + columns;
+    const double smoothing = g->call->attrs.loss.smoothing, even = smoothing > 0 ? -factor * smoothing / (double)g->classes : 0;
     for (int64_t t = g->steps - 1; t >= 0; t--) {
         bool inside = t < g->k.len && nll != INFINITY;
-        for (int64_t k = 0; k < g->classes; k++) dlogp[k] = inside && isnan(nll) ? NAN : 0;
+        for (int64_t k = 0; k < g->classes; k++) dlogp[k] = !inside ? 0 : isnan(nll) ? NAN : even;
         if (inside && !isnan(nll)) {
             backward_step(g, t, after, beta);
             shift_down(beta, g->k.states);
-            occupancy(g, t, beta, factor, sum, dlogp);
+            occupancy(g, t, beta, (1 - smoothing) * factor, sum, dlogp);
             double *other = after;
             after = beta;
             beta = other;

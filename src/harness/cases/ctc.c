@@ -1,4 +1,4 @@
-/* Cases of CTC: with and without lengths, labels that just fit, one class, one time step, one character; ties: labels
+/* Cases of CTC: with and without lengths and smoothing, labels that just fit, one class, one time step, one character; ties: labels
  * of two different characters (repeats); special: log-probabilities far from 0, some of them -infinity, so that samples
  * become infeasible. */
 #include "config.h"
@@ -14,6 +14,8 @@ const ct_case_row ct_cases_ctc[] = {
     { "ctc_loss(A[5,6,4], i32[6,5])", CT_TYPES_ACCUM, DATA, 0 },
     { "ctc_loss(A[1,3,3], i32[3,1])", CT_TYPES_ACCUM, DATA, 0 },
     { "ctc_loss(A[4,2,1], i32[2,2])", CT_TYPES_ACCUM, DATA, 0 },
+    { "ctc_loss{smoothing=0.1}(A[9,4,6], i32[4,3])", CT_TYPES_ACCUM, DATA, 0 },
+    { "ctc_loss{smoothing=0.3}(A[25,7,37], i32[7,5], i32[7])", CT_TYPES_ACCUM, DATA, 0 },
     { "ctc_loss(A[40,3,5], i32[3,19], i32[3])", CT_TYPES_ACCUM, DATA, 0 },
     { "ctc_loss_bwd(A[9,4,6], i32[4,3], -, A[4], A[4,9,7], A[1])", CT_TYPES_ACCUM, DATA, 0 },
     { "ctc_loss_bwd(A[12,5,11], i32[5,6], i32[5], A[5], A[5,12,13], A[1])", CT_TYPES_ACCUM, DATA, 0 },
@@ -21,6 +23,8 @@ const ct_case_row ct_cases_ctc[] = {
     { "ctc_loss_bwd(A[5,6,4], i32[6,5], -, A[6], A[6,5,11], A[1])", CT_TYPES_ACCUM, DATA, 0 },
     { "ctc_loss_bwd(A[1,3,3], i32[3,1], -, A[3], A[3,1,3], A[1])", CT_TYPES_ACCUM, DATA, 0 },
     { "ctc_loss_bwd(A[4,2,1], i32[2,2], -, A[2], A[2,4,5], A[1])", CT_TYPES_ACCUM, DATA, 0 },
+    { "ctc_loss_bwd{smoothing=0.1}(A[9,4,6], i32[4,3], -, A[4], A[4,9,7], A[1])", CT_TYPES_ACCUM, DATA, 0 },
+    { "ctc_loss_bwd{smoothing=0.3}(A[25,7,37], i32[7,5], i32[7], A[7], A[7,25,11], A[1])", CT_TYPES_ACCUM, DATA, 0 },
     { "ctc_loss_bwd(A[40,3,5], i32[3,19], i32[3], A[3], A[3,40,39], A[1])", CT_TYPES_ACCUM, DATA, 0 },
 
     { "ctc_loss(A[24,64,63], i32[64,7], i32[64])", CT_TYPES_ACCUM, DATA, 1 },

@@ -6,12 +6,13 @@
 
 #include "ops/family.h"
 
-static const ct_attr_field no_fields[] = { CT_FIELD_END };
+static const ct_attr_field fields[] = { CT_FIELD_REAL(loss, smoothing), CT_FIELD_END };
 
 /* logp, target and len, inputs 0 to 2 of both operators. */
 static ct_status check_sequence(const ct_call *c)
 {
     const ct_desc *logp = &c->in[0].desc;
+    CT_TRY(ct_rule_real(c, "smoothing", c->attrs.loss.smoothing, 0, 1));
     CT_TRY(ct_rule_accum(c, 0, "logp"));
     CT_TRY(ct_rule_ndim(c, 0, "logp", 3));
     CT_TRY(ct_rule_dtype(c, 1, "target", CT_I32));
@@ -68,7 +69,10 @@ static double lattice(const ct_call *c)
 {
     return (double)ct_rows(&c->in[0].desc) * (2.0 * (double)c->in[1].desc.dim[1] + 1);
 }
-static double loss_flops(const ct_call *c) { return 10 * lattice(c); }
+static double loss_flops(const ct_call *c)
+{
+    return 10 * lattice(c) + (c->attrs.loss.smoothing > 0 ? (double)ct_desc_numel(&c->in[0].desc) : 0);
+}
 static double loss_bwd_flops(const ct_call *c) { return 14 * lattice(c) + (double)ct_desc_numel(&c->in[0].desc); }
 
 /* A chain of T sums; the loss also sums over the samples. */
@@ -86,7 +90,7 @@ const ct_op_rules ct_ctc_rules[] = {
       .inplace_out = -1,
       .inplace_in = -1,
       .precision = CT_PREC_ACCUM,
-      .fields = no_fields,
+      .fields = fields,
       .shape = loss_shape,
       .grad = loss_grad,
       .flops = loss_flops,
@@ -98,7 +102,7 @@ const ct_op_rules ct_ctc_rules[] = {
       .inplace_out = -1,
       .inplace_in = -1,
       .precision = CT_PREC_ACCUM,
-      .fields = no_fields,
+      .fields = fields,
       .shape = loss_bwd_shape,
       .flops = loss_bwd_flops,
       .reduction = loss_bwd_reduction,

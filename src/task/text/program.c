@@ -56,8 +56,6 @@ static ct_status find_loss(const ct_config *cfg, bool ctc, int *out)
             CT_ECONFIG,
             "data.size_rule: fit_height gives images of several widths, model.name: %s reads one (resize or refuse)",
             cfg->model.name);
-    if (ctc && cfg->loss.label_smoothing > 0)
-        return ct_fail(CT_ECONFIG, "loss.label_smoothing: the loss ctc (model.name: %s) has none", cfg->model.name);
     return CT_OK;
 }
 
@@ -100,7 +98,8 @@ static ct_status build_ctc(ct_parts *p)
     if (p->labels) {
         CT_TRY(target(p, &label));
         ct_val in[3] = { logp, label, p->steps };
-        CT_TRY(ct_graph_node(g, CT_OP_CTC_LOSS, NULL, "loss", 3, in, 3, 7, loss));
+        const ct_attrs a = { .loss = { .smoothing = p->goal->value[CT_TEXT_SMOOTHING] } };
+        CT_TRY(ct_graph_node(g, CT_OP_CTC_LOSS, &a, "loss", 3, in, 3, 7, loss));
         CT_TRY(ct_parts_term(p, "ctc", loss[0], 1));
     }
     ct_val in[2] = { logp, p->steps };

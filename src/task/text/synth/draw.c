@@ -16,7 +16,8 @@
 
 #define DEGREE (3.14159265358979323846 / 180.0)
 
-/* Coverage of one glyph, cut to its ink, in a frame of zeros a pixel wide: [h+2,w+2] uint8. A glyph without ink has w = h = 0. */
+/* Coverage of one glyph, cut to its ink, in a frame of zeros a pixel wide: [h+2,w+2] uint8. A glyph without ink has
+ * w = h = 0. */
 typedef struct glyph {
     bool made;
     int w, h;
