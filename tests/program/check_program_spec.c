@@ -59,17 +59,27 @@ START_TEST(plain_values)
 }
 END_TEST
 
-/* The attributes of the preprocessing in a program of the specification. */
-static ct_image_attrs preprocessing(const ct_program_spec *s, ct_program_kind kind)
+/* The attributes of an operator in a program of the specification, which has one of it. */
+static ct_attrs attributes(const ct_program_spec *s, ct_program_kind kind, ct_op op)
 {
     ct_program p;
     ct_layout l;
-    ct_image_attrs a = { .augment = -1 };
+    ct_attrs a = { 0 };
+    int found = 0;
     ok(ct_program_build(s, kind, NULL, &l, &p));
-    for (size_t i = 0; i < p.graph->nnodes; i++)
-        if (p.graph->nodes[i].op == CT_OP_PREPROCESS) a = p.graph->nodes[i].attrs.image;
+    for (size_t i = 0; i < p.graph->nnodes; i++) {
+        if (p.graph->nodes[i].op != op) continue;
+        a = p.graph->nodes[i].attrs;
+        found++;
+    }
+    ck_assert_int_eq(found, 1);
     ct_program_free(&p);
     return a;
+}
+
+static ct_image_attrs preprocessing(const ct_program_spec *s, ct_program_kind kind)
+{
+    return attributes(s, kind, CT_OP_PREPROCESS).image;
 }
 
 /* A crop is the size of the model's input; training draws it whatever else is drawn, all others take the middle. */
@@ -316,7 +326,8 @@ START_TEST(text_of_any_length)
          "data.size_rule: fit_height gives images of several widths, model.name: textcnn reads one");
     ct_config_free(cfg);
     ok(spec_of("model: {name: crnn-small}\nloss: {label_smoothing: 0.1}\n", &cfg, &s));
-    ck_assert(s.goal.loss == CT_TEXT_CTC && s.goal.value[CT_TEXT_SMOOTHING] == 0.1);
+    ck_assert(attributes(&s, CT_PROGRAM_STEP, CT_OP_CTC_LOSS).loss.smoothing == 0.1);
+    ck_assert(attributes(&s, CT_PROGRAM_STEP, CT_OP_CTC_LOSS_BWD).loss.smoothing == 0.1);
     ct_config_free(cfg);
     says(spec_of("model: {name: crnn}\n", &cfg, &s), CT_ECONFIG, "must be 32 to 47 pixels");
     ct_config_free(cfg);
