@@ -41,7 +41,8 @@ typedef struct scored {
     double sums[CT_METRIC_COUNT];
 } scored;
 
-/* every: the findings are to keep what a calibration needs of every so manyth sample, which is set; NULL: nothing. */
+/* every: the findings are to keep what a calibration needs of every so manyth sample, or fewer, which is set; NULL:
+ * nothing. */
 static ct_status score(ct_run *r, const ct_view *v, int64_t *every, scored *out)
 {
     const ct_place place = ct_session_place(&r->session, r->cfg, r->data.facts);
@@ -253,7 +254,10 @@ static ct_status score_best(ct_run *r, int64_t *every, scored *out)
 
 /* ---- calibration ---- */
 
-enum { CALIBRATION_MIN = 100 }; /* samples of the validation set: of fewer nothing can be said */
+enum { /* samples of the validation set */
+    CALIBRATION_MIN = 20, /* of fewer nothing can be said */
+    MEASURE_MIN = 100     /* of fewer all are needed for the fit, and none is left to measure the error on */
+};
 
 /* By confidence, the samples that no temperature was fitted on. */
 static void weigh(const ct_findings *f, int64_t every, ct_reliability *out)
@@ -262,10 +266,10 @@ static void weigh(const ct_findings *f, int64_t every, ct_reliability *out)
         if (i % every != 0) ct_reliability_add(out, f->task->confidence(f, i), f->task->right(f, i));
 }
 
-static double nll(const void *user, double temperature)
+static double cost(const void *user, double temperature)
 {
     const ct_findings *f = user;
-    return f->task->nll(f, temperature);
+    return f->task->cost(f, temperature);
 }
 
 /* Fits the temperature on a part of the validation set, whose findings are in *val, puts it into the model file, and
@@ -283,7 +287,7 @@ static ct_status calibrate(ct_run *r, const char *best, int64_t every, scored *v
     out->temperature = 1;
     if (r->lead) {
         weigh(val->findings, every, &before);
-        out->temperature = round(1e4 * ct_temperature_fit(nll, val->findings)) / 1e4;
+        out->temperature = round(1e4 * ct_temperature_fit(cost, val->findings)) / 1e4;
     }
     task->temper(r->data.facts, out->temperature);
     const ct_status st = score(r, &r->data.val, NULL, &again);
@@ -295,8 +299,13 @@ static ct_status calibrate(ct_run *r, const char *best, int64_t every, scored *v
     out->ece_before = ct_reliability_error(&before);
     out->ece_after = ct_reliability_error(&out->after);
     CT_TRY(ct_model_file_note(best, "temperature", ct_shortest(out->temperature, number)));
-    ct_info("confidence: temperature %s, fitted on %" PRId64 " validation samples; calibration error on the other "
-            "%" PRId64 ": %.4f, without it %.4f", number, out->fitted, out->measured, out->ece_after, out->ece_before);
+    if (out->measured > 0)
+        ct_info("confidence: temperature %s, fitted on %" PRId64 " validation samples; calibration error on the other "
+                "%" PRId64 ": %.4f, without it %.4f", number, out->fitted, out->measured, out->ece_after,
+                out->ece_before);
+    else
+        ct_info("confidence: temperature %s, fitted on all %" PRId64 " validation samples, too few to measure its "
+                "error", number, out->fitted);
     return ct_journal_event(r->journal, "calibration", ct_calibration_json(out));
 }
 
@@ -316,7 +325,7 @@ ct_status ct_run_finish(ct_run *r, ct_train_result *res)
     scored vals = { .findings = NULL }, tests = { .findings = NULL };
     const double *val = r->data.val.data ? vals.sums : NULL, *test = r->data.test.data ? tests.sums : NULL;
     ct_calibration sure = { 0 };
-    int64_t every = 0;
+    int64_t every = r->data.val.n < MEASURE_MIN ? 1 : 2;
     const bool fit = val && r->p.best.any && r->data.task->keep && r->data.val.n >= CALIBRATION_MIN;
     char brief[160], *best = ct_path_join(r->checkpoints, "best.safetensors");
     if (!best) return CT_ENOMEM;

@@ -42,31 +42,38 @@ json_t *ct_reliability_json(const ct_reliability *r)
 
 json_t *ct_calibration_json(const ct_calibration *c)
 {
-    json_t *bins = ct_reliability_json(&c->after);
-    return bins ? json_pack("{s:f,s:f,s:f,s:o}", "temperature", c->temperature, "ece_before", c->ece_before,
-                            "ece_after", c->ece_after, "bins", bins)
-                : NULL;
+    return json_pack("{s:f,s:I,s:o,s:o,s:o}", "temperature", c->temperature, "fitted", (json_int_t)c->fitted,
+                     "ece_before", ct_json_number(c->ece_before), "ece_after", ct_json_number(c->ece_after), "bins",
+                     ct_reliability_json(&c->after));
 }
 
-double ct_temperature_fit(double (*nll)(const void *user, double temperature), const void *user)
+double ct_calibration_cost(double log_prob, int64_t n)
+{
+    const double share = 1 / ((double)n + 2);
+    if (!isfinite(log_prob)) return 0;
+    const double wrong = -expm1(log_prob); /* 0 and a little less where sums of floats came out at 1 */
+    return -(1 - share) * log_prob - share * log(fmax(wrong, 1e-9));
+}
+
+double ct_temperature_fit(double (*cost)(const void *user, double temperature), const void *user)
 {
     const double ratio = (sqrt(5) - 1) / 2;
     double lo = log(CT_TEMPERATURE_MIN), hi = log(CT_TEMPERATURE_MAX);
     double a = hi - ratio * (hi - lo), b = lo + ratio * (hi - lo);
-    double at_a = nll(user, exp(a)), at_b = nll(user, exp(b));
+    double at_a = cost(user, exp(a)), at_b = cost(user, exp(b));
     while (hi - lo > 1e-3) {
         if (at_a <= at_b) {
             hi = b;
             b = a;
             at_b = at_a;
             a = hi - ratio * (hi - lo);
-            at_a = nll(user, exp(a));
+            at_a = cost(user, exp(a));
         } else {
             lo = a;
             a = b;
             at_a = at_b;
             b = lo + ratio * (hi - lo);
-            at_b = nll(user, exp(b));
+            at_b = cost(user, exp(b));
         }
     }
     return exp((lo + hi) / 2);

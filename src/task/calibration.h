@@ -19,7 +19,7 @@ typedef struct ct_reliability {
 typedef struct ct_calibration {
     double temperature;
     int64_t fitted, measured; /* samples it was fitted on, and others that the rest was measured on */
-    double ece_before, ece_after;
+    double ece_before, ece_after; /* NAN: nothing measured */
     ct_reliability after;
 } ct_calibration;
 
@@ -29,11 +29,17 @@ void ct_reliability_add(ct_reliability *r, double confidence, bool right);
 double ct_reliability_error(const ct_reliability *r);
 /* [{confidence, accuracy, count}] of the bins that hold samples, in their order. NULL without memory. */
 json_t *ct_reliability_json(const ct_reliability *r);
-/* {temperature, ece_before, ece_after, bins}. NULL without memory. */
+/* {temperature, fitted, ece_before, ece_after, bins}: the errors null and the bins none where no sample was left to
+ * measure on. NULL without memory. */
 json_t *ct_calibration_json(const ct_calibration *c);
 
-/* The temperature within CT_TEMPERATURE_MIN..MAX for which nll, the negative log-likelihood of the right answers, is
- * least: by golden section over its logarithm, to a thousandth. */
-double ct_temperature_fit(double (*nll)(const void *user, double temperature), const void *user);
+/* What one of n samples costs whose right answer has this log-probability, -INFINITY too: the cross-entropy to
+ * (n + 1) / (n + 2) for "right". Even n right ones of n show no more (Laplace's rule of succession, as in J. Platt,
+ * "Probabilistic Outputs for Support Vector Machines", 1999); with 1 in its place a few pictures that are all read
+ * would make a network as sure as scores allow. Nothing where no temperature gives the answer a probability. */
+double ct_calibration_cost(double log_prob, int64_t n);
+/* The temperature within CT_TEMPERATURE_MIN..MAX for which cost, the sum over the samples, is least: by golden section
+ * over its logarithm, to a thousandth. */
+double ct_temperature_fit(double (*cost)(const void *user, double temperature), const void *user);
 
 #endif

@@ -300,10 +300,11 @@ struct ct_task {
     ct_status (*predict_json)(const ct_findings *f, int64_t i, json_t *into);
     ct_status (*predict_text)(const ct_findings *f, int64_t i, FILE *to);
     /* Calibration. The findings, which have seen nothing yet, are to keep what nll() wants of the samples at places 0,
-     * *every, 2 * *every.. of the view, *every being at least 2; with labels. NULL, as the next two: none. */
+     * *every, 2 * *every.. of the view, *every being at least what it is on entry; with labels. NULL, as the next two:
+     * none. */
     ct_status (*keep)(ct_findings *f, int64_t *every);
-    /* The negative log-likelihood of what is right of the kept samples, scores divided by a temperature. */
-    double (*nll)(const ct_findings *f, double temperature);
+    /* The sum of ct_calibration_cost() of what is right of the kept samples, scores divided by a temperature. */
+    double (*cost)(const ct_findings *f, double temperature);
     /* From now on facts are those of a model of this temperature; findings that are begun later go by it. Written with
      * them, as "temperature". */
     void (*temper)(ct_facts *facts, double temperature);

@@ -191,11 +191,12 @@ typedef struct coin {
     bool right[4000];
 } coin;
 
-static double nll(const void *user, double temperature)
+static double cost(const void *user, double temperature)
 {
     const coin *k = user;
     double sum = 0;
-    for (int i = 0; i < 4000; i++) sum += log1p(exp((k->right[i] ? -1 : 1) * k->score[i] / temperature));
+    for (int i = 0; i < 4000; i++)
+        sum += ct_calibration_cost(-log1p(exp((k->right[i] ? -1 : 1) * k->score[i] / temperature)), 4000);
     return sum;
 }
 
@@ -212,15 +213,45 @@ START_TEST(temperature_is_found)
         k.right[i] = ct_rng_uniform(&rng, 0, 1) < 1 / (1 + exp(-s));
         k.score[i] = s * scale;
     }
-    const double t = ct_temperature_fit(nll, &k);
+    const double t = ct_temperature_fit(cost, &k);
     ck_assert_double_eq_tol(t, scale, 0.1 * scale);
-    ck_assert(nll(&k, t) <= nll(&k, t * 1.01) && nll(&k, t) <= nll(&k, t / 1.01));
+    ck_assert(cost(&k, t) <= cost(&k, t * 1.01) && cost(&k, t) <= cost(&k, t / 1.01));
     for (int i = 0; i < 4000; i++) {
         ct_reliability_add(&before, 1 / (1 + exp(-k.score[i])), k.right[i]);
         ct_reliability_add(&after, 1 / (1 + exp(-k.score[i] / t)), k.right[i]);
     }
     ck_assert_double_lt(ct_reliability_error(&after), 0.02);
     if (_i != 2) ck_assert_double_gt(ct_reliability_error(&before), 2 * ct_reliability_error(&after));
+}
+END_TEST
+
+typedef struct pile {
+    int n;
+    double score;
+} pile;
+
+static double pile_cost(const void *user, double temperature)
+{
+    const pile *p = user;
+    return p->n * ct_calibration_cost(-log1p(exp(-p->score / temperature)), p->n);
+}
+
+/* n samples, all right and equally sure: they are as sure afterwards as n right ones of n show, whether they were less
+ * so before or more. */
+START_TEST(right_ones_are_evidence)
+{
+    static const int n[] = { 20, 30, 99, 2048 };
+    for (int i = 0; i < 4; i++)
+        for (double score = 2; score < 20; score *= 2) {
+            const pile p = { n[i], score };
+            ck_assert_double_eq_tol(1 / (1 + exp(-score / ct_temperature_fit(pile_cost, &p))), (n[i] + 1.0) / (n[i] + 2),
+                                    1e-3);
+        }
+    ck_assert_double_eq(ct_calibration_cost(-INFINITY, 30), 0);
+    for (double log_prob = -1e-12; log_prob < 2e-6; log_prob += 1e-6) {
+        ck_assert_double_gt(ct_calibration_cost(log_prob, 30), 0.1); /* a probability of 1 is too sure, and no infinity */
+        ck_assert_double_lt(ct_calibration_cost(log_prob, 30), 1);
+    }
 }
 END_TEST
 
@@ -253,6 +284,7 @@ static Suite *restricted_suite(void)
     tcase_add_test(t, restricted_odds);
     tcase_add_test(t, probabilities_of_texts);
     tcase_add_loop_test(t, temperature_is_found, 1, 6);
+    tcase_add_test(t, right_ones_are_evidence);
     tcase_add_test(t, reliability_by_hand);
     suite_add_tcase(s, t);
     return s;

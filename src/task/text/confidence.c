@@ -1,14 +1,14 @@
 /* How sure a text is: by the scores at the temperature that the model file has, and that temperature itself.
  *
  * With fixed positions a text's probability is the product of its characters'. With CTC it is the sum over all paths
- * that spell it. What is fitted is the negative log-likelihood of the right texts, since it is a text that people take
- * or reject. */
+ * that spell it. What is fitted is the likelihood of the right texts, since it is a text that people take or reject. */
 #include "config.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
+#include "task/calibration.h"
 #include "task/paths.h"
 #include "task/text/findings.h"
 
@@ -90,8 +90,7 @@ ct_status ct_text_keep(ct_findings *f, int64_t *every)
     int64_t most = KEPT_CELLS / cells;
     if (most > KEPT_SAMPLES) most = KEPT_SAMPLES;
     if (most < 1) most = 1;
-    *every = (t->n + most - 1) / most;
-    if (*every < 2) *every = 2;
+    if (*every < (t->n + most - 1) / most) *every = (t->n + most - 1) / most;
     t->every = *every;
     t->kept = (t->n + *every - 1) / *every;
     if (!t->tempered) CT_TRY(ct_text_sure_reserve(t, classes));
@@ -109,8 +108,8 @@ void ct_text_kept(ct_text_findings *t, const ct_text_scores *s, int64_t place)
                     t->kept_score + k * t->columns * s->classes);
 }
 
-/* Of the text of kept sample k. Texts that have no path whatever the temperature do not count. */
-static double nll_of(const ct_text_findings *t, int64_t k, double temperature)
+/* The log-probability of the text of kept sample k. */
+static double log_prob_of(const ct_text_findings *t, int64_t k, double temperature)
 {
     const int64_t classes = t->classes, steps = t->kept_steps[k];
     int64_t n;
@@ -118,17 +117,17 @@ static double nll_of(const ct_text_findings *t, int64_t k, double temperature)
     double sum = 0;
     ct_paths_temper(CT_F32, t->kept_score + k * t->columns * classes, 0, classes, steps, classes, temperature,
                     t->tempered);
-    if (t->sequence) sum = ct_paths_log_prob(t->tempered, steps, classes, label, n, t->work);
-    else for (int64_t c = 0; c < n; c++) sum += (double)t->tempered[c * classes + label[c]];
-    return isfinite(sum) ? -sum : 0;
+    if (t->sequence) return ct_paths_log_prob(t->tempered, steps, classes, label, n, t->work);
+    for (int64_t c = 0; c < n; c++) sum += (double)t->tempered[c * classes + label[c]];
+    return sum;
 }
 
-double ct_text_nll(const ct_findings *f, double temperature)
+double ct_text_cost(const ct_findings *f, double temperature)
 {
     const ct_text_findings *t = ct_text_findings_of(f);
     double sum = 0;
     for (int64_t k = 0; k < t->kept; k++)
-        if (t->kept_steps[k] > 0) sum += nll_of(t, k, temperature);
+        if (t->kept_steps[k] > 0) sum += ct_calibration_cost(log_prob_of(t, k, temperature), t->kept);
     return sum;
 }
 

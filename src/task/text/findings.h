@@ -75,7 +75,7 @@ ct_status ct_text_sure(ct_text_findings *t, const ct_text_scores *s, int64_t pla
                        float *conf);
 void ct_text_kept(ct_text_findings *t, const ct_text_scores *s, int64_t place);
 ct_status ct_text_keep(ct_findings *f, int64_t *every);
-double ct_text_nll(const ct_findings *f, double temperature);
+double ct_text_cost(const ct_findings *f, double temperature);
 void ct_text_temper(ct_facts *facts, double temperature);
 /* places.c */
 ct_status ct_text_locate(ct_findings *f);

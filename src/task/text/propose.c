@@ -10,7 +10,8 @@
 enum {
     LOW = 32, HIGH = 64, HIGHEST = 128, /* pixels of height */
     WIDEST = 4096,
-    MANY = 1000 /* pictures, of which a model without a memory learns as well as one with an LSTM, and sooner */
+    MANY = 1000, /* pictures, of which a model without a memory learns as well as one with an LSTM, and sooner */
+    PLENTY = 10000 /* of which it reads better if it sees some as they are: changed ones are blurred */
 };
 
 typedef struct frame {
@@ -61,9 +62,12 @@ static ct_status propose_model(const ct_seen *seen, int least, int most, const f
                  "reader. Where validation stays near 0: more pictures, or drawn ones first (gen text, train --init)",
                  labels);
     else
-        snprintf(why, sizeof why, "%s, read from left to right (CTC); of many pictures this one learns fastest",
+        snprintf(why, sizeof why, "%s, read from left to right (CTC); of many pictures this one learns fastest; "
+                 "reader-large (optimizer.lr 0.003) tells more alike letters apart, in twice the time",
                  labels);
-    return put(user, "model.name", few ? "crnn-small" : "reader", why);
+    CT_TRY(put(user, "model.name", few ? "crnn-small" : "reader", why));
+    if (few) return CT_OK;
+    return put(user, "model.init", "dirac", "convolutions begin by letting pictures pass, and have less to unlearn");
 }
 
 /* Time steps are a quarter of the width: the height that gives every label what it needs, or the width to which what
@@ -111,9 +115,12 @@ static ct_status propose_labels(const ct_seen *seen, ct_propose_put *put, void *
 }
 
 /* Training sees each picture a little changed, so that it cannot learn them by heart. */
-static ct_status propose_augment(const frame *f, ct_propose_put *put, void *user)
+static ct_status propose_augment(const ct_seen *seen, const frame *f, ct_propose_put *put, void *user)
 {
     char shift[32];
+    if (seen->samples >= PLENTY)
+        CT_TRY(put(user, "augment.probability", "0.5", "of every second picture nothing is changed: there are many, "
+                   "and those to be read are as they are, too"));
     snprintf(shift, sizeof shift, "%d", within(f->height / 16.0, 1, 8));
     CT_TRY(put(user, "augment.shift", shift, "pixels that a picture is moved, at most, anew in every epoch: there are "
                "then more of them to learn from"));
@@ -125,9 +132,14 @@ static ct_status propose_augment(const frame *f, ct_propose_put *put, void *user
     return put(user, "augment.contrast", "0.15", "more or less contrast");
 }
 
-static ct_status propose_optimizer(ct_propose_put *put, void *user)
+static ct_status propose_learning(const ct_seen *seen, ct_propose_put *put, void *user)
 {
-    CT_TRY(put(user, "optimizer.lr", "0.002", "the learning rate of the shipped examples for such models"));
+    CT_TRY(put(user, "loss.label_smoothing", "0.05", "asks for a little less than certainty, which makes a better "
+               "reader; confidences are put right at the end"));
+    if (seen->samples >= MANY) {
+        CT_TRY(put(user, "optimizer.name", "muon", "learns from fewer pictures than adamw, with such models"));
+        CT_TRY(put(user, "optimizer.lr", "0.008", "what such models learned best with"));
+    } else CT_TRY(put(user, "optimizer.lr", "0.002", "the learning rate of the shipped examples for such models"));
     CT_TRY(put(user, "optimizer.weight_decay", "0.05", "holds weights small, against learning by heart"));
     CT_TRY(put(user, "optimizer.clip_grad_norm", "1", "one odd batch cannot throw the weights off"));
     return put(user, "optimizer.ema_decay", "0.99", "scored and kept is an average over the last steps");
@@ -145,8 +157,8 @@ ct_status ct_text_propose(const ct_seen *seen, ct_propose_put *put, void *user)
     CT_TRY(propose_model(seen, least, most, &f, put, user));
     CT_TRY(propose_size(seen, least_width, &f, put, user));
     CT_TRY(propose_labels(seen, put, user));
-    CT_TRY(propose_augment(&f, put, user));
-    CT_TRY(propose_optimizer(put, user));
+    CT_TRY(propose_augment(seen, &f, put, user));
+    CT_TRY(propose_learning(seen, put, user));
     CT_TRY(put(user, "schedule.warmup_epochs", "1", "the learning rate rises so long, then falls to 0"));
     return ct_propose_length(seen, seen->samples >= 4 * MANY ? 64 : seen->samples >= MANY ? 32 : 16, 3000, 5, 200, put,
                              user);
