@@ -65,7 +65,7 @@ run() {
 }
 
 run "$out/drawn" --set data.train=synth:text --set "data.synth.style=$out/style.yaml" --set data.synth.fresh=true --set data.synth.count=8000 \
-    --set data.synth.val_count=500 --set "data.synth.length_min=$shortest" --set "data.synth.length_max=$longest" --set augment.probability=0 \
+    --set data.synth.val_count=500 --set "data.synth.length_min=$shortest" --set "data.synth.length_max=$longest" \
     --set train.batch_size=32 --set train.epochs=4 "$@"
 if [ -e "$out/tuned/config.yaml" ]; then run "$out/tuned" "$@"
 else run "$out/tuned" --init "$out/drawn/checkpoints/best.safetensors" "$@"; fi

@@ -255,7 +255,7 @@ static ct_status score_best(ct_run *r, int64_t *every, scored *out)
 /* ---- calibration ---- */
 
 enum { /* samples of the validation set */
-    CALIBRATION_MIN = 20, /* of fewer nothing can be said */
+    CALIBRATION_MIN = 10, /* of fewer nothing can be said */
     MEASURE_MIN = 100     /* of fewer all are needed for the fit, and none is left to measure the error on */
 };
 

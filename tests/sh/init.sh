@@ -19,7 +19,7 @@ has() {
 expect 0 "$captrain" gen text --out "my pictures #1" --count 12 --seed 5 --charset 'ab#' --length 3 --width 48 --height 36 --style plain
 expect 0 "$captrain" init "my pictures #1/"
 prints '^my pictures #1.yaml: trains crnn-small with 12 samples, labels from the names of the files; next: captrain train'
-for line in '  train: "my pictures #1"' '  charset: "#ab"' '  height: 36' '  width: 48' '  size_rule: fit_height' '  channels: 3' '  val_fraction: 0.2' '  batch_size: 10' '  epochs: 200' '  label_smoothing: 0.05' '  lr: 0.002'; do
+for line in '  train: "my pictures #1"' '  charset: "#ab"' '  height: 36' '  width: 48' '  size_rule: fit_height' '  channels: 3' '  val_fraction: 0.2' '  batch_size: 10' '  epochs: 200' '  lr: 0.002'; do
     has "my pictures #1.yaml" "$line"
 done
 trains "my pictures #1.yaml" crnn-small
@@ -32,6 +32,13 @@ expect 0 "$captrain" gen text --out many --count 1200 --seed 5 --charset 01 --le
 expect 0 "$captrain" init many --out many.yaml
 for line in '  height: 32' '  width: 53' '  size_rule: fit_height' '  channels: 3' '  val_fraction: 0.1' '  init: dirac' '  label_smoothing: 0.05' '  name: muon' '  lr: 0.008'; do has many.yaml "$line"; done
 trains many.yaml reader
+expect 0 grep -q '^augment:' many.yaml
+checks=$((checks + 1))
+! grep -q 'probability' many.yaml || fail "half of few pictures stay as they are"
+expect 0 "$captrain" gen text --out plenty --count 10000 --seed 5 --charset 01 --length 1 --width 16 --height 16 --style plain
+expect 0 "$captrain" init plenty
+has plenty.yaml '  probability: 0.5'
+trains plenty.yaml reader
 
 mkdir gray
 for label in 00 01 10 11; do # black, of 16x8 pixels

@@ -94,17 +94,17 @@ prints '"calibrated":true'
 mv "$work/out" "$work/json"
 lines predict-line "$work/json"
 
-# --- a few are enough for it, but not to measure it too; of 19 nothing can be said ---
-expect 0 tiny few --set data.synth.val_count=20 --quiet
+# --- a few are enough for it, but not to measure it too; of 9 nothing can be said ---
+expect 0 tiny few --set data.synth.val_count=10 --quiet
 written few
 events calibration
 checks=$((checks + 3))
-grep -q '^    "fitted": 20,$' "$work/few/result.json" || fail "result.json does not say that 20 pictures were fitted on"
+grep -q '^    "fitted": 10,$' "$work/few/result.json" || fail "result.json does not say that 10 pictures were fitted on"
 [ "$(grep -c '^    "ece_[a-z]*": null,$' "$work/few/result.json")" = 2 ] || fail "an error of calibration that nobody measured"
 grep -q '"bins": \[\]' "$work/few/result.json" || fail "bins without pictures"
-expect 0 tiny fewer --set data.synth.val_count=19 --quiet
+expect 0 tiny fewer --set data.synth.val_count=9 --quiet
 checks=$((checks + 1))
-! grep -q '"calibration"' "$work/fewer/result.json" "$work/fewer/metrics.jsonl" || fail "a temperature from 19 pictures"
+! grep -q '"calibration"' "$work/fewer/result.json" "$work/fewer/metrics.jsonl" || fail "a temperature from 9 pictures"
 
 # --- using models: both kinds, both decoders, a file that is none; data with every kind of issue ---
 pictures=$CT_SRCDIR/tests/old/0.1/pictures

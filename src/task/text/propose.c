@@ -134,9 +134,9 @@ static ct_status propose_augment(const ct_seen *seen, const frame *f, ct_propose
 
 static ct_status propose_learning(const ct_seen *seen, ct_propose_put *put, void *user)
 {
-    CT_TRY(put(user, "loss.label_smoothing", "0.05", "asks for a little less than certainty, which makes a better "
-               "reader; confidences are put right at the end"));
     if (seen->samples >= MANY) {
+        CT_TRY(put(user, "loss.label_smoothing", "0.05", "asks for a little less than certainty, which makes a better "
+                   "reader; confidences are put right at the end"));
         CT_TRY(put(user, "optimizer.name", "muon", "learns from fewer pictures than adamw, with such models"));
         CT_TRY(put(user, "optimizer.lr", "0.008", "what such models learned best with"));
     } else CT_TRY(put(user, "optimizer.lr", "0.002", "the learning rate of the shipped examples for such models"));
