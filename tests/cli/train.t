@@ -5,6 +5,7 @@ $ captrain train old/cnn.yaml --out run --threads 1 --backend cpu --set train.ep
 ~ s/steps in [0-9.]* [a-z]*;/steps in TIME;/
 ~ s/loss [0-9.]*/loss LOSS/g
 ~ s/[0-9.]* %/SHARE %/g
+~ s/temperature [0-9.]*/temperature NUMBER/
 ~ s/label \([0-3][0-3]\)  *read as [0-3][0-3] *$/label \1 read as TEXT/
 | validation: loss LOSS, strings right SHARE %, characters right SHARE %, character error rate SHARE %
 | examples from the validation set:
@@ -26,6 +27,7 @@ $ captrain train old/cnn.yaml --out run --threads 1 --backend cpu --set train.ep
 !   images     are sent batch by batch: the device reads the host's memory
 !   memory     3.30 MB planned on the device
 ! epoch 1: training loss LOSS, validation loss LOSS, strings SHARE %, characters SHARE %, best so far (step 4, scored in TIME)
+! confidence: temperature NUMBER, fitted on all 40 validation samples, too few to measure its error
 ! done: 4 steps in TIME; best weights (epoch 1, step 4): strings SHARE %, characters SHARE %
 
 $ captrain train old/cnn.yaml --out run

@@ -35,7 +35,7 @@ trains many.yaml reader
 expect 0 grep -q '^augment:' many.yaml
 checks=$((checks + 1))
 ! grep -q 'probability' many.yaml || fail "half of few pictures stay as they are"
-expect 0 "$captrain" gen text --out plenty --count 10000 --seed 5 --charset 01 --length 1 --width 16 --height 16 --style plain
+expect 0 "$captrain" gen text --out plenty --count 10600 --seed 5 --charset 01 --length 1 --width 16 --height 16 --style plain
 expect 0 "$captrain" init plenty
 has plenty.yaml '  probability: 0.5'
 trains plenty.yaml reader
