@@ -63,7 +63,7 @@ static ct_status propose_model(const ct_seen *seen, int least, int most, const f
                  labels);
     else
         snprintf(why, sizeof why, "%s, read from left to right (CTC); of many pictures this one learns fastest; "
-                 "reader-large (optimizer.lr 0.003) tells more alike letters apart, in twice the time",
+                 "reader-large (optimizer.lr 0.003) tells more alike letters apart, and takes 1.7 times as long",
                  labels);
     CT_TRY(put(user, "model.name", few ? "crnn-small" : "reader", why));
     if (few) return CT_OK;
