@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "captrain.h"
 #include "config/config.h"
+#include "config/doc/doc.h"
 
 int ct_exit_code(ct_status code)
 {

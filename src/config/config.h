@@ -430,17 +430,12 @@ const ct_config_row *ct_config_row_at(size_t i);           /* row i of the table
 const ct_config_row *ct_config_find_row(const char *key);  /* by name or alias, noted keys too; NULL if unknown */
 const char *ct_config_nearest_key(const char *key);        /* whose name or alias has the least edit distance */
 const char *ct_key_type_name(ct_key_type t);               /* "int", "list of floats", ... */
+/* "between 1 and 65536", "above 0 and at most 16". Returns buf. */
+const char *ct_config_range_text(const ct_config_row *row, char buf[128]);
 /* Name i of a row with values ("adamw") into buf; false if i is out of range. */
 bool ct_config_value_name(const ct_config_row *row, int i, char *buf, size_t size);
 /* One more value of a row that keeps it as text, which must stay valid: for what is added to the program's own tables
  * (ct_task_add). CT_EINVAL. */
 ct_status ct_config_add_value(const char *key, const char *value);
-
-void ct_config_print_help(FILE *f);      /* for `captrain help config`: plain text, 80+ columns */
-/* The same for one key, by its name or another, or for the keys of a section and those below it. False: there is
- * neither. */
-bool ct_config_print_topic(FILE *f, const char *topic);
-void ct_config_print_markdown(FILE *f);  /* doc/configuration.md */
-void ct_config_print_roff(FILE *f);      /* the man page's section, man(7) macros */
 
 #endif

@@ -48,9 +48,6 @@ char *ct_config_quote(const char *text, char buf[CT_CONFIG_QUOTE + 4]);
 /* Shortest decimal text that reads back as the same double; independent of the locale. buf of 32 bytes. */
 char *ct_format_double(double v, char buf[32]);
 
-/* "between 1 and 65536", "above 0 and at most 16". Returns buf. */
-const char *ct_config_range_text(const ct_config_row *row, char buf[128]);
-
 struct ct_config_info {
     char **origin;     /* per row: "file.yaml:3:5" or "--set k=v"; NULL = default */
     int *layer;        /* per row: the layer (file 1, --set 2, ...) that set it last; 0 = default */

@@ -5,7 +5,6 @@ libcaptrain_la_SOURCES += \
 	src/config/check_slider.c \
 	src/config/check_text.c \
 	src/config/config.c src/config/config.h src/config/internal.h \
-	src/config/doc.c \
 	src/config/example.c \
 	src/config/field.c \
 	src/config/keys.h \
@@ -33,14 +32,11 @@ src/config/quickstart.c: examples/quickstart.yaml src/config/room.mk
 
 dist_examples_DATA += examples/quickstart.yaml examples/wilhelmy2013.yaml examples/captcha-package.yaml \
 	examples/captcha-package-crnn.yaml examples/captcha-package-many.yaml examples/wilhelmy2013-crnn.yaml
-dist_doc_DATA += doc/configuration.md
 dist_check_SCRIPTS += tests/config/config_keys.sh
 
-check_PROGRAMS += tests/config/check_config tests/config/check_config_table
+check_PROGRAMS += tests/config/check_config
 tests_config_check_config_SOURCES = tests/config/check_config.c tests/config/config_util.h
 tests_config_check_config_LDADD = $(CT_TEST_LIBS)
-tests_config_check_config_table_SOURCES = tests/config/check_config_table.c tests/config/config_util.h
-tests_config_check_config_table_LDADD = $(CT_TEST_LIBS)
 
 EXTRA_DIST += tests/fuzz/corpus/config
 if CT_FUZZERS

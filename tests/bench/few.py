@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""What few labelled pictures are worth, alone and behind a pre-training on drawn ones in a style fitted to pictures without labels: doc/fit-style.md.
+"""What few labelled pictures are worth, alone and with all that examples/few.sh does for them: doc/fit-style.md.
 
-Prints lines of CSV: k,seed,how,right,strings,seconds. `how` is "drawn" where no real picture was trained with (k = 0), "alone", or "tuned" (drawn
-ones first; its seconds hold the pre-training's, which serves all k). What is there in WORK is not done again.
+Prints lines of CSV: k,seed,how,right,strings,seconds. `how` is "alone" for a training with the k labelled pictures, with what `init` writes; "drawn", "tuned"
+and "taught" are the parts of examples/few.sh, whose seconds are those of all trainings up to there, the drawn one's included, which serves all k.
+What is there in WORK is not done again.
 """
 import argparse
 import hashlib
@@ -21,35 +22,29 @@ parser.add_argument("work", type=pathlib.Path, help="where the style, configurat
 parser.add_argument("--k", type=int, nargs="+", default=[0, 25, 50, 100, 200, 400, 630])
 parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
 parser.add_argument("--threads", type=int, default=1)
-parser.add_argument("--epochs", type=int, default=8, help="of 8,000 drawn pictures")
-parser.add_argument("--model", default="crnn-small")
-parser.add_argument("--lr", default="2e-3", help="of the training behind drawn pictures; those alone have what `init` gives them")
+parser.add_argument("--no-alone", action="store_true", help="only examples/few.sh")
 args = parser.parse_args()
 
 program = str(pathlib.Path(os.environ.get("CAPTRAIN", top / "captrain")).resolve())
-environment = {k: v for k, v in os.environ.items() if k not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")}
+environment = {k: v for k, v in os.environ.items() if k not in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE")} | {"CAPTRAIN": program}
 args.work.mkdir(parents=True, exist_ok=True)
 
 
-def captrain(*words, log=None):
-    done = subprocess.run([program, *map(str, words)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
+def call(*words, log=None):
+    done = subprocess.run(list(map(str, words)), env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
     if log:
         log.write_text(done.stdout + done.stderr)
     if done.returncode != 0:
-        sys.exit(f"captrain {' '.join(map(str, words))}: exit {done.returncode}\n{done.stderr}")
+        sys.exit(f"{' '.join(map(str, words))}: exit {done.returncode}\n{done.stderr}")
     return done.stdout
 
 
-def train(run, config, *options):
-    """Trains, unless it is done; gives the seconds it took."""
-    result = args.work / run / "result.json"
-    if not result.exists():
-        captrain("train", config, *options, "--threads", args.threads, "--out", args.work / run, log=args.work / (run + ".log"))
-    return json.loads(result.read_text())["seconds"]
+def seconds_of(run):
+    return json.loads((run / "result.json").read_text())["seconds"]
 
 
 def tell(k, seed, how, run, seconds):
-    read = json.loads(captrain("eval", args.work / run, args.test, "--threads", args.threads, "--json"))
+    read = json.loads(call(program, "eval", run, args.test, "--threads", args.threads, "--json"))
     print(k, seed, how, round(read["string_accuracy"] * read["samples"]), read["samples"], round(seconds), sep=",", flush=True)
 
 
@@ -63,26 +58,46 @@ def lot(k, seed):
     return folder
 
 
+def alone(k, seed, options):
+    config, run = args.work / f"real-{k}-{seed}.yaml", args.work / f"alone-{k}-{seed}"
+    if not config.exists():
+        call(program, "init", lot(k, seed), "--out", config)
+    if not (run / "result.json").exists():
+        call(program, "train", config, *options, "--set", f"data.charset={charset}", "--out", run, log=args.work / (run.name + ".log"))
+    tell(k, seed, "alone", run, seconds_of(run))
+
+
+def few(k, seed, options):
+    """All of examples/few.sh; the style, and the drawn part of the seed, are made once."""
+    out, drawn = args.work / f"few-{k}-{seed}", args.work / f"drawn-{seed}"
+    out.mkdir(exist_ok=True)
+    for made, to in ((style, out / "style.yaml"), (drawn, out / "drawn")):
+        if made.exists() and not to.exists():
+            (shutil.copytree if made.is_dir() else shutil.copy)(made, to)
+    call("sh", top / "examples/few.sh", lot(k, seed) if k else "-", out, args.real, "--charset", charset, "--length", f"{shortest}-{longest}", "--", *options,
+         log=args.work / (out.name + ".log"))
+    for made, to in ((out / "style.yaml", style), (out / "drawn", drawn)):
+        if not to.exists():
+            (shutil.copytree if made.is_dir() else shutil.copy)(made, to)
+    spent = seconds_of(out / "drawn")
+    if k == 0:
+        tell(0, seed, "drawn", out / "drawn", spent)
+    else:
+        spent += seconds_of(out / "tuned")
+        tell(k, seed, "tuned", out / "tuned", spent)
+    if (out / "taught").exists():
+        tell(k, seed, "taught", out / "taught", spent + sum(seconds_of(result.parent) for result in out.glob("taught*/result.json")))
+
+
 pictures = sorted(p for p in args.real.iterdir() if p.suffix.lower() in (".png", ".jpg", ".jpeg", ".bmp"))
 charset = "".join(sorted(set("".join(p.stem for p in pictures))))
 shortest, longest = min(len(p.stem) for p in pictures), max(len(p.stem) for p in pictures)
 style = args.work / "style.yaml"
-if not style.exists():
-    captrain("fit-style", args.real, "--charset", charset, "--length", f"{shortest}-{longest}", "--out", style, log=args.work / "style.log")
 
 print("k,seed,how,right,strings,seconds")
 for seed in args.seeds:
-    common = ["--set", f"model.name={args.model}", "--set", f"data.charset={charset}", "--set", f"train.seed={seed}"]
-    before = train(f"drawn-{seed}", top / "examples/finetune-pretrain.yaml", *common, "--set", f"data.synth.style={style}",
-                   "--set", f"data.synth.length_min={shortest}", "--set", f"data.synth.length_max={longest}", "--set", f"train.epochs={args.epochs}")
     for k in args.k:
-        if k == 0:
-            tell(0, seed, "drawn", f"drawn-{seed}", before)
-            continue
-        config = args.work / f"real-{k}-{seed}.yaml"
-        if not config.exists():
-            captrain("init", lot(k, seed), "--out", config)
-        tell(k, seed, "alone", f"alone-{k}-{seed}", train(f"alone-{k}-{seed}", config, *common))
-        tuned = train(f"tuned-{k}-{seed}", config, *common, "--set", f"optimizer.lr={args.lr}",
-                      "--init", args.work / f"drawn-{seed}/checkpoints/best.safetensors")
-        tell(k, seed, "tuned", f"tuned-{k}-{seed}", tuned + before)
+        options = ["--threads", args.threads, "--set", f"train.seed={seed}"]
+        if k > 0 and not args.no_alone:
+            alone(k, seed, options)
+        few(k, seed, options)

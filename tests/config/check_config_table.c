@@ -9,6 +9,7 @@
 #include "base/alloc.h"
 #include "base/file.h"
 #include "config/config.h"
+#include "config/doc/doc.h"
 #include "config/internal.h"
 #include "tests/config/config_util.h"
 #include "tests/ct_check.h"

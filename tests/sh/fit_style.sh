@@ -46,7 +46,8 @@ says 'this font has no glyph'
 mkdir -p 'few of mine/run'
 expect 0 "$captrain" gen text --out 'few of mine/pictures' --count 20 --seed 6 --style dots --width 96 --height 40 --charset '3"b' --length 2-3 --quiet
 expect 0 fit --out 'few of mine/run/style.yaml' --charset '3"b'
-few() { CAPTRAIN=$captrain sh "$CT_SRCDIR/examples/few.sh" 'few of mine/pictures' 'few of mine/run' --test 'few of mine/pictures' -- --threads 1 --set train.steps=2 --set data.synth.count=40 --set data.synth.val_count=8; }
+short() { CAPTRAIN=$captrain sh "$CT_SRCDIR/examples/few.sh" "$@" -- --threads 1 --set train.steps=2 --set data.synth.count=40 --set data.synth.val_count=8; }
+few() { short 'few of mine/pictures' 'few of mine/run' --test 'few of mine/pictures'; }
 expect 0 few
 for run in drawn tuned; do
     prints "^$run:"
@@ -65,6 +66,60 @@ checks=$((checks + 1))
 [ "$(wc -l <kept)" -eq 2 ] && cmp -s kept again || fail 'what was done is done again'
 expect 2 sh "$CT_SRCDIR/examples/few.sh" seen
 says ' few.sh LABELLED OUT'
+expect 2 sh "$CT_SRCDIR/examples/few.sh" - out seen --length 3
+says 'without labelled pictures UNLABELLED, --charset and --length are needed'
 mkdir -p none
 expect 1 env CAPTRAIN="$captrain" sh "$CT_SRCDIR/examples/few.sh" none out
+
+# It teaches itself with pictures that nobody labelled: all it reads is believed, by halves; none that is labelled, under whatever name, and
+# none twice.
+counted() {
+    checks=$((checks + 1))
+    [ "$(grep -c . "few of mine/$1")" -eq "$2" ] || fail "$1 has $(grep -c . "few of mine/$1") lines, not $2"
+}
+taught() {
+    checks=$((checks + 1))
+    grep -qx "  train: $2" "few of mine/$1" || fail "$1 does not train with $2"
+}
+expect 0 "$captrain" gen text --out 'few of mine/more, unnamed' --count 25 --seed 7 --style dots --width 96 --height 40 --charset '3"b' --length 2-3 --quiet
+n=0
+for picture in 'few of mine/pictures/'*.png; do
+    n=$((n + 1))
+    cp "$picture" "few of mine/more, unnamed/known $n.png"
+done
+set -- 'few of mine/more, unnamed/'*.png
+cp "$1" 'few of mine/more, unnamed/again.png'
+more() { short 'few of mine/pictures' 'few of mine/run' 'few of mine/more, unnamed' --sure 0; }
+expect 0 more
+prints 'taught1 is sure of 12 of 12 pictures'
+prints 'captrain predict few of mine/run/taught --length 2-3'
+counted run/unlabelled 25
+counted run/read1/labels.txt 13
+counted run/read2/labels.txt 12
+counted run/read3/labels.txt 13
+taught run/taught2.yaml '\["few of mine/pictures", "few of mine/run/read2"\]'
+taught run/taught.yaml '\["few of mine/pictures", "few of mine/run/read2", "few of mine/run/read3"\]'
+hashes >kept
+checks=$((checks + 1))
+[ "$(wc -l <kept)" -eq 5 ] || fail "there are not the five runs drawn, tuned, taught1, taught2 and taught"
+expect 0 more
+hashes >again
+checks=$((checks + 1))
+cmp -s kept again || fail 'what was done is done again'
+
+# Of a label file only its own pictures are known; what is too unsure is not learned.
+(cd 'few of mine/more, unnamed' && ls known*.png | awk '{ print $0 "\t" (NR % 2 ? "b3" : "3bb") }' >../some.tsv)
+mkdir -p 'few of mine/listed' && cp 'few of mine/run/style.yaml' 'few of mine/listed' && mv 'few of mine/some.tsv' 'few of mine/more, unnamed'
+listed() { short 'few of mine/more, unnamed/some.tsv' 'few of mine/listed' 'few of mine/more, unnamed' --sure 1; }
+expect 0 listed
+says 'that is too few to learn from'
+prints 'captrain predict few of mine/listed/tuned'
+counted listed/unlabelled 25
+
+# And with no label at all, from what it reads as it has only seen drawn ones.
+mkdir -p 'few of mine/blind' && cp 'few of mine/run/style.yaml' 'few of mine/blind'
+blind() { short - 'few of mine/blind' 'few of mine/more, unnamed' --charset '3"b' --length 2-3 --sure 0; }
+expect 0 blind
+counted blind/unlabelled 45
+taught blind/taught1.yaml '\["few of mine/blind/read1"\]'
 finish

@@ -1,12 +1,12 @@
 /* The table as documentation. */
-#include <config.h> /* the one of configure: in quotes it would be this room's */
+#include "config.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "config/config.h"
-#include "config/internal.h"
+#include "config/doc/doc.h"
 
 /* "train", "data.synth": everything before the last dot; the top level is "". */
 static size_t section_length(const char *name)
