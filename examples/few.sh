@@ -131,7 +131,8 @@ read_half() {
     if [ ! -e "$into/labels.txt" ]; then
         mkdir -p "$into"
         awk -v half=$(($2 % 2)) 'NR % 2 == half' "$out/unlabelled" |
-            "$captrain" predict "$out/$1" - --length "$length" --reject-below "$believed" >"$out/read" || [ $? -eq 1 ] # some cannot be read
+            "$captrain" predict "$out/$1" - --length "$length" --reject-below "$believed" >"$out/read" ||
+            { [ $? -eq 1 ] && [ -s "$out/read" ]; } # some pictures cannot be read
         awk -F '\t' 'NF == 3 && $2 != ""' "$out/read" >"$out/sure"
         if [ -s "$out/sure" ]; then cut -f 1 "$out/sure" | tr '\n' '\0' | xargs -0 sh -c 'cp "$@" "$0"' "$into"; fi
         awk -F '\t' '{ sub(/.*\//, "", $1); print $1 "\t" $2 }' "$out/sure" >"$into/labels.part"
@@ -162,6 +163,10 @@ finish() {
 [ -n "$unlabelled" ] || finish
 [ -e "$out/unlabelled" ] || { unlabelled_ones >"$out/unlabelled.part" && mv "$out/unlabelled.part" "$out/unlabelled"; }
 count=$(grep -c . "$out/unlabelled" || true)
+if [ "$count" -lt 20 ]; then
+    echo "few.sh: only $count pictures of $unlabelled are not labelled: it does not teach itself" >&2
+    finish
+fi
 i=0 before=0
 while [ $i -lt $rounds ]; do
     i=$((i + 1))

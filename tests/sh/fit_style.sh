@@ -107,6 +107,16 @@ hashes >again
 checks=$((checks + 1))
 cmp -s kept again || fail 'what was done is done again'
 
+# Nothing to read is said; a network that cannot be read is no network that is unsure.
+rm 'few of mine/run/unlabelled'
+expect 0 short 'few of mine/pictures' 'few of mine/run' 'few of mine/pictures'
+says 'it does not teach itself'
+prints 'captrain predict few of mine/run/tuned'
+rm -r 'few of mine/run/unlabelled' 'few of mine/run/read1'
+echo broken >'few of mine/run/tuned/checkpoints/best.safetensors'
+expect 1 more
+says 'best.safetensors'
+
 # Of a label file only its own pictures are known; what is too unsure is not learned.
 (cd 'few of mine/more, unnamed' && ls known*.png | awk '{ print $0 "\t" (NR % 2 ? "b3" : "3bb") }' >../some.tsv)
 mkdir -p 'few of mine/listed' && cp 'few of mine/run/style.yaml' 'few of mine/listed' && mv 'few of mine/some.tsv' 'few of mine/more, unnamed'
