@@ -303,6 +303,22 @@ static bool read_map(reader *r, const char *prefix, int depth)
     return false;
 }
 
+static bool open_text(reader *r, const char *text, size_t size)
+{
+    if (!yaml_parser_initialize(&r->parser)) {
+        r->p->fatal = ct_fail(CT_ENOMEM, "%s: no memory for the YAML parser", r->source);
+        return false;
+    }
+    yaml_parser_set_input_string(&r->parser, (const unsigned char *)text, size);
+    return true;
+}
+
+static void close_text(reader *r)
+{
+    if (r->have_event) yaml_event_delete(&r->event);
+    yaml_parser_delete(&r->parser);
+}
+
 void ct_config_read_text(ct_config *cfg, const char *text, size_t size, const char *source, ct_problems *p)
 {
     reader r = { .cfg = cfg, .source = source, .p = p };
@@ -310,11 +326,7 @@ void ct_config_read_text(ct_config *cfg, const char *text, size_t size, const ch
         ct_problem(p, source, "%zu bytes are too many for a configuration (at most %zu)", size, CT_CONFIG_MAX_BYTES);
         return;
     }
-    if (!yaml_parser_initialize(&r.parser)) {
-        p->fatal = ct_fail(CT_ENOMEM, "%s: no memory for the YAML parser", source);
-        return;
-    }
-    yaml_parser_set_input_string(&r.parser, (const unsigned char *)text, size);
+    if (!open_text(&r, text, size)) return;
     for (int documents = 0; next(&r) && r.event.type != YAML_STREAM_END_EVENT;) {
         if (r.event.type == YAML_STREAM_START_EVENT || r.event.type == YAML_DOCUMENT_END_EVENT) continue;
         if (r.event.type == YAML_DOCUMENT_START_EVENT) {
@@ -329,11 +341,42 @@ void ct_config_read_text(ct_config *cfg, const char *text, size_t size, const ch
             break;
         }
     }
-    if (r.have_event) yaml_event_delete(&r.event);
-    yaml_parser_delete(&r.parser);
+    close_text(&r);
 }
 
 /* ---- --set ---- */
+
+/* Does an item of the list stand in quotes? */
+static bool has_quotes(const char *list)
+{
+    for (list += strspn(list, "[ "); *list; list += strspn(list, ", ")) {
+        if (*list == '"' || *list == '\'') return true;
+        list += strcspn(list, ",");
+    }
+    return false;
+}
+
+/* A list with items in quotes, "[\"a, b\", c]", as YAML reads it. */
+static void read_list(ct_config *cfg, const char *list, const char *where, ct_value *v, ct_problems *p)
+{
+    reader r = { .cfg = cfg, .source = where, .p = p };
+    char *text = ct_asprintf(*list == '[' ? "%s" : "[%s]", list);
+    if (!text) p->fatal = CT_ENOMEM;
+    else if (open_text(&r, text, strlen(text))) {
+        while (next(&r) && r.event.type != YAML_STREAM_END_EVENT) {
+            if (r.event.type == YAML_STREAM_START_EVENT || r.event.type == YAML_DOCUMENT_START_EVENT ||
+                r.event.type == YAML_DOCUMENT_END_EVENT)
+                continue;
+            if (v->is_list || r.event.type != YAML_SEQUENCE_START_EVENT) {
+                problem_at(&r, r.event.start_mark, "must be one list");
+                break;
+            }
+            if (!take_list(&r, v)) break;
+        }
+        close_text(&r);
+    }
+    ct_free(text);
+}
 
 /* "[a, b]" or "a,b" as a list of unquoted scalars. */
 static ct_status split_list(const char *s, ct_value *v)
@@ -371,12 +414,15 @@ void ct_config_read_row(ct_config *cfg, const ct_config_row *row, const char *ke
     /* a folder that is called so may be given as ./[a] */
     const bool paths = row->type == CT_KEY_PATH && row->list_max > 0 && value[0] == '[' &&
                        value[strlen(value) - 1] == ']';
-    if (list || paths || (row->type == CT_KEY_COLOR && strchr(value, ','))) {
+    const size_t problems = p->count;
+    if ((list || paths) && has_quotes(value)) {
+        read_list(cfg, value, where, &v, p);
+    } else if (list || paths || (row->type == CT_KEY_COLOR && strchr(value, ','))) {
         if (split_list(value, &v) != CT_OK) p->fatal = CT_ENOMEM;
     } else if (!(v.text = ct_strdup(value, "configuration value"))) {
         p->fatal = CT_ENOMEM;
     }
-    if (p->fatal == CT_OK) store(cfg, row, key, &v, where, NULL, layer, p);
+    if (p->fatal == CT_OK && p->count == problems) store(cfg, row, key, &v, where, NULL, layer, p);
     ct_value_clear(&v);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/alloc.h"
 #include "base/file.h"
+#include "base/paths.h"
 #include "config/config.h"
 #include "config/internal.h"
 #include "tests/config/config_util.h"
@@ -202,6 +203,25 @@ START_TEST(sets)
     ck_assert_uint_eq(c->schedule.milestones.n, 0);
     ck_assert_str_eq(c->data.val, "");
     ct_config_free(c);
+    /* with quotes a list is YAML's */
+    c = GOOD("train: {epochs: 3}\n", "data.train=[\"/a, b\", '/it''s', /c, d]", "data.val=[ '/e, f' ]",
+             "data.synth.fonts='x, y', \"z\\\"\", w", "data.test='/g'");
+    ck_assert_str_eq(c->data.train, "/a, b" CT_PATHS_BETWEEN "/it's" CT_PATHS_BETWEEN "/c" CT_PATHS_BETWEEN "d");
+    ck_assert_str_eq(c->data.val, "/e, f");
+    ck_assert_str_eq(c->data.test, "'/g'"); /* one path is no list, and stands for itself */
+    ck_assert_uint_eq(c->data.synth.fonts.n, 3);
+    ck_assert_str_eq(c->data.synth.fonts.v[0], "x, y");
+    ck_assert_str_eq(c->data.synth.fonts.v[1], "z\"");
+    ck_assert_str_eq(c->data.synth.fonts.v[2], "w");
+    ct_config_free(c);
+    BAD_SET("schedule.milestones=['3', 4]", "--set schedule.milestones=['3', 4]: schedule.milestones: must be an integer "
+                                            "without quotes (got '3')");
+    BAD_SET("data.train=[\"/a, b]", "--set data.train=[\"/a, b]:1:9: not valid YAML: found unexpected end of "
+                                "stream, while scanning a quoted scalar");
+    BAD_SET("data.train=[\"/a\"] [b]", "--set data.train=[\"/a\"] [b]:1:8: not valid YAML: did not find expected <document "
+                                      "start>");
+    BAD_SET("data.train=[\"/a\", [b, c]]", "--set data.train=[\"/a\", [b, c]]: data.train: must be a path, or a list of 1 "
+                                        "to 64 (got a list with lists or maps inside)");
     BAD_SET("train.batch_sise=4",
             "--set train.batch_sise=4: unknown key 'train.batch_sise'; did you mean 'train.batch_size'?");
     BAD_SET("train.epochs=", "--set train.epochs=: train.epochs: must be an integer (got '')");
