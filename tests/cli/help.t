@@ -113,8 +113,9 @@ $ captrain eval --help
 |   --charset CHARS
 |       only texts of these characters, which the model must know, are read: the most probable one of
 |       them
-|   --length N|A-B
-|       only texts of N, or A to B, characters are read; a picture too narrow for that is an error
+|   --length N|A-B|trained
+|       only texts of N, or A to B, characters are read, or of as many as training labels had; a
+|       picture too narrow for that is an error
 |
 | Options of the task gloss:
 |   --labels FILE
@@ -163,8 +164,9 @@ $ captrain predict --help
 |   --charset CHARS
 |       only texts of these characters, which the model must know, are read: the most probable one of
 |       them
-|   --length N|A-B
-|       only texts of N, or A to B, characters are read; a picture too narrow for that is an error
+|   --length N|A-B|trained
+|       only texts of N, or A to B, characters are read, or of as many as training labels had; a
+|       picture too narrow for that is an error
 |
 | Options of every verb:
 |   --backend NAME

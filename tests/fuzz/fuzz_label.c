@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/text.h"
 #include "lists/label_files.h"
-#include "task/text/label.h"
+#include "task/text/label/label.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

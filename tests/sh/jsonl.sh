@@ -131,6 +131,13 @@ for wrong in 0 x 4-3 2- 65 -3; do
     expect 2 "$captrain" predict "$ctc" "$pictures" --length=$wrong
     says "length: '$wrong' is neither a number of characters from 1 to 64 nor two of them"
 done
+expect 0 "$captrain" predict "$model" "$pictures" --jsonl --threads 1
+sed 's/,"confidence.*//' "$work/out" >"$work/a"
+expect 0 "$captrain" predict "$model" "$pictures" --jsonl --threads 1 --length trained
+sed -i 's/,"confidence.*//' "$work/out"
+same "a fixed length is the one it was trained with" "$work/a" "$work/out"
+expect 2 "$captrain" predict "$ctc" "$pictures" --length trained # files of 0.1 do not say it
+says 'length: this model does not say how many characters its training labels had'
 
 for wrong in 1.5 -1 x nan ''; do
     expect 2 "$captrain" predict "$model" "$pictures" --reject-below "$wrong"

@@ -74,6 +74,31 @@ prints 'beam of 10'
 prints 'character errors'
 prints 'substitutions'
 
+# only texts as long as those it learned: the model file says it, of labels that were drawn and of those in a folder
+texts() { # texts LEAST MOST
+    checks=$((checks + 1))
+    awk -F '\t' -v least="$1" -v most="$2" -v count="$count" 'length($2) >= least && length($2) <= most { ok++ } END { exit ok != count }' "$work/out" ||
+        fail "not all texts have $1 to $2 characters"
+}
+for decoder in greedy beam; do
+    # shellcheck disable=SC2046
+    expect 0 "$captrain" predict "$model" $(cat "$work/files") --threads 1 --decoder $decoder --length trained
+    texts 1 3
+done
+expect 0 "$captrain" train "$work/ctc.yaml" --out "$work/longer" --quiet --set "data.train=$work/wide" --set "data.val=$work/set" --set train.epochs=1 \
+    --set data.synth.length_min=3 --set data.synth.length_max=4
+# shellcheck disable=SC2046
+expect 0 "$captrain" predict "$work/longer" $(cat "$work/files") --threads 1 --length trained
+texts 2 3
+expect 0 "$captrain" gen text --out "$work/drawn" --count 40 --seed 4 --like "$work/longer"
+for f in "$work"/drawn/*.png; do
+    checks=$((checks + 1))
+    case ${f##*/} in [01][01]_* | [01][01][01]_*) ;; *) fail "gen --like draws $f" ;; esac
+done
+expect 0 "$captrain" export "$work/longer" --format onnx --out "$work/longer.onnx"
+checks=$((checks + 1))
+grep -aq 'lengths.*2-3' "$work/longer.onnx" || fail "the ONNX file does not say which lengths"
+
 # a file that is no picture, and decoders that cannot be
 expect 1 "$captrain" predict "$model" "$work/ctc.yaml" "$(head -1 "$work/files")" --threads 1
 says 'ctc.yaml: none of PNG'

@@ -1,7 +1,6 @@
 /* Drawn text: as data sets, from the configuration, and as files, from the options of `captrain gen`. */
 #include "config.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -147,18 +146,11 @@ const ct_generator ct_text_generator = {
 
 /* ---- as files ---- */
 
-/* "12" as a number, or two of them as "3-12", within least..most. */
 static ct_status read_range(const ct_option *o, int least, int most, int *lo, int *hi)
 {
-    char *end;
-    errno = 0;
-    const long a = strtol(o->value, &end, 10), b = *end == '-' ? strtol(end + 1, &end, 10) : a;
-    if (end == o->value || *end || errno || a < least || a > b || b > most)
-        return ct_fail(CT_ECONFIG, "gen: --%s: '%s' is not a number or a range LO-HI from %d to %d", o->key, o->value,
-                       least, most);
-    *lo = (int)a;
-    *hi = (int)b;
-    return CT_OK;
+    if (ct_text_range(o->value, least, most, lo, hi)) return CT_OK;
+    return ct_fail(CT_ECONFIG, "gen: --%s: '%s' is not a number or a range LO-HI from %d to %d", o->key, o->value,
+                   least, most);
 }
 
 /* Of pixels. */
@@ -236,9 +228,11 @@ ct_status ct_text_like(const ct_config *cfg, const ct_facts *facts,
     const struct ct_text_facts *f = ct_text_facts(facts);
     const ct_cfg_synth *y = &cfg->data.synth;
     const bool drawn = strcmp(cfg->data.train, ct_text_generator.name) == 0;
-    /* drawn labels have the lengths they were drawn with; of others the longest is known */
-    const int64_t most = drawn ? (y->length_max > 0 ? y->length_max : y->length) : f->positions;
-    const int64_t least = drawn ? (y->length_min > 0 ? y->length_min : y->length) : ct_text_sequence(cfg) ? 1 : most;
+    /* drawn labels have the lengths they were drawn with; of others the model may say them, or only the longest */
+    const int64_t longest = f->most > 0 ? f->most : f->positions;
+    const int64_t shortest = f->least > 0 ? f->least : ct_text_sequence(cfg) ? 1 : longest;
+    const int64_t most = drawn ? (y->length_max > 0 ? y->length_max : y->length) : longest;
+    const int64_t least = drawn ? (y->length_min > 0 ? y->length_min : y->length) : shortest;
     char number[64];
     CT_TRY(put(user, "charset", f->charset.utf8));
     CT_TRY(put(user, "style", y->style));

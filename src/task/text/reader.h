@@ -4,7 +4,7 @@
 #define CT_TASK_TEXT_READER_H
 
 #include "data/dataset.h"
-#include "task/text/label.h"
+#include "task/text/label/label.h"
 
 #define CT_TEXT_FIELD "target"
 

@@ -10,16 +10,35 @@
 #include "base/text.h"
 #include "task/text/findings.h"
 
-/* "4" or "3-7". */
-static ct_status parse_length(const char *text, ct_restriction *r)
+bool ct_text_range(const char *text, int least, int most, int *lo, int *hi)
 {
     char *end;
-    r->least = r->most = strtol(text, &end, 10);
     const bool digits = *text >= '0' && *text <= '9';
-    if (digits && *end == '-' && end[1] >= '0' && end[1] <= '9') r->most = strtol(end + 1, &end, 10);
-    if (digits && *end == '\0' && r->least >= 1 && r->most >= r->least && r->most <= CT_LABEL_MAX) return CT_OK;
-    return ct_fail(CT_ECONFIG, "--length: '%s' is neither a number of characters from 1 to %d nor two of them, such as "
-                   "3-7", text, CT_LABEL_MAX);
+    const long a = strtol(text, &end, 10);
+    const long b = *end == '-' && end[1] >= '0' && end[1] <= '9' ? strtol(end + 1, &end, 10) : a;
+    if (!digits || *end != '\0' || a < least || b < a || b > most) return false;
+    *lo = (int)a;
+    *hi = (int)b;
+    return true;
+}
+
+static ct_status parse_length(const char *text, const ct_place *p, ct_restriction *r)
+{
+    const struct ct_text_facts *f = ct_text_facts(p->facts);
+    int least = f->least, most = f->most;
+    if (strcmp(text, "trained") != 0) {
+        if (!ct_text_range(text, 1, CT_LABEL_MAX, &least, &most))
+            return ct_fail(CT_ECONFIG, "--length: '%s' is neither a number of characters from 1 to %d nor two of them, "
+                           "such as 3-7, nor 'trained'", text, CT_LABEL_MAX);
+    } else if (ct_model_head(p->model) != CT_HEAD_CTC) {
+        least = most = f->positions;
+    } else if (most == 0) {
+        return ct_fail(CT_ECONFIG, "--length: this model does not say how many characters its training labels had; "
+                       "how many may it be?");
+    }
+    r->least = least;
+    r->most = most;
+    return CT_OK;
 }
 
 static ct_status parse_charset(const char *text, const ct_charset *own, ct_restriction *r)
@@ -52,7 +71,7 @@ ct_status ct_text_restrict(const ct_place *p, const ct_option *option, size_t op
     memset(r->may, 1, (size_t)own->n);
     r->any = true;
     if (charset) CT_TRY(parse_charset(charset, own, r));
-    if (length) CT_TRY(parse_length(length, r));
+    if (length) CT_TRY(parse_length(length, p, r));
     for (int32_t k = 0; k < own->n; k++)
         if (r->may[k]) r->symbol[r->symbols++] = k;
     if (!length || ct_model_head(p->model) == CT_HEAD_CTC) return CT_OK;

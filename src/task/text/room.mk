@@ -1,6 +1,5 @@
-# The text task: pictures of text. Everything that knows a charset lives here.
+# The text task: pictures of text. Everything that knows a charset lives here, or in label/.
 libcaptrain_la_SOURCES += \
-	src/task/text/charset.c \
 	src/task/text/confidence.c \
 	src/task/text/eval.c \
 	src/task/text/findings.c \
@@ -11,9 +10,6 @@ libcaptrain_la_SOURCES += \
 	src/task/text/grades.c \
 	src/task/text/grades.h \
 	src/task/text/grades_html.c \
-	src/task/text/invisible.c \
-	src/task/text/label.c \
-	src/task/text/label.h \
 	src/task/text/metrics.c \
 	src/task/text/program.c \
 	src/task/text/propose.c \
@@ -31,7 +27,7 @@ libcaptrain_la_SOURCES += \
 	src/task/text/text.h
 
 check_PROGRAMS += tests/task/text/check_text_data tests/task/text/check_text_drawn \
-	tests/task/text/check_text_findings tests/task/text/check_text_label tests/task/text/check_text_task
+	tests/task/text/check_text_findings tests/task/text/check_text_task
 tests_task_text_check_text_data_SOURCES = tests/task/text/check_text_data.c tests/task/text/text_util.h tests/task/text/text_folder.h tests/data/data_util.c \
 	tests/data/data_util.h
 tests_task_text_check_text_data_LDADD = $(CT_TEST_LIBS)
@@ -40,7 +36,5 @@ tests_task_text_check_text_drawn_SOURCES = tests/task/text/check_text_drawn.c te
 tests_task_text_check_text_drawn_LDADD = $(CT_TEST_LIBS)
 tests_task_text_check_text_findings_SOURCES = tests/task/text/check_text_findings.c tests/task/text/facts_util.h
 tests_task_text_check_text_findings_LDADD = $(CT_TEST_LIBS)
-tests_task_text_check_text_label_SOURCES = tests/task/text/check_text_label.c
-tests_task_text_check_text_label_LDADD = $(CT_TEST_LIBS)
 tests_task_text_check_text_task_SOURCES = tests/task/text/check_text_task.c tests/data/data_util.c tests/data/data_util.h
 tests_task_text_check_text_task_LDADD = $(CT_TEST_LIBS)

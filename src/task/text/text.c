@@ -38,6 +38,25 @@ static ct_status facts_of(ct_charset *charset, int64_t positions, bool as_is, ct
     return CT_OK;
 }
 
+/* How long training labels are. Those of a stream are not drawn yet: as the configuration says. */
+static ct_status lengths_of(const ct_config *cfg, const ct_dataset *train, struct ct_text_facts *f)
+{
+    const int64_t n = ct_dataset_size(train);
+    if (ct_dataset_stream(train)) {
+        ct_text_params p;
+        CT_TRY(ct_text_generator_params(cfg, &p));
+        f->least = p.length_min;
+        f->most = p.length_max;
+        return CT_OK;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const int k = ct_text_length(train, i);
+        if (i == 0 || k < f->least) f->least = k;
+        if (k > f->most) f->most = k;
+    }
+    return CT_OK;
+}
+
 /* One label for all is more likely a rule that does not suit the names ("word_1.png") than what is wanted. */
 static void warn_of_one_label(const ct_dataset *ds)
 {
@@ -53,11 +72,11 @@ static void warn_of_one_label(const ct_dataset *ds)
 static ct_status learn(const ct_config *cfg, const ct_dataset *train, ct_facts **out)
 {
     ct_charset charset;
-    (void)cfg;
     *out = NULL;
     warn_of_one_label(train);
     CT_TRY(ct_charset_copy(ct_text_charset(train), &charset));
-    return facts_of(&charset, ct_text_columns(train), false, out);
+    CT_TRY(facts_of(&charset, ct_text_columns(train), false, out));
+    return lengths_of(cfg, train, (struct ct_text_facts *)*out);
 }
 
 static ct_status foresee(const ct_config *cfg, bool must, ct_facts **out)
@@ -101,10 +120,14 @@ static ct_status write_facts(const ct_place *p, ct_status (*put)(void *user, con
                              void *user)
 {
     const struct ct_text_facts *f = ct_text_facts(p->facts);
-    char number[16], temperature[CT_SHORTEST_BYTES];
+    char number[32], temperature[CT_SHORTEST_BYTES];
     snprintf(number, sizeof number, "%d", f->positions);
     CT_TRY(put(user, "charset", f->charset.utf8));
     CT_TRY(put(user, "positions", number));
+    if (ct_model_head(p->model) == CT_HEAD_CTC && f->most > 0) {
+        snprintf(number, sizeof number, f->least == f->most ? "%d" : "%d-%d", f->least, f->most);
+        CT_TRY(put(user, "lengths", number));
+    }
     if (!f->as_is) CT_TRY(put(user, "unicode", CT_TEXT_COMPOSED));
     if (f->temperature > 0) CT_TRY(put(user, "temperature", ct_shortest(f->temperature, temperature)));
     return put(user, "decode",
@@ -158,6 +181,14 @@ static ct_status read_facts(const char *path, const char *(*get)(const void *use
     }
     CT_TRY(facts_of(&charset, positions, !unicode, out));
     ct_text_temper(*out, temperature);
+    const char *lengths = get(user, "lengths");
+    struct ct_text_facts *f = (struct ct_text_facts *)*out;
+    if (lengths && !ct_text_range(lengths, 1, CT_LABEL_MAX, &f->least, &f->most)) {
+        forget(*out);
+        *out = NULL;
+        return ct_fail(CT_EFORMAT, "%s: lengths '%.40s' are neither a number of characters nor two of them", path,
+                       lengths);
+    }
     return CT_OK;
 }
 
@@ -208,8 +239,9 @@ static const ct_task_option options[] = {
     { "eval predict", "beam_width", "--beam-width", "N", "texts that --decoder beam follows at a time; default 10" },
     { "eval predict", "charset", "--charset", "CHARS",
       "only texts of these characters, which the model must know, are read: the most probable one of them" },
-    { "eval predict", "length", "--length", "N|A-B",
-      "only texts of N, or A to B, characters are read; a picture too narrow for that is an error" },
+    { "eval predict", "length", "--length", "N|A-B|trained",
+      "only texts of N, or A to B, characters are read, or of as many as training labels had; a picture too narrow for "
+      "that is an error" },
     { "gen", "style", "--style", "NAME|FILE", "style of the pictures, or a file of one; `list` prints the styles" },
     { "gen", "print", "--print", NULL, "draw nothing, print the style's parameters as a file has them" },
     { "gen fit-style", "charset", "--charset", "CHARS", "characters to draw from, UTF-8; default 0-9A-Z" },

@@ -5,7 +5,7 @@
 #include "config/config.h"
 #include "task/text/synth/synth.h"
 #include "task/task.h"
-#include "task/text/label.h"
+#include "task/text/label/label.h"
 #include "task/text/reader.h"
 
 extern const ct_task ct_task_text;
@@ -14,9 +14,12 @@ extern const ct_task ct_task_text;
 struct ct_text_facts {
     ct_charset charset; /* characters; a model with a blank has one class more */
     int positions;      /* characters per label; for a CTC model the columns of every set's labels */
+    int least, most;    /* characters of the shortest and the longest training label; 0: nobody said */
     bool as_is;         /* labels are not composed: the model is older than that */
     double temperature; /* by which scores are divided before they become confidences; 0: none was fitted */
 };
+/* "4", which is both, or "3-7", within least..most. False for anything else. */
+bool ct_text_range(const char *text, int least, int most, int *lo, int *hi);
 /* What a model file says of its labels' Unicode. */
 #define CT_TEXT_COMPOSED "NFC; letter case: simple mapping of characters, no locale"
 const struct ct_text_facts *ct_text_facts(const ct_facts *facts);

@@ -92,7 +92,7 @@ END_TEST
 /* ---- metadata ---- */
 
 typedef struct metadata {
-    char key[4][32], value[4][200];
+    char key[6][32], value[6][200];
     int n;
 } metadata;
 
@@ -148,7 +148,21 @@ START_TEST(in_files)
                                         "charset; best path, repeats merged, blanks dropped");
     ck_assert_int_eq(ct_task_text.read("f", get, &m, &back), CT_OK);
     ck_assert(ct_task_text.same(facts, back, why, sizeof why));
+    ck_assert_int_eq(ct_text_facts(back)->most, 0); /* nobody said */
     ct_task_text.forget(back);
+    static const struct { const char *key; int least, most; } lengths[] = { { "4", 4, 4 }, { "3-7", 3, 7 } };
+    for (size_t i = 0; i < 2; i++) { /* of the training labels: with CTC alone */
+        ((struct ct_text_facts *)facts)->least = lengths[i].least;
+        ((struct ct_text_facts *)facts)->most = lengths[i].most;
+        write_all(facts, "textcnn", &m);
+        ck_assert_ptr_null(get(&m, "lengths"));
+        write_all(facts, "crnn", &m);
+        ck_assert_str_eq(get(&m, "lengths"), lengths[i].key);
+        ck_assert_int_eq(ct_task_text.read("f", get, &m, &back), CT_OK);
+        ck_assert_int_eq(ct_text_facts(back)->least, lengths[i].least);
+        ck_assert_int_eq(ct_text_facts(back)->most, lengths[i].most);
+        ct_task_text.forget(back);
+    }
     for (int i = 0; i < m.n; i++) { /* what cannot be written is told */
         const ct_model_spec spec = { .name = "crnn" };
         const ct_place place = { .facts = facts, .model = &spec };
@@ -170,6 +184,17 @@ START_TEST(damaged_files)
     ck_assert_int_eq(ct_task_text.read("f", get, &m, &back), CT_EFORMAT);
     ck_message("f: positions '65' is not within 1..64");
     ck_assert_ptr_null(back);
+    strcpy(m.value[1], "5");
+    strcpy(m.key[m.n], "lengths");
+    static const char *const bad[] = { "", "0", "4-3", "65", "3-", "x", "-1", "3-7 " };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        strcpy(m.value[m.n], bad[i]);
+        m.n++;
+        ck_assert_int_eq(ct_task_text.read("f", get, &m, &back), CT_EFORMAT);
+        ck_message("are neither a number of characters nor two of them");
+        ck_assert_ptr_null(back);
+        m.n--;
+    }
     m.n = 1;
     ck_assert_int_eq(ct_task_text.read("f", get, &m, &back), CT_EFORMAT);
     ck_message("f: not a captrain model (its metadata has no 'positions')");

@@ -1,7 +1,7 @@
 /* Characters that nobody sees, by the names that Unicode gives them. */
 #include "config.h"
 
-#include "task/text/label.h"
+#include "task/text/label/label.h"
 
 /* Ascending. */
 static const struct { uint32_t cp; const char *name; } names[] = {

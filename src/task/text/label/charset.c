@@ -7,7 +7,7 @@
 #include "base/alloc.h"
 #include "base/alphabet.h"
 #include "base/text.h"
-#include "task/text/label.h"
+#include "task/text/label/label.h"
 
 void ct_charset_free(ct_charset *cs)
 {

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "task/text/label.h"
+#include "task/text/label/label.h"
 #include "tests/ct_check.h"
 
 #define ck_message(text) \

@@ -6,7 +6,7 @@
 #include <utf8proc.h>
 
 #include "base/text.h"
-#include "task/text/label.h"
+#include "task/text/label/label.h"
 
 static const char *const side_names[] = { "before_first", "before_last", "after_first", "after_last" };
 static const char *const case_names[] = { "keep", "upper", "lower" };
