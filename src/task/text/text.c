@@ -76,7 +76,11 @@ static ct_status learn(const ct_config *cfg, const ct_dataset *train, ct_facts *
     warn_of_one_label(train);
     CT_TRY(ct_charset_copy(ct_text_charset(train), &charset));
     CT_TRY(facts_of(&charset, ct_text_columns(train), false, out));
-    return lengths_of(cfg, train, (struct ct_text_facts *)*out);
+    const ct_status st = lengths_of(cfg, train, (struct ct_text_facts *)*out);
+    if (st == CT_OK) return CT_OK;
+    forget(*out);
+    *out = NULL;
+    return st;
 }
 
 static ct_status foresee(const ct_config *cfg, bool must, ct_facts **out)
