@@ -288,7 +288,13 @@ static ct_status given(ct_config *cfg, const ct_option *option, size_t n, ct_fac
                        "import-torch: the characters of the classes must be given, in class order%s: --charset",
                        m->head == CT_HEAD_CTC ? " (without the blank, which is class 0)" : "");
     CT_TRY(ct_charset_parse(cfg->data.charset, &charset));
-    return facts_of(&charset, cfg->data.length > 0 ? cfg->data.length : m->positions, false, out);
+    CT_TRY(facts_of(&charset, cfg->data.length > 0 ? cfg->data.length : m->positions, false, out));
+    if (m->head == CT_HEAD_CTC && cfg->data.length > 0) {
+        struct ct_text_facts *f = (struct ct_text_facts *)*out;
+        f->least = 1; /* what is given is the most */
+        f->most = f->positions;
+    }
+    return CT_OK;
 }
 
 /* ---- the table ---- */
