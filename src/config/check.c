@@ -140,6 +140,18 @@ static void check_parts(const ct_config *cfg, ct_problems *p)
                    (long long)parts, (long long)((batch / parts + 1) * parts));
 }
 
+static void check_progressive(const ct_config *cfg, ct_problems *p)
+{
+    const ct_cfg_progressive *k = &cfg->train.progressive;
+    if (k->epochs > 0 && k->width == 1 && k->height == 1)
+        ct_problem(p, ct_config_place(cfg, "train.progressive.width", "train.progressive.epochs"),
+                   "train.progressive: width and height are both 1: the pictures of the first epochs would be as large "
+                   "as all others");
+    if (cfg->train.steps == 0 && k->epochs > (double)cfg->train.epochs)
+        ct_problem(p, ct_config_place(cfg, "train.progressive.epochs", "train.epochs"),
+                   "train.progressive.epochs is more than train.epochs (%lld)", (long long)cfg->train.epochs);
+}
+
 static void check_training(const ct_config *cfg, ct_problems *p)
 {
     const ct_cfg_optimizer_keys *o = &cfg->optimizer;
@@ -174,6 +186,7 @@ static void check_training(const ct_config *cfg, ct_problems *p)
         ct_problem(p, ct_config_place(cfg, "schedule.name", NULL),
                    "schedule.name: multistep needs schedule.milestones");
     check_parts(cfg, p);
+    check_progressive(cfg, p);
     if (cfg->train.sync_norm && cfg->train.recompute != CT_CFG_RECOMPUTE_NONE)
         ct_problem(p, ct_config_place(cfg, "train.sync_norm", "train.recompute"),
                    "train.sync_norm: statistics of a group cannot be computed again: it wants train.recompute none");
@@ -201,6 +214,7 @@ static void note_unused(ct_config *cfg, const ct_config *defaults, ct_problems *
     bool multistep = s->name == CT_CFG_SCHED_MULTISTEP, restarts = s->name == CT_CFG_SCHED_WARM_RESTARTS;
     const bool cycle = s->name == CT_CFG_SCHED_ONE_CYCLE || s->name == CT_CFG_SCHED_TRIANGULAR;
     bool fit = cfg->data.size_rule == CT_CFG_SIZE_FIT_HEIGHT;
+    const bool whole = cfg->train.progressive.epochs == 0;
     const struct { bool is_unused; const char *key, *why; } rule[] = {
         { cfg->data.val[0] != '\0', "data.val_fraction", "data.val is given" },
         { cfg->data.val[0] == '\0' && ct_config_generated(cfg), "data.val_fraction",
@@ -223,6 +237,8 @@ static void note_unused(ct_config *cfg, const ct_config *defaults, ct_problems *
         { !cycle, "schedule.div_factor", "schedule.name is neither one_cycle nor triangular" },
         { !cycle, "schedule.final_div_factor", "schedule.name is neither one_cycle nor triangular" },
         { s->lr_rule == CT_CFG_LR_NONE, "schedule.reference_batch", "schedule.lr_rule is none" },
+        { whole, "train.progressive.width", "train.progressive.epochs is 0" },
+        { whole, "train.progressive.height", "train.progressive.epochs is 0" },
         { !fp16, "train.loss_scale", "train.precision is not fp16" },
         { !fp16, "train.loss_scale_growth", "train.precision is not fp16" },
         { cfg->train.nan_policy == CT_CFG_NAN_STOP, "train.nan_limit", "train.nan_policy is stop" },

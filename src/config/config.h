@@ -220,6 +220,11 @@ typedef struct ct_cfg_schedule_keys {
     int64_t reference_batch;   /* samples */
 } ct_cfg_schedule_keys;
 
+typedef struct ct_cfg_progressive {
+    double epochs;             /* so long the model sees smaller pictures; 0: never */
+    double width, height;      /* factors of their sides, in [0.5, 1]; not both 1 where epochs > 0 */
+} ct_cfg_progressive;
+
 typedef struct ct_cfg_train {
     int64_t batch_size;        /* samples per micro-step; 0 = auto, until ct_memory_auto() has decided */
     int64_t batch_per_process; /* samples of each process of a group in batch_size's place; 0: batch_size is all
@@ -247,6 +252,7 @@ typedef struct ct_cfg_train {
     double loss_scale;         /* fp16: first value of the dynamic loss scale */
     int64_t loss_scale_growth; /* fp16: good steps before the scale doubles */
     ct_str_list freeze;        /* patterns of parameters that are not trained */
+    ct_cfg_progressive progressive;
     char *target;              /* "METRIC=VALUE" that ends training; "" = none */
 } ct_cfg_train;
 

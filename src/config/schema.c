@@ -295,6 +295,13 @@ static const ct_config_row train[] = {
       .doc = "Parameters that are not trained: names or their first parts (cnn.0), or globs (*.bias). They take no "
              "update and no weight decay; a batch norm both of whose parameters are frozen normalises by its running "
              "statistics, which stay." },
+    { FLOAT(train.progressive.epochs, "0", 0, 1e6), .unit = "epochs", .reader = "trainer",
+      .doc = "Progressive resizing: so long, from the beginning, the model trains with smaller pictures, which takes "
+             "less time; 0: never. Validation always has them as they are." },
+    { FLOAT(train.progressive.width, "0.5", 0.5, 1), .unit = "factor", .reader = "trainer",
+      .doc = "Of the pictures' width then." },
+    { FLOAT(train.progressive.height, "1", 0.5, 1), .unit = "factor", .reader = "trainer",
+      .doc = "Of their height; models of any width (crnn, reader) have parameters for one height, which stays 1." },
     { STRING(train.target, ""), .unit = "", .reader = "trainer",
       .doc = "Training ends as soon as a validation reaches this: a metric of the task, '=', a value as result.json "
              "has it (string_accuracy=0.99). result.json says when; empty: none." },

@@ -3,6 +3,7 @@
 #include "program/program.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -33,6 +34,22 @@ void ct_program_defaults(ct_program_spec *spec)
         .schedule = { .kind = CT_SCHED_CONSTANT, .base_lr = 1e-3, .gamma = 0.1, .t0 = 1, .t_mult = 1 },
         .loss_scale = 1,
     };
+}
+
+int64_t ct_program_small_side(double factor, int64_t pixels)
+{
+    const int64_t side = llround(factor * (double)pixels);
+    return side < 1 ? 1 : side;
+}
+
+void ct_program_shrink(ct_program_spec *spec)
+{
+    const ct_small_spec *small = &spec->small;
+    spec->model.width = ct_program_small_side(small->width, spec->model.width);
+    spec->model.height = ct_program_small_side(small->height, spec->model.height);
+    spec->image.shift_x *= small->width;
+    spec->image.shift_y *= small->height;
+    spec->image.blur *= small->width < small->height ? small->width : small->height;
 }
 
 void ct_program_initial_state(const ct_program_spec *spec, double state[CT_STATE_COUNT])

@@ -33,6 +33,12 @@ typedef struct ct_muon_spec {
 #define CT_RECOMPUTE_AUTO (-2)
 #define CT_NORMS_ALL INT64_MAX /* of norms_kept */
 
+/* Progressive resizing: the first steps of a training see smaller pictures. */
+typedef struct ct_small_spec {
+    int64_t steps;        /* how many; 0: none */
+    double width, height; /* factors of the sides that the model sees otherwise, in (0, 1] */
+} ct_small_spec;
+
 typedef struct ct_program_spec {
     ct_model_spec model;
     int64_t batch;             /* samples per micro-step */
@@ -42,6 +48,7 @@ typedef struct ct_program_spec {
     int64_t src_h, src_w;
     int64_t
         resident; /* training programs take their images from arena DATA, which holds so many; 0: they are uploaded */
+    ct_small_spec small;       /* what ct_program_shrink() does; no program looks at it */
     ct_image_attrs image;      /* augmentation and normalisation; out_h, out_w, dtype are filled in */
     int64_t channel_multiple;  /* channels of x are padded with zeros to a multiple of this (ct_pass_pad); 0 or 1: as
                                   they are */
@@ -132,6 +139,12 @@ ct_val ct_program_role(const ct_program *p, ct_port_role role);
 /* Fills spec with defaults: AdamW 1e-3, betas .9/.999, eps 1e-8, wd 0.01, constant schedule, the usual loss of
  * the model, no accumulation, ... */
 void ct_program_defaults(ct_program_spec *spec);
+
+/* The specification of a program whose model sees the same sources as small as spec->small says: the preprocessing
+ * resizes them, and shifts and blurs by as much less. */
+void ct_program_shrink(ct_program_spec *spec);
+/* A side of so many pixels by a factor of ct_small_spec: rounded, at least 1. */
+int64_t ct_program_small_side(double factor, int64_t pixels);
 
 /* The loss that goes with the model by itself: fills spec->goal. CT_ECONFIG for an unknown model. */
 ct_status ct_program_usual_goal(ct_program_spec *spec);

@@ -265,6 +265,9 @@ ct_status ct_spec_from_config(const ct_config *cfg, const ct_facts *facts, int s
     s.freeze = cfg->train.freeze.v;
     s.freezes = cfg->train.freeze.n;
     fill_image(cfg, &s.image);
+    s.small = (ct_small_spec){ .steps = steps_of(cfg->train.progressive.epochs, steps_per_epoch),
+                               .width = cfg->train.progressive.width,
+                               .height = cfg->train.progressive.height };
     fill_optimizer(cfg, &s);
     CT_TRY(set_precision(cfg->train.precision, "train.precision", &s));
     if (s.compute == CT_F16) {

@@ -50,7 +50,7 @@ static ct_status run_batch(ct_run *r, const ct_batch *b, int64_t in_group, int64
                                               : CT_PROGRAM_MICRO_NEXT;
     for (int i = 0; i < b->all; i++) r->ids[r->nids++] = (int32_t)b->samples[i];
     tell_samples(r, b);
-    return ct_session_train(s, kind, r->loader, b, group);
+    return ct_session_train(s, kind, r->loader, b, group, r->p.step < s->spec.small.steps);
 }
 
 /* Seconds that the bar's rate looks back: the first steps are slow, and what else the machine does changes. */

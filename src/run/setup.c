@@ -146,10 +146,25 @@ ct_status ct_run_directory_there(const ct_run *r)
                    "and log are lost, and the training up to step %" PRId64 " with them", r->out, r->p.step);
 }
 
-/* One program of training; a short batch that cannot be built says that it is this batch. */
+/* That for pictures of this length, made smaller, there is no program, which the message tells why. */
+static ct_status small_failed(const ct_session *s, int64_t length)
+{
+    ct_program_spec spec = s->spec;
+    if (ct_model_elastic(&spec.model)) ct_model_set_length(&spec.model, length);
+    ct_program_shrink(&spec);
+    return ct_fail_context(CT_ECONFIG, "train.progressive: %s with pictures of %" PRId64 "x%" PRId64 " pixels",
+                           spec.model.name, spec.model.height, spec.model.width);
+}
+
+/* One program of training, and that of smaller pictures; a short batch that cannot be built says that it is this batch.
+ */
 static ct_status add_program(ct_run *r, ct_program_kind kind, const ct_batch_shape *b, int64_t group)
 {
     ct_status st = ct_session_add(&r->session, kind, b->rows, b->length, group, false);
+    if (st == CT_OK && r->session.spec.small.steps > 0) {
+        st = ct_session_add_small(&r->session, kind, b->rows, b->length, group);
+        if (st == CT_EINVAL || st == CT_ECONFIG) return small_failed(&r->session, b->length);
+    }
     if ((st != CT_EINVAL && st != CT_ECONFIG) || b->rows == r->batch) return st;
     return ct_fail_context(CT_ECONFIG, "the last batch of an epoch has %d sample%s (train.last_batch drop "
                            "leaves it out)", b->rows, b->rows == 1 ? "" : "s");
@@ -463,6 +478,16 @@ static void describe_still(const ct_session *s)
                 "and not computed", n);
 }
 
+/* What train.progressive does. */
+static void describe_small(const ct_session *s)
+{
+    ct_program_spec seen = s->spec;
+    if (seen.small.steps == 0) return;
+    ct_program_shrink(&seen);
+    ct_info("  smaller    %" PRId64 "x%" PRId64 " pixels in the first %" PRId64 " steps (train.progressive)",
+            seen.model.height, seen.model.width, seen.small.steps);
+}
+
 static void tell(void *user, const char *what, const char *text)
 {
     (void)user;
@@ -513,6 +538,7 @@ void ct_run_describe(const ct_run *r)
     if (r->data.task->describe) r->data.task->describe(&place, tell, NULL);
     ct_info("  model      %s, %s parameters, %" PRId64 "x%" PRId64 "x%" PRId64 " pixels -> %s", m->name,
             ct_text_count(s->layout.params, a, sizeof a), m->height, m->width, m->channels, reads);
+    describe_small(s);
     ct_info("  batch      %" PRId64 " x %" PRId64 " = %" PRId64 " samples per step; %" PRId64 " batches and %" PRId64
             " steps per epoch, at most %s steps",
             r->batch, r->accumulate, r->batch * r->accumulate, r->batches, r->steps_per_epoch,

@@ -58,6 +58,7 @@ static ct_status preprocess(const ct_session *s, const ct_batch *b, const input 
     spec.src_h = ct_dataset_height(b->data);
     spec.src_w = b->width;
     if (ct_model_elastic(&spec.model) && !ct_model_clip(&spec.model)) ct_model_set_length(&spec.model, b->width);
+    if (spec.small.steps > 0) ct_program_shrink(&spec); /* these are pictures of the first steps */
     CT_TRY(ct_backend_load("cpu", &cpu));
     CT_GOTO(st, ct_program_pictures(&spec, b->n, &p));
     CT_GOTO(st, ct_layout_make(p.graph, &layout));

@@ -32,18 +32,24 @@ int64_t ct_session_length(const ct_session *s)
     return ct_model_clip(&s->spec.model) ? s->spec.model.frames : s->spec.src_w;
 }
 
-ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t length, int64_t accumulate,
-                         bool ema, int part)
+ct_unit *ct_session_like(ct_session *s, const ct_unit *like)
 {
-    kind = ct_session_kind(s, kind, part);
+    const ct_program_kind kind = ct_session_kind(s, like->kind, like->part);
+    const bool micro = kind == CT_PROGRAM_MICRO_FIRST || kind == CT_PROGRAM_MICRO_NEXT;
     for (size_t i = 0; i < s->units; i++) {
         ct_unit *u = &s->unit[i];
-        bool micro = kind == CT_PROGRAM_MICRO_FIRST || kind == CT_PROGRAM_MICRO_NEXT;
-        if (u->kind == kind && u->batch == batch && u->length == length && u->ema == ema && u->part == part &&
-            (!micro || u->accumulate == accumulate))
+        if (u->kind == kind && u->batch == like->batch && u->length == like->length && u->ema == like->ema &&
+            u->part == like->part && u->small == like->small && (!micro || u->accumulate == like->accumulate))
             return u;
     }
     return NULL;
+}
+
+ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t length, int64_t accumulate,
+                         bool ema, int part)
+{
+    return ct_session_like(s, &(ct_unit){ .kind = kind, .batch = batch, .length = length, .accumulate = accumulate,
+                                          .ema = ema, .part = part });
 }
 
 ct_unit *ct_session_predictor(ct_session *s, int64_t length, int64_t rows)
@@ -89,9 +95,11 @@ static ct_program_spec unit_spec(const ct_session *s, const ct_unit *u)
     spec.model.row = first_row(s, u->kind, u->batch, u->part);
     spec.model.of = u->batch;
     if (s->resident) spec.resident = ct_dataset_size(s->resident);
-    if (!ct_model_elastic(&spec.model)) return spec;
-    ct_model_set_length(&spec.model, u->length);
-    if (!ct_model_clip(&spec.model)) spec.src_w = u->length;
+    if (ct_model_elastic(&spec.model)) {
+        ct_model_set_length(&spec.model, u->length);
+        if (!ct_model_clip(&spec.model)) spec.src_w = u->length;
+    }
+    if (u->small) ct_program_shrink(&spec);
     return spec;
 }
 
@@ -119,20 +127,33 @@ static ct_status add_unit(ct_session *s, const ct_unit *as)
     return updates ? ct_buckets_make(u->prog.graph, &s->layout, sums, bytes, &u->buckets) : CT_OK;
 }
 
-ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t length, int64_t accumulate,
-                         bool ema)
+/* A unit for each part that is not there. */
+static ct_status add_parts(ct_session *s, ct_unit like)
 {
-    if (!ct_model_elastic(&s->spec.model) && length != s->spec.src_w)
-        return ct_fail(CT_EINTERNAL, "a program for images of width %" PRId64 " of a model for %" PRId64, length,
+    const ct_program_kind kind = like.kind;
+    if (!ct_model_elastic(&s->spec.model) && like.length != s->spec.src_w)
+        return ct_fail(CT_EINTERNAL, "a program for images of width %" PRId64 " of a model for %" PRId64, like.length,
                        s->spec.src_w);
     CT_TRY(ct_session_check_parts(s, kind));
     const int parts = in_parts(kind) ? ct_session_parts(s) : 1;
-    for (int part = 0; part < parts; part++) {
-        if (ct_session_find(s, kind, batch, length, accumulate, ema, part)) continue;
-        CT_TRY(add_unit(s, &(ct_unit){ .kind = ct_session_kind(s, kind, part), .batch = batch, .length = length,
-                                       .accumulate = accumulate, .ema = ema, .part = part }));
+    for (like.part = 0; like.part < parts; like.part++) {
+        like.kind = ct_session_kind(s, kind, like.part);
+        if (!ct_session_like(s, &like)) CT_TRY(add_unit(s, &like));
     }
     return CT_OK;
+}
+
+ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t length, int64_t accumulate,
+                         bool ema)
+{
+    return add_parts(s, (ct_unit){ .kind = kind, .batch = batch, .length = length, .accumulate = accumulate,
+                                   .ema = ema });
+}
+
+ct_status ct_session_add_small(ct_session *s, ct_program_kind kind, int64_t batch, int64_t length, int64_t accumulate)
+{
+    return add_parts(s, (ct_unit){ .kind = kind, .batch = batch, .length = length, .accumulate = accumulate,
+                                   .small = true });
 }
 
 ct_status ct_session_add_eval(ct_session *s, const ct_view *view, int64_t batch, bool ema)
@@ -150,11 +171,18 @@ ct_status ct_session_add_eval(ct_session *s, const ct_view *view, int64_t batch,
     return st;
 }
 
+/* Time steps of a sample of this length in a unit. */
+static int64_t steps_in(const ct_session *s, const ct_unit *u, int64_t length)
+{
+    const bool narrow = u->small && !ct_model_clip(&s->spec.model);
+    return ct_model_steps(&s->spec.model, narrow ? ct_program_small_side(s->spec.small.width, length) : length);
+}
+
 static void fill_steps(ct_session *s, const ct_unit *u, const int32_t *lengths, int64_t n)
 {
-    const int64_t all = ct_model_steps(&s->spec.model, u->length);
+    const int64_t all = steps_in(s, u, u->length);
     for (int64_t i = 0; i < u->rows; i++) {
-        int64_t steps = i < n ? ct_model_steps(&s->spec.model, lengths[i]) : all;
+        int64_t steps = i < n ? steps_in(s, u, lengths[i]) : all;
         s->len[i] = (int32_t)(steps < 1 ? 1 : steps > all ? all : steps);
     }
 }

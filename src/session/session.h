@@ -23,6 +23,7 @@ typedef struct ct_unit {
     int64_t rows;       /* of them those of this member's part, which the program computes */
     int part;           /* of this member's: ct_session_parts() */
     int64_t length;     /* of its samples: width of the source images, pixels; of clips pictures */
+    bool small;         /* the model sees them as small as spec.small says; only of training programs */
     int64_t accumulate; /* micro-steps per update its gradient is scaled for */
     bool ema;           /* reads the averaged weights */
     ct_program prog;
@@ -84,6 +85,9 @@ int ct_session_workers(const ct_session *s, int64_t wanted);
  * MICRO_FIRST. CT_EINVAL: parts that are no power of two, or that members cannot share evenly; micro-steps of parts. */
 ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t length, int64_t accumulate,
                          bool ema);
+/* The same for a program of training whose model sees the samples as small as spec.small says; length is theirs. Not
+ * the first one. CT_EINVAL, CT_ECONFIG: the model cannot be built so, or has other parameters then. */
+ct_status ct_session_add_small(ct_session *s, ct_program_kind kind, int64_t batch, int64_t length, int64_t accumulate);
 /* What evaluating a view in batches of `batch` needs: for every length a full and a shorter last program. Fields have
  * the shape that the view's data set gives them (ct_task.fit), which must be that of programs added before. */
 ct_status ct_session_add_eval(ct_session *s, const ct_view *view, int64_t batch, bool ema);
@@ -97,6 +101,8 @@ void ct_session_end(ct_session *s); /* empties; NULL and a zeroed session are fi
 /* NULL if it was not added. The parts of a STEP in front of the last are of kind PART, and found as STEP. */
 ct_unit *ct_session_find(ct_session *s, ct_program_kind kind, int64_t batch, int64_t length, int64_t accumulate,
                          bool ema, int part);
+/* The one like a unit of which kind, batch, length, accumulate, ema, small and part are filled in. */
+ct_unit *ct_session_like(ct_session *s, const ct_unit *like);
 /* The smallest unit of kind PREDICT for so many samples of this length, at least 1; NULL. One program serves every
  * number of rows up to its batch. */
 ct_unit *ct_session_predictor(ct_session *s, int64_t length, int64_t rows);
@@ -111,9 +117,10 @@ ct_status ct_session_run(ct_session *s, ct_unit *u);
 /* What a member does in a step or micro-step of this kind for a part that has no row of the batch: it adds zeros to the
  * gradients, and goes on as if it had drawn. */
 ct_status ct_session_idle(ct_session *s, ct_program_kind kind, int part);
-/* A batch of the loader through training units of this kind, part for part. CT_EINTERNAL: one is not there. */
+/* A batch of the loader through training units of this kind, part for part; small: through those of
+ * ct_session_add_small(). CT_EINTERNAL: one is not there. */
 ct_status ct_session_train(ct_session *s, ct_program_kind kind, const ct_loader *l, const ct_batch *b,
-                           int64_t accumulate);
+                           int64_t accumulate, bool small);
 
 /* What all members have counted since it was asked last, and starts counting anew. All must ask at the same place. */
 ct_status ct_session_metrics(ct_session *s, double sums[CT_METRIC_COUNT]);

@@ -43,7 +43,7 @@ ct_status ct_session_idle(ct_session *s, ct_program_kind kind, int part)
 }
 
 ct_status ct_session_train(ct_session *s, ct_program_kind kind, const ct_loader *l, const ct_batch *b,
-                           int64_t accumulate)
+                           int64_t accumulate, bool small)
 {
     for (int part = 0; part < ct_session_parts(s); part++) {
         ct_batch rows;
@@ -52,7 +52,8 @@ ct_status ct_session_train(ct_session *s, ct_program_kind kind, const ct_loader 
             CT_TRY(ct_session_idle(s, kind, part));
             continue;
         }
-        ct_unit *u = ct_session_find(s, kind, b->all, b->length, accumulate, false, part);
+        ct_unit *u = ct_session_like(s, &(ct_unit){ .kind = kind, .batch = b->all, .length = b->length,
+                                                    .accumulate = accumulate, .small = small, .part = part });
         if (!u)
             return ct_fail(CT_EINTERNAL, "no training program for %d of %d samples of length %d, groups of %" PRId64,
                            rows.n, b->all, b->length, accumulate);

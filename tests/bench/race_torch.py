@@ -2,7 +2,7 @@
 """A PyTorch program for `captrain race --command`: reads text captchas with a CRNN and CTC.
 
     race_torch.py TRAIN VAL [--recipe plain|same] [--network crnn-small|reader] [--optimizer adamw|muon] [--seed 1] [--target 0.99] [--every 100] [--threads 2] [--batch 64]
-                  [--epochs 30] [--lr 2e-3] [--smoothing 0] [--ema 0] [--hidden N] [--charset ...] [--metric string_accuracy]
+                  [--epochs 30] [--lr 2e-3] [--smoothing 0] [--ema 0] [--narrow-epochs 0] [--narrow 0.5] [--hidden N] [--charset ...] [--metric string_accuracy]
 
 TRAIN and VAL are folders of pictures named LABEL_NUMBER.png, all of one size. At every validation it prints a line of JSON:
 {"seconds", "eval_seconds", "samples", "steps", "metric"}; it ends when the metric reaches the target. Seconds count from the start
@@ -16,6 +16,7 @@ Recipes:
          which itself takes matrices alone: filters are matrices of a row for each output channel here.
 Either: --smoothing E  the loss is (1 - E) CTC + E times the mean over the classes of -log-probability, summed over the steps, as loss.label_smoothing.
         --ema D        weights and statistics are averaged with min(D, (1 + step) / (10 + step)), as optimizer.ema_decay; the averages are scored.
+        --narrow-epochs E  pictures of the first E epochs are as narrow as --narrow says, as with train.progressive.
 Networks, with the initial weights that each has there: crnn-small of src/models/crnn.c (plain's, unless told otherwise) and reader
 of src/models/reader.c (same's). Needs torch and pillow.
 """
@@ -206,7 +207,7 @@ def options():
     for name, value in (("seed", 1), ("every", 100), ("threads", 2), ("batch", 64), ("epochs", 30), ("hidden", 0), ("workers", 1)):
         p.add_argument("--" + name, type=int, default=value)
     for name, value in (("target", 0.99), ("lr", 2e-3), ("min-lr", 0), ("weight-decay", 0.01), ("clip", 1.0), ("dropout", 0.1),
-                        ("warmup-epochs", 0.5), ("smoothing", 0), ("ema", 0)):
+                        ("warmup-epochs", 0.5), ("smoothing", 0), ("ema", 0), ("narrow-epochs", 0), ("narrow", 0.5)):
         p.add_argument("--" + name, type=float, default=value)
     p.add_argument("--charset", default="0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ")
     a = p.parse_args()
@@ -226,12 +227,15 @@ def main():
     averaged = copy.deepcopy(model) if a.ema > 0 else model
     total = len(shuffled) * a.epochs
     warm = max(1, round(len(shuffled) * a.warmup_epochs))
+    narrow = round(len(shuffled) * a.narrow_epochs)
     step = samples = 0
     scoring = 0.0
     for epoch in range(a.epochs):
         for x, target, lengths in shuffled:
             for group in (g for o in optimizers for g in o.param_groups):
                 group["lr"] = rate(a, step, warm, total)
+            if step < narrow:
+                x = F.interpolate(x, (x.shape[2], round(a.narrow * x.shape[3])), mode="bilinear")
             if a.recipe == "same":
                 x = x.contiguous(memory_format=torch.channels_last)
             logp = model(x)

@@ -389,6 +389,12 @@ START_TEST(keys_against_each_other)
     BAD("schedule: {milestones: [1,2,3,4,5,6,7,8,9]}\n",
         "t.yaml:1:24: schedule.milestones: must have 0 to 8 elements (got 9)");
     BAD("schedule: {name: multistep}\n", "t.yaml:1:12: schedule.name: multistep needs schedule.milestones");
+    BAD("train: {epochs: 2, progressive: {epochs: 3}}\n",
+        "t.yaml:1:34: train.progressive.epochs is more than train.epochs (2)");
+    BAD("train: {progressive: {epochs: 1, width: 1}}\n", "t.yaml:1:34: train.progressive: width and height are both 1: the pictures of the first epochs would be as large "
+        "as all others");
+    BAD("train: {progressive: {epochs: 1, width: 0.4}}\n",
+        "t.yaml:1:41: train.progressive.width: must be between 0.5 and 1 (got '0.4')");
     BAD("train: {epochs: 2}\nschedule: {warmup_epochs: 3}\n",
         "t.yaml:2:12: schedule.warmup_epochs is more than train.epochs (2)");
     BAD("data: {channels: 2}\n", "t.yaml:1:8: data.channels: must be 1 or 3 (got 2)");

@@ -162,6 +162,28 @@ START_TEST(schedules_in_steps)
 }
 END_TEST
 
+START_TEST(smaller_at_first)
+{
+    ct_config *cfg;
+    ct_program_spec s;
+    ok(spec_of("train: {epochs: 2}\n", &cfg, &s));
+    ck_assert_int_eq(s.small.steps, 0);
+    ct_config_free(cfg);
+    ok(spec_of("train: {epochs: 2, progressive: {epochs: 0.25, width: 0.7, height: 0.9}}\n"
+               "augment: {shift: 4, blur: 1, rotate: 5}\n", &cfg, &s));
+    const ct_program_spec full = s;
+    ck_assert(s.small.steps == 25 && s.small.width == 0.7 && s.small.height == 0.9);
+    ct_program_shrink(&s);
+    ck_assert_int_eq(s.model.width, llround(0.7 * (double)full.model.width));
+    ck_assert_int_eq(s.model.height, llround(0.9 * (double)full.model.height));
+    ck_assert(s.src_w == full.src_w && s.src_h == full.src_h);
+    ck_assert(fabs(s.image.shift_x - 2.8) < 1e-12 && fabs(s.image.shift_y - 3.6) < 1e-12);
+    ck_assert(fabs(s.image.blur - 0.7) < 1e-12 && s.image.rotate == full.image.rotate);
+    ck_assert(ct_program_small_side(0.5, 1) == 1 && ct_program_small_side(0.5, 25) == 13);
+    ct_config_free(cfg);
+}
+END_TEST
+
 START_TEST(precisions)
 {
     ct_config *cfg;
@@ -373,6 +395,7 @@ TCase *spec_case(void)
     tcase_add_test(c, crop_and_flip);
     tcase_add_test(c, learning_rate_rules);
     tcase_add_test(c, schedules_in_steps);
+    tcase_add_test(c, smaller_at_first);
     tcase_add_test(c, precisions);
     tcase_add_test(c, recompute_choices);
     tcase_add_test(c, norms_again);

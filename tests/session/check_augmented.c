@@ -58,6 +58,18 @@ static const struct {
     { "model: {name: tfnet-small}\n"
       "data: {train: \"synth:gestures\", height: 32, width: 32, channels: 3, synth: {count: 20, val_count: 4}}\n"
       "train: {batch_size: 4, workers: 0, threads: 1}\n" AUGMENT, false },
+    /* smaller at first: the last width is no even number of half pixels */
+    { "model: {name: crnn-small, width: 0.25, hidden: 16}\n"
+      "data: {train: \"synth:text\", charset: \"01\", height: 16, width: 66, size_rule: fit_height, width_step: 22,\n"
+      "       synth: {style: plain, count: 40, val_count: 4, length_min: 1, length_max: 4}}\n"
+      "train: {batch_size: 16, workers: 0, threads: 1, progressive: {epochs: 0.5}}\n" AUGMENT, false },
+    { "model: {name: resnet18}\n" TEXT "       channels: 3, crop: 16,\n"
+      "       synth: {style: plain, count: 40, val_count: 4, length: 2}}\n"
+      "train: {batch_size: 16, workers: 0, threads: 1, progressive: {epochs: 1, width: 0.7, height: 0.8}}\n", false },
+    { "model: {name: slider-small}\n"
+      "data: {train: \"synth:slider\", height: 64, width: 128, channels: 3, size_rule: letterbox,\n"
+      "       synth: {count: 20, val_count: 4}}\n"
+      "train: {batch_size: 16, workers: 0, threads: 1, progressive: {epochs: 1, width: 0.5, height: 0.5}}\n", false },
 };
 
 typedef struct run {
@@ -92,7 +104,8 @@ static void close_run(run *r)
 static uint8_t *trained(run *r, const ct_batch *b, int64_t row, const ct_image *like)
 {
     ct_session *s = &r->session;
-    ct_unit *u = ct_session_find(s, CT_PROGRAM_STEP, b->all, b->length, 1, false, 0);
+    ct_unit *u = ct_session_like(s, &(ct_unit){ .kind = CT_PROGRAM_STEP, .batch = b->all, .length = b->length,
+                                                .accumulate = 1, .small = s->spec.small.steps > 0 });
     ck_assert_ptr_nonnull(u);
     ok(ct_session_upload(s, u, b));
     const ct_graph *g = u->prog.graph;
@@ -140,6 +153,8 @@ START_TEST(as_trained)
     ok(ct_loader_open(&spec, &loader));
     ok(ct_loader_next(loader, &b));
     ok(ct_session_add(&r.session, CT_PROGRAM_STEP, b->all, b->length, 1, false));
+    if (r.session.spec.small.steps > 0)
+        ok(ct_session_add_small(&r.session, CT_PROGRAM_STEP, b->all, b->length, 1));
     ok(ct_session_add(&r.session, CT_PROGRAM_PREDICT, b->all, b->length, 1, false)); /* names the parameters */
     ok(ct_session_ready(&r.session));
     ck_assert_int_eq(b->n, n);

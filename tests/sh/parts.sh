@@ -62,6 +62,7 @@ if [ -z "${CT_QUICK:-}" ]; then
     alike muon --set optimizer.name=muon --set optimizer.lr=1e-3 --set train.epochs=1
     alike wide --set model.name=crnn-small --set data.height=32 --set data.size_rule=fit_height --set train.steps=5
     alike deep --set model.name=resnet18 --set model.hidden=0 --set model.dropout=0 --set model.width=0.25 --set train.steps=3
+    alike smaller --set model.name=crnn-small --set train.parts=8 --set data.synth.count=19 --set train.progressive.epochs=1
 fi
 
 # --- a run goes on with another number of processes ---

@@ -42,7 +42,7 @@ checks=$((checks + 1))
 [ "$(value weights_hash run)" != "$(value weights_hash seed)" ] || fail "train.seed changes nothing"
 
 # --- stopped after every step of an epoch and continued; groups of micro-steps that mix widths ---
-for opts in "--set train.last_batch=keep" "--set train.last_batch=drop" "--set train.accumulate=3" "--set train.accumulate=2 --set train.precision=bf16"; do
+for opts in "--set train.last_batch=keep" "--set train.progressive.epochs=0.5" "--set train.last_batch=drop" "--set train.accumulate=3" "--set train.accumulate=2 --set train.precision=bf16"; do
     o="$opts --set schedule.name=constant --quiet"
     rm -rf "$work/whole" "$work/parts"
     # shellcheck disable=SC2086
@@ -53,6 +53,21 @@ for opts in "--set train.last_batch=keep" "--set train.last_batch=drop" "--set t
     done
     same weights_hash whole parts
 done
+
+# --- smaller pictures first ---
+expect 0 tiny smaller --set train.progressive.epochs=0.5
+says '  smaller    16x32 pixels in the first [1-9][0-9]* steps'
+checks=$((checks + 1))
+[ "$(value weights_hash run)" != "$(value weights_hash smaller)" ] || fail "train.progressive changes nothing"
+expect 0 tiny smaller-workers --set train.progressive.epochs=0.5 --set train.workers=3 --quiet
+same weights_hash smaller smaller-workers
+expect 0 tiny whole-width --set train.progressive.width=0.75
+says 'train.progressive.width has no effect: train.progressive.epochs is 0'
+same weights_hash run whole-width
+expect 2 tiny reader --set model.name=reader --set data.height=32 --set train.progressive.epochs=1 --set train.progressive.height=0.5
+says "train.progressive: reader with pictures of 16x[0-9]* pixels: .*fold.conv.weight"
+expect 2 tiny smaller --resume --set train.progressive.epochs=0.25
+says 'would train differently.*train.progressive.epochs (0.5 -> 0.25)'
 
 # --- killed at any moment and resumed ---
 kills=6 epochs=40
