@@ -189,6 +189,11 @@ static ct_status make_plans(planned *p)
         CT_TRY(ct_program_build(s, CT_PROGRAM_EVAL, p->step.graph, &p->layout, &p->eval));
         CT_TRY(ct_plan_create(p->store, p->eval.graph, needs.ema && p->cfg->eval.ema, &p->eval_plan));
     }
+    if (s->small.steps > 0) { /* whether it can be built; the other one needs more memory */
+        ct_program small;
+        CT_TRY(ct_program_build_small(s, p->step.kind, p->step.graph, &p->layout, &small));
+        ct_program_free(&small);
+    }
     p->receipt.asked = ct_spec_precision_name(s);
     CT_TRY(ct_receipt_list_add(&p->receipt, p->step_plan));
     if (p->update_plan) CT_TRY(ct_receipt_list_add(&p->receipt, p->update_plan));
@@ -290,6 +295,12 @@ static ct_status print_text(const planned *p, FILE *to)
     fprintf(to, "model          %s, %" PRId64 " parameters, %" PRId64 "x%" PRId64 "x%" PRId64 " pixels, %s\n",
             s->model.name, p->layout.params, s->model.height, s->model.width, s->model.channels,
             s->goal.task->outputs(&place, out, sizeof out));
+    if (s->small.steps > 0) {
+        ct_program_spec small = *s;
+        ct_program_shrink(&small);
+        fprintf(to, "smaller        %" PRId64 "x%" PRId64 " pixels in the first %" PRId64 " steps (train.progressive); "
+                "shown are others\n", small.model.height, small.model.width, small.small.steps);
+    }
     if (p->widths > 1)
         fprintf(
             to,
@@ -398,6 +409,7 @@ static ct_status print_json(const planned *p, FILE *to)
     CT_GOTO(st, ct_json_set(o, "lr", ct_json_number(s->schedule.base_lr)));
     const ct_model_spec *m = &s->model;
     if (ct_model_elastic(m)) CT_GOTO(st, set_int(o, "time_steps", ct_model_steps(m, ct_model_length(m))));
+    if (s->small.steps > 0) CT_GOTO(st, set_int(o, "smaller_steps", s->small.steps));
     if (p->widths > 0) CT_GOTO(st, set_int(o, "widths", p->widths));
     if (ct_model_clip(m)) CT_GOTO(st, set_int(o, "frames", m->frames));
     if (p->samples >= 0) {

@@ -404,6 +404,17 @@ fail:
     return st;
 }
 
+ct_status ct_program_build_small(const ct_program_spec *spec, ct_program_kind kind, const ct_graph *layout_from,
+                                 ct_layout *layout, ct_program *out)
+{
+    ct_program_spec s = *spec;
+    ct_program_shrink(&s);
+    const ct_status st = ct_program_build(&s, kind, layout_from, layout, out);
+    if (st != CT_EINVAL && st != CT_ECONFIG) return st;
+    return ct_fail_context(CT_ECONFIG, "train.progressive: %s with pictures of %" PRId64 "x%" PRId64 " pixels",
+                           s.model.name, s.model.height, s.model.width);
+}
+
 void ct_program_free(ct_program *p)
 {
     if (!p) return;

@@ -157,6 +157,10 @@ ct_status ct_program_usual_goal(ct_program_spec *spec);
  * CT_EINVAL: a combination without meaning; CT_ECONFIG: a model that cannot be built at this size. */
 ct_status ct_program_build(const ct_program_spec *spec, ct_program_kind kind, const ct_graph *layout_from,
                            ct_layout *layout, ct_program *out);
+/* A further program of training whose model sees the same sources as small as spec->small says. CT_ECONFIG: it cannot
+ * be built at that size, or has other parameters then; the message says which. */
+ct_status ct_program_build_small(const ct_program_spec *spec, ct_program_kind kind, const ct_graph *layout_from,
+                                 ct_layout *layout, ct_program *out);
 /* What training makes of pictures before its model sees them, and nothing behind it: ports src, index and, of models
  * with a mask, window, for so many pictures of src_w x src_h, of clips frames as index names them; and score "x" f32
  * [N,H,W,C], values of 0..1, not normalised, the mask behind them. Needs no weights. */

@@ -146,25 +146,13 @@ ct_status ct_run_directory_there(const ct_run *r)
                    "and log are lost, and the training up to step %" PRId64 " with them", r->out, r->p.step);
 }
 
-/* That for pictures of this length, made smaller, there is no program, which the message tells why. */
-static ct_status small_failed(const ct_session *s, int64_t length)
-{
-    ct_program_spec spec = s->spec;
-    if (ct_model_elastic(&spec.model)) ct_model_set_length(&spec.model, length);
-    ct_program_shrink(&spec);
-    return ct_fail_context(CT_ECONFIG, "train.progressive: %s with pictures of %" PRId64 "x%" PRId64 " pixels",
-                           spec.model.name, spec.model.height, spec.model.width);
-}
-
 /* One program of training, and that of smaller pictures; a short batch that cannot be built says that it is this batch.
  */
 static ct_status add_program(ct_run *r, ct_program_kind kind, const ct_batch_shape *b, int64_t group)
 {
     ct_status st = ct_session_add(&r->session, kind, b->rows, b->length, group, false);
-    if (st == CT_OK && r->session.spec.small.steps > 0) {
-        st = ct_session_add_small(&r->session, kind, b->rows, b->length, group);
-        if (st == CT_EINVAL || st == CT_ECONFIG) return small_failed(&r->session, b->length);
-    }
+    if (st == CT_OK && r->session.spec.small.steps > 0)
+        return ct_session_add_small(&r->session, kind, b->rows, b->length, group);
     if ((st != CT_EINVAL && st != CT_ECONFIG) || b->rows == r->batch) return st;
     return ct_fail_context(CT_ECONFIG, "the last batch of an epoch has %d sample%s (train.last_batch drop "
                            "leaves it out)", b->rows, b->rows == 1 ? "" : "s");

@@ -99,7 +99,6 @@ static ct_program_spec unit_spec(const ct_session *s, const ct_unit *u)
         ct_model_set_length(&spec.model, u->length);
         if (!ct_model_clip(&spec.model)) spec.src_w = u->length;
     }
-    if (u->small) ct_program_shrink(&spec);
     return spec;
 }
 
@@ -118,7 +117,7 @@ static ct_status add_unit(ct_session *s, const ct_unit *as)
     *u = *as;
     const ct_program_spec spec = unit_spec(s, u);
     const ct_graph *from = s->units > 0 ? s->unit[0].prog.graph : NULL;
-    CT_TRY(ct_program_build(&spec, u->kind, from, &s->layout, &u->prog));
+    CT_TRY((u->small ? ct_program_build_small : ct_program_build)(&spec, u->kind, from, &s->layout, &u->prog));
     u->rows = spec.batch;
     s->units++;
     const bool updates = u->kind == CT_PROGRAM_STEP || u->kind == CT_PROGRAM_UPDATE;

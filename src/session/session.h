@@ -86,7 +86,7 @@ int ct_session_workers(const ct_session *s, int64_t wanted);
 ct_status ct_session_add(ct_session *s, ct_program_kind kind, int64_t batch, int64_t length, int64_t accumulate,
                          bool ema);
 /* The same for a program of training whose model sees the samples as small as spec.small says; length is theirs. Not
- * the first one. CT_EINVAL, CT_ECONFIG: the model cannot be built so, or has other parameters then. */
+ * the first one. CT_ECONFIG: as ct_program_build_small(). */
 ct_status ct_session_add_small(ct_session *s, ct_program_kind kind, int64_t batch, int64_t length, int64_t accumulate);
 /* What evaluating a view in batches of `batch` needs: for every length a full and a shorter last program. Fields have
  * the shape that the view's data set gives them (ct_task.fit), which must be that of programs added before. */

@@ -156,7 +156,7 @@ json plan plan "$work/clips.yaml"
 
 # --- what measures and plans ---
 json plan plan "$work/tiny.yaml"
-json plan plan "$CT_SRCDIR/tests/old/0.1/crnn.yaml" --set train.accumulate=2
+json plan plan "$CT_SRCDIR/tests/old/0.1/crnn.yaml" --set train.accumulate=2 --set train.progressive.epochs=1
 json plan plan --model textcnn-small --batch 4
 json bench bench textcnn-small --batch 2 --steps 1 --warmup 1
 json bench bench textcnn-small --batch 2 --steps 1 --warmup 1 --ops --calls

@@ -66,6 +66,10 @@ says 'train.progressive.width has no effect: train.progressive.epochs is 0'
 same weights_hash run whole-width
 expect 2 tiny reader --set model.name=reader --set data.height=32 --set train.progressive.epochs=1 --set train.progressive.height=0.5
 says "train.progressive: reader with pictures of 16x[0-9]* pixels: .*fold.conv.weight"
+expect 2 "$captrain" plan "$work/tiny.yaml" --set model.name=reader --set data.height=32 --set train.progressive.epochs=1 --set train.progressive.height=0.5
+says "train.progressive: reader with pictures of 16x[0-9]* pixels: .*fold.conv.weight"
+expect 0 "$captrain" plan "$work/tiny.yaml" --set train.progressive.epochs=0.5
+prints '^smaller        16x32 pixels in the first [1-9][0-9]* steps'
 expect 2 tiny smaller --resume --set train.progressive.epochs=0.25
 says 'would train differently.*train.progressive.epochs (0.5 -> 0.25)'
 
