@@ -24,7 +24,8 @@ KERN_INLINE vf split_upper(vf x, vf *rest)
     return upper;
 }
 
-/* Words of a's numbers, in their lower halves, and b's: a vector for each of the three levels, `level` words apart. */
+/* Words of a's numbers, in their lower halves, and b's: a vector for each of the three levels, `level` words apart. What is left of a number
+ * below 1e-33 is not normal, and may have bits in the lower half, which would be another number's. */
 KERN_INLINE void split_pair(vf a, vf b, float *out, int64_t level)
 {
     KERN_UNROLL
@@ -32,7 +33,7 @@ KERN_INLINE void split_pair(vf a, vf b, float *out, int64_t level)
         const vw lower = (vw)split_upper(a, &a), upper = (vw)split_upper(b, &b);
         vstore(out + i * level, (vf)(lower >> 16 | upper));
     }
-    vstore(out + 2 * level, (vf)((vw)a >> 16 | (vw)b));
+    vstore(out + 2 * level, (vf)((vw)a >> 16 | ((vw)b & 0xffff0000)));
 }
 
 /* CT_SPLIT numbers of a row -> its words in a run of the block that row r belongs to. */

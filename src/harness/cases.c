@@ -12,7 +12,7 @@ static const ct_case_row *const tables[] = {
 };
 
 static const char *const data_names[CT_DATA_COUNT] = {
-    "uniform", "ints", "ties", "large", "small", "special", "skipped"
+    "uniform", "ints", "ties", "large", "small", "special", "skipped", "faint"
 };
 
 const char *ct_data_name(ct_data d)

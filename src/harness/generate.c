@@ -34,6 +34,14 @@ static double scale_of(ct_data d, ct_dtype t)
     return 1;
 }
 
+/* A number of [-1,1) times a power of two, every second time: 1 and more below the least number that is normal. */
+static double faint(source *s, ct_dtype t)
+{
+    const uint32_t range = t == CT_F64 ? 1060 : t == CT_F16 ? 24 : 148;
+    const double v = ct_rng_uniform(&s->rng, -1, 1);
+    return ct_rng_u32(&s->rng) & 1u ? v : ldexp(v, -(int)ct_rng_below(&s->rng, range));
+}
+
 /* A value of a general floating tensor. */
 static double draw(source *s, ct_dtype t)
 {
@@ -44,6 +52,7 @@ static double draw(source *s, ct_dtype t)
     switch (s->c->data) {
     case CT_DATA_INTS: return (double)ct_rng_below(&s->rng, 5) - 2;
     case CT_DATA_TIES: return ((double)ct_rng_below(&s->rng, 5) - 2) * 0.5;
+    case CT_DATA_FAINT: return faint(s, t);
     default: return ct_rng_uniform(&s->rng, -1, 1) * scale_of(s->c->data, t);
     }
 }

@@ -30,6 +30,7 @@ typedef enum ct_data {
     CT_DATA_SMALL,   /* magnitudes around 2^-10 (f16: 2^-4) */
     CT_DATA_SPECIAL, /* what is special for the operator: NaN for pools, the very first step for optimizers, ... */
     CT_DATA_SKIPPED, /* optimizers: the state says found_inf; any others: as uniform */
+    CT_DATA_FAINT,   /* each element of its own magnitude, from 1 down to the least numbers of the type, normal or not */
     CT_DATA_COUNT
 } ct_data;
 

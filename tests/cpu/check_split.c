@@ -194,6 +194,30 @@ START_TEST(less_rounding_than_a_chain)
 }
 END_TEST
 
+/* Numbers of which what is left is not normal share their words with others: beside numbers of usual size they change nothing, as zeros would. */
+START_TEST(small_numbers_keep_to_themselves)
+{
+    const ct_kern *sets[CT_KERN_SETS];
+    const int n = ct_kern_list(sets);
+    static float x[2][MOST][LD], zeroed[2][MOST][LD], out[2][MOST][LD];
+    rng_state = 6;
+    for (int set = 0; set < n; set++)
+        for (int round = 0; sets[set]->split && round < 20; round++) {
+            fill(x[0][0], 2 * MOST * LD);
+            memcpy(zeroed, x, sizeof x);
+            for (int64_t i = 0; i < 2 * MOST * LD; i++)
+                if (draw() % 3 == 0) {
+                    x[0][0][i] = ldexpf(number(4), -100 - (int)(draw() % 49));
+                    zeroed[0][0][i] = 0;
+                }
+            memset(out, 0, sizeof out);
+            multiply(sets[set], MOST, 40, MOST, x[0], x[1], NULL, out[0][0], LD, false, false);
+            multiply(sets[set], MOST, 40, MOST, zeroed[0], zeroed[1], NULL, out[1][0], LD, false, false);
+            ck_assert_msg(memcmp(out[0], out[1], sizeof out[0]) == 0, "%s: round %d", sets[set]->name, round);
+        }
+}
+END_TEST
+
 /* What is not finite, or rounds beyond the largest bf16, gives NaN where it is seen, and nowhere else. */
 START_TEST(not_finite)
 {
@@ -223,6 +247,7 @@ static Suite *split_suite(void)
     tcase_add_test(t, split_numbers_are_whole);
     tcase_add_test(t, sums_against_double);
     tcase_add_test(t, less_rounding_than_a_chain);
+    tcase_add_test(t, small_numbers_keep_to_themselves);
     tcase_add_test(t, not_finite);
     suite_add_tcase(s, t);
     return s;

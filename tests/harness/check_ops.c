@@ -32,7 +32,7 @@ static void usage(FILE *f)
             "  --seed N        seed of all data (default %u, or CAPTRAIN_SEED)\n"
             "  --op NAME       only this operator\n"
             "  --impl NAME     only implementations of this name\n"
-            "  --data PATTERN  only this data: uniform, ints, ties, large, small, special, skipped\n"
+            "  --data PATTERN  only this data: uniform, ints, ties, large, small, special, skipped, faint\n"
             "  --full          also the shapes of real models\n"
             "  --threads N     one device with N threads instead of one thread and then two\n"
             "  --case 'call'   only this call; the same as giving it last\n"

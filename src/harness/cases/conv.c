@@ -6,7 +6,7 @@
 #include "harness/harness.h"
 
 #define DATA (CT_D(UNIFORM) | CT_D(INTS))
-#define MORE (DATA | CT_D(LARGE) | CT_D(SMALL))
+#define MORE (DATA | CT_D(LARGE) | CT_D(SMALL) | CT_D(FAINT))
 #define S11 "stride_h=1 stride_w=1 dil_h=1 dil_w=1 groups=1"
 #define S22 "stride_h=2 stride_w=2 pad_h=1 pad_w=1 dil_h=1 dil_w=1 groups=1"
 

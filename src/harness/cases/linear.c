@@ -4,7 +4,7 @@
 #include "harness/harness.h"
 
 #define DATA (CT_D(UNIFORM) | CT_D(INTS))
-#define MORE (DATA | CT_D(LARGE) | CT_D(SMALL))
+#define MORE (DATA | CT_D(LARGE) | CT_D(SMALL) | CT_D(FAINT))
 
 const ct_case_row ct_cases_linear[] = {
     { "linear(T[4,7], T[9,7], T[9])", CT_TYPES_ALL, MORE, 0 },
