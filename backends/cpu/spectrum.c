@@ -3,6 +3,7 @@
 #include "config.h"
 
 #include "backends/cpu/cpu.h"
+#include "ops/math/spectrum_math.h"
 
 #include <math.h>
 
@@ -84,11 +85,11 @@ static void backward_item(void *arg, int64_t item, int thread)
         const float *part = (const float *)g->call->in[1].data + r * 2 * half;
         float *slope = g->slope + r * 2 * half;
         for (int64_t k = 0; k < half; k++) {
-            const float size = hypotf(part[k], part[half + k]);
+            float along, across;
             const float both = k > 0 && 2 * k != g->cols ? dy[k] + dy[g->cols - k] : dy[k];
-            const float a = size == 0 ? 0 : share * both / size;
-            slope[k] = size == 0 ? 0 : a * part[k];
-            slope[half + k] = size == 0 ? 0 : a * part[half + k];
+            ct_direction(part[k], part[half + k], &along, &across);
+            slope[k] = share * both * along;
+            slope[half + k] = share * both * across;
         }
     }
     ct_cpu_sgemm(false, true, n, g->cols, 2 * half, g->slope + from * 2 * half, 2 * half, g->wave, 2 * half, 0,

@@ -1,6 +1,7 @@
 /* dft_magnitude and its gradient, f32: a thread adds up one part of one row, from a table of the roots of unity that is made
  * first, in f64. One transform in a network of convolutions; every length is as good as another. */
 #include "backends/cuda/dev.cuh"
+#include "ops/math/spectrum_math.h"
 
 struct alignas(8) turn { float x, y; }; /* cosine and sine, read at once */
 
@@ -48,11 +49,11 @@ __global__ void slopes(const float *dy, const float *part, float *slope, int64_t
     for (CT_EACH(i, rows * half)) {
         int64_t r = i / half, at = r * 2 * half;
         int k = (int)(i - r * half);
-        float re = part[at + k], im = part[at + half + k], size = hypotf(re, im);
+        float re = part[at + k], im = part[at + half + k], along, across;
         float both = k > 0 && 2 * k != n ? dy[r * n + k] + dy[r * n + n - k] : dy[r * n + k];
-        float a = size == 0 ? 0 : share * both / size;
-        slope[at + k] = size == 0 ? 0 : a * re;
-        slope[at + half + k] = size == 0 ? 0 : a * im;
+        ct_direction(re, im, &along, &across);
+        slope[at + k] = share * both * along;
+        slope[at + half + k] = share * both * across;
     }
 }
 

@@ -4,8 +4,8 @@
 
 #include "harness/harness.h"
 
-#define COPIED (CT_D(UNIFORM) | CT_D(LARGE) | CT_D(SMALL) | CT_D(SPECIAL))
-#define DATA (CT_D(UNIFORM) | CT_D(INTS) | CT_D(LARGE) | CT_D(SMALL))
+#define COPIED (CT_D(UNIFORM) | CT_D(LARGE) | CT_D(SMALL) | CT_D(FAINT) | CT_D(SPECIAL))
+#define DATA (CT_D(UNIFORM) | CT_D(INTS) | CT_D(LARGE) | CT_D(SMALL) | CT_D(FAINT))
 
 const ct_case_row ct_cases_channels[] = {
     { "concat_channels(T[2,3,5,1], T[2,3,5,1])", CT_TYPES_ALL, COPIED, 0 },

@@ -5,7 +5,7 @@
 
 #include "harness/harness.h"
 
-#define DATA (CT_D(UNIFORM) | CT_D(TIES) | CT_D(SPECIAL))
+#define DATA (CT_D(UNIFORM) | CT_D(FAINT) | CT_D(TIES) | CT_D(SPECIAL))
 
 const ct_case_row ct_cases_ctc[] = {
     { "ctc_loss(A[9,4,6], i32[4,3])", CT_TYPES_ACCUM, DATA, 0 },

@@ -4,8 +4,8 @@
 
 #include "harness/harness.h"
 
-#define DATA (CT_D(UNIFORM) | CT_D(INTS) | CT_D(LARGE) | CT_D(SMALL))
-#define CASTS (CT_D(UNIFORM) | CT_D(TIES) | CT_D(LARGE) | CT_D(SMALL) | CT_D(SPECIAL))
+#define DATA (CT_D(UNIFORM) | CT_D(INTS) | CT_D(LARGE) | CT_D(SMALL) | CT_D(FAINT))
+#define CASTS (CT_D(UNIFORM) | CT_D(TIES) | CT_D(LARGE) | CT_D(SMALL) | CT_D(FAINT) | CT_D(SPECIAL))
 
 const ct_case_row ct_cases_elementwise[] = {
     { "reshape{ndim=2 d0=6 d1=20}(T[2,3,4,5])", CT_TYPES_ALL, CT_D(UNIFORM), 0 },

@@ -3,7 +3,7 @@
 
 #include "harness/harness.h"
 
-#define DATA (CT_D(UNIFORM) | CT_D(TIES) | CT_D(LARGE) | CT_D(SMALL))
+#define DATA (CT_D(UNIFORM) | CT_D(TIES) | CT_D(LARGE) | CT_D(SMALL) | CT_D(FAINT))
 
 const ct_case_row ct_cases_fuse[] = {
     { "fuse_weighted(T[2,3,5,8], T[2,3,5,8], A[2])", CT_TYPES_ALL, DATA, 0 },

@@ -5,7 +5,7 @@
 
 #include "harness/harness.h"
 
-#define DATA (CT_D(UNIFORM) | CT_D(TIES) | CT_D(LARGE) | CT_D(SMALL) | CT_D(SPECIAL))
+#define DATA (CT_D(UNIFORM) | CT_D(TIES) | CT_D(LARGE) | CT_D(SMALL) | CT_D(FAINT) | CT_D(SPECIAL))
 #define FOCAL "{alpha=1.5 beta=4 threshold=0.8 eps=1e-08}"
 #define PADDING "{eps=0.0001 cap=10}"
 #define ROWS "{eps=1e-08 stride=4 tau=1}"

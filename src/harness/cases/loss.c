@@ -3,7 +3,7 @@
 
 #include "harness/harness.h"
 
-#define DATA (CT_D(UNIFORM) | CT_D(TIES) | CT_D(SPECIAL))
+#define DATA (CT_D(UNIFORM) | CT_D(FAINT) | CT_D(TIES) | CT_D(SPECIAL))
 
 const ct_case_row ct_cases_loss[] = {
     { "loss_seed{alpha=1}(f64[16])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },

@@ -3,7 +3,7 @@
 
 #include "harness/harness.h"
 
-#define DATA (CT_D(UNIFORM) | CT_D(TIES) | CT_D(LARGE))
+#define DATA (CT_D(UNIFORM) | CT_D(FAINT) | CT_D(TIES) | CT_D(LARGE))
 
 const ct_case_row ct_cases_metric[] = {
     { "argmax{positions=4 classes=36}(A[3,144])", CT_TYPES_ACCUM, DATA, 0 },

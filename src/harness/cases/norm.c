@@ -4,11 +4,11 @@
 
 #include "harness/harness.h"
 
-#define DATA (CT_D(UNIFORM) | CT_D(SPECIAL))
+#define DATA (CT_D(UNIFORM) | CT_D(FAINT) | CT_D(SPECIAL))
 #define MORE (DATA | CT_D(TIES) | CT_D(LARGE))
 /* Where SiLU is applied to thousands, a rounding of it is a large part of what bends it. */
 #define SLOPES (DATA | CT_D(TIES))
-#define LENGTHS (CT_D(UNIFORM) | CT_D(TIES) | CT_D(LARGE) | CT_D(SMALL))
+#define LENGTHS (CT_D(UNIFORM) | CT_D(TIES) | CT_D(LARGE) | CT_D(SMALL) | CT_D(FAINT))
 /* Which of two equal pixels a window keeps is said, not what it keeps of two that only rounding tells apart. */
 #define POOLED (CT_D(UNIFORM) | CT_D(TIES))
 #define BN "eps=1e-5 momentum=0.1"

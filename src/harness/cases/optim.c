@@ -4,7 +4,7 @@
 
 #include "harness/harness.h"
 
-#define DATA (CT_D(UNIFORM) | CT_D(SPECIAL) | CT_D(SKIPPED) | CT_D(SMALL))
+#define DATA (CT_D(UNIFORM) | CT_D(SPECIAL) | CT_D(SKIPPED) | CT_D(SMALL) | CT_D(FAINT))
 /* Matrices of `rows` x `cols`, `stride` elements apart, `steps` of Newton-Schulz. */
 #define MUON(rows, cols, stride, steps)                                                                                \
     "rows=" #rows " cols=" #cols " stride=" #stride " steps=" #steps " momentum=0.95 lr_factor=1000"
@@ -87,7 +87,7 @@ const ct_case_row ct_cases_optim[] = {
     { "ema{decay=0.999 warmup=1}(A[17], A[17], f64[16])", CT_TYPES_ACCUM, DATA, 0 },
     { "step_end(f64[16])", CT_TYPES_ONCE, CT_D(UNIFORM) | CT_D(SPECIAL) | CT_D(SKIPPED) | CT_D(TIES), 0 },
     { "step_end{dynamic=1 growth=2 backoff=0.5 growth_interval=2 max_scale=65536}(f64[16])", CT_TYPES_ONCE,
-      CT_D(UNIFORM) | CT_D(SPECIAL) | CT_D(SKIPPED) | CT_D(TIES) | CT_D(SMALL), 0 },
+      CT_D(UNIFORM) | CT_D(SPECIAL) | CT_D(SKIPPED) | CT_D(TIES) | CT_D(SMALL) | CT_D(FAINT), 0 },
     { "step_end{dynamic=1 growth=2 backoff=0.5 growth_interval=1 max_scale=1e9}(f64[16])", CT_TYPES_ONCE,
       CT_D(UNIFORM) | CT_D(SPECIAL) | CT_D(SKIPPED), 0 },
     { "next_draw(f64[16])", CT_TYPES_ONCE, CT_D(UNIFORM), 0 },

@@ -4,7 +4,7 @@
 #include "harness/harness.h"
 
 #define MAX (CT_D(UNIFORM) | CT_D(TIES) | CT_D(SPECIAL) | CT_D(LARGE))
-#define DATA (CT_D(UNIFORM) | CT_D(INTS))
+#define DATA (CT_D(UNIFORM) | CT_D(FAINT) | CT_D(INTS))
 
 const ct_case_row ct_cases_pool[] = {
     { "maxpool2d{ker_h=2 ker_w=2 stride_h=2 stride_w=2}(T[2,6,8,5])", CT_TYPES_ALL, MAX, 0 },

@@ -4,7 +4,7 @@
 
 #include "harness/harness.h"
 
-#define DATA (CT_D(UNIFORM) | CT_D(TIES) | CT_D(LARGE) | CT_D(SMALL))
+#define DATA (CT_D(UNIFORM) | CT_D(TIES) | CT_D(LARGE) | CT_D(SMALL) | CT_D(FAINT))
 #define COPIED (DATA | CT_D(SPECIAL))
 #define SUMS (DATA | CT_D(INTS))
 

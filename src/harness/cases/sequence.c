@@ -5,7 +5,7 @@
 #include "harness/harness.h"
 
 #define MOVED (CT_D(UNIFORM) | CT_D(LARGE))
-#define DATA (CT_D(UNIFORM) | CT_D(SPECIAL))
+#define DATA (CT_D(UNIFORM) | CT_D(FAINT) | CT_D(SPECIAL))
 
 const ct_case_row ct_cases_sequence[] = {
     { "swap(T[3,5])", CT_TYPES_ALL, MOVED, 0 },

@@ -3,8 +3,8 @@
 
 #include "harness/harness.h"
 
-#define DATA (CT_D(UNIFORM) | CT_D(TIES) | CT_D(LARGE) | CT_D(SMALL) | CT_D(SPECIAL))
-#define DATA_BWD (CT_D(UNIFORM) | CT_D(TIES) | CT_D(SPECIAL))
+#define DATA (CT_D(UNIFORM) | CT_D(TIES) | CT_D(LARGE) | CT_D(SMALL) | CT_D(FAINT) | CT_D(SPECIAL))
+#define DATA_BWD (CT_D(UNIFORM) | CT_D(FAINT) | CT_D(TIES) | CT_D(SPECIAL))
 
 const ct_case_row ct_cases_softmax[] = {
     { "log_softmax(A[5,3,11])", CT_TYPES_ACCUM, DATA, 0 },

@@ -3,7 +3,7 @@
 
 #include "harness/harness.h"
 
-#define DATA (CT_D(UNIFORM) | CT_D(TIES) | CT_D(LARGE) | CT_D(SMALL))
+#define DATA (CT_D(UNIFORM) | CT_D(TIES) | CT_D(LARGE) | CT_D(SMALL) | CT_D(FAINT))
 
 const ct_case_row ct_cases_spectrum[] = {
     { "dft_magnitude(A[3,8])", CT_TYPES_ACCUM, DATA, 0 },

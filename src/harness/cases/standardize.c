@@ -4,9 +4,9 @@
 
 #include "harness/harness.h"
 
-#define DATA (CT_D(UNIFORM) | CT_D(SPECIAL))
-#define MORE (DATA | CT_D(TIES) | CT_D(LARGE) | CT_D(SMALL))
-#define BWD (CT_D(UNIFORM) | CT_D(TIES) | CT_D(LARGE) | CT_D(SMALL))
+#define DATA (CT_D(UNIFORM) | CT_D(FAINT) | CT_D(SPECIAL))
+#define MORE (DATA | CT_D(TIES) | CT_D(LARGE) | CT_D(SMALL) | CT_D(FAINT))
+#define BWD (CT_D(UNIFORM) | CT_D(TIES) | CT_D(LARGE) | CT_D(SMALL) | CT_D(FAINT))
 
 const ct_case_row ct_cases_standardize[] = {
     { "standardize{eps=1e-5}(T[4,3,5,8])", CT_TYPES_ALL, MORE, 0 },
