@@ -37,6 +37,12 @@ static double typical(const ct_call *host, const ct_op_rules *rules, int output,
     return rules->typical(output, n, size);
 }
 
+/* The distance of numbers below a type's least normal one. */
+static double step_below(ct_dtype t)
+{
+    return t == CT_F16 ? 0x1p-24 : t == CT_BF16 ? 0x1p-133 : t == CT_F64 ? 0x1p-1074 : 0x1p-149;
+}
+
 ct_bound ct_tolerance(const ct_call *host, const ct_tensor *want, int output, ct_data data, unsigned flags)
 {
     const bool exact = (flags & CT_IMPL_EXACT) != 0;
@@ -57,7 +63,8 @@ ct_bound ct_tolerance(const ct_call *host, const ct_tensor *want, int output, ct
         if (isfinite(v) && v > magnitude) magnitude = v;
     }
     bool narrow = ct_dtype_eps(t) > ct_dtype_eps(a);
-    double least = t == CT_F16 ? 0x1p-24 : 0; /* step of f16 below its smallest normal number */
+    /* below the least normal numbers roundings have one size: the result's, and those of what it is made of */
+    const double least = step_below(t) + rules->roundings * factor * sqrt(n) * step_below(a);
     const double rounds = narrow && (flags & CT_IMPL_ROUNDS) ? ROUNDED * ct_dtype_eps(t) : 0;
     const double below = beside && ct_case_dtype(host) != a ? ct_dtype_eps(ct_case_dtype(host)) : 0;
     return (ct_bound){ (relative + rounds + below) * magnitude + least, narrow ? ct_dtype_eps(t) : 0 };
