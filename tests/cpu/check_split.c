@@ -200,15 +200,16 @@ START_TEST(small_numbers_keep_to_themselves)
     const ct_kern *sets[CT_KERN_SETS];
     const int n = ct_kern_list(sets);
     static float x[2][MOST][LD], zeroed[2][MOST][LD], out[2][MOST][LD];
+    float *const all = (float *)x, *const some = (float *)zeroed;
     rng_state = 6;
     for (int set = 0; set < n; set++)
         for (int round = 0; sets[set]->split && round < 20; round++) {
-            fill(x[0][0], 2 * MOST * LD);
+            fill(all, 2 * MOST * LD);
             memcpy(zeroed, x, sizeof x);
             for (int64_t i = 0; i < 2 * MOST * LD; i++)
                 if (draw() % 3 == 0) {
-                    x[0][0][i] = ldexpf(number(4), -100 - (int)(draw() % 49));
-                    zeroed[0][0][i] = 0;
+                    all[i] = ldexpf(number(4), -100 - (int)(draw() % 49));
+                    some[i] = 0;
                 }
             memset(out, 0, sizeof out);
             multiply(sets[set], MOST, 40, MOST, x[0], x[1], NULL, out[0][0], LD, false, false);
