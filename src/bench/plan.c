@@ -389,6 +389,17 @@ static ct_status json_arenas(const planned *p, json_t *o)
     return set_int(arenas, "inputs", (int64_t)p->store->bytes[CT_ARENA_INPUT]);
 }
 
+static ct_status json_smaller(const ct_program_spec *s, json_t *o)
+{
+    json_t *smaller = json_object();
+    ct_program_spec small = *s;
+    ct_program_shrink(&small);
+    CT_TRY(ct_json_set(o, "smaller", smaller)); /* o owns it from here on */
+    CT_TRY(set_int(smaller, "height", small.model.height));
+    CT_TRY(set_int(smaller, "width", small.model.width));
+    return set_int(smaller, "steps", small.small.steps);
+}
+
 static ct_status print_json(const planned *p, FILE *to)
 {
     const ct_program_spec *s = &p->spec;
@@ -409,7 +420,7 @@ static ct_status print_json(const planned *p, FILE *to)
     CT_GOTO(st, ct_json_set(o, "lr", ct_json_number(s->schedule.base_lr)));
     const ct_model_spec *m = &s->model;
     if (ct_model_elastic(m)) CT_GOTO(st, set_int(o, "time_steps", ct_model_steps(m, ct_model_length(m))));
-    if (s->small.steps > 0) CT_GOTO(st, set_int(o, "smaller_steps", s->small.steps));
+    if (s->small.steps > 0) CT_GOTO(st, json_smaller(s, o));
     if (p->widths > 0) CT_GOTO(st, set_int(o, "widths", p->widths));
     if (ct_model_clip(m)) CT_GOTO(st, set_int(o, "frames", m->frames));
     if (p->samples >= 0) {

@@ -6,7 +6,8 @@
  * have no common magnitude: each is its own. Where sums of results are given in f64 besides, integers are not exact in them,
  * and those of results of 16 bits may differ by eps(T) * magnitude. Implementations that round transformed operands to T (CT_IMPL_ROUNDS) may add
  * 4 eps(T) * magnitude: Winograd's F(4x4,3x3) weighs roundings of eps(T)/4 (root mean square) with 8, and the largest of many errors is some
- * four times as large. Above 1x is a warning, above 10x a failure. */
+ * four times as large. Results and sums below the least normal number of their type may be off
+ * by its steps there. Above 1x is a warning, above 10x a failure. */
 #include "config.h"
 
 #include <math.h>

@@ -185,7 +185,7 @@ START_TEST(test_resume_is_exact)
         { "model.name=crnn-small", "model.dropout=0.3", "train.accumulate=2", "optimizer.ema_decay=0.9" },
         { "model.name=crnn-small", "train.precision=fp16", "optimizer.clip_grad_norm=1", "train.recompute=all" },
         { "model.name=crnn-small", "train.progressive.epochs=0.6", "train.accumulate=2", "augment.shift=2" },
-        { "model.name=crnn-small", "train.progressive.epochs=0.7", "train.progressive.width=0.5", "augment.blur=1" },
+        { "model.name=crnn-small", "train.progressive.epochs=0.7", "train.precision=bf16", "augment.blur=1" },
     };
     for (size_t k = 0; k < sizeof extra / sizeof extra[0]; k++) {
         char whole[16], parts[16], limit[32];

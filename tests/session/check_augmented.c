@@ -58,7 +58,7 @@ static const struct {
     { "model: {name: tfnet-small}\n"
       "data: {train: \"synth:gestures\", height: 32, width: 32, channels: 3, synth: {count: 20, val_count: 4}}\n"
       "train: {batch_size: 4, workers: 0, threads: 1}\n" AUGMENT, false },
-    /* smaller at first: the last width is no even number of half pixels */
+    /* smaller at first; one of the three widths is odd */
     { "model: {name: crnn-small, width: 0.25, hidden: 16}\n"
       "data: {train: \"synth:text\", charset: \"01\", height: 16, width: 66, size_rule: fit_height, width_step: 22,\n"
       "       synth: {style: plain, count: 40, val_count: 4, length_min: 1, length_max: 4}}\n"
