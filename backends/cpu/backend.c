@@ -194,6 +194,7 @@ static const ct_impl_set *const sets[] = {
     &ct_cpu_conv_wgrad_split_impls,
     &ct_cpu_conv_impls,
     &ct_cpu_conv_wgrad_impls,
+    &ct_cpu_linear_direct_impls,
     &ct_cpu_linear_impls,
     &ct_cpu_norm_impls,
     &ct_cpu_norm_pool_impls,

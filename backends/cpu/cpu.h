@@ -182,6 +182,7 @@ extern const ct_impl_set ct_cpu_conv_impls;
 extern const ct_impl_set ct_cpu_conv_split_impls;
 extern const ct_impl_set ct_cpu_conv_wgrad_impls;
 extern const ct_impl_set ct_cpu_conv_wgrad_split_impls;
+extern const ct_impl_set ct_cpu_linear_direct_impls;
 extern const ct_impl_set ct_cpu_linear_impls;
 extern const ct_impl_set ct_cpu_norm_impls;
 extern const ct_impl_set ct_cpu_norm_pool_impls;

@@ -39,6 +39,8 @@ typedef struct ct_igemm {
     /* What is read next, so many lines: called into the L2 cache evenly over the work of this call, where that pays. Changes no result; not for kernels of pairs. */
     const float *next;
     int64_t next_lines;
+    /* With next_run: so many rows of next_run lines, next_ld floats apart, in sets whose tiles are four lines wide and where columns are a whole tile's. */
+    int64_t next_run, next_ld;
 } ct_igemm;
 
 /* What a kernel that is asked for moments leaves of the columns it stores: a number near them, one of the first pixels', and the sums over all pixels of
@@ -70,6 +72,7 @@ typedef struct ct_wgemm {
     int64_t np, c_n, kw, ldy, ldw; /* kw: a multiple of vl, at most nr */
     float *dw;                     /* [c_n] rows */
     bool accumulate;
+    bool stream; /* dw may be written past the caches: rows are aligned to a vector, and kw columns whole lines; not with accumulate, nor for kernels of pairs */
     /* The rows that dy shall have, ld_from floats apart: the first channels are multiplied by these, which are copied to dy for the others. NULL: dy has
      * them. Not for kernels of pairs. */
     const float *dy_from;

@@ -58,6 +58,7 @@ KERN_INLINE vf vsplat(float s) { return s - (vf){ 0 }; }
 /* Rows of filters are a line each: a slice of them is so few lines that the processor has hardly foreseen them when they end, and the next slice is called into
  * the cache. (Where they are four lines, that gained nothing.) */
 #define KERN_SHORT (KERN_NV * KERN_VL <= CT_KERN_LINE)
+enum ahead { AHEAD_NONE, AHEAD_LINES, AHEAD_ROWS }; /* what a product calls into the cache: nothing, lines behind each other, or rows of lines */
 
 _Static_assert(KERN_NV * KERN_VL <= CT_KERN_COLS, "a tile's columns");
 
@@ -82,7 +83,7 @@ KERN_INLINE void tile_moments(float *moments, vf (*y)[KERN_NV], const bool begin
 }
 
 /* One tile: mr rows by nv vectors of columns, all sums in registers. mr and nv are constants where this is inlined. */
-KERN_INLINE void igemm_tile(const ct_igemm *a, int64_t p, const float *ahead, int64_t lines, const int mr, const int nv)
+KERN_INLINE void igemm_tile(const ct_igemm *a, int64_t p, const float *ahead, int64_t lines, const int mr, const int nv, const enum ahead what)
 {
     vf acc[KERN_MR][KERN_NV];
     const int64_t kn = a->kn;
@@ -120,7 +121,9 @@ KERN_INLINE void igemm_tile(const ct_igemm *a, int64_t p, const float *ahead, in
             const int64_t end = c + CT_KERN_LINE < a->c ? c + CT_KERN_LINE : a->c;
             KERN_UNROLL
             for (int i = 0; i < mr; i++) KERN_FETCH(list[next + i] + a->c_first + c);
-            for (int64_t i = 0; i < lines && KERN_SHORT; i++, ahead += CT_KERN_LINE) KERN_FETCH(ahead);
+            for (int64_t i = 0; i < lines && what == AHEAD_LINES; i++, ahead += CT_KERN_LINE) KERN_FETCH(ahead);
+            for (int64_t i = 0; i < lines && what == AHEAD_ROWS; i++, ahead += a->next_ld)
+                for (int64_t k = 0; k < a->next_run; k++) KERN_FETCH(ahead + k * CT_KERN_LINE);
             for (; c < end; c++, w += nv * KERN_VL) {
                 vf b[KERN_NV];
                 KERN_UNROLL
@@ -145,29 +148,36 @@ KERN_INLINE void igemm_tile(const ct_igemm *a, int64_t p, const float *ahead, in
     if (a->moments) tile_moments(a->moments, acc, p == 0, mr, nv);
 }
 
-KERN_INLINE void igemm_rows(const ct_igemm *a, const int nv)
+KERN_INLINE void igemm_rows(const ct_igemm *a, const int nv, const enum ahead what)
 {
-    /* Lines called for each line of the channels of a tile; the last tiles may have none left. */
+    /* Lines, or rows of them, called for each line of the channels of a tile; the last tiles may have none left. */
     const int64_t steps = a->taps * ((a->c + CT_KERN_LINE - 1) / CT_KERN_LINE), tiles = a->np / KERN_MR;
-    const int64_t lines = KERN_SHORT && tiles * steps > 0 ? (a->next_lines + tiles * steps - 1) / (tiles * steps) : 0;
+    const int64_t lines = what != AHEAD_NONE && tiles * steps > 0 ? (a->next_lines + tiles * steps - 1) / (tiles * steps) : 0;
+    const int64_t ld = what == AHEAD_ROWS ? a->next_ld : CT_KERN_LINE;
     const float *ahead = a->next;
     int64_t p = 0, left = a->next_lines;
-    for (; p + KERN_MR <= a->np; p += KERN_MR, ahead += lines * steps * CT_KERN_LINE, left -= lines * steps)
-        igemm_tile(a, p, ahead, left > 0 ? lines : 0, KERN_MR, nv);
-    for (; p + 2 <= a->np; p += 2) igemm_tile(a, p, NULL, 0, 2, nv);
-    if (p < a->np) igemm_tile(a, p, NULL, 0, 1, nv);
+    for (; p + KERN_MR <= a->np; p += KERN_MR, ahead += lines * steps * ld, left -= lines * steps)
+        igemm_tile(a, p, ahead, left > 0 ? lines : 0, KERN_MR, nv, what);
+    if (KERN_MR > 4)
+        for (; p + 4 <= a->np; p += 4) igemm_tile(a, p, NULL, 0, 4, nv, AHEAD_NONE);
+    for (; p + 2 <= a->np; p += 2) igemm_tile(a, p, NULL, 0, 2, nv, AHEAD_NONE);
+    if (p < a->np) igemm_tile(a, p, NULL, 0, 1, nv, AHEAD_NONE);
 }
 
 static void igemm(const ct_igemm *a)
 {
+    const enum ahead what = KERN_SHORT ? AHEAD_LINES : AHEAD_NONE;
     switch (a->kw / KERN_VL) {
-    case 1: igemm_rows(a, 1); break;
+    case 1: igemm_rows(a, 1, what); break;
 #if KERN_NV >= 2
-    case 2: igemm_rows(a, 2); break;
+    case 2: igemm_rows(a, 2, what); break;
 #endif
 #if KERN_NV >= 4
-    case 3: igemm_rows(a, 3); break;
-    case 4: igemm_rows(a, 4); break;
+    case 3: igemm_rows(a, 3, what); break;
+    case 4:
+        if (a->next_run) igemm_rows(a, 4, AHEAD_ROWS);
+        else igemm_rows(a, 4, what);
+        break;
 #endif
     default: break;
     }
@@ -242,10 +252,10 @@ static void windows(const ct_window_gemm *a)
 }
 
 /* A row of nv vectors of sums to dst, or added to what is there. */
-KERN_INLINE void sums_out(float *dst, const vf *sum, const int nv, const bool add)
+KERN_INLINE void sums_out(float *dst, const vf *sum, const int nv, const bool add, const bool stream)
 {
     KERN_UNROLL
-    for (int v = 0; v < nv; v++, dst += KERN_VL) vstore(dst, add ? vload(dst) + sum[v] : sum[v]);
+    for (int v = 0; v < nv; v++, dst += KERN_VL) vstore_past(dst, add ? vload(dst) + sum[v] : sum[v], stream);
 }
 
 /* A block's sums begin at zero and are added to dw at the end: far more accurate than one long sum. copies: dy is read where it shall come from. */
@@ -285,7 +295,7 @@ KERN_INLINE void wgemm_tile(const ct_wgemm *a, int64_t c, const int mr, const in
         }
     }
     KERN_UNROLL
-    for (int i = 0; i < mr; i++) sums_out(a->dw + (c + i) * a->ldw, acc[i], nv, a->accumulate);
+    for (int i = 0; i < mr; i++) sums_out(a->dw + (c + i) * a->ldw, acc[i], nv, a->accumulate, a->stream);
 }
 
 KERN_INLINE void wgemm_rows(const ct_wgemm *a, const int nv)
@@ -317,6 +327,7 @@ static void wgemm(const ct_wgemm *a)
 #endif
     default: break;
     }
+    stream_end(a->stream);
 }
 
 /* mr numbers of each window by nv vectors of columns; as it reads rows, `step` floats more are fetched from `next` on for each. */
@@ -347,7 +358,7 @@ KERN_INLINE void window_sum_tile(const ct_window_sum *a, int64_t c, const float 
         }
     }
     KERN_UNROLL_LANES
-    for (int i = 0; i < mr; i++) sums_out(a->dw + (c + i) * a->ldw, acc[i], nv, a->accumulate);
+    for (int i = 0; i < mr; i++) sums_out(a->dw + (c + i) * a->ldw, acc[i], nv, a->accumulate, false);
 }
 
 KERN_INLINE void window_sum_rows(const ct_window_sum *a, const int nv)

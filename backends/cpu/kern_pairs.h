@@ -134,7 +134,7 @@ KERN_INLINE void pairs_wtile(const ct_wgemm *a, int64_t c, const int mr, const i
         }
     }
     KERN_UNROLL
-    for (int i = 0; i < mr; i++) sums_out(a->dw + (c + i) * a->ldw, acc[i], nv, a->accumulate);
+    for (int i = 0; i < mr; i++) sums_out(a->dw + (c + i) * a->ldw, acc[i], nv, a->accumulate, false);
 }
 
 KERN_INLINE void pairs_wrows(const ct_wgemm *a, const int nv)
@@ -229,7 +229,7 @@ KERN_INLINE void pairs_wino_wtile(const ct_wino_gemm *g, int64_t first, const in
     }
     float *out = g->out + first * WINO_NV * KERN_VL;
     WINO_UNROLL
-    for (int i = 0; i < mr; i++) sums_out(out + i * WINO_NV * KERN_VL, acc[i], nv, g->accumulate);
+    for (int i = 0; i < mr; i++) sums_out(out + i * WINO_NV * KERN_VL, acc[i], nv, g->accumulate, false);
 }
 
 static void pairs_wino_wgemm(const ct_wino_gemm *g)

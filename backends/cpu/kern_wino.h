@@ -557,7 +557,7 @@ KERN_INLINE void wino_wgemm_tile(const ct_wino_gemm *g, int64_t first, const int
         }
     }
     WINO_UNROLL
-    for (int i = 0; i < mr; i++) sums_out(out + i * WINO_NV * KERN_VL, acc[i], nv, g->accumulate);
+    for (int i = 0; i < mr; i++) sums_out(out + i * WINO_NV * KERN_VL, acc[i], nv, g->accumulate, false);
 }
 
 /* Rows come in whole blocks of channels. */

@@ -8,7 +8,7 @@ libcaptrain_cpu_la_SOURCES += \
 	backends/cpu/kern_base.c backends/cpu/kern_choose.c backends/cpu/kern_conv.h backends/cpu/kern_copy.h \
 	backends/cpu/kern_depthwise.h backends/cpu/kern_element.h backends/cpu/kern_lstm.h backends/cpu/kern_norm.h backends/cpu/kern_norm_pool.h backends/cpu/kern_optim.h backends/cpu/kern_pairs.h \
 	backends/cpu/kern_planes.h backends/cpu/kern_pool.h backends/cpu/kern_random.h backends/cpu/kern_resample.h backends/cpu/kern_silu.h backends/cpu/kern_soft.h backends/cpu/kern_split.h backends/cpu/kern_standardize.h backends/cpu/kern_sum.h \
-	backends/cpu/kern_table.h backends/cpu/kern_vec.h backends/cpu/kern_wino.h backends/cpu/linear.c \
+	backends/cpu/kern_table.h backends/cpu/kern_vec.h backends/cpu/kern_wino.h backends/cpu/linear.c backends/cpu/linear_direct.c \
 	backends/cpu/metric.c backends/cpu/muon.c backends/cpu/norm.c backends/cpu/norm.h backends/cpu/norm_joint.c backends/cpu/norm_length.c backends/cpu/norm_more.c backends/cpu/norm_pool.c backends/cpu/optim.c backends/cpu/parallel.c backends/cpu/planes.c \
 	backends/cpu/points.c backends/cpu/pool.c backends/cpu/pool.h backends/cpu/resample.c backends/cpu/sequence.c backends/cpu/softmax.c backends/cpu/spectrum.c backends/cpu/standardize.c \
 	backends/cpu/telemetry.c \

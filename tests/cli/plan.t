@@ -245,7 +245,7 @@ $ captrain plan --model textcnn --batch 64 --threads 1 --backend cpu --memory 1G
 | weights        76.3 MB (and 5376 B of running statistics)
 | gradients      76.3 MB
 | optimizer      152.6 MB
-| activations    364.3 MB (the step's lower bound is 362.3 MB; without sharing memory 751.4 MB)
+| activations    364.3 MB (the step's lower bound is 362.3 MB; without sharing memory 756.7 MB)
 | inputs         2458.6 kB
 | peak           671.9 MB (671882688 bytes)
 | micro-batch    at most 162 in 1073.7 MB
@@ -256,7 +256,7 @@ $ captrain plan --model textcnn --batch 64 --threads 1 --backend cpu --memory 1G
 | batchnorm_pool     cpu.vector       f32 f64   fp32   fp32   fp32   no               3
 | conv2d             cpu.winograd     f32 f64   fp32   fp32   fp32   no               6
 | batchnorm          cpu.vector       f32 f64   fp32   fp32   fp32   no               4
-| linear             cpu.blas         f32       fp32   fp32   fp32   no               2
+| linear             cpu.direct       f32       fp32   fp32   fp32   no               2
 | dropout_mask       cpu.vector       f64       fp32   f64    f64    no               1
 | dropout_apply      cpu.vector       f32       fp32   fp32   fp32   no               2
 | activation         cpu.vector       f32       fp32   fp32   fp32   no               1

@@ -37,6 +37,7 @@ const ct_case_row ct_cases_linear[] = {
     { "linear_dgrad(T[70,530], T[530,290])", CT_TYPES_ALL, MORE, 0 },
     { "linear_dgrad(T[3,180,40], T[40,37])", CT_TYPES_ALL, DATA, 0 },
     { "linear_wgrad(T[3,180,37], T[3,180,40])", CT_TYPES_ALL, MORE, 0 },
+    { "linear_wgrad(T[70,290], T[70,110])", CT_TYPES_ALL, MORE, 0 },
 
     { "linear(T[16,17920], T[1024,17920], T[1024])", CT_TYPES_ACCUM, CT_D(UNIFORM), 1 },
     { "linear_dgrad(T[16,1024], T[1024,17920])", CT_TYPES_ACCUM, CT_D(UNIFORM), 1 },
