@@ -39,6 +39,15 @@ grep -q '"vocab_size": 7' run/vocabulary.json || fail 'run/vocabulary.json: not 
 expect 0 tiny parts --set train.steps=7 --quiet
 expect 0 tiny parts --resume --quiet
 same weights_hash run parts
+expect 0 tiny small --set train.progressive.epochs=1 --set train.progressive.width=0.75 --set train.progressive.height=0.75 --set train.steps=7
+says '  smaller    24x24 pixels in the first 6 steps'
+checks=$((checks + 1))
+[ "$(value weights_hash run)" != "$(value weights_hash small)" ] || fail 'train.progressive changes nothing'
+for steps in 3 6 7; do
+    expect 0 tiny small-parts --set train.progressive.epochs=1 --set train.progressive.width=0.75 --set train.progressive.height=0.75 \
+        --set train.steps=$steps --resume --quiet
+done
+same weights_hash small small-parts
 for key in wer wer_sentence substitutions deletions insertions; do
     checks=$((checks + 1))
     grep -q "\"$key\":" run/result.json || fail "result.json has no $key"
