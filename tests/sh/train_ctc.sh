@@ -70,6 +70,8 @@ expect 2 "$captrain" plan "$work/tiny.yaml" --set model.name=reader --set data.h
 says "train.progressive: reader with pictures of 16x[0-9]* pixels: .*fold.conv.weight"
 expect 0 "$captrain" plan "$work/tiny.yaml" --set train.progressive.epochs=0.5
 prints '^smaller        16x32 pixels in the first [1-9][0-9]* steps'
+expect 0 "$captrain" profile "$work/tiny.yaml" --set train.progressive.epochs=0.5 --steps 2 --threads 1
+prints '^of whole pictures; the first [1-9][0-9]* steps of a training see 16x32 pixels'
 expect 2 tiny smaller --resume --set train.progressive.epochs=0.25
 says 'would train differently.*train.progressive.epochs (0.5 -> 0.25)'
 
