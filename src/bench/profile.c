@@ -419,8 +419,10 @@ static void print_text(const profile *p, FILE *to)
     if (p->spec.small.steps > 0) {
         ct_program_spec small = p->spec;
         ct_program_shrink(&small);
-        fprintf(to, "of whole pictures; the first %" PRId64 " steps of a training see %" PRId64 "x%" PRId64 " pixels (train.progressive)\n", small.small.steps,
-                small.model.height, small.model.width);
+        fprintf(to,
+                "of whole pictures; the first %" PRId64 " steps of a training see %" PRId64 "x%" PRId64
+                " pixels (train.progressive)\n",
+                small.small.steps, small.model.height, small.model.width);
     }
     print_verdict(p, to);
     ct_peaks_print(&p->peaks, to);
