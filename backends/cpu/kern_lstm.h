@@ -1,35 +1,17 @@
-/* Body of the kernels of an LSTM's units. Included after kern_soft.h by kern_table.h. */
+/* Body of the kernels of an LSTM's units. Included after kern_silu.h by kern_table.h. */
 
-/* ct_exp_parts_f32() of ops/math/exp_math.h, a vector at a time, and so the two functions behind it. Written out, since of the plain loop gcc makes products for
- * the case that x is held, too: with numbers that are not normal, which some processors take a hundred cycles for. */
-KERN_INLINE vf lstm_exp_parts(vf x, vf *scale)
-{
-    const vf shift = vsplat(12582912.0f);
-    x = vselect(x > 88.0f, vsplat(88.0f), x);
-    x = vselect(x < -87.0f, vsplat(-87.0f), x);
-    const vf t = x * 1.44269504f + shift, n = t - shift;
-    *scale = (vf)(((vw)t << 23) + 0x3f800000u);
-    vf r = x - n * 0.693145752f;
-    r = r - n * 1.42860677e-6f;
-    vf p = vsplat(0.0013814539f);
-    p = p * r + 0.008368745f;
-    p = p * r + 0.04166839f;
-    p = p * r + 0.16666521f;
-    p = p * r + 0.49999994f;
-    return p * (r * r) + r;
-}
-
-KERN_INLINE vf lstm_sigmoid(vf x)
-{
-    vf scale;
-    const vf p = lstm_exp_parts(-x, &scale);
-    return 1.0f / (1.0f + (scale + scale * p));
-}
-
+/* ct_tanh_f32() of ops/math/exp_math.h, a vector at a time. Written out, since of a loop over that gcc makes products for the case that x is held, too: with
+ * numbers that are not normal, which some processors take a hundred cycles for. */
 KERN_INLINE vf lstm_tanh(vf x)
 {
-    vf scale;
-    const vf p = lstm_exp_parts(2.0f * x, &scale), m = scale * p + (scale - 1.0f);
+    const vf shift = vsplat(12582912.0f);
+    x = 2.0f * x;
+    x = vselect(x > 88.0f, vsplat(88.0f), x);
+    x = vselect(x < -87.0f, vsplat(-87.0f), x);
+    const vf t = x * 1.44269504f + shift, n = t - shift, scale = (vf)(((vw)t << 23) + 0x3f800000u);
+    vf r = x - n * 0.693145752f;
+    r = r - n * 1.42860677e-6f;
+    const vf p = CT_EXP_FIT(r) * (r * r) + r, m = scale * p + (scale - 1.0f);
     return m / (m + 2.0f);
 }
 
@@ -37,10 +19,10 @@ static void lstm_units(int64_t n, const float *restrict xg, float *restrict gate
                        float *restrict c, float *restrict h)
 {
     for (int64_t j = 0; j < n; j += KERN_VL) {
-        const vf i = lstm_sigmoid(soft_load(gates, j, n, 0) + soft_load(xg, j, n, 0));
-        const vf f = lstm_sigmoid(soft_load(gates + n, j, n, 0) + soft_load(xg + n, j, n, 0));
+        const vf i = silu_sigmoid(soft_load(gates, j, n, 0) + soft_load(xg, j, n, 0));
+        const vf f = silu_sigmoid(soft_load(gates + n, j, n, 0) + soft_load(xg + n, j, n, 0));
         const vf g = lstm_tanh(soft_load(gates + 2 * n, j, n, 0) + soft_load(xg + 2 * n, j, n, 0));
-        const vf o = lstm_sigmoid(soft_load(gates + 3 * n, j, n, 0) + soft_load(xg + 3 * n, j, n, 0));
+        const vf o = silu_sigmoid(soft_load(gates + 3 * n, j, n, 0) + soft_load(xg + 3 * n, j, n, 0));
         const vf cell = f * soft_load(c_prev, j, n, 0) + i * g;
         soft_store(c, j, n, cell);
         soft_store(h, j, n, o * lstm_tanh(cell));

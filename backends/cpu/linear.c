@@ -1,4 +1,4 @@
-/* linear, its gradients, and bias_grad. The products are OpenBLAS calls on blocks of the result, each by one of the
+/* linear, its gradients, and bias_grad; few rows: linear_direct.c. The products are OpenBLAS calls on blocks of the result, each by one of the
  * backend's threads; blocks are the same for any number of threads. */
 #include "config.h"
 

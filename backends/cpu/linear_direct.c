@@ -12,7 +12,7 @@
 
 #include "backends/cpu/cpu.h"
 
-#define MOST_ROWS 192 /* whose outer products are summed in registers; of more OpenBLAS multiplies large blocks as well */
+#define MOST_ROWS 192 /* whose outer products are summed in registers; of more OpenBLAS multiplies large blocks about as fast */
 #define LEAST_ROWS 8  /* in sets of wide vectors: OpenBLAS has loops of its own for fewer there, and few columns leave a vector half empty */
 #define ITEMS 8       /* pieces of work aimed at, for any number of threads */
 #define DEPTH 256     /* inputs multiplied at a time for y */
@@ -256,11 +256,12 @@ static ct_accept accept(const ct_device *dev, const ct_call *c)
     if (c->out[0].desc.dtype != CT_F32) return ct_accept_no("cpu.direct: f32 alone");
     layer g = make(dev, c);
     if (g.rows <= 0 || g.ins <= 0 || g.outs <= 0) return ct_accept_no("cpu: an empty tensor");
+    /* What is refused here OpenBLAS did as fast or faster in most shapes (doc/performance.md); without AVX2 nothing was measured. */
     const bool wide = g.kern->conv->nr > CT_KERN_LINE;
-    if (g.kern->vl < 8) return ct_accept_no("cpu.direct: OpenBLAS knows this processor better");
-    if (!wide && c->op == CT_OP_LINEAR_DGRAD) return ct_accept_no("cpu.direct: OpenBLAS is as fast where a tile is a cache line wide");
-    if (g.rows > MOST_ROWS) return ct_accept_no("cpu.direct: OpenBLAS is as fast with more than 192 rows");
-    if (g.rows < LEAST_ROWS && (wide || c->op == CT_OP_LINEAR_WGRAD)) return ct_accept_no("cpu.direct: OpenBLAS is as fast with fewer than 8 rows");
+    if (g.kern->vl < 8) return ct_accept_no("cpu.direct: needs AVX2 or AVX-512");
+    if (!wide && c->op == CT_OP_LINEAR_DGRAD) return ct_accept_no("cpu.direct: the data gradient needs AVX-512");
+    if (g.rows > MOST_ROWS) return ct_accept_no("cpu.direct: more than 192 rows");
+    if (g.rows < LEAST_ROWS && (wide || c->op == CT_OP_LINEAR_WGRAD)) return ct_accept_no("cpu.direct: fewer than 8 rows");
     divide(&g);
     return ct_accept_yes(lay_out(&g, dev->threads, NULL));
 }

@@ -41,8 +41,9 @@ expect 0 tiny parts --resume --quiet
 same weights_hash run parts
 expect 0 tiny small --set train.progressive.epochs=1 --set train.progressive.width=0.75 --set train.progressive.height=0.75 --set train.steps=7
 says '  smaller    24x24 pixels in the first 6 steps'
+expect 0 tiny whole --set train.steps=7 --quiet
 checks=$((checks + 1))
-[ "$(value weights_hash run)" != "$(value weights_hash small)" ] || fail 'train.progressive changes nothing'
+[ "$(value weights_hash whole)" != "$(value weights_hash small)" ] || fail 'train.progressive changes nothing'
 for steps in 3 6 7; do
     expect 0 tiny small-parts --set train.progressive.epochs=1 --set train.progressive.width=0.75 --set train.progressive.height=0.75 \
         --set train.steps=$steps --resume --quiet

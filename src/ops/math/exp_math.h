@@ -11,6 +11,9 @@
 
 #include "base/philox.h"
 
+/* (e^r - 1 - r) / r^2 for |r| <= ln(2)/2, of a number or a vector of them. */
+#define CT_EXP_FIT(r) ((((0.0013814539f * (r) + 0.008368745f) * (r) + 0.04166839f) * (r) + 0.16666521f) * (r) + 0.49999994f)
+
 /* e^x = *scale (1 + p), *scale = 2^n with n = round(x / ln 2), p = e^r - 1, |r| <= ln(2)/2; returns p. x is held to
  * [-87, 88], where result and steps are normal numbers. */
 CT_HD static inline float ct_exp_parts_f32(float x, float *scale)
@@ -25,12 +28,7 @@ CT_HD static inline float ct_exp_parts_f32(float x, float *scale)
     memcpy(scale, &bits, sizeof bits);
     float r = x - n * 0.693145752f; /* ln 2 in two parts: n times the first is exact */
     r = r - n * 1.42860677e-6f;
-    float p = 0.0013814539f;
-    p = p * r + 0.008368745f;
-    p = p * r + 0.04166839f;
-    p = p * r + 0.16666521f;
-    p = p * r + 0.49999994f;
-    return p * (r * r) + r;
+    return CT_EXP_FIT(r) * (r * r) + r;
 }
 
 /* 1.1 ulp within [-87, 88]; 1.6e-38 below, 1.7e38 above. */

@@ -73,6 +73,10 @@ fresh='--set data.synth.fresh=true --set schedule.name=constant --quiet'
     expect 0 train parts $fresh --resume --set train.epochs=50 --set train.steps=12
     expect 0 train whole $fresh --set train.epochs=50 --set train.steps=12
 }
+same weights_hash w0 w1
+same weights_hash w0 w4
+same weights_hash parts whole
+
 # --- smaller pictures first: places are still those of the pictures as they are drawn, so that errors are of one size ---
 small='--set schedule.name=constant --set train.progressive.epochs=1 --set train.progressive.height=0.5 --quiet'
 # shellcheck disable=SC2086
@@ -88,10 +92,6 @@ first=$(sed -n 's/^{"event":"step","time":[^,]*,"step":2,.*"mae_px":\([0-9.]*\),
 plain=$(sed -n 's/^{"event":"step","time":[^,]*,"step":2,.*"mae_px":\([0-9.]*\),.*/\1/p' "$work/none/metrics.jsonl")
 checks=$((checks + 1))
 awk -v a="$first" -v b="$plain" 'BEGIN { exit !(a > 0.7 * b && b > 0.7 * a) }' || fail "errors of $first pixels at first, $plain with whole pictures"
-
-same weights_hash w0 w1
-same weights_hash w0 w4
-same weights_hash parts whole
 
 # --- killed with SIGKILL in three places, workers drawing ahead: the averaged weights, too, are those of the run let alone ---
 long="$fresh --set train.epochs=50 --set train.steps=24 --set checkpoint.every_steps=4 --set train.workers=2"
