@@ -6,7 +6,7 @@
 #include "harness/harness.h"
 
 #define ANY (CT_D(UNIFORM) | CT_D(TIES) | CT_D(LARGE) | CT_D(SMALL) | CT_D(FAINT) | CT_D(SPECIAL))
-#define POINTS (CT_D(UNIFORM) | CT_D(TIES) | CT_D(SPECIAL))
+#define POINTS (CT_D(UNIFORM) | CT_D(TIES) | CT_D(FAINT) | CT_D(SPECIAL))
 
 const ct_case_row ct_cases_points[] = {
     { "mask_pool{factor=1}(T[2,3,5,1])", CT_TYPES_ALL, ANY, 0 },

@@ -3,7 +3,7 @@
 
 #include "harness/harness.h"
 
-#define MAX (CT_D(UNIFORM) | CT_D(TIES) | CT_D(SPECIAL) | CT_D(LARGE))
+#define MAX (CT_D(UNIFORM) | CT_D(FAINT) | CT_D(TIES) | CT_D(SPECIAL) | CT_D(LARGE))
 #define DATA (CT_D(UNIFORM) | CT_D(FAINT) | CT_D(INTS))
 
 const ct_case_row ct_cases_pool[] = {
