@@ -11,6 +11,7 @@ libcaptrain_la_SOURCES += \
 	src/base/lock.c src/base/lock.h \
 	src/base/log.c src/base/log.h \
 	src/base/number.c src/base/number.h \
+	src/base/pace.c src/base/pace.h \
 	src/base/paths.c src/base/paths.h \
 	src/base/place.c src/base/place.h \
 	src/base/philox.c src/base/philox.h \

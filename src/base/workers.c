@@ -22,6 +22,7 @@ typedef struct crew {
     int64_t n, next;       /* next: first item not handed out */
     ct_item_fn fn;
     void *user;
+    ct_pace *pace;         /* of worker 0 */
     int64_t failed_item;   /* lowest, or n */
     ct_status failed;
     char message[4096];    /* of failed_item; recorded in the thread that noticed, wanted in the caller's */
@@ -40,6 +41,7 @@ static void work(crew *c, int worker)
         int64_t i = c->failed == CT_OK && c->next < c->n ? c->next++ : -1;
         pthread_mutex_unlock(&c->lock);
         if (i < 0) return;
+        if (worker == 0) ct_pace_say(c->pace, i);
         ct_status st = c->fn(c->user, worker, i);
         if (st == CT_OK) continue;
         pthread_mutex_lock(&c->lock);
@@ -59,12 +61,16 @@ static void *member_main(void *arg)
     return NULL;
 }
 
-ct_status ct_parallel_for(int64_t n, int workers, ct_item_fn fn, void *user)
+ct_status ct_parallel_for(int64_t n, int workers, ct_item_fn fn, void *user, ct_pace *pace)
 {
     if (n <= 0) return CT_OK;
     if (workers > n) workers = (int)n;
     if (workers <= 1) {
-        for (int64_t i = 0; i < n; i++) CT_TRY(fn(user, 0, i));
+        for (int64_t i = 0; i < n; i++) {
+            ct_pace_say(pace, i);
+            CT_TRY(fn(user, 0, i));
+        }
+        if (pace) pace->before += n;
         return CT_OK;
     }
     crew *c = ct_calloc(1, sizeof *c, "worker threads");
@@ -73,7 +79,7 @@ ct_status ct_parallel_for(int64_t n, int workers, ct_item_fn fn, void *user)
         ct_free(c);
         return CT_ENOMEM;
     }
-    *c = (crew){ .n = n, .fn = fn, .user = user, .failed_item = n };
+    *c = (crew){ .n = n, .fn = fn, .user = user, .pace = pace, .failed_item = n };
     pthread_mutex_init(&c->lock, NULL);
     int started = 1; /* the caller is worker 0 */
     for (; started < workers; started++) {
@@ -87,5 +93,6 @@ ct_status ct_parallel_for(int64_t n, int workers, ct_item_fn fn, void *user)
     pthread_mutex_destroy(&c->lock);
     ct_free(m);
     ct_free(c);
+    if (pace && st == CT_OK) pace->before += n;
     return st;
 }

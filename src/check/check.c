@@ -561,7 +561,8 @@ ct_status ct_check_run(const ct_check_spec *spec, ct_labels *labels, ct_check_re
             st = CT_ENOMEM;
             goto fail;
         }
-        CT_GOTO(st, ct_parallel_for((int64_t)scan->n, spec->workers, probe_item, &j));
+        ct_pace pace = ct_pace_begin("reading the pictures", (int64_t)scan->n);
+        CT_GOTO(st, ct_parallel_for((int64_t)scan->n, spec->workers, probe_item, &j, &pace));
     }
     CT_GOTO(st, learn(&j, out));
     for (int set = 0; set < j.sets; set++) CT_GOTO(st, judge_set(&j, set, out, &cap));

@@ -339,6 +339,8 @@ ct_status ct_build_files(ct_dataset_spec *spec, const char *dir, const char *con
     cache kept = { .held = -1 };
     double start = ct_now();
     file_job j = { .spec = spec, .dir = dir, .name = name };
+    char doing[256];
+    ct_pace pace;
 
     *out = (ct_pack){ 0 };
     *cached = false;
@@ -351,7 +353,9 @@ ct_status ct_build_files(ct_dataset_spec *spec, const char *dir, const char *con
     CT_GOTO(st, ct_pictures_open(&j.pictures));
     if (spec->height == 0) CT_GOTO(st, first_size(&j, n));
     choose_keep(spec, n);
-    CT_GOTO(st, ct_parallel_for(n, workers, hash_item, &j));
+    snprintf(doing, sizeof doing, "reading the files%s%s", *dir ? " of " : "", dir);
+    pace = ct_pace_begin(doing, n);
+    CT_GOTO(st, ct_parallel_for(n, workers, hash_item, &j, &pace));
     CT_GOTO(st, files_key(&j, n, key));
     double hashed = ct_now();
     if (spec->cache) CT_GOTO(st, cache_find(key, spec->keep == CT_KEEP_FILES, &kept));
@@ -360,7 +364,9 @@ ct_status ct_build_files(ct_dataset_spec *spec, const char *dir, const char *con
         CT_GOTO(st, spec->keep == CT_KEEP_FILES ? open_files(&j, n, kept.dir, out)
                                                 : intake_open(spec, n, kept.dir, out, &j.in));
         const ct_activity before = ct_crash_at(CT_AT_CACHE);
-        st = ct_parallel_for(n, workers, decode_item, &j);
+        snprintf(doing, sizeof doing, "decoding the pictures%s%s", *dir ? " of " : "", dir);
+        pace = ct_pace_begin(doing, n);
+        st = ct_parallel_for(n, workers, decode_item, &j, &pace);
         ct_crash_at(before);
         if (st != CT_OK) goto fail;
         CT_GOTO(st, intake_finish(&j.in));
@@ -480,7 +486,8 @@ ct_status ct_build_source(ct_dataset_spec *spec, const ct_source *src, int worke
     if (!*cached) {
         CT_GOTO(st, intake_open(spec, items, kept.dir, out, &j.in));
         const ct_activity before = ct_crash_at(CT_AT_CACHE);
-        st = ct_parallel_for(items, workers, source_item, &j);
+        ct_pace pace = ct_pace_begin("drawing pictures", items);
+        st = ct_parallel_for(items, workers, source_item, &j, &pace);
         ct_crash_at(before);
         if (st != CT_OK) goto fail;
         CT_GOTO(st, intake_finish(&j.in));

@@ -535,14 +535,62 @@ START_TEST(parallel_for)
     for (int workers = 0; workers <= 4; workers++) {
         tally t = { .fail_from = 1000 };
         pthread_mutex_init(&t.lock, NULL);
-        ck_assert_int_eq(ct_parallel_for(200, workers, tally_item, &t), CT_OK);
+        ck_assert_int_eq(ct_parallel_for(200, workers, tally_item, &t, NULL), CT_OK);
         for (int i = 0; i < 200; i++) ck_assert_int_eq(t.count[i], 1);
         t.fail_from = 37; /* the lowest failing item decides, for any number of threads */
-        ck_assert_int_eq(ct_parallel_for(200, workers, tally_item, &t), CT_EDATA);
+        ck_assert_int_eq(ct_parallel_for(200, workers, tally_item, &t, NULL), CT_EDATA);
         ck_assert_str_eq(ct_error_message(), "item 37");
-        ck_assert_int_eq(ct_parallel_for(0, workers, tally_item, &t), CT_OK);
+        ck_assert_int_eq(ct_parallel_for(0, workers, tally_item, &t, NULL), CT_OK);
         pthread_mutex_destroy(&t.lock);
     }
+}
+END_TEST
+
+static ct_status nothing(void *user, int worker, int64_t i)
+{
+    (void)worker;
+    return i >= *(int *)user ? ct_fail(CT_EDATA, "item") : CT_OK;
+}
+
+typedef struct heard { int lines; char first[64], last[64]; } heard;
+
+static void hear(void *user, int level, const char *text)
+{
+    heard *h = user;
+    ck_assert_int_eq(level, CT_LOG_INFO);
+    snprintf(h->lines++ == 0 ? h->first : h->last, sizeof h->last, "%s", text);
+}
+
+/* How far it is comes from the caller's thread, counted over all lists of one total; nothing within ten seconds. */
+START_TEST(pace)
+{
+    int fails_at = 1000;
+    heard h = { 0 };
+    const ct_log_sink sink = { hear, &h, CT_LOG_INFO }, *before = ct_log_redirect(&sink);
+    ct_pace p = ct_pace_begin("counting", 1400);
+    ck_assert_int_eq(ct_parallel_for(700, 1, nothing, &fails_at, &p), CT_OK);
+    ck_assert_int_eq(h.lines, 0);
+    p.every = 0;
+    ck_assert_int_eq(ct_parallel_for(400, 1, nothing, &fails_at, &p), CT_OK);
+    ck_assert_int_eq(h.lines, 400);
+    ck_assert_str_eq(h.first, "counting: 700 of 1,400");
+    ck_assert_str_eq(h.last, "counting: 1,099 of 1,400");
+    h = (heard){ 0 };
+    ck_assert_int_eq(ct_parallel_for(300, 3, nothing, &fails_at, &p), CT_OK);
+    ck_assert_int_le(h.lines, 300);
+    ck_assert(h.lines == 0 || strncmp(h.first, "counting: 1,", 12) == 0);
+    ck_assert_int_eq(p.before, 1400);
+    fails_at = 5; /* a failed list does not count */
+    ck_assert_int_eq(ct_parallel_for(300, 1, nothing, &fails_at, &p), CT_EDATA);
+    ck_assert_int_eq(p.before, 1400);
+    p.every = 10;
+    p.said -= 10;
+    h = (heard){ 0 };
+    ct_pace_say(&p, 7);
+    ct_pace_say(&p, 8);
+    ck_assert_int_eq(h.lines, 1);
+    ct_pace_say(NULL, 1);
+    ct_log_redirect(before);
 }
 END_TEST
 
@@ -579,6 +627,7 @@ static Suite *base_suite(void)
     suite_add_tcase(s, t);
     t = tcase_create("workers");
     tcase_add_test(t, parallel_for);
+    tcase_add_test(t, pace);
     suite_add_tcase(s, t);
     return s;
 }

@@ -236,7 +236,7 @@ ct_status toy_generate(const ct_option *option, size_t options, const char *dir,
     ct_status st;
     CT_TRY(ct_mkdir_p(dir));
     if (!(j.label = ct_calloc((size_t)count, sizeof *j.label, "labels"))) return CT_ENOMEM;
-    CT_GOTO(st, ct_parallel_for(count, threads, write_item, &j));
+    CT_GOTO(st, ct_parallel_for(count, threads, write_item, &j, NULL));
     st = write_labels(&j, count);
 fail:
     for (int64_t i = 0; i < count; i++) ct_free(j.label[i]);

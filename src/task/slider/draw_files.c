@@ -218,11 +218,12 @@ static ct_status write_all(write_job *j, int64_t count, int threads, const char 
 {
     ct_status st = CT_OK;
     ct_atomic_file *f = NULL;
+    ct_pace pace = ct_pace_begin("drawing pictures", count);
     CT_TRY(ct_atomic_open(labels, &f));
     CT_GOTO(st, ct_atomic_write(f, "[\n", 2));
     for (j->first = 0; j->first < count; j->first += CHUNK) {
         const int64_t left = count - j->first, n = left < CHUNK ? left : CHUNK;
-        CT_GOTO(st, ct_parallel_for(n, threads, write_item, j));
+        CT_GOTO(st, ct_parallel_for(n, threads, write_item, j, &pace));
         CT_GOTO(st, write_entries(j, n, left > n, f));
         drop_entries(j);
     }

@@ -197,7 +197,8 @@ static ct_status write_part(write_job *j, int part, int64_t n, int threads, ct_g
 {
     j->part = part;
     for (int t = 0; t < threads; t++) j->frames[t] = 0;
-    CT_TRY(ct_parallel_for(n, threads, write_clip, j));
+    ct_pace pace = ct_pace_begin("drawing clips", n);
+    CT_TRY(ct_parallel_for(n, threads, write_clip, j, &pace));
     char *path = table_path(j->dir, part);
     if (!path) return CT_ENOMEM;
     ct_status st = write_table(j, path, n);

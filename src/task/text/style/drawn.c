@@ -35,7 +35,7 @@ ct_status ct_look_drawn(const ct_text_params *p, uint64_t seed, int64_t n, int t
     j.pen = ct_calloc((size_t)threads, sizeof *j.pen, "pens");
     j.one = ct_calloc((size_t)n, sizeof *j.one, "looks");
     if (!j.pen || !j.one) CT_GOTO(st, CT_ENOMEM);
-    CT_GOTO(st, ct_parallel_for(n, threads, draw_one, &j));
+    CT_GOTO(st, ct_parallel_for(n, threads, draw_one, &j, NULL));
     ct_look_join(j.one, n, out);
 fail:
     for (int i = 0; j.pen && i < threads; i++) ct_text_pen_close(j.pen[i]);

@@ -75,7 +75,8 @@ ct_status ct_synth_text_write(const ct_text_params *p, uint64_t seed, int64_t co
         st = CT_ENOMEM;
         goto fail;
     }
-    st = ct_parallel_for(count, threads, write_item, &j);
+    ct_pace pace = ct_pace_begin("drawing pictures", count);
+    st = ct_parallel_for(count, threads, write_item, &j, &pace);
 fail:
     for (int i = 0; j.pen && i < threads; i++) ct_text_pen_close(j.pen[i]);
     ct_free(j.pen);

@@ -36,7 +36,7 @@ static many *draw_many(const ct_gesture_gen *g, int step, int threads)
     many *m = calloc(1, sizeof *m);
     m->g = g;
     m->step = step;
-    ck_ok(ct_parallel_for(CLIPS * FRAMES, threads, draw_item, m));
+    ck_ok(ct_parallel_for(CLIPS * FRAMES, threads, draw_item, m, NULL));
     for (int t = 0; t < 4; t++) ct_gesture_pen_close(m->pen[t]);
     return m;
 }
