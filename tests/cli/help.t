@@ -341,8 +341,9 @@ $ captrain import-torch --help
 |   --charset CHARS
 |       the characters of the classes in class order, UTF-8, without the blank of a CTC model (which
 |       is class 0); default data.charset
-|   --length N
-|       characters per label; for models of any length, the most; default data.length or the model's
+|   --length N|A-B
+|       characters per label; for models of any length, the most, or the least and the most that
+|       training labels had; default data.length or the model's
 |
 | Options of the task gloss:
 |   --vocab FILE

@@ -104,6 +104,16 @@ expect 0 "$captrain" import-torch "$work/ctc.safetensors" --model crnn-small --c
     --set model.width=0.5 --set model.hidden=32 --set data.height=32 --set data.width=64
 expect 0 "$captrain" export "$work/ctc.model" --out "$work/ctc2.safetensors" --quiet
 expect 0 cmp "$work/ctc.safetensors" "$work/ctc2.safetensors"
+# --length: the most that labels had, or the least and the most
+for length in 3:1-3 2-3:2-3 3-3:3; do
+    expect 0 "$captrain" import-torch "$work/ctc.safetensors" --model crnn-small --charset 0123 --length "${length%:*}" --out "$work/ctc.model" --force --quiet \
+        --set model.width=0.5 --set model.hidden=32 --set data.height=32 --set data.width=64
+    grep -a -q "\"lengths\":\"${length#*:}\"" "$work/ctc.model" || fail "import-torch --length $length"
+done
+expect 2 "$captrain" import-torch "$work/ctc.safetensors" --model crnn-small --charset 0123 --length 3-2 --out "$work/no.model"
+says "'3-2' is neither a number of characters from 1 to 64 nor two of them"
+expect 2 import "$work/a.safetensors" --model textcnn-small --charset 0123 --length 1-2 --out "$work/no.model"
+says 'textcnn-small reads texts of one length, not of 1-2 characters'
 expect 0 tiny grown $ctc --init "$work/ctc.model" --set data.charset=a0123 --set 'train.freeze=[cnn]' --set train.epochs=1 --set data.synth.count=30
 expect 2 tiny wrong --init "$work/ctc.model"
 says 'reads texts of any length'

@@ -261,8 +261,9 @@ static const ct_task_option options[] = {
     { "import-torch", "charset", "--charset", "CHARS",
       "the characters of the classes in class order, UTF-8, without the blank of a CTC model (which is class 0); "
       "default data.charset" },
-    { "import-torch", "length", "--length", "N",
-      "characters per label; for models of any length, the most; default data.length or the model's" },
+    { "import-torch", "length", "--length", "N|A-B",
+      "characters per label; for models of any length, the most, or the least and the most that training labels had; "
+      "default data.length or the model's" },
 };
 
 static ct_status set_unless(ct_config *cfg, const char *key, const char *value, const char *where)
@@ -270,19 +271,35 @@ static ct_status set_unless(ct_config *cfg, const char *key, const char *value, 
     return ct_config_is_set(cfg, key) ? CT_OK : ct_config_set(cfg, key, value, where);
 }
 
+/* --length of import-torch: N or, for models of any length, A-B. */
+static ct_status given_length(const char *text, const ct_model_info *m, int *least, int *most)
+{
+    if (!ct_text_range(text, 1, CT_LABEL_MAX, least, most))
+        return ct_fail(CT_ECONFIG, "--length: '%s' is neither a number of characters from 1 to %d nor two of them, "
+                       "such as 3-7", text, CT_LABEL_MAX);
+    if (!strchr(text, '-')) *least = 1;
+    else if (m->head != CT_HEAD_CTC && *least != *most)
+        return ct_fail(CT_ECONFIG, "--length: %s reads texts of one length, not of %s characters", m->name, text);
+    return CT_OK;
+}
+
 static ct_status given(ct_config *cfg, const ct_option *option, size_t n, ct_facts **out)
 {
     const char *utf8 = ct_option_find(option, n, "charset"), *length = ct_option_find(option, n, "length");
     ct_charset charset;
+    int least = 1, most = 0; /* a number alone is the most */
     *out = NULL;
     if (utf8) CT_TRY(ct_config_set(cfg, "data.charset", utf8, "--charset"));
-    if (length) {
-        /* the generator, which is what data.train names unless it is set, makes labels that the model reads */
-        CT_TRY(set_unless(cfg, "data.synth.length", length, "--length"));
-        CT_TRY(ct_config_set(cfg, "data.length", length, "--length"));
-    }
     const ct_model_info *m = ct_model_find(cfg->model.name);
     if (!m) return CT_ECONFIG;
+    if (length) {
+        CT_TRY(given_length(length, m, &least, &most));
+        char number[16];
+        snprintf(number, sizeof number, "%d", most);
+        /* the generator, which is what data.train names unless it is set, makes labels that the model reads */
+        CT_TRY(set_unless(cfg, "data.synth.length", number, "--length"));
+        CT_TRY(ct_config_set(cfg, "data.length", number, "--length"));
+    }
     if (!*cfg->data.charset)
         return ct_fail(CT_ECONFIG,
                        "import-torch: the characters of the classes must be given, in class order%s: --charset",
@@ -291,7 +308,7 @@ static ct_status given(ct_config *cfg, const ct_option *option, size_t n, ct_fac
     CT_TRY(facts_of(&charset, cfg->data.length > 0 ? cfg->data.length : m->positions, false, out));
     if (m->head == CT_HEAD_CTC && cfg->data.length > 0) {
         struct ct_text_facts *f = (struct ct_text_facts *)*out;
-        f->least = 1; /* what is given is the most */
+        f->least = least;
         f->most = f->positions;
     }
     return CT_OK;
