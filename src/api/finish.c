@@ -314,7 +314,8 @@ static void say_done(const ct_run *r, const ct_train_result *res, const double *
     char t[32], place[CT_BEST_PLACE], brief[160];
     ct_text_duration(res->seconds, t, sizeof t);
     if (val)
-        ct_info("done: %" PRId64 " steps in %s; best weights (%s): %s", res->steps, t, ct_run_best_place(r, place),
+        ct_info("done: %" PRId64 " steps in %s; %s weights (%s): %s", res->steps, t,
+                ct_metric_keeps_last(r->cfg) ? "last" : "best", ct_run_best_place(r, place),
                 ct_metrics_brief(r->data.task, val, brief, sizeof brief));
     else ct_info("done: %" PRId64 " steps in %s; there was no validation set", res->steps, t);
 }

@@ -60,7 +60,7 @@ const ct_key_table ct_keys_text_length = CT_KEY_TABLE(length);
 static const ct_config_row select_by[] = {
     { STRING(eval.select_by, "auto"), .unit = "", .reader = "trainer",
       .doc = "What decides which weights are the best, and early stopping: a metric of the task (text: "
-             "string_accuracy, char_accuracy, loss, cer; cer is the character error rate, edits per character of the "
-             "labels). auto: the task's own, of text string_accuracy." },
+             "string_accuracy, char_accuracy, loss, cer: edits per character). auto: the task's own, of text "
+             "string_accuracy; last: those of the end, stopping as with auto." },
 };
 const ct_key_table ct_keys_text_select = CT_KEY_TABLE(select_by);

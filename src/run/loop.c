@@ -346,7 +346,8 @@ static ct_status validate_now(ct_run *r, int64_t epoch)
     char training[48] = "", brief[160];
     CT_TRY(ct_evaluate(&r->session, r->eval_ema, &r->data.val, r->batch, (int)r->cfg->train.workers,
                        r->peers ? NULL : &ct_stop_signal, NULL, sums)); /* of several, all score to the end */
-    const bool best = ct_best_update(&r->p.best, r->select, sums, epoch, r->p.step);
+    const bool last = ct_metric_keeps_last(r->cfg);
+    const bool best = ct_best_update(&r->p.best, last ? NULL : r->select, sums, epoch, r->p.step);
     const ct_cfg_early_stopping *rule = &r->cfg->early_stopping;
     const ct_metric_row *guard;
     CT_TRY(ct_metric_guard(r->cfg, r->data.task, &guard));
@@ -357,7 +358,7 @@ static ct_status validate_now(ct_run *r, int64_t epoch)
     if (r->p.sums[CT_METRIC_SAMPLES] > 0) snprintf(training, sizeof training, "training loss %.4f, ", so_far);
     ct_info("epoch %.4g: %svalidation loss %.4f, %s%s (step %" PRId64 ", scored in %.1f s)", epochs_done(r), training,
             isnan(loss) ? NAN : loss, ct_metrics_brief(r->data.task, sums, brief, sizeof brief),
-            best ? ", best so far" : "", r->p.step, ct_now() - started);
+            best && !last ? ", best so far" : "", r->p.step, ct_now() - started);
     const double seconds = ct_now() - started;
     if (!isfinite(loss)) ct_warn("the validation loss is not a finite number: these weights cannot be the best");
     CT_TRY(log_eval(r, sums, best, started, seconds));

@@ -78,9 +78,15 @@ static ct_status find_metric(const ct_config *cfg, const ct_task *task, const ch
                    (int)ct_utf8_cut(name, 64), name, near);
 }
 
+bool ct_metric_keeps_last(const ct_config *cfg)
+{
+    return strcasecmp(cfg->eval.select_by, "last") == 0;
+}
+
 ct_status ct_metric_select(const ct_config *cfg, const ct_task *task, const ct_metric_row **by)
 {
-    const char *name = strcasecmp(cfg->eval.select_by, "auto") == 0 ? task->select : cfg->eval.select_by;
+    const bool own = strcasecmp(cfg->eval.select_by, "auto") == 0 || ct_metric_keeps_last(cfg);
+    const char *name = own ? task->select : cfg->eval.select_by;
     return find_metric(cfg, task, "eval.select_by", name, by);
 }
 
@@ -128,7 +134,7 @@ ct_status ct_metric_settle(ct_config *cfg)
     CT_TRY(ct_metric_guard(cfg, task, &by));
     CT_TRY(ct_metric_target(cfg, task, &target));
     CT_TRY(ct_metric_select(cfg, task, &by));
-    char *name = ct_strdup(by->key, "a metric's name");
+    char *name = ct_strdup(ct_metric_keeps_last(cfg) ? "last" : by->key, "a metric's name");
     if (!name) return CT_ENOMEM;
     ct_free(cfg->eval.select_by);
     cfg->eval.select_by = name;
@@ -146,10 +152,10 @@ static double gain(const ct_metric_row *by, double a, double b)
 bool ct_best_update(ct_best *best, const ct_metric_row *by, const double sums[CT_METRIC_COUNT], int64_t epoch,
                     int64_t step)
 {
-    const double value = by->value(sums);
+    const double value = by ? by->value(sums) : 0;
     /* weights whose loss is not a number are no model, whatever their argmax hits */
     if (isnan(value) || !isfinite(ct_metric_loss.value(sums))) return false;
-    if (best->any && gain(by, value, by->value(best->sums)) < 0) return false;
+    if (by && best->any && gain(by, value, by->value(best->sums)) < 0) return false;
     best->any = true;
     best->epoch = epoch;
     best->step = step;

@@ -18,9 +18,11 @@ char *ct_metrics_brief(const ct_task *task, const double sums[CT_METRIC_COUNT], 
 /* "98.20 %", "0.71 px". Gives buf. */
 char *ct_metric_text(const ct_metric_row *row, double value, char *buf, size_t size);
 
-/* The metric that eval.select_by names, whatever the case: of the task, or the loss; "auto" is the task's own choice.
- * CT_ECONFIG, naming the key, its place and the nearest name, if it is none. */
+/* The metric that eval.select_by names, whatever the case: of the task, or the loss; "auto" and "last" are the task's
+ * own choice. CT_ECONFIG, naming the key, its place and the nearest name, if it is none. */
 ct_status ct_metric_select(const ct_config *cfg, const ct_task *task, const ct_metric_row **by);
+/* Whether eval.select_by is "last": the weights at the end are kept, whatever is better before. */
+bool ct_metric_keeps_last(const ct_config *cfg);
 /* The metric of early_stopping.second_guard; NULL: there is none. CT_ECONFIG likewise, and where its mode is not the
  * metric's. */
 ct_status ct_metric_guard(const ct_config *cfg, const ct_task *task, const ct_metric_row **by);
@@ -43,7 +45,7 @@ typedef struct ct_arrival {
 } ct_arrival;
 /* Whether a value of its metric is as good as the target, or better; one that is not known is not. */
 bool ct_target_met(const ct_target *t, double value);
-/* Puts the name of that metric there in place of "auto", so that two runs which select by the same say the same. To be
+/* Puts the metric's name into eval.select_by in place of "auto", so that two runs which select by the same say the same. To be
  * called when a configuration has been loaded: a bad name is told before anything else begins. */
 ct_status ct_metric_settle(ct_config *cfg);
 
@@ -56,7 +58,7 @@ typedef struct ct_best {
 
 /* Takes the new sums if they are as good by `by`, or better: of equals the later have learnt more. (Not those with the
  * smaller loss: of a few dozen pictures one with a wrong label makes most of it, and the better a network reads the
- * others, the more.) Never depends on early stopping. Sums with a loss of NaN or infinity are never the best. Returns
+ * others, the more.) by NULL: the later are. Never depends on early stopping. Sums with a loss of NaN or infinity are never the best. Returns
  * true if taken. */
 bool ct_best_update(ct_best *best, const ct_metric_row *by, const double sums[CT_METRIC_COUNT], int64_t epoch,
                     int64_t step);

@@ -479,6 +479,18 @@ START_TEST(test_select_by)
     ck_assert_ptr_nonnull(strstr(ct_error_message(), "eval.select_by (string_accuracy -> cer)"));
     ck_assert_int_eq(train("none", false, NULL, &res, none), CT_ECONFIG);
     ck_assert_ptr_nonnull(strstr(ct_error_message(), "--set eval.select_by=accuracy: eval.select_by: no metric"));
+    /* the weights at the end, though earlier ones read more */
+    static const char *const best[] = { "train.epochs=4", "optimizer.lr=0.3", "schedule.name=constant", NULL };
+    static const char *const last[] = { "train.epochs=4", "optimizer.lr=0.3", "schedule.name=constant",
+                                        "eval.select_by=last", NULL };
+    ok(train("best", false, NULL, &res, best));
+    text = slurp("best", "result.json");
+    ck_assert_ptr_nonnull(strstr(text, "\"best_step\": 9,"));
+    ct_free(text);
+    ok(train("last", false, NULL, &res, last));
+    text = slurp("last", "result.json");
+    ck_assert_ptr_nonnull(strstr(text, "\"best_step\": 12,"));
+    ct_free(text);
 }
 END_TEST
 

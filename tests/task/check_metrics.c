@@ -172,7 +172,13 @@ START_TEST(test_select)
     ck_assert_ptr_eq(by, &measures[0]);
     ok(ct_metric_settle(c));
     ck_assert_str_eq(c->eval.select_by, "string_accuracy");
-    ck_assert(!ct_config_is_set(c, "eval.select_by"));
+    ck_assert(!ct_config_is_set(c, "eval.select_by") && !ct_metric_keeps_last(c));
+    ok(ct_config_set(c, "eval.select_by", "Last", "test"));
+    ck_assert(ct_metric_keeps_last(c));
+    ok(ct_metric_select(c, &points, &by)); /* for early stopping */
+    ck_assert_ptr_eq(by, &measures[0]);
+    ok(ct_metric_settle(c));
+    ck_assert_str_eq(c->eval.select_by, "last");
     ct_config_free(c);
     static const char bad[] = "eval:\n  select_by: char_acuracy\n";
     ok(ct_config_parse(bad, strlen(bad), "t.yaml", NULL, 0, &c));
@@ -231,8 +237,12 @@ START_TEST(test_best_of_smaller)
     ck_assert(ct_best_update(&b, &measures[0], points_of(3.5, 9, 8), 4, 40));
     ck_assert(ct_best_update(&b, &measures[0], points_of(3.5, 1, 9), 5, 50)); /* a tie: the later, whatever the loss */
     ck_assert(!ct_best_update(&b, &measures[0], points_of(1, 9, NAN), 6, 60));
+    ck_assert(ct_best_update(&b, NULL, points_of(9, 1, 9), 6, 60)); /* the last, though it is worse */
+    ck_assert_int_eq(b.step, 60);
+    ck_assert(!ct_best_update(&b, NULL, points_of(1, 9, NAN), 7, 70));
+    ck_assert(ct_best_update(&b, &measures[0], points_of(3.5, 1, 9), 7, 70));
     ck_assert(!ct_best_update(&b, &measures[0], none, 7, 70));
-    ck_assert(b.any && b.epoch == 5 && b.step == 50 && distance_of(b.sums) == 3.5);
+    ck_assert(b.any && b.epoch == 7 && b.step == 70 && distance_of(b.sums) == 3.5);
 }
 END_TEST
 
