@@ -45,8 +45,8 @@ typedef struct ct_arrival {
 } ct_arrival;
 /* Whether a value of its metric is as good as the target, or better; one that is not known is not. */
 bool ct_target_met(const ct_target *t, double value);
-/* Puts the metric's name into eval.select_by in place of "auto", so that two runs which select by the same say the same. To be
- * called when a configuration has been loaded: a bad name is told before anything else begins. */
+/* Puts the metric's name into eval.select_by in place of "auto", so that two runs which select by the same say the
+ * same. To be called when a configuration has been loaded: a bad name is told before anything else begins. */
 ct_status ct_metric_settle(ct_config *cfg);
 
 /* The best weights so far. */
@@ -58,8 +58,8 @@ typedef struct ct_best {
 
 /* Takes the new sums if they are as good by `by`, or better: of equals the later have learnt more. (Not those with the
  * smaller loss: of a few dozen pictures one with a wrong label makes most of it, and the better a network reads the
- * others, the more.) by NULL: the later are. Never depends on early stopping. Sums with a loss of NaN or infinity are never the best. Returns
- * true if taken. */
+ * others, the more.) by NULL: whatever they are. Never depends on early stopping. Sums with a loss of NaN or infinity
+ * are never the best. Returns true if taken. */
 bool ct_best_update(ct_best *best, const ct_metric_row *by, const double sums[CT_METRIC_COUNT], int64_t epoch,
                     int64_t step);
 
