@@ -27,6 +27,6 @@ check_PROGRAMS += tests/bench/loader
 tests_bench_loader_SOURCES = tests/bench/loader.c tests/bench/bare.c tests/bench/bare.h tests/data/data_util.c tests/data/data_util.h
 tests_bench_loader_LDADD = $(CT_TEST_LIBS) $(PNG_LIBS) $(JPEG_LIBS)
 EXTRA_DIST += \
-	tests/bench/child.py tests/bench/compare.sh tests/bench/ddp.py tests/bench/draw_captcha.py tests/bench/processes.sh tests/bench/epoch.py tests/bench/many.py tests/bench/epoch.sh tests/bench/few.py tests/bench/recipe_crnn.py tests/bench/startup.sh \
+	tests/bench/child.py tests/bench/compare.sh tests/bench/ddp.py tests/bench/draw_captcha.py tests/bench/processes.sh tests/bench/epoch.py tests/bench/many.py tests/bench/epoch.sh tests/bench/few.py tests/bench/recipe_crnn.py tests/bench/tables.py tests/bench/startup.sh \
 	tests/bench/table.sh tests/bench/library tests/bench/library.c \
 	tests/portability.sh
