@@ -3,15 +3,18 @@
 
     tables.py             writes them into the pages
     tables.py --check     writes nothing; exits with 1 and names what differs if a page says something else than its data
+    tables.py --ops RUN DATE PROCESSOR LOOPS FILE...      adds what `captrain bench MODEL --ops --json` wrote to doc/data/ops-cpu.csv
 
 The comment in front of a table says what is in it: after KIND and its arguments lines of `LABEL <- KEY`, one for each row or column. Kinds:
   parts RECIPE            doc/data/race-parts.csv: a row for each KEY, a `change` of RECIPE, or `OTHER RECIPE :: change`
   race                    doc/data/race-captcha.csv: a row for each KEY, a `racer`; times are of the first one's seconds
   few FILE                doc/data/FILE.csv: a row for each k; what was read, and after how many seconds, for each KEY, a `how`; all seeds in order
   steps RUN               doc/data/steps-cpu.csv: all rows of a `run`; what has been measured several times stands side by side
-  newest                  the same: a row for each model and, for each KEY, a `processor, loops`, the ratio of the last run that has it
+  ops RUN                 doc/data/ops-cpu.csv: a row for each operator that takes 1 % of a step or more, columns for each KEY, a `model`
+  newest                  doc/data/steps-cpu.csv: a row for each model and, for each KEY, a `processor, loops`, the ratio of the last run that has it
 """
 import csv
+import json
 import pathlib
 import re
 import statistics
@@ -132,10 +135,51 @@ def newest(_, listed):
     return markdown(["model", "batch"] + [label for label, _ in listed], body)
 
 
+def rate(r, peak):
+    """GFLOP/s or GB/s, whichever is the larger share of its peak."""
+    flops, moved = float(r["gflops"]) / float(peak["gflops"]), float(r["gbs"]) / float(peak["gbs"])
+    return f"{float(r['gflops']):,.0f} GFLOP/s, {100 * flops:.0f} %" if flops >= moved else f"{float(r['gbs']):,.1f} GB/s, {100 * moved:.0f} %"
+
+
+def ops(argument, listed):
+    found = those(rows("ops-cpu"), "ops-cpu", run=argument)
+    models = [those(found, "ops-cpu", model=key) for _, key in listed]
+    step, peak = ([those(of, "ops-cpu", operator=what)[0] for of in models] for what in ("(step)", "(peak)"))
+    body = []
+    for operator, impl in dict.fromkeys((r["operator"], r["implementation"]) for of in models for r in of if r["implementation"]):
+        line, most = [operator, impl], 0
+        for of, whole, high in zip(models, step, peak):
+            r = next((r for r in of if (r["operator"], r["implementation"]) == (operator, impl)), None)
+            most = max(most, float(r["ms"]) / float(whole["ms"]) if r else 0)
+            line += [f"{float(r['ms']):.1f}", rate(r, high)] if r else ["", ""]
+        if most >= 0.01:
+            body.append(line)
+    body.append(["**step**", ""] + [c for r in step for c in (f"{float(r['ms']):.1f}", f"{float(r['gflops']):,.0f} GFLOP/s")])
+    body.append(["**peaks**", ""] + [c for r in peak for c in ("", f"{float(r['gflops']):,.0f} GFLOP/s, {float(r['gbs']):.1f} GB/s")])
+    return markdown(["operator", "implementation"] + [c for label, _ in listed for c in (f"{label}: ms", "rate, of peak")], body)
+
+
+def add_ops(run, date, processor, loops, *files):
+    path = top / "doc/data/ops-cpu.csv"
+    head = "run,date,processor,loops,model,batch,operator,implementation,calls,ms,gflops,gbs".split(",")
+    new = not path.exists()
+    with open(path, "a", newline="") as f:
+        w = csv.writer(f, lineterminator="\n")
+        if new:
+            w.writerow(head)
+        for name in files:
+            b = json.loads(pathlib.Path(name).read_text())
+            front = [run, date, processor, loops, b["model"], b["batch"]]
+            for o in b["ops"]:
+                w.writerow(front + [o["op"], o["impl"], o["calls"]] + [f"{o[k]:.4g}" for k in ("ms", "gflops_per_s", "gb_per_s")])
+            w.writerow(front + ["(step)", "", "", f"{b['ms_per_step']:.5g}", f"{b['gflops_per_s']:.4g}", ""])
+            w.writerow(front + ["(peak)", "", "", "", f"{b['peak_gflops_per_s']:.4g}", f"{b['peak_gb_per_s']:.4g}"])
+
+
 def made(comment):
     first, *more = comment.strip().split("\n")
     kind, _, argument = first.strip().partition(" ")
-    maker = {"parts": parts, "race": race, "few": few, "steps": steps, "newest": newest}.get(kind)
+    maker = {"parts": parts, "race": race, "few": few, "steps": steps, "ops": ops, "newest": newest}.get(kind)
     if not maker:
         raise Wrong(f"no kind of table is called '{kind}'")
     listed = []
@@ -148,6 +192,8 @@ def made(comment):
 
 
 def main():
+    if sys.argv[1:2] == ["--ops"] and len(sys.argv) > 6:
+        return add_ops(*sys.argv[2:])
     if sys.argv[1:] not in ([], ["--check"]):
         sys.exit(__doc__)
     failed = count = 0

@@ -39,4 +39,16 @@ sed '0,/^<!-- end -->/s/^<!-- end -->//' whole > doc/race.md
 expect 1 python3 tests/bench/tables.py --check
 says 'a table has no end, or an end no table'
 expect 1 python3 tests/bench/tables.py --chek
+# what `bench` measured becomes data, and a page's table
+cp whole doc/race.md
+rm -f doc/data/ops-cpu.csv
+"$captrain" bench textcnn-small --batch 4 --height 16 --width 24 --warmup 1 --steps 1 --threads 1 --backend cpu --ops --json --quiet > bench.json || fail 'bench'
+expect 0 python3 tests/bench/tables.py --ops a 2026-01-01 'A Processor' loops bench.json
+printf '%s\n' '<!-- table ops a' 'small <- textcnn-small' '-->' '<!-- end -->' > doc/new.md
+expect 0 python3 tests/bench/tables.py
+for row in '^| operator | implementation | small: ms | rate, of peak |' '^| conv2d | cpu\.[a-z0-9]* | [0-9.]* | [0-9.,]* G[FB].* [0-9]* % |' '^| \*\*step\*\* | | [0-9.]* | [0-9.,]* GFLOP/s |'; do
+    checks=$((checks + 1))
+    grep -q "$row" doc/new.md || fail "the page has no row '$row'"
+done
+expect 0 python3 tests/bench/tables.py --check
 finish
