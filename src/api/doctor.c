@@ -8,10 +8,11 @@
 
 #include "api/smoke.h"
 #include "base/alloc.h"
+#include "base/cache.h"
 #include "base/env.h"
 #include "base/text.h"
 #include "captrain.h"
-#include "data/dataset.h"
+#include "data/pack.h"
 #include "exec/exec.h"
 #include "exec/telemetry.h"
 #include "formats/json.h"
@@ -148,12 +149,16 @@ static void look_at_needs(findings *f)
 
 static void look_at_cache(findings *f)
 {
-    char *dir;
-    if (ct_dataset_cache_dir(&dir) != CT_OK) {
+    char *dir, used[32], limit[32];
+    int64_t most;
+    if (ct_cache_most(&most) != CT_OK || ct_cache_dir("data", &dir) != CT_OK) {
         add(f, true, "cache directory", "%s", ct_error_message());
         return;
     }
-    if (dir) add(f, false, "cache directory", "%s", dir);
+    if (dir)
+        add(f, false, "cache directory", "%s: %s of packed data; %s (CAPTRAIN_CACHE_GB) are kept", dir,
+            ct_text_bytes(ct_cache_bytes(dir, CT_PACK_SUFFIX), used, sizeof used),
+            most > 0 ? ct_text_bytes(most, limit, sizeof limit) : "all");
     else add(f, false, "cache directory", "none: CAPTRAIN_CACHE_DIR and HOME are not set; decoded images are not kept");
     ct_free(dir);
 }

@@ -15,6 +15,9 @@ static const ct_env_row table[CT_ENV_COUNT] = {
                               "without it a program that was not installed looks beside itself first." },
     [CT_ENV_CACHE_DIR] = { "CAPTRAIN_CACHE_DIR",
                            "Directory of packed data caches; default $XDG_CACHE_HOME/captrain or ~/.cache/captrain." },
+    [CT_ENV_CACHE_GB] = { "CAPTRAIN_CACHE_GB",
+                          "Gigabytes of packed data that are kept: of more, what has not been used for a day goes, the "
+                          "longest unused first; default 20, 0: no limit." },
     [CT_ENV_XDG_CACHE_HOME] = { "XDG_CACHE_HOME",
                                 "The user's cache directory; used if CAPTRAIN_CACHE_DIR is not set." },
     [CT_ENV_HOME] = { "HOME", "The user's home directory; its .cache is used if no other cache directory is set." },

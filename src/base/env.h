@@ -10,6 +10,7 @@ typedef enum ct_env {
     CT_ENV_VERBOSE,          /* CAPTRAIN_VERBOSE: topics, see base/log.h */
     CT_ENV_BACKEND_PATH,     /* CAPTRAIN_BACKEND_PATH: folders of plug-ins, before the installed one */
     CT_ENV_CACHE_DIR,        /* CAPTRAIN_CACHE_DIR: packed caches; default captrain/ in $XDG_CACHE_HOME or ~/.cache */
+    CT_ENV_CACHE_GB,         /* CAPTRAIN_CACHE_GB: how much of them is kept, see base/cache.h */
     CT_ENV_XDG_CACHE_HOME,   /* XDG_CACHE_HOME */
     CT_ENV_HOME,             /* HOME */
     CT_ENV_SEED,             /* CAPTRAIN_SEED: seed of the self-test and the test harness */

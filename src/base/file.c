@@ -496,15 +496,3 @@ double ct_now(void)
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
-
-ct_status ct_cache_dir(const char *what, char **dir)
-{
-    const char *own = ct_env_get(CT_ENV_CACHE_DIR), *xdg = ct_env_get(CT_ENV_XDG_CACHE_HOME);
-    const char *home = ct_env_get(CT_ENV_HOME);
-    *dir = NULL;
-    if (own) *dir = ct_asprintf("%s/%s", own, what);
-    else if (xdg && xdg[0] == '/') *dir = ct_asprintf("%s/captrain/%s", xdg, what);
-    else if (home) *dir = ct_asprintf("%s/.cache/captrain/%s", home, what);
-    else return CT_OK;
-    return *dir ? CT_OK : CT_ENOMEM;
-}

@@ -76,10 +76,6 @@ ct_hashing *ct_hash_begin(void);
 void ct_hash_add(ct_hashing *h, const void *data, size_t bytes);
 void ct_hash_end_hex(ct_hashing *h, char out[33]);
 
-/* The folder of this user's cache that `what` names ("data", "tune"): below CAPTRAIN_CACHE_DIR, else the user's cache
- * directory; it need not exist. *dir: ct_free(); NULL with CT_OK where no home is known. */
-ct_status ct_cache_dir(const char *what, char **dir);
-
 /* Seconds of a monotonic clock. */
 double ct_now(void);
 

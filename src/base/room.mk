@@ -2,6 +2,7 @@
 libcaptrain_la_SOURCES += \
 	src/base/alloc.c src/base/alloc.h \
 	src/base/alphabet.c src/base/alphabet.h \
+	src/base/cache.c src/base/cache.h \
 	src/base/clip.h \
 	src/base/cpus.c src/base/cpus.h \
 	src/base/crash.c src/base/crash.h \
@@ -23,12 +24,14 @@ libcaptrain_la_SOURCES += \
 	src/base/version.c src/base/version.h \
 	src/base/workers.c src/base/workers.h
 
-check_PROGRAMS += tests/base/check_base tests/base/check_base_numbers tests/base/check_process \
+check_PROGRAMS += tests/base/check_base tests/base/check_base_numbers tests/base/check_cache tests/base/check_process \
 	tests/base/check_place tests/base/check_sized tests/base/check_text
 tests_base_check_base_SOURCES = tests/base/check_base.c
 tests_base_check_base_LDADD = $(CT_TEST_LIBS)
 tests_base_check_base_numbers_SOURCES = tests/base/check_base_numbers.c
 tests_base_check_base_numbers_LDADD = $(CT_TEST_LIBS)
+tests_base_check_cache_SOURCES = tests/base/check_cache.c
+tests_base_check_cache_LDADD = $(CT_TEST_LIBS)
 tests_base_check_place_SOURCES = tests/base/check_place.c
 tests_base_check_place_LDADD = $(CT_TEST_LIBS)
 tests_base_check_process_SOURCES = tests/base/check_process.c

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/cache.h"
 #include "base/crash.h"
 #include "base/file.h"
 #include "base/lock.h"
@@ -81,11 +82,6 @@ static void intake_close(intake *in)
 
 /* ---- where caches lie ---- */
 
-ct_status ct_dataset_cache_dir(char **dir)
-{
-    return ct_cache_dir("data", dir);
-}
-
 /* Where the pack of one key lies; what is NULL is not known, and no cache is kept. */
 typedef struct cache {
     const char *key;
@@ -97,9 +93,11 @@ typedef struct cache {
 static ct_status cache_find(const char *key, bool files, cache *c)
 {
     c->key = key;
-    CT_TRY(ct_dataset_cache_dir(&c->dir));
+    int64_t most;
+    CT_TRY(ct_cache_most(&most)); /* what is no limit is told before anything is decoded */
+    CT_TRY(ct_cache_dir("data", &c->dir));
     if (!c->dir) return CT_OK;
-    c->path = ct_asprintf("%s/%s%s.ctpack", c->dir, key, files ? ".files" : "");
+    c->path = ct_asprintf("%s/%s%s" CT_PACK_SUFFIX, c->dir, key, files ? ".files" : "");
     return c->path && (c->lock = ct_asprintf("%s.lock", c->path)) ? CT_OK : CT_ENOMEM;
 }
 
@@ -112,7 +110,8 @@ static ct_status cache_look(const cache *c, int64_t n, const ct_dataset_spec *sp
     ct_status st = ct_pack_load(c->path, c->key, n, &shape, out);
     if (st == CT_ENOMEM) return st;
     *hit = st == CT_OK;
-    if (!*hit) ct_warn("%s; it is made anew", ct_error_message());
+    if (*hit) ct_cache_used(c->path);
+    else ct_warn("%s; it is made anew", ct_error_message());
     return CT_OK;
 }
 
@@ -151,6 +150,7 @@ static ct_status cache_keep(const cache *c, const char *what, ct_pack *pack)
         ct_info("%s: no cache could be written (%s); the pixels stay in memory", what, ct_error_message());
         return CT_OK;
     }
+    CT_TRY(ct_cache_trim(c->dir, CT_PACK_SUFFIX));
     ct_pack mapped;
     st = ct_pack_load(c->path, c->key, pack->n, &pack->shape, &mapped);
     if (st == CT_ENOMEM) return st;

@@ -132,10 +132,6 @@ ct_status ct_dataset_open_files(const ct_dataset_spec *spec, ct_labels *labels, 
                                 int workers, ct_dataset **out);
 void ct_dataset_close(ct_dataset *ds);                              /* NULL is fine */
 
-/* The folder of packed caches (CAPTRAIN_CACHE_DIR, else the user's cache directory) into *dir (ct_free); NULL when none
- * is known. It need not exist. CT_ENOMEM. */
-ct_status ct_dataset_cache_dir(char **dir);
-
 /* As it was opened, what it found out filled in; path is not valid any more. */
 const ct_dataset_spec *ct_dataset_spec_of(const ct_dataset *ds);
 

@@ -20,6 +20,8 @@
 #include "base/file.h"
 #include "base/status.h"
 
+#define CT_PACK_SUFFIX ".ctpack"
+
 enum { CT_PACK_GOOD = 0, CT_PACK_BAD = 1 };
 
 /* What all items have in common. */

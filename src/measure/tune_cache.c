@@ -5,6 +5,7 @@
 #include <inttypes.h>
 
 #include "base/alloc.h"
+#include "base/cache.h"
 #include "base/file.h"
 #include "base/log.h"
 #include "base/signals.h"

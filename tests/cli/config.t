@@ -253,6 +253,7 @@ $ captrain help man | grep 'CAPTRAIN_\|OPENBLAS\|NO_COLOR'
 | .B CAPTRAIN_VERBOSE
 | .B CAPTRAIN_BACKEND_PATH
 | .B CAPTRAIN_CACHE_DIR
+| .B CAPTRAIN_CACHE_GB
 | The user's cache directory; used if CAPTRAIN_CACHE_DIR is not set.
 | .B CAPTRAIN_SEED
 | .B CAPTRAIN_FONT_PATH

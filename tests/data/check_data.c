@@ -10,6 +10,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -393,6 +394,48 @@ START_TEST(cache_not_writable)
 }
 END_TEST
 
+/* How long the only pack has not been used. */
+static void unused_for(time_t seconds)
+{
+    struct timespec t[2];
+    clock_gettime(CLOCK_REALTIME, &t[1]);
+    t[1].tv_sec -= seconds;
+    t[0] = t[1];
+    ck_assert_int_eq(utimensat(AT_FDCWD, cache_file(), t, 0), 0);
+}
+
+/* A pack that was not used for a day makes room for a new one; reading it is using it. */
+START_TEST(cache_is_bounded)
+{
+    enum { LONG = 30 * 60 * 60 };
+    char first[8192];
+    setenv("CAPTRAIN_CACHE_GB", "1e-9", 1);
+    ct_util_picture(dir, "A_1.png", 16, 8, 1);
+    ct_dataset_spec s = spec_for(dir);
+    ct_dataset_close(must_open(&s, 1));
+    strcpy(first, cache_file());
+    unused_for(LONG);
+    ct_dataset *ds = must_open(&s, 1);
+    ck_assert(ct_dataset_was_cached(ds));
+    ct_util_picture(dir, "B_1.png", 16, 8, 2);
+    ct_dataset_close(must_open(&s, 1)); /* another set; the first was read just now */
+    ck_assert_int_eq(access(first, F_OK), 0);
+    ct_dataset_close(ds);
+    ck_assert_int_eq(unlink(first), 0);
+    strcpy(first, cache_file());
+    unused_for(LONG);
+    ct_util_picture(dir, "C_1.png", 16, 8, 3);
+    ct_dataset_close(must_open(&s, 1));
+    ck_assert_int_ne(access(first, F_OK), 0);
+    ck_assert_str_ne(cache_file(), "");
+    setenv("CAPTRAIN_CACHE_GB", "little", 1); /* before anything is decoded */
+    ct_util_picture(dir, "D_1.png", 16, 8, 4);
+    ck_assert_int_eq(open_text(&s, &rules, 1, &ds), CT_ECONFIG);
+    ck_message("CAPTRAIN_CACHE_GB: wants gigabytes");
+    unsetenv("CAPTRAIN_CACHE_GB");
+}
+END_TEST
+
 START_TEST(bad_samples)
 {
     ct_charset cs;
@@ -625,6 +668,7 @@ int main(void)
     tcase_add_test(t, packed_files);
     tcase_add_test(t, cache_damage);
     tcase_add_test(t, cache_not_writable);
+    tcase_add_test(t, cache_is_bounded);
     tcase_add_test(t, bad_samples);
     tcase_add_test(t, many_bad_samples);
     tcase_add_test(t, spec_errors);
