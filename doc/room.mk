@@ -12,7 +12,7 @@ dist_schema_DATA = \
 
 # What tables of measurements were made of.
 measureddir = $(docdir)/data
-dist_measured_DATA = doc/data/card-h100.csv doc/data/card-h100-classes.csv doc/data/card-h200.csv doc/data/card-h200-classes.csv doc/data/few-wilhelmy2013.csv doc/data/few-wilhelmy2013-taught.csv doc/data/race-captcha.csv doc/data/race-parts.csv doc/data/steps-cpu.csv
+dist_measured_DATA = doc/data/card-h100.csv doc/data/card-h100-classes.csv doc/data/card-h200.csv doc/data/card-h200-classes.csv doc/data/few-wilhelmy2013.csv doc/data/few-wilhelmy2013-taught.csv doc/data/race-captcha.csv doc/data/ops-cpu.csv doc/data/race-parts.csv doc/data/steps-cpu.csv
 
 recipesdir = $(docdir)/recipes
 dist_recipes_DATA = doc/recipes/few.md doc/recipes/finetune.md doc/recipes/sign-language.md

@@ -136,9 +136,10 @@ def newest(_, listed):
 
 
 def rate(r, peak):
-    """GFLOP/s or GB/s, whichever is the larger share of its peak."""
+    """Milliseconds, and GFLOP/s or GB/s, whichever is the larger share of its peak."""
     flops, moved = float(r["gflops"]) / float(peak["gflops"]), float(r["gbs"]) / float(peak["gbs"])
-    return f"{float(r['gflops']):,.0f} GFLOP/s, {100 * flops:.0f} %" if flops >= moved else f"{float(r['gbs']):,.1f} GB/s, {100 * moved:.0f} %"
+    of_peak = f"{float(r['gflops']):,.0f} GFLOP/s, {100 * flops:.0f} %" if flops >= moved else f"{float(r['gbs']):,.1f} GB/s, {100 * moved:.0f} %"
+    return f"{float(r['ms']):.1f}; {of_peak}"
 
 
 def ops(argument, listed):
@@ -151,12 +152,12 @@ def ops(argument, listed):
         for of, whole, high in zip(models, step, peak):
             r = next((r for r in of if (r["operator"], r["implementation"]) == (operator, impl)), None)
             most = max(most, float(r["ms"]) / float(whole["ms"]) if r else 0)
-            line += [f"{float(r['ms']):.1f}", rate(r, high)] if r else ["", ""]
+            line.append(rate(r, high) if r else "")
         if most >= 0.01:
             body.append(line)
-    body.append(["**step**", ""] + [c for r in step for c in (f"{float(r['ms']):.1f}", f"{float(r['gflops']):,.0f} GFLOP/s")])
-    body.append(["**peaks**", ""] + [c for r in peak for c in ("", f"{float(r['gflops']):,.0f} GFLOP/s, {float(r['gbs']):.1f} GB/s")])
-    return markdown(["operator", "implementation"] + [c for label, _ in listed for c in (f"{label}: ms", "rate, of peak")], body)
+    body.append(["**step**", ""] + [f"{float(r['ms']):.1f}; {float(r['gflops']):,.0f} GFLOP/s" for r in step])
+    body.append(["**peaks**", ""] + [f"{float(r['gflops']):,.0f} GFLOP/s, {float(r['gbs']):.1f} GB/s" for r in peak])
+    return markdown(["operator", "implementation"] + [label for label, _ in listed], body)
 
 
 def add_ops(run, date, processor, loops, *files):
