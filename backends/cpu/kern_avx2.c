@@ -18,6 +18,13 @@
 #pragma GCC target("avx2,fma,f16c")
 #endif
 
+/* The lowest byte of each number: in each half to its beginning, then both beginnings side by side. */
+static inline void narrow(void *p, __m256i v)
+{
+    const __m256i first = _mm256_set1_epi32(0x0c080400), half = _mm256_shuffle_epi8(v, first);
+    _mm_storel_epi64(p, _mm_unpacklo_epi32(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1)));
+}
+
 #define KERN_VL 8
 #define KERN_NV 2
 #define KERN_MR 6
@@ -25,6 +32,7 @@
 #define KERN_WINO_WMR 4
 #define KERN_F16C 1
 #define KERN_WIDEN(p) _mm256_cvtepu8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)(p)))
+#define KERN_NARROW(p, v) narrow(p, (__m256i)(v))
 #define KERN_WIDEN16(p) _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p)))
 #define KERN_BITS(v) _mm256_movemask_ps((__m256)(v))
 #define KERN_STREAM(p, v) _mm256_stream_ps(p, (__m256)(v))

@@ -26,6 +26,7 @@
 #define KERN_WINO_WMR 8
 #define KERN_F16C 1
 #define KERN_WIDEN(p) _mm512_cvtepu8_epi32(_mm_loadu_si128((const __m128i *)(const void *)(p)))
+#define KERN_NARROW(p, v) _mm_storeu_si128((__m128i *)(void *)(p), _mm512_cvtepi32_epi8((__m512i)(v)))
 #define KERN_WIDEN16(p) _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)(p)))
 #define KERN_NARROW16(p, v) _mm256_storeu_si256((__m256i *)(void *)(p), _mm512_cvtepi32_epi16((__m512i)(v)))
 #define KERN_BITS(v) _mm512_movepi32_mask((__m512i)(v))

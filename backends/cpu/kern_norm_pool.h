@@ -33,8 +33,7 @@ KERN_INLINE void norm_max_windows(const ct_norm_windows *w, const bool normal, c
             const vi above = best > vsplat(0);
             at = (at & above) | (((vi){ 0 } + w->none) & ~above);
             vstore(y + ch, (vf)((vi)best & ~(best < vsplat(0)))); /* NaN stays */
-            vb small = __builtin_convertvector(at, vb);
-            memcpy(code + ch, &small, sizeof small);
+            vnarrow(code + ch, at);
         }
         for (; ch < w->c; ch++) {
             float best = norm_cell_one(w, x + w->off[0], ch, normal);
@@ -164,6 +163,8 @@ typedef struct overlap_window {
     vi code[2][KERN_NV];
 } overlap_window;
 
+enum { OVERLAP_PIXELS = 8 };
+
 /* Vector v of row k of window j. */
 KERN_INLINE void overlap_load(const ct_norm_overlap *w, overlap_window *to, int64_t j, int64_t c, const int k, const int v)
 {
@@ -273,12 +274,13 @@ static void overlap_sums(const ct_norm_overlap *w, double *s, double *q)
         overlap_sums_all(w, s, q, 1);
 }
 
-KERN_INLINE void overlap_apply_tile(const ct_norm_overlap *w, int64_t c, const int rows, const bool stream, const int nv)
+/* Of pixels i0 .. i1-1, counted from w->first on. */
+KERN_INLINE void overlap_apply_tile(const ct_norm_overlap *w, int64_t i0, int64_t i1, int64_t c, const int rows, const bool stream, const int nv)
 {
     overlap_window own;
     vf g[KERN_NV];
-    overlap_load_all(w, &own, w->first / 2, c, rows, nv);
-    for (int64_t i = 0; i < w->n; i++) {
+    overlap_load_all(w, &own, (w->first + i0) / 2, c, rows, nv);
+    for (int64_t i = i0; i < i1; i++) {
         overlap_gradient(w, &own, w->first + i, c, g, rows, nv);
         KERN_UNROLL
         for (int v = 0; v < nv; v++) {
@@ -289,17 +291,22 @@ KERN_INLINE void overlap_apply_tile(const ct_norm_overlap *w, int64_t c, const i
     }
 }
 
+/* A few pixels at a time, so that memory is read and written nearly in order. */
 KERN_INLINE void overlap_apply_all(const ct_norm_overlap *w, const int rows, const bool stream)
 {
-    int64_t c = 0;
-    for (; c + KERN_NV * KERN_VL <= w->c; c += KERN_NV * KERN_VL) overlap_apply_tile(w, c, rows, stream, KERN_NV);
-    for (; c + KERN_VL <= w->c; c += KERN_VL) overlap_apply_tile(w, c, rows, stream, 1);
-    for (; c < w->c; c++)
-        for (int64_t i = 0; i < w->n; i++) {
-            const int64_t at = i * w->c + c;
-            const float d = w->x[at] - w->mean[c];
-            w->out[at] = w->scale[c] * overlap_gradient_one(w, w->first + i, c) + (w->shift[c] * d + w->bias[c]);
-        }
+    const int64_t some = w->c <= KERN_NV * KERN_VL ? w->n : OVERLAP_PIXELS; /* of a tile's channels: all are in order */
+    for (int64_t i0 = 0; i0 < w->n; i0 += some) {
+        const int64_t i1 = w->n < i0 + some ? w->n : i0 + some;
+        int64_t c = 0;
+        for (; c + KERN_NV * KERN_VL <= w->c; c += KERN_NV * KERN_VL) overlap_apply_tile(w, i0, i1, c, rows, stream, KERN_NV);
+        for (; c + KERN_VL <= w->c; c += KERN_VL) overlap_apply_tile(w, i0, i1, c, rows, stream, 1);
+        for (; c < w->c; c++)
+            for (int64_t i = i0; i < i1; i++) {
+                const int64_t at = i * w->c + c;
+                const float d = w->x[at] - w->mean[c];
+                w->out[at] = w->scale[c] * overlap_gradient_one(w, w->first + i, c) + (w->shift[c] * d + w->bias[c]);
+            }
+    }
     stream_end(stream);
 }
 

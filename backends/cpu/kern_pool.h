@@ -15,8 +15,7 @@ static void max_row(int64_t n, int64_t c, const float *x, int64_t step, int64_t 
                 at = (at & ~wins) | (((vi){ 0 } + number[t]) & wins);
             }
             vstore(y + ch, best);
-            vb small = __builtin_convertvector(at, vb);
-            memcpy(code + ch, &small, sizeof small);
+            vnarrow(code + ch, at);
         }
         for (; ch < c; ch++) {
             float best = x[off[0] + ch];

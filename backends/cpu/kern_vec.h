@@ -8,8 +8,8 @@ typedef int32_t vi __attribute__((vector_size(KERN_VL * 4)));
 typedef uint32_t vw __attribute__((vector_size(KERN_VL * 4)));
 typedef uint8_t vb __attribute__((vector_size(KERN_VL)));
 
-/* Bytes -> 32-bit integers; gcc 12 takes __builtin_convertvector apart here, so sets with an instruction for it name
- * it. */
+/* Bytes -> 32-bit integers, and integers of 0 to 255 -> bytes; gcc 12 takes __builtin_convertvector apart here, one
+ * number after another, so sets with instructions for it name them. */
 KERN_INLINE vi vwiden(const uint8_t *p)
 {
 #ifdef KERN_WIDEN
@@ -18,6 +18,16 @@ KERN_INLINE vi vwiden(const uint8_t *p)
     vb small;
     memcpy(&small, p, sizeof small);
     return __builtin_convertvector(small, vi);
+#endif
+}
+
+KERN_INLINE void vnarrow(uint8_t *p, vi v)
+{
+#ifdef KERN_NARROW
+    KERN_NARROW(p, v);
+#else
+    const vb small = __builtin_convertvector(v, vb);
+    memcpy(p, &small, sizeof small);
 #endif
 }
 
