@@ -3,8 +3,11 @@
 #define CT_TESTS_CT_CHECK_H
 
 #include <check.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <time.h>
 
 /* Runs the suite and frees it. libcheck's own variables work: CK_RUN_SUITE and CK_RUN_CASE choose, CK_FORK=no runs in one
  * process (for a debugger), CK_VERBOSITY=verbose lists every test. Returns 0 if all tests passed and there was at least one,
@@ -33,6 +36,16 @@ static inline const char *ct_check_builddir(void)
 {
     const char *s = getenv("CT_BUILDDIR");
     return s ? s : ".";
+}
+
+/* Makes a file as one that was last changed so many seconds ago. */
+static inline void ct_check_age(const char *path, double seconds)
+{
+    struct timespec t[2];
+    clock_gettime(CLOCK_REALTIME, &t[1]);
+    t[1].tv_sec -= (time_t)seconds;
+    t[0] = t[1];
+    ck_assert_int_eq(utimensat(AT_FDCWD, path, t, 0), 0);
 }
 
 #endif

@@ -291,10 +291,10 @@ KERN_INLINE void overlap_apply_tile(const ct_norm_overlap *w, int64_t i0, int64_
     }
 }
 
-/* A few pixels at a time, so that memory is read and written nearly in order. */
+/* A few pixels at a time, so that memory is read and written nearly in order; a row at once where a tile has all channels. */
 KERN_INLINE void overlap_apply_all(const ct_norm_overlap *w, const int rows, const bool stream)
 {
-    const int64_t some = w->c <= KERN_NV * KERN_VL ? w->n : OVERLAP_PIXELS; /* of a tile's channels: all are in order */
+    const int64_t some = w->c <= KERN_NV * KERN_VL ? w->n : OVERLAP_PIXELS;
     for (int64_t i0 = 0; i0 < w->n; i0 += some) {
         const int64_t i1 = w->n < i0 + some ? w->n : i0 + some;
         int64_t c = 0;

@@ -97,7 +97,8 @@ static void about_model(FILE *f, const ct_report *rep)
     row(f, "steps", "%s (%" PRId64 " per epoch), %.0f skipped", ct_text_count(rep->result->steps, t, sizeof t),
         rep->run->steps_per_epoch, rep->run->state[CT_STATE_SKIPPED]);
     if (rep->run->p.best.any)
-        row(f, "best weights", "%s%s", ct_run_best_place(rep->run, best), rep->run->eval_ema ? " (averaged)" : "");
+        row(f, ct_metric_keeps_last(cfg) ? "last weights" : "best weights", "%s%s", ct_run_best_place(rep->run, best),
+            rep->run->eval_ema ? " (averaged)" : "");
     if (rep->run->p.stopped_early) row(f, "ended", "early: validation no longer improved");
     size_t parts = json_array_size(rep->run->resumed);
     if (parts > 0) row(f, "resumed", "%zu time%s", parts, parts == 1 ? "" : "s");

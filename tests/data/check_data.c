@@ -10,7 +10,6 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/alloc.h"
@@ -394,16 +393,6 @@ START_TEST(cache_not_writable)
 }
 END_TEST
 
-/* How long the only pack has not been used. */
-static void unused_for(time_t seconds)
-{
-    struct timespec t[2];
-    clock_gettime(CLOCK_REALTIME, &t[1]);
-    t[1].tv_sec -= seconds;
-    t[0] = t[1];
-    ck_assert_int_eq(utimensat(AT_FDCWD, cache_file(), t, 0), 0);
-}
-
 /* A pack that was not used for a day makes room for a new one; reading it is using it. */
 START_TEST(cache_is_bounded)
 {
@@ -414,7 +403,7 @@ START_TEST(cache_is_bounded)
     ct_dataset_spec s = spec_for(dir);
     ct_dataset_close(must_open(&s, 1));
     strcpy(first, cache_file());
-    unused_for(LONG);
+    ct_check_age(cache_file(), LONG);
     ct_dataset *ds = must_open(&s, 1);
     ck_assert(ct_dataset_was_cached(ds));
     ct_util_picture(dir, "B_1.png", 16, 8, 2);
@@ -423,7 +412,7 @@ START_TEST(cache_is_bounded)
     ct_dataset_close(ds);
     ck_assert_int_eq(unlink(first), 0);
     strcpy(first, cache_file());
-    unused_for(LONG);
+    ct_check_age(cache_file(), LONG);
     ct_util_picture(dir, "C_1.png", 16, 8, 3);
     ct_dataset_close(must_open(&s, 1));
     ck_assert_int_ne(access(first, F_OK), 0);

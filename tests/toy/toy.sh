@@ -68,7 +68,7 @@ says 'distance [0-9.]* px, brightness [0-9.]* %'
 metrics='"rmse_px":[0-9.e-]*,"bright_accuracy":[0-9.e-]*,.*"losses":{"point":[0-9.e-]*,"bright":[0-9.e-]*}'
 contains run/metrics.jsonl "^{\"event\":\"step\",.*$metrics" "^{\"event\":\"eval\",.*$metrics"
 contains run/result.json '"rmse_px"' '"bright_accuracy"' '"test": {'
-contains run/report.html '>Loss<' '>Distance<' '>Brightness<' 'Errors of the best weights' 'Furthest off' '<img' \
+contains run/report.html '>Loss<' '>Distance<' '>Brightness<' 'Errors of the model' 'Furthest off' '<img' \
     'point+bright' 'distance from the dot, validation' '>Terms of the loss, training<' '>point<' '>bright<'
 contains run/tensorboard/captrain.tfevents train/rmse_px val/rmse_px train/losses/point val/losses/bright
 # the loss is what its terms weigh

@@ -226,7 +226,7 @@ ct_status toy_report(const ct_findings *f, const double sums[CT_METRIC_COUNT], i
     const int64_t n = f->view.n;
     ct_status st = CT_OK;
     fprintf(to,
-            "<section><h2>Errors of the best weights</h2>"
+            "<section><h2>Errors of the model</h2>"
             "<p class=\"none\">%.3f px on average over %" PRId64 " dots, at most %.3f px.</p>\n",
             toy_task.metric[TOY_RMSE].value(sums), n, t->worst);
     ranked *r = ct_calloc((size_t)n + 1, sizeof *r, "worst samples");

@@ -211,7 +211,7 @@ static ct_status gallery_of(FILE *f, const ct_gloss_findings *t, int64_t most)
 ct_status ct_gloss_report(const ct_findings *findings, const double sums[CT_METRIC_COUNT], int64_t gallery, FILE *f)
 {
     const ct_gloss_findings *t = ct_gloss_findings_of(findings);
-    fprintf(f, "<section><h2>Errors of the best weights</h2><p class=\"none\">%.0f of %.0f sentences of the validation "
+    fprintf(f, "<section><h2>Errors of the model</h2><p class=\"none\">%.0f of %.0f sentences of the validation "
             "set are wrong; %.0f edits in %.0f glosses.", sums[CT_METRIC_SAMPLES] - sums[CT_GLOSS_SENTENCES],
             sums[CT_METRIC_SAMPLES], sums[CT_GLOSS_EDITS], sums[CT_GLOSS_WORDS]);
     if (sums[CT_GLOSS_INFEASIBLE] > 0)

@@ -172,7 +172,7 @@ ct_status ct_slider_report(const ct_findings *f, const double sums[CT_METRIC_COU
 {
     const ct_slider_findings *t = ct_slider_findings_of(f);
     fprintf(to,
-            "<section><h2>Errors of the best weights</h2><p class=\"none\">%.3f px on average over %" PRId64
+            "<section><h2>Errors of the model</h2><p class=\"none\">%.3f px on average over %" PRId64
             " samples, in pixels of %d x %d; %.2f %% within 2 px, %.2f %% within 5 px.</p>\n<div class=\"cols\">\n",
             ct_slider_metrics[0].value(sums), f->view.n, CT_SLIDER_WIDTH, CT_SLIDER_HEIGHT,
             ct_slider_metrics[5].value(sums), ct_slider_metrics[6].value(sums));

@@ -131,7 +131,7 @@ static void summary(FILE *f, const ct_text_findings *d, const double sums[CT_MET
 {
     const int64_t samples = (int64_t)sums[CT_METRIC_SAMPLES], strings = (int64_t)sums[CT_TEXT_STRINGS];
     const int64_t chars = (int64_t)sums[CT_TEXT_CHARS], edits = (int64_t)ct_text_edits(sums);
-    fprintf(f, "<section><h2>Errors of the best weights</h2><p class=\"none\">%" PRId64 " of %" PRId64 " strings",
+    fprintf(f, "<section><h2>Errors of the model</h2><p class=\"none\">%" PRId64 " of %" PRId64 " strings",
             samples - strings, samples);
     if (d->sequence)
         fprintf(f, " of the validation set are wrong; %" PRId64 " edits in %" PRId64 " characters.", edits, chars);
